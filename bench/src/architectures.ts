@@ -3,7 +3,7 @@ import { childNumber } from "./harness/child.ts";
 import { compare, measurePairs } from "./harness/pairs.ts";
 import { figure, table } from "./harness/table.ts";
 
-// What the interface of the strategies costs: ReAct behind it beside the agent that is written for it.
+// What the strategies' common interface costs: ReAct behind it, compared with ReActAgent, which does not use it.
 
 const SHOWN: ReadonlySet<string> = new Set(["S1", "S2", "S3"]);
 

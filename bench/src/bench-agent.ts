@@ -2,7 +2,7 @@ import { defineTool, type LLMClient, type ModelEvent, type ModelResponse } from 
 import * as z from "zod";
 import { type Asked, DONE, inc, type Plan } from "./fake.ts";
 
-// The model and the tool as Ravi's agents take them.
+// The fake model and the tool in the shapes that Ravi's agents take.
 
 export const tools = [
   defineTool({
@@ -34,7 +34,7 @@ function answer(calls: Asked): ModelResponse {
   return { message: { role: "assistant", content: "", toolCalls }, finishReason: "toolCalls", usage };
 }
 
-/** Streams an answer of so many characters, one by one. */
+/** Streams an answer of `deltas` characters, one at a time. */
 export function streamingModel(deltas: number): LLMClient {
   const response: ModelResponse = {
     message: { role: "assistant", content: "x".repeat(deltas) },

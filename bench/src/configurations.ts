@@ -8,10 +8,10 @@ import { ExecutionTracker, ModelMeter } from "@ravi/resources";
 import { MemoryJournal, Runtime, type RuntimeOptions, SqliteJournal } from "@ravi/runtime";
 import { SpawnTracker } from "@ravi/supervision";
 
-// The three runtimes that are measured. `bare` was given nothing; `governed` has every rule switched on, with its journal in
-// memory; `durable` is the same with its journal on disk.
+// The three runtimes that are measured: `bare` has no options; `governed` has every rule switched on and its journal in memory;
+// `durable` is the same with its journal on disk.
 
-/** What a run may use, so that every limit is counted and none is met. */
+/** Limits that no run reaches, so that everything is counted and nothing refused. */
 export const LIMITS = {
   executionBudget: { maxTokens: 1e12, maxCostUsd: 1e6, maxTurns: 1e9, maxToolCalls: 1e9 },
   spawnBudget: { maxAgents: 100_000, maxTotal: 1_000_000, maxDepth: 8 },
@@ -19,7 +19,7 @@ export const LIMITS = {
 
 const heard = { events: 0 };
 
-/** A listener on each event. */
+/** A hook manager with a listener on each event. */
 function listeners(): HookManager {
   const hooks = new HookManager();
   for (const event of Object.values<HookEvent>(events)) {
@@ -31,7 +31,7 @@ function listeners(): HookManager {
 }
 
 function governed(): Omit<RuntimeOptions, "journal"> {
-  // A budget inside a budget: each run's own is spent from one account that they share.
+  // A budget inside a budget: each run's own ledger also reserves from one shared account.
   const account = new ExecutionTracker({ maxCostUsd: 9e6 }, { scope: "account" });
   return {
     hooks: listeners(),
@@ -46,20 +46,21 @@ function governed(): Omit<RuntimeOptions, "journal"> {
   };
 }
 
-/** Its journal is in memory, and keeps nothing of a run that is over: no other framework does, and a benchmark makes millions. */
+/** The journal is in memory and keeps no finished run: other frameworks keep none either, and a benchmark makes millions. */
 export function governedRuntime(): Runtime {
   return new Runtime({ ...governed(), journal: new MemoryJournal({ keepEnded: 0 }) });
 }
 
 export interface Durable {
   readonly folder: string;
-  /** A new runtime on the same journal. */
+  /** Creates a new runtime on the same journal. */
   readonly runtime: () => Runtime;
-  /** Bytes on disk. */
+  /** The journal's size on disk in bytes. */
   readonly size: () => number;
   readonly close: () => Promise<void>;
 }
 
+/** Opens a SQLite journal in a new temporary folder. `close` removes the folder. */
 export function durable(): Durable {
   const folder = mkdtempSync(join(tmpdir(), "ravi-bench-"));
   const journal = SqliteJournal.open(folder);

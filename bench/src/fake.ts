@@ -1,6 +1,6 @@
-// What every subject is measured with: a model that answers at once, and one tool. The model looks only at the last
-// message (0 on the user's turn, else the number in the last tool result), so a run ends well only if results really flow.
-// The adapters of peers use it too: it imports nothing.
+// Used to measure every subject: a model that answers at once, and one tool. The model looks only at the last message (0 for the
+// user's turn, otherwise the number in the last tool result), so a run ends correctly only if results really get back to the
+// model. The peers' adapters use this file too, so it imports nothing.
 
 export const DONE = "done";
 
@@ -10,10 +10,10 @@ export interface FakeCall {
   readonly args: Readonly<Record<string, unknown>>;
 }
 
-/** What a model asks for, or null for the final answer. */
+/** The tool calls that the model requests, or null for the final answer. */
 export type Asked = readonly FakeCall[] | null;
 
-/** What to ask for after `last`. A model that takes its time gives a promise. */
+/** What the model requests after the number `last`. A slow model returns a promise. */
 export type Plan = (last: number) => Asked | Promise<Asked>;
 
 const call = (n: number): FakeCall => ({ id: `c${n}`, name: "inc", args: { n } });
@@ -28,12 +28,12 @@ export const plans = {
     (count: number) =>
     (last: number): Asked =>
       last === 0 ? Array.from({ length: count }, (_, n) => call(n)) : null,
-  /** Hands a task to each of a team at once; `toCall` says how that is written. */
+  /** Hands a task to each member of a team at once. `toCall` gives the tool call for one member. */
   team:
     (size: number, toCall: (n: number) => Pick<FakeCall, "name" | "args">) =>
     (last: number): Asked =>
       last === 0 ? Array.from({ length: size }, (_, n) => ({ id: `s${n}`, ...toCall(n) })) : null,
-  /** Arguments that break the tool's schema must never reach the tool. */
+  /** Calls the tool with arguments that break its schema. They must never reach the tool. */
   invalid: (last: number): Asked => (last === 0 ? [{ id: "c0", name: "inc", args: { n: "x" } }] : null),
 } as const;
 

@@ -1,11 +1,11 @@
-// The figures of PERFORMANCE: what a scenario prints, and how a table calls it.
+// The figures in docs/performance.md: which field of a scenario's output, and its title in a table.
 
 export interface Figure {
   readonly scenario: string;
-  /** The field of what the scenario prints. */
+  /** The field in the scenario's output. */
   readonly field: string;
   readonly title: string;
-  /** Whether it is beside the hand-written loop, or says enough alone. */
+  /** Whether it is shown as a ratio to the hand-written loop. */
   readonly isRatio: boolean;
 }
 
@@ -29,6 +29,7 @@ export const FIGURES: readonly Figure[] = [
 
 export const SCENARIOS: readonly string[] = [...new Set(FIGURES.map(({ scenario }) => scenario))];
 
+/** Node's arguments to measure one scenario of one subject in a process of its own. */
 export function workerArgs(subject: string, scenario: string): readonly string[] {
   return ["--expose-gc", "src/worker.ts", subject, scenario];
 }

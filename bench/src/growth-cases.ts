@@ -7,8 +7,8 @@ import { DONE, plans } from "./fake.ts";
 import { liveHeap } from "./harness/memory.ts";
 import { median } from "./harness/pairs.ts";
 
-// What must not grow: an agent's cost with the size of its tree, a turn's with the length of its history, and what stays
-// behind of runs that wait or are over.
+// Costs that must not grow: of an agent with the size of its tree, of a turn with the length of its history, and the memory kept
+// for runs that wait or have ended.
 
 const model = fakeModel(plans.answer);
 const ask = [{ role: "user", content: "go" }] as const;
@@ -21,7 +21,7 @@ const helper: Agent = {
   },
 };
 
-/** Hires that many at once, so that all of them hold a seat and a ledger side by side. */
+/** A lead that hires `size` helpers at once, so that all of them hold a slot and a ledger at the same time. */
 function leadOf(size: number): Agent {
   return {
     id: AgentId("lead"),
@@ -37,7 +37,7 @@ function leadOf(size: number): Agent {
   };
 }
 
-/** Microseconds for each agent of a tree of that size under one headcount and one ledger. */
+/** Microseconds per agent in a tree of that size, under one headcount and one ledger. */
 export async function tree(size: number): Promise<number> {
   const lead = leadOf(size);
   const runtime = governedRuntime();
@@ -53,7 +53,7 @@ export async function tree(size: number): Promise<number> {
   return median(times.slice(rounds >> 1));
 }
 
-/** Microseconds of a turn on top of that many messages. */
+/** Microseconds per turn on top of that many messages. */
 export async function history(messages: number): Promise<number> {
   const turns = 200;
   const times: number[] = [];
@@ -86,7 +86,7 @@ const waiter: Agent = {
   },
 };
 
-/** Kilobytes that a run keeps in this process while it waits for somebody's answer. */
+/** Kilobytes of live heap per run that waits for an answer. */
 export async function parked(count: number): Promise<number> {
   const runtime = new Runtime();
   const before = await liveHeap();
@@ -97,7 +97,7 @@ export async function parked(count: number): Promise<number> {
   return heap / 1_024 / count;
 }
 
-/** Kilobytes that stay behind of a run that is over, with a runtime that lives on. */
+/** Kilobytes of live heap that remain per finished run while the runtime lives on. */
 export async function finished(count: number): Promise<number> {
   const runtime = new Runtime();
   const run = async (runs: number): Promise<void> => {
@@ -116,7 +116,10 @@ export interface ParkedOnDisk {
   readonly kBPerRun: number;
 }
 
-/** Runs that wait in a file, with no process that holds them: started in groups, then one is resumed among all of them. */
+/**
+ * Runs that wait in a SQLite file while no process holds them. They are started in groups; then 20 of them are resumed, one at a
+ * time.
+ */
 export async function parkedOnDisk(count: number): Promise<ParkedOnDisk> {
   const { runtime, folder, size, close } = durable();
   try {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { finished, history, parked, parkedOnDisk, tree } from "./growth-cases.ts";
 
-// One case in this process: node --expose-gc growth-worker.ts <case> <size>. Prints one JSON object of figures.
+// Measures one case in this process: node --expose-gc growth-worker.ts <case> <size>. Prints one JSON object of figures.
 
 const cases: Readonly<Record<string, (size: number) => Promise<object>>> = {
   tree: async (size) => ({ us: await tree(size) }),

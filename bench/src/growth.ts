@@ -2,7 +2,7 @@ import { childFigures, numberAt } from "./harness/child.ts";
 import { compare, measurePairs, median } from "./harness/pairs.ts";
 import { figure, table } from "./harness/table.ts";
 
-// What must not grow. Each row is beside its smallest size, in alternating processes.
+// Costs that must not grow. Each larger size is compared with the smallest one, in alternating processes.
 
 const CASES = [
   {
@@ -56,7 +56,7 @@ export async function growth(pairs: number): Promise<void> {
 
 const PARKED = Number(process.env["PARKED_RUNS"] ?? 100_000);
 
-/** Long, so only when it is asked for by name. */
+/** Takes long, so it runs only if it is named on the command line. */
 export async function parkedRuns(): Promise<void> {
   const figures = await childFigures(args("parkedOnDisk", PARKED));
   const number = (field: string): number => numberAt(figures, field, "parkedOnDisk");

@@ -5,7 +5,7 @@ const ROUNDS = 7;
 const CALLS = 200_000;
 const WARM_UP_MS = 500;
 
-/** What telling a listener costs, beside a plain call of the same function and a plain loop over an array of them. */
+/** What it costs to call a listener, compared with a plain call of the same function and a plain loop over an array of them. */
 export async function hooks(): Promise<void> {
   const payload = llmEnd();
   let seen = 0;
@@ -47,7 +47,10 @@ export async function hooks(): Promise<void> {
 
 const none = new HookManager();
 
-/** Every event has a shape of its own, and an engine that has seen only one of them is faster than in any run. */
+/**
+ * One dispatch of each of a turn's four events. Each event's payload has its own shape; measured with one shape only, V8 would be
+ * faster than in any real run.
+ */
 function turn(manager: HookManager): () => void {
   const { LLM_START, LLM_END, TOOL_START, TOOL_END } = HookEvent;
   let at = 0;
@@ -68,7 +71,7 @@ function turn(manager: HookManager): () => void {
   };
 }
 
-/** Processor time, since others may be at work on the same machine. */
+/** Measures processor time, since other processes may be using the machine. */
 function perCall(act: () => void, calls = CALLS): string {
   const warm = performance.now() + WARM_UP_MS;
   while (performance.now() < warm) for (let n = 0; n < 1_000; n++) act();
@@ -82,7 +85,7 @@ function perCall(act: () => void, calls = CALLS): string {
   return nanoseconds(best / calls);
 }
 
-/** In batches, as a run would: many dispatches, then one drain. */
+/** In batches, as in a run: many dispatches, then one drain. */
 async function perDrained(manager: HookManager, payload: HookPayloads["llm_end"]): Promise<string> {
   const batch = 1_000;
   let best = Infinity;

@@ -5,8 +5,8 @@ import { compare, measurePairs } from "./harness/pairs.ts";
 import { figure, table } from "./harness/table.ts";
 import { installedSize } from "./installed.ts";
 
-// S6. What importing an entry costs above an empty process, and what installing a package brings. `performance.now()` counts
-// from the start of the process.
+// S6. What importing an entry costs above an empty process, and what installing a package brings. `performance.now()` counts from
+// the start of the process, so it includes loading.
 
 const ENTRIES: readonly (readonly string[])[] = [
   ["@ravi/kernel"],

@@ -11,7 +11,10 @@ export interface Installed {
   readonly packages: number;
 }
 
-/** What an install of a package brings: itself and all that it depends on, each once. A package of this workspace counts as packed. */
+/**
+ * The size of a package and all its dependencies, each counted once. For a package of this workspace, only the published files
+ * count.
+ */
 export function installedSize(folder: string): Installed {
   const seen = new Map<string, number>();
   const visit = (at: string): void => {
@@ -28,7 +31,7 @@ export function installedSize(folder: string): Installed {
   return { megabytes: bytes / 1_048_576, packages: seen.size };
 }
 
-/** Where Node would look for it. */
+/** The folder in which Node would find a package. */
 function find(name: string, from: string): string | undefined {
   for (let at = from; ; at = dirname(at)) {
     const candidate = join(at, "node_modules", name);
@@ -37,7 +40,7 @@ function find(name: string, from: string): string | undefined {
   }
 }
 
-/** Of a package of ours only what `files` lists: tests and caches are not published. */
+/** For our own packages only what `files` lists, since tests and caches are not published. */
 function bytesOf(folder: string): number {
   const isOurs = !folder.includes("node_modules");
   const patterns = isOurs

@@ -16,8 +16,8 @@ import { MemoryJournal, SqliteJournal } from "@ravi/runtime";
 import { compare, type Comparison, measurePairs, median, type Pair } from "./harness/pairs.ts";
 import { figure, table } from "./harness/table.ts";
 
-// Effects: a begin, waited for, then an end, waited for; many runs at once. Beside it a bare append of the same bytes in
-// the same groups: a plain file, and one prepared INSERT, both without claims, checks, sums and order.
+// An effect is a begin and then an end entry, each awaited, with many runs at once. It is compared with appending the same bytes
+// in the same groups to a plain file, and with one prepared INSERT, both without claims, checks, checksums and ordering.
 
 interface Load {
   readonly runs: number;
@@ -25,7 +25,7 @@ interface Load {
   readonly bytes: number;
 }
 
-/** Takes an entry of a run; resolves, or returns, when it is safe. */
+/** Appends an entry of a run. Resolves, or returns, when it is on disk. */
 type Append = (run: number, entry: JournalEntry) => PromiseLike<void> | void;
 
 interface Subject {
@@ -49,7 +49,7 @@ function ravi(make: (directory: string) => Journal): Subject {
   };
 }
 
-/** Collects what comes in one turn of the event loop, as the journal does. */
+/** Collects the entries of one turn of the event loop into one write, as the journal does. */
 function grouped(write: (group: readonly { run: number; text: string }[]) => void): Append {
   let group: { run: number; text: string; done: () => void }[] = [];
   const flush = (): void => {
@@ -103,7 +103,7 @@ function entryOf(run: number, n: number, phase: "begin" | "end", text: string): 
   return { exec, key: `llm:model#${n}`, attempt: 1, phase, at: 1_700_000_000_000 + n, body: { text, n } };
 }
 
-/** Microseconds per effect: by the clock, with the time that the disk takes, and of the processor. */
+/** Microseconds per effect: wall time, which includes the disk, and processor time. */
 interface Cost {
   readonly wall: number;
   readonly cpu: number;
@@ -133,7 +133,7 @@ async function perEffect(subject: Subject, load: Load): Promise<Cost> {
   return { wall: wall / count, cpu: (user + system) / count };
 }
 
-/** The first rounds of each are slower by far, and not equally so. */
+/** The first rounds of each subject are far slower, and not equally so. */
 const WARM_UP_ROUNDS = 5;
 
 async function pairsOf(pairs: number, base: Subject, load: Load): Promise<readonly Pair<Cost>[]> {
@@ -175,11 +175,13 @@ function perSecond(microseconds: number): string {
   return Math.round(1_000_000 / microseconds).toLocaleString("en");
 }
 
-/** A run of 100,000 entries in as many rows, and the time to load it into a process that just opened the file. */
+/**
+ * Writes a run of 100,000 entries in as many rows, and measures how long a process that just opened the file takes to load it.
+ */
 async function resumes(): Promise<void> {
   const rows: string[][] = [];
   for (const bytes of [60, 1_000]) {
-    // In memory where there is such a place: 100,000 commits on a disk take minutes, and only the load is of interest.
+    // In memory if there is a RAM disk: 100,000 commits on a disk take minutes, and only the loading is of interest.
     const directory = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "ravi-bench-"));
     const { append, close } = await SQLITE.open(1, directory);
     const text = "x".repeat(bytes);
@@ -203,7 +205,7 @@ async function resumes(): Promise<void> {
   console.log(table(["load of 100,000 entries, ms", "median", "best"], rows));
 }
 
-/** A turn: a model call and a tool call, each with a begin, and an end that holds a message of 1 KB. */
+/** Bytes on disk per turn. A turn is a model call and a tool call, each with a begin, and an end that holds a message of 1 KB. */
 async function sizes(): Promise<void> {
   const rows: string[][] = [];
   for (const turns of [100, 1_000]) {

@@ -3,10 +3,13 @@ import { childFigures, numberAt } from "./harness/child.ts";
 import { compare, measurePairs } from "./harness/pairs.ts";
 import { figure, table } from "./harness/table.ts";
 
-// Ravi in its three configurations beside the hand-written loop, in alternating processes.
+// Ravi's three configurations compared with the hand-written loop, in alternating processes.
 
 const SUBJECTS = ["bare", "governed", "durable"] as const;
-/** A disk's sync is what these would show: the journal's own section does that better, with many runs at once. */
+/**
+ * Not measured with the durable runtime, where these would show only the disk's sync. The journal section measures that better,
+ * with many runs at once.
+ */
 const NOT_DURABLE: ReadonlySet<string> = new Set(["S4heap", "S5", "S5callback"]);
 
 export async function loops(pairs: number, only: readonly string[] = SCENARIOS): Promise<void> {

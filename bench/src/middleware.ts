@@ -34,7 +34,7 @@ const LAYERS: Readonly<Record<string, ChatLayer>> = {
   },
 };
 
-/** A pipeline beside async functions that call each other, which is the least that as many layers can cost. */
+/** A pipeline compared with async functions that call each other, the least that as many layers can cost. */
 async function layers(): Promise<void> {
   const context = chatContext();
   const core = async (): Promise<void> => {
@@ -97,7 +97,7 @@ async function redaction(): Promise<void> {
   print("piiRedaction of a request (all kinds; target of T16: 50 ms)", rows);
 }
 
-/** Milliseconds per call of each, the median of rounds that take turns. */
+/** Milliseconds per call of each function: the median of alternating rounds. */
 async function alternate(
   first: () => Promise<unknown>,
   second: () => Promise<unknown>,

@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 
 interface BenchOptions {
-  /** Empty: all of them. */
+  /** Empty: all but those that must be named. */
   readonly sections: readonly string[];
   readonly pairs: number;
   readonly scenarios: readonly string[] | undefined;
@@ -13,7 +13,7 @@ const OPTIONS = {
   help: { type: "boolean", default: false },
 } as const;
 
-/** What was asked for, `help`, or what is wrong with it. */
+/** Parses the command line. Returns the options, `help`, or what is wrong. */
 export function readOptions(
   args: readonly string[],
   known: readonly string[],

@@ -8,7 +8,7 @@ import type { Subject } from "./subject.ts";
 
 const MOST_STEPS = 1_000;
 
-/** The agents that users write, on a runtime. */
+/** A subject made of the agents that users write, on the given runtime. */
 export function raviSubject(
   runtime: () => Runtime,
   options: RunOptions = {},

@@ -6,7 +6,7 @@ const CALLS = 200_000;
 const ESTIMATE = { tokens: 1_200, cost: 0.012, turns: 1 };
 const ACTUAL = { tokens: 700, cost: 0.007 };
 
-/** What reserving, estimating and a permit cost, each beside the plain code that it replaces. */
+/** What a reservation, an estimate and a permit cost, each compared with the plain code that it replaces. */
 export async function resources(): Promise<void> {
   const rows: [string, string][] = [];
   let used = 0;
@@ -60,7 +60,7 @@ export async function resources(): Promise<void> {
 
 const WIDE = { maxTokens: 1e15, maxCostUsd: 9e6, maxTurns: 1e15, maxToolCalls: 1e15 };
 
-/** A ledger under `depth - 1` others, each with all limits, wide enough never to refuse. */
+/** A ledger with `depth - 1` ancestors. Each has all limits, set so high that none ever refuses. */
 function chain(depth: number): ExecutionTracker {
   let ledger = new ExecutionTracker(WIDE);
   for (let level = 1; level < depth; level++) ledger = ledger.child(WIDE, `level ${level}`);
@@ -74,7 +74,7 @@ function message(n: number): ChatMessage {
   };
 }
 
-/** Conversations of 50 turns, each a tool call and its result; all of it is timed, with the making of the messages taken off. */
+/** Times whole conversations of 50 turns, each a tool call and its result, and subtracts the time to build the messages. */
 function perTurn(estimate: (request: ModelRequest) => unknown): string {
   const turns = 50;
   const conversations = CALLS / turns / 10;
@@ -105,7 +105,7 @@ function perTurn(estimate: (request: ModelRequest) => unknown): string {
   return nanoseconds((best - bare) / conversations / turns);
 }
 
-/** A conversation that grows by one message a turn; only the estimate of the grown list is timed. */
+/** A conversation that grows by one message per turn. Only the estimate of the grown list is timed. */
 function perNewMessage(length: number, estimate: (request: ModelRequest) => unknown): string {
   const turns = 50;
   let best = Infinity;

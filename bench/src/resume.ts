@@ -6,7 +6,7 @@ import { type Agent, AgentId, type LLMClient } from "@ravi/kernel";
 import { Runtime, SqliteJournal } from "@ravi/runtime";
 import { figure, table } from "./harness/table.ts";
 
-// How long a run of 100,000 entries takes to catch up with its record, and that it calls no model for it.
+// How long it takes to resume a run of 100,000 entries, and a check that resuming calls no model.
 
 const EFFECTS = 50_000;
 

@@ -6,14 +6,14 @@ import { median } from "./harness/pairs.ts";
 import { perRun, MEASURE_MS, WARM_MS } from "./harness/timed.ts";
 import type { Run, Subject } from "./subject.ts";
 
-// What is fast and wrong is not measured: every scenario checks its result first, and how often the tool ran.
+// A wrong result is never timed: every scenario first checks its result and how often the tool ran.
 
 type Figures = Readonly<Record<string, number | string>>;
 type Scenario = (subject: Subject) => Promise<Figures>;
 
 const RUNS_AT_ONCE = 1_000;
 const DELTAS = 20_000;
-/** A process that has made its first runs; more would hide what a burst costs. */
+/** Runs before a burst is measured. More of them would hide what a burst costs. */
 const FIRST_RUNS = 50;
 
 async function checked(run: Run, tools: number): Promise<void> {
@@ -33,7 +33,7 @@ function loop(plan: Plan, tools: number, units: number): Scenario {
 function streamed(how: "stream" | "streamByCallback"): Scenario {
   return async (subject) => {
     const make = subject[how];
-    // Not every peer can be read in both ways.
+    // Not every peer supports both ways of reading a stream.
     if (make === undefined) return {};
     const run = make(DELTAS);
     assert.equal(await run(), DELTAS);
@@ -41,7 +41,7 @@ function streamed(how: "stream" | "streamByCallback"): Scenario {
   };
 }
 
-/** So many runs at once, of 5 turns, with a model that takes 20 ms. */
+/** 1,000 runs at once, with 5 turns each and a model that takes 20 ms. */
 async function burst({ subject }: Subject): Promise<Figures> {
   const turns = plans.turns(5);
   const run = subject((last) => sleep(20).then(() => turns(last)));
@@ -59,7 +59,7 @@ async function burst({ subject }: Subject): Promise<Figures> {
   return { wallMs, p99Ms };
 }
 
-/** All of them held in their last model call: what one that is under way keeps alive. */
+/** Holds 1,000 runs in their last model call and measures the live heap of a run in flight. */
 async function held({ subject }: Subject): Promise<Figures> {
   const turns = plans.turns(5);
   let waiting = 0;
@@ -71,7 +71,7 @@ async function held({ subject }: Subject): Promise<Figures> {
     return null;
   };
   const run = subject((last) => (last === 5 ? hold() : turns(last)));
-  // In a list: a promise that an async function returns would be waited for.
+  // Returned in an array, since a promise returned by an async function would be awaited.
   const start = async (count: number): Promise<readonly Promise<string>[]> => {
     [waiting, wanted, gate, full] = [0, count, Promise.withResolvers(), Promise.withResolvers()];
     const started = Array.from({ length: count }, run);
@@ -89,7 +89,7 @@ async function held({ subject }: Subject): Promise<Figures> {
   return { heapKB };
 }
 
-/** Whether a turn costs more the longer a run gets: the last 50 of 400 beside the first 50. */
+/** Whether a turn gets more expensive as a run gets longer: the last 50 of 400 turns compared with the first 50. */
 async function growth({ subject }: Subject): Promise<Figures> {
   const turns = plans.turns(400);
   let at: number[] = [];
@@ -120,7 +120,7 @@ async function hired({ team }: Subject): Promise<Figures> {
   return { us: await perRun(run) };
 }
 
-/** No figure: whether arguments that break the schema are kept from the tool, and whether the model is told. */
+/** Measures nothing. Checks whether arguments that break the schema are kept from the tool, and whether the model is told. */
 async function check({ subject }: Subject): Promise<Figures> {
   await checked(subject(plans.turns(5)), 5);
   ran.tools = 0;

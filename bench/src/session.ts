@@ -7,8 +7,8 @@ import type { LLMClient } from "@ravi/kernel";
 import { FileSessionStore, type SessionEntry, type SessionLog, SessionAgent } from "@ravi/session";
 import { figure, table } from "./harness/table.ts";
 
-// A session of 100,000 entries: what opening it takes, in time and memory, and that an entry costs the same at its end as at
-// its beginning.
+// A session of 100,000 entries: the time and memory to open it, and a check that appending costs the same at its end as at its
+// beginning.
 
 const ENTRIES = 100_000;
 const SAMPLE = 2_000;
@@ -32,7 +32,7 @@ async function append(log: SessionLog, from: number, count: number, bytes: numbe
   return ((performance.now() - start) * 1_000) / count;
 }
 
-/** What an open session holds, in a process of its own that can collect its garbage. */
+/** Measures the heap of an open session, in a process of its own that can collect its garbage. */
 const HOLDS = `
 import { FileSessionStore } from "@ravi/session";
 gc();
@@ -52,7 +52,7 @@ function heapOf(folder: string): number {
 async function measure(bytes: number): Promise<string[]> {
   const folder = mkdtempSync(join(tmpdir(), "ravi-bench-session-"));
   try {
-    // Without the sync, which is the disk's time and not ours; the next table has it.
+    // Without the sync, which would measure the disk. The next table includes it.
     const store = new FileSessionStore(folder, { sync: false });
     const writing = await store.open("s");
     const first = await append(writing, 0, SAMPLE, bytes);
@@ -80,7 +80,7 @@ async function measure(bytes: number): Promise<string[]> {
   }
 }
 
-/** A turn on top of a long session: the model sees what a compaction has left, and the rest stays on the disk. */
+/** A turn on top of a long session: the model sees what the compaction left, and the other entries stay on disk. */
 async function turnOnTop(): Promise<string[]> {
   const folder = mkdtempSync(join(tmpdir(), "ravi-bench-session-"));
   try {

@@ -1,7 +1,7 @@
 import { AgentId, type Lease, Priority } from "@ravi/kernel";
 import { SpawnTracker } from "@ravi/supervision";
 
-// One slot taken and given back while many others are held: does the tracker slow down as the tree grows?
+// Acquires and releases one slot while many others are held: does the tracker slow down as the tree grows?
 
 const LIVE = [10, 1_000, 100_000] as const;
 const OPS = 200_000;
@@ -10,7 +10,7 @@ const root = AgentId("lead");
 
 const helper = AgentId("helper");
 
-/** Ids and random picks are made beforehand, so that neither is measured. */
+/** Ids and random picks are prepared in advance, so that making them is not measured. */
 interface Plan {
   readonly live: readonly AgentId[];
   readonly spare: readonly AgentId[];
@@ -69,7 +69,7 @@ function filled(live: readonly AgentId[], room: number): { tracker: SpawnTracker
   return { tracker, leases: live.map((id) => tracker.acquire(id)) };
 }
 
-/** A helper comes and goes. */
+/** One more agent is hired and released, a different one each time. */
 const oneMore: Subject = ({ live, spare }) => {
   const { tracker } = filled(live, 1);
   return () => {
@@ -77,7 +77,7 @@ const oneMore: Subject = ({ live, spare }) => {
   };
 };
 
-/** The same one again and again. A bare Map takes 60 µs and more for it among 100,000 others. */
+/** The same agent is hired and released again and again. A plain Map takes 60 µs and more for this among 100,000 others. */
 const sameOne: Subject = ({ live }) => {
   const { tracker } = filled(live, 1);
   return () => {
@@ -85,7 +85,7 @@ const sameOne: Subject = ({ live }) => {
   };
 };
 
-/** Anyone of the living ends and comes again: the worst case for the processor's caches. */
+/** A random agent is released and hired again: the worst case for the processor's caches. */
 const anyone: Subject = ({ live, picks }) => {
   const { tracker, leases } = filled(live, 0);
   return () => {
@@ -97,7 +97,7 @@ const anyone: Subject = ({ live, picks }) => {
   };
 };
 
-/** Every hire pauses somebody, every release resumes somebody. */
+/** Every hire pauses an agent, every release resumes one. */
 const preempt: Subject = ({ live }) => {
   const { tracker } = filled(live, 0);
   return () => {
@@ -105,7 +105,7 @@ const preempt: Subject = ({ live }) => {
   };
 };
 
-/** A tree from its root to its last release, the headcount made for it included. */
+/** A whole tree, from the creation of its headcount to the last release. */
 const wholeTree =
   (shape: "flat" | "deep"): Subject =>
   ({ live }) =>
@@ -134,7 +134,7 @@ const SUBJECTS: readonly (readonly [string, Subject])[] = [
   ["a whole tree: each of the one before", wholeTree("deep")],
 ];
 
-/** The best round's nanoseconds per pair of operations: noise only ever adds. */
+/** Nanoseconds per acquire and release in the best round, since noise only ever adds time. */
 function measure(subject: Subject, on: Plan): number {
   const run = subject(on);
   let best = Infinity;

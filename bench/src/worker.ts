@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { scenarios } from "./scenarios.ts";
 import type { Subject } from "./subject.ts";
 
-// One scenario of one subject in this process: node --expose-gc worker.ts <subject> <scenario>, where a subject is the name of
+// Measures one scenario of one subject in this process: node --expose-gc worker.ts <subject> <scenario>. A subject is the name of
 // a file in `subjects` or the path of an adapter. Prints one JSON object of figures.
 
 const [name = "", scenarioName = ""] = process.argv.slice(2);
@@ -13,5 +13,5 @@ const file = name.endsWith(".mjs") ? resolve(name) : `./subjects/${name}.ts`;
 const subject = (await import(file)) as Subject;
 console.log(JSON.stringify(await scenario(subject)));
 await subject.close?.();
-// A framework may keep timers of its own; what was measured is told.
+// A framework may leave timers running; the figures are already printed, so the process ends here.
 process.exit(0);

@@ -5,12 +5,14 @@ const SCOPE = "@ravi/";
 const KERNEL = "@ravi/kernel";
 const TESTING = "@ravi/testing";
 
-/** Who may know more than the kernel: what puts the packages together. */
+/**
+ * Members that may depend on more than the kernel because they compose packages: the sdk, and everything outside of `packages`.
+ */
 function isComposition(member: Member): boolean {
   return member.folder === "packages/sdk" || !member.folder.startsWith("packages/");
 }
 
-/** The rule "only the kernel", over every manifest and every import. One line for each arrow that must not be. */
+/** Checks the rule "only the kernel" in every manifest and import. Returns one line for each violation. */
 export function violations(members: readonly Member[]): string[] {
   return members.flatMap((member) => [
     ...manifestViolations(member),

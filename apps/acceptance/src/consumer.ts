@@ -9,16 +9,17 @@ import { readManifest, root } from "./workspace.ts";
 
 const tsc = join(root, "node_modules/.bin/tsc");
 
-/** An empty folder outside the repository, as somebody has who installs the packages. It is removed at the end. */
+/** An empty project outside the repository, like that of a user who installs the packages. Removed when it is disposed. */
 export interface Consumer extends AsyncDisposable {
   readonly folder: string;
   write(file: string, content: string): Promise<void>;
-  /** Packs a package as a release would, and puts what came out where `npm install` puts it. */
+  /** Packs a package as a release would, and unpacks it where `npm install` would put it. Returns that folder. */
   install(packageFolder: string, into?: string): Promise<string>;
   compile(compilerOptions: Readonly<Record<string, unknown>>, files: readonly string[]): Promise<Finished>;
   run(file: string): Promise<Finished>;
 }
 
+/** Creates the folder, with a `package.json` and nothing else. */
 export async function emptyConsumer(): Promise<Consumer> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), "ravi-consumer-")));
   const consumer: Consumer = {
@@ -53,7 +54,9 @@ export async function emptyConsumer(): Promise<Consumer> {
   return consumer;
 }
 
-/** Gives a consumer what a package of ours depends on besides the kernel: ours packed, others' from the workspace's install. */
+/**
+ * Gives a consumer a package's dependencies other than the kernel: `@ravi/*` packed, others linked from the workspace's install.
+ */
 export async function linkDependencies(
   consumer: Consumer,
   packageFolder: string,
@@ -72,13 +75,14 @@ export async function linkDependencies(
     const target = join(consumer.folder, "node_modules", name);
     await mkdir(dirname(target), { recursive: true });
     const found = (require.resolve.paths(name) ?? []).map((path) => join(path, name));
-    // Two of ours may need the same one.
+    // Two packages may need the same dependency.
     if (!existsSync(target)) await symlink(await firstThatExists(found), target);
   }
 }
 
 /**
- * The layout of pnpm: each package sees what it depends on itself, and the consumer sees this one alone. Optional peers are left out.
+ * Installs a package in pnpm's layout: each package sees only its own dependencies, and the consumer sees only this package. Peer
+ * dependencies are left out.
  */
 export async function installAlone(consumer: Consumer, packageFolder: string): Promise<void> {
   const placed = new Map<string, string>();
@@ -112,7 +116,7 @@ async function firstThatExists(paths: readonly string[]): Promise<string> {
     try {
       return await realpath(path);
     } catch {
-      // Node looks in the next folder up, and so do we.
+      // Try the next folder up, as Node does.
     }
   }
   throw new Error(`none of ${paths.join(", ")} exists`);

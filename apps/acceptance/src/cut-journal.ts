@@ -1,7 +1,7 @@
 import { type JournalRecord, RunId } from "@ravi/kernel";
 import { MemoryJournal } from "@ravi/runtime";
 
-/** A journal as a crash right after those entries leaves it. */
+/** A journal in the state in which a crash right after these entries leaves it. */
 export function cutJournal(runId: string, records: readonly JournalRecord[]): MemoryJournal {
   const journal = new MemoryJournal();
   const claim = journal.claim(RunId(runId), "crashed", 1);

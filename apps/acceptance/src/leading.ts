@@ -12,16 +12,18 @@ import { Runtime } from "@ravi/runtime";
 import { SpawnTracker } from "@ravi/supervision";
 import { type Answer, type Script, scriptedModel } from "@ravi/testing";
 
-// What the tests of orchestrators share: a runtime with all its rules, and leads whose models follow a script.
+// Shared by the tests of orchestrators: a runtime with all rules, and leads whose models follow a script.
 
 export const done = (output: string): AgentResult => ({ status: "completed", output, stopReason: "done" });
 export const agent = (name: string, run: Agent["run"]): Agent => ({ id: AgentId(name), run });
+/** A model answer that hands each task to the agent of that name. */
 export const hands = (...tasks: readonly (readonly [name: string, task: string])[]): Answer => ({
   toolCalls: tasks.map(([name, task]) => ({ name: `handoff_${name}`, arguments: { task } })),
 });
 export const PRICED = { info: { provider: "test", model: "fixed" } };
 export const model = (script: Script) => scriptedModel(script, PRICED);
 
+/** A runtime with headcount, ledger and meter; `extra` adds or replaces options. */
 export function governed(extra: ConstructorParameters<typeof Runtime>[0] = {}): Runtime {
   return new Runtime({
     headcount: (root) => new SpawnTracker(root.spawnBudget, { rootId: root.rootId }),
@@ -36,7 +38,7 @@ const resultsIn = (messages: readonly ChatMessage[]) =>
     message.role === "tool" ? [{ text: textOf(message), isError: message.isError === true }] : [],
   );
 
-/** Runs a lead that hands over once and then answers; gives what it was told. */
+/** Runs a lead that hands over once and then answers. Returns its result and the tool results that it got. */
 export async function handOver(
   handoffs: Answer,
   subAgents: readonly SubAgentConfig[],
@@ -50,7 +52,7 @@ export async function handOver(
   return { result, told: resultsIn(asked.calls.at(-1)?.request.messages ?? []) };
 }
 
-/** Helpers that count how many of them work at once, over several turns of their own. */
+/** A helper, with counts of how many of its runs were active at once and how often it ran. */
 export function counted(): {
   readonly helper: Agent;
   readonly most: () => number;

@@ -4,7 +4,7 @@ import { ExecutionTracker } from "@ravi/resources";
 import { Runtime } from "@ravi/runtime";
 import { SpawnTracker } from "@ravi/supervision";
 
-// What is alive on the heap while a long run works, printed as JSON: node --expose-gc memory.ts turns|children
+// Prints the live heap, in kilobytes, at several points of a long run, as JSON: node --expose-gc memory.ts turns|children
 
 const done: AgentResult = { status: "completed", output: "", stopReason: "done" };
 const model: LLMClient = {

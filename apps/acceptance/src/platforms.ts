@@ -1,6 +1,6 @@
 import { parse } from "yaml";
 
-/** What the workspace promises to install on: those that its pinned Node is named for. */
+/** The platforms on which the workspace promises to install: those of its pinned Node. */
 const PLATFORMS = ["darwin-arm64", "darwin-x64", "linux-arm64", "linux-x64"] as const;
 
 interface Lockfile {
@@ -10,7 +10,7 @@ interface Lockfile {
   >;
 }
 
-/** What a package was built for, if it was built at all. */
+/** The platforms for which a package was built; empty if it contains no binary. */
 interface Built {
   readonly os?: readonly string[];
   readonly cpu?: readonly string[];
@@ -18,8 +18,8 @@ interface Built {
 }
 
 /**
- * Which packages that come as one binary for each platform lack one of them, in the text of a lockfile. A registry may have a
- * release before it has all of its binaries; a lockfile made then installs well where it was made and nowhere else.
+ * Finds packages in a lockfile's text that ship one binary per platform and lack one of ours. A registry may have a release
+ * before all of its binaries; a lockfile made at that time installs on the machine where it was made, and fails elsewhere.
  */
 export function missingBinaries(text: string): string[] {
   const { packages, snapshots } = parse(text) as Lockfile;
@@ -32,7 +32,7 @@ export function missingBinaries(text: string): string[] {
   });
 }
 
-/** Of Linux, those with glibc: it is what the pinned Node is built for. */
+/** On Linux only glibc counts, since the pinned Node is built for it. */
 function platformsOf({ os = [], cpu = [], libc = ["glibc"] }: Built): string[] {
   if (!libc.includes("glibc")) return [];
   return os.flatMap((system) => cpu.map((processor) => `${system}-${processor}`));

@@ -6,10 +6,10 @@ export interface Finished {
   readonly stderr: string;
 }
 
-/** What a shell says of a program that was killed by SIGKILL. */
+/** The exit code that shells report for a program killed by SIGKILL. */
 const KILLED = 137;
 
-/** Runs a program to its end. A code other than 0 is for the caller to judge; one that cannot be started throws. */
+/** Runs a program to its end. Any exit code is returned; a program that cannot be started throws. */
 export function sh(
   command: string,
   args: readonly string[],

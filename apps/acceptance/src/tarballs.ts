@@ -7,13 +7,13 @@ import { readManifest, root } from "./workspace.ts";
 const folder = mkdtempSync(join(tmpdir(), "ravi-tarballs-"));
 process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
 
-// Below a script of pnpm's it is on the path. There, `npx` would wait for the lock that the outer `npx` holds, for ever.
+// Inside a pnpm script, pnpm is on the path. There, `npx` would wait forever for the lock that the outer `npx` holds.
 const isBelowPnpm = process.env["npm_config_user_agent"]?.startsWith("pnpm") === true;
 const [pnpm, before] = isBelowPnpm ? ["pnpm", []] : ["npx", ["-y", "pnpm@12"]];
 
 const packed = new Map<string, Promise<string>>();
 
-/** The tarball that a release of the package would publish, made once for all tests of a file. */
+/** The tarball that a release of the package would publish. Packed once for all tests of a file. */
 export function tarballOf(packageFolder: string): Promise<string> {
   let tarball = packed.get(packageFolder);
   if (tarball === undefined) packed.set(packageFolder, (tarball = pack(packageFolder)));

@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 
+/** The repository's root folder. */
 export const root = join(import.meta.dirname, "../../..");
 
 export interface Manifest {
@@ -13,7 +14,7 @@ export interface Manifest {
   readonly devDependencies?: Readonly<Record<string, string>>;
 }
 
-/** A member of the workspace with all that its files import. */
+/** A member of the workspace with the imports of all its files. */
 export interface Member {
   /** Relative to the root: `packages/kernel`. */
   readonly folder: string;
@@ -27,6 +28,7 @@ export interface SourceFile {
   readonly imports: readonly string[];
 }
 
+/** Reads all packages, apps, examples and the benchmark. */
 export function readWorkspace(): Member[] {
   const manifests = globSync(["{packages,apps,examples}/*/package.json", "bench/package.json"], {
     cwd: root,
@@ -47,7 +49,9 @@ function readMember(folder: string): Member {
   };
 }
 
-/** Every specifier that a file imports, types included. A look-alike inside a comment counts too: better one too many. */
+/**
+ * Every specifier that a file imports, type imports included. One in a comment counts too: a false alarm is better than a miss.
+ */
 export function importsOf(source: string): string[] {
   const found = source.matchAll(/(?:\bfrom|\bimport|\brequire)\s*\(?\s*["']([@.\w][\w@./:-]*)["']/g);
   return [...new Set([...found].map((match) => String(match[1])))];

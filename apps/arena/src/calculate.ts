@@ -1,7 +1,7 @@
 import { defineTool } from "@ravi/kernel";
 import * as z from "zod";
 
-/** The one tool of the arena. */
+/** The only tool in the arena. */
 export const calculate = defineTool({
   name: "calculate",
   description: "Calculates: numbers, + - * / and parentheses.",
@@ -10,7 +10,7 @@ export const calculate = defineTool({
   execute: ({ expression }) => evaluate(expression),
 });
 
-/** Sums of products of numbers and parentheses; anything else is an error that says where. */
+/** Evaluates numbers, `+ - * /` and parentheses. Throws an error that says where it cannot read the expression. */
 export function evaluate(expression: string): number {
   const tokens = expression.match(/\d+(?:\.\d+)?|[-+*/()]|\S/g) ?? [];
   let at = 0;

@@ -4,19 +4,20 @@ import { Runtime, wallClock } from "@ravi/runtime";
 import { SpawnTracker } from "@ravi/supervision";
 import type { Limit } from "./limit.ts";
 
+/** What is the same for every strategy. */
 export interface Contest {
   readonly question: string;
   readonly model: LLMClient;
   readonly line: (model: LLMClient) => Readonly<Record<string, Agent>>;
-  /** What each of them may use. */
+  /** The limit of each strategy. */
   readonly limit: Limit;
-  /** Time that only moves when it is moved, for a model that only pretends to take any. */
+  /** A virtual clock for the stand-in model, whose delays are simulated. `pass` advances it until the promise settles. */
   readonly time?: { readonly clock: Clock; pass(until: Promise<unknown>): Promise<void> } | undefined;
   readonly prices?: ConstructorParameters<typeof ModelMeter>[0];
   readonly signal?: AbortSignal | undefined;
 }
 
-/** How one strategy did. */
+/** The result of one strategy. */
 export interface Score {
   readonly strategy: string;
   readonly status: RunResult["status"];
@@ -24,16 +25,16 @@ export interface Score {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly tokens: number;
-  /** Dollars; null when a price is not known. */
+  /** Dollars; null if the price is not known. */
   readonly costUsd: number | null;
   readonly ms: number;
   readonly answer: string;
   readonly error?: string | undefined;
-  /** It failed and the model had not answered a single call (no key, no server): the others would fare no better. */
+  /** The strategy failed and the model answered none of its calls (no key, no server), so the other strategies would fail too. */
   readonly isUnanswered?: true | undefined;
 }
 
-/** One strategy at the question, alone, under a limit. */
+/** Runs one strategy on the question, alone and under its limit. */
 export async function compete(contest: Contest, strategy: string): Promise<Score> {
   const { question, limit, signal, time } = contest;
   const clock = time?.clock ?? wallClock;
@@ -69,7 +70,7 @@ export async function compete(contest: Contest, strategy: string): Promise<Score
   };
 }
 
-/** The same model, with its calls counted where they are really made. */
+/** The same model, which counts the calls that really reach it and its answers. */
 function counting(model: LLMClient, made: { calls: number; answers: number }): LLMClient {
   const { id, info } = model;
   return {

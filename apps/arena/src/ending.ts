@@ -1,13 +1,15 @@
-/** What ends a contest before its time. */
+/** Why a contest ended early. */
 export interface Ending {
-  /** Aborted by Ctrl-C, by SIGTERM, and when standard output takes nothing more: then nobody is asked any more. */
+  /** Aborted by Ctrl-C, by SIGTERM, or when standard output can no longer be written to. No model is called after that. */
   readonly signal: AbortSignal;
-  /** Undefined as long as nothing has ended it. */
+  /** Undefined unless something ended the contest early. */
   readonly exitCode: number | undefined;
   readonly isUnheard: boolean;
 }
 
-/** A second Ctrl-C ends the process at once, as it does without anybody who listens. */
+/**
+ * Starts watching signals and output. A second Ctrl-C ends the process at once, since the listener is removed after the first.
+ */
 export function watchForEnding(stream: NodeJS.WriteStream): Ending {
   const stop = new AbortController();
   const ending = { signal: stop.signal, exitCode: undefined as number | undefined, isUnheard: false };
@@ -17,7 +19,7 @@ export function watchForEnding(stream: NodeJS.WriteStream): Ending {
   };
   process.once("SIGINT", () => end(130, "interrupted by Ctrl-C"));
   process.once("SIGTERM", () => end(143, "terminated"));
-  // Its reader has gone (`| head`), or its disk is full; without this Node would end the process with a stack trace.
+  // The reader is gone (`| head`) or the disk is full. Without this listener Node would end the process with a stack trace.
   stream.on("error", (error) => {
     if (ending.isUnheard) return;
     ending.isUnheard = true;

@@ -1,21 +1,21 @@
 import { InvalidValueError, type LLMClient } from "@ravi/kernel";
 import { ModelMeter, type ModelPrice, type OwnPrices } from "@ravi/resources";
 
-/** What each may use: dollars where a price is known, tokens where it is not. */
+/** What each strategy may spend: dollars if the model's price is known, otherwise tokens. */
 export type Limit = { readonly maxCostUsd: number } | { readonly maxTokens: number };
 
 const DEFAULT_USD = 0.5;
 const DEFAULT_TOKENS = 200_000;
 
 export interface Wanted {
-  /** Undefined: whatever fits the model. */
+  /** Dollars for each strategy. Undefined: a default that fits the model. */
   readonly usd: number | undefined;
   readonly isOwnServer: boolean;
 }
 
 /**
- * A model on one's own server has no price that anybody knows, so its tokens are counted instead. Where real money may be
- * spent, or dollars are asked for, a price has to be given: a limit that cannot be kept would be none.
+ * Chooses the limit. A model on your own server has no known price, so its tokens are limited. In all other cases, and if a limit
+ * in dollars is asked for, an unknown price throws: a limit in dollars could not be enforced without it.
  */
 export async function limitFor(
   { info }: LLMClient,
@@ -33,6 +33,7 @@ export async function limitFor(
   });
 }
 
+/** Reads a price written as `IN,OUT`, in dollars per million tokens. Throws if it is anything else. */
 export function priceIn(text: string): ModelPrice {
   const [input = Number.NaN, output = Number.NaN, ...more] = text
     .split(",")

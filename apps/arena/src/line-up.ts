@@ -16,7 +16,7 @@ import {
 } from "@ravi/architectures";
 import { calculate } from "./calculate.ts";
 
-/** The twelve, each with its defaults, on the same model and the same tool. */
+/** The twelve strategies with their defaults, all with the same model and tool. */
 export function lineUp(model: LLMClient): Readonly<Record<string, Agent>> {
   const worker = (name: string, description: string): Agent =>
     new StrategyAgent({

@@ -47,7 +47,7 @@ async function main(): Promise<number> {
     console.log(`question: ${contest.question}\nmodel: ${who}${counted}\n\n${row(HEAD)}`);
   }
   const scores: Score[] = [];
-  // One after the other, so that none is slower for the others' sake.
+  // One after the other, so that they do not slow each other down.
   for (const name of names) {
     if (ending.exitCode !== undefined) break;
     const score = await compete(contest, name);
@@ -134,7 +134,7 @@ async function pretendedContest(
   }
   const clock = virtualClock({ now: 0 });
   const pass = async (until: Promise<unknown>): Promise<void> => {
-    // Files and sockets there are none: whatever waits, waits for the clock.
+    // The stand-in uses no files or sockets, so whatever is pending waits for the virtual clock.
     const over = (): true => true;
     const ended = until.then(over, over);
     do await clock.runAll();
@@ -212,12 +212,12 @@ function row([
   return `${strategy.padEnd(17)}${figures.join(" ")}  ${status.padEnd(10)} ${answer}`.trimEnd();
 }
 
-/** Without control characters: what a server says must not move the cursor, or write to the clipboard. */
+/** Removes control characters: text from a server must not move the cursor or write to the clipboard. */
 function printable(text: string): string {
   return text.replaceAll(/[^\P{Cc}\n\t]/gu, "");
 }
 
-// Whoever listened has gone, so there is nobody to tell.
+// Standard error is closed, so there is nowhere left to report it.
 process.stderr.on("error", () => {});
 
 try {

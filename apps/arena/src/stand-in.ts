@@ -7,13 +7,13 @@ const SUM = "18 / 3 * 4";
 const ANSWER = "18 pens cost $24.";
 const CHECKED = "18 pens cost $24. Checked: six packs of three, at $4 each.";
 
-/** How long a pretended call takes: some time until the first word, and some for each of them. */
+/** Simulated latency of a call: a fixed time until the first character, and a time for each character. */
 const FIRST_MS = 400;
 const EACH_CHARACTER_MS = 4;
 
 /**
- * Stands in for a model, so that the arena needs no key. It recognises what it is asked by the strategies' own words, and knows
- * one question. What it says is fixed; what the strategies do with it is real.
+ * Stands in for a model, so that the arena needs no key. It recognises each request by the strategies' own prompts, and knows one
+ * question. Its answers are fixed; what the strategies do with them is real.
  */
 export function standIn(clock: ReturnType<typeof virtualClock>): ScriptedModel {
   const info = { provider: "scripted", model: "stand-in" };
@@ -92,7 +92,7 @@ const SAYINGS: readonly (readonly [words: string, say: (text: string, system: st
   ],
 ];
 
-/** What it says in a tool loop: first it calculates or hands on, then it answers. */
+/** Answers in a tool loop: first it calculates or delegates, then it gives the final answer. */
 function working({ messages, tools = [] }: ModelRequest, system: string): Said {
   if (messages.some(({ role }) => role === "tool")) return ANSWER;
   if (tools.some(({ name }) => name === "delegate") && system.includes("You lead a team"))

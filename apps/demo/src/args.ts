@@ -27,9 +27,10 @@ and the bill are real. A key in the environment alone changes nothing.
 Exit codes: 0 completed, 2 partial, 3 suspended, 1 failed, 130 interrupted, 143 terminated. Ctrl-C keeps the run's place and
 says how to go on; a second Ctrl-C ends at once.`;
 
+/** The demo's command line, parsed and checked. */
 export interface Args {
   readonly question: string;
-  /** Undefined: whatever fits the model. */
+  /** Undefined: a default that fits the model (see `limitFor`). */
   readonly budgetUsd: number | undefined;
   readonly maxAgents: number;
   readonly journal: string | undefined;
@@ -62,6 +63,7 @@ const OPTIONS = {
   help: { type: "boolean", default: false },
 } as const;
 
+/** Parses the command line. Throws an error that names the wrong option and says what was expected. */
 export function readArgs(args: readonly string[]): Args {
   const values = valuesOf(args);
   const crashAt = values["crash-at"];
@@ -107,7 +109,10 @@ function valuesOf(args: readonly string[]) {
   }
 }
 
-/** `--budget -1` is a number that is too low, and not an option called -1. */
+/**
+ * Joins an option and a negative number (`--budget=-1`), so that `parseArgs` reads -1 as a value that is too low, not as an
+ * option.
+ */
 function signed(args: readonly string[]): string[] {
   const joined: string[] = [];
   for (const arg of args) {
@@ -119,6 +124,7 @@ function signed(args: readonly string[]): string[] {
   return joined;
 }
 
+/** Reads a price written as `IN,OUT`, in dollars per million tokens. Throws if it is anything else. */
 export function priceIn(text: string): ModelPrice {
   const [input = Number.NaN, output = Number.NaN, ...more] = text
     .split(",")

@@ -1,6 +1,9 @@
 import { InvalidValueError } from "@ravi/kernel";
 
-/** The value of an expression of numbers, `+ - * /` and brackets. Nothing is ever handed to `eval`. */
+/**
+ * Evaluates an expression of numbers, `+ - * /` and parentheses without `eval`. Throws an `InvalidValueError` that says what was
+ * expected.
+ */
 export function evaluate(expression: string): number {
   const tokens = expression.match(/\d+(?:\.\d+)?|[-+*/()]|\S/g) ?? [];
   let at = 0;

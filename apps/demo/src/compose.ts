@@ -9,7 +9,7 @@ import type { Limit } from "./limit.ts";
 import { ANALYST, ARCHIVIST, FACT_CHECKER, LEAD, RESEARCHER, type Role, WRITER } from "./roles.ts";
 import { calculate, read, search } from "./tools.ts";
 
-/** What both ways of wiring get, and what they give. */
+/** What both ways of wiring (by hand and with the sdk) need. */
 export interface Parts {
   readonly model: LLMClient;
   readonly journal: Journal;
@@ -19,21 +19,24 @@ export interface Parts {
   readonly maxAgents: number;
 }
 
+/** Either a new question, or the id of a run to resume. */
 export type Assignment = { readonly question: string } | { readonly resume: string };
 
+/** The part of a result that the demo prints. */
 export type Outcome = Pick<
   RunResult,
   "runId" | "status" | "output" | "usage" | "cost" | "agents" | "inDoubt" | "stoppedBy" | "error"
 >;
 
+/** A run under way, whichever engine runs it. */
 export interface Started {
   readonly events: () => AsyncIterable<RunEvent>;
   readonly result: Promise<Outcome>;
-  /** Ends the run in this process. It keeps its place in the journal. */
+  /** Stops the run in this process. Its journal keeps it, so that it can be resumed. */
   readonly suspend: () => Promise<void>;
 }
 
-/** The small packages, wired by hand: who there is, and the one headcount and the one ledger that hold for all of them. */
+/** Wires the small packages by hand: the agents, one headcount and one ledger for the whole tree. */
 export function startByHand(parts: Parts, assignment: Assignment): Started {
   const { lead } = buildTeam(parts.model);
   const runtime = new Runtime({
@@ -50,7 +53,7 @@ export function startByHand(parts: Parts, assignment: Assignment): Started {
   return { events: () => handle.events(), result: handle.result, suspend: () => runtime.close() };
 }
 
-/** What the whole tree may take at most. */
+/** The limits of the whole tree. */
 export function limits({ maxAgents, limit }: Pick<Parts, "maxAgents" | "limit">) {
   const spend = "usd" in limit ? { maxCostUsd: limit.usd } : { maxTokens: limit.tokens };
   return {
@@ -59,18 +62,18 @@ export function limits({ maxAgents, limit }: Pick<Parts, "maxAgents" | "limit">)
   };
 }
 
-/** What holds on every engine. */
+/** The options that are the same on every engine. */
 export function rules(prices: OwnPrices | undefined) {
   return {
     meter: new ModelMeter({ prices }),
     ledger: (root: Supervision) => new ExecutionTracker(root.executionBudget, { scope: root.rootId }),
     restart: new RetryPolicy(1),
-    // The one layer that repeats a model call; the provider and its client never do.
+    // This is the only layer that repeats a model call: neither the provider nor its HTTP client retries.
     pipelines: { chat: new MiddlewarePipeline([retry({ maxRetries: 2 })]) },
   };
 }
 
-/** Everybody by name is for workers who may be given anyone of them. */
+/** Builds the agents. A Restate worker registers `everybody`, since the server may give it any of them to run. */
 export function buildTeam(model: LLMClient): { readonly lead: Agent; readonly everybody: readonly Agent[] } {
   const of = ({ name, description, instructions }: Role) => ({
     name,
@@ -83,7 +86,7 @@ export function buildTeam(model: LLMClient): { readonly lead: Agent; readonly ev
     agent,
     priority,
     executionBudget,
-    // Whoever finds no free seat waits for one.
+    // If all slots are taken, the hire waits for one.
     onFull: "queue" as const,
   });
 

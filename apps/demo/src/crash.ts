@@ -1,7 +1,10 @@
 import { writeSync } from "node:fs";
 import type { Journal } from "@ravi/kernel";
 
-/** A journal whose process is really killed once entry `at` of a run is on the disk, before anybody knows that it is. */
+/**
+ * Wraps a journal and kills this process (SIGKILL) when entry `at` of a run is on disk, before the runtime learns that it was
+ * written.
+ */
 export function crashingJournal(journal: Journal, at: number): Journal {
   let written = 0;
   return {

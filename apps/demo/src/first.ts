@@ -3,7 +3,7 @@ import { agent, run, team, tool } from "@ravi/sdk";
 import { scriptedModel } from "@ravi/testing";
 import * as z from "zod";
 
-// A tool: its arguments have the type of its schema, and are checked before it runs.
+// A tool. Its arguments have the type of its schema and are validated before `execute` is called.
 const price = tool({
   name: "price",
   description: "What a vendor asks for one sensor.",
@@ -11,7 +11,7 @@ const price = tool({
   execute: ({ vendor }) => `$${vendor.length}.50`,
 });
 
-// Stand-ins, so that this runs without a key. For a real one: model: "openai:gpt-5-mini".
+// Stand-ins, so that this runs without a key. For a real model write model: "openai:gpt-5-mini".
 const researcherModel = scriptedModel([
   { toolCalls: [{ name: "price", arguments: { vendor: "Acme" } }] },
   { text: "Acme asks $4.50 a piece." },
@@ -24,7 +24,7 @@ const leadModel = scriptedModel([
 const researcher = agent({ name: "researcher", model: researcherModel, tools: [price] });
 const lead = team({ name: "lead", model: leadModel, members: [researcher] });
 
-// One budget and one headcount for the whole tree, however deep it grows.
+// One budget and one headcount limit the whole tree, however deep it gets.
 const result = await run(lead, "What does Acme ask for a sensor?", {
   budget: { usd: 2, tokens: 200_000, turns: 40, seconds: 600 },
   tree: { agents: 8, depth: 3 },

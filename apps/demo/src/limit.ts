@@ -2,16 +2,16 @@ import { InvalidValueError, type LLMClient } from "@ravi/kernel";
 import { ModelMeter, type OwnPrices } from "@ravi/resources";
 import type { Args } from "./args.ts";
 
-/** What the whole tree may use: dollars where a price is known, tokens where it is not. */
+/** What the whole tree may spend: dollars if the model's price is known, otherwise tokens. */
 export type Limit = { readonly usd: number } | { readonly tokens: number };
 
 const DEFAULT_USD = 0.1;
-/** Several times what the stand-in's team takes. */
+/** Several times what the team uses with the stand-in model. */
 const DEFAULT_TOKENS = 300_000;
 
 /**
- * A model on one's own server has no price that anybody knows, so its tokens are counted instead. Where real money may be
- * spent, or a budget in dollars is asked for, a price has to be given: a limit that cannot be kept would be none.
+ * Chooses the limit. A model on your own server (`--base-url`) has no known price, so its tokens are limited. In all other cases,
+ * and if a budget in dollars is asked for, an unknown price throws: a limit in dollars could not be enforced without it.
  */
 export async function limitFor(
   { info }: LLMClient,

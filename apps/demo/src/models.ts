@@ -6,7 +6,7 @@ import type { LoopbackServer } from "@ravi/testing";
 import { priceIn } from "./args.ts";
 import { STAND_IN_MODEL } from "./stand-in/server.ts";
 
-/** A model that is paid for. The key comes from the environment, as its provider names it. */
+/** A real model that costs money. Its key comes from the provider's usual environment variable. */
 export function realModel(name: string, baseURL: string | undefined): LLMClient {
   const [provider, ...rest] = name.split(":");
   const model = rest.join(":");
@@ -17,12 +17,12 @@ export function realModel(name: string, baseURL: string | undefined): LLMClient 
   throw new InvalidValueError({ field: "--model", value: name, expected });
 }
 
-/** What is paid for it, where somebody says so. */
+/** The price given with `--price`; undefined if there is none. */
 export function pricesOf(name: string, price: string | undefined): OwnPrices | undefined {
   return price === undefined ? undefined : { [name]: priceIn(price) };
 }
 
-/** The same provider, to the server on this machine. */
+/** The real OpenAI provider, pointed at the stand-in server on this machine. */
 export function standInModel(server: LoopbackServer): LLMClient {
   return openai(STAND_IN_MODEL, { baseURL: server.url, apiKey: "no-key-needed" });
 }

@@ -1,11 +1,14 @@
-/** Whether standard output still takes what is written to it. */
+/** Tells whether standard output can still be written to. */
 export interface Output {
-  /** Called once, when its reader has gone (`| head`) or its disk is full. */
+  /** Called once when output is lost: its reader is gone (`| head`) or the disk is full. */
   onLost: (() => void) | undefined;
   readonly isLost: boolean;
 }
 
-/** Says so on standard error and by the exit code; without it Node would end the process with a stack trace. */
+/**
+ * Reports lost output on standard error and sets exit code 1. Without this listener Node would end the process with a stack
+ * trace.
+ */
 export function watchOutput(stream: NodeJS.WriteStream): Output {
   const output = { onLost: undefined as Output["onLost"], isLost: false };
   stream.on("error", (error) => {

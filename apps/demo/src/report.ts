@@ -3,14 +3,15 @@ import type { BillSummary } from "@ravi/testing";
 import type { Outcome } from "./compose.ts";
 import { byHiring, type RuleCounts } from "./view/board.ts";
 
+/** A finished run with everything that the report shows. */
 export interface Ended {
   readonly result: Outcome;
   readonly counts: RuleCounts;
-  /** What the server says it was owed; null where a real model was used. */
+  /** The stand-in server's own bill; null if a real model was used. */
   readonly bill: BillSummary | null;
 }
 
-/** All that is printed with `--json`. */
+/** Everything that `--json` prints. */
 export function toJSON({ result, counts, bill }: Ended) {
   const agents = inOrder(result);
   const withStatus = (status: string): number => agents.filter((agent) => agent.status === status).length;
@@ -40,7 +41,7 @@ function inOrder({ agents = [] }: Outcome) {
   return agents.toSorted((a, b) => byHiring(a.agentId, b.agentId));
 }
 
-/** The table of who spent what, and what the rules did. */
+/** The report as text: what each agent spent, and what the rules did. */
 export function toText(ended: Ended): string {
   const { result, bill } = ended;
   const { events } = toJSON(ended);
@@ -73,7 +74,7 @@ export function toText(ended: Ended): string {
   return lines.join("\n");
 }
 
-/** It had no room for a single call, so there is nothing that it could have given back. */
+/** Whether the agent could not afford a single model call, so that it has no partial result either. */
 function isUnheard({ status, modelCalls }: ReturnType<typeof inOrder>[number]): boolean {
   return status === "partial" && modelCalls === 0;
 }
@@ -108,7 +109,7 @@ function money(usd: number | null): string {
 
 function table(rows: readonly (readonly string[])[]): string[] {
   const widths = rows[0]?.map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0))) ?? [];
-  // Words to the left, numbers to the right.
+  // Text is aligned left, numbers right.
   return rows.map((row) =>
     row
       .map((cell, at) => (at < 3 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0)))

@@ -1,6 +1,6 @@
 import { type ExecutionBudgetOptions, Priority } from "@ravi/kernel";
 
-// Who works in the demo, in words and limits. How they are put together is in compose.ts, by hand, and in with-sdk.ts.
+// The demo's agents: their instructions and limits. They are wired by hand in compose.ts, and with the sdk in with-sdk.ts.
 
 export interface Role {
   readonly name: string;
@@ -10,7 +10,7 @@ export interface Role {
   readonly executionBudget?: ExecutionBudgetOptions;
 }
 
-/** The first line of each says who is speaking: the stand-in answers by it. */
+/** The stand-in model recognises the role by the first line of the instructions. */
 export const LEAD: Role = {
   name: "lead",
   description: "Leads the others and answers.",
@@ -25,7 +25,8 @@ export const RESEARCHER: Role = {
   name: "researcher",
   description: "Finds out what one vendor asks, and on what terms.",
   priority: Priority.NORMAL,
-  // Its fact-checker's count too. Who needs more is told so, and gets one last turn for what it has.
+  // Includes the fact-checker's calls. A researcher that needs more is told that its limit is near and gets one last turn to
+  // answer.
   executionBudget: { maxToolCalls: 7 },
   instructions: `You are a researcher.
 Search the documents on the vendor, read them, work out the total, and answer in one line: vendor, total, delivery, warranty.

@@ -22,7 +22,7 @@ const EXIT_CODES: Readonly<Record<Outcome["status"], number>> = {
   cancelled: 1,
 };
 
-/** One run from its beginning, or from where it stood, to what is printed of it. Gives the exit code. */
+/** Starts or resumes a run, shows it and prints its result. Returns the exit code. */
 export async function runDemo(args: Args): Promise<number> {
   const isWatched = !args.json && (args.live || process.stdout.isTTY);
   const output = watchOutput(process.stdout);
@@ -71,7 +71,7 @@ async function runIn(args: Args, watched: Watched): Promise<number> {
       return (args.sdk ? startWithSdk : startByHand)(parts, assignment);
     }
     async function onRestate(): Promise<Started> {
-      // Loaded only where it is wanted: nobody else pays for the SDK.
+      // Loaded on demand, so that other runs do not pay for importing the Restate SDK.
       const { startOnRestate } = await import("./restate/start.ts");
       const assignment = args.resume ? { resume: "the newest" } : { question: args.question };
       return startOnRestate({ ...parts, folder, modelArgs: workplace.modelArgs }, assignment);
@@ -88,7 +88,7 @@ async function runIn(args: Args, watched: Watched): Promise<number> {
     else if (result.error !== undefined) console.error(printable(`demo: ${result.error.message}`));
     return signals.code ?? EXIT_CODES[status];
   } catch (error) {
-    // What was paid for until then is on record, and is not thrown away with the folder.
+    // The folder is kept, since the journal in it holds the calls that were already paid for.
     isKept ||= isRaviError(error, "JOURNAL_FAILED");
     if (isKept) console.error(`demo: to go on afterwards: ${resumeLine(args, workplace.folder)}`);
     throw error;
@@ -102,7 +102,7 @@ interface FollowOptions extends Watched {
   readonly limit: Limit;
 }
 
-/** Shows a run while it goes on. Ctrl-C suspends it; a second one ends the process. Where nobody watches it is suspended too. */
+/** Shows a run while it works. The first Ctrl-C suspends it, the second ends the process. Lost output suspends it too. */
 async function follow(
   { events, result, suspend }: Started,
   board: Board,
@@ -146,7 +146,7 @@ function introduction({ question, resume, model }: Args, limit: Limit): string {
   return `${what}\n${who}\n`;
 }
 
-/** To be pasted into a shell. */
+/** The command that resumes the run, quoted so that it can be pasted into a shell. */
 function resumeLine({ model, baseURL, price, sdk, engine }: Args, folder: string): string {
   const same = [
     ...(model === undefined ? [] : ["--model", quoted(model)]),
@@ -162,13 +162,13 @@ function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-/** A screen that does not say how large it is, or says 0, is taken for a wide one. */
+/** If the terminal reports no size, or 0, assume 100 columns and any number of rows. */
 function screenSize(): { readonly columns: number; readonly rows: number } {
   const { columns, rows } = process.stdout;
   return { columns: columns || Number(process.env["COLUMNS"]) || 100, rows: rows || Infinity };
 }
 
-/** See no-color.org: set and not empty. */
+/** NO_COLOR counts only if it is set and not empty (no-color.org). */
 function isColored(): boolean {
   return (process.env["NO_COLOR"] ?? "") === "" && process.env["TERM"] !== "dumb";
 }

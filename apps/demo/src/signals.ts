@@ -1,15 +1,19 @@
-/** As a shell says it: 128 and the number of the signal. */
+/** Exit codes as shells report them: 128 plus the number of the signal. */
 const CODES = { SIGINT: 130, SIGTERM: 143 } as const;
 
-/** What told this process to end, from before its folder is made: a signal without a listener would leave the folder behind. */
+/**
+ * Signals that asked this process to end. Watched before the run's folder is created: a signal without a listener would leave the
+ * folder behind.
+ */
 export interface Signals {
-  /** The exit code for the first that came. */
+  /** The exit code for the first signal; undefined if none came. */
   readonly code: number | undefined;
   onFirst: (() => void) | undefined;
+  /** Stops watching. */
   forget(): void;
 }
 
-/** The first is for whoever listens; the second ends the process. */
+/** Starts watching: the first signal calls `onFirst`, the second ends the process. */
 export function watchSignals(): Signals {
   let code: number | undefined;
   const listeners = Object.entries(CODES).map(([signal, own]) => {

@@ -31,7 +31,7 @@ export const search = defineTool({
   },
 });
 
-/** A word in the name of a document says more than one in its text. */
+/** A word in the document's name counts ten times as much as one in its text. */
 function scoreOf(name: string, words: readonly string[]): number {
   const text = readFileSync(join(folder, `${name}.md`), "utf8").toLowerCase();
   const parts = name.split("-");
@@ -44,7 +44,7 @@ function scoreOf(name: string, words: readonly string[]): number {
 export const read = defineTool({
   name: "read",
   description: "Reads a document by its name, as search gives it.",
-  // Only what is there can be read: a name is never made into a path before it was compared with the list.
+  // Only listed documents can be read: a name becomes part of a path only after it was found in the list.
   input: z.object({ document: z.string().refine((name) => documents.includes(name), "no such document") }),
   idempotent: true,
   execute: ({ document }, { signal }) =>

@@ -4,7 +4,7 @@ import type { Assignment, Parts, Started } from "./compose.ts";
 import { ANALYST, ARCHIVIST, FACT_CHECKER, LEAD, RESEARCHER, type Role, WRITER } from "./roles.ts";
 import { calculate, read, search } from "./tools.ts";
 
-/** The same as compose.ts, in the words of the sdk: the headcount, the ledger, the meter and the retries come by themselves. */
+/** The same as `startByHand`, with the sdk, which adds the headcount, the ledger, the meter and the retries itself. */
 export function startWithSdk(parts: Parts, assignment: Assignment): Started {
   const { journal, hooks, prices } = parts;
   const lead = buildTeam(parts.model);

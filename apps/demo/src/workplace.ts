@@ -13,29 +13,30 @@ import { type Limit, limitFor } from "./limit.ts";
 import { pricesOf, realModel, standInModel } from "./models.ts";
 import { STAND_IN_PRICES, startStandIn } from "./stand-in/server.ts";
 
-/** What a run works with: a folder, the journal and the bill in it, and a model. */
+/** What a run needs: a folder with the journal and the bill, and a model. */
 export interface Workplace {
   readonly folder: string;
   readonly journal: Journal;
   readonly model: LLMClient;
   readonly prices: OwnPrices | undefined;
   readonly limit: Limit;
-  /** How another process finds the same model. */
+  /** Arguments with which another process uses the same model. */
   readonly modelArgs: readonly string[];
-  /** What the stand-in's server was owed so far, earlier processes included; null for a real model. */
+  /** The stand-in server's bill, earlier processes included; null for a real model. */
   bill(): BillSummary | null;
-  /** Closes everything. A folder that nobody asked for goes, unless there is something to go on with. */
+  /** Closes everything. A temporary folder is removed unless `keep` is set. */
   close(options: { readonly keep: boolean }): Promise<void>;
 }
 
-/** So that somebody can follow; what is piped is not slowed down. */
+/** Slows the stand-in down so that a person can follow. Piped output is not slowed down. */
 const PACE_MS = 250;
 
+/** Opens the folder, its lock, the journal and the model. Throws if an option is wrong or the folder cannot be used. */
 export async function openWorkplace(
   args: Args,
   options: { readonly isWatched: boolean; readonly preempted: Promise<void> },
 ): Promise<Workplace> {
-  // What was asked for wrongly is said before anything is made.
+  // Wrong options are reported before anything is created.
   const real = args.model === undefined ? undefined : await realModelOf(args.model, args);
   const folder = await openFolder(args);
   let unlock: (() => void) | undefined;
@@ -53,7 +54,7 @@ export async function openWorkplace(
     server =
       real === undefined
         ? await startStandIn({
-            // Not in the journal: it is what the journal is checked against.
+            // Kept apart from the journal, because the journal is checked against it.
             billFile: join(folder, "bill.jsonl"),
             paceMs: options.isWatched ? PACE_MS : 0,
             preempted: args.engine === "restate" ? options.preempted : undefined,
@@ -94,7 +95,7 @@ async function standInOf(server: LoopbackServer | undefined, args: Args): Promis
   return { model, prices, limit, modelArgs: [`--stand-in=${server.url}`] };
 }
 
-/** A new one where none was named. Whoever goes on has one already: where it is not, there is nothing to go on with. */
+/** Without `--journal` a new temporary folder. `--resume` needs a folder that already exists. */
 async function openFolder({ journal, resume }: Args): Promise<string> {
   if (journal === undefined) return mkdtemp(join(tmpdir(), "ravi-demo-"));
   const folder = resolve(process.env["INIT_CWD"] ?? ".", journal);
@@ -108,8 +109,8 @@ async function openFolder({ journal, resume }: Args): Promise<string> {
 }
 
 /**
- * One demo at a time in a folder: two servers that wrote into one bill would spoil it. The lock is the system's, so a process
- * that is killed leaves none behind.
+ * Allows one demo at a time in a folder, since two servers would spoil one bill. The lock belongs to the operating system, so a
+ * killed process leaves none behind.
  */
 function lock(folder: string): () => void {
   const database = openLock(folder);
@@ -145,7 +146,7 @@ function nothingToResume(folder: string): never {
   });
 }
 
-/** The newest run of a journal. */
+/** The id of the newest run in the journal. Throws if there is none. */
 export async function newestRun(journal: Journal, folder: string): Promise<string> {
   const runs = await journal.list();
   const newest = runs.toSorted((a, b) => b.startedAt - a.startedAt)[0];

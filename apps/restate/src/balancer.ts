@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
 
 /**
- * One address for several workers, as a service of Kubernetes is one. A new connection goes to the worker that has the fewest;
- * one that cannot be reached is passed over.
+ * One address for several workers, like a Kubernetes service. A new connection goes to the worker with the fewest connections; a
+ * worker that cannot be reached is skipped.
  */
 export class Balancer implements AsyncDisposable {
   readonly url: string;
@@ -24,6 +24,7 @@ export class Balancer implements AsyncDisposable {
     return new Balancer(server, typeof address === "object" && address !== null ? address.port : 0);
   }
 
+  /** Adds the worker on this port. */
   add(port: number): void {
     this.open.set(port, new Set());
   }

@@ -6,11 +6,11 @@ export const ANSWER = {
   finishReason: "stop",
 } as const;
 
-/** Takes half as long at least, and half as long again at most: models do not answer in step. */
+/** A fake model that takes between half and one and a half times the mean: real models do not answer in step. */
 class SlowModel implements LLMClient {
   readonly id = "fake";
   readonly info = { provider: "fake", model: "fake" };
-  /** How long it has taken so far. */
+  /** Milliseconds that all calls took so far. */
   tookMs = 0;
   private readonly meanMs: number;
 
@@ -27,15 +27,16 @@ class SlowModel implements LLMClient {
   }
 }
 
-/** In this time an agent is started, also on a busy machine. */
+/** Milliseconds in which an agent surely starts, even on a busy machine. */
 const START_MS = 100;
 
-/** Told when a call is about to begin; one for each execution. */
+/** Called once for each execution; returns a function that is called before each model call. */
 type Watch = (isRoot: boolean) => () => void;
 
 /**
- * `caller` makes calls one after the other, of a model that takes so long: `<calls>x<ms>`; it gives what a call took beyond
- * that. `lead` has many of them at once, `<agents>x<calls>x<ms>`, and gives the mean.
+ * Two agents to measure. `caller` makes model calls one after the other; its input is `<calls>x<ms>`, the number of calls and the
+ * model's mean time. It returns the mean milliseconds that a call took beyond the model's time. `lead` hires many callers at
+ * once, `<agents>x<calls>x<ms>`, and returns their mean.
  */
 export function callers(watch: Watch = () => () => {}): { readonly caller: Agent; readonly lead: Agent } {
   const caller: Agent = {
@@ -47,7 +48,7 @@ export function callers(watch: Watch = () => () => {}): { readonly caller: Agent
       if (startAt !== undefined) await ctx.sleepUntil(startAt);
       let began = performance.now();
       for (let n = 0; n < calls; n++) {
-        // All begin at once, which takes longer; what counts is what comes after.
+        // The first call is not counted: all agents make it at the same moment, which takes longer.
         if (n === 1) {
           began = performance.now();
           model.tookMs = 0;
@@ -63,7 +64,8 @@ export function callers(watch: Watch = () => () => {}): { readonly caller: Agent
     id: AgentId("lead"),
     async run(ctx, inbox) {
       const [agents = "0", ...each] = inbox.input.split("x");
-      // With a third number they begin when all of them have been started: that would be measured, too.
+      // If a model time is given, the callers begin at a common time when all have been started, so that starting them is not
+      // measured.
       const startAt = each.length < 2 ? [] : [(await ctx.now()) + Number(agents) * START_MS];
       const leaf = { kind: "hire", agent: caller, input: [...each, ...startAt].join("x") } as const;
       const outcomes = await ctx.batch(Array.from({ length: Number(agents) }, () => leaf));

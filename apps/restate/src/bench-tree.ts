@@ -6,7 +6,7 @@ import { callers } from "./bench-agents.ts";
 import { compose } from "./compose.ts";
 import { RestateServer } from "./server.ts";
 
-// One large tree over two workers: how many calls its one object admits, and what an admission costs while it does.
+// One large tree on two workers: how many calls per second its root object admits, and what an admission costs meanwhile.
 // node --conditions=@ravi/source src/bench-tree.ts [agents] [calls of each] [ms that the model takes]
 
 const [agents = 200, calls = 10, modelMs = 1_000] = process.argv.slice(2).map(Number);

@@ -2,7 +2,7 @@ import { callers } from "./bench-agents.ts";
 import { compose } from "./compose.ts";
 import { meter } from "./team.ts";
 
-// A worker of the benchmark, as a process of its own: node src/bench-worker.ts <ingress> <admin>
+// A worker process of the benchmark: node src/bench-worker.ts <ingress> <admin>
 
 const { caller, lead } = callers();
 const [ingress = "", admin = ""] = process.argv.slice(2);

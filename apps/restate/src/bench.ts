@@ -5,8 +5,8 @@ import { compose } from "./compose.ts";
 import { RestateServer } from "./server.ts";
 import { meter } from "./team.ts";
 
-// What a call costs on Restate: the engine's own step, the same entries written by hand, and the whole of Ravi.
-// node --conditions=@ravi/source src/bench.ts [steps]
+// What a call costs on Restate: a step of the engine alone, the same entries written by hand, and a call through Ravi.
+// node --conditions=@ravi/source src/bench.ts [calls of a run, 200] [steps to replay after a kill, 100000; 0 for none]
 
 const STEPS = Number(process.argv[2] ?? 200);
 const MANY = Number(process.argv[3] ?? 100_000);
@@ -23,7 +23,7 @@ const post = async (path: string, body: unknown = null): Promise<unknown> => {
   return text === "" ? null : JSON.parse(text);
 };
 
-/** The times between two steps, of all rounds: a median of many says more on a busy machine than one sum. */
+/** Milliseconds between two steps, over all rounds. On a busy machine the median of many says more than one total. */
 const times: Record<string, number[]> = {};
 const stopwatch = (what: string): (() => void) => {
   const list = (times[what] ??= []);

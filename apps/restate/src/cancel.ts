@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 import { compose } from "./compose.ts";
 
-// Ends a run from any machine that reaches the server.
+// Cancels runs by id, from any machine that can reach the server.
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -12,7 +12,7 @@ export interface ComposeOptions {
   readonly limiter?: Limiter | undefined;
 }
 
-/** The parts put together: the rules are the runtime's, the seats and the money are counted by the root's object. */
+/** Wires a Restate runtime with Ravi's rules. The root's object on the server counts slots and money for the whole tree. */
 export function compose(options: ComposeOptions): RestateRuntime {
   return restateRuntime({ ...options, createContext: createRunContext, headcount, ledger, stream: false });
 }

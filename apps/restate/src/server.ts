@@ -9,7 +9,7 @@ import { join } from "node:path";
 
 const FOLDER = join(import.meta.dirname, "../../../restate");
 
-/** The server's program, as `pnpm test:restate` installs it. */
+/** The path of the server's executable, as `pnpm test:restate` installs it. Throws if it is not installed. */
 function serverBinary(): string {
   const platform = `restate-server-${process.platform}-${process.arch}`;
   const path = join(FOLDER, "node_modules/@restatedev", platform, "bin/restate-server");
@@ -18,25 +18,26 @@ function serverBinary(): string {
 }
 
 export interface ServerOptions {
-  /** One of several nodes, which replicate what they keep. */
+  /** Makes this server node number `place` of a cluster whose nodes replicate their data. */
   readonly cluster?: { readonly nodes: readonly Ports[]; readonly place: number } | undefined;
   readonly directory?: string | undefined;
-  /** Whatever else the server reads from its environment. */
+  /** Further environment variables of the server. */
   readonly settings?: Readonly<Record<string, string>> | undefined;
 }
 
+/** The ports of one server. */
 export interface Ports {
   readonly ingress: number;
   readonly admin: number;
   readonly node: number;
 }
 
-/** A Restate server on loopback, in a directory of its own. */
+/** A Restate server on loopback, with a data directory of its own. */
 export class RestateServer {
   readonly ingress: string;
   readonly admin: string;
   private readonly ports: Ports;
-  /** Where it keeps everything; gone when it is stopped. */
+  /** The data directory. Removed by `stop`. */
   readonly directory: string;
   private readonly options: ServerOptions;
   private child: ChildProcess | undefined;
@@ -50,6 +51,7 @@ export class RestateServer {
     this.admin = `http://127.0.0.1:${ports.admin}`;
   }
 
+  /** Starts a server in a new temporary directory, unless one is given, and waits until it is healthy. */
   static async start(options: ServerOptions = {}): Promise<RestateServer> {
     const { cluster } = options;
     const ports = cluster === undefined ? await freePorts() : cluster.nodes[cluster.place];
@@ -60,9 +62,9 @@ export class RestateServer {
     return server;
   }
 
-  /** Starts it, also after it was killed, with what it had. */
+  /** Starts the server, also after a kill, with the data that it had. */
   async up(): Promise<void> {
-    // What it puts into the temporary folder and leaves there when it is killed goes with its own.
+    // A killed server leaves files in its temporary folder. With TMPDIR set, they are removed together with its data.
     const env = {
       ...process.env,
       TMPDIR: this.directory,
@@ -76,17 +78,18 @@ export class RestateServer {
     await this.ready();
   }
 
-  /** As when the machine loses its power. */
+  /** Kills the server (SIGKILL) and keeps its data, as a power failure would. */
   async kill(): Promise<void> {
     await this.end("SIGKILL");
   }
 
+  /** Kills the server and removes its data. */
   async stop(): Promise<void> {
     await this.end("SIGKILL");
     await rm(this.directory, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
   }
 
-  /** What it wrote last, for a failing test. */
+  /** The last output of the server, for the message of a failing test. */
   get output(): string {
     return this.said;
   }
@@ -124,7 +127,7 @@ function settings(
   return {
     RESTATE_DISABLE_TELEMETRY: "true",
     RESTATE_BASE_DIR: directory,
-    // Without it the server takes every folder in there for one of its nodes.
+    // Without a name the server takes every folder in the data directory for one of its nodes.
     RESTATE_NODE_NAME: "ravi",
     RESTATE_LISTEN_MODE: "tcp",
     RESTATE_BIND_IP: "127.0.0.1",
@@ -150,6 +153,7 @@ function settings(
   };
 }
 
+/** Three ports that are free at the moment. */
 export async function freePorts(): Promise<Ports> {
   const servers = await Promise.all([0, 1, 2].map(() => free()));
   const [ingress, admin, node] = servers.map(({ port }) => port);
@@ -158,7 +162,10 @@ export async function freePorts(): Promise<Ports> {
   return { ingress, admin, node };
 }
 
-/** Below those that a system gives to outgoing connections: one of them may take a port between this look and the server's start. */
+/**
+ * Ports below the range that systems use for outgoing connections: such a connection could take the port between this check and
+ * the server's start.
+ */
 const LOWEST_PORT = 20_000;
 const HIGHEST_PORT = 32_000;
 

@@ -8,15 +8,15 @@ import {
   textOf,
 } from "@ravi/kernel";
 
-/** What the lead is asked for, as JSON. */
+/** The lead's input, as JSON. */
 interface Task {
   readonly researchers: number;
-  /** Model calls of each; without it, until the money is used up. */
+  /** Model calls of each researcher. Without it they call until the budget is used up. */
   readonly steps?: number | undefined;
   readonly onFull?: "deny" | "queue" | undefined;
 }
 
-/** A team whose cost is known to the cent: each call takes one token in and one out, at two cents each. */
+/** A team whose cost is known to the cent: each call uses one input and one output token, at two cents each. */
 export function team(model: LLMClient): { readonly lead: Agent; readonly researcher: Agent } {
   const ask = (content: string) => ({ messages: [{ role: "user", content }], maxOutputTokens: 1 }) as const;
   const researcher: Agent = {
@@ -59,7 +59,7 @@ export function team(model: LLMClient): { readonly lead: Agent; readonly researc
 
 const USD_PER_TOKEN = 0.02;
 
-/** The prices of the server on loopback, in dollars for a million tokens. */
+/** The loopback server's prices, in dollars per million tokens. */
 export const PRICES = { input: USD_PER_TOKEN * 1e6, output: USD_PER_TOKEN * 1e6 } as const;
 
 export const meter: Meter = {

@@ -10,7 +10,7 @@ export interface WorkerOptions {
   readonly hold?: string | undefined;
 }
 
-/** A worker that can be killed. */
+/** A worker in a process of its own, so that a test can kill it. */
 export class WorkerProcess {
   private readonly child: ChildProcess;
   private said = "";
@@ -24,10 +24,11 @@ export class WorkerProcess {
     };
     child.stdout?.on("data", listen);
     child.stderr?.on("data", listen);
-    // Whoever waits for a word of it learns that there will be none.
+    // Wakes up `says`, which then throws because the worker has ended.
     child.once("close", () => listen(Buffer.of()));
   }
 
+  /** Starts the process and waits until the worker listens. */
   static async start({ server, model, key, hold }: WorkerOptions): Promise<WorkerProcess> {
     const { ingress, admin } = server;
     const args = { ingress, admin, port: "0", model, key, ...(hold !== undefined && { hold }) };
@@ -41,6 +42,7 @@ export class WorkerProcess {
     return worker;
   }
 
+  /** Waits until the worker has printed `text`. Throws if the worker ends first. */
   async says(text: string): Promise<void> {
     while (!this.said.includes(text)) {
       if (this.child.exitCode !== null) throw new Error(`the worker has ended:\n${this.said}`);
@@ -56,6 +58,7 @@ export class WorkerProcess {
     return this.child.pid;
   }
 
+  /** Kills the process (SIGKILL) and waits until it has ended. */
   async kill(): Promise<void> {
     if (this.child.exitCode !== null || this.child.signalCode !== null) return;
     const over = once(this.child, "exit");
@@ -64,7 +67,7 @@ export class WorkerProcess {
   }
 }
 
-/** A program of this folder, from its source. */
+/** Starts a program of this folder from its source. */
 export function run(program: string, args: readonly string[]): ChildProcess {
   const flags = ["--conditions=@ravi/source", "--no-warnings", join(import.meta.dirname, program)];
   return spawn(process.execPath, [...flags, ...args], { stdio: ["ignore", "pipe", "pipe"] });

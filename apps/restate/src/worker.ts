@@ -5,7 +5,7 @@ import { openai } from "@ravi/provider-openai";
 import { compose } from "./compose.ts";
 import { meter, team } from "./team.ts";
 
-// One worker as a process of its own.
+// A worker as a process of its own.
 
 const { values } = parseArgs({
   options: {
@@ -13,9 +13,9 @@ const { values } = parseArgs({
     admin: { type: "string", default: "http://127.0.0.1:9070" },
     port: { type: "string", default: "9080" },
     model: { type: "string", default: "" },
-    /** The bill shows the last four characters of it: who has paid. */
+    /** The API key. The bill shows its last four characters, so that a test can tell which worker paid. */
     key: { type: "string", default: "sk-loopback-0001" },
-    /** The first call is held between its admission and its payment until there is a file of that name. */
+    /** The worker's first call waits between admission and payment until a file of this name exists. */
     hold: { type: "string" },
   },
 });

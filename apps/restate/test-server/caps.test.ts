@@ -12,9 +12,9 @@ test("R14, R16: a headcount of 3 and a cap of $1 hold over two workers, by the b
   const { status, agents = [], cost } = await handle.result;
   const { costUsd, entries } = scene.model.bill();
   expect(status).toBe("partial");
-  // Two seats beside the lead's, and each has one call at a time.
+  // Two slots besides the lead's, and each agent makes one call at a time.
   expect(scene.calls.most).toBe(2);
-  // A call costs four cents: twenty-five of them are the dollar, and not one more.
+  // A call costs four cents, so 25 calls use up the dollar.
   expect([costUsd, entries.length, cost]).toEqual([1, 25, 1]);
   expect(agents.map((agent) => agent.agentId)).toHaveLength(17);
   expect(scene.calls.callers.size).toBe(2);

@@ -18,7 +18,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { RestateServer } from "../src/server.ts";
 import { house } from "./house.ts";
 
-// What differs between two workers, or between two goes of one: their code, their caps, and what was told before.
+// Differences between two workers, or between two attempts of one: their code, their limits, and what was reported before.
 
 let server: RestateServer;
 beforeAll(async () => void (server = await RestateServer.start()));

@@ -22,7 +22,7 @@ interface Printed {
   readonly inDoubt?: readonly string[];
 }
 
-/** The demo as a user runs it. Each line can be answered with a signal. */
+/** Runs the demo as a user does. `onLine` sees each line of output and may answer it with a signal. */
 async function demo(args: readonly string[], onLine?: (line: string) => NodeJS.Signals | void): Promise<Ran> {
   const flags = ["--conditions=@ravi/source", "--no-warnings", "src/main.ts"];
   const child = spawn(process.execPath, [...flags, ...args], {
@@ -42,13 +42,13 @@ async function demo(args: readonly string[], onLine?: (line: string) => NodeJS.S
   return { code, stdout, stderr };
 }
 
-/** What still runs and was started with that folder: the server, and whoever keeps it. */
+/** Processes that still run and were started with that folder: the server and its keeper. */
 async function leftIn(folder: string): Promise<string[]> {
   const listing = spawn("ps", ["-A", "-o", "command="], { stdio: ["ignore", "pipe", "inherit"] });
   return (await text(listing.stdout)).split("\n").filter((line) => line.includes(join(folder, "restate")));
 }
 
-/** What it gives in one process, once for all. */
+/** The result on the local engine, computed once for all tests. */
 let known: Promise<Ran> | undefined;
 const inOneProcess = (): Promise<Ran> => (known ??= demo(["--json"]));
 
@@ -95,7 +95,8 @@ test("R24: Ctrl-C suspends the demo on Restate and ends its server and workers; 
     const whole = JSON.parse((await inOneProcess()).stdout) as Printed;
     const { inDoubt = [], runId, ...resumed } = JSON.parse(ended.stdout) as Printed;
     expect(resumed.status).toBe("completed");
-    // What was in flight is made again, named, and stays charged, so that a limit may be met earlier; otherwise all is the same.
+    // Calls that were in flight are made again and listed in `inDoubt`. The lost attempts stay charged, so a limit may be reached
+    // earlier; if there are none, the result is the same.
     expect(inDoubt.filter((key) => !key.startsWith(runId))).toEqual([]);
     if (inDoubt.length > 0) return;
     const { output, agents, bill } = resumed;

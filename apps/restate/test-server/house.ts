@@ -3,7 +3,7 @@ import { restateRuntime, type RestateRuntimeOptions } from "@ravi/runtime-restat
 import type { RuntimeHouse, RuntimeUnderTest } from "@ravi/testing/suites";
 import type { RestateServer } from "../src/server.ts";
 
-/** Runtimes of this process as workers of one server, each a deployment of its own. A crash cuts off all its connections. */
+/** Runtimes in this process as workers of one server, each with its own deployment. `crash` closes all connections of one. */
 export function house(server: RestateServer, more: Partial<RestateRuntimeOptions> = {}): RuntimeHouse {
   const exits = new WeakMap<RuntimeUnderTest, () => Promise<void>>();
   return {

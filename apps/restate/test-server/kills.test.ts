@@ -15,12 +15,12 @@ async function killed(act: () => Promise<void>): Promise<Kill> {
   return { from, to: Date.now() };
 }
 
-/** What a process had sent is read and billed a moment after its end. */
+/** What a process sent just before its end may be read and billed up to this much later. */
 const LAG_MS = 1_000;
 
 /**
- * What was recorded is paid for once. A call in flight at a kill is paid for once more, and reported; one that is in flight at
- * two kills, twice more. So before each repeat there is a kill that explains it.
+ * A recorded call is paid for once. A call in flight at a kill is paid for once more and reported; one that is in flight at two
+ * kills, twice more. So a kill must explain each repeat.
  */
 function checkBill(scene: Scene, kills: readonly Kill[], inDoubt: readonly string[]): void {
   const bill = scene.bill();

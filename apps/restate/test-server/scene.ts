@@ -6,7 +6,7 @@ import { RestateServer, type ServerOptions } from "../src/server.ts";
 import { PRICES, team } from "../src/team.ts";
 import { WorkerProcess, type WorkerOptions } from "../src/worker-process.ts";
 
-/** Few streams share a connection, so that both of two workers get some. */
+/** One stream per connection, so that both workers get some of the work. */
 export const SPREAD = { RESTATE_WORKER__INVOKER__HTTP2_STREAMS_PER_CONNECTION_LIMIT: "1" } as const;
 
 export interface SceneOptions extends CallOptions {
@@ -15,18 +15,18 @@ export interface SceneOptions extends CallOptions {
 
 interface CallOptions {
   readonly delayMs: number;
-  /** The first calls are answered when so many are under way: then nobody need guess whether they ever were. */
+  /** The first calls are answered only when this many are under way, so that a test can rely on them being simultaneous. */
   readonly together?: number | undefined;
 }
 
-/** A server, a model with a bill, workers as processes, and this process as a client of them. */
+/** A Restate server, a model server with a bill, workers as processes, and this process as their client. */
 export class Scene implements AsyncDisposable {
   readonly server: RestateServer;
   readonly model: LoopbackServer;
   readonly client: RestateRuntime;
   private readonly balancer: Balancer;
   readonly lead = team({ id: "none", info: { provider: "none", model: "none" }, generate: refuse }).lead;
-  /** Calls of the model that are under way, and the most that ever were. */
+  /** The model calls: how many are under way, and the most that were at once. */
   readonly calls: Calls;
   private readonly workers: WorkerProcess[] = [];
 
@@ -57,7 +57,7 @@ export class Scene implements AsyncDisposable {
     return worker;
   }
 
-  /** So many at once, and deployed. */
+  /** Starts that many workers and deploys them. */
   async workersAtWork(count: number): Promise<WorkerProcess[]> {
     const keys = Array.from({ length: count }, (_, n) => `sk-loopback-${String(n + 1).padStart(4, "0")}`);
     const workers = await Promise.all(keys.map((key) => this.worker(key)));
@@ -69,7 +69,7 @@ export class Scene implements AsyncDisposable {
     await this.client.deploy(this.balancer.url);
   }
 
-  /** How often each call was paid for, by the key that it bore. */
+  /** How often each call was paid for, by its idempotency key. */
   bill(): Map<string, number> {
     const paid = new Map<string, number>();
     for (const { idempotencyKey = "none" } of this.model.bill().entries)
@@ -93,7 +93,7 @@ export class Scene implements AsyncDisposable {
 class Calls {
   underWay = 0;
   most = 0;
-  /** Who has called, by the end of the key that each worker has. */
+  /** The workers that have called the model, by the last characters of their API keys. */
   readonly callers = new Set<string>();
   private readonly delayMs: number;
   private readonly together: number;
@@ -128,7 +128,7 @@ function refuse(): never {
   throw new Error("the client runs no agent");
 }
 
-/** What a team says whose every call was heard. */
+/** The team's output if every call was answered. */
 export function expected(researchers: number, steps: number): string {
   const of = (topic: number): string =>
     Array.from({ length: steps }, (_, step) => `heard topic ${topic} step ${step + 1}`).join(", ");

@@ -4,7 +4,7 @@ import { defineConfig } from "vitest/config";
 
 const conditions = ["@ravi/source", "module", "node", "development|production"];
 
-// These tests need a Restate server, which `pnpm test:restate` installs. They are no project of the workspace's own run.
+// These tests need a Restate server, which `pnpm test:restate` installs. So they are not part of the workspace's own test run.
 export default defineConfig({
   resolve: { conditions },
   ssr: { resolve: { conditions } },
@@ -14,9 +14,9 @@ export default defineConfig({
     include: ["**/*.test.ts"],
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    // Workers and demos are processes that load the same sources again and again.
+    // Workers and demos are processes that load the same sources again and again, so their compiled code is cached.
     env: { NODE_COMPILE_CACHE: join(tmpdir(), "ravi-restate-compile-cache") },
-    // Each has servers of its own and mostly waits; more at once would only make each other slow.
+    // Each file has its own servers and mostly waits; more files at once would only slow each other down.
     maxWorkers: 2,
   },
 });

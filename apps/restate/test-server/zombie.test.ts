@@ -21,7 +21,7 @@ test("R24: a call whose server was killed between its admission and its payment 
   const before = scene.bill();
   await writeFile(hold, "");
   await zombie.says("let go");
-  // Whatever it has in mind, it does before it answers this.
+  // By the time this run is answered, the zombie has done whatever it was about to do.
   await scene.client.run(scene.lead, JSON.stringify({ researchers: 0, steps: 1 }), { runId: "after" }).result;
   expect(Math.max(...before.values())).toBe(1);
   expect([...scene.bill()].filter(([key]) => !key.startsWith("after"))).toEqual([...before]);

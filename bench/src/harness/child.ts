@@ -6,18 +6,18 @@ export const BENCH = join(import.meta.dirname, "../..");
 const exec = promisify(execFile);
 
 export interface ChildOptions {
-  /** Where it looks for what it imports; the folder of the benchmarks unless given. */
+  /** The folder from which its imports are resolved (default: the bench folder). */
   readonly cwd?: string | undefined;
   readonly env?: Readonly<Record<string, string>> | undefined;
-  /** Ends the process. */
+  /** Aborting it kills the process. */
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number | undefined;
 }
 
-/** What a process that measures prints: figures by name, and here and there a word. */
+/** What a measuring process prints: figures by name, and a few words. */
 export type Figures = Readonly<Record<string, number | string>>;
 
-/** Runs a file in a process of its own and gives what its last line says. */
+/** Runs Node with these arguments and returns the last line of its output, parsed as JSON. Throws if that is not an object. */
 export async function childFigures(args: readonly string[], options: ChildOptions = {}): Promise<Figures> {
   const { cwd = BENCH, signal, timeoutMs: timeout } = options;
   const env = { ...process.env, NODE_ENV: "production", NODE_COMPILE_CACHE: "", ...options.env };
@@ -28,6 +28,7 @@ export async function childFigures(args: readonly string[], options: ChildOption
   return value as Figures;
 }
 
+/** Like `childFigures`, but returns one field. Throws if that is not a number. */
 export async function childNumber(field: string, args: readonly string[]): Promise<number> {
   return numberAt(await childFigures(args), field, args.join(" "));
 }

@@ -1,12 +1,12 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Collects garbage, where the process was started with `--expose-gc`. */
+/** Collects garbage if the process was started with `--expose-gc`. */
 export function collect(): void {
   globalThis.gc?.();
 }
 
-/** What is alive. Twice, with a pause: what ends in the first round may free more. */
+/** Bytes of live heap. Collects twice, with a pause, because what the first collection finalises may free more. */
 export async function liveHeap(): Promise<number> {
   if (globalThis.gc === undefined) throw new Error("start node with --expose-gc to measure memory");
   collect();
@@ -15,7 +15,7 @@ export async function liveHeap(): Promise<number> {
   return process.memoryUsage().heapUsed;
 }
 
-/** How long the event loop kept others waiting, from now on. */
+/** Measures from now on how long the event loop was blocked. `p99` ends the measurement and returns milliseconds. */
 export function eventLoopDelay(): { p99(): Promise<number> } {
   const delay = monitorEventLoopDelay({ resolution: 1 });
   delay.enable();

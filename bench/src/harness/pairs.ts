@@ -1,4 +1,4 @@
-/** Two sides measured one right after the other, so that whatever else the machine does falls on both. */
+/** Two sides measured right after each other, so that other load on the machine affects both. */
 export interface Pair<T = number> {
   readonly ours: T;
   readonly base: T;
@@ -7,13 +7,14 @@ export interface Pair<T = number> {
 export interface Comparison {
   readonly ours: number;
   readonly base: number;
-  /** The median of the ratios of the pairs, not the ratio of the medians. */
+  /** The median of the pairs' ratios, not the ratio of the medians. */
   readonly ratio: number;
+  /** The first and third quartile of the ratios. */
   readonly spread: readonly [low: number, high: number];
   readonly pairs: number;
 }
 
-/** Measures both sides in turn; every other pair begins with the other side. */
+/** Measures both sides alternately; every other pair begins with the other side. */
 export async function measurePairs<T>(
   count: number,
   ours: () => Promise<T>,
@@ -50,7 +51,7 @@ export function median(values: readonly number[]): number {
   );
 }
 
-/** Of a sorted list, between its neighbours where it falls between two. */
+/** A quantile of a sorted list, interpolated between neighbours. */
 function quantile(sorted: readonly number[], part: number): number {
   const at = (sorted.length - 1) * part;
   const [low, high] = [sorted[Math.floor(at)], sorted[Math.ceil(at)]];

@@ -1,4 +1,4 @@
-/** Rows as text in columns: the first to the left, the others to the right. */
+/** Formats rows as text: the first column aligned left, the others right. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const all = [head, ...rows];
   const widths = head.map((_, column) => Math.max(...all.map((row) => (row[column] ?? "").length)));
@@ -9,7 +9,7 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   return all.map((row) => line(row).trimEnd()).join("\n");
 }
 
-/** Three digits that count. */
+/** Formats a number with three significant digits; from 100 on as a whole number. */
 export function figure(value: number): string {
   return value >= 100 ? value.toFixed(0) : value.toPrecision(3);
 }

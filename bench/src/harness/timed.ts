@@ -1,11 +1,11 @@
-/** How long a process warms up and measures. Slow subjects need more than a second before they run as fast as they can. */
+/** Milliseconds of warm-up and of measuring. Slow subjects need more than a second before they reach full speed. */
 export const WARM_MS = Number(process.env["WARM_MS"] ?? 2_000);
 export const MEASURE_MS = Number(process.env["MEASURE_MS"] ?? 500);
 
 /**
- * Microseconds of one run, one after the other, in a process that is warm. Garbage is not collected in between: while no run is
- * alive, that takes the hidden classes of all their objects away, and with them the code that was compiled for them. It never
- * happens just then by itself.
+ * Microseconds per run, one after the other, in a warmed-up process. Garbage is not collected in between: while no run is alive,
+ * a collection removes the hidden classes of their objects and with them the code compiled for these classes. Left to itself, V8
+ * does not collect at that moment.
  */
 export async function perRun(run: () => Promise<unknown>): Promise<number> {
   await spend(run, WARM_MS);

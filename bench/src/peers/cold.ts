@@ -3,7 +3,7 @@ import { BENCH, childFigures, type Figures, numberAt } from "../harness/child.ts
 import { installedSize } from "../installed.ts";
 import { folderOf, type Peer } from "./peers.ts";
 
-// S6: from the start of a process until the entry is imported, less an empty process; and what is installed for it.
+// S6: the time from the start of a process until the entry is imported, minus that of an empty process; and the installed size.
 
 interface Start {
   readonly cwd: string;

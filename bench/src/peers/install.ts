@@ -11,7 +11,7 @@ interface Manifest {
   readonly dependencies?: Readonly<Record<string, string>> | undefined;
 }
 
-/** The versions that are installed; undefined when something is missing or is another version than is asked for. */
+/** The installed versions; undefined if a package is missing or has another version than the manifest asks for. */
 export function installedVersions(name: string): Readonly<Record<string, string>> | undefined {
   const folder = folderOf(name);
   const versions: Record<string, string> = {};
@@ -25,7 +25,7 @@ export function installedVersions(name: string): Readonly<Record<string, string>
   return versions;
 }
 
-/** Installs what a peer's lock says, outside the workspace, and runs no script of its packages. */
+/** Installs the versions in a peer's lockfile, outside the workspace, without running install scripts. */
 export async function install(name: string, signal: AbortSignal): Promise<Readonly<Record<string, string>>> {
   const there = installedVersions(name);
   if (there !== undefined) return there;
@@ -35,7 +35,7 @@ export async function install(name: string, signal: AbortSignal): Promise<Readon
   try {
     await exec(command, [...args, ...options], { cwd: folder, signal, maxBuffer: 1 << 26 });
   } catch (error) {
-    // Half an install would be taken for a whole one by nobody, but it would be in the way.
+    // A partial install would be detected, but it would get in the way of the next one.
     rmSync(join(folder, "node_modules"), { recursive: true, force: true });
     throw error;
   }

@@ -10,7 +10,7 @@ import { folderOf, PEER_ENV, type Peer, PEERS } from "./peers.ts";
 import { BASE, markdown, type Report, withTable } from "./report.ts";
 import { measureRounds } from "./rounds.ts";
 
-// Ravi, a hand-written loop and other frameworks, in one run.
+// Compares Ravi, a hand-written loop and other frameworks.
 
 const COLD = [
   { scenario: "S6", field: "importMs", title: "S6 import of the entry, ms", isRatio: false },
@@ -23,7 +23,7 @@ const OURS = [
   { name: "bare", title: "Ravi bare" },
   { name: "governed", title: "Ravi governed" },
 ];
-/** Mastra takes half a minute for a thousand runs at once on a small machine; ten times that is a hang. */
+/** Mastra takes half a minute for a thousand runs at once on a small machine; ten times that counts as a hang. */
 const LONGEST_MS = 300_000;
 
 async function measureAll(options: PeerOptions, signal: AbortSignal): Promise<Report> {
@@ -76,7 +76,7 @@ async function measure(
   return childFigures(workerArgs(file, scenario), { env, signal, timeoutMs: LONGEST_MS });
 }
 
-/** Who cannot be installed, or whose tool runs on arguments that break its schema, is left out and named. */
+/** A peer that cannot be installed, or whose tool runs on arguments that break its schema, is left out and reported. */
 async function installAll(
   wanted: readonly Peer[],
   signal: AbortSignal,
@@ -128,7 +128,7 @@ if (read === "help") {
   process.exitCode = 1;
 } else {
   const stopping = new AbortController();
-  // Children end with the signal; a half-made install is taken away; what was measured is kept.
+  // Child processes end with the signal, a partial install is removed, and the measurements so far are kept.
   process.once("SIGINT", () => stopping.abort());
   process.once("SIGTERM", () => stopping.abort());
   const report = await measureAll(read, stopping.signal);

@@ -25,7 +25,7 @@ export interface PeerOptions {
   readonly docs: boolean;
 }
 
-/** What was asked for, `help`, or what is wrong with it. */
+/** Parses the command line. Returns the options, `help`, or what is wrong. */
 export function readOptions(
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
@@ -42,7 +42,7 @@ export function readOptions(
   const stranger = names.find((name) => PEERS.every((peer) => peer.name !== name));
   if (stranger !== undefined) return { problem: `no framework ${stranger}` };
   const asked = list(values.scenarios) ?? scenarios;
-  // S4 has two parts, each in processes of its own.
+  // S4 and S5 have two parts, each measured in its own processes.
   const chosen = scenarios.filter((name) => asked.includes(name) || asked.includes(name.slice(0, 2)));
   const unknown = asked.find((name) => !scenarios.some((each) => each.startsWith(name)));
   if (unknown !== undefined) return { problem: `no scenario ${unknown}; there are ${scenarios.join(", ")}` };

@@ -1,13 +1,13 @@
 import { join } from "node:path";
 import { BENCH } from "../harness/child.ts";
 
-/** A framework beside Ravi. Its versions stand in `peers/<name>/package.json`, its lock beside it. */
+/** A framework that Ravi is compared with. Its versions are in `peers/<name>/package.json`, with a lockfile beside it. */
 export interface Peer {
   readonly name: string;
   readonly title: string;
-  /** The package whose version a table names. */
+  /** The framework's main package. */
   readonly main: string;
-  /** What its users import. */
+  /** The modules that its users import. */
   readonly entry: readonly string[];
 }
 
@@ -34,7 +34,7 @@ export function folderOf(name: string): string {
   return join(BENCH, "peers", name);
 }
 
-/** None of them may call home, or trace what it does, while it is measured. */
+/** No peer may send telemetry or traces while it is measured. */
 export const PEER_ENV = {
   LANGSMITH_TRACING: "false",
   MASTRA_TELEMETRY_DISABLED: "1",

@@ -2,7 +2,7 @@ import type { Figure } from "../figures.ts";
 import { median } from "../harness/pairs.ts";
 import type { Sample } from "./rounds.ts";
 
-/** What the newest table says, and the JSON beside it. */
+/** The data of the newest table, saved as JSON. */
 export interface Report {
   readonly when: string;
   readonly machine: {
@@ -15,7 +15,7 @@ export interface Report {
   readonly warmMs: number;
   readonly measureMs: number;
   readonly repeats: number;
-  /** The 1-minute load average before anything was started: figures of a busy machine are not for the record. */
+  /** The 1-minute load average before the start. Figures from a busy machine are marked as preliminary. */
   readonly load: number;
   readonly subjects: readonly { readonly name: string; readonly title: string }[];
   readonly versions: Readonly<Record<string, Readonly<Record<string, string>>>>;
@@ -29,11 +29,11 @@ export interface Cell {
   readonly value: number;
   readonly low: number;
   readonly high: number;
-  /** The median of the ratios of the rounds, where the hand-written loop was measured in the same ones. */
+  /** The median of the rounds' ratios to the hand-written loop; undefined if there are none. */
   readonly ratio: number | undefined;
 }
 
-/** Undefined where nothing was measured. */
+/** One cell of the table; undefined if nothing was measured. */
 export function cellOf(samples: readonly Sample[], subject: string, figure: Figure): Cell | undefined {
   const rounds = valuesOf(samples, subject, figure);
   if (rounds.size === 0) return undefined;
@@ -61,7 +61,7 @@ function valuesOf(samples: readonly Sample[], subject: string, figure: Figure): 
   return values;
 }
 
-/** A loaded machine measures its load. */
+/** A load per core above this makes figures preliminary: they would partly measure the other work. */
 const BUSY = 0.5;
 
 export function markdown(report: Report, figures: readonly Figure[]): string {
@@ -119,7 +119,7 @@ function number(value: number): string {
 
 const [FROM, TO] = ["<!-- bench:peers -->", "<!-- /bench:peers -->"];
 
-/** A page with the table between its two markers replaced. */
+/** Returns the page with the table between its two markers replaced. Throws if a marker is missing. */
 export function withTable(page: string, table: string): string {
   const [from, to] = [page.indexOf(FROM), page.indexOf(TO)];
   if (from < 0 || to < from) throw new Error(`the page has no ${FROM} … ${TO}`);

@@ -1,6 +1,6 @@
 import type { Figures } from "../harness/child.ts";
 
-/** One measurement that was made: figures, or why there are none. */
+/** One measurement: its figures, or why there are none. */
 export interface Sample {
   readonly subject: string;
   readonly scenario: string;
@@ -9,7 +9,7 @@ export interface Sample {
   readonly error?: string | undefined;
 }
 
-/** Everybody's turn in a round: another begins each time, and every other round goes backwards. */
+/** The order of the subjects in a round: each round begins with another one, and every other round goes backwards. */
 export function turnsOf(subjects: readonly string[], round: number): readonly string[] {
   const from = round % subjects.length;
   const turns = [...subjects.slice(from), ...subjects.slice(0, from)];
@@ -25,7 +25,7 @@ export interface RoundsOptions {
   readonly signal: AbortSignal;
 }
 
-/** Measures all of them in turn. What fails is a sample with an error; an abort gives what was measured until then. */
+/** Measures all subjects in turn. A failure becomes a sample with an error; after an abort, the samples so far are returned. */
 export async function measureRounds(options: RoundsOptions): Promise<readonly Sample[]> {
   const { subjects, scenarios, repeats, measure, tell, signal } = options;
   const samples: Sample[] = [];

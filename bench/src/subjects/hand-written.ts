@@ -2,8 +2,8 @@ import * as z from "zod";
 import { DONE, inc, type Plan, plans } from "../fake.ts";
 import type { Run } from "../subject.ts";
 
-// The physical limit: what a person writes who needs no framework. Call the model, run the tools that it asks for after
-// checking their arguments, append, repeat.
+// The lower bound: what somebody writes who uses no framework. Call the model, validate the arguments of the tools that it
+// requests, run them, append the results, repeat.
 
 type Message =
   | { role: "user" | "tool"; content: string; id?: string }

@@ -3,7 +3,7 @@ import { fakeModel, tools } from "../bench-agent.ts";
 import { onBareContext } from "../react-bench.ts";
 import type { Subject } from "../subject.ts";
 
-/** The same through the interface that all strategies share. */
+/** The same loop through the interface that all strategies share. */
 export const subject: Subject["subject"] = (plan, { withTool = true } = {}) =>
   onBareContext(
     new StrategyAgent({

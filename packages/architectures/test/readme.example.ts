@@ -3,9 +3,9 @@ import { type LLMClient, textOf } from "@ravi/kernel";
 import { bareContext } from "@ravi/kernel/loop";
 import { Debate, Reflexion, StrategyAgent } from "@ravi/architectures";
 
-const model = pretendModel(); // openai("…"), anthropic("…"): this line is all that changes
+const model = pretendModel(); // for a real model change only this line: openai("…"), anthropic("…")
 
-// How an agent thinks is one option. Everything else stays as it is.
+// The strategy is one option of the agent. Everything else stays the same.
 const careful = new StrategyAgent({
   name: "careful",
   model,
@@ -13,13 +13,13 @@ const careful = new StrategyAgent({
   architecture: new Reflexion({ maxTries: 3, threshold: 0.8 }),
 });
 
-// `@ravi/runtime` runs it under budgets and with a journal. A bare context has no rules: good for trying things out.
+// `@ravi/runtime` runs it with budgets and a journal. A bare context enforces no rules, which is enough for trying things out.
 const ctx = bareContext();
 const result = await careful.run(ctx, ctx.inbox("How many legs have two spiders?"));
 assert.equal(result.status, "completed");
 assert.equal(result.output, "Two spiders have 16 legs.");
 
-// A strategy tells what it decides, as it happens. Breaking off ends the run.
+// A strategy reports its decisions while it works. Leaving the loop early ends the run.
 const told: string[] = [];
 const panel = new StrategyAgent({ name: "panel", model, architecture: new Debate({ rounds: 1 }) });
 const context = bareContext();
@@ -29,7 +29,7 @@ for await (const { seq, event } of panel.stream(context, context.inbox("How many
 }
 assert.deepEqual(told, ['2 debate.round {"round":1,"agreement":1}']);
 
-/** Stands in for a real model: forgets one spider at first, and learns from being told so. */
+/** Stands in for a real model: its first answer counts only one spider, and it corrects itself after the feedback. */
 function pretendModel(): LLMClient {
   const answer = (asked: string): string => {
     if (asked.includes("How well"))

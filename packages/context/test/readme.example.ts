@@ -8,7 +8,7 @@ import { agentContext, FileHistory, SlidingWindow, TokenBudget, ToolResultCompac
 const directory = await mkdtemp(join(tmpdir(), "ravi-example-"));
 const history = await FileHistory.open(directory);
 
-// An agent reads one file after the other. Each message is on the disk when `append` resolves.
+// An agent reads one report after another. When `append` resolves, its messages are on disk.
 const key = { sessionId: SessionId("tuesday"), agentName: "researcher" };
 await history.append(key, [{ role: "user", content: "Which of the reports mentions Acme?" }]);
 for (let n = 0; n < 100; n++) {
@@ -26,7 +26,8 @@ for (let n = 0; n < 100; n++) {
   await history.append(key, [call, result]);
 }
 
-// What the model gets to see is a view that fits: first old results are cut, then old turns are left out.
+// The model sees a view of the history that fits its context window: old tool results are shortened first, then old turns are
+// left out.
 const context = agentContext({
   agentId: AgentId("researcher", 1),
   history,
@@ -39,12 +40,12 @@ const context = agentContext({
 const window = await context.getPromptWindow("tuesday");
 
 assert.equal(window.length, 41);
-assert.equal(window[0]?.content, "Which of the reports mentions Acme?"); // the task is not forgotten
-assert.equal(window[1]?.role, "assistant"); // and no call was parted from its result
+assert.equal(window[0]?.content, "Which of the reports mentions Acme?"); // the task is kept
+assert.equal(window[1]?.role, "assistant"); // no tool call is separated from its result
 assert.ok((window[2]?.content.length ?? 0) <= 500);
-assert.equal(window.at(-1)?.content, "Report 99. ".repeat(300)); // what the model has not read yet is whole
+assert.equal(window.at(-1)?.content, "Report 99. ".repeat(300)); // a result that the model has not read yet stays whole
 
-// The transcript is as it was.
+// The stored transcript is unchanged.
 assert.equal((await history.load(key)).head, 201);
 
 await history.close();

@@ -12,13 +12,13 @@ const says = (name: string, answer: (input: string) => string): Agent => ({
 const flow = new SequentialFlow({
   name: "translate",
   steps: [
-    // Three translators at once; what most of them say is taken, and of equals what the first one says.
+    // Three translators at once. The most frequent answer wins; in a tie, the one that the earliest branch gave.
     new ParallelFlow({
       name: "panel",
       branches: [says("a", () => "Guten Tag"), says("b", () => "Hallo"), says("c", () => "Guten Tag")],
       combine: "vote",
     }),
-    // It is given the flow's input and what the panel has said.
+    // This step gets the flow's input and the panel's answer.
     new ConditionalFlow({
       name: "check",
       if: (input) => input.includes("Guten Tag"),
@@ -28,7 +28,8 @@ const flow = new SequentialFlow({
   ],
 });
 
-// `@ravi/runtime` gives each branch a seat, a budget and a journal. A bare context has no rules: good for trying things out.
+// `@ravi/runtime` gives each branch a slot, a budget and a journal. A bare context enforces no rules, which is enough for trying
+// things out.
 const ctx = bareContext({ agent: flow });
 const result = await flow.run(ctx, ctx.inbox("Say good day in German."));
 

@@ -10,7 +10,7 @@ costs.attachTo(hooks);
 const log = new RunLogger({ limit: 100 });
 log.attachTo(hooks);
 
-// The payload is typed by its event, and frozen.
+// The event determines the type of the payload, which is frozen.
 hooks.on(HookEvent.LLM_END, async ({ agentName, usage }) => {
   await sendMetric(`${agentName} used ${usage.inputTokens + usage.outputTokens} tokens`);
 });
@@ -18,7 +18,7 @@ hooks.on(HookEvent.TOOL_END, function brokenDashboard() {
   throw new Error("the dashboard is down");
 });
 
-// A runtime does this part. Nothing here waits for a listener, and nothing that one does comes back.
+// A runtime does this part. It does not wait for listeners, and an error in one goes to `onError`, never back into the run.
 const runId = RunId("run-1");
 const who = {
   agentName: "lead",

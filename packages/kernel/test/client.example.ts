@@ -3,7 +3,8 @@ import { createServer } from "node:http";
 import { AgentId, classifyError, type LLMClient, ProviderError } from "@ravi/kernel";
 import { bareContext } from "@ravi/kernel/loop";
 
-// Whatever answers can be a model. It is asked once for each call: another try is the caller's to make, and to pay for.
+// Any object of this shape can be a model. It sends one request per call: the caller decides whether to retry, since it pays
+// again.
 function houseModel(url: string): LLMClient {
   return {
     id: "house:small",
@@ -15,7 +16,7 @@ function houseModel(url: string): LLMClient {
         signal: signal ?? null,
       });
       const { ok, status } = response;
-      // By its status it is known whether it was paid for, and whether to try again.
+      // The kind, derived from the status, tells the caller whether the call may have been paid for and whether a retry can help.
       const { kind } = classifyError({ status });
       if (!ok) throw new ProviderError({ kind, message: `the house says ${status}`, status });
       const { text, read, written } = (await response.json()) as {
@@ -49,7 +50,7 @@ const ctx = bareContext({ agentId: AgentId("lead") });
 const request = { messages: [{ role: "user", content: "How is the weather?" }] } as const;
 assert.equal((await ctx.llm(model, request)).message.content, "It rains.");
 
-// What is no answer is the provider's failure, told by its field: it is paid, and not tried again by itself.
+// A malformed answer is a ProviderError that names the wrong field. It counts as paid and is not retried automatically.
 await assert.rejects(ctx.llm(model, request), (error) => {
   assert(error instanceof ProviderError);
   assert.equal(error.kind, "FORMAT_ERROR");

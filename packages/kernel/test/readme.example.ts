@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type Agent, AgentId, isRaviError, Priority, spawnBudget, Supervision } from "@ravi/kernel";
 import { bareContext } from "@ravi/kernel/loop";
 
-// Policy is frozen data. One hiring cap holds for the whole tree; spending limits are inherited unless told otherwise.
+// Policies are frozen values. One hiring limit holds for the whole tree; a child inherits spending limits unless it gets its own.
 const lead = Supervision.root(AgentId("lead"), {
   spawnBudget: { maxAgents: 8, maxDepth: 2 },
   executionBudget: { maxCostUsd: 2, maxTurns: 40 },
@@ -11,7 +11,7 @@ const researcher = lead.spawnChild({ agentId: AgentId("researcher", 1), priority
 assert.equal(researcher.spawnBudget, lead.spawnBudget);
 assert.deepEqual(Supervision.fromJSON(JSON.parse(JSON.stringify(researcher))), researcher);
 
-// A limit that makes no sense is refused where it is written, in words that say what to do.
+// An invalid limit throws at once, with a message that says what was expected.
 try {
   spawnBudget({ maxAgents: 0 });
 } catch (error) {
@@ -19,7 +19,8 @@ try {
   assert.equal(error.message, "spawnBudget.maxAgents is 0; expected a whole number of at least 1");
 }
 
-// An agent is any object with an id and a run. It works through its context, which is where a runtime puts the rules.
+// An agent is any object with an id and a `run` method. It does everything through its context, where a runtime enforces the
+// rules.
 const greeter: Agent = {
   id: AgentId("greeter"),
   run: async (_ctx, inbox) => ({ status: "completed", output: `Hello, ${inbox.input}!`, stopReason: "done" }),

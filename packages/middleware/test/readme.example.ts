@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type LLMClient, ProviderError, textOf } from "@ravi/kernel";
 import { cache, piiRedaction, retry, timeout, wrapModel } from "@ravi/middleware";
 
-// Any LLMClient will do; this one is overloaded at first, and repeats what it is told.
+// Any LLMClient works. This one fails once as overloaded, then repeats what it was sent.
 let calls = 0;
 const model: LLMClient = {
   id: "echo",

@@ -5,16 +5,17 @@ import { OrchestratorAgent } from "@ravi/orchestrator";
 
 const lead = new OrchestratorAgent({
   name: "lead",
-  model: pretendModel(), // openai("…"), anthropic("…"): this line is all that changes
+  model: pretendModel(), // for a real model change only this line: openai("…"), anthropic("…")
   instructions: "Split the question, hand the parts over, and put the answers together.",
   subAgents: [
     { agent: expert("geographer", "146,000"), description: "Knows how many people live where." },
     { agent: expert("historian", "1191"), priority: Priority.HIGH, askTimeoutS: 30 },
   ],
-  spawnBudget: { maxAgents: 3 }, // kept by `@ravi/runtime`; the lead counts
+  spawnBudget: { maxAgents: 3 }, // enforced by `@ravi/runtime`; the lead counts as one
 });
 
-// `@ravi/runtime` gives each hand-off a seat, a budget and a journal. A bare context has no rules: good for trying things out.
+// `@ravi/runtime` gives each hand-off a slot, a budget and a journal. A bare context enforces no rules, which is enough for
+// trying things out.
 const clock: Clock = {
   now: () => Date.now(),
   setTimer(callback, delayMs) {
@@ -28,13 +29,13 @@ const result = await lead.run(ctx, ctx.inbox("How many people live in Bern, and 
 assert.equal(result.status, "completed");
 assert.equal(result.output, "Bern: 146,000; 1191.");
 
-/** Any object with an id and a run method can be handed work: a ReActAgent, a flow, another orchestrator. */
+/** Any object with an id and a run method can take over a task: a ReActAgent, a flow, another orchestrator. */
 function expert(name: string, answer: string): Agent {
   const run: Agent["run"] = async () => ({ status: "completed", output: answer, stopReason: "done" });
   return { id: AgentId(name), run };
 }
 
-/** Stands in for a real model: hands both parts over in one turn, and puts together what comes back. */
+/** Stands in for a real model: hands both parts over in one turn, then combines the answers. */
 function pretendModel(): LLMClient {
   const handoff = (to: string, task: string) => ({
     id: `call_${to}`,

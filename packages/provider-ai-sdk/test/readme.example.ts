@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { isRaviError } from "@ravi/kernel";
 import { type AiSdkModel, fromAiSdk } from "@ravi/provider-ai-sdk";
 
-// Any model of the AI SDK: openai("gpt-5.2") of @ai-sdk/openai, google("gemini-3-pro") of @ai-sdk/google, ...
-// This one is written by hand, so that the example runs without a key.
+// Any AI SDK model works: openai("gpt-5.2") of @ai-sdk/openai, google("gemini-3-pro") of @ai-sdk/google, ... This one is written
+// by hand, so that the example runs without a key.
 let overloaded = false;
 const someModel: AiSdkModel = {
   specificationVersion: "v4",
@@ -32,7 +32,7 @@ const response = await model.generate(request);
 assert.equal(response.message.content, "You said 1 things.");
 assert.deepEqual(response.usage, { inputTokens: 9, outputTokens: 3, cachedInputTokens: 4 });
 
-// A failure says what it means, and whether trying again can help. Nothing is sent twice by itself.
+// A failure is a typed error that says whether a retry can help. The provider itself never retries.
 overloaded = true;
 await assert.rejects(model.generate(request), (error) => {
   assert.ok(isRaviError(error, "PROVIDER_ERROR"));

@@ -3,7 +3,7 @@ import { isRaviError } from "@ravi/kernel";
 import { anthropic } from "@ravi/provider-anthropic";
 import { loopbackAnthropic } from "@ravi/testing";
 
-// A server that speaks the protocol stands in for Anthropic, so that this runs without a key.
+// A local server stands in for Anthropic, so that this runs without a key.
 await using server = await loopbackAnthropic({
   script: [
     { reasoning: "They want the weather.", toolCalls: [{ name: "weather", arguments: { city: "Oslo" } }] },
@@ -27,7 +27,7 @@ const { message } = await model.generate({ messages: [question], tools });
 const call = message.toolCalls?.[0];
 assert.equal(call?.arguments, '{"city":"Oslo"}');
 
-// The answer goes back as it came, with its thoughts, and the next one streams.
+// Send the answer back unchanged, with its reasoning. The next answer is streamed.
 const result = { role: "tool" as const, toolCallId: call.id, name: call.name, content: "rain, 4 degrees" };
 const messages = [question, message, result];
 let text = "";
@@ -37,7 +37,7 @@ for await (const event of model.stream?.({ messages, tools }) ?? []) {
 }
 assert.equal(text, "It rains.");
 
-// A failure says what it means, and whether trying again can help. Nothing is sent twice by itself.
+// A failure is a typed error that says whether a retry can help. The provider itself never retries.
 await assert.rejects(model.generate({ messages, tools }), (error) => {
   assert.ok(isRaviError(error, "PROVIDER_ERROR"));
   assert.equal(error.kind, "OVERLOADED");

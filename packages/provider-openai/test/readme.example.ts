@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { isRaviError } from "@ravi/kernel";
 import { openai } from "@ravi/provider-openai";
 
-// A server that speaks the protocol stands in for OpenAI, so that this runs without a key.
+// A local server stands in for OpenAI, so that this runs without a key.
 let overloaded = false;
 const server = createServer((_, response) => {
   if (overloaded) {
@@ -36,7 +36,7 @@ for await (const event of model.stream?.(request) ?? []) {
 }
 assert.equal(text, "Good morning.");
 
-// A failure says what it means, and whether trying again can help. Nothing is sent twice by itself.
+// A failure is a typed error that says whether a retry can help. The provider itself never retries.
 overloaded = true;
 await assert.rejects(model.generate(request), (error) => {
   assert.ok(isRaviError(error, "PROVIDER_ERROR"));

@@ -6,27 +6,27 @@ import { ReActAgent } from "@ravi/react-agent";
 const population = defineTool({
   name: "population",
   description: "How many people live in a city.",
-  input: objectWith<{ city: string }>("city", "string"), // z.object({ city: z.string() }) with zod
+  input: objectWith<{ city: string }>("city", "string"), // with zod: z.object({ city: z.string() })
   execute: ({ city }) => ({ Bern: 146_000, Basel: 178_000 })[city] ?? "unknown",
 });
 
 const agent = new ReActAgent({
   name: "geographer",
-  model: pretendModel(), // openai("…"), anthropic("…"): this line is all that changes
+  model: pretendModel(), // for a real model change only this line: openai("…"), anthropic("…")
   instructions: "Answer with a number. Look it up first.",
   tools: [population],
   output: objectWith<{ people: number }>("people", "number"),
   maxSteps: 10,
 });
 
-// `@ravi/runtime` runs it under budgets and with a journal. A bare context has no rules: good for trying things out.
+// `@ravi/runtime` runs it with budgets and a journal. A bare context enforces no rules, which is enough for trying things out.
 const ctx = bareContext();
 const result = await agent.run(ctx, ctx.inbox("How many people live in Bern?"));
 
 assert.equal(result.status, "completed");
 assert.equal(result.structured?.people, 146_000); // typed by `output`
 
-/** Stands in for a real model: looks the city up, answers badly, and mends its answer when it is told what was wrong. */
+/** Stands in for a real model: looks the city up, gives an answer of the wrong shape, and corrects it when told what is wrong. */
 function pretendModel(): LLMClient {
   const toolCalls = [{ id: "call_0", name: "population", arguments: '{"city":"Bern"}' }];
   const answers: ModelResponse[] = [
@@ -41,7 +41,7 @@ function pretendModel(): LLMClient {
   };
 }
 
-/** A schema of one field, so that this example needs no library for it. */
+/** A schema with one field, written by hand so that this example needs no schema library. */
 function objectWith<T extends object>(field: keyof T & string, type: "string" | "number"): StandardSchema<T> {
   const fits = (value: unknown): value is T =>
     typeof value === "object" && value !== null && typeof Reflect.get(value, field) === type;

@@ -5,7 +5,7 @@ import { actualOf, ExecutionTracker, FairPool, ModelMeter, spendOf } from "@ravi
 const info: ModelInfo = { provider: "acme", model: "large", maxOutputTokens: 1_000 };
 const request = { messages: [{ role: "user", content: "Compare the three vendors" }] } as const;
 
-/** Stands for a provider: it answers with what the call has used. */
+/** Stands in for a provider: returns the tokens that the call has used. */
 const provider = async () => ({ inputTokens: 20, outputTokens: 400 });
 
 const meter = new ModelMeter({ prices: { "acme:large": { input: 3, output: 15 } } });
@@ -17,7 +17,7 @@ async function call(): Promise<"answered" | "refused"> {
   const estimate = await meter.estimate(info, request);
   using permit = await pool.acquire({ priority: Priority.HIGH, tokens: estimate.inputTokens });
   try {
-    // Here and in every ledger above, all or nothing, before anything is sent.
+    // Reserves in this ledger and in all its parents, or in none of them, before anything is sent.
     const reservation = researcher.reserve(spendOf(estimate), { what: "acme:large" });
     const usage = await provider();
     reservation.settle(actualOf(usage, await meter.price(info, usage, estimate)));

@@ -7,12 +7,12 @@ const greeter: Agent = {
   id: AgentId("greeter"),
   version: "2",
   async run(ctx, inbox) {
-    const name = await ctx.waitFor("name"); // for days, if need be: nothing of it is kept in a process
+    const name = await ctx.waitFor("name"); // may take days; meanwhile the server keeps the run, not a process
     return { status: "completed", output: `${inbox.input}, ${String(name)}`, stopReason: "done" };
   },
 };
 
-// A worker hands over `createRunContext` of @ravi/runtime: the rules are the same on every engine.
+// A real worker passes `createRunContext` of @ravi/runtime, which enforces the same rules on every engine.
 const createContext: CreateRunContext = () => {
   throw new Error("no agent runs in this example");
 };
@@ -24,12 +24,12 @@ await using worker = restateRuntime({
 });
 const { port } = await worker.listen({ host: "127.0.0.1", port: 0 });
 
-// With a server: `await worker.deploy("http://worker.example:9080")`, and then, from any process that reaches it,
+// With a Restate server: `await worker.deploy("http://worker.example:9080")`, then, from any process that can reach the server:
 //   const handle = worker.run(greeter, "Hello", { runId: "r1", executionBudget: { deadlineS: 3600 } });
 //   await worker.deliver("r1", "name", "Ada");
 //   (await handle.result).output;
 
-// What a server asks a worker when it is deployed: which services there are. They carry every agent.
+// When a worker is deployed, the server asks it for its services. The same four serve every agent.
 const session = connect(`http://127.0.0.1:${port}`);
 const request = session.request({
   ":path": "/discover",

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type Agent, AgentId, type LLMClient, textOf } from "@ravi/kernel";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
 
-// A stand-in for a model; any LLMClient goes here. It counts how often it is paid.
+// Stands in for a model; any LLMClient works here. It counts the calls that are paid for.
 let paid = 0;
 const model: LLMClient = {
   id: "echo",
@@ -17,7 +17,7 @@ const model: LLMClient = {
   },
 };
 
-// An agent that asks the model, then waits for a person, for minutes or for days.
+// An agent that asks the model, then waits for a person to sign, for minutes or for days.
 const clerk: Agent = {
   id: AgentId("clerk"),
   async run(ctx, inbox) {
@@ -31,7 +31,7 @@ const clerk: Agent = {
   },
 };
 
-// The first process pays for the model call, and is closed before anybody has signed.
+// The first runtime (usually a process of its own) pays for the model call and is closed before anybody has signed.
 const journal = new MemoryJournal();
 const first = new Runtime({ journal });
 const started = first.run(clerk, "the contract", { runId: "contract-7" });
@@ -39,7 +39,7 @@ for await (const { event } of started.events()) if (event.type === "usage") brea
 await first.close();
 assert.equal((await started.result).status, "suspended");
 
-// The second one goes on from the journal: the answer is there, and is not paid for again.
+// The second one resumes from the journal: the model's answer is recorded there and is not paid for again.
 await using second = new Runtime({ journal, agents: [clerk] });
 const resumed = second.resume("contract-7");
 await second.deliver("contract-7", "signature", "Ada");

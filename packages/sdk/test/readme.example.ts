@@ -16,7 +16,7 @@ import {
 const lookUp = tool({
   name: "look_up",
   description: "What a vendor asks, in dollars.",
-  input: { type: "object", properties: { vendor: { type: "string" } } }, // z.object({ vendor: z.string() }) with zod
+  input: { type: "object", properties: { vendor: { type: "string" } } }, // with zod: z.object({ vendor: z.string() })
   idempotent: true,
   execute: (args) => `offer on record for ${JSON.stringify(args)}: $4980`,
 });
@@ -24,7 +24,7 @@ const lookUp = tool({
 const researcher = agent({
   name: "researcher",
   description: "Finds out what a vendor asks.",
-  model: pretend(researcherSays), // "openai:gpt-5-mini", "anthropic:claude-…": this is all that changes
+  model: pretend(researcherSays), // for a real model change only this: "openai:gpt-5-mini", "anthropic:claude-…"
   tools: [lookUp],
 });
 
@@ -35,13 +35,13 @@ const lead = team({
   members: [researcher],
 });
 
-const journal = await mkdtemp(join(tmpdir(), "ravi-")); // ".ravi" in a program of yours
+const journal = await mkdtemp(join(tmpdir(), "ravi-")); // in your own program: ".ravi"
 const result = await run(lead, "Compare the three vendors", {
   budget: { usd: 2, tokens: 200_000, turns: 40, seconds: 600 },
   tree: { agents: 8, depth: 3 },
   journal,
-  prices: { pretend: { input: 0.25, output: 2 } }, // known for real models
-  validator: () => [], // checks raw JSON Schemas; zod's check themselves
+  prices: { pretend: { input: 0.25, output: 2 } }, // built in for well-known models
+  validator: () => [], // validates raw JSON Schemas; zod schemas validate themselves
 });
 
 assert.equal(result.status, "completed"); // or "partial" | "failed" | "cancelled" | "suspended"
@@ -50,7 +50,7 @@ assert.ok(result.cost !== null && result.cost < 2);
 assert.equal(result.limits.budget.turns, 40);
 assert.equal(result.tree.root.children.length, 3); // who spent what, down to each call; String(result.tree) prints it
 
-// A run that was killed or suspended goes on from its journal. One that is over gives its result again, and costs nothing.
+// `resume` continues a killed or suspended run from its journal. For a finished run it returns the result again, at no cost.
 const again = await resume(result.runId, { agents: lead, journal });
 assert.equal(again.output, result.output);
 await rm(journal, { recursive: true });

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { LLMClient } from "@ravi/kernel";
 import { defineExtension, FileSessionStore, SessionAgent } from "@ravi/session";
 
-// Any LLMClient will do; this one says how much of the conversation it sees.
+// Any LLMClient works. This one repeats the user messages that it sees.
 const model: LLMClient = {
   id: "example/echo",
   info: { provider: "example", model: "echo" },
@@ -28,7 +28,7 @@ const leaf = first.sessionManager.leaf;
 await first.invoke("milk");
 await first.close();
 
-// Later, perhaps in another process: the conversation is there, and every point of it can be gone back to.
+// Later, perhaps in another process: the conversation is still there, and you can go back to any point of it.
 const second = new SessionAgent({ model, store, sessionId: "tea" });
 assert.equal((await second.invoke("sugar")).output, "You said: tea, milk, sugar.");
 assert(leaf !== null);

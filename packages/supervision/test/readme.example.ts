@@ -5,33 +5,33 @@ import { RetryPolicy, SpawnTracker } from "@ravi/supervision";
 const lead = AgentId("lead");
 const headcount = new SpawnTracker({ maxAgents: 2 }, { rootId: lead }); // lead holds the first slot
 
-// Somebody takes the last slot; the next one is denied.
+// The writer takes the last slot, so the editor is denied.
 const writer = headcount.acquire(AgentId("writer"), Priority.NORMAL, { parentId: lead });
 assert.throws(() => headcount.acquire(AgentId("editor")), BudgetExhaustedError);
 
-// An urgent one takes the writer's slot. The writer asks before its next step, and waits there.
+// An agent of higher priority takes the writer's slot. The writer is paused: it waits before its next step.
 {
   using urgent = headcount.acquire(AgentId("incident"), Priority.HIGH);
   assert.equal(urgent.agentId, "incident");
   assert.equal(headcount.isPaused(writer.agentId), true);
   assert.equal(headcount.held, 2);
-} // given back here, whatever happens
+} // the slot is released here, also after an error
 
 await headcount.whenResumed(writer.agentId);
 assert.deepEqual(headcount.paused, []);
 
-// A hire can also wait for its slot. Paused agents and queued hires stand in one queue.
+// A hire can also wait for a slot. Paused agents and queued hires share one queue.
 const queued = headcount.acquire(AgentId("editor"), Priority.LOW, { onFull: "queue" });
 writer.release();
 const editor = await queued;
 assert.equal(editor.agentId, "editor");
 
-// The count outlives the process.
+// The state can be saved, and restored in another process.
 const restored = SpawnTracker.restore(JSON.parse(JSON.stringify(headcount.snapshot())));
 assert.equal(restored.held, 2);
 assert.equal(restored.totalSpawned, 4);
 
-// When an agent crashes: is it started again, and how long is the wait?
+// When an agent crashes, the policy decides whether to restart it and how long to wait first.
 const policy = new RetryPolicy(1);
 assert.equal(policy.shouldRetry("run/hire:editor#1", new TypeError("a bug")), true);
 assert.ok(policy.delayMs(1) < 1000);

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { loopbackOpenAI, readBill, record, replay, scriptedModel } from "@ravi/testing";
 
-// A model without a network: it says what the script says, and keeps what it was asked.
+// A model without a network: it answers from a script and records its requests.
 const model = scriptedModel([
   { toolCalls: [{ name: "search", arguments: { query: "weather in Oslo" } }] },
   "It rains in Oslo.",
@@ -15,7 +15,7 @@ assert.equal(first.finishReason, "toolCalls");
 assert.equal(first.message.toolCalls?.[0]?.arguments, '{"query":"weather in Oslo"}');
 assert.deepEqual(model.calls[0]?.request, request);
 
-// The same script behind real HTTP, with a bill that is on the disk before an answer goes out.
+// A script behind real HTTP. Each call is written to a bill on disk before its answer is sent.
 const billFile = join(tmpdir(), `ravi-bill-${process.pid}.jsonl`);
 await using server = await loopbackOpenAI({
   script: [
@@ -33,7 +33,7 @@ assert.equal(response.status, 200);
 assert.equal(readBill(billFile).costUsd, 0.000015);
 await rm(billFile);
 
-// A cassette: calls of a real model are written down once, and replayed ever after without it.
+// A cassette: record the calls of a real model once, then replay them without it.
 const cassette = join(tmpdir(), `ravi-cassette-${process.pid}.jsonl`);
 const live = record(scriptedModel(["It rains."]), cassette);
 const heard = await live.generate(request);

@@ -5,7 +5,7 @@ type Said = string | { name: string; arguments: Record<string, string> }[];
 
 const better = (text: string): boolean => text.includes("second");
 
-/** What each strategy asks, by its own words, and an answer that takes it through all that it does. */
+/** Words of each strategy's prompts, and an answer that leads it through all of its steps. */
 const SAYINGS: readonly (readonly [words: string, say: (text: string, system: string) => Said])[] = [
   ["Your budget is used up", () => "all that I know"],
   [
@@ -50,7 +50,7 @@ const SAYINGS: readonly (readonly [words: string, say: (text: string, system: st
   ],
 ];
 
-/** A model for all twelve, which says the same to the same request whenever it is asked. */
+/** A model for all twelve strategies. The same request always gets the same answer. */
 export function thinker(): ScriptedModel {
   return scriptedModel(
     (request) => {
@@ -69,7 +69,7 @@ function reply(request: ModelRequest): Said {
   return working(request, text, system);
 }
 
-/** In a tool loop: first a tool or the team, then an answer from what came back. */
+/** Answers in a tool loop: first a tool call or a delegation, then an answer from the results. */
 function working({ messages, tools = [] }: ModelRequest, text: string, system: string): Said {
   const found = messages.flatMap((message) => (message.role === "tool" ? [textOf(message)] : []));
   if (system.includes("You lead a team")) {

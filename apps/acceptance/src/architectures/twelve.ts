@@ -23,7 +23,7 @@ import {
 } from "@ravi/architectures";
 import * as z from "zod";
 
-/** A strategy in a run, and what its session has counted. */
+/** An agent with one of the strategies, and the usage that its session has counted. */
 export interface Seat {
   readonly agent: Agent;
   readonly counted: () => Usage | undefined;
@@ -37,7 +37,7 @@ interface Team {
   readonly judge: Agent;
 }
 
-/** Each of the twelve, and what it needs. */
+/** The twelve strategies, each with the workers that it needs. */
 export const TWELVE: Readonly<Record<string, Build>> = {
   react: () => new ReAct(),
   "self-refine": () => new SelfRefine(),
@@ -53,6 +53,10 @@ export const TWELVE: Readonly<Record<string, Build>> = {
   blackboard: ({ ann, bob, judge }) => new Blackboard({ experts: { ann, bob }, coordinator: judge }),
 };
 
+/**
+ * Builds an agent with the named strategy, a `look_up` tool and, if the strategy needs them, workers. Throws if there is no such
+ * strategy.
+ */
 export function seat(name: string, model: LLMClient, memory?: Memory): Seat {
   const lookUp = defineTool({
     name: "look_up",

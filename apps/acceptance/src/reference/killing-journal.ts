@@ -1,13 +1,13 @@
 import type { Journal } from "@ravi/kernel";
 
 export interface KillPoint {
-  /** Which entry of the run, counted from 1. */
+  /** The number of the entry among those that this process writes, counted from 1. */
   readonly entry: number;
-  /** Before it is written, or after it is on disk and before anybody knows. */
+  /** Before it is written, or after it is on disk but before the runtime knows. */
   readonly when: "before" | "after";
 }
 
-/** A journal whose process is really killed at one entry of it. */
+/** Wraps a journal and kills this process (SIGKILL) at one entry. */
 export function killingJournal(journal: Journal, point: KillPoint | undefined): Journal {
   if (point === undefined) return journal;
   let written = 0;

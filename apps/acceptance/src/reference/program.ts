@@ -7,7 +7,7 @@ import { SpawnTracker } from "@ravi/supervision";
 import { killingJournal, type KillPoint } from "./killing-journal.ts";
 import { referenceTeam } from "./team.ts";
 
-// The reference run as a process of its own: it starts the run or resumes it, and prints its result as one JSON object.
+// The reference run as a process of its own: starts or resumes the run and prints its result as one JSON object.
 
 const { values } = parseArgs({
   options: {
@@ -37,7 +37,7 @@ const handle = values.resume
       spawnBudget: { maxAgents: 4 },
       executionBudget: { maxTurns: 40, maxTokens: 1_000_000 },
     });
-// Somebody says yes before anybody asks; what comes early is kept.
+// The approval is delivered before it is asked for; it is kept until then.
 if (!values.resume) await runtime.deliver("reference", "approval:reference/hire:editor#1:tool:1:0", true);
 const { status, output, inDoubt, usage, error } = await handle.result;
 console.log(

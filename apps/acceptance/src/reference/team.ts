@@ -3,8 +3,8 @@ import { type Agent, AgentId, defineTool, type LLMClient, textOf, type Tool } fr
 import { toolSpec, toolTurn } from "@ravi/kernel/loop";
 import * as z from "zod";
 
-// The reference run: a lead and three researchers, each with a few turns and tools, one tool that must not be repeated, and
-// one that somebody has to approve. What it does outward leaves traces that are no part of the journal.
+// The reference run: a lead, three researchers with a few turns and a tool, and an editor whose tool must not be repeated and
+// needs approval. That tool writes to a file outside of the journal, so that a test can count its calls.
 
 function loop(name: string, model: LLMClient, instructions: string, tools: readonly Tool[]): Agent {
   const specs = tools.map(toolSpec);
@@ -29,6 +29,7 @@ function loop(name: string, model: LLMClient, instructions: string, tools: reado
   };
 }
 
+/** Builds the team. `outbox` is the file to which the editor's tool appends. */
 export function referenceTeam(
   model: LLMClient,
   outbox: string,

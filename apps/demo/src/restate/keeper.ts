@@ -1,10 +1,11 @@
 import { spawn } from "node:child_process";
 
-// Keeps the Restate server for the demo: it ends with the demo, however that ends. A server that nobody stops runs on for ever.
+// Parent process of the Restate server. It kills the server when the demo ends, in whatever way; otherwise the server would run
+// on forever.
 
 const [program = "", folder = ""] = process.argv.slice(2);
-// A group of its own: Ctrl-C is for the demo, which then says what happens. What the server leaves in its temporary folder when
-// it is killed goes with its own.
+// In a process group of its own, so that Ctrl-C reaches only the demo, which then reports what happens. A killed server leaves
+// files in its temporary folder; with TMPDIR set, they are removed together with its data.
 const server = spawn(program, ["--no-logo", `--base-dir=${folder}`], {
   stdio: "ignore",
   detached: true,
@@ -12,6 +13,6 @@ const server = spawn(program, ["--no-logo", `--base-dir=${folder}`], {
 });
 server.once("exit", (code) => process.exit(code ?? 1));
 server.once("error", () => process.exit(1));
-// What it has acknowledged is on its disk; nothing is lost by not waiting for a polite end.
+// Whatever the server has acknowledged is on its disk, so a SIGKILL loses nothing.
 process.on("disconnect", () => server.kill("SIGKILL"));
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});

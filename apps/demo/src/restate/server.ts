@@ -12,7 +12,7 @@ export interface Server {
   stop(): Promise<void>;
 }
 
-/** The server's program. It is no part of a normal install: the first to ask for it downloads it, and is told so. */
+/** The path of the server's executable. A normal install does not include it, so the first call downloads it and says so. */
 function binary(): string {
   const name = `restate-server-${process.platform}-${process.arch}`;
   const path = join(FOLDER, "node_modules/@restatedev", name, "bin/restate-server");
@@ -26,7 +26,7 @@ function binary(): string {
   return path;
 }
 
-/** A Restate server on this machine, which keeps everything in that folder. */
+/** Starts a Restate server on this machine, with its data in `folder`, and waits until it is healthy. */
 export async function startServer(folder: string): Promise<Server> {
   const program = binary();
   const [ingress, admin, node] = await Promise.all([freePort(), freePort(), freePort()]);
@@ -40,7 +40,7 @@ export async function startServer(folder: string): Promise<Server> {
     RESTATE_ADMIN__BIND_ADDRESS: `127.0.0.1:${admin}`,
     RESTATE_ADMIN__DISABLE_WEB_UI: "true",
     RESTATE_DEFAULT_NUM_PARTITIONS: "4",
-    // Few runs share a connection, so that both workers get some.
+    // One stream per connection, so that both workers get some of the runs.
     RESTATE_WORKER__INVOKER__HTTP2_STREAMS_PER_CONNECTION_LIMIT: "1",
   };
   const keeper = fork(join(import.meta.dirname, "keeper.ts"), [program, folder], {
@@ -69,6 +69,7 @@ export async function startServer(folder: string): Promise<Server> {
   };
 }
 
+/** A TCP port that is free at the moment. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -9,13 +9,13 @@ import { freePort, startServer } from "./server.ts";
 
 export interface RestateParts extends Pick<Parts, "model" | "hooks" | "limit" | "maxAgents"> {
   readonly folder: string;
-  /** How a worker finds the same model. */
+  /** Arguments with which a worker uses the same model. */
   readonly modelArgs: readonly string[];
 }
 
 const WORKERS = 2;
 
-/** The same team on a Restate server of this machine: two workers as processes, and this one as a client that looks on. */
+/** Runs the same team on a Restate server on this machine: two worker processes, with this process as a client that watches. */
 export async function startOnRestate(parts: RestateParts, assignment: Assignment): Promise<Started> {
   const { folder, modelArgs, model, hooks, limit, maxAgents } = parts;
   const server = await startServer(join(folder, "restate"));

@@ -9,7 +9,7 @@ import { buildTeam, rules } from "../compose.ts";
 import { pricesOf, realModel } from "../models.ts";
 import { STAND_IN_MODEL, STAND_IN_PRICES } from "../stand-in/server.ts";
 
-// A worker of `demo --engine restate`, as a process of its own: it carries whoever of the team the server gives it.
+// A worker process of `demo --engine restate`: it runs whichever agents of the team the server assigns to it.
 
 const { values } = parseArgs({
   options: {
@@ -29,7 +29,7 @@ const model =
     : openai(STAND_IN_MODEL, { baseURL: standIn, apiKey: "no-key-needed" });
 const prices =
   standIn === undefined ? pricesOf(values.model, values.price) : { "openai:stand-in": STAND_IN_PRICES };
-// The one who looks on is another process, and shows what the rules do.
+// The demo that shows the tree is another process, so preemptions and resumptions are sent to it.
 const hooks = new HookManager();
 for (const event of [HookEvent.PREEMPTED, HookEvent.RESUMED] as const)
   hooks.on(event, (payload) => void process.send?.({ event, payload }));
@@ -43,12 +43,12 @@ const runtime = restateRuntime({
   headcount: ({ spawnBudget, rootId }, snapshot) =>
     snapshot === undefined ? new SpawnTracker(spawnBudget, { rootId }) : SpawnTracker.restore(snapshot),
 });
-// Several workers on one port, where the system can do that; elsewhere the first of them does all the work.
+// On Linux several workers share one port. Elsewhere the first worker does all the work.
 await runtime.listen({
   host: "127.0.0.1",
   port: Number(values.port),
   reusePort: process.platform === "linux",
 });
 process.send?.({ event: "ready" });
-// Nobody needs it any more when the demo is gone.
+// Ends with the demo.
 process.on("disconnect", () => process.exit(0));

@@ -1,19 +1,19 @@
 import { type ModelRequest, parseJson, textOf } from "@ravi/kernel";
 
-/** One tool call of a conversation, with what came of it. */
+/** One tool call of a conversation, with its result. */
 export interface Exchange {
   readonly name: string;
   readonly argument: (field: string) => string;
   readonly result: string;
-  /** It came to nothing, or to a part only. */
+  /** The call failed, or returned a partial result only. */
   readonly isError: boolean;
 }
 
-/** What a stand-in reads out of a request: the task, what was done so far, and whether it has to come to an end. */
+/** What the stand-in model reads from a request: the task, the calls so far, and whether it has to finish. */
 export interface Conversation {
   readonly task: string;
   readonly exchanges: readonly Exchange[];
-  /** No tools are offered any more: this is the last word. */
+  /** The request offers no tools, so this has to be the final answer. */
   readonly isLast: boolean;
 }
 
@@ -22,7 +22,7 @@ export function readConversation({ messages, tools }: ModelRequest): Conversatio
   const exchanges: Exchange[] = [];
   for (const [at, message] of messages.entries()) {
     if (message.role !== "assistant") continue;
-    // Servers use the ids of calls again, so a result is found by its place.
+    // Servers may reuse call ids, so a result is matched to its call by position.
     for (const [index, call] of (message.toolCalls ?? []).entries()) {
       const answer = messages[at + 1 + index];
       if (answer?.role !== "tool") continue;
@@ -48,6 +48,7 @@ function argumentOf(text: string, field: string): string {
   return typeof parsed === "object" && parsed !== null ? String(Reflect.get(parsed, field) ?? "") : "";
 }
 
+/** All calls of one tool. */
 export function of(conversation: Conversation, name: string): readonly Exchange[] {
   return conversation.exchanges.filter((exchange) => exchange.name === name);
 }

@@ -1,7 +1,7 @@
-/** What one vendor asks, as far as it is known. */
+/** What one vendor offers, as far as it is known. */
 export interface Offer {
   readonly vendor: string;
-  /** Dollars in all, as a calculation gave it. */
+  /** The total in dollars, as the calculate tool returned it. */
   readonly total?: string | undefined;
   readonly each?: string | undefined;
   readonly shipping?: string | undefined;
@@ -10,7 +10,7 @@ export interface Offer {
 }
 
 interface Priced extends Offer {
-  /** More than one, when documents contradict each other. */
+  /** More than one if documents contradict each other. */
   readonly prices: readonly { readonly document: string; readonly each: string }[];
 }
 
@@ -18,7 +18,7 @@ export interface Sources {
   readonly vendor: string;
   readonly quantity: number;
   readonly documents: readonly { readonly name: string; readonly text: string }[];
-  /** What a fact-checker said, if anything. */
+  /** The fact-checker's answer; empty if there is none. */
   readonly ruling: string;
 }
 
@@ -27,7 +27,7 @@ export function offerFrom({ vendor, quantity, documents, ruling }: Sources): Pri
     const each = priceIn(text, quantity);
     return each === undefined ? [] : [{ document: name, each }];
   });
-  // Two prices that nobody has settled are as good as none.
+  // Contradicting prices that nobody has settled count as no price.
   const chosen =
     prices.length === 1 ? prices[0] : prices.find(({ document }) => ruling.startsWith(`${document} holds`));
   const all = documents.map(({ text }) => text).join("\n");
@@ -45,7 +45,7 @@ export function offerFrom({ vendor, quantity, documents, ruling }: Sources): Pri
   };
 }
 
-/** The price for so many pieces: the last step of the list that they reach. */
+/** The unit price for that quantity: of the volume prices, the last one whose minimum is reached. */
 function priceIn(text: string, quantity: number): string | undefined {
   let price = /\$([\d.]+\d) a piece/.exec(text)?.[1];
   for (const [, from, each] of text.matchAll(/from (\d+) pieces \$([\d.]+\d) a piece/g))
@@ -53,6 +53,7 @@ function priceIn(text: string, quantity: number): string | undefined {
   return price;
 }
 
+/** An offer as one line of text, which `readOffer` can parse. */
 export function offerLine({ vendor, total, each, deliveryWeeks, warrantyMonths }: Offer): string {
   const parts = [
     total !== undefined
@@ -66,7 +67,7 @@ export function offerLine({ vendor, total, each, deliveryWeeks, warrantyMonths }
   return `${vendor}: ${parts.join("; ")}.`;
 }
 
-/** Reads such a line again, also inside of words around it; undefined when it is none. */
+/** Parses a line of `offerLine`, also inside other text; undefined if there is none. */
 export function readOffer(line: string): Offer | undefined {
   const vendor = /(\w+): (?:\$[\d.]+ |no price found)/.exec(line)?.[1];
   if (vendor === undefined) return undefined;

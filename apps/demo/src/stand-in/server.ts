@@ -11,7 +11,7 @@ import { type Conversation, readConversation } from "./conversation.ts";
 import { analyst, archivist, factChecker, lead, researcher, writer } from "./staff.ts";
 
 export const STAND_IN_MODEL = "stand-in";
-/** Dollars per million tokens, on the server's bill and in our own books. */
+/** Dollars per million tokens, used both for the server's bill and for the run's own accounting. */
 export const STAND_IN_PRICES = { input: 1, output: 5 } as const;
 
 type Says = (conversation: Conversation) => Exclude<Answer, Error>;
@@ -27,16 +27,16 @@ const STAFF: Readonly<Record<string, Says>> = {
 
 export interface StandInOptions {
   readonly billFile?: string | undefined;
-  /** How long an answer takes, so that a person can follow. At once, unless given. */
+  /** Delay of each answer in milliseconds, so that a person can follow (default: 0). */
   readonly paceMs?: number | undefined;
   /**
-   * Where the team is in other processes: whether the background one has learned that it lost its slot. In this process a head
-   * start is enough; elsewhere nobody knows how long that takes.
+   * Given if the team runs in other processes: resolves when the archivist (background priority) has learned that it lost its
+   * slot. In one process a short delay is enough; across processes nobody knows how long that takes.
    */
   readonly preempted?: Promise<void> | undefined;
 }
 
-/** A real server on loopback that speaks OpenAI's protocol, answers as the staff would, and keeps a bill. */
+/** Starts a real HTTP server on loopback that speaks OpenAI's protocol, answers for each role by script, and keeps a bill. */
 export async function startStandIn(options: StandInOptions): Promise<LoopbackServer> {
   const { billFile, paceMs = 0, preempted } = options;
   const giveUpMs = preempted === undefined ? GIVE_UP_MS : GIVE_UP_ELSEWHERE_MS;
@@ -51,11 +51,11 @@ export async function startStandIn(options: StandInOptions): Promise<LoopbackSer
     const conversation = readConversation(request);
     const answer = say(conversation);
     const parts = typeof answer === "string" ? { text: answer } : answer;
-    // The urgent helper is to meet the background one at work, with every seat taken. So nobody is done before it is there:
-    // otherwise the order would be another each time.
+    // The fact-checker must find all slots taken and the archivist at work, so that it preempts the archivist. So nobody finishes
+    // before the fact-checker starts; otherwise the order would differ from run to run.
     if (say === factChecker) factCheck.reach();
     else if (isWaiting(say, conversation, parts)) await factCheck.reached(call);
-    // Whoever gives a seat back does so after that.
+    // An answer that frees a slot waits until the preemption is known.
     if (say === factChecker || isLastWord(say, parts)) await pause.reached(call);
     return { ...parts, delayMs: paceMs + (say === factChecker || say === researcher ? HEAD_START_MS : 0) };
   };
@@ -65,13 +65,13 @@ export async function startStandIn(options: StandInOptions): Promise<LoopbackSer
     prices: STAND_IN_PRICES,
     models: [STAND_IN_MODEL],
   });
-  // A resumed run may have had its fact-check already.
+  // A resumed run may have done its fact-check already: then nobody waits for it.
   if (server.bill().entries.some(({ idempotencyKey = "" }) => idempotencyKey.includes(FACT_CHECKER.name)))
     for (const moment of [factCheck, pause]) moment.reach();
   return server;
 }
 
-/** The archivist in the middle of its work, and a researcher with its last word. */
+/** Who waits for the fact-check: the archivist in the middle of its work, and a researcher before its final answer. */
 function isWaiting(say: Says, conversation: Conversation, parts: AnswerParts): boolean {
   return say === archivist ? conversation.exchanges.length === 1 : isLastWord(say, parts);
 }
@@ -80,14 +80,14 @@ function isLastWord(say: Says, { toolCalls = [] }: AnswerParts): boolean {
   return say === researcher && toolCalls.length === 0;
 }
 
-/** What the archivist needs to learn that it has lost its slot, before the slot is free again. */
+/** Time for the archivist to learn that it has lost its slot, before the slot is free again. */
 const HEAD_START_MS = 50;
-/** A fact-check that never comes (nobody may be hired, or there is no money for it) holds nothing up for long. */
+/** How long to wait for a fact-check that may never come (no free slot, or no money left for it). */
 const GIVE_UP_MS = 1_000;
-/** Processes that share a busy machine take longer. */
+/** Longer, since several processes share a busy machine. */
 const GIVE_UP_ELSEWHERE_MS = 10_000;
 
-/** A moment that some wait for, and give up waiting for. */
+/** An event that others wait for, up to a time limit. */
 class Moment {
   private readonly promise: Promise<void>;
   private readonly resolve: () => void;

@@ -2,12 +2,12 @@ import type { AnswerParts } from "@ravi/testing";
 import { type Conversation, of } from "./conversation.ts";
 import { type Offer, offerFrom, offerLine, readOffer } from "./offers.ts";
 
-// What the stand-in model says in each role. There is no reasoning in here, but every answer follows from what was really
-// sent: another price in a document, a tool that fails or a helper that is not hired gives another report.
+// The stand-in model's answers, by role. They follow a script, but depend on what is really sent: another price in a document, a
+// tool that fails or a helper that is not hired leads to another report.
 
 type Says = string | AnswerParts;
 
-/** The day on which the documents are read. */
+/** The date on which the fact-checker judges which document is valid. */
 const TODAY = "2026-11-15";
 
 export function lead(conversation: Conversation): Says {
@@ -47,7 +47,7 @@ function quantityIn(text: string): number {
   return Number(/\d[\d,]*/.exec(text)?.[0]?.replaceAll(",", "") ?? 1);
 }
 
-/** Of so many documents the first is read alone: it may be all that is needed. */
+/** With at least this many documents, the first one is read alone: it may be all that is needed. */
 const MANY = 5;
 
 export function researcher(conversation: Conversation): Says {

@@ -9,7 +9,7 @@ import {
 
 export type RowStatus = "working" | "paused" | "completed" | "partial" | "failed" | "cancelled";
 
-/** What is known of one agent while it works. */
+/** What is known of one agent. */
 export interface Row {
   readonly agentId: AgentId;
   readonly execId: ExecId;
@@ -22,22 +22,23 @@ export interface Row {
   toolCalls: number;
   tokens: number;
   costUsd: number;
-  /** What it did last. */
+  /** The last thing it did, or why it stopped. */
   doing: string;
 }
 
-/** What the rules did, counted as it happened. */
+/** How often the rules paused and resumed an agent. */
 export interface RuleCounts {
   preempted: number;
   resumed: number;
 }
 
+/** On what terms an agent works. */
 export interface Terms {
   readonly priority: Priority;
   readonly maxToolCalls?: number | undefined;
 }
 
-/** The state of a run, folded from its events. Whoever draws reads it; nothing else does. */
+/** The state of a run, built from its events. The views only read it. */
 export class Board {
   readonly rows = new Map<ExecId, Row>();
   readonly counts: RuleCounts = { preempted: 0, resumed: 0 };
@@ -60,6 +61,7 @@ export class Board {
     return this.rows.values().reduce((sum, row) => sum + row.costUsd, 0);
   }
 
+  /** Updates the row of the agent that the event belongs to. */
   take({ agentId, execId, at, event }: RunEvent): void {
     const row = this.rowOf(agentId, execId, at);
     switch (event.type) {
@@ -134,7 +136,7 @@ export function describeCall(name: string, argumentsText: string): string {
   return to === undefined ? `${name} ${what}` : `hires ${to}: ${what}`;
 }
 
-/** The numbers of all hires on the way down: `fact_checker/2.1` was the first whom the second one hired. */
+/** The position of each hire from the root down: `fact_checker/2.1` is the first hire of the root's second hire. */
 function pathOf(agentId: AgentId): readonly number[] {
   const slash = agentId.indexOf("/");
   return slash === -1
@@ -145,7 +147,7 @@ function pathOf(agentId: AgentId): readonly number[] {
         .map(Number);
 }
 
-/** Parents before their children, each after whom was hired before it. */
+/** Compares by position: parents before their children, and siblings in the order of hiring. */
 export function byHiring(a: AgentId, b: AgentId): number {
   const [one, other] = [pathOf(a), pathOf(b)];
   for (const [at, number] of one.entries()) {

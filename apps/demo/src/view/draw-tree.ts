@@ -31,7 +31,10 @@ const PRIORITIES: Readonly<Record<Priority, string>> = {
 const BAR = 10;
 const NAME = 24;
 
-/** The tree as it stands, a line for each agent, none wider than the screen. A pure function of the board and the time. */
+/**
+ * Draws the current tree: a header and one line for each agent, none wider than the screen. A pure function of the board and the
+ * time.
+ */
 export function drawTree(board: Board, options: DrawOptions): readonly string[] {
   const paint = (color: Color, text: string): string =>
     options.color ? styleText(color, text, { validateStream: false }) : text;
@@ -57,19 +60,19 @@ export function drawTree(board: Board, options: DrawOptions): readonly string[] 
   return [paint("gray", head.slice(0, options.width)), ...lines];
 }
 
-/** What a model or a server said may hold line ends, and worse. */
+/** Text from a model or server may contain line breaks and control characters; both become spaces. */
 function inOneLine(text: string): string {
   return text.replaceAll(/[\s\p{Cc}]+/gu, " ");
 }
 
-/** The root's limit is in dollars, or in tokens, and holds for all; an agent's own is in tool calls. */
+/** The limit of a row: for the root dollars or tokens, shared by the whole tree; for others their own tool calls. */
 function limitOf(row: Row, board: Board, limit: Limit): string {
   if (row.depth === 0)
     return "usd" in limit
       ? `${bar(board.costUsd / limit.usd)} $${limit.usd}`
       : `${bar(board.tokens / limit.tokens)} ${Math.round(limit.tokens / 1000)}k`;
   if (row.maxToolCalls === null) return "";
-  // One that was asked for beyond the limit was not made.
+  // A call that was requested beyond the limit was not made.
   const made = Math.min(row.toolCalls, row.maxToolCalls);
   return `${bar(made / row.maxToolCalls)} ${made}/${row.maxToolCalls}`;
 }
@@ -79,7 +82,10 @@ function bar(part: number): string {
   return "█".repeat(full) + "░".repeat(BAR - full);
 }
 
-/** The lines that lead to a row: one goes on past it where a sibling of it, or of somebody above it, comes below. */
+/**
+ * The branch lines in front of a row. A vertical line continues past it if a sibling of the row, or of one of its ancestors,
+ * follows below.
+ */
 function branch(row: Row, below: readonly Row[]): string {
   const goesOn = (depth: number): boolean => below.find((later) => later.depth <= depth)?.depth === depth;
   let lines = "";

@@ -3,7 +3,7 @@ import { describeCall } from "./board.ts";
 
 const LONGEST = 100;
 
-/** One line for what a reader of a log wants to know; undefined for the rest. */
+/** An event as one line for a log; undefined for events that are not worth a line. */
 export function plainLine({ agentId, event }: RunEvent): string | undefined {
   const line = (text: string): string => `${agentId.padEnd(16)} ${shorten(text)}`;
   switch (event.type) {
