@@ -67,7 +67,14 @@ function both(first: Ledger, second: Ledger): JointLedger {
       };
     },
     async charge(spent, options) {
-      const [a, b] = [await first.charge(spent, options), await second.charge(spent, options)];
+      let a: Settlement;
+      let b: Settlement;
+      // If the first fails, the second must still count what was spent.
+      try {
+        a = await first.charge(spent, options);
+      } finally {
+        b = await second.charge(spent, options);
+      }
       return bothOf(a, b);
     },
     // Only the run's own ledger is raised, and not the one that belongs to the user.

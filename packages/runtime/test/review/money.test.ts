@@ -21,6 +21,7 @@ import { scriptedModel, virtualClock, type VirtualClock } from "@ravi/testing";
 import { Runtime } from "@ravi/runtime";
 import { roughEstimate } from "../../src/context/money/rough-estimate.ts";
 import { MemoryJournal } from "../../src/journal/memory-journal.ts";
+import { withAgentLedger } from "../../src/tree/ledgers.ts";
 import { agent, ask, cut, done, FakeLedger, turns, until, within } from "./helpers.ts";
 
 async function closed(runtime: Runtime, clock: VirtualClock): Promise<void> {
@@ -117,6 +118,14 @@ describe("review: money", () => {
     await clock.advance(1_000);
     expect((await resumed.result).output).toBe("partial");
     expect(model.paid).toBe(1);
+  });
+
+  test("R18: a run's ledger that cannot count does not keep the agent's own from counting", async () => {
+    const own = new FakeLedger();
+    const down = Object.assign(new FakeLedger(), { charge: () => Promise.reject(new Error("down")) });
+    const payer = { ...agent("payer", async () => done("")), defaults: { executionBudget: own } };
+    await expect(withAgentLedger(payer, down)?.charge({ toolCalls: 1 })).rejects.toThrow("down");
+    expect(own.used.toolCalls).toBe(1);
   });
 
   test("R18: a tool call that was refused is not charged when the run is resumed", async () => {
