@@ -5,29 +5,17 @@ import { BENCH } from "../harness/child.ts";
 export interface Peer {
   readonly name: string;
   readonly title: string;
-  /** The framework's main package. */
-  readonly main: string;
   /** The modules that its users import. */
   readonly entry: readonly string[];
 }
 
 export const PEERS: readonly Peer[] = [
-  {
-    name: "pi",
-    title: "pi",
-    main: "@earendil-works/pi-agent-core",
-    entry: ["@earendil-works/pi-agent-core"],
-  },
-  { name: "ai", title: "AI SDK", main: "ai", entry: ["ai"] },
-  { name: "strands", title: "Strands", main: "@strands-agents/sdk", entry: ["@strands-agents/sdk"] },
-  { name: "openai-agents", title: "OpenAI Agents", main: "@openai/agents", entry: ["@openai/agents"] },
-  { name: "langchain", title: "LangChain", main: "langchain", entry: ["langchain"] },
-  {
-    name: "mastra",
-    title: "Mastra",
-    main: "@mastra/core",
-    entry: ["@mastra/core/agent", "@mastra/core/tools"],
-  },
+  { name: "pi", title: "pi", entry: ["@earendil-works/pi-agent-core"] },
+  { name: "ai", title: "AI SDK", entry: ["ai"] },
+  { name: "strands", title: "Strands", entry: ["@strands-agents/sdk"] },
+  { name: "openai-agents", title: "OpenAI Agents", entry: ["@openai/agents"] },
+  { name: "langchain", title: "LangChain", entry: ["langchain"] },
+  { name: "mastra", title: "Mastra", entry: ["@mastra/core/agent", "@mastra/core/tools"] },
 ];
 
 export function folderOf(name: string): string {
