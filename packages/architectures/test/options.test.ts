@@ -114,14 +114,3 @@ test("J4: a strategy's agent has what its options inherit: a policy that denies,
   const ctx = bareContext();
   await expect(made.run(ctx, ctx.inbox("go"))).rejects.toThrow("not you");
 });
-
-test("J4: an agent has what its options inherit", () => {
-  const given = {
-    name: "lead",
-    model: scriptedModel([]),
-    architecture: new SelfRefine(),
-    executionBudget: { maxCostUsd: 1 },
-  };
-  const { id, defaults } = new StrategyAgent(Object.create(given) as StrategyAgentOptions);
-  expect([id, defaults]).toEqual(["lead", { executionBudget: { maxCostUsd: 1 } }]);
-});

@@ -35,17 +35,6 @@ test.each<[string, () => unknown]>([
   expect(attempt).toThrow(expect.objectContaining({ code: "INVALID_VALUE", field }));
 });
 
-test("R10: a compaction is told what the options inherit", async () => {
-  const told: unknown[] = [];
-  const compact: CompactionStrategy["compact"] = (messages, context) => {
-    told.push(context?.contextWindow);
-    return messages;
-  };
-  const options = { agentId, history, compaction: { compact }, contextWindow: 7 };
-  await agentContext(Object.create(options) as typeof options).getPromptWindow("s");
-  expect(told).toEqual([7]);
-});
-
 test.each([
   ["scope", "ann"],
   ["scope.userId", { ...scope, userId: Number.NaN }],

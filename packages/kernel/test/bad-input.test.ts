@@ -224,18 +224,7 @@ test.each<[string, unknown]>([
 
 describe("J4: what options have of their class, or inherit, is not left behind where they are copied", () => {
   const inherited = <T>(fields: T): T => Object.create(fields as object) as T;
-  const model = { id: "p/m", info: { provider: "p", model: "m" }, generate: odd(async () => {}) };
   const idle = { id: AgentId("idle"), run: () => new Promise<never>(() => {}) };
-
-  test("the settings of a loop: how long an answer may be", () => {
-    const { request } = planLoop("Agent", { name: "a", model, settings: inherited({ maxOutputTokens: 5 }) });
-    expect(request).toEqual({ maxOutputTokens: 5 });
-  });
-
-  test("the terms of a delegate", () => {
-    const tool = delegateTo(idle, inherited({ timeoutS: 5, executionBudget: { maxTokens: 7 } }));
-    expect(tool.hire({ task: "go" })).toMatchObject({ timeoutS: 5, executionBudget: { maxTokens: 7 } });
-  });
 
   test("the terms of a spawn, which has to have some", async () => {
     const ctx = bareContext();
