@@ -169,7 +169,7 @@ describe("a recorded run of a tree of agents", () => {
       @@ messages[1] user @@
        Which vendor is cheaper, Acme or Borealis?
       @@ tools researcher @@
-       Hands a task to researcher and gives its answer."
+       Hands a task to researcher and returns its answer."
     `);
   });
 });

@@ -20,7 +20,7 @@ describe("a child cut off by budget, deadline, length or pause is never reported
     ["budget, in turns", looking(), { executionBudget: { maxTurns: 3 } }, /budget was used up.*so far/],
     ["budget, in dollars", looking(), { executionBudget: { maxCostUsd: 0.005 } }, /budget was used up/],
     ["budget, in tool calls", looking(), { executionBudget: { maxToolCalls: 2 } }, /budget was used up/],
-    ["steps", looking({ maxSteps: 2 }), {}, /has taken all its steps.*so far/],
+    ["steps", looking({ maxSteps: 2 }), {}, /reached its maximum number of steps.*so far/],
     [
       "length",
       new ReActAgent({ name: "child", model: model([{ text: "It is", finishReason: "length" }]) }),

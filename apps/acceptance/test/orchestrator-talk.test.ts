@@ -116,7 +116,7 @@ describe("R16, R24: who was late and left to work", () => {
     await runtime.deliver(RUN, "go", "the answer");
     await clock.advance(1_000);
     const whole = await handle.result;
-    expect(whole).toMatchObject({ status: "completed", output: "now: [slow, who was late] the answer" });
+    expect(whole).toMatchObject({ status: "completed", output: "now: [late answer from slow] the answer" });
     const records = journal.load(RunId(RUN));
     const late = records.findIndex(({ key }) => key.startsWith("late:")) + 1;
     expect(late).toBeGreaterThan(1);
@@ -153,7 +153,7 @@ describe("R16, R24: who was late and left to work", () => {
     await clock.advance(1_000);
     expect(await going.result).toMatchObject({
       status: "completed",
-      output: "now: [slow, who was late] the answer",
+      output: "now: [late answer from slow] the answer",
     });
   });
 

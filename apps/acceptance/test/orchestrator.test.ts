@@ -138,7 +138,7 @@ describe("R14, R15: an urgent helper takes a slot from a lesser one", () => {
       run,
     );
     expect(told[0]).toEqual({
-      text: expect.stringMatching(/^error: slow had to give way to more urgent work/),
+      text: expect.stringMatching(/^error: slow was paused for more urgent work/),
       isError: true,
     });
     expect(told[1]).toEqual({ text: "urgent done", isError: false });

@@ -3,7 +3,7 @@ import { InvalidValueError } from "@ravi/kernel";
 /** Checks a text from the user: an option, or the result of a callback that becomes an agent's input or output. */
 export function checkText(field: string, value: unknown): string {
   if (typeof value === "string") return value;
-  throw new InvalidValueError({ field, value, expected: "a text" });
+  throw new InvalidValueError({ field, value, expected: "a string" });
 }
 
 /** Like `checkText`, but undefined is allowed. */

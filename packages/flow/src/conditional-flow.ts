@@ -31,7 +31,7 @@ export class ConditionalFlow extends Flow {
   constructor(options: ConditionalFlowOptions) {
     super(OWNER, options, ["if", "whenTrue", "otherwise"]);
     if (typeof options.if !== "function") {
-      const expected = "a function of the input that says yes or no";
+      const expected = "a function (input, ctx) that returns true or false";
       throw new InvalidValueError({ field: `${OWNER}.if`, value: options.if, expected });
     }
     this.predicate = options.if;
@@ -45,7 +45,7 @@ export class ConditionalFlow extends Flow {
     const step = (await this.isTrue(ctx, input)) ? this.onYes : this.onNo;
     if (step === undefined) return { status: "completed", output: input, structured: [], stopReason: "done" };
     const [outcome] = await hireAll(ctx, [step.leaf(input)]);
-    if (outcome === undefined) throw new TypeError("a hire without an outcome");
+    if (outcome === undefined) throw new TypeError("the hire has no outcome");
     const result = toStepResult(step.name, outcome);
     if (outcome.status !== "completed") return incomplete(ctx, [outcome], result.output, [result]);
     return { status: "completed", output: result.output, structured: [result], stopReason: "done" };

@@ -54,7 +54,7 @@ export class InformationAgent implements Agent<RunMetrics> {
     this.id = agentIdOf(`${OWNER}.name`, options.name ?? "information");
     this.description =
       checkOptionalText(`${OWNER}.description`, options.description) ??
-      "Says what a run has used so far. Its task is the run's id; empty: this run's.";
+      "Reports what a run has used so far. Its task is the id of that run, or empty for the current run.";
     this.maxRuns = checkInteger(`${OWNER}.maxRuns`, options.maxRuns ?? DEFAULT_RUNS, 1);
   }
 
@@ -65,7 +65,7 @@ export class InformationAgent implements Agent<RunMetrics> {
   watch(watched: Watched): Promise<RunMetrics> {
     checkPort(`${OWNER}.watch: a run's handle`, watched, ["events"]);
     if (typeof watched.runId !== "string") {
-      const expected = "the id of a run: hand over the handle that run() gave";
+      const expected = "the id of a run: pass the handle that run() returned";
       throw new InvalidValueError({ field: `${OWNER}.watch: runId`, value: watched.runId, expected });
     }
     const seen = this.runs.get(watched.runId) ?? { metrics: new Metrics(), end: undefined };
@@ -88,7 +88,7 @@ export class InformationAgent implements Agent<RunMetrics> {
     const runId = inbox.input.trim() || ctx.meta.runId;
     const structured = this.metrics(runId);
     if (structured === undefined) {
-      const expected = `a run that is watched: call watch(handle) first. Watched are ${[...this.runs.keys()].join(", ") || "none"}`;
+      const expected = `the id of a watched run: call watch(handle) first. Watched runs: ${[...this.runs.keys()].join(", ") || "none"}`;
       throw new InvalidValueError({ field: `${this.id}: run`, value: runId, expected });
     }
     return { status: "completed", output: JSON.stringify(structured), structured, stopReason: "done" };

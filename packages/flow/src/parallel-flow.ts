@@ -59,7 +59,7 @@ function combineBy(combine: Combine): (results: readonly StepResult[]) => MaybeP
   if (combine === "concat") return concat;
   if (combine === "vote") return vote;
   if (typeof combine === "function") return combine;
-  const expected = '"concat", "vote", or a function of the results that gives a text';
+  const expected = '"concat", "vote", or a function of the results that returns a string';
   throw new InvalidValueError({ field: `${OWNER}.combine`, value: combine, expected });
 }
 

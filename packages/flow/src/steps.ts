@@ -44,7 +44,7 @@ const KNOWN = [
 export function readSteps(field: string, steps: readonly FlowStep[]): readonly Step[] {
   const list: unknown = steps;
   if (!Array.isArray(list) || list.length === 0) {
-    throw new InvalidValueError({ field, value: steps, expected: "a list with at least one agent in it" });
+    throw new InvalidValueError({ field, value: steps, expected: "a non-empty array of agents" });
   }
   // `map` would skip the holes of a sparse array, and each would be a branch without an answer.
   return Object.freeze(Array.from(steps, (step, at) => readStep(`${field}[${at}]`, step)));
@@ -64,7 +64,7 @@ function readConfig(field: string, config: FlowStepConfig): FlowStepConfig {
   const wrong = (name: string, value: unknown, expected: string): never => {
     throw new InvalidValueError({ field: `${field}.${name}`, value, expected });
   };
-  if (!isAgent(agent)) wrong("agent", agent, "an agent: an object with an id and a run method");
+  if (!isAgent(agent)) wrong("agent", agent, "an agent: an object with an id and a run(ctx, inbox) method");
   checkOptionalText(`${field}.name`, config.name);
   if (priority !== undefined) checkOneOf(`${field}.priority`, priority, Priority);
   if (retention !== undefined) checkOneOf(`${field}.retention`, retention, HistoryRetention);
@@ -72,7 +72,7 @@ function readConfig(field: string, config: FlowStepConfig): FlowStepConfig {
   if (onFull !== undefined) checkOneOf(`${field}.onFull`, onFull, FULLS);
   if (config.executionBudget !== undefined) executionBudget(config.executionBudget);
   if (timeoutS !== undefined && !(Number.isFinite(timeoutS) && timeoutS > 0))
-    wrong("timeoutS", timeoutS, "seconds above 0");
+    wrong("timeoutS", timeoutS, "a number of seconds greater than 0");
   return asOwn<FlowStepConfig>(config, KNOWN);
 }
 

@@ -142,7 +142,7 @@ describe("R25: a parallel flow", () => {
   test("a reducer that gives no text is an error that names it", async () => {
     const count = (results: readonly unknown[]): string => results.length as never;
     await expect(run(flow(count, says("a", "2")))).rejects.toThrow(
-      "ParallelFlow.combine(results) is 1; expected a text",
+      "ParallelFlow.combine(results) is 1; expected a string",
     );
   });
 

@@ -12,8 +12,18 @@ const make = (constructor: Constructor, options: object): object => Reflect.cons
 
 describe("a bad option is refused at once, by name", () => {
   test.each<[string, Constructor, object, RegExp]>([
-    ["R25: an empty list", SequentialFlow, { steps: [] }, /SequentialFlow\.steps .* at least one agent/],
-    ["R25: an empty list", ParallelFlow, { branches: [] }, /ParallelFlow\.branches .* at least one agent/],
+    [
+      "R25: an empty list",
+      SequentialFlow,
+      { steps: [] },
+      /SequentialFlow\.steps .* a non-empty array of agents/,
+    ],
+    [
+      "R25: an empty list",
+      ParallelFlow,
+      { branches: [] },
+      /ParallelFlow\.branches .* a non-empty array of agents/,
+    ],
     ["no list", SequentialFlow, { steps: a }, /SequentialFlow\.steps/],
     [
       "a list of holes",
@@ -28,7 +38,7 @@ describe("a bad option is refused at once, by name", () => {
       "a misspelt field",
       ParallelFlow,
       { branch: [a] },
-      /ParallelFlow\.branch .* known are branches, combine/,
+      /ParallelFlow\.branch .* known fields: branches, combine/,
     ],
     ["a misspelt term", SequentialFlow, { steps: [{ agent: a, timeout: 3 }] }, /steps\[0\]\.timeout /],
     ["timeoutS", SequentialFlow, { steps: [{ agent: a, timeoutS: -1 }] }, /steps\[0\]\.timeoutS is -1/],

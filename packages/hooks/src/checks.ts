@@ -9,5 +9,9 @@ export function checkListener(field: string, value: unknown): void {
 
 export function checkSource(hooks: HookSource): void {
   if (typeof hooks?.on === "function" && typeof hooks.onAny === "function") return;
-  throw new InvalidValueError({ field: "hooks", value: hooks, expected: "a HookManager" });
+  throw new InvalidValueError({
+    field: "hooks",
+    value: hooks,
+    expected: "a HookManager, or an object with the methods on and onAny",
+  });
 }

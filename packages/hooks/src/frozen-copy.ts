@@ -21,7 +21,7 @@ function copy(value: unknown, depthLeft: number, spread: Spread): unknown {
     throw new InvalidValueError({
       field: "payload",
       value,
-      expected: `plain data at most ${MAX_DEPTH} deep, without cycles`,
+      expected: `plain data without cycles, nested at most ${MAX_DEPTH} levels deep`,
     });
   }
   if (Array.isArray(value))

@@ -150,7 +150,7 @@ export class HookManager implements Hooks, HookSource {
       this.problems.tell({
         kind: "payload",
         event,
-        what: "were not told, as the payload could not be copied",
+        what: "were not called, because the payload could not be copied",
         thrown: { error },
       });
       return undefined;
@@ -183,7 +183,7 @@ export class HookManager implements Hooks, HookSource {
     if (this.toldRecursion.has(event)) return;
     this.toldRecursion.add(event);
     const what =
-      "dispatch again and again from inside a listener; the innermost dispatch was dropped (told once)";
+      "are dispatched again and again from inside a listener; the innermost dispatch was dropped (reported once)";
     this.problems.tell({ kind: "recursion", event, what });
   }
 }

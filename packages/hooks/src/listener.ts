@@ -56,6 +56,6 @@ export function guard(options: ListenerOptions): Listener {
 function overloaded({ event, subscription: owner, maxPending, problems }: ListenerOptions): void {
   if (owner.toldOverloaded) return;
   owner.toldOverloaded = true;
-  const what = `misses events: ${maxPending} of its calls are pending already; make it faster, or raise maxPending`;
+  const what = `misses events: ${maxPending} of its calls are still pending; make it faster, or raise maxPending`;
   problems.tell({ kind: "overloaded", event, callback: owner.callback, what });
 }

@@ -58,7 +58,7 @@ export class Round {
       this.close(owner);
       if (owner.toldHung) continue;
       owner.toldHung = true;
-      const what = `did not end within ${timeoutMs} ms and is no longer waited for (told once)`;
+      const what = `did not finish within ${timeoutMs} ms and is no longer waited for (reported once)`;
       this.problems.tell({ kind: "hung", event, callback: owner.callback, what });
     }
   }

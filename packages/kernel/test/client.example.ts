@@ -56,7 +56,7 @@ await assert.rejects(ctx.llm(model, request), (error) => {
   assert.equal(error.kind, "FORMAT_ERROR");
   assert.match(
     error.message,
-    /^house:small gave an answer of which message.content is null; expected a text/,
+    /^house:small returned a response whose message.content is null; expected a string/,
   );
   return true;
 });

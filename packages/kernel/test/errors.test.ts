@@ -130,18 +130,18 @@ describe("R13: errors", () => {
     [new SuspendedError("closed"), "suspended: closed", { reason: "closed" }],
     [
       new MiddlewareTermination("blocked: PII"),
-      "middleware stopped it: blocked: PII",
+      "middleware stopped the run: blocked: PII",
       { reason: "blocked: PII", layer: "middleware" },
     ],
     [
       new MiddlewareTermination({ reason: "blocked: PII" }),
-      "middleware stopped it: blocked: PII",
+      "middleware stopped the run: blocked: PII",
       { reason: "blocked: PII", layer: "middleware" },
     ],
     [new MiddlewareError("broken"), "middleware: broken", { layer: "middleware" }],
     [new ProviderError("no answer"), "no answer", { kind: "UNKNOWN", retryable: true }],
     [new ToolError("no index"), "no index", { toolName: "tool" }],
-    [new AgentNotFoundError("ghost"), "no agent ghost", { agent: "ghost" }],
+    [new AgentNotFoundError("ghost"), "agent ghost is not registered", { agent: "ghost" }],
     [
       new JournalLockedError("r"),
       "run r is claimed by another process; wait for it to end, or stop it",

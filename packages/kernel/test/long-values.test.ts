@@ -22,7 +22,7 @@ test("a message does not repeat a value of a megabyte, whatever it is", () => {
 
 test("nor the name of a field that nobody knows", () => {
   expect(() => checkFields("options", { [LONG]: 1 }, ["a"])).toThrow(
-    /^options\.x{77}\.\.\. is 1; expected no such/,
+    /^options\.x{77}\.\.\. is 1; expected no field of that/,
   );
 });
 

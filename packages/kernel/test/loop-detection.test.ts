@@ -103,7 +103,7 @@ describe("O17: loop detection", () => {
     expect(detector.after([failed(call("read"))])).toEqual([
       {
         action: "warn",
-        reason: "this same call has failed 2 times; change its arguments or go another way",
+        reason: "this same call has failed 2 times; change its arguments or try something else",
       },
     ]);
   });

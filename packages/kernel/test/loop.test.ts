@@ -94,7 +94,7 @@ describe("toolSpec", () => {
       execute: () => "",
     });
     expect(() => toolSpec(tool)).toThrow(
-      /^tool when: input is an object; expected a schema that can be written as JSON Schema/,
+      /^tool when: input is an object; expected a schema that can be converted to JSON Schema/,
     );
   });
 });
@@ -120,7 +120,7 @@ describe("parseWith", () => {
       typeof value === "object" && value !== null && "q" in value ? [] : [{ message: "q is missing" }];
     expect(await parseWith(raw, { q: 1 }, validator)).toEqual({ ok: true, value: { q: 1 } });
     expect(await parseWith(raw, {}, validator)).toEqual({ ok: false, problem: "q is missing" });
-    expect(() => parseWith(raw, {})).toThrow("hand over a JsonSchemaValidator");
+    expect(() => parseWith(raw, {})).toThrow("pass a JsonSchemaValidator");
   });
 
   test("lists at most ten problems", async () => {
@@ -231,8 +231,8 @@ describe("toolTurn", () => {
       ["4", true],
     ]);
     expect(messages.map((message) => message.content)).toEqual([
-      'error: no tool is called "ad"; there are add, broken',
-      "error: the arguments do not fit add: b: Invalid input: expected number, received undefined",
+      'error: unknown tool "ad"; available tools: add, broken',
+      "error: invalid arguments for add: b: Invalid input: expected number, received undefined",
       "error: no index",
       expect.stringMatching(/^error: arguments is "\{"; expected valid JSON/),
     ]);
@@ -276,7 +276,7 @@ describe("toolTurn", () => {
       const { messages } = await toolTurn(bareContext(), cut, [wipe]);
       expect(ran).toEqual([]);
       expect(messages.map((message) => message.isError)).toEqual([true, true]);
-      expect(messages[0]?.content).toContain("broke off inside its calls");
+      expect(messages[0]?.content).toContain("ended in the middle of its calls");
       expect(readTurn(cut)).toEqual({ kind: "tools", isCutOff: true });
       const whole: ModelResponse = { ...asking(call("wipe", { folder: "tmp" })), finishReason: "other" };
       await toolTurn(bareContext(), whole, [wipe]);
@@ -384,7 +384,7 @@ describe("toolTurn", () => {
     });
     for (const [child, text] of [
       [cut, "error: only a partial result (budget): half"],
-      [paused, "error: paused for more urgent work, with this so far: some"],
+      [paused, "error: paused for more urgent work; the result so far: some"],
       [failed, "error: failed failed: crashed"],
     ] as const) {
       const { messages, stop } = await toolTurn(bareContext(), asking(call("handoff", { task: "t" })), [

@@ -33,15 +33,15 @@ describe("R24: what is written down has to be plain JSON", () => {
     ["undefined", undefined, /^v is undefined/],
     ["a field that is undefined", { a: { b: undefined } }, /^v\.a\.b is undefined; expected plain JSON/],
     ["NaN", [1, Number.NaN], /^v\[1\] is NaN; expected a finite number/],
-    ["a negative zero", -0, /^v is "-0"; expected a finite number/],
+    ["a negative zero", -0, /^v is "-0"; expected 0, because JSON has no negative zero/],
     ["a big integer", 1n, /expected plain JSON/],
     ["a function", { f: () => 1 }, /^v\.f/],
     ["a symbol", Symbol("s"), /expected plain JSON/],
     ["a date", new Date(0), /not an instance of a class/],
     ["a map", { m: new Map() }, /^v\.m .*not an instance of a class/],
     ["a hole in a list", Array.from({ length: 2 }), /^v\[0\] is undefined/],
-    ["something that is in itself", cycle, /not in itself/],
-    ["what writes itself", { toJSON: () => 1 }, /without toJSON/],
+    ["something that is in itself", cycle, /without cycles/],
+    ["what writes itself", { toJSON: () => 1 }, /not an object with a toJSON method/],
     ["a hostile key", JSON.parse('{"__proto__": 1}') as unknown, /no key named __proto__/],
   ])("R24: %s is refused, and the error says where", (_, value, message) => {
     expect(() => checkPlainJson("v", value)).toThrow(message);
@@ -51,7 +51,7 @@ describe("R24: what is written down has to be plain JSON", () => {
     let deep: unknown = 1;
     for (let n = 0; n < 64; n++) deep = [deep];
     expect(checkPlainJson("v", deep)).toBe(deep);
-    expect(() => checkPlainJson("v", [deep])).toThrow(/not nested so deep/);
+    expect(() => checkPlainJson("v", [deep])).toThrow(/fewer levels of nesting/);
   });
 
   test("R24: a bare context makes a fact, and refuses the same", async () => {

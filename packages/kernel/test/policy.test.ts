@@ -108,7 +108,7 @@ describe("R2: root and spawnChild", () => {
 
   test("R2: nobody reports to itself", () => {
     const root = Supervision.root(lead);
-    expect(() => root.spawnChild({ agentId: lead })).toThrow(/nobody reports to itself/);
+    expect(() => root.spawnChild({ agentId: lead })).toThrow(/an agent cannot report to itself/);
     expect(() => root.spawnChild({ agentId: researcher, parentId: researcher })).toThrow(/to itself/);
   });
 
@@ -233,7 +233,7 @@ describe("R6: ExecutionBudget", () => {
     ],
     [
       { maxCost: 5 },
-      "executionBudget.maxCost is 5; expected no such field; known are maxTokens, maxCostUsd, maxTurns, maxToolCalls, deadlineS",
+      "executionBudget.maxCost is 5; expected no field of that name; known fields: maxTokens, maxCostUsd, maxTurns, maxToolCalls, deadlineS",
     ],
   ])("R6: %j is refused in words that can be acted on", (options, message) => {
     expect(refusal(() => executionBudget(options as object)).message).toBe(message);

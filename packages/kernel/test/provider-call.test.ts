@@ -52,7 +52,10 @@ describe("a call under way", () => {
     const call = begin(clock);
     const waiting = call.wait(never);
     clock.turn(100);
-    await expect(waiting).rejects.toMatchObject({ kind: "TIMEOUT", message: /nothing came for 100 ms/ });
+    await expect(waiting).rejects.toMatchObject({
+      kind: "TIMEOUT",
+      message: /the server sent nothing for 100 ms/,
+    });
     expect([call.stopped?.retryable, call.signal.aborted]).toEqual([true, true]);
     await expect(call.wait(Promise.resolve(1))).rejects.toBe(call.stopped);
   });

@@ -105,18 +105,22 @@ describe("T10: server-sent events", () => {
 describe("T10: an answer that is none", () => {
   test.each([
     ["an empty body", " "],
-    ["a body that is no JSON", "<html>"],
+    ["a body that is not JSON", "<html>"],
   ])("T10: %s is told without its words", (what, text) => {
     const read = (): unknown => parseAnswer(text, headers({ "content-type": "text/html; charset=utf-8" }));
-    const advice = "a web page: is the address of the server (baseURL) the right one?";
+    const advice = "a web page: check that baseURL is the address of the API";
     expect(read).toThrow(new UnusableAnswer(`the server answered with ${what} (text/html, ${advice})`));
     const plain = (): unknown => parseAnswer(text, headers({ "content-type": "text/plain" }));
     expect(plain).toThrow(new UnusableAnswer(`the server answered with ${what} (text/plain)`));
   });
 
   test("T10: so is an event, and a stream that is cut short", () => {
-    expect(() => parseEvent("{")).toThrow(new UnusableAnswer("the stream holds an event that is no JSON"));
-    expect(incomplete(headers({}))).toMatchObject({ message: "the stream ended before its answer did" });
+    expect(() => parseEvent("{")).toThrow(
+      new UnusableAnswer("the stream contains an event that is not JSON"),
+    );
+    expect(incomplete(headers({}))).toMatchObject({
+      message: "the stream ended before the answer was complete",
+    });
   });
 
   test("JSON is read, `null` too", () => {

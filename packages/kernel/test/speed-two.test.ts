@@ -62,7 +62,7 @@ describe("a turn of tools, whatever its context does", () => {
       const expected = {
         contents: [
           "error: not run: the run is ending",
-          'error: no tool is called "nobody"; there are quick',
+          'error: unknown tool "nobody"; available tools: quick',
           "error: not run: the run is ending",
         ],
         stop,

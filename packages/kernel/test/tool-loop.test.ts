@@ -264,12 +264,12 @@ describe("hireResult: whoever was cut off is never a success", () => {
     [{ status: "partial", result: result("partial") }, "error: only a partial result (budget): half"],
     [
       { status: "paused", result: result("paused") },
-      "error: paused for more urgent work, with this so far: half",
+      "error: paused for more urgent work; the result so far: half",
     ],
     [{ status: "denied", error }, "error: not hired: broken"],
     [{ status: "failed", error }, "error: broken"],
     [{ status: "cancelled", error }, "error: broken"],
-    [{ status: "timedOut", handle }, "error: no answer in time; it is still working"],
+    [{ status: "timedOut", handle }, "error: no answer in time; the agent is still working"],
   ] as const)("%o", (outcome, content) => {
     expect(hireResult(outcome)).toEqual({ content, isError: true });
   });
@@ -343,7 +343,9 @@ describe("a bare context for an agent", () => {
     const tools = [{ ...delegateTo(helper), input: { type: "object" } }];
     const ctx = bareContext({ validator: () => [{ message: "not today" }] });
     await toolLoop(plan({ model, tools }), ctx, "go");
-    expect(ctx.window()[2]).toMatchObject({ content: expect.stringMatching(/do not fit helper: not today/) });
+    expect(ctx.window()[2]).toMatchObject({
+      content: expect.stringMatching(/invalid arguments for helper: not today/),
+    });
   });
 });
 
@@ -357,7 +359,7 @@ describe("raw JSON Schemas", () => {
     const withTool = toolLoop(plan({ model, tools: [raw] }), bareContext(), "go");
     await expect(withTool).rejects.toThrow(/^tool raw: input .* the validator of the agent or of the run/);
     const withOutput = toolLoop(plan({ model, output: { type: "object" } }), bareContext(), "go");
-    await expect(withOutput).rejects.toThrow(/^TestAgent\.output .* hand over a JsonSchemaValidator/);
+    await expect(withOutput).rejects.toThrow(/^TestAgent\.output .* pass a JsonSchemaValidator/);
     expect(model.seen).toEqual([]);
   });
 
@@ -365,7 +367,7 @@ describe("raw JSON Schemas", () => {
     for (const [own, ofRun, told] of [
       [() => [], undefined, "sunny"],
       [undefined, () => [], "sunny"],
-      [picky, () => [], "error: the arguments do not fit raw: not today"],
+      [picky, () => [], "error: invalid arguments for raw: not today"],
       [() => [], picky, "sunny"],
     ] as const) {
       const ctx = bareContext({ validator: ofRun });
@@ -391,7 +393,7 @@ describe("raw JSON Schemas", () => {
       { allOf: [{ type: "object" }, text] },
       { $ref: "#/$defs/text", $defs: { text } },
     ])
-      expect(taking(input)).toThrow(/^tool raw: input .* a schema of an object/);
+      expect(taking(input)).toThrow(/^tool raw: input .* an object schema/);
     for (const input of [{}, { oneOf: [text, { type: "object" }] }, { type: ["object", "null"] }])
       expect(taking(input)).not.toThrow();
   });

@@ -50,10 +50,10 @@ describe("toolTurn tells each result as it comes", () => {
       { onResult: ({ id }, { content }) => told.push(`${id}: ${String(content).slice(0, 14)}`) },
     );
     await new Promise((resolve) => setImmediate(resolve));
-    expect(told).toEqual(["3: error: no tool", "2: soon"]);
+    expect(told).toEqual(["3: error: unknown", "2: soon"]);
     gate.resolve("late");
     await running;
-    expect(told).toEqual(["3: error: no tool", "2: soon", "1: late"]);
+    expect(told).toEqual(["3: error: unknown", "2: soon", "1: late"]);
   });
 
   test("also of a context that tells nothing early, and of a hand-off", async () => {

@@ -96,7 +96,7 @@ describe("defineTool infers its arguments", () => {
       );
     }
     expect(() => defineTool({ name: "t", description: "", input, timeoutS: 0, execute: () => "" })).toThrow(
-      "tool t: timeoutS is 0; expected seconds above 0",
+      "tool t: timeoutS is 0; expected a number of seconds greater than 0",
     );
   });
 });

@@ -383,7 +383,7 @@ describe("R27: llmJudge", () => {
 
   it("R27: a no stops the run with the judge's reason", async () => {
     const { error, trips } = await through(judged('{"allow": false, "reason": "rude"}').layer);
-    expect(String(error)).toMatch(/llmJudge stopped it: rude/);
+    expect(String(error)).toMatch(/llmJudge stopped the run: rude/);
     expect(trips).toHaveLength(1);
   });
 

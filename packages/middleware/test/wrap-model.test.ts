@@ -490,7 +490,7 @@ describe("T11: what is no answer, through wrapModel", () => {
     const model = wrapModel(fakeModel("m"), [async (context) => void Object.assign(context, { result: {} })]);
     await expect(model.generate(request)).rejects.toMatchObject({
       code: "MIDDLEWARE_ERROR",
-      message: expect.stringContaining("a layer set an answer of which message is undefined"),
+      message: expect.stringContaining("a layer set a response whose message is undefined"),
     });
   });
 

@@ -21,7 +21,7 @@ const KNOWN = [
 export function handoffsFor(field: string, subAgents: readonly SubAgentConfig[]): DelegateTool[] {
   const list: unknown = subAgents;
   if (!Array.isArray(list)) {
-    throw new InvalidValueError({ field, value: subAgents, expected: "a list of { agent, … }" });
+    throw new InvalidValueError({ field, value: subAgents, expected: "an array of { agent, … }" });
   }
   const taken = new Map<string, number>();
   return subAgents.map((config, at) => {
@@ -33,7 +33,7 @@ export function handoffsFor(field: string, subAgents: readonly SubAgentConfig[])
     const tool = safeName(`${place}.name`, name, "handoff_");
     const before = taken.get(tool);
     if (before !== undefined) {
-      const expected = `a name of its own: models would call it ${tool}, like ${field}[${before}]; give one of them a \`name\``;
+      const expected = `a unique name: its tool would be called ${tool}, like that of ${field}[${before}]; set \`name\` on one of them`;
       throw new InvalidValueError({ field: `${place}.name`, value: name, expected });
     }
     taken.set(tool, at);
@@ -53,19 +53,23 @@ function agentOf(place: string, { agent }: SubAgentConfig): string {
     typeof Reflect.get(given, "id") === "string" &&
     typeof Reflect.get(given, "run") === "function";
   if (isAgent) return agentName(agent.id);
-  const expected = "an agent: an object with an id and a run method";
+  const expected = "an agent: an object with an id and a run(ctx, inbox) method";
   throw new InvalidValueError({ field: `${place}.agent`, value: agent, expected });
 }
 
 /** Checked here, because otherwise the provider would refuse the tool in the middle of a paid run. */
 function checkDescription(field: string, value: unknown): void {
   if (typeof value === "string") return;
-  throw new InvalidValueError({ field, value, expected: "a text that says when to hand work to it" });
+  throw new InvalidValueError({
+    field,
+    value,
+    expected: "a string that tells the model when to hand work to this agent",
+  });
 }
 
 function describe({ agent }: SubAgentConfig): string {
   const name = agentName(agent.id);
   return agent.description === undefined
-    ? `Hands a task to ${name} and gives its answer.`
+    ? `Hands a task to ${name} and returns its answer.`
     : `Hands a task to ${name}: ${agent.description}`;
 }

@@ -16,18 +16,20 @@ export function readHelper(value: unknown, allowed: readonly string[]): Read {
     return { problem: "expected an object { name, instructions, tools, task }", path: "" };
   const { name, instructions, tools = [], task, ...rest } = value as Readonly<Record<string, unknown>>;
   const [unknown] = Object.keys(rest);
-  if (unknown !== undefined) return { problem: "no such field", path: unknown };
+  if (unknown !== undefined) return { problem: "unknown field", path: unknown };
   if (!isText(name) || !/[a-zA-Z0-9]/.test(name))
-    return { problem: "expected a short name, with letters or digits", path: "name" };
-  if (!isText(instructions)) return { problem: "expected a text that says who it is", path: "instructions" };
-  if (!isText(task)) return { problem: "expected a text that says what to do", path: "task" };
-  if (!Array.isArray(tools)) return { problem: "expected a list of tools' names", path: "tools" };
+    return { problem: "expected a short name with letters or digits", path: "name" };
+  if (!isText(instructions))
+    return { problem: "expected a non-empty string that says who the helper is", path: "instructions" };
+  if (!isText(task)) return { problem: "expected a non-empty string that says what to do", path: "task" };
+  if (!Array.isArray(tools)) return { problem: "expected an array of tool names", path: "tools" };
   const chosen: string[] = [];
   for (const tool of tools) {
     if (typeof tool !== "string" || !allowed.includes(tool)) {
-      const there = allowed.length === 0 ? "there are none to give" : `there are ${allowed.join(", ")}`;
+      const allowedTools =
+        allowed.length === 0 ? "helpers have no tools" : `allowed tools: ${allowed.join(", ")}`;
       return {
-        problem: `${JSON.stringify(tool)} is no tool that a helper may have; ${there}`,
+        problem: `a helper may not have the tool ${JSON.stringify(tool)}; ${allowedTools}`,
         path: "tools",
       };
     }
@@ -47,11 +49,11 @@ export function helperSchema(allowed: readonly string[]): StandardSchema<HelperA
   const jsonSchema = () => ({
     type: "object",
     properties: {
-      name: text("A short name for it."),
-      instructions: text("Who it is and how it works: its system prompt."),
-      tools: { type: "array", items, description: "The tools that it may use." },
+      name: text("A short name for the helper."),
+      instructions: text("Its system prompt: who it is and how it works."),
+      tools: { type: "array", items, description: "The tools that the helper may use." },
       task: text(
-        "The whole task, with all that is needed to do it: nothing else of this conversation is seen.",
+        "The complete task, with everything that is needed to do it: the helper sees nothing else of this conversation.",
       ),
     },
     required: ["name", "instructions", "task"],

@@ -60,7 +60,7 @@ export function dynamicHiring(
     kind: "delegate",
     name: HIRE_HELPER,
     description:
-      "Hires a helper that you define yourself, hands it a task, and gives its answer. For work that fits nobody else.",
+      "Hires a helper that you define yourself, hands it a task and returns its answer. For work that fits no other agent.",
     input,
     hire(args: unknown): HireLeaf {
       const wanted = readHelper(args, names);

@@ -13,6 +13,7 @@ export function safeName(field: string, name: string, prefix = ""): string {
     .replaceAll(/[^a-zA-Z0-9_-]+/g, "_")
     .slice(0, MOST_CHARS - prefix.length);
   if (/[a-zA-Z0-9]/.test(safe)) return prefix + safe;
-  const expected = "a name with a letter or a digit in it that models can call (a-z, A-Z, 0-9)";
+  const expected =
+    "a name with at least one letter or digit (a-z, A-Z, 0-9), because models call it by that name";
   throw new InvalidValueError({ field, value: name, expected });
 }

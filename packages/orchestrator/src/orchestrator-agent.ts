@@ -87,7 +87,7 @@ function toolsOf(
     throw new InvalidValueError({
       field: `${OWNER}.subAgents`,
       value: subAgents,
-      expected: "at least one agent to hand work to, or dynamicHiring",
+      expected: "at least one sub-agent, or the option dynamicHiring",
     });
   }
   // Anything but an array is passed on: `planLoop` refuses it with an error that names the field.
@@ -104,6 +104,6 @@ function checkPolicy({ retryPolicy }: OrchestratorAgentOptions): void {
   throw new InvalidValueError({
     field: `${OWNER}.retryPolicy`,
     value: retryPolicy,
-    expected: `a RestartPolicy with ${POLICY_METHODS.join(", ")}, such as a RetryPolicy of @ravi/supervision`,
+    expected: `a RestartPolicy with the methods ${POLICY_METHODS.join(", ")}, such as a RetryPolicy of @ravi/supervision`,
   });
 }

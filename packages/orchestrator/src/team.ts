@@ -44,7 +44,7 @@ export class Team implements LoopExtension {
   readonly before = (call: ToolCall): string | undefined => {
     const { maxHelpers } = this.options;
     if (call.name !== HIRE_HELPER || maxHelpers === undefined || this.helpers < maxHelpers) return undefined;
-    return `${maxHelpers} helpers were hired, and there may be no more of them; hand the work to somebody who is there, or do it yourself`;
+    return `no more helpers can be hired: the limit of ${maxHelpers} is reached; hand the work to another agent, or do it yourself`;
   };
 
   readonly onHire = (call: ToolCall): void => {
@@ -80,15 +80,15 @@ export class Team implements LoopExtension {
       const { content } = tellOutcome(next.name, outcome, 0);
       const isAlone = names.indexOf(next.name) === names.lastIndexOf(next.name);
       // Two answers of the same agent need the task that they belong to.
-      const what = isAlone ? "" : ` with: ${next.task.slice(0, TASK_CHARS).toWellFormed()}`;
-      messages.push({ role: "user", content: `[${next.name}, who was late${what}] ${textOf(content)}` });
+      const task = isAlone ? "" : ` to the task: ${next.task.slice(0, TASK_CHARS).toWellFormed()}`;
+      messages.push({ role: "user", content: `[late answer from ${next.name}${task}] ${textOf(content)}` });
     }
   };
 
   /** Cancels agents that are still running, because none may outlive the orchestrator. */
   dismiss(): void {
     for (const { handle } of this.late.splice(0))
-      handle.cancel(`${this.ctx.agentId}, who hired it, has ended`);
+      handle.cancel(`${this.ctx.agentId}, which hired it, has ended`);
   }
 }
 

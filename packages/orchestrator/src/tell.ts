@@ -9,16 +9,16 @@ export function tellOutcome(name: string, outcome: HireOutcome, restarts: number
     case "partial": {
       const { stopReason, output } = outcome.result;
       return toolFailure(
-        `${name} was cut off before it was done (${CUT_OFF[stopReason] ?? stopReason}). ${has(output)}`,
+        `${name} was cut off before it finished (${CUT_OFF[stopReason] ?? stopReason}). ${has(output)}`,
       );
     }
     case "paused":
       return toolFailure(
-        `${name} had to give way to more urgent work and did not finish. ${has(outcome.result.output)}`,
+        `${name} was paused for more urgent work and did not finish. ${has(outcome.result.output)}`,
       );
     case "timedOut":
       return toolFailure(
-        `${name} has not answered yet and works on. Go on with something else: before you end you will be given its answer.`,
+        `${name} has not answered yet and is still working. Go on with something else: you will get its answer before you finish.`,
       );
     case "denied":
       return toolFailure(`${name} was not hired: ${outcome.error.message}${insteadOf(outcome.error)}`);
@@ -30,7 +30,7 @@ export function tellOutcome(name: string, outcome: HireOutcome, restarts: number
       );
     default: {
       const tries =
-        restarts === 0 ? "" : `, also after ${restarts} ${restarts === 1 ? "restart" : "restarts"}`;
+        restarts === 0 ? "" : `, even after ${restarts} ${restarts === 1 ? "restart" : "restarts"}`;
       return toolFailure(`${name} did not succeed${tries}: ${outcome.error.message}`);
     }
   }
@@ -41,8 +41,8 @@ function insteadOf(error: RaviError): string {
   if (!isRaviError(error, "BUDGET_EXHAUSTED")) return "";
   const isForGood = error.dimension === "totalAgents" || error.dimension === "depth";
   return isForGood
-    ? ". Do it yourself."
-    : ". Do it yourself, or hand it over again when somebody else is done.";
+    ? ". Do the work yourself."
+    : ". Do the work yourself, or hand it over again when another agent has finished.";
 }
 
 /**
@@ -73,13 +73,13 @@ const FINAL = [
 const CUT_OFF: Readonly<Record<string, string>> = {
   budget: "its budget was used up",
   deadline: "its time was up",
-  steps: "it has taken all its steps",
+  steps: "it reached its maximum number of steps",
   length: "its answer was too long",
-  loop: "it went round in circles",
-  invalid: "its answer never had the shape that was asked for",
+  loop: "it kept repeating itself",
+  invalid: "its answer did not match the required schema",
   failed: "a part of its work failed",
 };
 
 function has(output: string): string {
-  return output.trim() === "" ? "It has left nothing." : `What it has left: ${output}`;
+  return output.trim() === "" ? "It left no result." : `Its result so far: ${output}`;
 }

@@ -22,7 +22,7 @@ export function termsOf(
 ): Terms {
   const { askTimeoutS = DEFAULT_ASK_TIMEOUT_S, priority, retention, executionBudget: budget } = config;
   if (askTimeoutS !== null && !(Number.isFinite(askTimeoutS) && askTimeoutS > 0)) {
-    const expected = "seconds above 0, or null to wait as long as it takes";
+    const expected = "a number of seconds greater than 0, or null for no limit";
     throw new InvalidValueError({ field: `${field}.askTimeoutS`, value: askTimeoutS, expected });
   }
   const { onTimeout, onPreempt, onFull } = config;

@@ -44,7 +44,7 @@ describe("R16: handing work over", () => {
   test("an unknown helper is an error for the model, which says who is there", async () => {
     const { result, told } = await lead([hands(["b", "x"]), "ok"], [{ agent: agent("a") }]);
     expect(told).toEqual([
-      { text: 'error: no tool is called "handoff_b"; there are handoff_a', isError: true },
+      { text: 'error: unknown tool "handoff_b"; available tools: handoff_a', isError: true },
     ]);
     expect(result.status).toBe("completed");
   });
@@ -70,28 +70,36 @@ describe("a child that was cut off or never came is never a success to its paren
     [
       "budget",
       ended(partial("half", "budget")),
-      /cut off .*\(its budget was used up\)\. What it has left: half/,
+      /cut off .*\(its budget was used up\)\. Its result so far: half/,
     ],
     [
       "deadline",
       ended(partial("half", "deadline")),
-      /cut off .*\(its time was up\)\. What it has left: half/,
+      /cut off .*\(its time was up\)\. Its result so far: half/,
     ],
     ["length", ended(partial("half", "length")), /cut off .*\(its answer was too long\)/],
-    ["steps", ended(partial("half", "steps")), /cut off .*\(it has taken all its steps\)/],
-    ["invalid", ended(partial("half", "invalid")), /cut off .*\(its answer never had the shape/],
+    ["steps", ended(partial("half", "steps")), /cut off .*\(it reached its maximum number of steps\)/],
+    [
+      "invalid",
+      ended(partial("half", "invalid")),
+      /cut off .*\(its answer did not match the required schema/,
+    ],
     ["failed", ended(partial("half", "failed")), /cut off .*\(a part of its work failed\)/],
-    ["loop", ended(partial("half", "loop")), /cut off .*\(it went round in circles\)/],
-    ["refused", ended(partial("", "refused")), /cut off .*\(refused\)\. It has left nothing\./],
+    ["loop", ended(partial("half", "loop")), /cut off .*\(it kept repeating itself\)/],
+    ["refused", ended(partial("", "refused")), /cut off .*\(refused\)\. It left no result\./],
     ["filtered", ended(partial("", "filtered")), /cut off .*\(filtered\)/],
-    ["pause", ended({ status: "paused", output: "half", stopReason: "paused" }), /give way .* left: half/],
+    [
+      "pause",
+      ended({ status: "paused", output: "half", stopReason: "paused" }),
+      /was paused for more urgent work .* so far: half/,
+    ],
     [
       "denial",
       {
         status: "denied",
         error: new BudgetExhaustedError({ dimension: "agents", used: 3, limit: 3, scope: "lead" }),
       },
-      /a was not hired: .*agents.*\. Do it yourself/,
+      /a was not hired: .*agents.*\. Do the work yourself/,
     ],
     ...(["totalAgents", "depth"] as const).map((dimension): (typeof outcomes)[number] => [
       `denial for good, by ${dimension}`,
@@ -99,7 +107,7 @@ describe("a child that was cut off or never came is never a success to its paren
         status: "denied",
         error: new BudgetExhaustedError({ dimension, used: 3, limit: 3, scope: "lead" }),
       },
-      /a was not hired: .*\. Do it yourself\.$/,
+      /a was not hired: .*\. Do the work yourself\.$/,
     ]),
     ["refusal", { status: "denied", error }, /a was not hired: boom$/],
     ["failure", { status: "failed", error }, /a did not succeed: boom/],
@@ -171,8 +179,8 @@ describe("R16: a helper that is silent", () => {
     expect(model.calls).toHaveLength(2);
     await time.advance(500_000);
     const { result, told, ctx } = await running;
-    expect(told[0]?.text).toMatch(/^error: slow has not answered yet and works on/);
-    expect(ctx.window().at(-2)).toEqual({ role: "user", content: "[slow, who was late] at last" });
+    expect(told[0]?.text).toMatch(/^error: slow has not answered yet and is still working/);
+    expect(ctx.window().at(-2)).toEqual({ role: "user", content: "[late answer from slow] at last" });
     expect(result).toEqual(done("at last I know"));
     expect(ends).toEqual(["answered"]);
   });
@@ -185,8 +193,8 @@ describe("R16: a helper that is silent", () => {
     await time.advance(600_000);
     const { ctx } = await running;
     expect(ctx.window().slice(-3, -1)).toEqual([
-      { role: "user", content: "[slow, who was late with: x] at last" },
-      { role: "user", content: "[slow, who was late with: y] at last" },
+      { role: "user", content: "[late answer from slow to the task: x] at last" },
+      { role: "user", content: "[late answer from slow to the task: y] at last" },
     ]);
   });
 

@@ -22,7 +22,7 @@ const hires = (...helpers: readonly object[]): Answer => ({
 describe("dynamic hiring", () => {
   test("is off unless it is switched on", async () => {
     const { told } = await lead([hires({}), "ok"], [{ agent: agent("a") }]);
-    expect(told[0]?.text).toMatch(/no tool is called "hire_helper"/);
+    expect(told[0]?.text).toMatch(/unknown tool "hire_helper"/);
   });
 
   test("a helper's raw JSON Schemas are checked by the orchestrator's validator", async () => {
@@ -70,13 +70,13 @@ describe("dynamic hiring", () => {
     [
       "a tool that is not on the list",
       { tools: ["shell"] },
-      /"shell" is no tool that a helper may have; there are count/,
+      /a helper may not have the tool "shell"; allowed tools: count/,
     ],
-    ["no task", { task: "" }, /task: expected a text/],
-    ["no instructions", { instructions: " " }, /instructions: expected a text/],
+    ["no task", { task: "" }, /task: expected a non-empty string/],
+    ["no instructions", { instructions: " " }, /instructions: expected a non-empty string/],
     ["a name of signs alone", { name: "??" }, /name: expected a short name/],
-    ["a field too many", { budget: 100 }, /budget: no such field/],
-    ["tools as a text", { tools: "count" }, /tools: expected a list/],
+    ["a field too many", { budget: 100 }, /budget: unknown field/],
+    ["tools as a text", { tools: "count" }, /tools: expected an array/],
   ])("%s is an error for the model, and nobody is hired", async (_, helper, problem) => {
     const { told, events } = await lead([hires(helper), "ok"], [], { dynamicHiring: { tools: [count] } });
     expect(told).toEqual([{ text: expect.stringMatching(problem), isError: true }]);
@@ -88,7 +88,7 @@ describe("dynamic hiring", () => {
     const script = [hires({ task: "" }, {}, {}), hires({}, {}), "ok"];
     const { told } = await lead(script, [], { dynamicHiring: { model, maxHelpers: 3 } });
     expect(told.map(({ isError }) => isError)).toEqual([true, false, false, false, true]);
-    expect(told.at(-1)?.text).toMatch(/^error: 3 helpers were hired, and there may be no more of them/);
+    expect(told.at(-1)?.text).toMatch(/^error: no more helpers can be hired: the limit of 3 is reached/);
   });
 
   test("a helper that goes on and on is cut off at its steps, and that is no success", async () => {
@@ -100,7 +100,7 @@ describe("dynamic hiring", () => {
     });
     expect(told).toEqual([
       {
-        text: "error: counter was cut off before it was done (it has taken all its steps). What it has left: so far: 1",
+        text: "error: counter was cut off before it finished (it reached its maximum number of steps). Its result so far: so far: 1",
         isError: true,
       },
     ]);

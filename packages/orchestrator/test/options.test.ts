@@ -14,10 +14,18 @@ const make = (options: object): OrchestratorAgent =>
 
 describe("a bad option is refused at once, by name", () => {
   test.each([
-    ["a misspelt one", { subAgent: [] }, /OrchestratorAgent\.subAgent .* known are subAgents, spawnBudget/],
-    ["nobody to hand work to", { subAgents: [] }, /OrchestratorAgent\.subAgents .* at least one agent/],
-    ["no list", { subAgents: { agent: agent("a") } }, /OrchestratorAgent\.subAgents .* a list/],
-    ["an agent without its config", { subAgents: [agent("a")] }, /subAgents\[0\]\.id .* no such field/],
+    [
+      "a misspelt one",
+      { subAgent: [] },
+      /OrchestratorAgent\.subAgent .* known fields: subAgents, spawnBudget/,
+    ],
+    ["nobody to hand work to", { subAgents: [] }, /OrchestratorAgent\.subAgents .* at least one sub-agent/],
+    ["no list", { subAgents: { agent: agent("a") } }, /OrchestratorAgent\.subAgents .* an array/],
+    [
+      "an agent without its config",
+      { subAgents: [agent("a")] },
+      /subAgents\[0\]\.id .* no field of that name/,
+    ],
     ["no agent", { subAgents: [{ agent: "a" }] }, /subAgents\[0\]\.agent is "a"; expected an agent/],
     [
       "no agent, under a name",
@@ -44,7 +52,7 @@ describe("a bad option is refused at once, by name", () => {
     ["half a retryPolicy", { retryPolicy: { shouldRetry: () => true } }, /retryPolicy .* delayMs, reset/],
     ["dynamicHiring that is null", { dynamicHiring: null }, /OrchestratorAgent\.dynamicHiring is null/],
     ["dynamicHiring that is false", { dynamicHiring: false }, /OrchestratorAgent\.dynamicHiring is false/],
-    ["tools", { tools: {} }, /OrchestratorAgent\.tools .* a list of tools/],
+    ["tools", { tools: {} }, /OrchestratorAgent\.tools .* an array of tools/],
     ["maxSteps", { maxSteps: 0 }, /OrchestratorAgent\.maxSteps is 0/],
     ["dynamicHiring", { dynamicHiring: { tool: [] } }, /OrchestratorAgent\.dynamicHiring\.tool /],
     ["maxHelpers", { dynamicHiring: { maxHelpers: 0 } }, /dynamicHiring\.maxHelpers is 0/],
@@ -82,7 +90,7 @@ describe("R16: the names of hand-offs", () => {
   test("that clash are refused, and say how to part them", () => {
     const subAgents = [{ agent: agent("a b") }, { agent: agent("a_b") }];
     expect(() => make({ subAgents })).toThrow(
-      /subAgents\[1\]\.name is "a_b"; .* models would call it handoff_a_b, like OrchestratorAgent\.subAgents\[0\]/,
+      /subAgents\[1\]\.name is "a_b"; .* its tool would be called handoff_a_b, like that of OrchestratorAgent\.subAgents\[0\]/,
     );
     expect(make({ subAgents: [{ agent: agent("a b") }, { agent: agent("a_b"), name: "second" }] }).id).toBe(
       "lead",
@@ -90,7 +98,7 @@ describe("R16: the names of hand-offs", () => {
   });
 
   test("that leave nothing a model could call are refused", () => {
-    expect(() => make({ subAgents: [{ agent: agent("研究") }] })).toThrow(/letter or a digit/);
+    expect(() => make({ subAgents: [{ agent: agent("研究") }] })).toThrow(/letter or digit/);
     expect(make({ subAgents: [{ agent: agent("研究"), name: "research" }] }).id).toBe("lead");
   });
 
@@ -110,7 +118,7 @@ describe("R16: the names of hand-offs", () => {
     expect(asked.calls[0]?.request.tools?.map(({ description }) => description)).toEqual([
       "Asks the archive.",
       "Hands a task to b: Finds facts.",
-      "Hands a task to c and gives its answer.",
+      "Hands a task to c and returns its answer.",
     ]);
   });
 });

@@ -63,7 +63,7 @@ describe("R17: a helper that crashed is hired again", () => {
     expect(inputs).toHaveLength(3);
     expect(told).toEqual([
       {
-        text: "error: flaky did not succeed, also after 2 restarts: flaky failed: oops",
+        text: "error: flaky did not succeed, even after 2 restarts: flaky failed: oops",
         isError: true,
       },
     ]);

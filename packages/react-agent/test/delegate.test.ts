@@ -85,9 +85,9 @@ describe("asDelegate", () => {
 
   test.each([
     ["no object", '"do it"', /expected an object/],
-    ["no task", "{}", /task: expected a text/],
-    ["an empty task", '{"task":" "}', /task: expected a text/],
-    ["a field too many", '{"task":"x","until":"noon"}', /until: no such field; put all of it into task/],
+    ["no task", "{}", /task: expected a non-empty string/],
+    ["an empty task", '{"task":" "}', /task: expected a non-empty string/],
+    ["a field too many", '{"task":"x","until":"noon"}', /until: unknown field; put everything into task/],
     ["a prototype", '{"task":"x","__proto__":{}}', /__proto__/],
   ])("%s is an error result; nobody is hired", async (_, args, problem) => {
     const model = scriptedModel([asks("researcher", args), "done"]);

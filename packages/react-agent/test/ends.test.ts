@@ -14,7 +14,9 @@ describe("limits", () => {
     const { result } = await run(new ReActAgent({ name: "a", model, tools: [add], maxSteps: 3 }));
     expect(result).toEqual({ status: "partial", output: "as far as I got", stopReason: "steps" });
     expect(model.calls).toHaveLength(4);
-    expect(textOf(model.calls[3]?.request.messages.at(-1) ?? { content: "" })).toMatch(/all the steps/);
+    expect(textOf(model.calls[3]?.request.messages.at(-1) ?? { content: "" })).toMatch(
+      /the maximum number of steps/,
+    );
   });
 
   test("50 steps, when nothing is said", async () => {

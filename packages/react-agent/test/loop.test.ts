@@ -157,7 +157,7 @@ describe("instructions, settings and context", () => {
     const model = scriptedModel([]);
     const nothing = (): string => JSON.parse("7") as string;
     await expect(run(new ReActAgent({ name: "a", model, instructions: nothing }))).rejects.toThrow(
-      /instructions\(ctx, input\) is 7; expected a text/,
+      /instructions\(ctx, input\) is 7; expected a string/,
     );
     expect(model.calls).toEqual([]);
   });

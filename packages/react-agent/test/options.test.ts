@@ -15,7 +15,7 @@ describe("a bad option is refused at once, by name", () => {
     [
       "instruction",
       { instruction: "x" },
-      /ReActAgent\.instruction is "x"; expected no such field; known are name/,
+      /ReActAgent\.instruction is "x"; expected no field of that name; known fields: name/,
     ],
     ["maxStep", { maxStep: 3 }, /ReActAgent\.maxStep /],
     ["name", { name: "" }, /^ReActAgent\.name is ""/],
@@ -23,7 +23,7 @@ describe("a bad option is refused at once, by name", () => {
     ["name with a slash", { name: "a/b" }, /^ReActAgent\.name is "a\/b"; expected a name without '\/'/],
     ["model", { model: "gpt" }, /ReActAgent\.model is "gpt"; expected an LLMClient/],
     ["instructions", { instructions: 7 }, /ReActAgent\.instructions is 7/],
-    ["tools", { tools: add }, /ReActAgent\.tools .* a list of tools/],
+    ["tools", { tools: add }, /ReActAgent\.tools .* an array of tools/],
     ["one of the tools", { tools: [add, {}] }, /ReActAgent\.tools\[1\]/],
     ["maxSteps 0", { maxSteps: 0 }, /ReActAgent\.maxSteps is 0/],
     ["maxSteps NaN", { maxSteps: Number.NaN }, /ReActAgent\.maxSteps is NaN/],
@@ -37,8 +37,8 @@ describe("a bad option is refused at once, by name", () => {
     ["executionBudget", { executionBudget: { maxToken: 5 } }, /executionBudget\.maxToken /],
     ["executionBudget as a number", { executionBudget: 5 }, /executionBudget is 5/],
     ["context", { context: {} }, /ReActAgent\.context .* getPromptWindow/],
-    ["output", { output: "json" }, /ReActAgent\.output is "json"; expected a schema/],
-    ["output without JSON Schema", { output: z.date() }, /ReActAgent\.output .* written as JSON Schema/],
+    ["output", { output: "json" }, /ReActAgent\.output is "json"; expected a Standard Schema/],
+    ["output without JSON Schema", { output: z.date() }, /ReActAgent\.output .* converted to JSON Schema/],
     ["settings", { settings: { temprature: 1 } }, /ReActAgent\.settings\.temprature/],
     ["settings with tools", { settings: { toolChoice: "required" } }, /ReActAgent\.settings\.toolChoice/],
     ["loopDetection", { loopDetection: { sameTool: { block: 1 } } }, /loopDetection\.sameTool\.block/],
@@ -54,7 +54,7 @@ describe("a bad option is refused at once, by name", () => {
   test("two tools of one name, also where one is an agent", () => {
     const other = new ReActAgent({ name: "add", model });
     expect(() => new ReActAgent({ name: "a", model, tools: [add, other.asDelegate()] })).toThrow(
-      'ReActAgent.tools[1].name is "add"; expected a name of its own; another tool is called that already',
+      'ReActAgent.tools[1].name is "add"; expected a unique name; another tool already has this one',
     );
   });
 

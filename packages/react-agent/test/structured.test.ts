@@ -93,7 +93,7 @@ describe("output", () => {
     const model = scriptedModel(['{"value":["x",1]}', '{"value":["x"]}']);
     const { result } = await run(new ReActAgent({ name: "a", model, output: List }));
     expect(result.structured).toEqual(["x"]);
-    expect(model.calls[1]?.request.messages.at(-1)?.content).toMatch(/asked for: 1: Invalid input/);
+    expect(model.calls[1]?.request.messages.at(-1)?.content).toMatch(/required schema: 1: Invalid input/);
   });
 
   test("a landing gives what is inside too", async () => {
@@ -133,7 +133,7 @@ describe("output", () => {
     const { result, events } = await run(agent);
     expect(result).toEqual({ status: "completed", output: fine, structured: parsed, stopReason: "done" });
     const told = model.calls.map(({ request }) => String(request.messages.at(-1)?.content));
-    expect(told[1]).toMatch(/^Your answer does not have the shape .* expected valid JSON/);
+    expect(told[1]).toMatch(/^Your answer does not match the required schema: .* expected valid JSON/);
     expect(told[2]).toMatch(/people: Invalid input: expected number, received undefined/);
     expect(events.filter(({ type }) => type === "progress")).toHaveLength(2);
   });

@@ -27,7 +27,7 @@ describe("calls that go wrong become messages that the model can act on", () => 
     const { ctx, result } = await run(new ReActAgent({ name: "a", model, tools: [add] }));
     expect(result.status).toBe("completed");
     expect(ctx.window()[2]).toMatchObject({
-      content: 'error: no tool is called "subtract"; there are add',
+      content: 'error: unknown tool "subtract"; available tools: add',
       isError: true,
     });
   });
@@ -38,7 +38,7 @@ describe("calls that go wrong become messages that the model can act on", () => 
     expect(result).toMatchObject({ status: "completed", output: "done" });
     expect(ctx.window().slice(1, 3)).toEqual([
       { role: "assistant", content: "I look." },
-      { role: "user", content: expect.stringContaining("you have none") },
+      { role: "user", content: expect.stringContaining("you have no tools") },
     ]);
     const deaf = scriptedModel((_, call) => asks(`search${call}`));
     const { result: cut } = await run(new ReActAgent({ name: "a", model: deaf }));
@@ -47,7 +47,7 @@ describe("calls that go wrong become messages that the model can act on", () => 
 
   test("invalid arguments, broken JSON, and a tool that throws", async () => {
     expect(await resultOf(add, '{"a":1}')).toMatchObject({
-      content: expect.stringMatching(/^error: the arguments do not fit add: b: /),
+      content: expect.stringMatching(/^error: invalid arguments for add: b: /),
       isError: true,
     });
     expect(await resultOf(add, '{"a":1,')).toMatchObject({
@@ -158,7 +158,7 @@ describe("O17: a model that goes round in circles", () => {
     const results = ctx.window().flatMap(({ role, content }) => (role === "tool" ? [String(content)] : []));
     expect(results[0]).toBe("error: no");
     expect(results[1]).toBe(
-      "error: no\n[warning: this same call has failed 2 times; change its arguments or go another way]",
+      "error: no\n[warning: this same call has failed 2 times; change its arguments or try something else]",
     );
     expect(results[5]).toMatch(/^error: this same call has failed 5 times and was not made again/);
     expect(results).toHaveLength(8);
@@ -196,7 +196,7 @@ describe("O17: a model that goes round in circles", () => {
     expect(same).toMatchObject({
       toolCallId: "same",
       isError: true,
-      content: expect.stringMatching(/^error: this same call has given the same result 5 times/),
+      content: expect.stringMatching(/^error: this same call has returned the same result 5 times/),
     });
     expect(other).toEqual({ role: "tool", toolCallId: "other", name: "add", content: "12" });
   });

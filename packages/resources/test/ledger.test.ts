@@ -131,7 +131,7 @@ describe("R18: reserve before each attempt, settle after", () => {
     expect(settlement.exceeded).toEqual([{ dimension: "cost", used: 1.25, limit: 1, scope: "lead" }]);
     expect(root.used.cost).toBe(1.25);
     const free = exhaustion(() => child.reserve({ tokens: 1, cost: 0, turns: 1 }));
-    expect(free.hint).toContain("passed by $0.25");
+    expect(free.hint).toContain("exceeded by $0.25");
     expect(exhaustion(() => root.child({}, "other").reserve({ toolCalls: 1 })).dimension).toBe("cost");
     expect(root.remaining().cost).toBe(0);
   });
@@ -152,7 +152,9 @@ describe("R18: reserve before each attempt, settle after", () => {
     const tracker = new ExecutionTracker({ maxTokens: 1000 });
     const reservation = tracker.reserve({ tokens: 100 });
     reservation.settle({ tokens: 50 });
-    expect(complaint(() => reservation.settle({ tokens: 50 })).message).toContain("settle each once");
+    expect(complaint(() => reservation.settle({ tokens: 50 })).message).toContain(
+      "each can be settled once only",
+    );
     expect(tracker.used.tokens).toBe(50);
     expect(tracker.remaining().tokens).toBe(950);
   });

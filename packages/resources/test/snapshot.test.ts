@@ -120,7 +120,7 @@ describe("R18: a ledger survives as plain JSON", () => {
       "was a root",
     );
     expect(complaint(() => restoreLedgers([child.snapshot()])).value).toBe('"run"');
-    expect(complaint(() => restoreLedgers([good, good])).expected).toBe("each scope once");
+    expect(complaint(() => restoreLedgers([good, good])).expected).toBe("each scope only once");
     complaint(() => restoreLedgers([{ ...child.snapshot(), parent: "child" }]));
   });
 });

@@ -92,7 +92,9 @@ describe("a caller's signal", () => {
         code: "INVALID_VALUE",
       });
       const misspelt = { key: "click-1" };
-      await expect(runtime.deliver("r", "word", 1, misspelt as never)).rejects.toThrow(/no such field/);
+      await expect(runtime.deliver("r", "word", 1, misspelt as never)).rejects.toThrow(
+        /no field of that name/,
+      );
     });
   });
 
@@ -105,7 +107,7 @@ describe("a caller's signal", () => {
         ingress: "http://localhost:1",
         admin: "http://localhost:2",
       });
-    expect(make).toThrow(/^runtime options\.pipelines\.chats is .*; known are agent, chat, function$/);
+    expect(make).toThrow(/^runtime options\.pipelines\.chats is .*; known fields: agent, chat, function$/);
   });
 
   test("R9: something else than a signal is refused", async () => {

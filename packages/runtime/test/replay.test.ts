@@ -189,7 +189,9 @@ describe("T5, T6: a run that crashed after any entry of its journal", () => {
     const { records } = await recorded();
     const { lead } = team();
     const runtime = new Runtime({ journal: await cutAfter(records, 5), agents: [{ ...lead, version: "2" }] });
-    await expect(runtime.resume(RUN).result).rejects.toThrow("no agent lead@1; known are lead@2");
+    await expect(runtime.resume(RUN).result).rejects.toThrow(
+      "agent lead@1 is not registered; registered agents: lead@2",
+    );
   });
 
   test("a run that another process holds is refused, and so is one that is not on record", async () => {

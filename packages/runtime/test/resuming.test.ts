@@ -55,7 +55,9 @@ describe("R24: decisions", () => {
   test("a decision that is none is refused", async () => {
     const runtime = new Runtime({ journal: await crashed(1), agents: [lead, payer] });
     const decisions = { "tool:unsure#1": "maybe" as "skip" };
-    await expect(runtime.resume("r", { decisions }).result).rejects.toThrow("expected retry, skip or fail");
+    await expect(runtime.resume("r", { decisions }).result).rejects.toThrow(
+      'expected "retry", "skip" or "fail"',
+    );
   });
 });
 

@@ -492,8 +492,11 @@ describe("J11: permissions", () => {
   });
 
   test.each([
-    ["hire", "denied: permissions stopped it: child@1 is not permitted: house rule | spoke | shouted"],
-    ["llm", "completed | permissions stopped it: scripted/scripted is not permitted: house rule | shouted"],
+    ["hire", "denied: permissions stopped the run: child@1 is not permitted: house rule | spoke | shouted"],
+    [
+      "llm",
+      "completed | permissions stopped the run: scripted/scripted is not permitted: house rule | shouted",
+    ],
     ["tool", "completed | spoke | error: shout is not permitted: house rule"],
   ])("J11: what is not permitted is not done: %s", async (action, output) => {
     expect((await new Runtime({ permissions: deny(action) }).run(tries, "").result).output).toBe(output);
@@ -703,17 +706,17 @@ describe("keeping house", () => {
     const runtime = new Runtime();
     const { worker } = team();
     expect(() => runtime.run({ id: "x" } as never, "")).toThrow(
-      "agent is an object; expected an object with an id and a run(ctx, inbox)",
+      "agent is an object; expected an agent: an object with an id and a run(ctx, inbox)",
     );
-    expect(() => runtime.run(worker, 7 as never)).toThrow("input is 7; expected a text");
+    expect(() => runtime.run(worker, 7 as never)).toThrow("input is 7; expected a string");
     expect(() => runtime.run(worker, "", { budget: {} } as never)).toThrow(
-      "run options.budget is an object; expected no such field",
+      "run options.budget is an object; expected no field of that name",
     );
     expect(() => runtime.run(worker, "", { executionBudget: { maxTurns: -1 } })).toThrow(
       "executionBudget.maxTurns is -1",
     );
     expect(() => new Runtime({ hook: {} } as never)).toThrow(
-      "runtime options.hook is an object; expected no such field",
+      "runtime options.hook is an object; expected no field of that name",
     );
     for (const [field, value] of [
       ["tenantId", 7],

@@ -230,7 +230,7 @@ describe("what else a runtime is given", () => {
     expect((await runtime.run(versioned("2"), "", { version: "1", runId: "v" }).result).output).toBe("1");
     expect(await runtime.list()).toMatchObject([{ agent: "v@1" }]);
     expect(() => runtime.run(versioned("2"), "", { version: "9" })).toThrow(
-      "no agent v@9; known are v@1, v@2",
+      "agent v@9 is not registered; registered agents: v@1, v@2",
     );
   });
 });

@@ -49,7 +49,7 @@ describe("what each call of a batch gave is told as soon as it is there", () => 
     });
     const { result } = new Runtime(ports()).run(worker, "");
     await until(() => told.length === 2);
-    expect(told.toSorted()).toEqual(["2 soon", expect.stringMatching(/^3 error: the arguments do not fit/)]);
+    expect(told.toSorted()).toEqual(["2 soon", expect.stringMatching(/^3 error: invalid arguments for/)]);
     gate.resolve("late");
     expect((await result).status).toBe("completed");
     expect(told[2]).toBe("1 late");
@@ -109,8 +109,8 @@ test.each([
     return done(outcomes.map((one) => ("result" in one ? one.result.content : one.error.message)).join("\n"));
   });
   const refusals = [
-    /^ran\ntool raw: input .* a Standard Schema.*\nerror: the arguments do not fit raw: not today$/,
-    /^ran\nran\nerror: the arguments do not fit raw: not today$/,
+    /^ran\ntool raw: input .* a Standard Schema.*\nerror: invalid arguments for raw: not today$/,
+    /^ran\nran\nerror: invalid arguments for raw: not today$/,
   ] as const;
   expect((await new Runtime(ports()).run(worker, "").result).output).toMatch(refusals[0]);
   const told = await new Runtime({ ...ports(), validator: () => [] }).run(worker, "").result;

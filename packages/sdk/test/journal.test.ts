@@ -117,7 +117,7 @@ describe("a run with a journal", () => {
     await deliver("raised", "raise", 1, { journal, id: "click-2" });
     expect((await handle.result).output).toBe("5 1");
     const misspelt = { journal, key: "x" };
-    await expect(deliver("raised", "raise", 1, misspelt)).rejects.toThrow(/no such field/);
+    await expect(deliver("raised", "raise", 1, misspelt)).rejects.toThrow(/no field of that name/);
   });
 
   test("is answered through its handle, and a no is a result for the model", async () => {

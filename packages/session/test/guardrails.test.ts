@@ -166,7 +166,7 @@ it("O17: the same result again is warned about at 2 and blocked after 5", async 
   await session({ model, tools: [poll] }).invoke("Go");
   const results = model.calls.at(-1)?.request.messages.filter(({ role }) => role === "tool") ?? [];
   expect(results[0]?.content).toBe("nothing new");
-  expect(results[1]?.content).toContain("[warning: this same call has given the same result 2 times");
+  expect(results[1]?.content).toContain("[warning: this same call has returned the same result 2 times");
   expect(results[5]?.content).toContain("was not made again");
   expect(runs).toBe(5);
 });

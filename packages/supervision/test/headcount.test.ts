@@ -165,10 +165,10 @@ describe("R14: acquire", () => {
     three.acquire(b, NORMAL);
     three.acquire(c, HIGH);
     expect(three.isPaused(a)).toBe(true);
-    expect(() => three.acquire(a, CRITICAL)).toThrow(/agent is paused/);
+    expect(() => three.acquire(a, CRITICAL)).toThrow(/agent is already paused/);
     const abort = new AbortController();
     const queued = three.acquire(d, NORMAL, { onFull: "queue", signal: abort.signal });
-    expect(() => three.acquire(d)).toThrow(/agent is queued/);
+    expect(() => three.acquire(d)).toThrow(/agent is already queued/);
     await expect(three.acquire(d, NORMAL, { onFull: "queue" })).rejects.toThrow(InvalidValueError);
     expect(() => three.acquire(lead)).toThrow(InvalidValueError);
     abort.abort();
@@ -229,7 +229,7 @@ describe("R14: acquire", () => {
     expect(two.held).toBe(1);
     // Whoever forgot to say who the root is.
     const unsaid = new SpawnTracker({ maxAgents: 2 });
-    expect(() => unsaid.acquire(a, NORMAL, { parentId: lead })).toThrow(/whose root is root: `rootId` says/);
+    expect(() => unsaid.acquire(a, NORMAL, { parentId: lead })).toThrow(/the root, set by `rootId`, is root/);
   });
 
   test("R14: maxTotal counts every hire of the run, the root and finished ones included", () => {
@@ -369,9 +369,9 @@ describe("R15: release, pause and reprioritize", () => {
     three.acquire(b);
     three.acquire(c, HIGH);
     expect(denial(() => three.acquire(d, CRITICAL, { parentId: a })).message).toContain(
-      "a is paused and hires nobody",
+      "a is paused and cannot hire",
     );
-    await expect(three.acquire(d, NORMAL, { parentId: a, onFull: "queue" })).rejects.toThrow(/hires nobody/);
+    await expect(three.acquire(d, NORMAL, { parentId: a, onFull: "queue" })).rejects.toThrow(/cannot hire/);
     expect(three.totalSpawned).toBe(4);
   });
 

@@ -190,7 +190,7 @@ describe("R14: a queued hire", () => {
     const { hold, queue, free } = pool(2);
     hold("a");
     const waiting = queue("b");
-    expect(() => hold("c", CRITICAL, "b")).toThrow(/still waits for its first slot/);
+    expect(() => hold("c", CRITICAL, "b")).toThrow(/is still waiting for its first slot/);
     await free("a");
     await waiting;
   });
@@ -228,7 +228,7 @@ describe("R14: what could never end is refused at once", () => {
     hold("a");
     hold("b");
     const first = queue("under-a", NORMAL, "a");
-    await expect(queue("under-b", NORMAL, "b")).rejects.toThrow(/could never end/);
+    await expect(queue("under-b", NORMAL, "b")).rejects.toThrow(/would never start/);
     await free("b");
     await first;
     expect(granted).toEqual(["under-a"]);
@@ -240,7 +240,7 @@ describe("R14: what could never end is refused at once", () => {
     hold("under-a", NORMAL, "a");
     hold("urgent", HIGH);
     expect(tracker.paused).toEqual(["under-a"]);
-    await expect(queue("under-urgent", NORMAL, "urgent")).rejects.toThrow(/could never end/);
+    await expect(queue("under-urgent", NORMAL, "urgent")).rejects.toThrow(/would never start/);
   });
 
   test("R15: the last slot goes to somebody who can finish, not to the best who only awaits the queue", async () => {

@@ -155,7 +155,7 @@ describe("R15: a headcount outlives its process", () => {
         agents: agents.slice(0, 2),
         waiting: [{ id: "b", as: "queued", since: 0 }],
       },
-      /at least one holder/,
+      /at least one agent that holds a slot/,
     ],
   ])("R15: %s is refused", (_what, snapshot, message) => {
     expect(() => SpawnTracker.restore(snapshot)).toThrow(InvalidValueError);

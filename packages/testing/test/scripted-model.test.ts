@@ -92,12 +92,12 @@ describe("a script", () => {
   });
 
   test.each([
-    [{ toolcalls: [] }, /answer\.toolcalls.*no such field/],
+    [{ toolcalls: [] }, /answer\.toolcalls.*no field of that name/],
     [{ text: 5 }, /answer\.text is 5; expected a text/],
     [{ finishReason: "tool_calls" }, /answer\.finishReason is "tool_calls"; expected one of stop, toolCalls/],
     [{ toolCalls: [{ arguments: {} }] }, /answer\.toolCalls\[0\]\.name is undefined/],
     [{ usage: { inputTokens: -1 } }, /answer\.usage\.inputTokens is -1/],
-    [{ usage: { input: 1 } }, /answer\.usage\.input is 1; expected no such field/],
+    [{ usage: { input: 1 } }, /answer\.usage\.input is 1; expected no field of that name/],
     [{ toolCalls: { name: "x" } }, /answer\.toolCalls is an object; expected a list/],
     [{ delayMs: Infinity }, /answer\.delayMs is Infinity.*hang/],
     [{ error: "text" }, /answer\.error is "text"; expected an Error/],
@@ -105,7 +105,7 @@ describe("a script", () => {
     [{ fault: { type: "status", status: 200 } }, /answer\.fault\.status is 200/],
     [{ fault: { type: "status", status: 600 } }, /answer\.fault\.status is 600/],
     [{ fault: { type: "cut", afterDeltas: -1 } }, /answer\.fault\.afterDeltas is -1/],
-    [{ fault: { type: "hang", after: 1 } }, /answer\.fault\.after is 1; expected no such field/],
+    [{ fault: { type: "hang", after: 1 } }, /answer\.fault\.after is 1; expected no field of that name/],
     [5, /answer is 5/],
   ])("refuses the answer %o", async (answer, message) => {
     await expect(scriptedModel([answer as never]).generate(ask("a"))).rejects.toThrow(message);

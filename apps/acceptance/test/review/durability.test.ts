@@ -30,7 +30,7 @@ const relay = (
     name,
     model: model(({ messages }) => {
       const told = toolResults(messages);
-      const late = messages.filter((one) => one.role === "user" && textOf(one).includes("who was late"));
+      const late = messages.filter((one) => one.role === "user" && textOf(one).includes("late answer from"));
       if (told.length === 0)
         return hands(
           ...(team ?? []).map(({ agent: { id } }) => [id.split("/")[0] ?? "", `from ${name}`] as const),

@@ -59,7 +59,7 @@ export function checkSignal(field: string, value: unknown): AbortSignalLike | un
     value !== null &&
     typeof Reflect.get(value, "addEventListener") === "function";
   if (isSignal) return value as AbortSignalLike;
-  const expected = "an AbortSignal (of an AbortController: its signal)";
+  const expected = "an AbortSignal, such as the signal of an AbortController";
   throw new InvalidValueError({ field, value, expected });
 }
 
@@ -75,7 +75,7 @@ export function checkFields(
     return checkRecord(what, value, `an object with the fields ${known.join(", ")}`);
   for (const key of keys) {
     if (known.includes(key)) continue;
-    const expected = `no such field; known are ${known.join(", ")}`;
+    const expected = `no field of that name; known fields: ${known.join(", ")}`;
     throw new InvalidValueError({
       field: `${what}.${key.length <= 80 ? key : `${key.slice(0, 77)}...`}`,
       value: Reflect.get(value as object, key),

@@ -36,7 +36,7 @@ export function agentIdOf(field: string, name: string): AgentId {
     throw new InvalidValueError({
       field,
       value: name,
-      expected: "a name without '/' (an id's key is given apart: AgentId(name, key))",
+      expected: "a name without '/' (the key of an id is a separate argument: AgentId(name, key))",
     });
   }
   return checked as AgentId;
@@ -92,7 +92,7 @@ export function TopicId(type: string, source: string): TopicId {
 /** The agent's name within its id: `"researcher"` for `"researcher/2"`. */
 export function agentName(id: AgentId): string {
   if (typeof id !== "string")
-    throw new InvalidValueError({ field: "agentId", value: id, expected: "an AgentId, which is a text" });
+    throw new InvalidValueError({ field: "agentId", value: id, expected: "an AgentId (a string)" });
   const slash = id.indexOf("/");
   return slash === -1 ? id : id.slice(0, slash);
 }
@@ -111,7 +111,7 @@ function checkId(field: string, value: unknown): string {
     throw new InvalidValueError({
       field,
       value,
-      expected: `a text of 1 to ${MAX_ID_LENGTH} characters without control characters`,
+      expected: `a string of 1 to ${MAX_ID_LENGTH} characters without control characters`,
     });
   }
   return (lastGood = value);

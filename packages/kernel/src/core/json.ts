@@ -27,7 +27,7 @@ const SHORTEST_HOSTILE = '{"__proto__":0}'.length;
  */
 export function parseJson(text: string, field: string, limits: JsonLimits = ARGUMENT_LIMITS): JsonValue {
   if (typeof text !== "string")
-    throw new InvalidValueError({ field, value: text, expected: "JSON as a text" });
+    throw new InvalidValueError({ field, value: text, expected: "a string of JSON" });
   if (limits !== ARGUMENT_LIMITS) checkLimits(limits);
   if (text.length > limits.maxLength) {
     throw new InvalidValueError({
@@ -75,7 +75,7 @@ function refuseDeepText(text: string, field: string, maxDepth: number): void {
         throw new InvalidValueError({
           field,
           value: `nested deeper than ${maxDepth} at character ${at}`,
-          expected: `arrays and objects at most ${maxDepth} deep`,
+          expected: `at most ${maxDepth} levels of nested arrays and objects`,
         });
       }
     } else if (code === 0x7d || code === 0x5d) {

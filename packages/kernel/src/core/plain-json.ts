@@ -28,11 +28,12 @@ function check(field: string, value: unknown, depthLeft: number, isSaid = false)
   if (typeof value === "number") {
     // JSON has neither infinities nor a negative zero.
     if (!Number.isFinite(value)) throw wrong(field, value, "a finite number");
-    if (!isSaid && Object.is(value, -0)) throw wrong(field, "-0", "a finite number that JSON knows: 0");
+    if (!isSaid && Object.is(value, -0)) throw wrong(field, "-0", "0, because JSON has no negative zero");
     return;
   }
   if (typeof value !== "object") throw wrong(field, value, "plain JSON");
-  if (depthLeft === 0) throw wrong(field, value, "plain JSON that is not nested so deep, and not in itself");
+  if (depthLeft === 0)
+    throw wrong(field, value, "plain JSON without cycles and with fewer levels of nesting");
   if (Array.isArray(value)) {
     // By index, to detect holes.
     for (let at = 0; at < value.length; at++)
@@ -43,7 +44,7 @@ function check(field: string, value: unknown, depthLeft: number, isSaid = false)
   // An object of another realm has another `Object.prototype`, whose own prototype is null as well.
   if (prototype !== null && Object.getPrototypeOf(prototype) !== null)
     throw wrong(field, value, "a plain object, not an instance of a class");
-  if ("toJSON" in value) throw wrong(field, value, "plain JSON, without toJSON");
+  if ("toJSON" in value) throw wrong(field, value, "plain JSON, not an object with a toJSON method");
   for (const [key, inner] of Object.entries(value)) {
     if (key === "__proto__") throw wrong(field, key, "no key named __proto__");
     if (inner === undefined && isSaid) continue;

@@ -120,7 +120,7 @@ export class MiddlewareTermination extends RaviError {
     } = read("MiddlewareTermination", init, { reason: "string" }, toReason);
     super({
       code: ErrorCode.MIDDLEWARE_TERMINATION,
-      message: `${shortName(layer)} stopped it: ${reason}`,
+      message: `${shortName(layer)} stopped the run: ${reason}`,
       cause,
     });
     this.layer = layer;
@@ -244,7 +244,10 @@ export class AgentNotFoundError extends RaviError {
     const { agent, known } = read("AgentNotFoundError", init, { agent: "string" }, (text) => ({
       agent: text,
     }));
-    super({ code: ErrorCode.AGENT_NOT_FOUND, message: `no agent ${shortName(agent)}${knownText(known)}` });
+    super({
+      code: ErrorCode.AGENT_NOT_FOUND,
+      message: `agent ${shortName(agent)} is not registered${knownText(known)}`,
+    });
     this.agent = agent;
   }
 }
@@ -371,7 +374,7 @@ export class JournalFailedError extends RaviError {
     read("JournalFailedError", init, { what: "string", final: "boolean" });
     const why = cut(saidBy(init.cause), MOST_OF_A_CAUSE);
     const next = init.final
-      ? "no more is written; mend the cause, then open the journal again and resume its runs"
+      ? "the journal takes no more writes; fix the cause, open it again and resume its runs"
       : "nothing was written; try again";
     const message = `${init.what}: ${why}; ${next}`;
     super({ code: ErrorCode.JOURNAL_FAILED, message, cause: init.cause, retryable: !init.final });
@@ -393,7 +396,7 @@ function read<I extends object>(
   const given: unknown = typeof init === "string" && meant !== undefined ? meant(init) : init;
   const names = Object.keys(required);
   if (typeof given !== "object" || given === null) {
-    const text = meant === undefined ? "" : "a text, or ";
+    const text = meant === undefined ? "" : "a string, or ";
     const expected = `${text}an object with ${names.join(", ")}`;
     throw new InvalidValueError({ field: `what new ${error} was given`, value: init, expected });
   }
@@ -425,7 +428,7 @@ function knownText(known: readonly string[] | undefined): string {
     throw new InvalidValueError({
       field: "AgentNotFoundError.known",
       value: known,
-      expected: "a list of names",
+      expected: "an array of names",
     });
-  return known.length === 0 ? "; none are registered" : `; known are ${known.join(", ")}`;
+  return known.length === 0 ? "; no agents are registered" : `; registered agents: ${known.join(", ")}`;
 }

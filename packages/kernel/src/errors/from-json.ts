@@ -27,12 +27,12 @@ function read(data: SerializedError, at: string, causesLeft: number): Error {
 
 function checkShape(data: SerializedError, at: string): void {
   if (typeof data !== "object" || data === null)
-    throw new InvalidValueError({ field: at, value: data, expected: "an error as errorToJSON writes it" });
+    throw new InvalidValueError({ field: at, value: data, expected: "an error as errorToJSON returns it" });
   const { name, message, fields } = data;
   if (typeof name !== "string")
-    throw new InvalidValueError({ field: `${at}.name`, value: name, expected: "a text" });
+    throw new InvalidValueError({ field: `${at}.name`, value: name, expected: "a string" });
   if (typeof message !== "string")
-    throw new InvalidValueError({ field: `${at}.message`, value: message, expected: "a text" });
+    throw new InvalidValueError({ field: `${at}.message`, value: message, expected: "a string" });
   if (typeof fields !== "object" || fields === null)
     throw new InvalidValueError({ field: `${at}.fields`, value: fields, expected: "an object" });
 }

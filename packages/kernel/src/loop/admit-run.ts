@@ -34,7 +34,7 @@ export interface AdmittedRun {
 /** The agent level sees the input before the run is recorded, so it cannot wait for an answer durably. */
 const NO_WAITING: Gate = {
   async require(name) {
-    const problem = `asked for ${name} before the run is on record; what needs an answer belongs to the function level`;
+    const problem = `requested ${name} before the run was recorded; a layer that waits for an answer belongs to the function level`;
     throw new MiddlewareError({ layer: "agent", problem });
   },
 };

@@ -29,11 +29,12 @@ export function checkAgentParts(owner: string, parts: AgentParts): void {
   const { hooks, middleware, executionBudget: budget, loopDetection, validator, clock } = parts;
   if (hooks !== undefined && !hasMethod(hooks, "dispatch"))
     wrong("hooks", hooks, "Hooks, such as a HookManager of @ravi/hooks");
-  if (clock !== undefined && !hasMethod(clock, "now")) wrong("clock", clock, "a Clock, with a now method");
+  if (clock !== undefined && !hasMethod(clock, "now")) wrong("clock", clock, "a Clock with a now method");
   if (validator !== undefined && typeof validator !== "function")
-    wrong("validator", validator, "a function of a JSON Schema and a value that gives what does not fit");
+    wrong("validator", validator, "a function (schema, value) that returns an array of issues");
   for (const field of ["version", "description"] as const)
-    if (parts[field] !== undefined && typeof parts[field] !== "string") wrong(field, parts[field], "a text");
+    if (parts[field] !== undefined && typeof parts[field] !== "string")
+      wrong(field, parts[field], "a string");
   if (budget !== undefined && !isLedger(budget)) executionBudget(budget);
   if (loopDetection !== undefined && loopDetection !== false) {
     checkRecord(
@@ -72,7 +73,7 @@ function checkSettings(field: string, settings: ModelSettings): void {
     if (settings[name] !== undefined && !Number.isFinite(settings[name]))
       wrong(name, settings[name], "a number");
   if (stop !== undefined && !(Array.isArray(stop) && stop.every((text) => typeof text === "string")))
-    wrong("stop", stop, "a list of texts");
+    wrong("stop", stop, "an array of strings");
   for (const name of ["reasoning", "providerOptions"] as const)
     if (settings[name] !== undefined && (typeof settings[name] !== "object" || settings[name] === null))
       wrong(name, settings[name], "an object");

@@ -10,24 +10,24 @@ import type { FinishReason, LLMClient } from "../model/llm.ts";
 export function answerProblem({ id, info }: LLMClient, given: unknown): ProviderError | undefined {
   const problem = answerMisfit(given);
   if (problem === undefined) return undefined;
-  const message = `${id} gave ${problem}`;
+  const message = `${id} returned ${problem}`;
   return new ProviderError({ kind: "FORMAT_ERROR", message, ...info });
 }
 
 /** The same as text, whatever the answer comes from. */
 export function answerMisfit(given: unknown): string | undefined {
-  if (!isObject(given)) return `${given === null ? "null" : typeof given} where an answer was expected`;
+  if (!isObject(given)) return `${given === null ? "null" : typeof given} instead of a response`;
   const { message } = given;
-  if (!isObject(message)) return misfit("message", message, "an object with a role and a content");
+  if (!isObject(message)) return misfit("message", message, "an object with role and content");
   const { role, content, toolCalls } = message;
   if (role !== "assistant") return misfit("message.role", role, '"assistant"');
   if (!isContent(content))
-    return misfit("message.content", content, "a text, if only an empty one, or a list of parts");
+    return misfit("message.content", content, "a string (which may be empty) or an array of parts");
   if (toolCalls !== undefined && !isListOf(toolCalls, isCall))
     return misfit(
       "message.toolCalls",
       toolCalls,
-      "a list of calls, each with an id and a name, or undefined",
+      "an array of calls, each with an id and a name, or undefined",
     );
   const { finishReason } = given;
   if (finishReason !== undefined && !FINISH_REASONS.includes(finishReason))
@@ -51,7 +51,7 @@ export function isContent(value: unknown): boolean {
 }
 
 function misfit(field: string, value: unknown, expected: string): string {
-  return `an answer of which ${field} is ${show(value)}; expected ${expected}`;
+  return `a response whose ${field} is ${show(value)}; expected ${expected}`;
 }
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -74,7 +74,7 @@ export function refuseLayers(agent: Agent): void {
   const { agent: run, chat, function: call } = agent.pipelines ?? {};
   const guarded = [run, chat, call].some((pipeline) => pipeline !== undefined && !pipeline.isNoop);
   if (guarded) {
-    const expected = "an agent without middleware, which a bare context does not run; use a Runtime";
+    const expected = "an agent without middleware, which a bare context cannot run; use a Runtime";
     throw new InvalidValueError({ field: `agent ${agent.id}: pipelines`, value: agent.pipelines, expected });
   }
 }

@@ -42,7 +42,7 @@ function startTimer(clock: Clock, delayMs: number, callback: () => void): { canc
 export function timeLimitOf(field: string, seconds: number | undefined, clock: Clock): number | undefined {
   if (seconds === undefined) return undefined;
   if (!(Number.isFinite(seconds) && seconds > 0))
-    throw new InvalidValueError({ field, value: seconds, expected: "seconds above 0" });
+    throw new InvalidValueError({ field, value: seconds, expected: "a number of seconds greater than 0" });
   timersOf(clock);
   return seconds * 1000;
 }
@@ -52,6 +52,6 @@ function timersOf(clock: Clock): NonNullable<Clock["setTimer"]> {
   throw new InvalidValueError({
     field: "clock.setTimer",
     value: undefined,
-    expected: "a clock with timers, because this waits for a time (the kernel has none of its own)",
+    expected: "a clock with timers, because this call waits (the default clock of the kernel has none)",
   });
 }

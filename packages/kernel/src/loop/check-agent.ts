@@ -13,13 +13,13 @@ export function checkAgent(field: string, agent: unknown): asserts agent is Agen
     "run" in agent &&
     typeof agent.run === "function";
   if (isAgent) return;
-  const expected = "an object with an id and a run(ctx, inbox)";
+  const expected = "an agent: an object with an id and a run(ctx, inbox) method";
   throw new InvalidValueError({ field, value: agent, expected });
 }
 
 export function checkAgents(field: string, agents: unknown): void {
   if (!Array.isArray(agents))
-    throw new InvalidValueError({ field, value: agents, expected: "a list of agents" });
+    throw new InvalidValueError({ field, value: agents, expected: "an array of agents" });
   for (const [at, agent] of agents.entries()) checkAgent(`${field}[${at}]`, agent);
 }
 
@@ -27,7 +27,7 @@ export function checkAgents(field: string, agents: unknown): void {
 export function checkHosted(agent: Pick<Agent, "id" | "pipelines" | "hooks">): void {
   const { id, hooks } = agent;
   if (hooks !== undefined && (typeof hooks?.has !== "function" || typeof hooks.dispatch !== "function")) {
-    const expected = "Hooks with has and dispatch, such as a HookManager of @ravi/hooks";
+    const expected = "Hooks with the methods has and dispatch, such as a HookManager of @ravi/hooks";
     throw new InvalidValueError({ field: `agent ${id}: hooks`, value: hooks, expected });
   }
   checkPipelines(agent);

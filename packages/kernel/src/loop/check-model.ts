@@ -11,12 +11,12 @@ export function checkModel(field: string, model: unknown): void {
     throw new InvalidValueError({ field: `${field}${at}`, value, expected });
   };
   if (!canServe(model) || typeof Reflect.get(model, "generate") !== "function")
-    return refuse("", model, "an LLMClient, with a generate method");
+    return refuse("", model, "an LLMClient with a generate method");
   const info: unknown = Reflect.get(model, "info");
   if (typeof info !== "object" || info === null) return refuse(".info", info, "{ provider, model }");
   for (const name of ["provider", "model"]) {
     const value: unknown = Reflect.get(info, name);
-    if (typeof value !== "string") refuse(`.info.${name}`, value, "a text");
+    if (typeof value !== "string") refuse(`.info.${name}`, value, "a string");
   }
   for (const name of ["contextWindow", "maxOutputTokens"]) {
     const value: unknown = Reflect.get(info, name);

@@ -5,6 +5,6 @@ import { hasMethod } from "./agent-parts.ts";
 /** Checked when it is added: in the middle of a stream it would fail far from its cause. */
 export function checkTransform(transform: StreamTransform): StreamTransform {
   if (hasMethod(transform, "push") && hasMethod(transform, "flush")) return transform;
-  const expected = "an object with push(event) and flush(), each of which gives a list of events";
+  const expected = "an object with the methods push(event) and flush(), which return an array of events";
   throw new InvalidValueError({ field: "addTransform", value: transform, expected });
 }

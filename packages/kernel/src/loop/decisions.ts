@@ -20,7 +20,7 @@ export function checkDecisions(decisions: unknown): void {
   for (const [key, decision] of Object.entries(given)) {
     if (KNOWN.includes(decision)) continue;
     const field = `decisions[${JSON.stringify(key)}]`;
-    throw new InvalidValueError({ field, value: decision, expected: "retry, skip or fail" });
+    throw new InvalidValueError({ field, value: decision, expected: '"retry", "skip" or "fail"' });
   }
 }
 
@@ -43,6 +43,6 @@ function meantBy(given: string, doubts: readonly InDoubt[]): string {
   throw new InvalidValueError({
     field: "decisions",
     value: given,
-    expected: `one of ${meant.join(", ")}: several calls are in doubt under that key`,
+    expected: `one of ${meant.join(", ")}, because several calls in doubt have that key`,
   });
 }

@@ -9,6 +9,6 @@ export function deliveryId(name: string, id: string): string {
   throw new InvalidValueError({
     field: "deliver options.id",
     value: id,
-    expected: "a text that is not empty",
+    expected: "a non-empty string",
   });
 }

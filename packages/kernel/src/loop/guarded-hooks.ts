@@ -58,6 +58,6 @@ class GuardedHooks implements Hooks {
   }
 
   private complain(error: unknown): void {
-    tellLog(this.logger, "error", "hooks failed; the run goes on without them", { error: messageOf(error) });
+    tellLog(this.logger, "error", "a hook failed; the run is not affected", { error: messageOf(error) });
   }
 }

@@ -18,7 +18,7 @@ type Terms<T> = Omit<HireLeaf<T>, "kind" | "agent">;
 
 /** For `spawn`, which puts them together with whom it is about: a limit that is inherited is one too. */
 export function spawnTerms<T>(options: Terms<T>): Terms<T> {
-  checkRecord("spawn", options, "the terms of a hire, such as { input }");
+  checkRecord("spawn", options, "an object with the options of a hire, such as { input }");
   return asOwn<Terms<T>>(options, HIRE_TERMS);
 }
 

@@ -12,9 +12,9 @@ export function hireResult(outcome: HireOutcome, name = "the agent"): ToolResult
     case "partial":
       return toolFailure(`only a partial result (${outcome.result.stopReason}): ${outcome.result.output}`);
     case "paused":
-      return toolFailure(`paused for more urgent work, with this so far: ${outcome.result.output}`);
+      return toolFailure(`paused for more urgent work; the result so far: ${outcome.result.output}`);
     case "timedOut":
-      return toolFailure("no answer in time; it is still working");
+      return toolFailure("no answer in time; the agent is still working");
     case "denied":
       return toolFailure(`not hired: ${outcome.error.message}`);
     default:

@@ -99,7 +99,7 @@ const ANSWER =
   "Do not call tools. Give your best final answer now, from what you already know, and say what is missing.";
 const WRAP_UP = {
   budget: `Your budget is used up. ${ANSWER}`,
-  steps: `You have taken all the steps that you may take. ${ANSWER}`,
+  steps: `You have reached the maximum number of steps. ${ANSWER}`,
   loop: `You are repeating yourself without getting further. ${ANSWER}`,
 } as const;
 

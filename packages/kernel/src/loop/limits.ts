@@ -59,7 +59,8 @@ export function refuseLimits(whose: string, budget: ExecutionBudgetOptions): voi
   throw new InvalidValueError({
     field: `${whose}.executionBudget`,
     value: JSON.stringify(budget),
-    expected: "a runtime with a ledger, which keeps it (without one only deadlineS is kept)",
+    expected:
+      "no limits but deadlineS, because nothing here enforces the others; use a runtime with a ledger",
   });
 }
 
@@ -73,9 +74,10 @@ export function refuseUnkept(
   spawns: SpawnBudgetOptions | undefined,
 ): void {
   if (!isMetered) refuseLimits("run", budget);
-  const seats = spawns?.maxAgents ?? spawns?.maxTotal ?? null;
-  if (seats === null || isCounted) return;
-  const expected = "a runtime with a headcount, which keeps it (without one only maxDepth is kept)";
+  const limit = spawns?.maxAgents ?? spawns?.maxTotal ?? null;
+  if (limit === null || isCounted) return;
+  const expected =
+    "no limits but maxDepth, because nothing here enforces the others; use a runtime with a headcount";
   throw new InvalidValueError({ field: "spawnBudget", value: JSON.stringify(spawns), expected });
 }
 

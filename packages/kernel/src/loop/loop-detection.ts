@@ -87,11 +87,11 @@ export class CallWatch implements LoopDetector {
     if (record === undefined) return ALLOW;
     const { sameCall, noProgress } = this.limits;
     if (record.failures >= sameCall.block) {
-      const reason = `this same call has failed ${record.failures} times and was not made again; change its arguments or go another way`;
+      const reason = `this same call has failed ${record.failures} times and was not made again; change its arguments or try something else`;
       return { action: "block", reason };
     }
     if (record.repeats >= noProgress.block) {
-      const reason = `this same call has given the same result ${record.repeats} times and was not made again; use that result or go another way`;
+      const reason = `this same call has returned the same result ${record.repeats} times and was not made again; use that result or try something else`;
       return { action: "block", reason };
     }
     return ALLOW;
@@ -177,7 +177,7 @@ export class CallWatch implements LoopDetector {
     const record = tool.calls.get(call.arguments);
     if (record === undefined || blocked) return ALLOW;
     if (isError && record.failures >= sameCall.warn) {
-      const reason = `this same call has failed ${record.failures} times; change its arguments or go another way`;
+      const reason = `this same call has failed ${record.failures} times; change its arguments or try something else`;
       return { action: "warn", reason };
     }
     if (isError && tool.failures >= sameTool.warn) {
@@ -185,7 +185,7 @@ export class CallWatch implements LoopDetector {
       return { action: "warn", reason };
     }
     if (!isError && record.repeats >= noProgress.warn) {
-      const reason = `this same call has given the same result ${record.repeats} times; calling it again will not help`;
+      const reason = `this same call has returned the same result ${record.repeats} times; calling it again will not help`;
       return { action: "warn", reason };
     }
     return ALLOW;

@@ -22,7 +22,7 @@ export function checkLevels(field: string, pipelines: unknown): void {
     const value = given[level];
     if (isRunnable(value as Pipeline<never> | undefined)) continue;
     const expected =
-      "an object with the methods run, admit, such as a MiddlewarePipeline of @ravi/middleware";
+      "an object with the methods run and admit, such as a MiddlewarePipeline of @ravi/middleware";
     throw new InvalidValueError({ field: `${field}.${level}`, value, expected });
   }
 }

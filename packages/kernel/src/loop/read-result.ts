@@ -12,8 +12,8 @@ export function readResult<T>(agentId: Agent["id"], result: AgentResult<T>): Age
   }
   const { status, output, stopReason } = result;
   if (status !== "completed" && status !== "partial" && status !== "paused")
-    throw wrong(agentId, ".status", status, "completed, partial or paused");
-  if (typeof output !== "string") throw wrong(agentId, ".output", output, "a text");
+    throw wrong(agentId, ".status", status, '"completed", "partial" or "paused"');
+  if (typeof output !== "string") throw wrong(agentId, ".output", output, "a string");
   const isCutOff = status === "completed" && stopReason !== "done" && stopReason !== undefined;
   return isCutOff ? { ...result, status: "partial" } : result;
 }

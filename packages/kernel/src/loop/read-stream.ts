@@ -18,7 +18,7 @@ export async function readStream(
   }
   throw new ProviderError({
     kind: "SERVER_ERROR",
-    message: "the stream ended before its finish event; the answer is incomplete",
+    message: "the stream ended without a finish event; the answer is incomplete",
   });
 }
 
@@ -34,7 +34,7 @@ export function refuseNoStream(given: object | null | undefined): void {
 
 export function refuseNoEvent(given: ModelEvent | null | undefined): void {
   const isEvent = typeof given === "object" && given !== null && typeof given.type === "string";
-  if (!isEvent) throw misfit(`the stream gave ${show(given)}; expected an event with a type`);
+  if (!isEvent) throw misfit(`the stream yielded ${show(given)}; expected an event with a type`);
 }
 
 function misfit(message: string): ProviderError {

@@ -14,16 +14,16 @@ export function checkRun(agent: unknown, input: unknown, options: unknown, field
     throw new InvalidValueError({
       field: "input",
       value: input,
-      expected: "a text; write an object as JSON",
+      expected: "a string; pass an object as JSON",
     });
   }
   const { onEvent, runId, tenantId, userId, metadata } = checkFields("run options", options, fields);
   // It could be the execution id of an agent that another run has hired: both would pay under the same idempotency keys.
   if (typeof runId === "string" && runId.includes("/hire:"))
-    wrong("runId", runId, "an id without /hire:, by which a run's helpers are named");
+    wrong("runId", runId, "an id without /hire:, which is reserved for the ids of hired agents");
   if (onEvent !== undefined && typeof onEvent !== "function") wrong("onEvent", onEvent, "a function");
-  if (!isTextOrNone(tenantId)) wrong("tenantId", tenantId, "a text");
-  if (!isTextOrNone(userId)) wrong("userId", userId, "a text");
+  if (!isTextOrNone(tenantId)) wrong("tenantId", tenantId, "a string");
+  if (!isTextOrNone(userId)) wrong("userId", userId, "a string");
   if (metadata !== undefined) checkRecord("run options.metadata", metadata, "an object of plain JSON");
 }
 
@@ -63,7 +63,7 @@ export function versionOf(
 ): Agent {
   checkAgent("agent", agent);
   if (version === undefined || (agent.version ?? "1") === version) return agent;
-  if (typeof version !== "string") wrong("version", version, "a text, such as the version of an agent");
+  if (typeof version !== "string") wrong("version", version, "a string, such as the version of an agent");
   const name = `${agentName(agent.id)}@${version}`;
   const known = agents.get(name);
   if (known === undefined) throw new AgentNotFoundError({ agent: name, known: [...agents.keys()] });

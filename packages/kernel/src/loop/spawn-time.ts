@@ -7,6 +7,7 @@ import { InvalidValueError } from "../errors/errors.ts";
  */
 export function refuseSpawnTime({ timeoutS }: Pick<HireLeaf, "timeoutS">): void {
   if (timeoutS === undefined) return;
-  const expected = "nothing, as nobody waits for it; executionBudget.deadlineS limits its time";
+  const expected =
+    "undefined, because nobody waits for a spawned agent; limit its time with executionBudget.deadlineS";
   throw new InvalidValueError({ field: "spawn.timeoutS", value: timeoutS, expected });
 }

@@ -17,7 +17,7 @@ export function readArguments(
 ): MaybePromise<Parsed<unknown>> {
   const text: unknown = call.arguments;
   if (typeof text !== "string")
-    return { ok: false, problem: `the arguments must be JSON text, not ${kindOf(text)}` };
+    return { ok: false, problem: `the arguments must be a string of JSON, not ${kindOf(text)}` };
   let json: unknown;
   try {
     // Models leave the arguments of a tool without parameters empty.
@@ -36,9 +36,7 @@ function kindOf(value: unknown): string {
 }
 
 function explain(parsed: Parsed<unknown>, tool: Tool | DelegateTool): Parsed<unknown> {
-  return parsed.ok
-    ? parsed
-    : { ok: false, problem: `the arguments do not fit ${tool.name}: ${parsed.problem}` };
+  return parsed.ok ? parsed : { ok: false, problem: `invalid arguments for ${tool.name}: ${parsed.problem}` };
 }
 
 /** What a tool returned, in the form that the model gets. */
@@ -53,11 +51,11 @@ export function toToolResult<R>(value: R): ToolResult<R> {
     const content = JSON.stringify(value) ?? String(value);
     if (content === "{}" && !isPlain(value))
       return toolFailure(
-        `the tool returned a ${nameOf(value)}, of which JSON keeps nothing; return plain data`,
+        `the tool returned a ${nameOf(value)}, which JSON cannot represent; return plain data`,
       );
     return { content, isError: false, value };
   } catch (error) {
-    return toolFailure(`the tool returned what cannot be written as JSON: ${messageOf(error)}`);
+    return toolFailure(`the tool returned a value that cannot be converted to JSON: ${messageOf(error)}`);
   }
 }
 

@@ -6,9 +6,11 @@ import { toolFailure } from "./tool-call.ts";
 
 /** Tells the model that there is no such tool, and which ones there are. */
 export function unknownTool(call: ToolCall, tools: readonly { readonly name: string }[]): ToolMessage {
-  const known =
-    tools.length === 0 ? "there are none" : `there are ${tools.map(({ name }) => name).join(", ")}`;
-  return failure(call, `no tool is called ${JSON.stringify(call.name)}; ${known}`);
+  const available =
+    tools.length === 0
+      ? "no tools are available"
+      : `available tools: ${tools.map(({ name }) => name).join(", ")}`;
+  return failure(call, `unknown tool ${JSON.stringify(call.name)}; ${available}`);
 }
 
 export function toolResult(outcome: ToolOutcome): ToolResult {

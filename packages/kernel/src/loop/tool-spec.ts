@@ -18,7 +18,7 @@ export function toolSpec(tool: Tool | DelegateTool): ToolSpec {
       throw new InvalidValueError({
         field,
         value: tool.input,
-        expected: "a schema of an object: models call a tool by named arguments",
+        expected: "an object schema, because models pass arguments by name",
       });
     spec = Object.freeze({ name: tool.name, description: tool.description, parameters });
     specs.set(tool, spec);
@@ -37,7 +37,7 @@ export function jsonSchemaOf(schema: SchemaLike, field: string): JsonSchema {
     throw new InvalidValueError({
       field,
       value: schema,
-      expected: `a schema that can be written as JSON Schema (${why})`,
+      expected: `a schema that can be converted to JSON Schema (${why})`,
       cause,
     });
   }

@@ -54,8 +54,8 @@ export type TurnContext = Pick<RunContext, "batch" | "validator">;
 export type Tools = readonly (Tool | DelegateTool)[];
 
 const CUT_OFF =
-  "your answer was cut off by its length limit, so none of its calls were run; ask again with fewer or shorter calls";
-const BROKEN_OFF = "your answer broke off inside its calls, so none of them were run; ask again";
+  "your answer was cut off by its length limit, so none of its calls were run; try again with fewer or shorter calls";
+const BROKEN_OFF = "your answer ended in the middle of its calls, so none of them were run; try again";
 const NO_CALLS: readonly ToolCall[] = Object.freeze([]);
 const NO_OPTIONS: ToolTurnOptions = Object.freeze({});
 

@@ -126,14 +126,14 @@ export function checkToolFields(
   };
   const { description, needsApproval, idempotent, timeoutS } = tool;
   const input: unknown = tool.input;
-  if (typeof description !== "string") refuse("description", description, "a text");
+  if (typeof description !== "string") refuse("description", description, "a string");
   if ((typeof input !== "object" && typeof input !== "function") || input === null || isPromiseLike(input))
-    refuse("input", input, "a schema: a Standard Schema such as zod's, or a JSON Schema");
+    refuse("input", input, "a Standard Schema (such as a zod schema) or a JSON Schema");
   // Anything else would be taken for false.
   if (!isFlag(needsApproval)) refuse("needsApproval", needsApproval, "true or false");
   if (!isFlag(idempotent)) refuse("idempotent", idempotent, "true or false");
   if (timeoutS !== undefined && !(Number.isFinite(timeoutS) && timeoutS > 0))
-    refuse("timeoutS", timeoutS, "seconds above 0");
+    refuse("timeoutS", timeoutS, "a number of seconds greater than 0");
 }
 
 /** An object of another realm has another `Object.prototype`, whose own prototype is null as well. */

@@ -61,6 +61,6 @@ function isObject(value: unknown): boolean {
 
 function noUsage(a: Usage, b: Usage): InvalidValueError {
   const isFirst = !isObject(a) || Number.isNaN(a.inputTokens + a.outputTokens);
-  const expected = "a Usage, with the numbers inputTokens and outputTokens";
+  const expected = "a Usage with the numbers inputTokens and outputTokens";
   return new InvalidValueError({ field: "usage", value: isFirst ? a : b, expected });
 }

@@ -15,7 +15,7 @@ export function readRecord(
     throw new InvalidValueError({
       field: `${what}.v`,
       value: v,
-      expected: `${POLICY_VERSION}, the only version known here`,
+      expected: `${POLICY_VERSION}, the only supported version`,
     });
   }
   return rest;

@@ -104,7 +104,7 @@ class Node implements Supervision {
     const depth = this.depth + 1;
     const { maxDepth } = this.spawnBudget;
     if (maxDepth !== null && depth > maxDepth) {
-      const hint = `${this.agentId} may hire nobody; raise maxDepth or let it do the work itself`;
+      const hint = `${this.agentId} is at the maximum depth and cannot hire; raise maxDepth, or let it do the work itself`;
       throw new BudgetExhaustedError({
         dimension: "depth",
         used: depth,
@@ -120,7 +120,7 @@ class Node implements Supervision {
       ? readAgentId("supervision.parentId", options.parentId)
       : this.agentId;
     if (agentId === parentId) {
-      const expected = `an id of its own (AgentId("${agentId}", 2), say): nobody reports to itself`;
+      const expected = `an id other than its parent's, such as AgentId("${agentId}", 2): an agent cannot report to itself`;
       throw new InvalidValueError({ field: "supervision.agentId", value: agentId, expected });
     }
     return new Node({
@@ -250,5 +250,5 @@ function readAgentId(field: string, value: unknown): AgentId {
 
 function readText(field: string, value: unknown): string {
   if (typeof value === "string") return value;
-  throw new InvalidValueError({ field, value, expected: "a text" });
+  throw new InvalidValueError({ field, value, expected: "a string" });
 }

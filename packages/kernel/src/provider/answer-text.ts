@@ -8,26 +8,25 @@ import { tryParse } from "./json.ts";
 export function parseAnswer(text: string, headers: HeaderSource): unknown {
   const value = tryParse(text);
   if (value !== undefined) return value;
-  const what = text.trim() === "" ? "an empty body" : "a body that is no JSON";
+  const what = text.trim() === "" ? "an empty body" : "a body that is not JSON";
   throw new UnusableAnswer(`the server answered with ${what}${kindOf(headers)}`);
 }
 
 /** Parses one event of a stream. */
 export function parseEvent(data: string): unknown {
   const value = tryParse(data);
-  if (value === undefined) throw new UnusableAnswer("the stream holds an event that is no JSON");
+  if (value === undefined) throw new UnusableAnswer("the stream contains an event that is not JSON");
   return value;
 }
 
 /** The error for a stream that ended before the server gave a finish reason. */
 export function incomplete(headers: HeaderSource): UnusableAnswer {
-  return new UnusableAnswer(`the stream ended before its answer did${kindOf(headers)}`);
+  return new UnusableAnswer(`the stream ended before the answer was complete${kindOf(headers)}`);
 }
 
 function kindOf(headers: HeaderSource): string {
   const type = /^[\w.+/-]{1,60}/.exec(headers.get("content-type") ?? "")?.[0];
   if (type === undefined) return "";
-  const advice =
-    type === "text/html" ? ", a web page: is the address of the server (baseURL) the right one?" : "";
+  const advice = type === "text/html" ? ", a web page: check that baseURL is the address of the API" : "";
   return ` (${type}${advice})`;
 }

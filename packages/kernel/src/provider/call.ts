@@ -90,7 +90,7 @@ export function startCall(options: CallOptions | undefined, setup: ProviderCallS
 }
 
 function silence({ provider, model, idleTimeoutMs }: ProviderCallSetup): RaviError {
-  const message = `${provider}/${model}: nothing came for ${idleTimeoutMs} ms (idleTimeoutMs)`;
+  const message = `${provider}/${model}: the server sent nothing for ${idleTimeoutMs} ms (idleTimeoutMs)`;
   return new ProviderError({ kind: "TIMEOUT", provider, model, message });
 }
 

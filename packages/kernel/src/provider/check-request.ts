@@ -11,33 +11,35 @@ const CALL_TEXTS = ["id", "name", "arguments"] as const;
 export function checkRequest(request: ModelRequest): void {
   checkRecord("request", request, "a ModelRequest, such as { messages: [...] }");
   const { messages, tools } = request;
-  listIn("request.messages", messages, "a list of messages").forEach(checkMessage);
+  listIn("request.messages", messages, "an array of messages").forEach(checkMessage);
   if (tools === undefined) return;
-  listIn("request.tools", tools, "a list of tools, or nothing for none").forEach((tool, at) => {
+  listIn("request.tools", tools, "an array of tools, or undefined for none").forEach((tool, at) => {
     if (!isObject(tool)) refuse(`request.tools[${at}]`, tool, "a tool with name, description and parameters");
-    if (typeof tool["name"] !== "string") refuse(`request.tools[${at}].name`, tool["name"], "a text");
+    if (typeof tool["name"] !== "string") refuse(`request.tools[${at}].name`, tool["name"], "a string");
   });
 }
 
 function checkMessage(message: unknown, at: number): void {
   const field = `request.messages[${at}]`;
-  if (!isObject(message)) refuse(field, message, `a message with a role (${ROLES_TEXT}) and a content`);
+  if (!isObject(message)) refuse(field, message, `a message with a role (${ROLES_TEXT}) and content`);
   const { role, content, toolCalls } = message;
   if (!ROLES.has(role)) refuse(`${field}.role`, role, ROLES_TEXT);
   if (typeof content !== "string")
-    listIn(`${field}.content`, content, "a text, or a list of parts").forEach((part, n) => {
+    listIn(`${field}.content`, content, "a string or an array of parts").forEach((part, n) => {
       if (!isObject(part)) refuse(`${field}.content[${n}]`, part, "a part with a type");
     });
   if (role !== "assistant" || toolCalls === undefined) return;
-  listIn(`${field}.toolCalls`, toolCalls, "a list of tool calls, or nothing for none").forEach((call, n) => {
-    const place = `${field}.toolCalls[${n}]`;
-    if (!isObject(call)) refuse(place, call, "a call with id, name and arguments");
-    for (const name of CALL_TEXTS) {
-      const value = call[name];
-      if (typeof value !== "string")
-        refuse(`${place}.${name}`, value, name === "arguments" ? "JSON as a text" : "a text");
-    }
-  });
+  listIn(`${field}.toolCalls`, toolCalls, "an array of tool calls, or undefined for none").forEach(
+    (call, n) => {
+      const place = `${field}.toolCalls[${n}]`;
+      if (!isObject(call)) refuse(place, call, "a call with id, name and arguments");
+      for (const name of CALL_TEXTS) {
+        const value = call[name];
+        if (typeof value !== "string")
+          refuse(`${place}.${name}`, value, name === "arguments" ? "a string of JSON" : "a string");
+      }
+    },
+  );
 }
 
 function listIn(field: string, value: unknown, expected: string): readonly unknown[] {

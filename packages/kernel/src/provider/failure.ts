@@ -59,7 +59,7 @@ export function transportVerdict(
   const chain = causeChain(error);
   if (error instanceof OversizedAnswer) {
     // A retry would get an answer that is as long.
-    const advice = "; raise maxResponseBytes if it is meant to be";
+    const advice = "; raise maxResponseBytes to allow it";
     return { kind: ErrorKind.SERVER_ERROR, retryable: false, said, advice };
   }
   if (error instanceof UnusableAnswer) return { kind: ErrorKind.SERVER_ERROR, said };

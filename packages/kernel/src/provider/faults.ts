@@ -11,7 +11,7 @@ export class OversizedAnswer extends Error {
 /** The connection broke before the answer was complete. */
 export class BrokenConnection extends Error {
   constructor(cause: unknown) {
-    super("the connection broke off in the middle of the answer", { cause });
+    super("the connection was lost in the middle of the answer", { cause });
     this.name = "BrokenConnection";
   }
 }

@@ -52,7 +52,7 @@ export function namesOnly(options: unknown): unknown {
 /** Throws if a header is not a string, or if the headers are not a plain object (a `Headers` object has no keys of its own). */
 export function checkHeaders(headers: Readonly<Record<string, unknown>> | undefined): void {
   if (headers === undefined) return;
-  const given = checkRecord("headers", headers, 'a plain object of texts, such as { "x-team": "blue" }');
+  const given = checkRecord("headers", headers, 'a plain object of strings, such as { "x-team": "blue" }');
   for (const [name, value] of Object.entries(given)) {
     if (typeof value === "string") continue;
     throw new InvalidValueError({ field: `headers.${name}`, value, expected: "a string" });
@@ -73,7 +73,7 @@ export interface ClientParts {
 export function checkClientParts(what: string, options: ClientParts): void {
   const { apiKey, provider, headers, fetch, clock, logger } = options;
   if (apiKey === "" || (apiKey !== undefined && apiKey !== null && typeof apiKey !== "string")) {
-    const expected = "a key, null for none, or nothing for the one of the environment";
+    const expected = "a non-empty string, null for no key, or undefined to read it from the environment";
     throw new InvalidValueError({
       field: "apiKey",
       value: apiKey === "" ? "" : "another value (not shown)",
@@ -81,12 +81,12 @@ export function checkClientParts(what: string, options: ClientParts): void {
     });
   }
   if (provider !== undefined && (typeof provider !== "string" || provider === ""))
-    throw new InvalidValueError({ field: "provider", value: provider, expected: "a text that is not empty" });
+    throw new InvalidValueError({ field: "provider", value: provider, expected: "a non-empty string" });
   if (fetch !== undefined && typeof fetch !== "function")
     throw new InvalidValueError({
       field: "fetch",
       value: fetch,
-      expected: "a function, as the platform's fetch",
+      expected: "a function like the platform's fetch",
     });
   checkHeaders(headers);
   checkPorts(what, { clock, logger });

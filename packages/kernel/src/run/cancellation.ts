@@ -250,7 +250,7 @@ function tellAll(listeners: Iterable<Listener>, error: CancellationError): void 
     }
   }
   if (failures.length === 1) throw failures[0];
-  if (failures.length > 1) throw new AggregateError(failures, "several callbacks of a cancellation failed");
+  if (failures.length > 1) throw new AggregateError(failures, "several cancellation callbacks failed");
 }
 
 function noop(): void {}

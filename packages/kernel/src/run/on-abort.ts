@@ -35,7 +35,7 @@ class Audience {
       }
     }
     if (failures.length === 1) throw failures[0];
-    if (failures.length > 1) throw new AggregateError(failures, "several who heard of an abort failed");
+    if (failures.length > 1) throw new AggregateError(failures, "several abort callbacks failed");
   }
 }
 

@@ -48,7 +48,7 @@ interface Shortage {
 function hintFor(name: SpendDimension, { wanted, left, held, back, open }: Shortage): string {
   const show = name === "cost" ? usd : count;
   const parts: string[] = [];
-  if (left < 0) parts.push(`the limit was passed by ${show(-left)}, so nothing more is admitted`);
+  if (left < 0) parts.push(`the limit was exceeded by ${show(-left)}, so no further call is admitted`);
   else if (name === "turns" || name === "toolCalls") parts.push(`${show(left)} left`);
   else {
     const unit = name === "tokens" ? " tokens" : "";
@@ -73,7 +73,7 @@ export function overrun(account: Account): BudgetExhaustedError {
       used: shown(unit, account.used[unit]),
       limit: shown(unit, account.caps[unit]),
       scope: account.scope,
-      hint: `this spend is counted, but nothing more should be spent; raise ${OPTION[name]}, or reserve before each call`,
+      hint: `the spend was counted, but nothing more should be spent; raise ${OPTION[name]}, or reserve before each call`,
     });
   }
   throw new Error("unreachable: an overrun has a dimension that was passed");

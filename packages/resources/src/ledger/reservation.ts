@@ -77,7 +77,8 @@ export class Held implements OpenReservation, Readonly<Amounts> {
       throw new InvalidValueError({
         field: `reservation ${this.id} of ${this.account.scope}`,
         value: this.state,
-        expected: "an open one: settle each once, and reserve anew for another attempt. Nothing was charged",
+        expected:
+          "an open reservation: each can be settled once only. Nothing was charged; for another attempt, reserve again",
       });
     }
     const spent = spentAmounts(actual, this);

@@ -39,7 +39,7 @@ export function reserveAll(
 /** Before anything is reserved: one that is missing would be passed over, and what it limits would not be limited. */
 function checkLedgers(ledgers: readonly Ledger[]): void {
   if (!Array.isArray(ledgers))
-    throw new InvalidValueError({ field: "ledgers", value: ledgers, expected: "a list of ledgers" });
+    throw new InvalidValueError({ field: "ledgers", value: ledgers, expected: "an array of ledgers" });
   for (let index = 0; index < ledgers.length; index++)
     checkPort(`ledgers[${index}]`, ledgers[index], ["reserve"]);
 }

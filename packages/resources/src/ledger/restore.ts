@@ -22,13 +22,13 @@ export function restoreLedgers(
   checkFields("options", options, ["clock", "open", "budgets"] satisfies (keyof RestoreLedgersOptions)[]);
   const given: unknown = snapshots;
   if (!Array.isArray(given)) {
-    throw new InvalidValueError({ field: "snapshots", value: given, expected: "a list of them" });
+    throw new InvalidValueError({ field: "snapshots", value: given, expected: "an array of snapshots" });
   }
   const waiting = new Map<string, { readonly parent: string | null; readonly snapshot: unknown }>();
   for (const snapshot of snapshots) {
     const { scope, parent } = readSnapshot(snapshot);
     if (waiting.has(scope)) {
-      throw new InvalidValueError({ field: "snapshots", value: scope, expected: "each scope once" });
+      throw new InvalidValueError({ field: "snapshots", value: scope, expected: "each scope only once" });
     }
     waiting.set(scope, { parent, snapshot });
   }
@@ -44,7 +44,9 @@ export function restoreLedgers(
     const found = waiting.get(scope);
     if (found === undefined || path.includes(scope)) {
       const problem =
-        found === undefined ? "a snapshot of this scope, which others spend from" : "no ledger above itself";
+        found === undefined
+          ? "a snapshot of this scope, because another ledger spends from it"
+          : "a ledger that is not its own ancestor";
       throw new InvalidValueError({ field: "snapshots", value: scope, expected: problem });
     }
     const tracker = ExecutionTracker.restore(found.snapshot, {

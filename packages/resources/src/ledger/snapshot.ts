@@ -61,7 +61,7 @@ const FIELDS = [
 export function readSnapshot(json: unknown): LedgerState {
   const fields = checkFields("snapshot", json, FIELDS);
   if (fields["v"] !== VERSION) {
-    throw wrong("v", fields["v"], `${VERSION}, the only version known here`);
+    throw wrong("v", fields["v"], `${VERSION}, the only supported version`);
   }
   const { scope, parent, sameAgent, budget, warnAt, reserve, warned, reservations } = fields;
   if (typeof scope !== "string") throw wrong("scope", scope, "a string");
@@ -72,10 +72,11 @@ export function readSnapshot(json: unknown): LedgerState {
     throw wrong("budget", budget, "an execution budget as JSON");
   if (typeof warnAt !== "number") throw wrong("warnAt", warnAt, "a number");
   if (!Array.isArray(warned) || !warned.every(isDimension))
-    throw wrong("warned", warned, "a list of dimensions");
-  if (!Array.isArray(reservations)) throw wrong("reservations", reservations, "a list of open reservations");
+    throw wrong("warned", warned, "an array of dimensions");
+  if (!Array.isArray(reservations))
+    throw wrong("reservations", reservations, "an array of open reservations");
   if (reserve !== null && reserve !== false && typeof reserve !== "object") {
-    throw wrong("reserve", reserve, "sizes, false or null");
+    throw wrong("reserve", reserve, "an object of sizes, false or null");
   }
   const state: LedgerState = {
     scope,
@@ -103,7 +104,7 @@ export function readSnapshot(json: unknown): LedgerState {
 function refuseImpossible({ held, open, nextId, reservations }: LedgerState): void {
   const ids = new Set(reservations.map(({ id }) => id));
   if (ids.size < reservations.length || reservations.some(({ id }) => id >= nextId))
-    throw wrong("reservations", reservations, "each id once, and below nextId");
+    throw wrong("reservations", reservations, "each id only once, and below nextId");
   if (reservations.length > open)
     throw wrong("open", open, `at least ${reservations.length}, the reservations listed`);
   for (const { unit } of DIMENSIONS) {

@@ -70,11 +70,15 @@ export class ExecutionTracker implements Ledger {
       throw new InvalidValueError({
         field: "warnAt",
         value: warnAt,
-        expected: "a part of the limit, above 0 and up to 1",
+        expected: "a fraction of the limit, greater than 0 and at most 1",
       });
     }
     if (typeof scope !== "string") {
-      throw new InvalidValueError({ field: "scope", value: scope, expected: "a text: whose budget it is" });
+      throw new InvalidValueError({
+        field: "scope",
+        value: scope,
+        expected: "a string that names the owner of the budget",
+      });
     }
     const given = isEmpty(budget) ? executionBudget() : executionBudget(budget);
     this.clock = checkClock(options.clock) ?? parent?.clock ?? systemClock;
@@ -291,7 +295,7 @@ function checkSameParent(given: ExecutionTracker | undefined, { scope, parent }:
   if ((given?.scope ?? null) === parent) return;
   const expected =
     parent === null
-      ? `none: ${scope} was a root`
+      ? `no parent, because ${scope} was a root`
       : `the restored ledger of ${parent}, which ${scope} spends from`;
   throw new InvalidValueError({ field: "parent", value: given?.scope, expected });
 }

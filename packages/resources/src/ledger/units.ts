@@ -96,7 +96,7 @@ function isAmount(name: string): boolean {
 }
 
 function misspelt(field: string, value: object, name: string): InvalidValueError {
-  const expected = "no such field; known are tokens, cost, turns, toolCalls";
+  const expected = "no field of that name; known fields: tokens, cost, turns, toolCalls";
   return new InvalidValueError({ field: `${field}.${name}`, value: Reflect.get(value, name), expected });
 }
 
@@ -186,6 +186,6 @@ export function dollars(field: string, value: number | undefined): number {
   throw new InvalidValueError({
     field,
     value,
-    expected: `dollars from 0 to ${Math.floor(MOST_DOLLARS)} (they are counted in billionths); leave a limit out, or set it to null, for none`,
+    expected: `an amount in dollars from 0 to ${Math.floor(MOST_DOLLARS)}; for no limit, leave it out or pass null`,
   });
 }

@@ -69,20 +69,20 @@ export function readReserve(
 function size(name: string, value: number | undefined, limit: number | null): number | undefined {
   if (value === undefined) return undefined;
   if (Number.isSafeInteger(value) && value >= 0 && (limit === null || value <= limit)) return value;
-  throw tooMuch(name, value, limit);
+  throw tooMuch(name, value, limit, "a whole number");
 }
 
 function cost(value: number, limit: number | null): number {
   dollars("reserve.cost", value);
-  if (limit !== null && value > limit) throw tooMuch("cost", value, limit);
+  if (limit !== null && value > limit) throw tooMuch("cost", value, limit, "a number");
   return value;
 }
 
-function tooMuch(name: string, value: number, limit: number | null): InvalidValueError {
+function tooMuch(name: string, value: number, limit: number | null, kind: string): InvalidValueError {
   const most = limit === null ? "" : ` and at most ${limit}, the limit that it is part of`;
   return new InvalidValueError({
     field: `reserve.${name}`,
     value,
-    expected: `a number of at least 0${most}`,
+    expected: `${kind} of at least 0${most}`,
   });
 }

@@ -138,7 +138,7 @@ export class FairPool implements Limiter {
         this.queue.leave(place);
         reject(
           signal === undefined
-            ? new CancellationError({ reason: "the wait was given up" })
+            ? new CancellationError({ reason: "the wait for a permit was cancelled" })
             : cancellationOf(signal),
         );
         this.pump();
@@ -207,7 +207,7 @@ export class FairPool implements Limiter {
     throw new InvalidValueError({
       field: "tokens",
       value: tokens,
-      expected: `at most ${this.tokens.perMinute}, all that tokensPerMinute lets through in a minute; such a call could never start: shorten it, lower maxOutputTokens or raise tokensPerMinute`,
+      expected: `at most ${this.tokens.perMinute} (tokensPerMinute), because a larger call could never start: shorten it, lower maxOutputTokens or raise tokensPerMinute`,
     });
   }
 }

@@ -44,7 +44,7 @@ export interface PriceSource {
 
 /** Of whatever was given for the `info` of a model. */
 export function noInfo(value: unknown): InvalidValueError {
-  const expected = "what is known of a model: { provider, model }, which are texts";
+  const expected = "the info of a model: { provider, model }, both strings";
   return new InvalidValueError({ field: "info", value, expected });
 }
 

@@ -78,7 +78,7 @@ export class RequestCounter {
       throw new InvalidValueError({
         field: "request.messages",
         value: messages,
-        expected: "a list of messages",
+        expected: "an array of messages",
       });
     let tokens = REQUEST_FRAME + this.countList(messages) + this.countTools(tools ?? NO_TOOLS);
     if (output !== undefined) {
@@ -122,7 +122,11 @@ export class RequestCounter {
 
   private countMessage(message: ChatMessage, keep: boolean): number {
     if (typeof message !== "object" || message === null)
-      throw new InvalidValueError({ field: "request.messages", value: message, expected: "only messages" });
+      throw new InvalidValueError({
+        field: "request.messages",
+        value: message,
+        expected: "message objects only",
+      });
     let tokens = MESSAGE_FRAME + this.countContent(message.content);
     if (message.role === "user" && message.name !== undefined) tokens += 1 + this.countText(message.name);
     if (message.role === "tool") tokens += this.countText(message.name) + this.countId(message.toolCallId);
@@ -195,7 +199,7 @@ export class RequestCounter {
     try {
       json = JSON.stringify(schema);
     } catch (cause) {
-      const expected = "a JSON Schema without cycles, not nested thousands deep";
+      const expected = "a JSON Schema without cycles and without thousands of nested levels";
       throw new InvalidValueError({ field, value: schema, expected, cause });
     }
     const tokens = this.countText(json);
@@ -205,7 +209,7 @@ export class RequestCounter {
 }
 
 function noContent(value: unknown): InvalidValueError {
-  const expected = "a text, or a list of parts; an empty text for none";
+  const expected = "a string or an array of parts; an empty string for no content";
   return new InvalidValueError({ field: "message.content", value, expected });
 }
 

@@ -130,7 +130,7 @@ test.each([
   });
   const killed = new Runtime({ journal: unended(journal), history });
   await expect(killed.run(talker, "", { runId: "r", sessionId: "s" }).result).rejects.toThrow(
-    "no more is written",
+    "takes no more writes",
   );
   const runtime = new Runtime({ journal, history, agents: [talker] });
   expect((await runtime.resume("r").result).status).toBe("completed");

@@ -35,37 +35,37 @@ function holed(): unknown[] {
 }
 
 const ODD: readonly (readonly [what: string, given: unknown, problem: RegExp])[] = [
-  ["nothing", undefined, /^m gave undefined where an answer was expected$/],
+  ["nothing", undefined, /^m returned undefined instead of a response$/],
   ["an answer without a message", {}, /message is undefined; expected an object/],
   ["a message that is null", { message: null }, /message is null; expected an object/],
   ["a message that is a text", { message: "hi" }, /message is "hi"; expected an object/],
   ["another role", { message: { ...good, role: "model" } }, /message.role is "model"; expected "assistant"/],
-  ["no content", { message: { role: "assistant" } }, /message.content is undefined; expected a text/],
+  ["no content", { message: { role: "assistant" } }, /message.content is undefined; expected a string/],
   [
     "a content that is null",
     { message: { ...good, content: null } },
-    /message.content is null; expected a text/,
+    /message.content is null; expected a string/,
   ],
   [
     "a content that is a number",
     { message: { ...good, content: 5 } },
-    /message.content is 5; expected a text/,
+    /message.content is 5; expected a string/,
   ],
   [
     "a part that is null",
     { message: { ...good, content: [null] } },
-    /message.content is .*; expected a text/,
+    /message.content is .*; expected a string/,
   ],
   ["a part without its text", { message: { ...good, content: [{ type: "text" }] } }, /message.content is/],
   [
     "calls that are null",
     { message: { ...good, toolCalls: null } },
-    /message.toolCalls is null; expected a list/,
+    /message.toolCalls is null; expected an array/,
   ],
   [
     "calls that are no list",
     { message: { ...good, toolCalls: {} } },
-    /message.toolCalls is .*; expected a list/,
+    /message.toolCalls is .*; expected an array/,
   ],
   ["a call that is null", { message: { ...good, toolCalls: [null] } }, /message.toolCalls is/],
   [
@@ -333,7 +333,7 @@ describe("what layers leave as a result", () => {
         status: "failed",
         code: "MIDDLEWARE_ERROR",
         message:
-          "middleware chat: a layer set an answer of which message is undefined; expected an object with a role and a content",
+          "middleware chat: a layer set a response whose message is undefined; expected an object with role and content",
       });
     },
   );
@@ -353,7 +353,7 @@ describe("what layers leave as a result", () => {
     async (when) => {
       expect(await ran(layer("agent", when, {}))).toMatchObject({
         code: "INVALID_VALUE",
-        message: "lead: result.status is undefined; expected completed, partial or paused",
+        message: 'lead: result.status is undefined; expected "completed", "partial" or "paused"',
       });
     },
   );

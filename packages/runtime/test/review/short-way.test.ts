@@ -358,7 +358,7 @@ describe("and as it should", () => {
   test("T11: an answer that is none is the provider's error, and was a call", async () => {
     expect(await seen("a model that gives null")).toMatchObject({
       code: "PROVIDER_ERROR",
-      message: "m gave null where an answer was expected",
+      message: "m returned null instead of a response",
       accounts: [{ modelCalls: 1 }],
     });
   });

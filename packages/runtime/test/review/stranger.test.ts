@@ -41,7 +41,7 @@ describe("R24: a tool that needs approval", () => {
   test("R24: is refused where nobody can be asked", async () => {
     const { paid, tool } = payment({ needsApproval: true });
     expect(await bareContext().tool(CALL, tool)).toEqual({
-      content: "error: pay needs approval, and there is nobody to give it; run the agent on a Runtime",
+      content: "error: pay needs approval, which a bare context cannot ask for; run the agent on a Runtime",
       isError: true,
     });
     expect(paid.times).toBe(0);
@@ -174,7 +174,7 @@ describe("T11: what is of the wrong kind", () => {
 
   test.each([
     [new Error("no such vendor"), "error: no such vendor", true],
-    [new Map([["price", 5]]), /a Map, of which JSON keeps nothing/, true],
+    [new Map([["price", 5]]), /a Map, which JSON cannot represent/, true],
     [new Set([1]), /a Set, of which/, true],
     [Number.NaN, "NaN", false],
     [{}, "{}", false],

@@ -60,7 +60,7 @@ describe("untyped code", () => {
           status: "failed",
           error: { code: "PROVIDER_ERROR", retryable: false },
         });
-        expect(result.error?.message).toContain("where an answer was expected");
+        expect(result.error?.message).toContain("instead of a response");
       }
       expect(settled).toEqual([{ estimated: true }, { estimated: true }]);
     },
@@ -237,7 +237,7 @@ test.each<[string, Partial<Hooks>]>([
   ] as const) {
     errors.length = 0;
     expect(await runtime.run(hooked, "").result).toMatchObject({ status: "completed", output: "ok" });
-    expect(errors[0]).toEqual(["hooks failed; the run goes on without them", { error: "broken" }]);
+    expect(errors[0]).toEqual(["a hook failed; the run is not affected", { error: "broken" }]);
   }
 });
 
@@ -277,7 +277,7 @@ test("J4: a pipeline that does not say that it is a no-op is run", async () => {
 test("J4: a pipeline that cannot admit is refused when the runtime is made, and breaks no run", () => {
   const half = { isNoop: false, run: (_: unknown, core: () => Promise<void>) => core() };
   expect(() => new Runtime({ pipelines: { agent: half as never } })).toThrow(
-    "runtime options.pipelines.agent is an object; expected an object with the methods run, admit",
+    "runtime options.pipelines.agent is an object; expected an object with the methods run and admit",
   );
 });
 
@@ -288,7 +288,7 @@ test("J4: a pipeline at a level that there is not is refused, and not left out",
     run: () => Promise.reject(new MiddlewareTermination("not you")),
   };
   expect(() => new Runtime({ pipelines: { chats: guard } as never })).toThrow(
-    "runtime options.pipelines.chats is an object; expected no such field; known are agent, chat, function",
+    "runtime options.pipelines.chats is an object; expected no field of that name; known fields: agent, chat, function",
   );
 });
 

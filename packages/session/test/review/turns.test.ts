@@ -102,7 +102,7 @@ it("O9: a call of a session that has no tools does not go back, and is not answe
   expect(await session({ model }).invoke("x")).toMatchObject({ status: "completed", output: "done" });
   expect(model.calls[1]?.request.messages.slice(-2)).toEqual([
     { role: "assistant", content: "I look." },
-    { role: "user", content: expect.stringContaining("you have none") },
+    { role: "user", content: expect.stringContaining("you have no tools") },
   ]);
   const deaf = scriptedModel(() => calling);
   expect((await session({ model: deaf }).invoke("x")).status).toBe("partial");

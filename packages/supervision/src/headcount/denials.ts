@@ -14,7 +14,7 @@ export function denyDepth(scope: AgentId, id: AgentId, depth: number, limit: num
 }
 
 export function denyTotal(scope: AgentId, used: number, limit: number): BudgetExhaustedError {
-  const hint = "that many were hired in this run, finished ones included; raise maxTotal";
+  const hint = "all agents hired in this run count, including finished ones; raise maxTotal";
   return new BudgetExhaustedError({ dimension: "totalAgents", used, limit, scope, hint });
 }
 
@@ -24,7 +24,7 @@ export function denyPausedParent(
   held: number,
   limit: number,
 ): BudgetExhaustedError {
-  const hint = `${parent} is paused and hires nobody; await whenResumed("${parent}") first`;
+  const hint = `${parent} is paused and cannot hire; await whenResumed("${parent}") first`;
   return new BudgetExhaustedError({ dimension: "agents", used: held, limit, scope, hint });
 }
 
@@ -37,19 +37,20 @@ export function denyFull(
   const why = !budget.allowPreempt
     ? "allowPreempt is false"
     : priority <= Priority.NORMAL
-      ? "only HIGH and CRITICAL may take another's slot"
-      : "nobody with a lower priority holds a slot that it may take";
-  const hint = `${why}; wait for a release, ask with onFull: "queue", or raise maxAgents`;
+      ? "only HIGH and CRITICAL agents may take the slot of another"
+      : "no agent with a lower priority holds a slot that it may take";
+  const hint = `${why}; wait for a release, pass onFull: "queue", or raise maxAgents`;
   return new BudgetExhaustedError({ dimension: "agents", used: held, limit: budget.maxAgents, scope, hint });
 }
 
 export function denyEndless(scope: AgentId, held: number, limit: number): BudgetExhaustedError {
-  const why = "queueing it could never end: every holder would await somebody who waits for a slot";
+  const why =
+    "a queued hire would never start: every agent that holds a slot would be waiting for one that has none";
   const hint = `${why}; let the parent do the work itself, or raise maxAgents`;
   return new BudgetExhaustedError({ dimension: "agents", used: held, limit, scope, hint });
 }
 
 export function denyTwice(id: AgentId, state: string): InvalidValueError {
-  const expected = `an id of its own: that agent is ${state}; give each hired instance a key (AgentId("${id}", 2)) or release it first`;
+  const expected = `a unique id: this agent is already ${state === "holding" ? "hired" : state}; give each hired instance a key (AgentId("${id}", 2)), or release it first`;
   return new InvalidValueError({ field: "agentId", value: id, expected });
 }

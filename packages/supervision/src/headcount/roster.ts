@@ -155,7 +155,7 @@ export class Roster {
     }
     staff.total = state.total;
     if (floor.queue.size > 0 && this.isEndless()) {
-      const expected = "at least one holder that awaits nobody who waits";
+      const expected = "at least one agent that holds a slot and waits for no agent without one";
       throw new InvalidValueError({ field: "snapshot.waiting", value: state.waiting, expected });
     }
   }

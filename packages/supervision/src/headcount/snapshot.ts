@@ -34,7 +34,7 @@ export function writeSnapshot(state: RosterState): JsonObject {
 export function readSnapshot(json: unknown): RosterState {
   const fields = checkFields("snapshot", json, FIELDS);
   if (fields["v"] !== VERSION) {
-    throw invalid("v", fields["v"], `${VERSION}, the only version known here`);
+    throw invalid("v", fields["v"], `${VERSION}, the only supported version`);
   }
   const budget = spawnBudget.fromJSON(fields["budget"]);
   const rootFields = checkFields("snapshot.root", fields["root"], ["id", "priority"]);
@@ -64,7 +64,7 @@ export function readSnapshot(json: unknown): RosterState {
 function readAgent(at: string, json: unknown, depths: Map<AgentId, number>): AgentState {
   const fields = checkFields(`snapshot.${at}`, json, ["id", "parentId", "depth", "priority"]);
   const id = checkAgentId(`snapshot.${at}.id`, fields["id"]);
-  if (depths.has(id)) throw invalid(`${at}.id`, id, "each agent once");
+  if (depths.has(id)) throw invalid(`${at}.id`, id, "each agent only once");
   const parentId = checkAgentId(`snapshot.${at}.parentId`, fields["parentId"]);
   const above = depths.get(parentId);
   if (above === undefined)
@@ -77,7 +77,7 @@ function readAgent(at: string, json: unknown, depths: Map<AgentId, number>): Age
 function readPlace(at: string, json: unknown, unseen: Set<AgentId>): WaitingState {
   const fields = checkFields(`snapshot.${at}`, json, ["id", "as", "since"]);
   const id = checkAgentId(`snapshot.${at}.id`, fields["id"]);
-  if (!unseen.delete(id)) throw invalid(`${at}.id`, id, "one of the agents, each once");
+  if (!unseen.delete(id)) throw invalid(`${at}.id`, id, "one of the agents, each only once");
   return {
     id,
     as: checkOneOf(`snapshot.${at}.as`, fields["as"], KINDS),
@@ -88,7 +88,7 @@ function readPlace(at: string, json: unknown, unseen: Set<AgentId>): WaitingStat
 function refuseImpossible({ budget, agents, waiting, total }: RosterState): void {
   const held = agents.length + 1 - waiting.length;
   if (held > budget.maxAgents || (waiting.length > 0 && held < budget.maxAgents)) {
-    const expected = `${budget.maxAgents} holders while somebody waits, and never more (here are ${held})`;
+    const expected = `at most ${budget.maxAgents} agents with a slot, and no fewer while others wait (here: ${held})`;
     throw invalid("waiting", waiting, expected);
   }
   if (budget.maxTotal !== null && total > budget.maxTotal) {

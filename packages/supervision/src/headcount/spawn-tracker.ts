@@ -41,7 +41,11 @@ export class SpawnTracker extends RosterHeadcount {
     checkFields("options", options, OPTIONS);
     const { clock = systemClock } = options;
     if (typeof clock?.now !== "function") {
-      throw new InvalidValueError({ field: "clock", value: clock, expected: "an object with a method now" });
+      throw new InvalidValueError({
+        field: "clock",
+        value: clock,
+        expected: "an object with a now() method",
+      });
     }
     super(
       new Roster({

@@ -38,9 +38,9 @@ export class Staff {
     if (parent !== undefined && parent.state !== "queued") return parent;
     const why =
       parent === undefined
-        ? `was released, or is not in this tree, whose root is ${this.root.id}: \`rootId\` says who that is`
-        : "still waits for its first slot";
-    const expected = `an agent that holds a slot (this one ${why}), or none for the root`;
+        ? `was released, or is not in this tree (the root, set by \`rootId\`, is ${this.root.id})`
+        : "is still waiting for its first slot";
+    const expected = `an agent that holds a slot, or undefined for the root; this one ${why}`;
     throw new InvalidValueError({ field: "parentId", value: parentId, expected });
   }
 

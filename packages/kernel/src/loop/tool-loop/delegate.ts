@@ -50,7 +50,7 @@ function taskSchema(): Record<string, unknown> {
       task: {
         type: "string",
         description:
-          "The whole task, with all that is needed to do it: nothing else of this conversation is seen.",
+          "The complete task, with everything that is needed to do it: the agent sees nothing else of this conversation.",
       },
     },
     required: ["task"],
@@ -63,10 +63,10 @@ function checkTask(value: unknown): SchemaResult<Task> {
     return { issues: [{ message: 'expected an object { "task": "..." }' }] };
   const { task, ...rest }: { readonly task?: unknown } = value;
   if (typeof task !== "string" || task.trim() === "")
-    return { issues: [{ message: "expected a text that says what to do", path: ["task"] }] };
+    return { issues: [{ message: "expected a non-empty string that says what to do", path: ["task"] }] };
   const [unknown] = Object.keys(rest);
   if (unknown !== undefined)
-    return { issues: [{ message: "no such field; put all of it into task", path: [unknown] }] };
+    return { issues: [{ message: "unknown field; put everything into task", path: [unknown] }] };
   return { value: { task } };
 }
 
@@ -79,7 +79,7 @@ export function delegateTo<T>(agent: Agent<T>, options: DelegateOptions = {}): D
   return Object.freeze({
     kind: "delegate",
     name,
-    description: description ?? agent.description ?? `Hands a task to ${name} and gives its answer.`,
+    description: description ?? agent.description ?? `Hands a task to ${name} and returns its answer.`,
     input: TASK,
     hire(args: unknown): HireLeaf<T> {
       const checked = checkTask(args);
@@ -96,10 +96,10 @@ export function delegateTo<T>(agent: Agent<T>, options: DelegateOptions = {}): D
 /** Checked when the tool is made, so that a mistake is not reported to the model in the middle of a paid run. */
 function checkTerms(description: unknown, terms: Omit<DelegateOptions, "name" | "description">): void {
   if (description !== undefined && typeof description !== "string")
-    throw wrong("description", description, "a text that says when to hand work to it");
+    throw wrong("description", description, "a string that tells the model when to hand work to this agent");
   const { timeoutS } = terms;
   if (timeoutS !== undefined && !(Number.isFinite(timeoutS) && timeoutS > 0))
-    throw wrong("timeoutS", timeoutS, "seconds above 0");
+    throw wrong("timeoutS", timeoutS, "a number of seconds greater than 0");
   if (terms.executionBudget !== undefined) executionBudget(terms.executionBudget);
   if (terms.priority !== undefined) checkOneOf("asDelegate.priority", terms.priority, Priority);
   if (terms.retention !== undefined) checkOneOf("asDelegate.retention", terms.retention, HistoryRetention);

@@ -109,11 +109,12 @@ function checkParts(owner: string, options: LoopOptions): void {
   const { model, instructions, context, output, toolConcurrency } = options;
   checkModel(`${owner}.model`, model);
   if (!["undefined", "string", "function"].includes(typeof instructions))
-    wrong("instructions", instructions, "a text, or a function of the run that gives one");
+    wrong("instructions", instructions, "a string, or a function (ctx, input) that returns one");
   if (context !== undefined && !hasMethod(context, "getPromptWindow"))
-    wrong("context", context, "an AgentContext, with a getPromptWindow method");
+    wrong("context", context, "an AgentContext with a getPromptWindow method");
   const isSchema = ["undefined", "object", "function"].includes(typeof output) && output !== null;
-  if (!isSchema || Array.isArray(output) || isPromiseLike(output)) wrong("output", output, "a schema");
+  if (!isSchema || Array.isArray(output) || isPromiseLike(output))
+    wrong("output", output, "a Standard Schema (such as a zod schema) or a JSON Schema");
   if (options.onBudget !== undefined) checkOneOf(`${owner}.onBudget`, options.onBudget, ON_BUDGET);
   if (toolConcurrency !== undefined) checkInteger(`${owner}.toolConcurrency`, toolConcurrency, 1);
 }
@@ -126,15 +127,15 @@ export function checkTools(
 ): readonly (Tool | DelegateTool)[] {
   const wrong = refusalFor(owner);
   const list: unknown = tools;
-  if (!Array.isArray(list)) wrong(field, tools, "a list of tools");
+  if (!Array.isArray(list)) wrong(field, tools, "an array of tools");
   const names = new Set<string>();
   for (const [at, tool] of tools.entries()) {
     if (!hasMethod(tool, "execute") && !hasMethod(tool, "hire"))
-      wrong(`${field}[${at}]`, tool, "a tool with execute (defineTool), or an agent's asDelegate()");
+      wrong(`${field}[${at}]`, tool, "a tool made with defineTool, or an agent's asDelegate()");
     checkToolName(tool.name);
     checkToolFields(`${owner}.${field}[${at}].`, tool);
     if (names.has(tool.name))
-      wrong(`${field}[${at}].name`, tool.name, "a name of its own; another tool is called that already");
+      wrong(`${field}[${at}].name`, tool.name, "a unique name; another tool already has this one");
     names.add(tool.name);
   }
   // Nobody else has this list, so it need not be frozen: items of a frozen list are read outside of compiled code.

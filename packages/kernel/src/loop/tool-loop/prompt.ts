@@ -67,7 +67,7 @@ export class Prompt {
     else if (typeof system === "string") this.window = { ...window, system };
     else {
       const field = `${owner}.instructions(ctx, input)`;
-      throw new InvalidValueError({ field, value: system, expected: "a text" });
+      throw new InvalidValueError({ field, value: system, expected: "a string" });
     }
   }
 

@@ -14,9 +14,9 @@ export type Turn =
 
 const EMPTY = "Your answer was empty. Answer now, or call a tool.";
 const LOST_CALL =
-  "You meant to call a tool, but no call arrived. Call it again, or give your final answer without one.";
+  "You wanted to call a tool, but no call arrived. Call it again, or give your final answer without a tool.";
 
-const NO_TOOLS = "You called a tool, and you have none. Give your final answer without one.";
+const NO_TOOLS = "You called a tool, but you have no tools. Give your final answer without one.";
 
 const TOOLS: Turn = Object.freeze({ kind: "tools", isCutOff: false });
 const CUT_OFF_TOOLS: Turn = Object.freeze({ kind: "tools", isCutOff: true });

@@ -279,7 +279,7 @@ class Loop<T> {
     const problem = truncateText(parsed.problem, MOST_PROBLEM_CHARS);
     this.ctx.emit({ type: "progress", name: "outputMisfit", data: { problem } });
     if (++this.misfits > outputRetries) return this.partial("invalid");
-    const content = `Your answer does not have the shape that was asked for: ${problem}. Answer again, with the corrected JSON alone.`;
+    const content = `Your answer does not match the required schema: ${problem}. Answer again, with the corrected JSON only.`;
     await this.remember({ role: "user", content });
     return undefined;
   }
