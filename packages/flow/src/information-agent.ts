@@ -71,7 +71,7 @@ export class InformationAgent implements Agent<RunMetrics> {
     const seen = this.runs.get(watched.runId) ?? { metrics: new Metrics(), end: undefined };
     this.runs.set(watched.runId, seen);
     this.forgetOldest();
-    return (seen.end ??= this.follow(watched, seen));
+    return (seen.end ??= this.follow(watched, seen).finally(() => (seen.end = undefined)));
   }
 
   /** The metrics of a run so far; undefined if it was never watched or is forgotten. */
@@ -95,11 +95,12 @@ export class InformationAgent implements Agent<RunMetrics> {
   }
 
   private async follow(watched: Watched, seen: Seen): Promise<RunMetrics> {
-    try {
-      for await (const event of watched.events()) seen.metrics.add(event);
-    } finally {
-      seen.end = undefined;
+    const events = watched.events();
+    if (!isAsyncIterable(events)) {
+      const expected = "an async iterable of the run's events: hand over the handle that run() gave";
+      throw new InvalidValueError({ field: `${OWNER}.watch: events()`, value: events, expected });
     }
+    for await (const event of events) seen.metrics.add(event);
     return seen.metrics.snapshot(watched.runId, true);
   }
 
@@ -110,4 +111,8 @@ export class InformationAgent implements Agent<RunMetrics> {
       return;
     }
   }
+}
+
+function isAsyncIterable(value: unknown): boolean {
+  return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
 }

@@ -5,6 +5,8 @@ import { InformationAgent } from "@ravi/flow";
 import { done } from "./support.ts";
 
 const RUN = RunId("r");
+/** As code that no compiler has seen may return it. */
+const odd = (value: unknown): never => value as never;
 
 /** A run whose events a test writes. */
 function written(runId = RUN) {
@@ -37,6 +39,22 @@ const result = (isError: boolean): AgentEvent => ({
 });
 
 describe("R26: an information agent", () => {
+  test("T11: refuses what has no events, and follows that run once it has some", async () => {
+    const watcher = new InformationAgent();
+    for (const events of [() => odd(5), () => odd(undefined), () => odd([])]) {
+      const refused = { code: "INVALID_VALUE", field: "InformationAgent.watch: events()" };
+      await expect(watcher.watch({ runId: RUN, events })).rejects.toMatchObject(refused);
+    }
+    const broken = (): never => {
+      throw new Error("closed");
+    };
+    await expect(watcher.watch({ runId: RUN, events: broken })).rejects.toThrow("closed");
+    expect(watcher.metrics(RUN)?.isOver).toBe(true);
+    const run = written();
+    run.tell("lead", 1_000, call);
+    expect(await watcher.watch(run)).toMatchObject({ isOver: true, agents: [{ agentId: "lead" }] });
+  });
+
   test("adds up calls, tokens, cost, errors and durations, for each agent and in all", async () => {
     const run = written();
     run.tell("lead", 1_000, { type: "started", input: "go" });

@@ -172,6 +172,12 @@ describe("what is no text, no usage and no error is refused by name, and not by 
     ["parseJson limits", () => parseJson("{}", "args", odd(null))],
     ["parseJson limits.maxLength", () => parseJson("{}", "args", odd({ maxDepth: 5 }))],
     ["runMeta", () => RunMeta.of(odd(null))],
+    ["runMeta.deadlineMs", () => RunMeta.of(odd({ deadlineMs: 5 }))],
+    ["runMeta.clock", () => RunMeta.of({ clock: odd({}) })],
+    ["runMeta.cancellation", () => RunMeta.of({ cancellation: odd(new AbortController()) })],
+    ["runMeta.supervision", () => RunMeta.of({ supervision: odd(5) })],
+    ["runMeta.child", () => RunMeta.of({}).child(odd(null))],
+    ["runMeta.child.deadlineMs", () => RunMeta.of({}).child(odd({ deadlineMs: 5 }))],
     ["runMeta", () => RunMeta.standalone(odd(null))],
     ["runMeta.deadlineMs", () => RunMeta.standalone(odd({ deadlineMs: 5 }))],
     ["runMeta.clock", () => RunMeta.standalone({ clock: odd({}) })],
@@ -215,6 +221,18 @@ test.each<[string, unknown]>([
     "request.messages[0].toolCalls[0].arguments",
     { messages: [{ role: "assistant", content: "", toolCalls: [{ id: "1", name: "a", arguments: {} }] }] },
   ],
+  ["request.maxOutputTokens", { messages: [], maxOutputTokens: "x" }],
+  ["request.maxOutputTokens", { messages: [], maxOutputTokens: NaN }],
+  ["request.temperature", { messages: [], temperature: "warm" }],
+  ["request.topP", { messages: [], topP: {} }],
+  ["request.seed", { messages: [], seed: NaN }],
+  ["request.stop", { messages: [], stop: "END" }],
+  ["request.stop", { messages: [], stop: [5] }],
+  ["request.reasoning", { messages: [], reasoning: "high" }],
+  ["request.providerOptions", { messages: [], providerOptions: 5 }],
+  ["request.toolChoice", { messages: [], toolChoice: "any" }],
+  ["request.toolChoice", { messages: [], toolChoice: {} }],
+  ["request.output", { messages: [], output: { schema: {} } }],
   ["request.tools", { messages: [], tools: {} }],
   ["request.tools[0]", { messages: [], tools: [null] }],
   ["request.tools[0].name", { messages: [], tools: [{}] }],
@@ -235,5 +253,8 @@ describe("J4: what options have of their class, or inherit, is not left behind w
       refusal("spawn.timeoutS"),
     );
     await expect(ctx.spawn(idle, odd(undefined))).rejects.toThrow(refusal("spawn"));
+    await expect(ctx.spawn(odd(undefined), { input: "" })).rejects.toThrow(refusal("spawn.agent"));
+    await expect(ctx.hire(odd(undefined))).rejects.toThrow(refusal("hire.agent"));
+    await expect(ctx.join(odd(undefined))).rejects.toThrow(refusal("handle"));
   });
 });

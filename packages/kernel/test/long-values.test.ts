@@ -1,12 +1,17 @@
 import {
   AgentNotFoundError,
   BudgetExhaustedError,
+  CancellationError,
   checkFields,
   InvalidValueError,
+  JournalCorruptError,
   JournalFailedError,
   JournalLockedError,
+  LaneViolationError,
   MiddlewareError,
   MiddlewareTermination,
+  NeedsDecisionError,
+  NonDeterminismError,
 } from "@ravi/kernel";
 import { expect, test } from "vitest";
 
@@ -27,7 +32,7 @@ test("nor the name of a field that nobody knows", () => {
 });
 
 test("nor a name that somebody has given, wherever it stands", () => {
-  const errors = [
+  const errors: Error[] = [
     new InvalidValueError({ field: LONG, value: 1, expected: "less" }),
     new InvalidValueError({ field: "a", value: 1, expected: LONG }),
     new AgentNotFoundError(LONG),
@@ -38,7 +43,19 @@ test("nor a name that somebody has given, wherever it stands", () => {
     new JournalFailedError({ what: "it", final: true, cause: new Error(LONG) }),
     new JournalFailedError({ what: "it", final: true, cause: LONG }),
   ];
-  for (const { message } of errors) expect(message.length).toBeLessThan(5_000);
+  const needs = { execId: LONG, key: LONG, what: LONG };
+  errors.push(
+    new CancellationError(LONG),
+    new NonDeterminismError({ execId: LONG, key: LONG, recorded: LONG, requested: LONG }),
+    new LaneViolationError({ execId: LONG, running: LONG, attempted: LONG }),
+    new NeedsDecisionError(needs),
+    new NeedsDecisionError({ ...needs, others: Array.from({ length: 1_000 }, (_, n) => `r:tool:pay#${n}`) }),
+    new JournalCorruptError({ runId: LONG, position: 1, problem: "it is torn" }),
+  );
+  for (const { message } of errors) expect(message.length).toBeLessThan(6_000);
+  // What a program reads is whole.
+  expect(new CancellationError(LONG).reason).toBe(LONG);
+  expect(new NeedsDecisionError(needs).pending).toEqual([`${LONG}:${LONG}`]);
   expect(errors[0]?.message).toMatch(/^x{600}\.\.\. \(1000000 characters\) is 1; expected less$/);
 });
 

@@ -93,7 +93,7 @@ export class LiveRun {
     return new InProcessEngine({
       tree,
       token: tree.token,
-      ledger: withAgentLedger(agent, tree.ledger),
+      ledger: withAgentLedger(agent, tree.ledger, tree.ports.logger),
       start: new InProcessStart({
         tree,
         agent,

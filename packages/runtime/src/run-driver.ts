@@ -101,10 +101,10 @@ export class RunDriver {
 
   private throughLayers({ agent, hooks }: Plan, start: Start, run: Underway): MaybePromise<Start> {
     const { ports } = this;
-    const { clock } = ports;
+    const { clock, ids } = ports;
     const { token } = run;
     const { root, deadline, tenantId } = start;
-    const meta = RunMeta.of({ supervision: root, cancellation: token, deadline, tenantId, ...ports });
+    const meta = RunMeta.of({ supervision: root, cancellation: token, deadline, tenantId, clock, ids });
     const layers = agent === undefined ? [] : [agent];
     const scope = scopeOf(start);
     const asked = { layers, whom: root, input: start.input, meta, scope, hooks, clock };

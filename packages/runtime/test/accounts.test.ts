@@ -76,6 +76,34 @@ describe("R16, O4: who used what", () => {
     expect(again.limits).toEqual(JSON.parse(JSON.stringify(result.limits)));
   });
 
+  test("R2: a hire that names no priority is NORMAL, whatever its parent is: started, denied, or read back", async () => {
+    const hiring = agent("hiring", async (ctx) => {
+      await ctx.hire({ agent: helper, input: "" });
+      await ctx.batch([
+        { kind: "hire", agent: helper, input: "" },
+        { kind: "hire", agent: helper, input: "" },
+      ]);
+      return done("");
+    });
+    const journal = new MemoryJournal();
+    const headcount = () => new FakeHeadcount(1);
+    const options = { runId: "r", priority: Priority.HIGH };
+    const run = new Runtime({ ...rules, headcount, journal }).run(hiring, "", options);
+    const seen = ({ agents }: Awaited<typeof run.result>) =>
+      agents?.map(({ status, priority }) => [status, priority]);
+    const expectedOf = [
+      ["completed", Priority.HIGH],
+      ["completed", Priority.NORMAL],
+      ["completed", Priority.NORMAL],
+      ["denied", Priority.NORMAL],
+    ];
+    expect(seen(await run.result)).toEqual(expectedOf);
+    const records = journal.load(RunId("r"));
+    const crashed = cut("r", records.slice(0, -1));
+    const resumed = new Runtime({ ...rules, headcount, journal: crashed, agents: [hiring, helper] });
+    expect(seen(await resumed.resume("r").result)).toEqual(expectedOf);
+  });
+
   test("a bare run counts too, and says that it had no limits", async () => {
     const result = await new Runtime().run(lead, "").result;
     expect(result.limits).toEqual({ spawnBudget: null, executionBudget: null });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { AgentId, type Agent, type AgentResult, type Hooks, Priority } from "@ravi/kernel";
+import { AgentId, type Agent, type AgentResult, type Hooks, Priority, type RunContext } from "@ravi/kernel";
+import { scriptedModel } from "@ravi/testing";
 import {
   MemoryJournal,
   type ResumeOptions,
@@ -7,6 +8,7 @@ import {
   type RuntimeOptions,
   SqliteJournal,
 } from "@ravi/runtime";
+import { FakeLedger } from "./review/helpers.ts";
 
 /** As somebody without a compiler would write it. */
 const odd = (value: unknown): never => value as never;
@@ -132,6 +134,65 @@ describe("what can work is not refused, and nothing of it is left behind", () =>
       "Hi",
     ).result;
     expect(told).toHaveLength(4);
+  });
+});
+
+describe("T11: an agent that asks for what there is not is told which part of it is wrong", () => {
+  const call = { id: "1", name: "t", arguments: "{}" };
+  test.each<[string, (ctx: RunContext) => Promise<unknown>]>([
+    ["hire.agent", (ctx) => ctx.hire(odd(undefined))],
+    ["hire.agent", (ctx) => ctx.hire(odd({ input: "" }))],
+    ["hire.agent.id", (ctx) => ctx.hire({ agent: odd({ run: agent.run }), input: "" })],
+    ["hire.input", (ctx) => ctx.hire({ agent, input: odd(undefined) })],
+    ["spawn.agent", (ctx) => ctx.spawn(odd(undefined), { input: "" })],
+    ["spawn", (ctx) => ctx.spawn(agent, odd(undefined))],
+    ["join.handle", (ctx) => ctx.join(odd(undefined))],
+    ["ask.handle", (ctx) => ctx.ask(odd("a/1"), "?")],
+    ["tool.tool", (ctx) => ctx.tool(call, odd(undefined))],
+    ["leaf.agent.id", (ctx) => ctx.batch([{ kind: "hire", agent: odd({ run: agent.run }), input: "" }])],
+  ])("%s", async (field, ask) => {
+    for (const runtime of [new Runtime(), new Runtime({ journal: new MemoryJournal() })]) {
+      let refused: unknown;
+      const asking: Agent = {
+        ...agent,
+        run: async (ctx, inbox) => {
+          // Not thrown, but a promise that rejects.
+          refused = await ask(ctx).catch((error: unknown) => error);
+          return agent.run(ctx, inbox);
+        },
+      };
+      expect(await runtime.run(asking, "").result).toMatchObject({ status: "completed" });
+      expect(refused).toEqual(refusal(field));
+    }
+  });
+
+  const SOUND = { inputTokens: 1, maxOutputTokens: 1, price: { usd: 1 } };
+  test.each([
+    [undefined],
+    [5],
+    [{}],
+    [{ ...SOUND, price: undefined }],
+    [{ ...SOUND, price: { usd: "1" } }],
+    [{ ...SOUND, inputTokens: NaN }],
+    [{ ...SOUND, maxOutputTokens: "1" }],
+    [{ ...SOUND, price: { usd: -1 } }],
+  ])("the estimate of a meter is none: %o", async (estimate) => {
+    const model = scriptedModel(() => "ok");
+    const asking: Agent = {
+      ...agent,
+      run: async (ctx, inbox) => {
+        await ctx.llm(model, { messages: [] });
+        return agent.run(ctx, inbox);
+      },
+    };
+    const price = () => ({ usd: 1 });
+    for (const made of [() => odd(estimate), () => odd(Promise.resolve(estimate))]) {
+      const ledger = () => new FakeLedger();
+      const result = await new Runtime({ meter: { estimate: made, price }, ledger }).run(asking, "").result;
+      expect(result).toMatchObject({ status: "failed", cost: 0 });
+      expect(result.error).toEqual(refusal("the estimate of scripted:scripted"));
+    }
+    expect(model.calls).toHaveLength(0);
   });
 });
 

@@ -2,6 +2,9 @@ import { ErrorCode, RaviError } from "./base.ts";
 import { type ErrorKind, isRetryableKind } from "./kinds.ts";
 import { cut, shortName, show } from "./show.ts";
 
+/** Room for a reason, or for the names of many known fields. */
+const MOST_OF_A_TEXT = 4_000;
+
 /** The run, or a part of it, was cancelled. The subclass `DeadlineExceededError` means that a deadline passed. */
 export class CancellationError extends RaviError {
   static override readonly codes: readonly ErrorCode[] = [ErrorCode.CANCELLED, ErrorCode.DEADLINE_EXCEEDED];
@@ -9,7 +12,7 @@ export class CancellationError extends RaviError {
   readonly reason: string;
   constructor(init: { reason: string; cause?: unknown } | string) {
     const { reason, cause } = read("CancellationError", init, { reason: "string" }, toReason);
-    super({ code: ErrorCode.CANCELLED, message: `cancelled: ${reason}`, cause });
+    super({ code: ErrorCode.CANCELLED, message: `cancelled: ${cut(reason, MOST_OF_A_TEXT)}`, cause });
     this.reason = reason;
   }
 }
@@ -206,9 +209,6 @@ export class ToolError extends RaviError {
   }
 }
 
-/** Room for the names of many known fields. */
-const MOST_EXPECTED = 4_000;
-
 /** A value that somebody handed over is not what was asked for. */
 export class InvalidValueError extends RaviError {
   static override readonly codes: readonly ErrorCode[] = [ErrorCode.INVALID_VALUE];
@@ -222,7 +222,7 @@ export class InvalidValueError extends RaviError {
     const value = show(init.value);
     // Names of users' own stand in them: of agents, models, tools and options.
     const field = shortName(init.field);
-    const expected = cut(init.expected, MOST_EXPECTED);
+    const expected = cut(init.expected, MOST_OF_A_TEXT);
     super({
       code: ErrorCode.INVALID_VALUE,
       message: `${field} is ${value}; expected ${expected}`,
@@ -265,7 +265,8 @@ export class NonDeterminismError extends RaviError {
       recorded: "string",
       requested: "string",
     });
-    const what = `${init.execId} at ${init.key} recorded ${init.recorded}, but now asks for ${init.requested}`;
+    const [recorded, requested] = [shortName(init.recorded), shortName(init.requested)];
+    const what = `${shortName(init.execId)} at ${shortName(init.key)} recorded ${recorded}, but now asks for ${requested}`;
     super({
       code: ErrorCode.NON_DETERMINISM,
       message: `${what}; decide from recorded facts only (ctx.now, ctx.random), or give the changed agent a new version and register the old one beside it, for the runs that began with it`,
@@ -284,7 +285,8 @@ export class LaneViolationError extends RaviError {
   readonly attempted: string;
   constructor(init: { execId: string; running: string; attempted: string }) {
     read("LaneViolationError", init, { execId: "string", running: "string", attempted: "string" });
-    const what = `${init.execId} began ${init.attempted} while ${init.running} was still running`;
+    const [running, attempted] = [shortName(init.running), shortName(init.attempted)];
+    const what = `${shortName(init.execId)} began ${attempted} while ${running} was still running`;
     super({
       code: ErrorCode.LANE_VIOLATION,
       message: `${what}; await each operation, or put them into one ctx.batch([...])`,
@@ -309,10 +311,10 @@ export class NeedsDecisionError extends RaviError {
   constructor(init: { execId: string; key: string; what: string; others?: readonly string[] | undefined }) {
     read("NeedsDecisionError", init, { execId: "string", key: "string", what: "string" });
     const pending = [`${init.execId}:${init.key}`, ...(init.others ?? [])];
-    const each = pending.map((key) => `${JSON.stringify(key)}: "retry" | "skip" | "fail"`).join(", ");
+    const each = pending.map((key) => `${JSON.stringify(shortName(key))}: "retry" | "skip" | "fail"`);
     super({
       code: ErrorCode.NEEDS_DECISION,
-      message: `${init.what} may or may not have happened before the crash; resume with decisions: { ${each} }`,
+      message: `${shortName(init.what)} may or may not have happened before the crash; resume with decisions: { ${cut(each.join(", "), MOST_OF_A_TEXT)} }`,
     });
     this.execId = init.execId;
     this.key = init.key;
@@ -349,7 +351,7 @@ export class JournalCorruptError extends RaviError {
   readonly position: number;
   constructor(init: { runId: string; position: number; problem: string; cause?: unknown }) {
     read("JournalCorruptError", init, { runId: "string", position: "number", problem: "string" });
-    const message = `the journal of ${init.runId} is damaged at ${init.position}: ${init.problem}`;
+    const message = `the journal of ${shortName(init.runId)} is damaged at ${init.position}: ${init.problem}`;
     super({ code: ErrorCode.JOURNAL_CORRUPT, message, cause: init.cause });
     this.runId = init.runId;
     this.position = init.position;

@@ -1,5 +1,6 @@
-import { checkFields, checkInteger, checkRecord } from "../core/check.ts";
+import { checkFields, checkRecord } from "../core/check.ts";
 import { InvalidValueError } from "../errors/errors.ts";
+import { checkSettingTypes } from "../model/check-settings.ts";
 import { executionBudget } from "../policy/execution-budget.ts";
 import { isLedger } from "./limits.ts";
 import { loopDetector } from "./loop-detection.ts";
@@ -64,19 +65,9 @@ export const SETTINGS: readonly (keyof ModelSettings)[] = [
   "providerOptions",
 ];
 
-/** Checks only the types. The provider decides which values a model accepts. */
 function checkSettings(field: string, settings: ModelSettings): void {
-  const { maxOutputTokens, stop } = checkFields(field, settings, SETTINGS);
-  const wrong = refusalFor(field);
-  if (maxOutputTokens !== undefined) checkInteger(`${field}.maxOutputTokens`, maxOutputTokens, 1);
-  for (const name of ["temperature", "topP", "seed"] as const)
-    if (settings[name] !== undefined && !Number.isFinite(settings[name]))
-      wrong(name, settings[name], "a number");
-  if (stop !== undefined && !(Array.isArray(stop) && stop.every((text) => typeof text === "string")))
-    wrong("stop", stop, "an array of strings");
-  for (const name of ["reasoning", "providerOptions"] as const)
-    if (settings[name] !== undefined && (typeof settings[name] !== "object" || settings[name] === null))
-      wrong(name, settings[name], "an object");
+  checkFields(field, settings, SETTINGS);
+  checkSettingTypes(field, settings);
 }
 
 /** Makes a function that throws an `InvalidValueError` for a field of the owner. */

@@ -40,6 +40,7 @@ import type { BareSignals } from "./bare-signals.ts";
 import { callBareTool } from "./bare-tool.ts";
 import { sleep, timeLimitOf, waitWithin } from "./bare-wait.ts";
 import { bothHooks } from "./both-hooks.ts";
+import { checkAgent } from "./check-agent.ts";
 import { Conversation } from "./conversation.ts";
 import { checkHireChoices, spawnTerms } from "./hire-choices.ts";
 import { readStream } from "./read-stream.ts";
@@ -153,6 +154,7 @@ export class BareRun implements BareContext {
   }
 
   async hire<T>(leaf: Omit<HireLeaf<T>, "kind">): Promise<HireOutcome<T>> {
+    checkAgent("hire.agent", leaf?.agent);
     checkHireChoices("hire", leaf);
     const delayMs = timeLimitOf("hire.timeoutS", leaf.timeoutS, this.tree.clock);
     let child: BareChild<T>;
@@ -187,6 +189,7 @@ export class BareRun implements BareContext {
   }
 
   async spawn<T>(agent: Agent<T>, options: Omit<HireLeaf<T>, "kind" | "agent">): Promise<RunHandle<T>> {
+    checkAgent("spawn.agent", agent);
     const terms = spawnTerms(options);
     refuseSpawnTime(terms);
     checkHireChoices("hire", terms);
@@ -298,11 +301,11 @@ export class BareRun implements BareContext {
   }
 
   private childOf(handle: RunHandle): BareChild {
-    const child = this.children.get(handle.execId);
+    const child = this.children.get(handle?.execId);
     if (child !== undefined) return child;
     throw new InvalidValueError({
       field: "handle",
-      value: handle.execId,
+      value: handle?.execId,
       expected: `a child of ${this.execId}`,
     });
   }

@@ -1,5 +1,6 @@
 import { checkRecord } from "../core/check.ts";
 import { InvalidValueError } from "../errors/errors.ts";
+import { checkSettingTypes } from "../model/check-settings.ts";
 import type { ModelRequest } from "../model/llm.ts";
 import { isObject } from "./json.ts";
 
@@ -7,11 +8,19 @@ const ROLES: ReadonlySet<unknown> = new Set(["system", "user", "assistant", "too
 const ROLES_TEXT = "system, user, assistant or tool";
 const CALL_TEXTS = ["id", "name", "arguments"] as const;
 
+const CHOICES: ReadonlySet<unknown> = new Set(["auto", "none", "required"]);
+const CHOICES_TEXT = '"auto", "none", "required" or { name } of a tool';
+
 /** Refuses what nobody could send, by its place in the request: translated, it would be an error of the provider's own code. */
 export function checkRequest(request: ModelRequest): void {
   checkRecord("request", request, "a ModelRequest, such as { messages: [...] }");
-  const { messages, tools } = request;
+  const { messages, tools, toolChoice, output } = request;
   listIn("request.messages", messages, "an array of messages").forEach(checkMessage);
+  checkSettingTypes("request", request);
+  if (toolChoice !== undefined && !CHOICES.has(toolChoice) && !isNamed(toolChoice))
+    refuse("request.toolChoice", toolChoice, CHOICES_TEXT);
+  if (output !== undefined && !(isNamed(output) && isObject(output["schema"])))
+    refuse("request.output", output, "{ name, schema }, where schema is a JSON Schema");
   if (tools === undefined) return;
   listIn("request.tools", tools, "an array of tools, or undefined for none").forEach((tool, at) => {
     if (!isObject(tool)) refuse(`request.tools[${at}]`, tool, "a tool with name, description and parameters");
@@ -40,6 +49,10 @@ function checkMessage(message: unknown, at: number): void {
       }
     },
   );
+}
+
+function isNamed(value: unknown): value is Readonly<Record<string, unknown>> {
+  return isObject(value) && typeof value["name"] === "string";
 }
 
 function listIn(field: string, value: unknown, expected: string): readonly unknown[] {

@@ -2,7 +2,7 @@ import { checkFields } from "../core/check.ts";
 import { type Clock, type IdSource, type TimerHandle, systemClock, systemIds } from "../core/clock.ts";
 import { ExecId, RunId } from "../core/ids.ts";
 import { DeadlineExceededError, InvalidValueError } from "../errors/errors.ts";
-import { checkPort, checkPorts } from "../loop/check-ports.ts";
+import { checkPort } from "../loop/check-ports.ts";
 import type { Supervision } from "../policy/supervision.ts";
 import { CancellationToken } from "./cancellation.ts";
 
@@ -68,8 +68,6 @@ class Meta implements RunMeta {
   private readonly span: { id: string | undefined };
 
   constructor(options: RunMetaOptions, trace?: { id: string | undefined }) {
-    if (typeof options !== "object" || options === null)
-      throw new InvalidValueError({ field: "runMeta", value: options, expected: "an object, such as {}" });
     this.sources = { clock: options.clock ?? systemClock, ids: options.ids ?? systemIds };
     const known = options.supervision?.runId;
     const runId = options.runId ?? known;
@@ -105,6 +103,7 @@ class Meta implements RunMeta {
   }
 
   child(options: RunMetaChildOptions = {}): RunMeta {
+    checkFields("runMeta.child", options, CHILD_OPTIONS);
     return new Meta(
       {
         runId: this.runId,
@@ -122,10 +121,13 @@ class Meta implements RunMeta {
 
 /** Makes a `RunMeta`: `of` within a tree of agents, `standalone` without one. */
 export const RunMeta = Object.freeze({
-  of: (options: RunMetaOptions): RunMeta => new Meta(options),
+  of(options: RunMetaOptions): RunMeta {
+    checkOptions(options, TREE_OPTIONS);
+    return new Meta(options);
+  },
   /** For a run without a tree of agents. If `clock` has timers, the deadline fires on its own, since nothing else watches it. */
   standalone(options: Omit<RunMetaOptions, "supervision"> = {}): RunMeta {
-    checkStandalone(options);
+    checkOptions(options, OPTIONS);
     const meta = new Meta(options);
     if (meta.deadline !== null && options.clock?.setTimer !== undefined)
       arm(meta.deadline, options.clock, meta.cancellation);
@@ -144,13 +146,19 @@ const OPTIONS: readonly (keyof RunMetaOptions)[] = [
   "ids",
 ];
 
+const TREE_OPTIONS: readonly (keyof RunMetaOptions)[] = [...OPTIONS, "supervision"];
+const CHILD_OPTIONS: readonly (keyof RunMetaChildOptions)[] = ["execId", "supervision", "deadline"];
+
 /** A deadline that is misspelt would be none. */
-function checkStandalone(options: Omit<RunMetaOptions, "supervision">): void {
-  const { cancellation, clock, ids } = options ?? {};
-  checkFields("runMeta", options, OPTIONS);
-  checkPorts("runMeta", { clock, ids });
+function checkOptions(options: RunMetaOptions, known: readonly string[]): void {
+  checkFields("runMeta", options, known);
+  const { cancellation, clock, ids, supervision } = options;
+  if (clock !== undefined) checkPort("runMeta.clock", clock, ["now"]);
+  if (ids !== undefined) checkPort("runMeta.ids", ids, ["uuid", "random"]);
   if (cancellation !== undefined)
     checkPort("runMeta.cancellation", cancellation, ["check", "cancel", "child"]);
+  if (supervision !== undefined && supervision !== null)
+    checkPort("runMeta.supervision", supervision, ["spawnChild"]);
 }
 
 /** What a platform's timer can count; it fires at once beyond it. */

@@ -54,7 +54,7 @@ import { Gates } from "./gate.ts";
 import { ask, hire, join, spawn } from "./hires.ts";
 import { Keys } from "./keys.ts";
 import { Lane } from "./lane.ts";
-import { checkLeaves, isModel, noModel } from "./leaf-check.ts";
+import { agentProblem, checkLeaves, handleProblem, isModel, noModel, toolProblem } from "./leaf-check.ts";
 import { callModel } from "./model-call.ts";
 import type { Attempt } from "./money/attempt.ts";
 import { yieldIfPaused } from "./pause.ts";
@@ -183,11 +183,15 @@ export class Execution implements RunContext {
   }
 
   tool<R>(call: ToolCall, tool: Tool<unknown, R>): Promise<ToolResult<R>> {
+    const problem = toolProblem("tool", call, tool);
+    if (problem !== undefined) return rejected(problem);
     const key = this.nextKey("tool", tool.name);
     return alone(this, key, () => callTool(this, { call, tool }, key) as Promise<ToolResult<R>>);
   }
 
   hire<T>(leaf: Omit<HireLeaf<T>, "kind">): Promise<HireOutcome<T>> {
+    const problem = agentProblem("hire.agent", leaf?.agent);
+    if (problem !== undefined) return rejected(problem);
     return alone(this, `hire:${agentName(leaf.agent.id)}`, () => hire(this, leaf) as Promise<HireOutcome<T>>);
   }
 
@@ -220,6 +224,8 @@ export class Execution implements RunContext {
   }
 
   spawn<T>(agent: Agent<T>, options: Omit<HireLeaf<T>, "kind" | "agent">): Promise<RunHandle<T>> {
+    const problem = agentProblem("spawn.agent", agent);
+    if (problem !== undefined) return rejected(problem);
     return alone(
       this,
       `spawn:${agentName(agent.id)}`,
@@ -228,6 +234,8 @@ export class Execution implements RunContext {
   }
 
   join<T>(handle: RunHandle<T>): Promise<HireOutcome<T>> {
+    const problem = handleProblem("join.handle", handle);
+    if (problem !== undefined) return rejected(problem);
     return alone(this, `join:${handle.agentId}`, () => join(this, handle) as Promise<HireOutcome<T>>);
   }
 
@@ -236,6 +244,8 @@ export class Execution implements RunContext {
     message: JsonValue,
     options: { readonly timeoutS?: number | undefined } = {},
   ): Promise<JsonValue> {
+    const problem = handleProblem("ask.handle", handle);
+    if (problem !== undefined) return rejected(problem);
     const key = this.nextKey("ask", handle.agentId);
     return alone(this, key, () => ask(this, key, handle, message, options.timeoutS));
   }

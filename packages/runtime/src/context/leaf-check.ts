@@ -1,4 +1,12 @@
-import { InvalidValueError, type Leaf, type LLMClient } from "@ravi/kernel";
+import {
+  type Agent,
+  InvalidValueError,
+  type Leaf,
+  type LLMClient,
+  type RunHandle,
+  type Tool,
+  type ToolCall,
+} from "@ravi/kernel";
 
 // Checks at run time what a compiler would have caught, for agents in plain JavaScript. They are told what is wrong before any leaf begins.
 
@@ -10,24 +18,45 @@ export function checkLeaves(leaves: readonly Leaf[]): void {
 }
 
 function checkLeaf(leaf: Leaf): void {
+  const problem = leafProblem(leaf);
+  if (problem !== undefined) throw problem;
+}
+
+function leafProblem(leaf: Leaf): InvalidValueError | undefined {
   switch (leaf?.kind) {
     case "tool":
-      if (typeof leaf.tool?.execute !== "function")
-        throw invalid("leaf.tool", leaf.tool, "a tool, as defineTool makes it");
-      // Its content was written by a model, and is checked later: mistakes in it are reported to the model.
-      if (typeof leaf.call !== "object" || leaf.call === null)
-        throw invalid("leaf.call", leaf.call, "a call with an id, a name and arguments");
-      return;
+      return toolProblem("leaf", leaf.call, leaf.tool);
     case "llm":
-      if (!isModel(leaf.model)) throw noModel("leaf.model", leaf.model);
-      return;
+      return isModel(leaf.model) ? undefined : noModel("leaf.model", leaf.model);
     case "hire":
-      if (typeof leaf.agent?.run !== "function")
-        throw invalid("leaf.agent", leaf.agent, "an agent, with an id and a run");
-      return;
+      return agentProblem("leaf.agent", leaf.agent);
     default:
-      throw invalid("leaf.kind", (leaf as { kind?: unknown } | null | undefined)?.kind, "tool, llm or hire");
+      return invalid("leaf.kind", (leaf as { kind?: unknown } | null | undefined)?.kind, "tool, llm or hire");
   }
+}
+
+/** What is wrong with the tool or the call of it; undefined if nothing is. */
+export function toolProblem(owner: string, call: ToolCall, tool: Tool): InvalidValueError | undefined {
+  if (typeof tool?.execute !== "function")
+    return invalid(`${owner}.tool`, tool, "a tool, as defineTool makes it");
+  // Its content was written by a model, and is checked later: mistakes in it are reported to the model.
+  if (typeof call !== "object" || call === null)
+    return invalid(`${owner}.call`, call, "a call with an id, a name and arguments");
+  return undefined;
+}
+
+/** Why nobody can hire it; undefined if it is an agent. */
+export function agentProblem(field: string, agent: Agent | undefined): InvalidValueError | undefined {
+  if (typeof agent?.run !== "function") return invalid(field, agent, "an agent, with an id and a run");
+  if (typeof agent.id !== "string") return invalid(`${field}.id`, agent.id, "an AgentId, which is a text");
+  return undefined;
+}
+
+/** Why it names no child; undefined if it is a handle. */
+export function handleProblem(field: string, handle: RunHandle): InvalidValueError | undefined {
+  return typeof handle?.execId === "string"
+    ? undefined
+    : invalid(field, handle, "the handle that spawn gave");
 }
 
 export function isModel(model: LLMClient | null | undefined): model is LLMClient {

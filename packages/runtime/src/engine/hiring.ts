@@ -9,6 +9,7 @@ import {
   isRaviError,
   type JsonObject,
   type Lease,
+  Priority,
   type RunHandle,
   type RunStatus,
 } from "@ravi/kernel";
@@ -258,7 +259,7 @@ export class Hiring implements Recordable<HireOutcome>, Child {
   private openAccount(): Account {
     const { tree, start } = this.engine;
     const { agentId, execId, priority } = this.spec;
-    const account = tree.accounts.open(agentId, execId, priority ?? start.supervision.priority);
+    const account = tree.accounts.open(agentId, execId, priority ?? Priority.NORMAL);
     account.parent = start.supervision.agentId;
     return account;
   }
@@ -278,11 +279,11 @@ export class Hiring implements Recordable<HireOutcome>, Child {
     const ledger =
       restored === undefined
         ? engine.ledger?.child(spec.budget ?? {}, agentId)
-        : withExtraOf(engine.ledger, restored, agentId);
+        : withExtraOf(engine.ledger, restored, agentId, tree.ports.logger);
     return engine.childEngine({
       tree,
       token: engine.token.child(),
-      ledger: withAgentLedger(agent, ledger),
+      ledger: withAgentLedger(agent, ledger, tree.ports.logger),
       account: this.account,
       start: new InProcessStart({
         tree,

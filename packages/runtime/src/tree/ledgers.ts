@@ -1,14 +1,19 @@
-import type { Agent, Ledger, Reservation, Settlement } from "@ravi/kernel";
-import { isLedger, least } from "@ravi/kernel/loop";
+import type { Agent, Ledger, Logger, MaybePromise, Reservation, Settlement } from "@ravi/kernel";
+import { isLedger, least, messageOf, tellLog } from "@ravi/kernel/loop";
+import { orLog } from "../or-log.ts";
 
 /**
  * The ledger of an execution, combined with the one that the user gave to the agent (`defaults.executionBudget`), if there is one: every
  * call then reserves from both.
  */
-export function withAgentLedger(agent: Agent, ledger: Ledger | undefined): Ledger | undefined {
+export function withAgentLedger(
+  agent: Agent,
+  ledger: Ledger | undefined,
+  logger?: Logger,
+): Ledger | undefined {
   const given = agent.defaults?.executionBudget;
   if (given === undefined || !isLedger(given)) return ledger;
-  return ledger === undefined ? given : both(ledger, given);
+  return ledger === undefined ? given : both(ledger, given, logger);
 }
 
 /** Two ledgers as one; the second is the user's own. */
@@ -18,10 +23,15 @@ interface JointLedger extends Ledger {
 }
 
 /** The restored ledger of a resumed execution, combined with the users' own ledgers of all agents above it. */
-export function withExtraOf(parent: Ledger | undefined, restored: Ledger, scope: string): Ledger {
+export function withExtraOf(
+  parent: Ledger | undefined,
+  restored: Ledger,
+  scope: string,
+  logger?: Logger,
+): Ledger {
   let ledger = restored;
   for (let at = parent; at !== undefined && isJoint(at); at = at.first) {
-    ledger = both(ledger, at.extra.child({}, scope));
+    ledger = both(ledger, at.extra.child({}, scope), logger);
   }
   return ledger;
 }
@@ -31,7 +41,7 @@ function isJoint(ledger: Ledger): ledger is JointLedger {
 }
 
 /** Combines two independent ledgers. Every call reserves from both of them or from neither. */
-function both(first: Ledger, second: Ledger): JointLedger {
+function both(first: Ledger, second: Ledger, logger: Logger | undefined): JointLedger {
   return {
     first,
     extra: second,
@@ -41,45 +51,28 @@ function both(first: Ledger, second: Ledger): JointLedger {
       try {
         two = await second.reserve(estimate, options);
       } catch (error) {
-        await one.cancel();
+        // The refusal is what the caller must see.
+        const message = "what was set aside for a refused call could not be given back";
+        await orLog(logger, "error", message, () => one.cancel());
         throw error;
       }
       return {
         async settle(actual) {
-          let a: Settlement;
-          let b: Settlement;
-          // If the first fails, the reservation of the second must still be settled.
-          try {
-            a = await one.settle(actual);
-          } finally {
-            b = await two.settle(actual);
-          }
+          const [a, b] = await inBoth(one, two, (reservation) => reservation.settle(actual), logger);
           return bothOf(a, b);
         },
         async cancel() {
-          // If the first fails, the reservation of the second must still be cancelled.
-          try {
-            await one.cancel();
-          } finally {
-            await two.cancel();
-          }
+          await inBoth(one, two, (reservation) => reservation.cancel(), logger);
         },
       };
     },
     async charge(spent, options) {
-      let a: Settlement;
-      let b: Settlement;
-      // If the first fails, the second must still count what was spent.
-      try {
-        a = await first.charge(spent, options);
-      } finally {
-        b = await second.charge(spent, options);
-      }
+      const [a, b] = await inBoth(first, second, (ledger) => ledger.charge(spent, options), logger);
       return bothOf(a, b);
     },
     // Only the run's own ledger is raised, and not the one that belongs to the user.
     ...(first.raise !== undefined && { raise: (more) => first.raise?.(more) }),
-    child: (budget, scope) => both(first.child(budget, scope), second.child({}, scope)),
+    child: (budget, scope) => both(first.child(budget, scope), second.child({}, scope), logger),
     remaining() {
       const [a, b] = [first.remaining(), second.remaining()];
       return {
@@ -94,6 +87,30 @@ function both(first: Ledger, second: Ledger): JointLedger {
     },
     snapshot: () => first.snapshot(),
   };
+}
+
+/** Tells both, the second also if the first fails. If both fail, the first failure is logged and the second one thrown. */
+async function inBoth<P, T>(
+  first: P,
+  second: P,
+  tell: (part: P) => MaybePromise<T>,
+  logger: Logger | undefined,
+): Promise<[T, T]> {
+  let told: T;
+  try {
+    told = await tell(first);
+  } catch (error) {
+    try {
+      await tell(second);
+    } catch (other) {
+      tellLog(logger, "error", "both ledgers of a call failed; this is what the first said", {
+        error: messageOf(error),
+      });
+      throw other;
+    }
+    throw error;
+  }
+  return [told, await tell(second)];
 }
 
 /** A ledger in plain JavaScript may return an incomplete settlement, or none. */

@@ -1,4 +1,4 @@
-import { type AgentId, ExecId, type JournalRecord } from "@ravi/kernel";
+import { type AgentId, ExecId, type JournalRecord, Priority } from "@ravi/kernel";
 import { accountStatus, type HireBegin, restoreOutcome } from "../engine/hire-record.ts";
 import type { Recording } from "../engine/recording.ts";
 import type { Account, Accounts } from "./accounts.ts";
@@ -28,7 +28,7 @@ function openAccounts(tree: Tree, hires: readonly RecordedHire[]): void {
   const over = new Set<ExecId>();
   for (const { execId, begin, end } of hires) {
     const { agentId, parentId, priority } = begin.body as HireBegin;
-    const account = accounts.open(agentId, execId, priority ?? root.priority);
+    const account = accounts.open(agentId, execId, priority ?? Priority.NORMAL);
     account.parent = parentId;
     // A hire without an end, whose parent has ended, was cancelled with it.
     const isCancelled = end === undefined && over.has(begin.exec);

@@ -1,9 +1,16 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { defineTool, type LLMClient, type Meter, type ModelResponse, type ToolContext } from "@ravi/kernel";
+import {
+  defineTool,
+  type LLMClient,
+  type Meter,
+  type ModelResponse,
+  RunId,
+  type ToolContext,
+} from "@ravi/kernel";
 import { scriptedModel, virtualClock } from "@ravi/testing";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
-import { agent, ask, done, FakeLedger, turns, until } from "./helpers.ts";
+import { agent, ask, cut, done, FakeLedger, turns, until } from "./helpers.ts";
 
 const meter: Meter = {
   estimate: () => ({ inputTokens: 100, maxOutputTokens: 100, price: { usd: 0.2 } }),
@@ -137,6 +144,44 @@ describe("T2: a provider that does not stop in time", () => {
     await clock.advance(1_000);
     expect(await run.result).toMatchObject({ status: "completed", output: "thought", cost: 0.2 });
     expect([ledger.open, ledger.used.cost]).toEqual([0, 0.2]);
+  });
+
+  test("R24: a resumed run still says that such a call is in doubt, and charges it once", async () => {
+    const { clock, ports } = house();
+    const { model, asked } = deaf();
+    const journal = new MemoryJournal();
+    const think = defineTool({
+      name: "think",
+      description: "",
+      input: z.object({}),
+      execute: (_, { llm }) => {
+        void llm(model, ask("x"));
+        return "thought";
+      },
+    });
+    const worker = agent("worker", async (ctx) => {
+      const { content } = await ctx.tool({ id: "c", name: "think", arguments: "{}" }, think);
+      return done(String(content));
+    });
+    const lead = agent("lead", async (ctx) => {
+      await ctx.hire({ agent: worker, input: "" });
+      return done(String(await ctx.waitFor("go")));
+    });
+    const first = new Runtime({ ...ports, journal });
+    const run = first.run(lead, "", { runId: "r" });
+    await until(() => asked.times === 1 && run.status === "suspended");
+    // What a crash leaves is the journal alone.
+    const crashed = cut("r", journal.load(RunId("r")));
+    const closing = first.close();
+    await clock.advance(1_000);
+    await closing;
+    const { inDoubt, cost } = await run.result;
+    expect([inDoubt, cost]).toEqual([["r/hire:worker#1:tool:think#1"], 0.2]);
+    const again = house();
+    const second = new Runtime({ ...again.ports, journal: crashed, agents: [lead] });
+    await second.deliver("r", "go", "on");
+    expect(await second.resume("r").result).toMatchObject({ status: "completed", cost: 0.2, inDoubt });
+    expect([again.ledger.open, again.ledger.used.cost, asked.times]).toEqual([0, 0.2, 1]);
   });
 
   test("R18: a suspended run leaves nothing set aside either", async () => {

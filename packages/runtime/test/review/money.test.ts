@@ -30,6 +30,14 @@ async function closed(runtime: Runtime, clock: VirtualClock): Promise<void> {
   await closing;
 }
 
+/** A log that keeps what it is told, with the error. */
+function keptLog() {
+  const said: string[] = [];
+  const say = (message: string, fields?: object): void =>
+    void said.push(`${message}: ${String(fields && "error" in fields && fields.error)}`);
+  return { said, logger: { debug: say, info: say, warn: say, error: say } };
+}
+
 function counting(): LLMClient & { paid: number } {
   return {
     id: "m",
@@ -126,6 +134,34 @@ describe("review: money", () => {
     const payer = { ...agent("payer", async () => done("")), defaults: { executionBudget: own } };
     await expect(withAgentLedger(payer, down)?.charge({ toolCalls: 1 })).rejects.toThrow("down");
     expect(own.used.toolCalls).toBe(1);
+  });
+
+  test("R18: of two ledgers, the one that refuses is heard; that the other keeps what was set aside is logged", async () => {
+    const broken = Object.assign(new FakeLedger(), {
+      reserve: (): Reservation => ({
+        settle: () => ({ warnings: [], exceeded: [] }),
+        cancel: () => Promise.reject(new Error("not cancelled")),
+      }),
+    });
+    const own = new FakeLedger({ maxTurns: 1 });
+    const payer = { ...agent("payer", async () => done("")), defaults: { executionBudget: own } };
+    const { logger, said } = keptLog();
+    const joint = withAgentLedger(payer, broken, logger);
+    await expect(joint?.reserve({ turns: 2 })).rejects.toMatchObject({ code: "BUDGET_EXHAUSTED" });
+    expect(said).toEqual(["what was set aside for a refused call could not be given back: not cancelled"]);
+  });
+
+  test("R18: if both ledgers of a call fail, both failures are told", async () => {
+    const failing = (which: string) =>
+      Object.assign(new FakeLedger(), { charge: () => Promise.reject(new Error(which)) });
+    const payer = {
+      ...agent("payer", async () => done("")),
+      defaults: { executionBudget: failing("second") },
+    };
+    const { logger, said } = keptLog();
+    const joint = withAgentLedger(payer, failing("first"), logger);
+    await expect(joint?.charge({ turns: 1 })).rejects.toThrow("second");
+    expect(said).toEqual(["both ledgers of a call failed; this is what the first said: first"]);
   });
 
   test("R18: a tool call that was refused is not charged when the run is resumed", async () => {

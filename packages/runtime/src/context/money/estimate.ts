@@ -1,4 +1,14 @@
-import type { Estimate, JsonObject, LLMClient, MaybePromise, ModelRequest, Spend } from "@ravi/kernel";
+import {
+  type Estimate,
+  InvalidValueError,
+  isPromiseLike,
+  type JsonObject,
+  type LLMClient,
+  type MaybePromise,
+  type ModelRequest,
+  type Price,
+  type Spend,
+} from "@ravi/kernel";
 import type { Execution } from "../execution.ts";
 import { usdOf } from "./charge.ts";
 import { roughEstimate } from "./rough-estimate.ts";
@@ -6,7 +16,30 @@ import { roughEstimate } from "./rough-estimate.ts";
 /** What a call may take at most, by the meter or, if there is none, by a rough rule. */
 export function estimateOf(exec: Execution, model: LLMClient, request: ModelRequest): MaybePromise<Estimate> {
   const { meter } = exec.ports;
-  return meter === undefined ? roughEstimate(model.info, request) : meter.estimate(model.info, request);
+  if (meter === undefined) return roughEstimate(model.info, request);
+  const estimate = meter.estimate(model.info, request);
+  if (!isPromiseLike(estimate)) return checkEstimate(model, estimate);
+  return Promise.resolve(estimate).then((made) => checkEstimate(model, made));
+}
+
+/** A meter in plain JavaScript may return anything. What is not a number could not be set aside, and would limit nothing. */
+function checkEstimate({ info }: LLMClient, estimate: Estimate): Estimate {
+  if (isAmount(estimate?.inputTokens) && isAmount(estimate.maxOutputTokens) && isPrice(estimate.price))
+    return estimate;
+  const expected = "{ inputTokens, maxOutputTokens, price } of the meter, with numbers from 0 on";
+  throw new InvalidValueError({
+    field: `the estimate of ${info.provider}:${info.model}`,
+    value: estimate,
+    expected,
+  });
+}
+
+function isPrice(price: Price): boolean {
+  return typeof price === "object" && price !== null && ("unpriced" in price || isAmount(price.usd));
+}
+
+function isAmount(value: number): boolean {
+  return Number.isFinite(value) && value >= 0;
 }
 
 /** The amount to reserve in the ledger. If no price is known the cost is left out, and the ledger decides whether to allow the call. */
