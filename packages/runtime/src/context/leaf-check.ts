@@ -13,20 +13,24 @@ function checkLeaf(leaf: Leaf): void {
   switch (leaf?.kind) {
     case "tool":
       if (typeof leaf.tool?.execute !== "function")
-        throw invalid("leaf.tool", leaf.tool, "a tool, as defineTool makes it");
+        throw invalid("leaf.tool", leaf.tool, "a tool made by defineTool");
       // Its content was written by a model, and is checked later: mistakes in it are reported to the model.
       if (typeof leaf.call !== "object" || leaf.call === null)
-        throw invalid("leaf.call", leaf.call, "a call with an id, a name and arguments");
+        throw invalid("leaf.call", leaf.call, "an object with id, name and arguments");
       return;
     case "llm":
       if (!isModel(leaf.model)) throw noModel("leaf.model", leaf.model);
       return;
     case "hire":
       if (typeof leaf.agent?.run !== "function")
-        throw invalid("leaf.agent", leaf.agent, "an agent, with an id and a run");
+        throw invalid("leaf.agent", leaf.agent, "an agent: an object with an id and a run method");
       return;
     default:
-      throw invalid("leaf.kind", (leaf as { kind?: unknown } | null | undefined)?.kind, "tool, llm or hire");
+      throw invalid(
+        "leaf.kind",
+        (leaf as { kind?: unknown } | null | undefined)?.kind,
+        '"tool", "llm" or "hire"',
+      );
   }
 }
 
@@ -35,7 +39,7 @@ export function isModel(model: LLMClient | null | undefined): model is LLMClient
 }
 
 export function noModel(field: string, value: unknown): InvalidValueError {
-  return invalid(field, value, "a model, with an id and a generate");
+  return invalid(field, value, "a model: an object with an id and a generate method");
 }
 
 function invalid(field: string, value: unknown, expected: string): InvalidValueError {
