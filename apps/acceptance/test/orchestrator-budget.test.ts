@@ -86,7 +86,7 @@ describe("R18: spending beyond the budget is asked for, from any depth", () => {
     const { result, asked } = await answered(answer, { turns: 4 });
     expect(result.output).toBe("seen it all");
     expect(asked).toHaveLength(2);
-    expect(asked[1]).toContain("does not say how much");
+    expect(asked[1]).toContain("is not a valid amount");
   });
 
   test("another process may answer a day later: the run waits on record, and goes on with what was granted", async () => {

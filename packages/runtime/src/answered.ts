@@ -32,10 +32,8 @@ export function answered<T>(
       if (isLeft) return;
       leave();
       answer.then(onLate, ignore);
-      const cause = new Error(
-        `the journal has not answered for ${JOURNAL_PATIENCE_MS} ms after the run was stopped`,
-      );
-      reject(new JournalFailedError({ what: `${run.runId}: ${what}`, final: true, cause }));
+      const cause = new Error(`no answer within ${JOURNAL_PATIENCE_MS} ms after the run was stopped`);
+      reject(new JournalFailedError({ what: `journal.${what} for run ${run.runId}`, final: true, cause }));
     };
     const lookAgain = (): void => void turnOfLoop().then(giveUp);
     const losePatience = (): void => void (patience ??= clock.setTimer?.(lookAgain, JOURNAL_PATIENCE_MS));

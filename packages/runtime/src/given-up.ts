@@ -24,7 +24,7 @@ export function orGivenUp<T>(
       }, GRACE_MS);
     };
     const closed = (): void =>
-      giveGrace(new CancellationError({ reason: run.suspended ?? "it was suspended" }));
+      giveGrace(new CancellationError({ reason: run.suspended ?? "the run was suspended" }));
     const unlisten = token.onCancel(giveGrace);
     const disarm = armDeadline({ clock, token, deadline, recording: undefined });
     run.wake = closed;

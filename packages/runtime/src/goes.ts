@@ -137,7 +137,7 @@ export class Goes {
       }
       restart.reset(this.execId);
     } catch (error) {
-      const message = `the restart policy failed; ${this.execId} is not started again`;
+      const message = `the restart policy failed; ${this.execId} is not restarted`;
       tellLog(logger, "error", message, { error: messageOf(error) });
     }
     return false;

@@ -32,7 +32,7 @@ export function madeHeadcount(headcount: Headcount, root: Supervision): Headcoun
   throw new InvalidValueError({
     field: "what runtime options.headcount gives",
     value: headcount,
-    expected: `a headcount whose root is ${root.agentId}, as new SpawnTracker(root.spawnBudget, { rootId: root.rootId })`,
+    expected: `a headcount whose root is ${root.agentId}, for example new SpawnTracker(root.spawnBudget, { rootId: root.rootId })`,
   });
 }
 

@@ -65,7 +65,7 @@ export class RunDriver {
     return this.claimed(store, runId, run, start.deadline, (journal) =>
       andThen(store.load(runId), (known) => {
         if (known.length === 0) return noteStart(start, journal, run.startedAt);
-        throw wrongRun(runId, "a run that is not on record yet; resume it instead");
+        throw wrongRun(runId, "an id that is not in the journal yet; call resume() to continue that run");
       }),
     );
   }
@@ -80,7 +80,7 @@ export class RunDriver {
       const start = recording.aboutRun(RUN_START);
       if (start === undefined) {
         if (recording.records.length === 0) await journal.abandon();
-        throw wrongRun(runId, "a run that is on record");
+        throw wrongRun(runId, "the id of a run in the journal");
       }
       const status = recording.aboutRun(RUN_STATUS);
       const result = status === undefined ? undefined : recordedResult(runId, status.body);
@@ -132,7 +132,7 @@ export class RunDriver {
     try {
       const prepared = prepare(journal);
       const ready = isPromiseLike(prepared)
-        ? await answered(prepared, { what: "load, or append its start", run, clock, deadline })
+        ? await answered(prepared, { what: "load or append", run, clock, deadline })
         : prepared;
       if ("result" in ready) return ready.result;
       return await this.goesAt(ready.start, run).toEnd(journal, ready.going);
@@ -145,7 +145,7 @@ export class RunDriver {
   /** Releases the claim. The outcome of the run is known by now, so a failure is only logged: the claim lapses on its own. */
   private letGo(journal: RunJournal, run: Underway): MaybePromise<void> {
     const { clock, logger } = this.ports;
-    const message = `the claim on ${journal.runId} could not be given back; it lapses by itself`;
+    const message = `could not release the claim on run ${journal.runId}; it expires on its own`;
     return orLog(logger, "error", message, () => {
       const released = journal.release();
       return isPromiseLike(released)
@@ -173,6 +173,6 @@ export function noJournal(): InvalidValueError {
   return new InvalidValueError({
     field: "journal",
     value: undefined,
-    expected: "a runtime that was given a journal",
+    expected: "a runtime with a journal: new Runtime({ journal })",
   });
 }

@@ -160,7 +160,7 @@ export class Runtime {
     const id = RunId(runId);
     const { journal } = this.ports;
     if (journal !== undefined && this.live.find(id) === undefined && (await journal.load(id)).length === 0) {
-      throw wrongRun(runId, "a run that is on record");
+      throw wrongRun(runId, "the id of a run in the journal");
     }
     const posted = this.post(id, { kind: "cancel", name: "cancel", value: reason });
     const running = this.live.find(id);
@@ -193,7 +193,7 @@ export class Runtime {
   /** Deletes a run from the journal. Throws an `InvalidValueError` if it runs here. */
   async delete(runId: string): Promise<void> {
     if (this.live.find(RunId(runId)) !== undefined) {
-      throw wrongRun(runId, "a run that is not under way; cancel it first");
+      throw wrongRun(runId, "a run that is not running here; cancel it first");
     }
     await this.journal().delete(RunId(runId));
   }
@@ -239,12 +239,16 @@ export class Runtime {
     agent?: Agent,
   ): RootHandle {
     if (this.closed)
-      throw new InvalidValueError({ field: "runtime", value: "closed", expected: "one that is open" });
+      throw new InvalidValueError({
+        field: "runtime",
+        value: "closed",
+        expected: "an open runtime; create a new one",
+      });
     const { runId } = root;
     // A random id that was made just now cannot be in use.
     const mayBeKnown = given !== undefined || this.ports.ids !== systemIds;
     if (mayBeKnown && this.live.find(runId) !== undefined) {
-      throw wrongRun(runId, "a run that is not under way here already");
+      throw wrongRun(runId, "an id that no running run here has; use the handle of that run, or another id");
     }
     const events = new EventHub(onEvent, this.ports.logger);
     const run = new Underway(root, signal, events, this.ports.clock.now(), agent);
@@ -280,7 +284,10 @@ export class Runtime {
     const item: PostedItem = { id: id ?? ids.uuid(), at: clock.now(), ...what };
     const live = this.live.find(runId);
     if (journal === undefined && live === undefined) {
-      throw wrongRun(runId, "a run that lives here, as there is no journal");
+      throw wrongRun(
+        runId,
+        "the id of a run that is running here; a runtime without a journal reaches no other",
+      );
     }
     if (journal === undefined) {
       checkItem(item);

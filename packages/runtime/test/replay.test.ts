@@ -200,10 +200,10 @@ describe("T5, T6: a run that crashed after any entry of its journal", () => {
     const { lead } = team();
     await expect(new Runtime({ journal }).run(lead, "1", { runId: RUN }).result).rejects.toMatchObject({
       code: "JOURNAL_LOCKED",
-      message: expect.stringContaining("by another process, or by another call in this one; wait for it"),
+      message: expect.stringContaining("by another process, or another call in this one; wait for it"),
     });
     await expect(new Runtime({ journal }).resume("never").result).rejects.toThrow(
-      "expected a run that is on record",
+      "expected the id of a run in the journal",
     );
   });
 });

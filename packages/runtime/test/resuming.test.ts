@@ -104,7 +104,7 @@ describe("R24: time on resume", () => {
     await until(() => resumed.status === "suspended");
     expect(await within(resumed.result)).toBe("pending");
     await clock.advance(10_000);
-    expect((await resumed.result).output).toContain("no reply from idle/1 in time");
+    expect((await resumed.result).output).toContain("idle/1 did not reply within 60 s");
   });
 
   test("a reply that is on record is heard, also where who gave it is over", async () => {

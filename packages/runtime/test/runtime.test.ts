@@ -206,7 +206,9 @@ describe("R9: cancellation", () => {
     handle.cancel("stop");
     await clock.advance(100);
     expect(await handle.result).toMatchObject({ status: "cancelled" });
-    expect(warned).toEqual(["stubborn did not stop when it was told to, and is no longer waited for"]);
+    expect(warned).toEqual([
+      "stubborn did not stop within 50 ms when it was told to; the run does not wait for it any longer",
+    ]);
   });
 
   test("R8: an outer signal cancels; a deadline lands as partial, with what was said", async () => {
@@ -362,7 +364,7 @@ describe("R23, R24: waiting and talking", () => {
     const handle = new Runtime({ clock, journal: new MemoryJournal() }).run(boss, "");
     await clock.advance(2_000);
     expect((await handle.result).output).toBe(
-      're: 1 | re: {"deep":true} | clerk/1 has ended without a reply; join it for what came of it | answered 2',
+      're: 1 | re: {"deep":true} | clerk/1 ended without a reply; ctx.join(handle) gives its outcome | answered 2',
     );
   });
 
@@ -380,7 +382,7 @@ describe("R23, R24: waiting and talking", () => {
     });
     for (const services of [{}, { journal: new MemoryJournal() }]) {
       const { output } = await new Runtime(services).run(boss, "").result;
-      expect(output).toBe("clerk/1 has ended without a reply; join it for what came of it false");
+      expect(output).toBe("clerk/1 ended without a reply; ctx.join(handle) gives its outcome false");
     }
   });
 });
@@ -603,11 +605,11 @@ describe("keeping house", () => {
   ])("R24: a run that nobody has started is not listed for having been resumed (%s)", async (_, open) => {
     const journal = open();
     const runtime = new Runtime({ journal });
-    await expect(runtime.resume("misspelt").result).rejects.toThrow("a run that is on record");
+    await expect(runtime.resume("misspelt").result).rejects.toThrow("the id of a run in the journal");
     expect(await runtime.list()).toEqual([]);
     // What came early is kept all the same, and its id is free.
     await runtime.deliver("later", "a", "early");
-    await expect(runtime.resume("later").result).rejects.toThrow("a run that is on record");
+    await expect(runtime.resume("later").result).rejects.toThrow("the id of a run in the journal");
     const patient = agent("patient", async (ctx) => done(String(await ctx.waitFor("a"))));
     expect((await runtime.run(patient, "", { runId: "later" }).result).output).toBe("early");
     await journal.close();
@@ -763,14 +765,18 @@ describe("keeping house", () => {
     const { worker } = team();
     const handle = runtime.run(worker, "1", { runId: "x" });
     expect(() => runtime.run(worker, "1", { runId: "x" })).toThrow(
-      "a run that is not under way here already",
+      "an id that no running run here has; use the handle of that run, or another id",
     );
     await expect(runtime.delete("x")).rejects.toThrow("cancel it first");
     await handle.result;
     await expect(runtime.run(worker, "1", { runId: "x" }).result).rejects.toThrow("resume it instead");
     await runtime.close();
-    expect(() => runtime.run(worker, "1")).toThrow('runtime is "closed"; expected one that is open');
-    await expect(new Runtime().resume("x").result).rejects.toThrow("a runtime that was given a journal");
+    expect(() => runtime.run(worker, "1")).toThrow(
+      'runtime is "closed"; expected an open runtime; create a new one',
+    );
+    await expect(new Runtime().resume("x").result).rejects.toThrow(
+      "a runtime with a journal: new Runtime({ journal })",
+    );
     await expect(new Runtime().deliver("x", "a", 1)).rejects.toThrow("a run that lives here");
   });
 

@@ -171,7 +171,7 @@ describe("the audit log", () => {
     };
     const auditLog: AuditLog = { isNoop: false, append: () => Promise.reject(new Error("disk full")) };
     expect((await new Runtime({ auditLog, logger }).run(lead, "").result).status).toBe("completed");
-    expect(errors[0]).toBe("the audit log failed; the run goes on without it");
+    expect(errors[0]).toBe("the audit log failed; the run continues without it");
   });
 });
 

@@ -21,7 +21,9 @@ test("R14: a headcount that does not know the root of the run is refused before 
   const forgotten = new Runtime({ headcount: ({ spawnBudget }) => new SpawnTracker(spawnBudget) });
   await expect(forgotten.run(lead, "").result).rejects.toMatchObject({
     code: "INVALID_VALUE",
-    message: expect.stringContaining("whose root is lead, as new SpawnTracker(root.spawnBudget, { rootId:"),
+    message: expect.stringContaining(
+      "whose root is lead, for example new SpawnTracker(root.spawnBudget, { rootId:",
+    ),
   });
   const said = new Runtime({ headcount: (of) => new SpawnTracker(of.spawnBudget, { rootId: of.rootId }) });
   expect((await said.run(lead, "").result).output).toBe("completed");

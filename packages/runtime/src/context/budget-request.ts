@@ -12,7 +12,7 @@ export async function requestBudget(exec: Execution, refusal: BudgetExhaustedErr
   const dimension = DIMENSIONS.find((name) => name === refusal.dimension);
   if (engine.raise === undefined || dimension === undefined) return false;
   const name = `approval:budget:${exec.execId}`;
-  const how = `Answer with how much, such as {"${dimension}": 5}, or with false.`;
+  const how = `Answer with the amount to add, for example {"${dimension}": 5}, or with false.`;
   let question = `${exec.agentId} has used up its budget and asks for more: ${refusal.message}. ${how}`;
   for (;;) {
     const answer = await ask(exec, name, question);
@@ -23,7 +23,7 @@ export async function requestBudget(exec: Execution, refusal: BudgetExhaustedErr
       return true;
     }
     // The answer names no valid amount, so nothing is granted: ask again.
-    question = `${JSON.stringify(answer)} does not say how much ${exec.agentId} may spend: whole numbers, or dollars up to ${MOST_USD}. ${how}`;
+    question = `${JSON.stringify(answer)} is not a valid amount for ${exec.agentId}; expected whole numbers, or for cost dollars up to ${MOST_USD}. ${how}`;
   }
 }
 

@@ -31,7 +31,7 @@ function waitFor(exec: Execution, outcome: HireOutcome): CancelledWait {
 }
 
 function failLate({ agentId }: Execution): never {
-  const cause = new Error(`it has not answered for ${HISTORY_MS} ms after the run was stopped`);
+  const cause = new Error(`no answer within ${HISTORY_MS} ms after the run was stopped`);
   throw new JournalFailedError({ what: `the history of ${agentId}`, final: true, cause });
 }
 
@@ -41,7 +41,7 @@ function orKeepResult(
   what: "kept" | "cleared",
   act: () => MaybePromise<void>,
 ): MaybePromise<void> {
-  const message = `the history of ${exec.agentId} could not be ${what}; its result stands`;
+  const message = `the history of ${exec.agentId} could not be ${what}; its result is still valid`;
   // There may be no log, so an event tells of a history that was not kept. When one is cleared, the last event has been sent.
   const onFailure = (error: unknown): void => {
     if (what === "kept")

@@ -87,7 +87,7 @@ export function leaveCalls({ exec, isCrash }: Pick<Ending, "exec"> & Partial<End
   if (exec.inLine > 0 && isCrash !== true) exec.token.cancel(reasonOfEnd(exec));
   const settled = abandonAttempts(exec);
   if (settled === undefined) return undefined;
-  const problem = `the ledger of ${exec.agentId} does not answer; what it was told of its last calls may not be counted`;
+  const problem = `the ledger of ${exec.agentId} did not answer within ${GRACE_MS} ms; its last calls may not be counted`;
   return waitAtMost(exec, GRACE_MS, settled, problem);
 }
 
@@ -141,13 +141,13 @@ function drainOwn({ ports, engine }: Execution): MaybePromise<void> {
 }
 
 function logLateListeners({ agentId, ports }: Execution): void {
-  const problem = `listeners of ${agentId} were still at work when it was cancelled; they are not waited for`;
+  const problem = `listeners of ${agentId} were still running when it was cancelled; the run does not wait for them`;
   tellLog(ports.logger, "warn", problem);
 }
 
 function drainAudits({ exec }: Ending): MaybePromise<void> {
   const { audits, agentId } = exec;
   if (audits === undefined || audits.size === 0) return undefined;
-  const problem = `the audit log does not answer; what ${agentId} did last may not be in it`;
+  const problem = `the audit log did not answer within ${AUDIT_MS} ms; the last entries of ${agentId} may be missing`;
   return waitAtMost(exec, AUDIT_MS, Promise.all(audits), problem);
 }

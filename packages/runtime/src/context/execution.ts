@@ -252,9 +252,7 @@ export class Execution implements RunContext {
 
   waitFor(name: string): Promise<JsonValue> {
     if (typeof name !== "string" || name === "") {
-      return rejected(
-        new InvalidValueError({ field: "waitFor", value: name, expected: "the name of what is waited for" }),
-      );
+      return rejected(new InvalidValueError({ field: "waitFor", value: name, expected: "a non-empty name" }));
     }
     const key = this.nextKey("wait", name);
     return alone(this, key, () => this.engine.wait({ kind: "wait", key, name }));
@@ -268,7 +266,11 @@ export class Execution implements RunContext {
     const key = this.nextKey("sleep", "until");
     return alone(this, key, async () => {
       if (!Number.isFinite(time)) {
-        throw new InvalidValueError({ field: "sleepUntil", value: time, expected: "epoch milliseconds" });
+        throw new InvalidValueError({
+          field: "sleepUntil",
+          value: time,
+          expected: "a time in epoch milliseconds",
+        });
       }
       await this.engine.sleep(key, time);
     });

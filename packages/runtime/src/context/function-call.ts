@@ -31,7 +31,7 @@ export class FunctionCall extends LevelCall implements FunctionContext {
    */
   set result(result: ToolResult | undefined) {
     if (this.isOver) {
-      const problem = `changed the result of ${this.functionName} after the call was over; await next() first`;
+      const problem = `a layer changed the result of ${this.functionName} after the call was over; await next() first`;
       throw new MiddlewareError({ layer: "function", problem });
     }
     this.answer = result;

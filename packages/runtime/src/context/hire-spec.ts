@@ -46,7 +46,7 @@ export interface PreparedHire {
 export function prepareHire(exec: Execution, terms: Terms, isJoinable: boolean): MaybePromise<PreparedHire> {
   const { agent } = terms;
   if (typeof terms.input !== "string") {
-    const expected = "a text; write an object as JSON";
+    const expected = "a string; serialize an object with JSON.stringify";
     throw new InvalidValueError({ field: "hire.input", value: terms.input, expected });
   }
   checkHireChoices("hire", terms);
@@ -151,5 +151,5 @@ function refusalFor(reason: string | undefined): RaviError | undefined {
 export function milliseconds(field: string, seconds: number | undefined): number | undefined {
   if (seconds === undefined) return undefined;
   if (Number.isFinite(seconds) && seconds > 0) return seconds * 1000;
-  throw new InvalidValueError({ field, value: seconds, expected: "seconds above 0" });
+  throw new InvalidValueError({ field, value: seconds, expected: "a number of seconds above 0" });
 }

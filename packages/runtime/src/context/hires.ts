@@ -82,8 +82,8 @@ export async function ask(
   throw new ToolError({
     toolName: handle.agentId,
     message: hasEnded
-      ? `${handle.agentId} has ended without a reply; join it for what came of it`
-      : `no reply from ${handle.agentId} in time`,
+      ? `${handle.agentId} ended without a reply; ctx.join(handle) gives its outcome`
+      : `${handle.agentId} did not reply within ${timeoutS} s`,
     retryable: !hasEnded,
   });
 }

@@ -75,7 +75,7 @@ class Hosting {
       tellLog(
         exec.ports.logger,
         "warn",
-        `${exec.agentId} did not stop when it was told to, and is no longer waited for`,
+        `${exec.agentId} did not stop within ${GRACE_MS} ms when it was told to; the run does not wait for it any longer`,
       );
       this.end(fate(exec, error));
     }, GRACE_MS);
@@ -168,7 +168,7 @@ function checkWritable({ engine, agentId }: Execution, { structured }: AgentResu
   try {
     JSON.stringify(structured);
   } catch (cause) {
-    const expected = `plain JSON, to be written down (${messageOf(cause)})`;
+    const expected = `plain JSON, so that the journal can record it (${messageOf(cause)})`;
     throw new InvalidValueError({
       field: `${agentId}: result.structured`,
       value: structured,

@@ -39,7 +39,7 @@ export class ExecutionInbox implements Inbox {
       const message = await this.read(!this.isAnyBack);
       const next = message ?? this.again?.shift();
       if (next !== undefined) return next;
-      throw new TypeError("an empty inbox was recorded where a message was waited for");
+      throw new TypeError("the record says that the inbox was empty where receive() waited for a message");
     });
   }
 
@@ -56,7 +56,7 @@ export class ExecutionInbox implements Inbox {
       return;
     }
     const { agentId, ports } = this.exec;
-    tellLog(ports.logger, "warn", `${agentId} refused a message three times; it is put aside`, {
+    tellLog(ports.logger, "warn", `${agentId} rejected a message three times; it is not delivered again`, {
       id: message.id,
       from: message.from,
       reason,

@@ -23,7 +23,7 @@ export function layersAnswer({ result }: ChatCall): ModelResponse {
 export function layersResult({ result, tool }: FunctionCall): ToolResult {
   if (isUnset(result)) return toolFailure(`a layer around ${tool.name} ${NOTHING}`);
   if (isContent(result.content)) return result;
-  return toolFailure(`a layer around ${tool.name} set a result without a content that can be told`);
+  return toolFailure(`a layer around ${tool.name} set a result without valid content`);
 }
 
 export function leftNothing(layer: string): MiddlewareError {

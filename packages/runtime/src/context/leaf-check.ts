@@ -31,24 +31,24 @@ function leafProblem(leaf: Leaf): InvalidValueError | undefined {
     case "hire":
       return agentProblem("leaf.agent", leaf.agent);
     default:
-      return invalid("leaf.kind", (leaf as { kind?: unknown } | null | undefined)?.kind, "tool, llm or hire");
+      return invalid("leaf.kind", (leaf as { kind?: unknown } | null | undefined)?.kind, '"tool", "llm" or "hire"');
   }
 }
 
 /** What is wrong with the tool or the call of it; undefined if nothing is. */
 export function toolProblem(owner: string, call: ToolCall, tool: Tool): InvalidValueError | undefined {
   if (typeof tool?.execute !== "function")
-    return invalid(`${owner}.tool`, tool, "a tool, as defineTool makes it");
+    return invalid(`${owner}.tool`, tool, "a tool made by defineTool");
   // Its content was written by a model, and is checked later: mistakes in it are reported to the model.
   if (typeof call !== "object" || call === null)
-    return invalid(`${owner}.call`, call, "a call with an id, a name and arguments");
+    return invalid(`${owner}.call`, call, "an object with id, name and arguments");
   return undefined;
 }
 
 /** Why nobody can hire it; undefined if it is an agent. */
 export function agentProblem(field: string, agent: Agent | undefined): InvalidValueError | undefined {
-  if (typeof agent?.run !== "function") return invalid(field, agent, "an agent, with an id and a run");
-  if (typeof agent.id !== "string") return invalid(`${field}.id`, agent.id, "an AgentId, which is a text");
+  if (typeof agent?.run !== "function") return invalid(field, agent, "an agent: an object with an id and a run method");
+  if (typeof agent.id !== "string") return invalid(`${field}.id`, agent.id, "an AgentId (a string)");
   return undefined;
 }
 
@@ -56,7 +56,7 @@ export function agentProblem(field: string, agent: Agent | undefined): InvalidVa
 export function handleProblem(field: string, handle: RunHandle): InvalidValueError | undefined {
   return typeof handle?.execId === "string"
     ? undefined
-    : invalid(field, handle, "the handle that spawn gave");
+    : invalid(field, handle, "the handle that spawn returned");
 }
 
 export function isModel(model: LLMClient | null | undefined): model is LLMClient {
@@ -64,7 +64,7 @@ export function isModel(model: LLMClient | null | undefined): model is LLMClient
 }
 
 export function noModel(field: string, value: unknown): InvalidValueError {
-  return invalid(field, value, "a model, with an id and a generate");
+  return invalid(field, value, "a model: an object with an id and a generate method");
 }
 
 function invalid(field: string, value: unknown, expected: string): InvalidValueError {

@@ -86,7 +86,7 @@ export class ModelEffect implements Effect<ModelResponse>, ToldCall {
   }
 
   get what(): string {
-    return `the call of ${this.leaf.model.id}`;
+    return `the call to ${this.leaf.model.id}`;
   }
 
   fingerprint(): string {
@@ -175,7 +175,7 @@ export class ModelEffect implements Effect<ModelResponse>, ToldCall {
     const { exec, bill, scope, leaf } = this;
     if (scope === undefined) {
       // Nothing is on record yet that the call could be paid under.
-      const problem = "call() was used in admit, where nothing may be paid; it belongs to process";
+      const problem = "call() cannot be used in admit, where nothing may be paid for; use it in process";
       return Promise.reject(new MiddlewareError({ layer: "chat", problem }));
     }
     const isAsBegun = !isNested && this.begunModel === model;

@@ -56,7 +56,7 @@ export function audit(exec: Execution, entry: Omit<AuditEntry, "at" | "actor">):
 }
 
 function complain(exec: Execution, what: string, error: unknown): void {
-  tellLog(exec.ports.logger, "error", `${what} failed; the run goes on without it`, {
+  tellLog(exec.ports.logger, "error", `${what} failed; the run continues without it`, {
     error: messageOf(error),
   });
 }

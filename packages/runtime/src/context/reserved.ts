@@ -43,6 +43,6 @@ export async function reservedInTime(
  * Cancels a reservation. A failure of the ledger is only logged: it must not replace the reason for stopping, and a layer would retry it.
  */
 export async function giveBack({ agentId, ports }: Execution, reservation: Reservation): Promise<void> {
-  const message = `what was set aside for ${agentId} could not be given back`;
+  const message = `could not cancel a reservation of ${agentId}; its amount stays reserved`;
   await orLog(ports.logger, "error", message, () => reservation.cancel());
 }

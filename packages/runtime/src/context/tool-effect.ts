@@ -77,7 +77,7 @@ export class ToolEffect implements Effect<ToolResult>, ToldTool {
   }
 
   get what(): string {
-    return `the call of ${this.tool.name}`;
+    return `the call to ${this.tool.name}`;
   }
 
   /**
@@ -141,7 +141,7 @@ export class ToolEffect implements Effect<ToolResult>, ToldTool {
 
   skipped(): ToolResult {
     return toolFailure(
-      `${this.tool.name} was in doubt after a crash, and it was decided not to call it again`,
+      `${this.tool.name} was interrupted by a crash and may or may not have run; it was not called again`,
     );
   }
 

@@ -48,6 +48,6 @@ function writableFields<T extends object>(value: T, ...taken: readonly string[])
  * paid for it.
  */
 function unwritable({ id, info }: LLMClient, field: string): ProviderError {
-  const message = `${id} gave an answer of which ${field} cannot be written down; expected plain JSON`;
+  const message = `the response of ${id} cannot be recorded: ${field} is not plain JSON`;
   return new ProviderError({ kind: "FORMAT_ERROR", message, ...info });
 }

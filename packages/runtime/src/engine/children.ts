@@ -54,7 +54,7 @@ export class Children {
     if (hiring.hasChild) return hiring.handle;
     const outcome = await ended;
     if ("error" in outcome) throw outcome.error;
-    throw new TypeError("a hire ended before it began");
+    throw new TypeError("the hire ended before its child started");
   }
 
   async join(child: ExecId): Promise<HireOutcome> {
@@ -99,11 +99,11 @@ export class Children {
     const { tree, start } = this.engine;
     if (isCrash && start.supervision.isRoot && this.engine.isDurable && tree.ports.restart !== undefined) {
       // The run may be restarted, and then continues with its children: they are suspended, and nothing is recorded.
-      tree.suspend("its root crashed and may be started again");
+      tree.suspend("the root agent crashed and may be restarted");
     }
     const living = this.living();
     for (const { handle } of living) {
-      handle.cancel(`${start.supervision.agentId}, who hired it, has ended`);
+      handle.cancel(`its parent ${start.supervision.agentId} has ended`);
     }
     await this.allOver(living);
   }
@@ -144,7 +144,7 @@ export class Children {
     throw new InvalidValueError({
       field: "handle",
       value: execId,
-      expected: `a child of ${this.engine.start.execId}`,
+      expected: `the handle of a child of ${this.engine.start.execId}`,
     });
   }
 }

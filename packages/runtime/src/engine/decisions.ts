@@ -18,7 +18,7 @@ export function needsDecision([first, ...others]: readonly Doubt[]): NeedsDecisi
   return new NeedsDecisionError({
     execId,
     key,
-    what: `the call of ${tool}`,
+    what: `the call to ${tool}`,
     others: others.map(({ full }) => full),
   });
 }

@@ -85,7 +85,7 @@ export class Hiring implements Recordable<HireOutcome>, Child {
 
   /** Does not reject if the child fails. */
   get outcome(): Promise<HireOutcome> {
-    return this.ended ?? Promise.reject(new TypeError("the hire is not watched"));
+    return this.ended ?? Promise.reject(new TypeError("the hire has not been started"));
   }
 
   get times(): HireTimes {

@@ -60,7 +60,7 @@ export class RunJournal implements Beating {
     const taken = (granted: { readonly epoch: number } | null): RunJournal => {
       const epoch = granted?.epoch;
       if (epoch === undefined)
-        throw new JournalLockedError({ runId, owner: "another process, or by another call in this one" });
+        throw new JournalLockedError({ runId, owner: "another process, or another call in this one" });
       return new RunJournal(journal, runId, owner, clock, epoch);
     };
     return andThen(claim, taken);
@@ -121,7 +121,9 @@ export class RunJournal implements Beating {
     // The entries cannot be written as JSON, whatever error the store throws for that.
     if (!isJournalError(error) && !isWritable(entries)) throw error;
     this.lost =
-      error instanceof Error ? error : new JournalFailedError({ what: "append", final: true, cause: error });
+      error instanceof Error
+        ? error
+        : new JournalFailedError({ what: "the journal could not be written", final: true, cause: error });
     throw this.lost;
   }
 

@@ -49,7 +49,7 @@ export function timer(clock: Clock, callback: () => void, milliseconds: number):
   throw new InvalidValueError({
     field: "clock.setTimer",
     value: undefined,
-    expected: "a clock with timers, to wait for a time",
+    expected: "a function; sleeps and time limits need a clock with timers",
   });
 }
 

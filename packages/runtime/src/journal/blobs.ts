@@ -22,14 +22,14 @@ export function verifiedBlob(ref: string, bytes: Uint8Array | undefined): Uint8A
     throw new InvalidValueError({
       field: "ref",
       value: ref,
-      expected: "the name of a blob that was put here",
+      expected: "the name of a blob in this store",
     });
   }
   if (blobRef(bytes) === ref) return bytes;
   throw new JournalCorruptError({
     runId: ref,
     position: 0,
-    problem: "the blob's content is not what its name says",
+    problem: "the content of the blob does not match the hash in its name",
   });
 }
 

@@ -51,7 +51,7 @@ function checkOwner(owner: string): void {
     throw new InvalidValueError({
       field: "owner",
       value: owner,
-      expected: "a text that names one process, and no other",
+      expected: "a non-empty string that identifies one process",
     });
   }
   lastGood = owner;

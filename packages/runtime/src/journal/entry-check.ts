@@ -30,7 +30,7 @@ export function checkEntry(entry: JournalEntry, last: KnownNames | undefined): R
 /** Throws an `InvalidValueError` if it is no object. */
 export function refuseNoEntry(entry: JournalEntry): void {
   if (typeof entry !== "object" || entry === null) {
-    throw new InvalidValueError({ field: "entry", value: entry, expected: "an entry" });
+    throw new InvalidValueError({ field: "entry", value: entry, expected: "an object" });
   }
 }
 
@@ -44,15 +44,17 @@ export function checkFields(
   body: JsonObject,
   last: KnownNames | undefined,
 ): void {
-  if (exec !== last?.exec && !isName(exec)) refuse("exec", exec, "the id of an execution");
+  if (exec !== last?.exec && !isName(exec))
+    refuse("exec", exec, "the id of an execution, without control characters");
   if (key !== last?.key && !isName(key)) {
-    refuse("key", key, "a text such as kind:name#1, without control characters");
+    refuse("key", key, "a string such as kind:name#1, without control characters");
   }
   if (!Number.isSafeInteger(attempt)) refuse("attempt", attempt, "a whole number");
-  if (phase !== "begin" && phase !== "end" && phase !== "note") refuse("phase", phase, "begin, end or note");
-  if (!Number.isFinite(at)) refuse("at", at, "epoch milliseconds");
+  if (phase !== "begin" && phase !== "end" && phase !== "note")
+    refuse("phase", phase, '"begin", "end" or "note"');
+  if (!Number.isFinite(at)) refuse("at", at, "a time in epoch milliseconds");
   if (typeof body !== "object" || body === null || Array.isArray(body)) {
-    refuse("body", body, "an object of plain JSON");
+    refuse("body", body, "a plain JSON object");
   }
 }
 

@@ -94,6 +94,6 @@ export function duplicateError(runId: RunId, [exec, key, attempt, phase]: Identi
   return new InvalidValueError({
     field: `an entry of run ${runId}`,
     value: `${phase} of ${key}, attempt ${attempt}, in ${exec}`,
-    expected: "one that is not recorded yet; a second try of an effect is a new attempt",
+    expected: "an entry that is not recorded yet; a retry needs a new attempt number",
   });
 }

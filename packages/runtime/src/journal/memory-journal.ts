@@ -108,7 +108,7 @@ export class MemoryJournal implements Journal {
   post(runId: RunId, item: PostedItem): void {
     checkItem(item);
     if (this.keepEnded !== Infinity && this.find(runId) === undefined) {
-      const expected = "a run that is on record; one that has ended may have been let go of";
+      const expected = "the id of a run in the journal; one that has ended may have been dropped (keepEnded)";
       throw new InvalidValueError({ field: "runId", value: runId, expected });
     }
     let posted = this.posted.get(runId);

@@ -40,7 +40,11 @@ export function prunePlan(options: PruneOptions, now: number): PrunePlan {
   checkFields("prune", options, ["olderThanMs", "statuses"]);
   const { statuses = ENDED } = options;
   if (!Array.isArray(statuses)) {
-    throw new InvalidValueError({ field: "prune.statuses", value: statuses, expected: "a list of statuses" });
+    throw new InvalidValueError({
+      field: "prune.statuses",
+      value: statuses,
+      expected: "a list of run statuses",
+    });
   }
   // One that is misspelt would match nothing, and nothing would ever be pruned.
   statuses.forEach((status, at) => checkOneOf(`prune.statuses[${at}]`, status, STATUSES));

@@ -78,7 +78,7 @@ export class SqliteJournal implements Journal {
   private constructor(db: DatabaseSync, options: SqliteJournalOptions) {
     // The constructor is private for the compiler. Untyped callers are told what to do.
     if (!hasMethod(db, "prepare")) {
-      const expected = "nothing: a journal is opened by SqliteJournal.open(directory)";
+      const expected = "SqliteJournal.open(directory) instead of new";
       throw new InvalidValueError({ field: "what new SqliteJournal was given", value: db, expected });
     }
     this.db = db;
@@ -119,7 +119,7 @@ export class SqliteJournal implements Journal {
     } catch (cause) {
       db.close();
       if (isRaviError(cause)) throw cause;
-      const expected = `a journal whose tables are whole: ${String(cause)}`;
+      const expected = `a journal with intact tables (${String(cause)})`;
       throw new InvalidValueError({ field: "journal", value: directory, expected, cause });
     }
   }
@@ -294,7 +294,7 @@ export class SqliteJournal implements Journal {
       try {
         return bodyOf(this.ownBlobs.read(ref));
       } catch (cause) {
-        const problem = `its blob ${ref} is lost or damaged`;
+        const problem = `its blob ${ref} is missing or damaged`;
         throw new JournalCorruptError({ runId, position: seq, problem, cause });
       }
     });
@@ -324,7 +324,7 @@ export class SqliteJournal implements Journal {
 
   private checkOpen(): void {
     if (this.closing === undefined) return;
-    const expected = "an open one; it was closed, so open the directory again";
+    const expected = "an open journal; open the directory again";
     throw new InvalidValueError({ field: "journal", value: "closed", expected });
   }
 }

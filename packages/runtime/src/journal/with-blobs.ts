@@ -24,7 +24,7 @@ export function withBlobs(journal: Journal, blobs: BlobStore): Journal {
     try {
       return await blobs.put(bytes);
     } catch (cause) {
-      throw new JournalFailedError({ what: "a blob could not be kept", final: true, cause });
+      throw new JournalFailedError({ what: "a blob could not be stored", final: true, cause });
     }
   };
   const kept = async (entries: readonly JournalEntry[]): Promise<JournalEntry[]> =>
@@ -40,7 +40,7 @@ export function withBlobs(journal: Journal, blobs: BlobStore): Journal {
     try {
       return { ...record, body: bodyOf(await blobs.get(ref)) };
     } catch (cause) {
-      const problem = `its blob ${ref} is lost or damaged`;
+      const problem = `its blob ${ref} is missing or damaged`;
       throw new JournalCorruptError({ runId: record.exec, position: record.seq, problem, cause });
     }
   };

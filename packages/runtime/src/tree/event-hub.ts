@@ -152,6 +152,6 @@ export class EventHub {
 
   private complain({ event }: RunEvent, error: unknown): void {
     const fields = { error: messageOf(error), type: event.type };
-    tellLog(this.logger, "error", "a run's onEvent threw; the run goes on", fields);
+    tellLog(this.logger, "error", "onEvent threw an error; the run continues", fields);
   }
 }

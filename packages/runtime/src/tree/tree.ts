@@ -231,7 +231,7 @@ export class Tree implements Reachable, Holder {
   }
 
   unreachable(error: unknown): void {
-    const message = "the journal cannot be read; the run cannot be reached from outside";
+    const message = `the journal cannot be read; nothing that is sent to run ${this.runId} reaches it until it can be`;
     tellLog(this.ports.logger, "error", message, { error: messageOf(error) });
   }
 }

@@ -81,7 +81,11 @@ class PositionalRuntime implements RuntimeUnderTest {
   resume(runId: string, { decisions = {} }: Parameters<RuntimeUnderTest["resume"]>[1] = {}): RootHandle {
     const known = this.runs.get(runId);
     if (known === undefined) {
-      throw new InvalidValueError({ field: "runId", value: runId, expected: "a run that is on record" });
+      throw new InvalidValueError({
+        field: "runId",
+        value: runId,
+        expected: "the id of a run in the journal",
+      });
     }
     const { world, execId, agent: name } = known;
     for (const [key, decision] of Object.entries(decisions)) world.decisions.set(key, decision);

@@ -90,7 +90,9 @@ test("a directory that cannot be used is an error that names it", () => {
   const root = temporaryDirectory();
   writeFileSync(join(root, "file"), "");
   mkdirSync(join(root, "dir", "ravi.db"), { recursive: true });
-  expect(() => SqliteJournal.open(join(root, "file"))).toThrow(/directory .*file.*can be written/);
+  expect(() => SqliteJournal.open(join(root, "file"))).toThrow(
+    /directory .*file.*can be created and written/,
+  );
   expect(() => SqliteJournal.open(join(root, "file", "below"))).toThrow(INVALID);
   expect(() => SqliteJournal.open(join(root, "dir"))).toThrow(INVALID);
   expect(() => SqliteJournal.open("")).toThrow(INVALID);
@@ -164,7 +166,7 @@ test("T5: a disk that has no room for a new journal says so, and not that nothin
   const cramped = ["sh", "-c", 'ulimit -f 8; exec "$@"', "sh"];
   const { code, stderr } = await start("writer.ts", [directory, RUN, "one", "1"], cramped).ended;
   expect(code).toBe(1);
-  expect(stderr).toMatch(/can be opened and written to: .*disk/);
+  expect(stderr).toMatch(/can be opened and written \(SQLite: .*disk/);
   // With room again it is made, whatever was left of the first try.
   expect(await start("writer.ts", [directory, RUN, "one", "1"]).ended).toMatchObject({ code: 0, stderr: "" });
 });
@@ -216,7 +218,8 @@ test("closing waits for what was begun; afterwards everything says that it is cl
     () => journal.blobs.put(new Uint8Array(1)),
     () => journal.blobs.get("sha256-0"),
   ];
-  for (const call of calls) await expect((async () => call())()).rejects.toThrow(/it was closed/);
+  for (const call of calls)
+    await expect((async () => call())()).rejects.toThrow(/is "closed"; expected an open journal/);
   const again = SqliteJournal.open(directory);
   expect((await again.load(RUN)).map(({ key }) => key)).toEqual(["a"]);
   await again.close();

@@ -28,7 +28,7 @@ describe("R17: a restart policy that throws", () => {
       message: "a failed: out of order",
     });
     expect(await runtime.list()).toMatchObject([{ runId, status: "failed" }]);
-    expect(said).toEqual([`the restart policy failed; ${runId} is not started again`]);
+    expect(said).toEqual([`the restart policy failed; ${runId} is not restarted`]);
   });
 
   test("R17: and one whose agent has done its work keeps its result", async () => {

@@ -110,7 +110,9 @@ describe("T4: a ledger that answers late", () => {
     const world = new World({ reserve: 0, settle: 1_000_000 });
     const end = await world.cancelledAfter(5, asking(world));
     expect(end).toEqual({ status: "cancelled", open: 1, at: 105 });
-    expect(world.said).toEqual(["a did not stop when it was told to, and is no longer waited for"]);
+    expect(world.said).toEqual([
+      "a did not stop within 50 ms when it was told to; the run does not wait for it any longer",
+    ]);
   });
 
   test("T4: nor where the provider does not stop either, and it is named", async () => {
@@ -122,7 +124,7 @@ describe("T4: a ledger that answers late", () => {
     });
     expect(end).toEqual({ status: "cancelled", open: 1, at: 155 });
     expect(world.said).toContain(
-      "the ledger of a does not answer; what it was told of its last calls may not be counted",
+      "the ledger of a did not answer within 50 ms; its last calls may not be counted",
     );
   });
 });

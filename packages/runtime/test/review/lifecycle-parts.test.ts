@@ -100,7 +100,7 @@ test("R18: a ledger that cannot take back what came too late does not hide why i
   expect(await runtime.run(asks, "").result).toMatchObject({ status: "completed", output: "my own" });
   expect({ seen, logged, calls: model.calls.length }).toEqual({
     seen: ["too slow"],
-    logged: ["what was set aside for asks could not be given back: no bank"],
+    logged: ["could not cancel a reservation of asks; its amount stays reserved: no bank"],
     calls: 0,
   });
 });

@@ -498,7 +498,10 @@ describe("review: money", () => {
         const lead = asking(model, heard);
         const runtime = new Runtime({ journal, meter, ledger: () => ledger });
         const { status, cost } = await runtime.run(lead, "", { runId: "r" }).result;
-        expect(heard).toEqual([expect.stringMatching(/the price of x:m is .*expected dollars/), "answered"]);
+        expect(heard).toEqual([
+          expect.stringMatching(/the price of x:m is .*expected the meter to return/),
+          "answered",
+        ]);
         expect({ status, cost }).toEqual({ status: "completed", cost: 0.75 });
         expect(ledger.used).toMatchObject({ cost: 0.75, turns: 2 });
         expect(model.paid).toBe(2);

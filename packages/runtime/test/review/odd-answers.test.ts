@@ -343,7 +343,7 @@ describe("what layers leave as a result", () => {
     async (when) => {
       expect(await ran(layer("function", when, {}))).toMatchObject({
         status: "completed",
-        output: "error: a layer around t set a result without a content that can be told",
+        output: "error: a layer around t set a result without valid content",
       });
     },
   );

@@ -45,7 +45,7 @@ describe("review: a replay decides the same", () => {
     await clock.advance(2_000);
     expect(await resumed.result).toMatchObject({
       status: "completed",
-      output: "no reply from deaf/1 in time",
+      output: "deaf/1 did not reply within 1 s",
     });
   });
 

@@ -402,9 +402,9 @@ describe("and as it should", () => {
   });
 
   test.each([
-    ["a leaf of no kind", /leaf\.kind is "what"; expected tool, llm or hire/],
+    ["a leaf of no kind", /leaf\.kind is "what"; expected "tool", "llm" or "hire"/],
     ["a leaf that is nothing", /leaf\.kind is undefined/],
-    ["a tool leaf without a tool", /leaf\.tool is undefined; expected a tool, as defineTool makes it/],
+    ["a tool leaf without a tool", /leaf\.tool is undefined; expected a tool made by defineTool/],
     ["a tool leaf without a call", /leaf\.call is undefined/],
     ["a model leaf without a model", /leaf\.model is undefined; expected a model/],
     ["a hire without an agent", /leaf\.agent is undefined; expected an agent/],

@@ -310,7 +310,7 @@ describe.each(Object.entries(rules))("review: speed, with %s", (_, options) => {
     const read = Array.fromAsync(run.events(), ({ seq }) => seq);
     expect((await run.result).status).toBe("completed");
     expect(await read).toEqual([1, 2, 3, 4]);
-    expect(complaints).toEqual(["a run's onEvent threw; the run goes on"]);
+    expect(complaints).toEqual(["onEvent threw an error; the run continues"]);
   });
 });
 
@@ -319,7 +319,7 @@ describe("review: speed", () => {
     const runtime = new Runtime({ ids: { uuid: () => "same", random: () => 0 } });
     const waits = agent("waits", async (ctx) => done(String(await ctx.waitFor("x"))));
     const run = runtime.run(waits, "");
-    expect(() => runtime.run(waits, "")).toThrow(/under way/);
+    expect(() => runtime.run(waits, "")).toThrow(/an id that no running run here has/);
     await runtime.deliver("same", "x", "y");
     expect((await run.result).output).toBe("y");
   });

@@ -150,7 +150,7 @@ describe("listeners that hang", () => {
       expect(run.status).toBe("cancelled");
       expect(await run.result).toMatchObject({ status: "cancelled" });
       expect(warnings).toEqual([
-        `listeners of level-${depth} were still at work when it was cancelled; they are not waited for`,
+        `listeners of level-${depth} were still running when it was cancelled; the run does not wait for them`,
       ]);
       expect(clock.pending).toBe(0);
     },

@@ -79,7 +79,7 @@ describe("T5: several calls that are in doubt", () => {
     expect(begun).toEqual({ a: 1, b: 1 });
     expect(await resume({ [A]: "retry", [B]: "skip" })).toMatchObject({
       status: "completed",
-      output: expect.stringMatching(/^paid error: pay was in doubt/),
+      output: expect.stringMatching(/^paid error: pay was interrupted by a crash/),
     });
     expect(begun).toEqual({ a: 2, b: 1 });
   });

@@ -19,7 +19,7 @@ export function abandonAttempts(exec: Execution): Promise<void> | undefined {
     attempt.isAbandoned = true;
     scope.leave();
     // A failure is only logged, because the agent has ended in any case.
-    const message = `what ${exec.agentId} has left behind could not be settled`;
+    const message = `could not settle a model call that ${exec.agentId} left unfinished`;
     const settled = orLog(exec.ports.logger, "error", message, () => settleAbandoned(attempt));
     if (isPromiseLike(settled)) settling.push(Promise.resolve(settled));
   }

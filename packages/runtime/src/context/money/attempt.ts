@@ -153,7 +153,7 @@ export class Attempt implements AttemptOptions, Linked<Attempt> {
   private releasePermit(permit: Permit): void {
     const { tokens } = this;
     const { logger } = this.exec.ports;
-    void orLog(logger, "warn", "the limiter did not take a place back", () => permit.release({ tokens }));
+    void orLog(logger, "warn", "the limiter failed to release a permit", () => permit.release({ tokens }));
   }
 
   private reserve(estimate: Estimate): Promise<ModelResponse> {

@@ -75,7 +75,7 @@ function settleAt(price: Price, attempt: Attempt, usage: Usage, isWaste: boolean
 }
 
 function wrongPrice({ info }: LLMClient, usd: unknown): InvalidValueError {
-  const expected = "dollars from 0 on, as { usd }, or { unpriced: true }, of the meter";
+  const expected = "the meter to return { usd } with a number of 0 or more, or { unpriced: true }";
   return new InvalidValueError({
     field: `the price of ${info.provider}:${info.model}`,
     value: usd,
@@ -110,8 +110,11 @@ export async function settleFailure(attempt: Attempt, error: unknown): Promise<n
 
 /** A failure of the limiter, such as its refusal of a time that is not a number, is only logged: the money must be settled in any case. */
 function slowDown({ ports }: Execution, retryAfterMs: number): void {
-  void orLog(ports.logger, "warn", "the limiter was not slowed down", () =>
-    ports.limiter?.slowDown(retryAfterMs),
+  void orLog(
+    ports.logger,
+    "warn",
+    "limiter.slowDown() failed; the wait that the provider asked for is not applied",
+    () => ports.limiter?.slowDown(retryAfterMs),
   );
 }
 

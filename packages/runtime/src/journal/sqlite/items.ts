@@ -63,7 +63,8 @@ export class Items {
       const { seq, id, kind, name, at, crc, value } = row;
       const expected = after + index + 1;
       if (seq !== expected) throw damaged(runId, expected, "a posted item is missing");
-      if (checksum(runId, row) !== crc) throw damaged(runId, seq, "a posted item does not fit its checksum");
+      if (checksum(runId, row) !== crc)
+        throw damaged(runId, seq, "the checksum of a posted item does not match its content");
       return { seq, id, kind, name, at, value: JSON.parse(value) as JsonValue };
     });
   }

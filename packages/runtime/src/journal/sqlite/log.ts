@@ -84,7 +84,11 @@ export class Log {
     for (const row of rows.toReversed()) {
       decode(runId, row, records, fetchBody);
       if (records.length !== row.first + row.count - 1) {
-        throw damaged(runId, row.first, `the row says ${row.count} entries, but has another number of them`);
+        throw damaged(
+          runId,
+          row.first,
+          `its row should have ${row.count} entries, but has a different number`,
+        );
       }
     }
     return records;
@@ -138,14 +142,14 @@ function decode(runId: RunId, row: StoredRow, into: JournalRecord[], fetchBody: 
     decodeEntries(row.data, row.first, into, fetchBody);
   } catch (cause) {
     if (isRaviError(cause)) throw cause;
-    throw damaged(runId, row.first, "its text is not what was written, though its checksum fits", cause);
+    throw damaged(runId, row.first, "its text cannot be decoded, although its checksum matches", cause);
   }
 }
 
 function problemOf(row: StoredRow, run: number, end: number): string | undefined {
-  if (typeof row.data !== "string") return "its data is no text";
+  if (typeof row.data !== "string") return "its data is not text";
   if (checksum(checksumSeed(row.runId, row.run), row) !== row.crc)
-    return "its checksum does not fit its content";
+    return "its checksum does not match its content";
   if (row.run !== run) return `its row belongs to another run (${row.run})`;
   if (row.count < 1 || row.first + row.count - 1 !== end) {
     return `entries up to ${end} were expected, but its row has ${row.first} to ${row.first + row.count - 1}`;

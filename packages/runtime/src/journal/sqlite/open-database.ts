@@ -22,7 +22,7 @@ const BUSY_TIMEOUT_MS = 10;
 function sqlite(): typeof Sqlite {
   const module = process.getBuiltinModule("node:sqlite");
   if (module !== undefined) return module;
-  const expected = "a Node with node:sqlite, 22.13 or newer";
+  const expected = "Node 22.13 or newer, which has node:sqlite";
   throw new InvalidValueError({ field: "process.version", value: process.version, expected });
 }
 
@@ -43,11 +43,11 @@ export function openDatabase(directory: string): Sqlite.DatabaseSync {
   } catch (error) {
     db?.close();
     if (error instanceof InvalidValueError) throw error;
-    const what = isDamaged(error) ? "a whole SQLite database" : "a file that can be opened and written to";
+    const what = isDamaged(error) ? "an undamaged SQLite database" : "a file that can be opened and written";
     throw new InvalidValueError({
       field: "journal",
       value: path,
-      expected: `${what}: ${messageOf(error)}`,
+      expected: `${what} (SQLite: ${messageOf(error)})`,
       cause: error,
     });
   }
@@ -58,7 +58,7 @@ function prepareFile(directory: string): string {
     throw new InvalidValueError({
       field: "directory",
       value: directory,
-      expected: "the path of a directory",
+      expected: "the path of a directory, as a non-empty string",
     });
   }
   // Absolute: SQLite would read a path that begins with `file:` as a URL with options.
@@ -69,7 +69,7 @@ function prepareFile(directory: string): string {
     nodeFiles().closeSync(nodeFiles().openSync(path, "a", 0o600));
     return path;
   } catch (cause) {
-    const expected = `a directory in which ${FILE} can be written: ${messageOf(cause)}`;
+    const expected = `a directory in which ${FILE} can be created and written (${messageOf(cause)})`;
     throw new InvalidValueError({ field: "directory", value: directory, expected, cause });
   }
 }
@@ -90,7 +90,7 @@ function headerOf(path: string): Header | undefined {
       throw new InvalidValueError({
         field: "journal",
         value: path,
-        expected: "a journal, or no file of that name",
+        expected: "a Ravi journal; this file is something else, so use another directory",
       });
     }
     return { format: bytes.readUInt32BE(60), application: bytes.readUInt32BE(68) };
@@ -102,11 +102,11 @@ function headerOf(path: string): Header | undefined {
 function refuseForeign(path: string, header: Header | undefined): void {
   if (header === undefined || (header.application === 0 && header.format === 0)) return;
   if (header.application !== APPLICATION_ID) {
-    const expected = "a journal; this is another program's SQLite database";
+    const expected = "a Ravi journal; this is another program's SQLite database, so use another directory";
     throw new InvalidValueError({ field: "journal", value: path, expected });
   }
   if (header.format > FORMAT) {
-    const expected = `format ${FORMAT} or older; a newer release of @ravi/runtime wrote this file: use that one`;
+    const expected = `format ${FORMAT} or older; a newer version of @ravi/runtime wrote this file, so upgrade to it`;
     throw new InvalidValueError({ field: `the format of ${path}`, value: header.format, expected });
   }
 }
@@ -127,7 +127,7 @@ function setUp(db: Sqlite.DatabaseSync, path: string): void {
   // Changing the mode does not wait for locks by itself.
   const mode = patiently(() => db.prepare("PRAGMA journal_mode = WAL").get()?.["journal_mode"]);
   if (mode !== "wal") {
-    const expected = `a disk on which SQLite can keep a write-ahead log (it answered ${String(mode)})`;
+    const expected = `a local disk, on which SQLite can use a write-ahead log (its journal_mode is ${String(mode)})`;
     throw new InvalidValueError({ field: "journal", value: path, expected });
   }
   db.exec("PRAGMA synchronous = FULL; PRAGMA cell_size_check = ON");
@@ -138,7 +138,7 @@ function setUp(db: Sqlite.DatabaseSync, path: string): void {
 /** Before the write-ahead log is switched on, so that the format is in the file itself from the start. */
 function create(db: Sqlite.DatabaseSync, path: string): void {
   if (db.prepare("SELECT 1 FROM sqlite_schema").get() !== undefined) {
-    const expected = "a journal; this is another program's SQLite database";
+    const expected = "a Ravi journal; this is another program's SQLite database, so use another directory";
     throw new InvalidValueError({ field: "journal", value: path, expected });
   }
   db.exec(SCHEMA);
