@@ -374,7 +374,9 @@ describe("FileHistory at work", () => {
     await history.close();
     await history.close();
     await job;
-    await expect(history.append(key, many(1))).rejects.toThrow(/^history is "closed"; expected an open one/);
+    await expect(history.append(key, many(1))).rejects.toThrow(
+      /^history is "closed"; expected an open history/,
+    );
     await expect(history.load(key)).rejects.toThrow(/closed/);
     await expect(history.clear(key)).rejects.toThrow(/closed/);
     await using again = await FileHistory.open(directory);

@@ -32,7 +32,7 @@ test("J11: of users who are idle no turn is kept, also where one failed; those a
     memory.remember(ANN, "coffee", { key: "k" }),
   ]);
   await new Promise(setImmediate);
-  expect(Reflect.get(memory, "turns").size).toBe(0);
+  expect(Reflect.get(Reflect.get(memory, "queues"), "tails").size).toBe(0);
   expect(await texts(memory, ANN, "tea coffee")).toEqual(["tea"]);
   for (const user of users) expect(await texts(memory, user, "tea")).toEqual(["tea"]);
 });
@@ -129,7 +129,7 @@ describe("J11: recall by keywords", () => {
 
   test("nothing to remember, or a limit that is none, is refused", async () => {
     const memory = new KeywordMemory();
-    expect(() => memory.remember(ANN, "  ")).toThrow("a text to remember");
+    expect(() => memory.remember(ANN, "  ")).toThrow("a non-empty string to remember");
     expect(() => memory.recall(ANN, "x", -1)).toThrow("limit");
     expect(() => new KeywordMemory({ maxItems: 0 })).toThrow("maxItems");
   });

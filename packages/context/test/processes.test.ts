@@ -8,7 +8,7 @@ import { textOf } from "@ravi/kernel";
 import { FileHistory } from "@ravi/context";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { lockFile } from "../src/history/lock.ts";
-import { claimName, isMakerGone } from "../src/history/owner.ts";
+import { claimName, isOwnerGone } from "../src/history/owner.ts";
 import { say } from "./support/history-suite.ts";
 import { keyOf } from "./support/keys.ts";
 import { runs } from "./support/transcripts.ts";
@@ -149,11 +149,11 @@ test.runIf(process.platform === "linux")(
     await once(parent.stdout, "data");
     const stat = await readFile(`/proc/${pid}/stat`, "latin1");
     const claim = claimName("one").replace(/^\d+\.\d+/, `${pid}.${stat.split(" ")[21]}`);
-    expect(isMakerGone(claim)).toBe(false);
+    expect(isOwnerGone(claim)).toBe(false);
 
     process.kill(pid, "SIGKILL");
     await expect.poll(() => readFile(`/proc/${pid}/stat`, "latin1")).toContain(") Z ");
-    expect(isMakerGone(claim)).toBe(true);
+    expect(isOwnerGone(claim)).toBe(true);
   },
 );
 

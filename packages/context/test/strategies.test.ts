@@ -246,7 +246,7 @@ describe("TokenBudget", () => {
         kind: "CONTEXT_OVERFLOW",
         retryable: false,
         message: expect.stringMatching(
-          /6400 of the window of 8000 .* ToolResultCompaction\(\{ includeUnread: true \}\)/,
+          /6400 of the 8000 tokens .* ToolResultCompaction\(\{ includeUnread: true \}\)/,
         ),
       }),
     );
@@ -259,7 +259,9 @@ describe("TokenBudget", () => {
 
   test("R28: with lastResort throw nothing is left out silently", () => {
     const budget = new TokenBudget({ strategies: [], lastResort: "throw", countTokens, contextWindow: 100 });
-    expect(() => budget.compact(longTranscript(50))).toThrow(/takes 500 tokens, and 80 of the window of 100/);
+    expect(() => budget.compact(longTranscript(50))).toThrow(
+      /takes 500 tokens, but only 80 of the 100 tokens of the context window/,
+    );
   });
 
   test("R28: who has said too much by itself is not told to get less from a tool", () => {

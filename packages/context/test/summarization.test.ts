@@ -155,7 +155,7 @@ describe("Summarization", () => {
 
   test("R28: without a paid way to call the model it says so", async () => {
     await expect(async () => summarization().compact(longTranscript(60), {})).rejects.toThrow(
-      /^Summarization context.llm is undefined; expected a way to call the model that is paid for and recorded/,
+      /^Summarization context.llm is undefined; expected a function that calls the model, so that the call is paid for and recorded/,
     );
   });
 

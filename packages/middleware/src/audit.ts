@@ -10,7 +10,7 @@ import { isStop, messageOf } from "@ravi/kernel/loop";
 import type { AnyContext, OnGuardError } from "./guard.ts";
 
 /** What is recorded, and where. */
-export interface Audited {
+export interface AuditedCall {
   readonly layer: string;
   readonly log: AuditLog;
   readonly onError: OnGuardError;
@@ -24,27 +24,27 @@ export interface Audited {
  * Records that something begins, runs it, and records how it ended. If the beginning cannot be recorded, it is not run; if the
  * end cannot be recorded, it counts as failed, unless `onError` is "allow".
  */
-export async function audited(
-  about: Audited,
+export async function withAudit(
+  call: AuditedCall,
   run: () => Promise<void>,
   ended: () => Pick<AuditEntry, "outcome"> & { readonly details?: JsonObject },
 ): Promise<void> {
-  const { context } = about;
+  const { context } = call;
   const began = context.clock.now();
-  await write(about, "begin", "ok", {});
+  await write(call, "begin", "ok", {});
   try {
     await run();
   } catch (error) {
     const how = { error: messageOf(error), code: isRaviError(error) ? error.code : undefined };
     try {
-      await write(about, "end", isStop(error) ? "denied" : "error", {
+      await write(call, "end", isStop(error) ? "denied" : "error", {
         ...how,
         durationMs: context.clock.now() - began,
       });
     } catch (cause) {
       // Both errors are reported: the run's says more, and the log's must not be lost.
       throw new MiddlewareError({
-        layer: about.layer,
+        layer: call.layer,
         problem: messageOf(cause),
         cause: new AggregateError([error, cause]),
       });
@@ -52,36 +52,40 @@ export async function audited(
     throw error;
   }
   const { outcome, details } = ended();
-  await write(about, "end", outcome, { ...details, durationMs: context.clock.now() - began });
+  await write(call, "end", outcome, { ...details, durationMs: context.clock.now() - began });
 }
 
 async function write(
-  about: Audited,
+  call: AuditedCall,
   phase: "begin" | "end",
   outcome: AuditEntry["outcome"],
   more: JsonObject,
 ): Promise<void> {
-  const { context, log } = about;
+  const { context, log } = call;
   if (log.isNoop) return;
   const { meta } = context;
   const entry: AuditEntry = {
     at: context.clock.now(),
     actor: context.agentName,
-    action: `${about.action}.${phase}`,
-    target: about.target,
+    action: `${call.action}.${phase}`,
+    target: call.target,
     outcome,
-    details: { runId: meta.runId, execId: meta.execId, tenantId: meta.tenantId, ...about.details, ...more },
+    details: { runId: meta.runId, execId: meta.execId, tenantId: meta.tenantId, ...call.details, ...more },
   };
   try {
     await log.append(entry);
   } catch (cause) {
-    if (about.onError === "allow") return;
-    const problem = `the audit log did not take ${entry.action} of ${about.target} (${messageOf(cause)}); what is not written down may not happen`;
-    throw new MiddlewareError({ layer: about.layer, problem, cause });
+    if (call.onError === "allow") return;
+    const problem = `the audit log could not record ${entry.action} of ${call.target} (${messageOf(cause)}); to continue without a record, set onError to "allow"`;
+    throw new MiddlewareError({ layer: call.layer, problem, cause });
   }
 }
 
 export function checkAuditLog(field: string, log: AuditLog): AuditLog {
   if (typeof log?.append === "function") return log;
-  throw new InvalidValueError({ field, value: log, expected: "an AuditLog" });
+  throw new InvalidValueError({
+    field,
+    value: log,
+    expected: "an AuditLog, such as the one from FileAuditLog.open()",
+  });
 }

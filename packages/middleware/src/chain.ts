@@ -19,10 +19,10 @@ import type { WithResult } from "./types.ts";
 // makes none.
 
 /** The call itself. Returns a promise only if it needs one. */
-export type Core = (way?: WayIn | void) => MaybePromise<void>;
+export type Core = (outer?: OuterCall | void) => MaybePromise<void>;
 
 /** What a surrounding pipeline tells about its call; see `Pipeline` of the kernel. */
-export type WayIn = NonNullable<Parameters<Pipeline<never>["run"]>[2]>;
+export type OuterCall = NonNullable<Parameters<Pipeline<never>["run"]>[2]>;
 
 /** A layer with a `process` method, prepared once when the pipeline is built. */
 export interface Link<C> {
@@ -31,12 +31,12 @@ export interface Link<C> {
 }
 
 /** The state that all layers of one call share. */
-interface Passage<C> {
+interface PipelineCall<C> {
   readonly links: readonly Link<C>[];
   readonly context: C;
   readonly core: Core;
   /** From the surrounding pipeline. */
-  readonly way: WayIn | undefined;
+  readonly outer: OuterCall | undefined;
   /** The core finished synchronously, without a promise. */
   isCoreDone: boolean;
   /** A layer is not transparent, or misused `next`, so the promise of the outermost layer has to be awaited. */
@@ -51,18 +51,18 @@ interface Failure {
 }
 
 /** Runs a call through the layers. Returns no promise if the core makes none and every layer is transparent. */
-export function pass<C extends WithResult>(
+export function runLayers<C extends WithResult>(
   links: readonly Link<C>[],
   context: C,
   core: Core,
-  way: WayIn | undefined,
+  outer: OuterCall | undefined,
 ): MaybePromise<void> {
   const outermost = links[0];
-  if (outermost === undefined) return core(way);
-  const passage = { links, context, core, way, isCoreDone: false, needsAwait: false, isDone: false };
-  const passed = new LayerRun(passage, outermost, 0, undefined).run();
-  if (!passage.isCoreDone || passage.needsAwait) return passed;
-  passage.isDone = true;
+  if (outermost === undefined) return core(outer);
+  const call = { links, context, core, outer, isCoreDone: false, needsAwait: false, isDone: false };
+  const passed = new LayerRun(call, outermost, 0, undefined).run();
+  if (!call.isCoreDone || call.needsAwait) return passed;
+  call.isDone = true;
 }
 
 /**
@@ -72,8 +72,8 @@ export function pass<C extends WithResult>(
  * - It is in the second microtask tick or later, even if the inner call was synchronous, so a layer that does not await the
  * promise always returns before it.
  */
-class LayerRun<C extends WithResult> implements WayIn {
-  private readonly passage: Passage<C>;
+class LayerRun<C extends WithResult> implements OuterCall {
+  private readonly call: PipelineCall<C>;
   private readonly link: Link<C>;
   private readonly at: number;
   private readonly outer: LayerRun<C> | undefined;
@@ -88,8 +88,8 @@ class LayerRun<C extends WithResult> implements WayIn {
   private hasEnded = false;
   private misuse: Error | undefined;
 
-  constructor(passage: Passage<C>, link: Link<C>, at: number, outer: LayerRun<C> | undefined) {
-    this.passage = passage;
+  constructor(call: PipelineCall<C>, link: Link<C>, at: number, outer: LayerRun<C> | undefined) {
+    this.call = call;
     this.link = link;
     this.at = at;
     this.outer = outer;
@@ -98,13 +98,13 @@ class LayerRun<C extends WithResult> implements WayIn {
   run(): Promise<void> {
     let process: Promise<void>;
     try {
-      process = this.link.process(this.passage.context, this.makeNext());
+      process = this.link.process(this.call.context, this.makeNext());
     } catch (error) {
       process = rejected(error);
     }
     this.isTransparent = this.calls > 0 && process === this.inner;
     if (this.isTransparent) return process;
-    this.passage.needsAwait = true;
+    this.call.needsAwait = true;
     return this.endWith(process);
   }
 
@@ -127,7 +127,7 @@ class LayerRun<C extends WithResult> implements WayIn {
     this.hasEnded = true;
     // A layer whose inner call went through further layers has already used up enough ticks there.
     if ((this.calls === 0 || this.isInnerRunning) && this.outer?.mayReturnEarly() === true) await TICK;
-    failure = this.tellOuter(failure);
+    failure = this.notifyOuter(failure);
     if (failure !== undefined) throw failure.error;
   }
 
@@ -139,10 +139,10 @@ class LayerRun<C extends WithResult> implements WayIn {
       this.clearResult();
     }
     this.hasEnded = true;
-    return this.tellOuter(failure);
+    return this.notifyOuter(failure);
   }
 
-  private tellOuter(failure: Failure | undefined): Failure | undefined {
+  private notifyOuter(failure: Failure | undefined): Failure | undefined {
     return this.outer === undefined ? failure : this.outer.innerEnded(failure);
   }
 
@@ -167,19 +167,18 @@ class LayerRun<C extends WithResult> implements WayIn {
     this.calls++;
     this.isInnerRunning = true;
     const at = this.at + 1;
-    const link = this.passage.links[at];
-    return (this.inner =
-      link === undefined ? this.runCore() : new LayerRun(this.passage, link, at, this).run());
+    const link = this.call.links[at];
+    return (this.inner = link === undefined ? this.runCore() : new LayerRun(this.call, link, at, this).run());
   }
 
   private async runCore(): Promise<void> {
-    const { passage } = this;
+    const { call } = this;
     let failure: Failure | undefined;
     try {
-      const running = startCore(passage.core, this);
-      passage.isCoreDone = !isPromiseLike(running);
-      await (passage.isCoreDone ? TICK : running);
-      if (passage.isDone) return;
+      const running = startCore(call.core, this);
+      call.isCoreDone = !isPromiseLike(running);
+      await (call.isCoreDone ? TICK : running);
+      if (call.isDone) return;
     } catch (error) {
       failure = { error };
     }
@@ -217,18 +216,18 @@ class LayerRun<C extends WithResult> implements WayIn {
 
   /** Removes the result after a failure, unless the call was given up: then it may be the result of a newer attempt. */
   private clearResult(): void {
-    if (!this.isGivenUp()) this.passage.context.result = undefined;
+    if (!this.isGivenUp()) this.call.context.result = undefined;
   }
 
   /** Whether a layer further out no longer waits for this call. Then nothing new may be started or paid for. */
   isGivenUp(): boolean {
-    const outer = this.outer ?? this.passage.way;
+    const outer = this.outer ?? this.call.outer;
     return this.hasEnded || (outer?.isGivenUp() ?? false);
   }
 
   /** Rejects, and remembers the misuse, since the layer may ignore or catch the rejection. */
   private refuse(problem: string): Promise<void> {
-    this.passage.needsAwait = true;
+    this.call.needsAwait = true;
     this.misuse ??= misused(this.link.name, problem);
     return handledRejection(this.misuse);
   }
@@ -238,9 +237,9 @@ class LayerRun<C extends WithResult> implements WayIn {
 const TICK = Promise.resolve();
 
 /** A core that throws synchronously fails like any other. */
-function startCore(core: Core, way: WayIn): MaybePromise<void> {
+function startCore(core: Core, outer: OuterCall): MaybePromise<void> {
   try {
-    return core(way);
+    return core(outer);
   } catch (error) {
     return rejected(error);
   }

@@ -29,7 +29,7 @@ export function checkLayers<C>(
     if (layer.level === wanted) continue;
     throw new MiddlewareError({
       layer: layerName(layer, at),
-      problem: `it is of the ${layer.level} level, but this pipeline is of the ${wanted} level; put it into the ${layer.level} pipeline`,
+      problem: `is a layer of the ${layer.level} level, but this pipeline is of the ${wanted} level; add it to the ${layer.level} pipeline instead`,
     });
   }
   checkOrder(layers);
@@ -42,7 +42,7 @@ function checkShape(layer: unknown, field: string): void {
     throw new InvalidValueError({
       field,
       value: layer,
-      expected: "a layer: an object with a level, or a (context, next) function",
+      expected: "a layer: a (context, next) function, or an object with a level",
     });
   }
   const level: unknown = Reflect.get(layer, "level");
@@ -63,11 +63,15 @@ function checkShape(layer: unknown, field: string): void {
     throw new InvalidValueError({
       field: `${field}.${name}`,
       value: part,
-      expected: "a function, or nothing",
+      expected: "a function or undefined",
     });
   }
   if (process === undefined && admit === undefined) {
-    throw new InvalidValueError({ field, value: layer, expected: "a layer with process or admit (or both)" });
+    throw new InvalidValueError({
+      field,
+      value: layer,
+      expected: "a layer with a process method, an admit method, or both",
+    });
   }
 }
 
@@ -81,7 +85,7 @@ function checkOrder<C>(layers: readonly PlacedLayer<C>[]): void {
       const name = layerName(inner, index);
       throw new MiddlewareError({
         layer: layerName(outer, at),
-        problem: `it stands outside of ${name} (a ${role}), and would keep what that has not yet cleaned; list ${name} before it`,
+        problem: `is outside of ${name} (a ${role}), so it would store data that ${name} has not cleaned yet; list ${name} before it`,
       });
     }
   }

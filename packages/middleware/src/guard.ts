@@ -46,14 +46,14 @@ export function hookBase(context: AnyContext): HookBase {
 }
 
 /** Reports to the hooks that a guard tripped without stopping the run. */
-export function tellTrip(context: AnyContext, layer: string, reason: string): void {
+export function reportTrip(context: AnyContext, layer: string, reason: string): void {
   if (!context.hooks.has(HookEvent.GUARDRAIL_TRIP)) return;
   // `dispatch` never throws, and listeners are not awaited here.
   void context.hooks.dispatch(HookEvent.GUARDRAIL_TRIP, { ...hookBase(context), layer, reason });
 }
 
 /** Reports to the hooks that a model call is tried again. */
-export function tellRetry(context: AnyContext, attempt: number, delayMs: number, error: unknown): void {
+export function reportRetry(context: AnyContext, attempt: number, delayMs: number, error: unknown): void {
   if (!context.hooks.has(HookEvent.RETRY)) return;
   const about = { attempt, delayMs, error: errorToJSON(error) };
   void context.hooks.dispatch(HookEvent.RETRY, { ...hookBase(context), ...about });
@@ -70,21 +70,21 @@ export function trip(context: AnyContext, layer: string, reason: string, cause?:
  * Runs a guard's check, which returns the reason to refuse, or undefined. If the check throws, that counts as a violation unless
  * `onError` is "allow". An error that stops the run (cancelled, out of budget) is thrown on.
  */
-export function ask(
+export function runCheck(
   options: GuardOptions,
   check: () => MaybePromise<string | undefined>,
 ): MaybePromise<string | undefined> {
   try {
     const answer = check();
     return isPromiseLike(answer)
-      ? Promise.resolve(answer).then(undefined, (error: unknown) => broken(options, error))
+      ? Promise.resolve(answer).then(undefined, (error: unknown) => onCheckFailed(options, error))
       : answer;
   } catch (error) {
-    return broken(options, error);
+    return onCheckFailed(options, error);
   }
 }
 
-function broken({ onError }: GuardOptions, error: unknown): string | undefined {
+function onCheckFailed({ onError }: GuardOptions, error: unknown): string | undefined {
   if (isStop(error)) throw error;
   return onError === "allow" ? undefined : `the guard itself failed: ${messageOf(error)}`;
 }
@@ -94,11 +94,11 @@ export function enforce(
   options: GuardOptions,
   check: () => MaybePromise<string | undefined>,
 ): MaybePromise<void> {
-  const settle = (reason: string | undefined): void => {
+  const tripOnReason = (reason: string | undefined): void => {
     if (reason !== undefined) trip(options.context, options.layer, reason);
   };
-  const answer = ask(options, check);
-  return isPromiseLike(answer) ? answer.then(settle) : settle(answer);
+  const answer = runCheck(options, check);
+  return isPromiseLike(answer) ? answer.then(tripOnReason) : tripOnReason(answer);
 }
 
 export function checkOnError(field: string, value: unknown): OnGuardError {

@@ -3,12 +3,12 @@ import { CancellationError, MiddlewareError } from "@ravi/kernel";
 // The texts of errors about a misuse of `next`.
 
 export const CALLED_TWICE =
-  "called next() twice, which would run (and pay for) the call again; a layer that means to repeat uses next.again()";
-export const AGAIN_TOO_EARLY = "called next.again() before next(); the first time is next()";
+  "called next() twice, which would run (and pay for) the call again; to repeat the call on purpose, use next.again()";
+export const AGAIN_TOO_EARLY = "called next.again() before next(); make the first call with next()";
 export const AGAIN_WHILE_RUNNING =
-  "called next.again() while its earlier call was still running; await that one first";
+  "called next.again() while the previous call was still running; await that call first";
 export const NOT_AWAITED =
-  "returned while the call inside was still running; write `await next()`, or return its promise";
+  "returned while its inner call was still running; write `await next()`, or return its promise";
 
 export function misused(layer: string, problem: string, cause?: unknown): MiddlewareError {
   return new MiddlewareError({ layer, problem, cause });
@@ -17,6 +17,6 @@ export function misused(layer: string, problem: string, cause?: unknown): Middle
 /** The error for a layer that continues after a layer further out gave up on its call. */
 export function givenUp(layer: string): CancellationError {
   return new CancellationError({
-    reason: `the call was given up further out, so ${layer} may not go on inward`,
+    reason: `an outer layer has given up on this call, so ${layer} cannot continue it`,
   });
 }

@@ -25,15 +25,24 @@ export function checkFunction(field: string, value: unknown): void {
   throw new InvalidValueError({ field, value, expected: "a function" });
 }
 
-/** A list of strings, none of them empty. */
+/** An array in which each item is one of the words. */
+export function checkWords<const W extends string>(
+  field: string,
+  value: unknown,
+  words: readonly W[],
+): readonly W[] {
+  return checkNames(field, value).map((item) => checkWord(field, item, words));
+}
+
+/** An array of strings, none of them empty. */
 export function checkNames(field: string, value: unknown): readonly string[] {
-  if (!Array.isArray(value)) throw new InvalidValueError({ field, value, expected: "a list of texts" });
+  if (!Array.isArray(value)) throw new InvalidValueError({ field, value, expected: "an array of strings" });
   return value.map((item: unknown, at) => {
     if (typeof item === "string" && item !== "") return item;
     throw new InvalidValueError({
       field: `${field}[${at}]`,
       value: item,
-      expected: "a text that is not empty",
+      expected: "a non-empty string",
     });
   });
 }

@@ -10,7 +10,7 @@ import {
   InvalidValueError,
   isPromiseLike,
 } from "@ravi/kernel";
-import { type Core, type Link, pass, type WayIn } from "./chain.ts";
+import { type Core, type Link, type OuterCall, runLayers } from "./chain.ts";
 import { checkLayers, layerName, LEVELS } from "./checks.ts";
 import { checkWord } from "./options.ts";
 import type { WithResult } from "./types.ts";
@@ -36,7 +36,7 @@ export class MiddlewarePipeline<C extends WithResult> implements Pipeline<C> {
 
   constructor(layers: readonly Layer<C>[] = [], options: MiddlewarePipelineOptions = {}) {
     if (!Array.isArray(layers)) {
-      throw new InvalidValueError({ field: "layers", value: layers, expected: "a list of layers" });
+      throw new InvalidValueError({ field: "layers", value: layers, expected: "an array of layers" });
     }
     const { level } = checkFields("MiddlewarePipeline options", options, ["level"]);
     if (level !== undefined && level !== null) checkWord("MiddlewarePipeline options.level", level, LEVELS);
@@ -75,16 +75,16 @@ export class MiddlewarePipeline<C extends WithResult> implements Pipeline<C> {
   }
 
   /** Runs a call through the layers. */
-  run(context: C, core: (way?: WayIn | void) => Promise<void>, way?: WayIn): Promise<void> {
-    return Promise.resolve(pass(this.plan.links, context, core, way));
+  run(context: C, core: (outer?: OuterCall | void) => Promise<void>, outer?: OuterCall): Promise<void> {
+    return Promise.resolve(runLayers(this.plan.links, context, core, outer));
   }
 
   /** Like `run`, for a core that may finish synchronously. Returns a promise only if the core or a layer makes one. */
-  runDirect(context: C, core: Core, way?: WayIn): MaybePromise<void> {
+  runDirect(context: C, core: Core, outer?: OuterCall): MaybePromise<void> {
     // If a subclass or a user has replaced `run` (to add a guard, for example), it must not be bypassed.
     return this.run === RUN
-      ? pass(this.plan.links, context, core, way)
-      : this.run(context, async (inner) => core(inner), way);
+      ? runLayers(this.plan.links, context, core, outer)
+      : this.run(context, async (inner) => core(inner), outer);
   }
 }
 

@@ -1,7 +1,7 @@
 import { cancellationOf, type AbortSignalLike, type Clock, type TimerHandle } from "@ravi/kernel";
 
 /** Longer delays overflow the platform's timers, which then fire at once. */
-const LONGEST = 2_147_483_647;
+const MAX_DELAY_MS = 2_147_483_647;
 
 /** A timer of the clock, or of the platform if the clock has none, so that a wait or a timeout always ends. */
 export function setTimer(clock: Clock, callback: () => void, delayMs: number): TimerHandle {
@@ -12,7 +12,7 @@ function platformTimer(callback: () => void, delayMs: number): TimerHandle {
   let left = delayMs;
   let timer: PlatformTimer;
   const arm = (): void => {
-    const part = Math.min(left, LONGEST);
+    const part = Math.min(left, MAX_DELAY_MS);
     left -= part;
     timer = setTimeout(left > 0 ? arm : callback, part);
   };

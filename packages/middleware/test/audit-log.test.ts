@@ -23,7 +23,7 @@ import type { AuditEntry } from "@ravi/kernel";
 import { FileAuditLog } from "@ravi/middleware";
 import { PATIENCE } from "./support.ts";
 import { ChainReader, type ChainReport } from "../src/audit-log/chain.ts";
-import { processesHere } from "../src/audit-log/owner.ts";
+import { localProcesses } from "../src/audit-log/owner.ts";
 
 const RUNS = process.env["RAVI_LONG"] ? 5_000 : 200;
 
@@ -158,7 +158,9 @@ describe("J11: an audit that can be proved", () => {
     expect(await FileAuditLog.verify(path)).toMatchObject({ ok: true, entries: 2 });
     expect(await log.verify()).toMatchObject({ ok: false, line: 3 });
     expect(await FileAuditLog.verify(path, { head })).toMatchObject({ ok: false, line: 3 });
-    await expect(FileAuditLog.open(path, { head })).rejects.toThrow("the head that was kept is not there");
+    await expect(FileAuditLog.open(path, { head })).rejects.toThrow(
+      "no line of the file has the expected head hash",
+    );
     await writeFile(path, whole);
     const again = await FileAuditLog.open(path, { head });
     await again.append(entry(4));
@@ -330,7 +332,7 @@ describe("J11: an audit that can be proved", () => {
     PATIENCE,
     async () => {
       await written(2);
-      const { me } = await processesHere();
+      const { me } = await localProcesses();
       const claim = `${path}.${(await stat(path)).size}.0.claim`;
       await writeFile(claim, `${me}\nx`);
       const program = [
@@ -355,7 +357,7 @@ describe("J11: an audit that can be proved", () => {
       const pid = Number(said);
       parent.stdin.write("?");
       await once(parent.stdout, "data");
-      const { isGone, me } = await processesHere();
+      const { isGone, me } = await localProcesses();
       const began = (await readFile(`/proc/${pid}/stat`, "utf8")).split(" ")[21];
       const owner = me.replace(/\d+:\d+$/, `${pid}:${began}`);
       expect(await isGone(owner)).toBe(false);

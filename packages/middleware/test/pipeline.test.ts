@@ -560,7 +560,7 @@ describe("R11: what is refused when a pipeline is built", () => {
       expect(() => new MiddlewarePipeline<ChatContext>([bad])).toThrow(/layers\[0\]/);
     }
     // @ts-expect-error a factory that was not called is a function, and a layer by its type only
-    expect(() => new MiddlewarePipeline<ChatContext>(retry())).toThrow(/a list of layers/);
+    expect(() => new MiddlewarePipeline<ChatContext>(retry())).toThrow(/an array of layers/);
   });
 
   it("T9: a cache outside of a redactor, at both levels, also when added later", () => {

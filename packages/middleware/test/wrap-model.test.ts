@@ -187,7 +187,7 @@ describe("wrapModel: generate", () => {
     // @ts-expect-error a tool's layer
     expect(() => wrapModel(fakeModel("main"), [approval()])).toThrow(/function level/);
     // @ts-expect-error one layer, and no list
-    expect(() => wrapModel(fakeModel("main"), retry())).toThrow(/a list of layers/);
+    expect(() => wrapModel(fakeModel("main"), retry())).toThrow(/an array of layers/);
   });
 });
 

@@ -38,7 +38,7 @@ export class SessionCorruptError extends RaviError {
     const where = `line ${init.line}, byte ${init.position}`;
     super({
       code: ErrorCode.JOURNAL_CORRUPT,
-      message: `session ${init.sessionId} is damaged at ${where}: ${init.problem}; restore the file, or cut it off before that line and lose what follows`,
+      message: `session ${init.sessionId} is damaged at ${where}: ${init.problem}; restore the file from a copy, or delete that line and everything after it`,
       cause: init.cause,
     });
     this.sessionId = init.sessionId;
@@ -60,7 +60,7 @@ export class SessionBusyError extends InvalidValueError {
     super({
       field: "SessionAgent.phase",
       value: init.phase,
-      expected: `idle, for ${init.operation}; wait for it with waitForIdle(), or speak to the running turn with steer() or followUp()`,
+      expected: `idle, for ${init.operation}; wait with waitForIdle(), or send a message to the running turn with steer() or followUp()`,
     });
   }
 }

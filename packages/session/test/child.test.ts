@@ -27,7 +27,10 @@ it("O16: a child has the same prompt bytes and the full tool list; its allow-lis
   expect(second?.request.messages[0]).toEqual(first?.request.messages[0]);
   expect(second?.request.tools).toEqual(first?.request.tools);
   expect(third?.request.messages.slice(-2)).toMatchObject([
-    { content: "error: write may not be used here; of the tools listed, these may: read", isError: true },
+    {
+      content: "error: write is not allowed here; of the listed tools, these are allowed: read",
+      isError: true,
+    },
     { content: "text" },
   ]);
   expect(writes).toBe(0);
@@ -132,7 +135,7 @@ it("a hired child may use the session's tools, but not hand its work on", async 
     children: [{ name: "helper", description: "Helps." }],
   });
   expect((await agent.invoke("Go")).output).toBe(
-    "seen / error: helper may not be used here; of the tools listed, these may: look",
+    "seen / error: helper is not allowed here; of the listed tools, these are allowed: look",
   );
 });
 
@@ -143,6 +146,6 @@ it("O16: what a child may not call, its own children may not call either", async
   await grandchild.invoke("x");
   expect(model.calls[1]?.request.messages.at(-1)).toMatchObject({
     isError: true,
-    content: expect.stringContaining("may not be used"),
+    content: expect.stringContaining("is not allowed here"),
   });
 });

@@ -29,7 +29,7 @@ it("O8: handlers get the event and the agent; their errors are collected and nev
     ["broken", "context"],
   ]);
   expect(agent.errors[1]?.error).toMatchObject({
-    message: "before_agent_start: systemPrompt is 7; expected a text",
+    message: "before_agent_start: systemPrompt is 7; expected a string",
   });
   expect(seen).toEqual([[agent.sessionManager.sessionId, agent]]);
 });

@@ -53,7 +53,7 @@ it("O17: warn, block and halt after a call, on what the extensions have made of 
     guardrails: [guardrail("block")],
   }).invoke("Go");
   expect(block.calls[1]?.request.messages.at(-1)).toMatchObject({
-    content: "error: withheld: hm",
+    content: "error: the result was withheld: hm",
     isError: true,
   });
   const halt = session({

@@ -114,7 +114,7 @@ it("O11: a skill's body is read by the skill tool, and only what is listed can b
   await session({ model, prompt: { directories: [path] } }).invoke("Bake");
   const [body, refused] = model.calls[1]?.request.messages.slice(-2) ?? [];
   expect(body?.content).toBe("Knead for ten minutes.");
-  expect(refused?.content).toBe('error: no skill "../../secret"; there are baking');
+  expect(refused?.content).toBe('error: there is no skill "../../secret"; available: baking');
 });
 
 it("O18: the same facts give the same bytes; memory, reload, day, session and tools change them", async () => {

@@ -56,9 +56,9 @@ it("what is said while `settled` is told is still heard", async () => {
 
 it("an idle session takes no steering: the words would be lost", async () => {
   const agent = session({ model: scriptedModel(["x"]) });
-  expect(() => agent.steer("hello?")).toThrow("begin one with invoke()");
+  expect(() => agent.steer("hello?")).toThrow("start one with invoke()");
   await agent.invoke("Hello");
-  expect(() => agent.followUp("hello?")).toThrow("begin one with invoke()");
+  expect(() => agent.followUp("hello?")).toThrow("start one with invoke()");
 });
 
 it("a turn that fails keeps its follow-ups for the next; an abort gives them back", async () => {

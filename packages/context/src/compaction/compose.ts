@@ -15,7 +15,7 @@ export function compose(...strategies: readonly CompactionStrategy[]): Compactio
   checkStrategies("compose", strategies);
   const chain = [...strategies];
   return {
-    compact: (messages, context) => applyInTurn(chain, validPrompt(messages), context, () => false),
+    compact: (messages, context) => applyInOrder(chain, validPrompt(messages), context, () => false),
   };
 }
 
@@ -23,7 +23,7 @@ export function compose(...strategies: readonly CompactionStrategy[]): Compactio
  * Applies strategies in order until `enough` returns true or all were used. The result of each is repaired to a valid prompt,
  * because a user's strategy may return anything.
  */
-export function applyInTurn(
+export function applyInOrder(
   strategies: readonly CompactionStrategy[],
   prompt: readonly ChatMessage[],
   context: CompactionContext | undefined,
@@ -35,7 +35,7 @@ export function applyInTurn(
     const next = strategy.compact(current, context);
     if (isPromiseLike(next)) {
       const rest = strategies.slice(at + 1);
-      return Promise.resolve(next).then((made) => applyInTurn(rest, validPrompt(made), context, enough));
+      return Promise.resolve(next).then((made) => applyInOrder(rest, validPrompt(made), context, enough));
     }
     current = validPrompt(next);
   }

@@ -70,11 +70,11 @@ function textTokens(text: string): number {
   for (let at = 0; at < text.length; at++) {
     const unit = text.charCodeAt(at);
     const kind = unit < 128 ? (CLASSES[unit] ?? SIGN) : SIGN;
-    const goesOn = kind === last || (kind === LOWER && last === UPPER);
-    run = goesOn ? run + 1 : 0;
+    const continuesRun = kind === last || (kind === LOWER && last === UPPER);
+    run = continuesRun ? run + 1 : 0;
     last = kind;
     if (unit >= 128) tokens += unit < 0x800 ? 0.5 : 1;
-    else if (kind === SPACE) tokens += goesOn ? 0.25 : 0;
+    else if (kind === SPACE) tokens += continuesRun ? 0.25 : 0;
     else if (kind === SIGN) tokens += 0.75;
     else if (run % (kind === DIGIT ? 3 : 6) === 0) tokens += 1;
   }

@@ -1,5 +1,5 @@
 import type { ChatMessage, UserMessage } from "@ravi/kernel";
-import { frontOf, markValid } from "./prompt.ts";
+import { countLeadingSystem, markValid } from "./prompt.ts";
 import { isSummary } from "./summary.ts";
 
 /**
@@ -18,18 +18,18 @@ export interface Pins {
 /** Finds the pinned messages of a prompt. */
 export function pinsOf(prompt: readonly ChatMessage[]): Pins {
   return {
-    front: frontOf(prompt),
-    first: placeOrNone(prompt.findIndex(isUsers)),
-    summary: placeOrNone(prompt.findLastIndex(isSummary)),
-    newest: placeOrNone(prompt.findLastIndex(isUsers)),
+    front: countLeadingSystem(prompt),
+    first: indexOrUndefined(prompt.findIndex(isUserMessage)),
+    summary: indexOrUndefined(prompt.findLastIndex(isSummary)),
+    newest: indexOrUndefined(prompt.findLastIndex(isUserMessage)),
   };
 }
 
-function isUsers(message: ChatMessage): boolean {
+function isUserMessage(message: ChatMessage): boolean {
   return message.role === "user" && !isSummary(message);
 }
 
-function placeOrNone(place: number): number | undefined {
+function indexOrUndefined(place: number): number | undefined {
   return place === -1 ? undefined : place;
 }
 
@@ -58,7 +58,7 @@ export function windowFrom(
 }
 
 /** The list with its first `covered` messages replaced by a summary and by the pinned messages among them. */
-export function viewWith(
+export function withSummary(
   prompt: readonly ChatMessage[],
   covered: number,
   summary: UserMessage,

@@ -14,13 +14,13 @@ const NO_RESULT = "No result: the run ended before this call returned. It may or
  */
 export function validPrompt(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   if (isMarked(messages)) return messages;
-  if (!Array.isArray(messages) || messages.some(isNone))
-    throw new InvalidValueError({ field: "messages", value: messages, expected: "a list of messages" });
+  if (!Array.isArray(messages) || messages.some(isNotObject))
+    throw new InvalidValueError({ field: "messages", value: messages, expected: "an array of messages" });
   if (isValidPrompt(messages)) return markValid(messages);
   return markValid(repair(messages));
 }
 
-function isNone(message: unknown): boolean {
+function isNotObject(message: unknown): boolean {
   return typeof message !== "object" || message === null;
 }
 
@@ -32,7 +32,7 @@ export function lastGroupStart(prompt: readonly ChatMessage[]): number {
 }
 
 /** The number of system messages at the start. No strategy touches them. */
-export function frontOf(prompt: readonly ChatMessage[]): number {
+export function countLeadingSystem(prompt: readonly ChatMessage[]): number {
   let count = 0;
   while (prompt[count]?.role === "system") count++;
   return count;
@@ -57,7 +57,7 @@ function isMarked(messages: readonly ChatMessage[]): boolean {
   return mark !== undefined && mark.length === messages.length && mark.last === messages.at(-1);
 }
 
-interface Slot {
+interface CallSlot {
   readonly call: ToolCall;
   result: ToolMessage | undefined;
   /** The index of the result in the original list. Results keep their order; inserted ones come last. */
@@ -88,9 +88,9 @@ function repair(messages: readonly ChatMessage[]): ChatMessage[] {
 }
 
 /** Assigns to each call the first result with its id that comes before the id is used again. */
-function pair(messages: readonly ChatMessage[]): Map<number, Slot[]> {
-  const slots = new Map<number, Slot[]>();
-  const open = new Map<string, Slot[]>();
+function pair(messages: readonly ChatMessage[]): Map<number, CallSlot[]> {
+  const slots = new Map<number, CallSlot[]>();
+  const open = new Map<string, CallSlot[]>();
   messages.forEach((message, at) => {
     if (message.role === "tool") {
       const slot = open.get(message.toolCallId)?.shift();
@@ -98,7 +98,7 @@ function pair(messages: readonly ChatMessage[]): Map<number, Slot[]> {
       slot.result = message;
       slot.place = at;
     } else if (hasCalls(message)) {
-      const group = message.toolCalls.map((call): Slot => ({
+      const group = message.toolCalls.map((call): CallSlot => ({
         call,
         result: undefined,
         place: messages.length,
@@ -128,7 +128,7 @@ class FreshIds {
 }
 
 function withIds(message: CallingMessage, ids: readonly string[]): ChatMessage {
-  return remade(message, ids.join("\n"), () => ({
+  return cachedRepair(message, ids.join("\n"), () => ({
     ...message,
     toolCalls: message.toolCalls.map((call, n) => ({ ...call, id: ids[n] ?? call.id })),
   }));
@@ -136,22 +136,22 @@ function withIds(message: CallingMessage, ids: readonly string[]): ChatMessage {
 
 function resultOf(call: ToolCall, result: ToolMessage | undefined, id: string): ChatMessage {
   if (result?.toolCallId === id) return result;
-  return remade(result ?? call, id, () =>
+  return cachedRepair(result ?? call, id, () =>
     result === undefined
       ? { role: "tool", toolCallId: id, name: call.name, content: NO_RESULT, isError: true }
       : { ...result, toolCallId: id },
   );
 }
 
-const made = new WeakMap<object, Map<string, ChatMessage>>();
+const repairs = new WeakMap<object, Map<string, ChatMessage>>();
 
 /**
  * The same repair returns the same object every time, so that caches by object (token counts, hashes, summaries) keep working.
  */
-function remade(original: object, how: string, make: () => ChatMessage): ChatMessage {
-  let versions = made.get(original);
-  if (versions === undefined) made.set(original, (versions = new Map<string, ChatMessage>()));
-  let version = versions.get(how);
-  if (version === undefined) versions.set(how, (version = Object.freeze(make())));
+function cachedRepair(original: object, variant: string, make: () => ChatMessage): ChatMessage {
+  let versions = repairs.get(original);
+  if (versions === undefined) repairs.set(original, (versions = new Map<string, ChatMessage>()));
+  let version = versions.get(variant);
+  if (version === undefined) versions.set(variant, (version = Object.freeze(make())));
   return version;
 }

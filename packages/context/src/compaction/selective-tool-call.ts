@@ -21,7 +21,7 @@ export interface SelectiveToolCallOptions {
 export class SelectiveToolCall implements CompactionStrategy {
   readonly name = "SelectiveToolCall";
   readonly groups: number;
-  private readonly spoken = new WeakMap<AssistantMessage, AssistantMessage>();
+  private readonly textMessages = new WeakMap<AssistantMessage, AssistantMessage>();
 
   constructor(options: SelectiveToolCallOptions = {}) {
     checkFields("SelectiveToolCall", options, ["groups"]);
@@ -36,7 +36,7 @@ export class SelectiveToolCall implements CompactionStrategy {
     for (const message of prompt.slice(0, end)) {
       if (message.role === "tool") continue;
       if (!hasCalls(message)) kept.push(message);
-      else if (textOf(message).trim() !== "") kept.push(this.words(message));
+      else if (textOf(message).trim() !== "") kept.push(this.textOnly(message));
     }
     return markValid(kept.concat(prompt.slice(end)));
   }
@@ -54,12 +54,12 @@ export class SelectiveToolCall implements CompactionStrategy {
     return undefined;
   }
 
-  private words(message: AssistantMessage): AssistantMessage {
-    let words = this.spoken.get(message);
-    if (words === undefined) {
-      words = Object.freeze({ role: "assistant", content: textOf(message) });
-      this.spoken.set(message, words);
+  private textOnly(message: AssistantMessage): AssistantMessage {
+    let textOnly = this.textMessages.get(message);
+    if (textOnly === undefined) {
+      textOnly = Object.freeze({ role: "assistant", content: textOf(message) });
+      this.textMessages.set(message, textOnly);
     }
-    return words;
+    return textOnly;
   }
 }

@@ -35,7 +35,7 @@ export class SlidingWindow implements CompactionStrategy {
     this.messages = checkInteger("SlidingWindow.messages", options.messages ?? 100, 1);
     this.step = checkInteger("SlidingWindow.step", options.step ?? 1, 1);
     if (this.step > this.messages) {
-      const expected = `at most messages (${this.messages})`;
+      const expected = `at most the value of messages (${this.messages})`;
       throw new InvalidValueError({ field: "SlidingWindow.step", value: this.step, expected });
     }
     this.keepFirst = checkBoolean("SlidingWindow.keepFirst", options.keepFirst ?? true);

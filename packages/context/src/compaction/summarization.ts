@@ -14,11 +14,11 @@ import {
   type UserMessage,
 } from "@ravi/kernel";
 import { clip } from "./clip.ts";
-import { pinned, type Pins, pinsOf, viewWith } from "./pins.ts";
+import { pinned, type Pins, pinsOf, withSummary } from "./pins.ts";
 import { lastGroupStart, validPrompt } from "./prompt.ts";
 import { isSummary, summaryMessage, summaryText } from "./summary.ts";
 import { SummaryMemory } from "./summary-memory.ts";
-import { charsFor, inParts, summaryRequest } from "./summary-request.ts";
+import { maxRequestChars, splitTranscript, summaryRequest } from "./summary-request.ts";
 import { type CountTokens, type TokenCounter, tokenCounter } from "./token-counter.ts";
 
 export interface SummarizationOptions {
@@ -98,22 +98,27 @@ export class Summarization implements CompactionStrategy {
     context: CompactionContext = {},
   ): MaybePromise<readonly ChatMessage[]> {
     const prompt = validPrompt(messages);
-    const known = this.earlier(prompt, context);
-    const view = known?.remembered === true ? viewWith(prompt, known.covered, known.summary) : prompt;
+    const known = this.earlierSummary(prompt, context);
+    const view = known?.remembered === true ? withSummary(prompt, known.covered, known.summary) : prompt;
     const pins = pinsOf(prompt);
-    const staying = this.staying(prompt, context, pins);
-    const trigger = this.triggerFor(context, staying);
+    const keptTokens = this.keptTokens(prompt, context, pins);
+    const trigger = this.triggerFor(context, keptTokens);
     if (!this.counter.exceeds(view, context, trigger)) return view;
-    const cut = this.cutOf(prompt, Math.min(this.keepRecentTokens, Math.floor((trigger - staying) / 2)));
+    const cut = this.cutIndex(
+      prompt,
+      Math.min(this.keepRecentTokens, Math.floor((trigger - keptTokens) / 2)),
+    );
     const from = Math.max(known?.covered ?? 0, pins.front);
-    const fold = prompt
+    const toSummarize = prompt
       .slice(from, cut)
       .filter((message, at) => from + at !== pins.first && !isSummary(message));
-    return fold.length === 0 ? view : this.extend({ prompt, context, cut, fold, earlier: known?.summary });
+    return toSummarize.length === 0
+      ? view
+      : this.summarize({ prompt, context, cut, toSummarize, earlierSummary: known?.summary });
   }
 
   /** The summary that already covers the beginning of the list: one made in this execution, or one among the messages. */
-  private earlier(
+  private earlierSummary(
     prompt: readonly ChatMessage[],
     context: CompactionContext,
   ): { readonly covered: number; readonly summary: UserMessage; readonly remembered: boolean } | undefined {
@@ -130,21 +135,21 @@ export class Summarization implements CompactionStrategy {
    * The tokens of what a summary cannot replace: the system prompt, the tools, and the first and the newest user message. If they
    * counted as room, a summary could never get below the trigger, and every turn would pay for one.
    */
-  private staying(prompt: readonly ChatMessage[], context: CompactionContext, pins: Pins): number {
+  private keptTokens(prompt: readonly ChatMessage[], context: CompactionContext, pins: Pins): number {
     const kept = pinned(pins, { summary: true }).flatMap((at) => prompt[at] ?? []);
     return this.counter.request([...prompt.slice(0, pins.front), ...kept], context);
   }
 
-  private triggerFor(context: CompactionContext, staying: number): number {
+  private triggerFor(context: CompactionContext, keptTokens: number): number {
     const { triggerTokens } = this;
-    if (triggerTokens !== undefined && triggerTokens > staying) return triggerTokens;
+    if (triggerTokens !== undefined && triggerTokens > keptTokens) return triggerTokens;
     const window = context.contextWindow ?? Number.POSITIVE_INFINITY;
     const room = triggerTokens ?? this.keepRecentTokens * 2;
-    return Math.max(Math.min(staying + room, Math.floor(window * 0.8)), 2);
+    return Math.max(Math.min(keptTokens + room, Math.floor(window * 0.8)), 2);
   }
 
   /** The start of the earliest group from which on at most `keep` tokens are left; at the latest the last group. */
-  private cutOf(prompt: readonly ChatMessage[], keep: number): number {
+  private cutIndex(prompt: readonly ChatMessage[], keep: number): number {
     let cut = lastGroupStart(prompt);
     let tokens = 0;
     for (let at = prompt.length - 1; at >= 0; at--) {
@@ -157,18 +162,18 @@ export class Summarization implements CompactionStrategy {
     return cut;
   }
 
-  private async extend(work: {
+  private async summarize(work: {
     readonly prompt: readonly ChatMessage[];
     readonly context: CompactionContext;
     readonly cut: number;
-    readonly fold: readonly ChatMessage[];
-    readonly earlier: UserMessage | undefined;
+    readonly toSummarize: readonly ChatMessage[];
+    readonly earlierSummary: UserMessage | undefined;
   }): Promise<readonly ChatMessage[]> {
     const { prompt, context, cut } = work;
-    if (context.llm === undefined) throw noModelCalls();
-    let text = work.earlier === undefined ? undefined : summaryText(work.earlier);
-    const maxChars = charsFor(this.model, this.maxSummaryTokens);
-    for (const messages of inParts(work.fold, maxChars)) {
+    if (context.llm === undefined) throw missingLlm();
+    let text = work.earlierSummary === undefined ? undefined : summaryText(work.earlierSummary);
+    const maxChars = maxRequestChars(this.model, this.maxSummaryTokens);
+    for (const messages of splitTranscript(work.toSummarize, maxChars)) {
       const request = summaryRequest({
         earlier: text,
         messages,
@@ -177,32 +182,32 @@ export class Summarization implements CompactionStrategy {
         instructions: this.instructions,
       });
       const response = await context.llm(this.model, request);
-      text = clip(textFrom(response, this.model), this.maxSummaryTokens * CHARS_PER_TOKEN);
+      text = clip(summaryFrom(response, this.model), this.maxSummaryTokens * CHARS_PER_TOKEN);
     }
     const summary = summaryMessage(text ?? "");
     this.memory.set(context, { covered: prompt.slice(0, cut), summary });
-    return viewWith(prompt, cut, summary);
+    return withSummary(prompt, cut, summary);
   }
 }
 
-function textFrom(response: ModelResponse, model: LLMClient): string {
+function summaryFrom(response: ModelResponse, model: LLMClient): string {
   const { finishReason } = response;
   const text = textOf(response.message).trim();
   const blocked = finishReason === "refused" || finishReason === "filtered";
   if (text !== "" && !blocked) return text;
   throw new ProviderError({
     kind: blocked ? ErrorKind.CONTENT_BLOCKED : ErrorKind.FORMAT_ERROR,
-    message: `${model.id} wrote no summary (finish reason ${finishReason}); the history is unchanged. Use another model for Summarization, or Truncation instead`,
+    message: `${model.id} wrote no summary (finish reason ${finishReason}); the history is unchanged. Use another model for Summarization, or use Truncation instead`,
     provider: model.info.provider,
     model: model.info.model,
   });
 }
 
-function noModelCalls(): InvalidValueError {
+function missingLlm(): InvalidValueError {
   return new InvalidValueError({
     field: "Summarization context.llm",
     value: undefined,
     expected:
-      "a way to call the model that is paid for and recorded; compact inside a run (ctx.window), or hand over { llm }",
+      "a function that calls the model, so that the call is paid for and recorded; compact inside a run (ctx.window), or pass { llm }",
   });
 }

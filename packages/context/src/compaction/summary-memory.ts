@@ -2,7 +2,7 @@ import type { ChatMessage, CompactionContext, UserMessage } from "@ravi/kernel";
 import { startsWith } from "./prompt-check.ts";
 
 /** A summary, and the messages at the beginning of the list that it covers. */
-export interface Remembered {
+export interface KnownSummary {
   readonly covered: readonly ChatMessage[];
   readonly summary: UserMessage;
 }
@@ -13,14 +13,14 @@ export interface Remembered {
  * journal, so a resumed run that found it would make other requests than the first time.
  */
 export class SummaryMemory {
-  private readonly byExecution = new WeakMap<object, Remembered>();
+  private readonly byExecution = new WeakMap<object, KnownSummary>();
 
-  get(context: CompactionContext, prompt: readonly ChatMessage[]): Remembered | undefined {
+  get(context: CompactionContext, prompt: readonly ChatMessage[]): KnownSummary | undefined {
     const found = this.byExecution.get(executionOf(context));
     return found !== undefined && startsWith(prompt, found.covered) ? found : undefined;
   }
 
-  set(context: CompactionContext, remembered: Remembered): void {
+  set(context: CompactionContext, remembered: KnownSummary): void {
     this.byExecution.set(executionOf(context), remembered);
   }
 }

@@ -10,7 +10,7 @@ import {
   type MaybePromise,
   ProviderError,
 } from "@ravi/kernel";
-import { applyInTurn, checkStrategies } from "./compose.ts";
+import { applyInOrder, checkStrategies } from "./compose.ts";
 import { markValid, validPrompt } from "./prompt.ts";
 import { SelectiveToolCall } from "./selective-tool-call.ts";
 import { type CountTokens, type TokenCounter, tokenCounter } from "./token-counter.ts";
@@ -70,7 +70,7 @@ export class TokenBudget implements CompactionStrategy {
     const { strategies = [new ToolResultCompaction(), new SelectiveToolCall()] } = options;
     const list: unknown = strategies;
     if (!Array.isArray(list)) {
-      const expected = "a list of CompactionStrategies";
+      const expected = "an array of CompactionStrategy objects";
       throw new InvalidValueError({ field: "TokenBudget.strategies", value: strategies, expected });
     }
     checkStrategies("TokenBudget.strategies", strategies);
@@ -89,13 +89,13 @@ export class TokenBudget implements CompactionStrategy {
     const window = checkWindow("contextWindow", context.contextWindow ?? this.contextWindow);
     const limit = Math.floor(window * this.share);
     const fits = (prompt: readonly ChatMessage[]): boolean => !this.counter.exceeds(prompt, context, limit);
-    const made = applyInTurn(this.strategies, validPrompt(messages), context, fits);
+    const made = applyInOrder(this.strategies, validPrompt(messages), context, fits);
     const finish = (prompt: readonly ChatMessage[]): readonly ChatMessage[] =>
-      fits(prompt) ? prompt : this.forced(prompt, context, window);
+      fits(prompt) ? prompt : this.truncateOrThrow(prompt, context, window);
     return isPromiseLike(made) ? made.then(finish) : finish(made);
   }
 
-  private forced(
+  private truncateOrThrow(
     prompt: readonly ChatMessage[],
     context: CompactionContext,
     window: number,
@@ -117,16 +117,16 @@ export class TokenBudget implements CompactionStrategy {
       {
         maxTokens,
         window,
-        advice: smallest.some(({ role }) => role === "tool") ? LESS_FROM_TOOLS : LESS_ASKED,
+        advice: smallest.some(({ role }) => role === "tool") ? SHORTEN_TOOL_RESULTS : SHORTEN_REQUEST,
       },
     );
   }
 }
 
-const LESS_FROM_TOOLS =
+const SHORTEN_TOOL_RESULTS =
   "return less from the tool, or add a ToolResultCompaction({ includeUnread: true }) with a larger maxChars";
-const LESS_ASKED =
-  "shorten the message or the system prompt, offer fewer tools, or take a model with a larger window";
+const SHORTEN_REQUEST =
+  "shorten the message or the system prompt, offer fewer tools, or use a model with a larger context window";
 
 /** The same kind of error as a provider's for a prompt that is too long, but before anything is paid, and not retryable. */
 function overflow(
@@ -136,7 +136,7 @@ function overflow(
   return new ProviderError({
     kind: ErrorKind.CONTEXT_OVERFLOW,
     retryable: false,
-    message: `${what}, and ${maxTokens} of the window of ${window} may be used; ${advice}`,
+    message: `${what}, but only ${maxTokens} of the ${window} tokens of the context window may be used; ${advice}`,
   });
 }
 
@@ -148,6 +148,6 @@ function checkShare(field: string, value: unknown, most: number): number {
 function checkWindow(field: string, value: unknown): number {
   if (typeof value === "number" && Number.isFinite(value) && value >= 1) return value;
   const expected =
-    "the size of the model's context window in tokens; give TokenBudget({ contextWindow }), or a model whose info says it";
+    "the size of the model's context window in tokens; set it with TokenBudget({ contextWindow }), or use a model whose info has a contextWindow";
   throw new InvalidValueError({ field, value, expected });
 }

@@ -25,7 +25,7 @@ const counters = new WeakMap<CountTokens, TokenCounter>();
 /** The counter for a `countTokens` function; one for each function. */
 export function tokenCounter(count: CountTokens = estimateTokens): TokenCounter {
   if (typeof count !== "function") {
-    const expected = "a function of a message that gives its tokens";
+    const expected = "a function that takes a message and returns its number of tokens";
     throw new InvalidValueError({ field: "countTokens", value: count, expected });
   }
   let counter = counters.get(count);

@@ -37,7 +37,7 @@ export class Truncation implements CompactionStrategy {
     this.maxTokens = checkInteger("Truncation.maxTokens", options.maxTokens, 1);
     this.keepTokens = checkInteger("Truncation.keepTokens", options.keepTokens ?? options.maxTokens, 1);
     if (this.keepTokens > this.maxTokens) {
-      const expected = `at most maxTokens (${this.maxTokens})`;
+      const expected = `at most the value of maxTokens (${this.maxTokens})`;
       throw new InvalidValueError({ field: "Truncation.keepTokens", value: this.keepTokens, expected });
     }
     this.counter = tokenCounter(options.countTokens);
@@ -51,7 +51,7 @@ export class Truncation implements CompactionStrategy {
   }
 }
 
-interface Cut {
+interface TruncateOptions {
   readonly prompt: readonly ChatMessage[];
   readonly context: CompactionContext;
   readonly counter: TokenCounter;
@@ -60,31 +60,31 @@ interface Cut {
 }
 
 /** The largest window that fits, with as many of the pinned messages as possible. */
-export function truncate(cut: Cut): readonly ChatMessage[] {
-  const pins = pinsOf(cut.prompt);
+export function truncate(options: TruncateOptions): readonly ChatMessage[] {
+  const pins = pinsOf(options.prompt);
   const tries = [pinned(pins), pinned(pins, { first: true }), pinned(pins, { first: true, summary: true })];
-  let smallest: readonly ChatMessage[] = cut.prompt;
+  let smallest: readonly ChatMessage[] = options.prompt;
   for (const places of tries) {
-    smallest = windowFrom(cut.prompt, pins.front, places, startWith(cut, pins, places));
-    if (!cut.counter.exceeds(smallest, cut.context, cut.maxTokens)) return smallest;
+    smallest = windowFrom(options.prompt, pins.front, places, startIndex(options, pins, places));
+    if (!options.counter.exceeds(smallest, options.context, options.maxTokens)) return smallest;
   }
   return smallest;
 }
 
 /** Walks back from the newest group, one group at a time, as long as everything fits into `keepTokens`. */
-function startWith(cut: Cut, pins: Pins, places: readonly number[]): number {
-  const { prompt, counter } = cut;
-  const weigh = (at: number): number => {
+function startIndex(options: TruncateOptions, pins: Pins, places: readonly number[]): number {
+  const { prompt, counter } = options;
+  const tokensAt = (at: number): number => {
     const message = prompt[at];
     return message === undefined ? 0 : counter.message(message);
   };
-  let tokens = counter.fixed(cut.context, prompt);
-  for (let at = 0; at < pins.front; at++) tokens += weigh(at);
-  for (const at of places) tokens += weigh(at);
+  let tokens = counter.fixed(options.context, prompt);
+  for (let at = 0; at < pins.front; at++) tokens += tokensAt(at);
+  for (const at of places) tokens += tokensAt(at);
   let start = lastGroupStart(prompt);
   for (let at = prompt.length - 1; at >= pins.front; at--) {
-    if (!places.includes(at)) tokens += weigh(at);
-    if (tokens > cut.keepTokens) break;
+    if (!places.includes(at)) tokens += tokensAt(at);
+    if (tokens > options.keepTokens) break;
     if (prompt[at]?.role !== "tool") start = Math.min(start, at);
   }
   return Math.max(start, pins.front);

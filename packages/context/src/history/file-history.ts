@@ -66,57 +66,57 @@ export const FileHistory = Object.freeze({
     const root = resolve(directory);
     const files = options.files ?? nodeFiles;
     await makeFolder(files, root, sync);
-    return new Files(root, files, sync);
+    return new DirectoryHistory(root, files, sync);
   },
 });
 
 /** The size up to which a file is known to be valid, and its number of messages. It holds as long as it is the same file of the same size. */
-interface Known {
+interface FileState {
   readonly size: number;
   readonly head: number;
-  /** Which file it is: another process may have cleared it and begun a new one, of the same size by chance. */
+  /** Identifies the file: another process may have cleared it and created a new one, of the same size by chance. */
   readonly file: string;
 }
 
-const MAX_KNOWN = 1_000;
+const MAX_STATES = 1_000;
 
 /** Shared by all `FileHistory` objects of this process, so that they take turns at the same file. */
-const turns = new WeakMap<HistoryFiles, Queues>();
+const queuesByDisk = new WeakMap<HistoryFiles, Queues>();
 
-function turnsAt(files: HistoryFiles): Queues {
-  let known = turns.get(files);
-  if (known === undefined) turns.set(files, (known = new Queues()));
-  return known;
+function fileQueuesOf(files: HistoryFiles): Queues {
+  let queues = queuesByDisk.get(files);
+  if (queues === undefined) queuesByDisk.set(files, (queues = new Queues()));
+  return queues;
 }
 
-/** There is no room for a lock; what is cleared makes some. An append that is under way then ends in a file that is no more. */
-function isFull(error: unknown): boolean {
+/** A full disk has no room for a lock, and clearing makes room. An append in progress then writes to a file that was deleted. */
+function isDiskFull(error: unknown): boolean {
   return hasCode(error, "ENOSPC") || hasCode(error, "EDQUOT");
 }
 
-class Files implements FileHistory {
+class DirectoryHistory implements FileHistory {
   readonly directory: string;
   private readonly files: HistoryFiles;
   private readonly sync: boolean;
   /** The operations of this object, for `close` to wait for. */
   private readonly queues = new Queues();
-  private readonly turns: Queues;
-  private readonly known = new Map<string, Known>();
+  private readonly fileQueues: Queues;
+  private readonly states = new Map<string, FileState>();
   private closed = false;
 
   constructor(directory: string, files: HistoryFiles, sync: boolean) {
     this.directory = directory;
     this.files = files;
     this.sync = sync;
-    this.turns = turnsAt(files);
+    this.fileQueues = fileQueuesOf(files);
   }
 
   async load(
     key: HistoryKey,
     upTo?: number,
   ): Promise<{ readonly messages: readonly ChatMessage[]; readonly head: number }> {
-    const name = this.enter(key);
-    const { messages, whole } = await this.inTurn(name, "read", () => this.readTwice(key, name));
+    const name = this.openName(key);
+    const { messages, whole } = await this.enqueue(name, "read", () => this.readAgainIfDamaged(key, name));
     const count = checkUpTo(upTo, messages.length);
     if (count > messages.length) {
       throw lostMessages(key, { wanted: count, found: messages.length, position: whole });
@@ -128,16 +128,16 @@ class Files implements FileHistory {
   }
 
   async append(key: HistoryKey, messages: readonly ChatMessage[]): Promise<void> {
-    const name = this.enter(key);
+    const name = this.openName(key);
     // Serialised immediately: the caller may change its messages while earlier appends are still being written.
     const texts = messageTexts(messages);
-    if (texts.length > 0) await this.alone(name, "written", () => this.write(key, name, texts));
+    if (texts.length > 0) await this.enqueueLocked(name, "written", () => this.write(key, name, texts));
   }
 
   async clear(key: HistoryKey): Promise<void> {
-    const name = this.enter(key);
+    const name = this.openName(key);
     const clear = async (): Promise<void> => {
-      this.known.delete(name);
+      this.states.delete(name);
       try {
         await this.files.unlink(this.pathOf(name));
       } catch (error) {
@@ -146,26 +146,26 @@ class Files implements FileHistory {
       }
       if (this.sync) await syncFolder(this.files, this.directory);
     };
-    await this.alone(name, "cleared", clear, isFull);
+    await this.enqueueLocked(name, "cleared", clear, isDiskFull);
   }
 
   async close(): Promise<void> {
     this.closed = true;
     await this.queues.idle();
-    this.known.clear();
+    this.states.clear();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
 
-  private enter(key: HistoryKey): string {
+  private openName(key: HistoryKey): string {
     const name = keyText(key);
     if (!this.closed) return name;
     throw new InvalidValueError({
       field: "history",
       value: "closed",
-      expected: `an open one; open ${this.directory} again`,
+      expected: `an open history; open ${this.directory} again with FileHistory.open()`,
     });
   }
 
@@ -173,25 +173,25 @@ class Files implements FileHistory {
    * Runs a task when it is its key's turn. An error of the disk becomes a `JournalFailedError`, which a run does
    * not record as a result.
    */
-  private inTurn<T>(name: string, done: string, task: () => Promise<T>): Promise<T> {
+  private enqueue<T>(name: string, done: string, task: () => Promise<T>): Promise<T> {
     const path = this.pathOf(name);
-    const inTurn = this.queues.run(name, () => this.turns.run(path, task));
-    return inTurn.catch((cause: unknown) => {
+    const result = this.queues.run(name, () => this.fileQueues.run(path, task));
+    return result.catch((cause: unknown) => {
       if (isRaviError(cause)) throw cause;
       throw new JournalFailedError({ what: `the history ${path} could not be ${done}`, final: false, cause });
     });
   }
 
-  /** Like `inTurn`, and no other process writes to the file meanwhile. */
-  private alone<T>(
+  /** Like `enqueue`, and no other process writes to the file meanwhile. */
+  private enqueueLocked<T>(
     name: string,
     done: string,
     task: () => Promise<T>,
-    isLockSpared: (error: unknown) => boolean = () => false,
+    canSkipLock: (error: unknown) => boolean = () => false,
   ): Promise<T> {
-    return this.inTurn(name, done, async () => {
+    return this.enqueue(name, done, async () => {
       const lock = await this.files.lock?.(this.pathOf(name)).catch((error: unknown) => {
-        if (!isLockSpared(error)) throw error;
+        if (!canSkipLock(error)) throw error;
       });
       try {
         return await task();
@@ -205,13 +205,13 @@ class Files implements FileHistory {
     return join(this.directory, fileNameOf(name));
   }
 
-  /** What was cut off and written anew under our eyes looks damaged, and is not. */
-  private async readTwice(key: HistoryKey, name: string): Promise<Scan> {
+  /** If another process truncates and rewrites the file while it is read, it looks damaged. So it is read again, under a lock. */
+  private async readAgainIfDamaged(key: HistoryKey, name: string): Promise<Scan> {
     try {
       return await this.read(key, name);
     } catch (error) {
       if (!isRaviError(error, "JOURNAL_CORRUPT")) throw error;
-      // Where no lock is to be had, as on a disk that is only read, the damage is what there is to tell.
+      // If no lock can be taken (on a read-only disk, for example), the damage is reported as it is.
       const lock = await this.files.lock?.(this.pathOf(name)).catch(() => undefined);
       if (lock === undefined) throw error;
       try {
@@ -222,7 +222,7 @@ class Files implements FileHistory {
     }
   }
 
-  /** Only looks: what seems torn may be another process' append on its way. */
+  /** Changes nothing: a tail that looks torn may be an append that another process is writing. */
   private async read(key: HistoryKey, name: string): Promise<Scan> {
     let file: HistoryFile;
     try {
@@ -241,10 +241,10 @@ class Files implements FileHistory {
   private async write(key: HistoryKey, name: string, texts: readonly string[]): Promise<void> {
     const file = await this.files.open(this.pathOf(name), APPEND, 0o600);
     try {
-      const { size, head, file: which } = await this.endOf(file, key, name);
+      const { size, head, file: identity } = await this.endOf(file, key, name);
       const lines = (size === 0 ? headerLine(name) : "") + messageLines(name, head, texts);
       const bytes = Buffer.from(lines, "utf8");
-      this.known.delete(name);
+      this.states.delete(name);
       try {
         await writeAll(file, bytes);
         if (this.sync) await file.sync();
@@ -254,7 +254,7 @@ class Files implements FileHistory {
         await file.truncate(size).catch(() => undefined);
         throw error;
       }
-      this.learn(name, { size: size + bytes.length, head: head + texts.length, file: which });
+      this.keepState(name, { size: size + bytes.length, head: head + texts.length, file: identity });
     } finally {
       await file.close();
     }
@@ -264,21 +264,21 @@ class Files implements FileHistory {
    * The size and the number of messages before the next append. Cuts off a torn tail. Reads the file only if its size is not as
    * this process left it.
    */
-  private async endOf(file: HistoryFile, key: HistoryKey, name: string): Promise<Known> {
+  private async endOf(file: HistoryFile, key: HistoryKey, name: string): Promise<FileState> {
     const { size, ino = 0, birthtimeMs = 0 } = await file.stat();
-    const which = `${ino}@${birthtimeMs}`;
-    const known = this.known.get(name);
-    if (known?.size === size && known.file === which) return known;
+    const identity = `${ino}@${birthtimeMs}`;
+    const known = this.states.get(name);
+    if (known?.size === size && known.file === identity) return known;
     const { messages, whole } = scan(await file.readFile(), { keyText: name, sessionId: key.sessionId });
     if (whole < size) await file.truncate(whole);
-    return { size: whole, head: messages.length, file: which };
+    return { size: whole, head: messages.length, file: identity };
   }
 
-  private learn(name: string, known: Known): void {
-    this.known.set(name, known);
-    if (this.known.size <= MAX_KNOWN) return;
-    for (const oldest of this.known.keys()) {
-      this.known.delete(oldest);
+  private keepState(name: string, state: FileState): void {
+    this.states.set(name, state);
+    if (this.states.size <= MAX_STATES) return;
+    for (const oldest of this.states.keys()) {
+      this.states.delete(oldest);
       return;
     }
   }

@@ -52,7 +52,7 @@ export function hasCode(error: unknown, code: string): boolean {
 export async function writeAll(file: HistoryFile, bytes: Uint8Array): Promise<void> {
   for (let done = 0; done < bytes.length;) {
     const { bytesWritten } = await file.write(bytes, done, bytes.length - done);
-    if (bytesWritten <= 0) throw new Error(`wrote ${done} of ${bytes.length} bytes, and no more is taken`);
+    if (bytesWritten <= 0) throw new Error(`only ${done} of ${bytes.length} bytes could be written`);
     done += bytesWritten;
   }
 }
@@ -75,7 +75,7 @@ export async function makeFolder(files: HistoryFiles, path: string, sync: boolea
     if (!sync || typeof first !== "string") return;
     for (let at = path; at.length >= first.length; at = dirname(at)) await syncFolder(files, dirname(at));
   } catch (cause) {
-    const expected = "the path of a folder that can be made or opened";
+    const expected = "the path of a folder that can be created or opened";
     throw new InvalidValueError({ field: "directory", value: path, expected, cause });
   }
 }

@@ -3,15 +3,15 @@ import { mkdir, open, readdir, rmdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { hasCode, type HistoryLock } from "./files.ts";
-import { claimName, isClaim, isMakerGone, makerOf } from "./owner.ts";
+import { claimName, isClaim, isOwnerGone, ownerOf } from "./owner.ts";
 
 /** An append is short. A lock that is not free after this time is held by a process that hangs. */
-const PATIENCE_MS = 10_000;
-const MOST_PAUSE_MS = 10;
-const LONGEST_PAUSE_MS = 100;
+const TIMEOUT_MS = 10_000;
+const FIRST_PAUSE_MS = 10;
+const MAX_PAUSE_MS = 100;
 
 /** Claims of this process that could not be removed because the disk failed. They hold no lock. */
-const givenUp = new Set<string>();
+const abandonedClaims = new Set<string>();
 
 /**
  * Locks a file for one writer at a time on this machine. Each writer creates a claim file in a folder, whose name identifies the
@@ -21,32 +21,35 @@ const givenUp = new Set<string>();
  */
 export async function lockFile(path: string): Promise<HistoryLock> {
   const folder = `${path}.lock`;
-  let until = performance.now() + PATIENCE_MS;
-  for (let most = MOST_PAUSE_MS; ; most = Math.min(2 * most, LONGEST_PAUSE_MS)) {
+  let giveUpAt = performance.now() + TIMEOUT_MS;
+  for (let maxPause = FIRST_PAUSE_MS; ; maxPause = Math.min(2 * maxPause, MAX_PAUSE_MS)) {
     const mine = claimName(randomUUID());
-    const other = (await isMade(folder, mine)) ? await firstOther(folder, mine) : "";
-    if (other === undefined) return { release: () => giveBack(folder, mine) };
-    await giveBack(folder, mine);
-    if (other !== "") until = performance.now() + PATIENCE_MS;
-    else if (performance.now() > until) throw heldBy(other, folder);
-    await untilFree(folder, other, most);
+    const other = (await createClaim(folder, mine)) ? await findOtherClaim(folder, mine) : "";
+    if (other === undefined) return { release: () => removeClaim(folder, mine) };
+    await removeClaim(folder, mine);
+    if (other !== "") giveUpAt = performance.now() + TIMEOUT_MS;
+    else if (performance.now() > giveUpAt) throw lockTimeout(other, folder);
+    await waitUntilFree(folder, other, maxPause);
   }
 }
 
-/** Only looks, as a claim would keep others out while it is there: of many who wait for their turn nobody would ever get it. */
-async function untilFree(folder: string, first: string, mostPause: number): Promise<void> {
-  let until = performance.now() + PATIENCE_MS;
+/**
+ * Waits until there is no claim of another process. It makes no claim meanwhile: if many waiting processes did, they would keep
+ * each other out for ever.
+ */
+async function waitUntilFree(folder: string, first: string, maxPause: number): Promise<void> {
+  let giveUpAt = performance.now() + TIMEOUT_MS;
   let holder: string | undefined = first;
   do {
-    await pause(1 + Math.random() * mostPause);
+    await pause(1 + Math.random() * maxPause);
     const before: string = holder;
-    holder = await firstOther(folder, undefined);
-    if (holder !== before) until = performance.now() + PATIENCE_MS;
-    else if (performance.now() > until) throw heldBy(holder, folder);
+    holder = await findOtherClaim(folder, undefined);
+    if (holder !== before) giveUpAt = performance.now() + TIMEOUT_MS;
+    else if (performance.now() > giveUpAt) throw lockTimeout(holder, folder);
   } while (holder !== undefined);
 }
 
-async function isMade(folder: string, claim: string): Promise<boolean> {
+async function createClaim(folder: string, claim: string): Promise<boolean> {
   try {
     await mkdir(folder, 0o700);
   } catch (error) {
@@ -65,38 +68,38 @@ async function isMade(folder: string, claim: string): Promise<boolean> {
 }
 
 /** The claim of another living process, if there is one. Claims of dead processes are removed. */
-async function firstOther(folder: string, mine: string | undefined): Promise<string | undefined> {
+async function findOtherClaim(folder: string, mine: string | undefined): Promise<string | undefined> {
   try {
     for (const name of await readdir(folder)) {
       if (name === mine || !isClaim(name)) continue;
-      if (!givenUp.has(name) && !isMakerGone(name)) return name;
+      if (!abandonedClaims.has(name) && !isOwnerGone(name)) return name;
       await unlink(join(folder, name)).then(
-        () => givenUp.delete(name),
+        () => abandonedClaims.delete(name),
         () => false,
       );
     }
     return undefined;
   } catch (error) {
     if (mine === undefined && hasCode(error, "ENOENT")) return undefined;
-    if (mine !== undefined) await giveBack(folder, mine);
+    if (mine !== undefined) await removeClaim(folder, mine);
     throw error;
   }
 }
 
 /** Never throws, because what was written under the lock is written. */
-async function giveBack(folder: string, mine: string): Promise<void> {
+async function removeClaim(folder: string, mine: string): Promise<void> {
   try {
     await unlink(join(folder, mine));
   } catch (error) {
-    if (!hasCode(error, "ENOENT")) givenUp.add(mine);
+    if (!hasCode(error, "ENOENT")) abandonedClaims.add(mine);
   }
   // Fails if other claims are in the folder, which is fine.
   await rmdir(folder).catch(() => undefined);
 }
 
-function heldBy(claim: string, folder: string): Error {
-  const who = claim === "" ? "somebody else" : makerOf(claim);
+function lockTimeout(claim: string, folder: string): Error {
+  const who = claim === "" ? "another process" : ownerOf(claim);
   return new Error(
-    `${who} has been writing to it for ${PATIENCE_MS / 1_000} s (if that process is no more, remove ${folder})`,
+    `${who} has held its lock for ${TIMEOUT_MS / 1_000} s (if that process no longer exists, delete ${folder})`,
   );
 }

@@ -5,6 +5,6 @@ export function lostMessages(
   key: HistoryKey,
   { wanted, found, position }: { wanted: number; found: number; position: number },
 ): JournalCorruptError {
-  const problem = `the history of ${key.agentName} holds ${found} messages, and ${wanted} were recorded; it was cleared or is another one`;
+  const problem = `the history of ${key.agentName} has ${found} messages, but the run recorded ${wanted}; it was cleared, or it is another history`;
   return new JournalCorruptError({ runId: key.sessionId, position, problem });
 }

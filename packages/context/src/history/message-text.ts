@@ -1,4 +1,4 @@
-import { type ChatMessage, type HistoryKey, InvalidValueError } from "@ravi/kernel";
+import { type ChatMessage, checkInteger, type HistoryKey, InvalidValueError } from "@ravi/kernel";
 
 const ROLES: ReadonlySet<unknown> = new Set(["system", "user", "assistant", "tool"]);
 
@@ -6,17 +6,23 @@ const ROLES: ReadonlySet<unknown> = new Set(["system", "user", "assistant", "too
 export function messageTexts(messages: readonly ChatMessage[]): string[] {
   const list: unknown = messages;
   if (!Array.isArray(list))
-    throw new InvalidValueError({ field: "messages", value: messages, expected: "a list of messages" });
+    throw new InvalidValueError({ field: "messages", value: messages, expected: "an array of messages" });
   return messages.map((message, at) => {
     const field = `messages[${at}]`;
     if (!isMessage(message)) {
-      const expected = "a message with a role (system, user, assistant or tool) and a content";
+      const expected =
+        "a message with a role (system, user, assistant or tool) and a content (a string or an array of parts)";
       throw new InvalidValueError({ field, value: message, expected });
     }
     try {
       return JSON.stringify(message);
     } catch (cause) {
-      throw new InvalidValueError({ field, value: message, expected: "a message of plain JSON", cause });
+      throw new InvalidValueError({
+        field,
+        value: message,
+        expected: "a message that can be written as JSON",
+        cause,
+      });
     }
   });
 }
@@ -30,18 +36,16 @@ export function isMessage(value: unknown): value is ChatMessage {
 /** A unique text for each key. JSON keeps the parts apart, whatever they contain. */
 export function keyText(key: HistoryKey): string {
   if (typeof key !== "object" || key === null)
-    throw new InvalidValueError({ field: "key", value: key, expected: "{ sessionId, agentName }" });
+    throw new InvalidValueError({ field: "key", value: key, expected: "an object { sessionId, agentName }" });
   const { sessionId, agentName, execId } = key;
   for (const [field, value] of Object.entries({ sessionId, agentName, execId: execId ?? "-" })) {
     if (typeof value === "string" && value !== "") continue;
-    throw new InvalidValueError({ field: `key.${field}`, value, expected: "a text that is not empty" });
+    throw new InvalidValueError({ field: `key.${field}`, value, expected: "a non-empty string" });
   }
   return JSON.stringify([sessionId, agentName, execId ?? null]);
 }
 
 /** The number of messages to load. Default: all, `head`. */
 export function checkUpTo(upTo: number | undefined, head: number): number {
-  if (upTo === undefined) return head;
-  if (Number.isSafeInteger(upTo) && upTo >= 0) return upTo;
-  throw new InvalidValueError({ field: "upTo", value: upTo, expected: "a whole number of at least 0" });
+  return upTo === undefined ? head : checkInteger("upTo", upTo, 0);
 }

@@ -3,38 +3,38 @@ import { hostname } from "node:os";
 import { hasCode } from "./files.ts";
 
 /** The form of a claim's name: process id, its start time, a unique part, and the host. */
-const FORM = /^(\d+)\.(\d+)\.[\w-]+@(.*)$/;
+const CLAIM_NAME = /^(\d+)\.(\d+)\.[\w-]+@(.*)$/;
 
-const here = encodeURIComponent(hostname()).slice(0, 100);
-let began: string | undefined;
+const thisHost = encodeURIComponent(hostname()).slice(0, 100);
+let startTime: string | undefined;
 
 /** A unique name for a claim, from which other processes on this machine can see whether its owner is still alive. */
 export function claimName(unique: string): string {
-  began ??= startIn(statOf(process.pid));
-  return `${process.pid}.${began}.${unique}@${here}`;
+  startTime ??= startTimeIn(statOf(process.pid));
+  return `${process.pid}.${startTime}.${unique}@${thisHost}`;
 }
 
 export function isClaim(name: string): boolean {
-  return FORM.test(name);
+  return CLAIM_NAME.test(name);
 }
 
 /**
  * Whether the process that made the claim has ended. A process on another machine counts as alive, because it cannot be checked.
  */
-export function isMakerGone(claim: string): boolean {
-  const [, pid, start, host] = FORM.exec(claim) ?? [];
-  if (host !== here || pid === undefined) return false;
+export function isOwnerGone(claim: string): boolean {
+  const [, pid, start, host] = CLAIM_NAME.exec(claim) ?? [];
+  if (host !== thisHost || pid === undefined) return false;
   if (!isAlive(Number(pid))) return true;
   const stat = statOf(Number(pid));
-  // It has ended, to its last thread, and only its number is left: nobody has asked how it ended.
+  // A zombie: it has ended with all its threads, but its parent has not collected its exit status.
   if (stat[0] === "Z" && Number(stat[17]) <= 1) return true;
-  const now = startIn(stat);
+  const now = startTimeIn(stat);
   return start !== "0" && now !== "0" && now !== start;
 }
 
 /** The claim's process, for an error message. */
-export function makerOf(claim: string): string {
-  const [, pid, , host] = FORM.exec(claim) ?? [];
+export function ownerOf(claim: string): string {
+  const [, pid, , host] = CLAIM_NAME.exec(claim) ?? [];
   return `process ${pid} on ${host}`;
 }
 
@@ -47,8 +47,8 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** When a process began, as Linux counts it: another one of the same number began at another time. 0 where nobody can say. */
-function startIn(stat: readonly string[]): string {
+/** The start time of a process in Linux clock ticks, which tells apart two processes with the same id. "0" if it is not known. */
+function startTimeIn(stat: readonly string[]): string {
   return stat[19] ?? "0";
 }
 

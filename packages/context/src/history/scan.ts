@@ -50,10 +50,10 @@ export function scan(
         .slice(at + 1)
         .some((row) => row.line !== undefined && row.line.n === row.line.first);
       if (torn && !startsAfter) return { messages, whole };
-      throw corrupt(offset, `line ${expected + 1} is not as it was written`);
+      throw corrupt(offset, `line ${expected + 1} is not what was written`);
     }
     if (line.n !== expected || line.first !== messages.length + 1 || line.last < line.n) {
-      throw corrupt(offset, `message ${line.n} stands where ${expected} should`);
+      throw corrupt(offset, `found message ${line.n} where message ${expected} should be`);
     }
     batch.push(readMessage(line, (problem, cause) => corrupt(offset, problem, cause)));
     if (line.n === line.last) {
@@ -86,7 +86,7 @@ function readMessage(line: Line, fail: (problem: string, cause?: unknown) => Err
   } catch (cause) {
     throw fail(`message ${line.n} is not JSON`, cause);
   }
-  if (!isMessage(message)) throw fail(`message ${line.n} is not a message`);
+  if (!isMessage(message)) throw fail(`message ${line.n} has no valid role and content`);
   return message;
 }
 
@@ -109,7 +109,7 @@ function unreadableHeader({
   const first = buffer.toString("utf8", 0, newline === -1 ? buffer.length : newline);
   const version = /^\{"ravi":"history","v":(\d{1,9}),/.exec(first)?.[1];
   if (version !== undefined && Number(version) > FORMAT) {
-    const expected = `format ${FORMAT}; a newer version of @ravi/context wrote this file, use that one`;
+    const expected = `format ${FORMAT}; the file was written by a newer version of @ravi/context, so use that version`;
     throw new InvalidValueError({ field: "history format", value: Number(version), expected });
   }
   const begun = newline === -1 && header.subarray(0, buffer.length).equals(buffer);

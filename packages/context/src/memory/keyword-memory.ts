@@ -19,6 +19,7 @@ import {
 } from "@ravi/kernel";
 import { checkPorts } from "@ravi/kernel/loop";
 import { MemoryHistory } from "../history/memory-history.ts";
+import { Queues } from "../history/queues.ts";
 import { Partition } from "./partition.ts";
 
 export interface KeywordMemoryOptions {
@@ -33,10 +34,10 @@ export interface KeywordMemoryOptions {
 const DEFAULT_LIMIT = 10;
 
 /** How many users' memories are kept loaded. Others are read again when needed. */
-const MOST_PARTITIONS = 1_000;
+const MAX_PARTITIONS = 1_000;
 
 /** One stored record: something was remembered, or forgotten. */
-type Line = { readonly remember: MemoryItem } | { readonly forget: string };
+type StoredRecord = { readonly remember: MemoryItem } | { readonly forget: string };
 
 /**
  * Remembers texts and finds them by their words. Each user of each tenant has separate memories, and so does a run without a
@@ -50,7 +51,7 @@ export class KeywordMemory implements Memory {
   private readonly ids: IdSource;
   private readonly partitions = new Map<string, Promise<Partition>>();
   /** Operations of one user run one after the other, so that the stored and the loaded memories agree. */
-  private readonly turns = new Map<string, Promise<void>>();
+  private readonly queues = new Queues();
 
   constructor(options: KeywordMemoryOptions = {}) {
     checkFields("KeywordMemory options", options, ["history", "maxItems", "clock", "ids"]);
@@ -65,9 +66,9 @@ export class KeywordMemory implements Memory {
   /** Stores a text, and returns the stored item. If an item with the same `metadata.key` exists, returns that one instead. */
   remember(scope: RunScope, text: string, metadata?: JsonObject): Promise<MemoryItem> {
     if (typeof text !== "string" || text.trim() === "")
-      throw new InvalidValueError({ field: "text", value: text, expected: "a text to remember" });
-    return this.inTurn(scope, async (partition, key) => {
-      const known = partition.keptAs(metadata);
+      throw new InvalidValueError({ field: "text", value: text, expected: "a non-empty string to remember" });
+    return this.enqueue(scope, async (partition, key) => {
+      const known = partition.withSameKey(metadata);
       if (known !== undefined) return known;
       const given: MemoryItem = {
         id: this.ids.uuid(),
@@ -75,7 +76,7 @@ export class KeywordMemory implements Memory {
         at: this.clock.now(),
         ...(metadata && { metadata }),
       };
-      const item = asRead(given);
+      const item = asStored(given);
       const oldest = partition.size >= this.maxItems ? partition.oldest() : undefined;
       await this.write(
         key,
@@ -91,36 +92,27 @@ export class KeywordMemory implements Memory {
   recall(scope: RunScope, query: string, limit: number = DEFAULT_LIMIT): Promise<readonly MemoryItem[]> {
     checkInteger("limit", limit, 0);
     if (typeof query !== "string")
-      throw new InvalidValueError({ field: "query", value: query, expected: "a text to look for" });
-    return this.inTurn(scope, async (partition) => partition.find(query, limit));
+      throw new InvalidValueError({ field: "query", value: query, expected: "a string to search for" });
+    return this.enqueue(scope, async (partition) => partition.find(query, limit));
   }
 
   /** Removes an item. Does nothing if the user has no item with this id. */
   forget(scope: RunScope, id: string): Promise<void> {
-    return this.inTurn(scope, async (partition, key) => {
+    return this.enqueue(scope, async (partition, key) => {
       if (!partition.has(id)) return;
       await this.write(key, [{ forget: id }]);
       partition.remove(id);
     });
   }
 
-  private async inTurn<R>(
+  private async enqueue<R>(
     scope: RunScope,
-    act: (partition: Partition, key: HistoryKey) => Promise<R>,
+    task: (partition: Partition, key: HistoryKey) => Promise<R>,
   ): Promise<R> {
     checkScope(scope);
     const name = JSON.stringify([scope.tenantId, scope.userId]);
     const key: HistoryKey = { sessionId: SessionId(`memory:${name}`), agentName: "memory" };
-    const turn = (this.turns.get(name) ?? Promise.resolve()).then(async () =>
-      act(await this.partition(name, key), key),
-    );
-    // The last operation of a user is not kept, since nothing waits for it.
-    const leave = (): void => {
-      if (this.turns.get(name) === over) this.turns.delete(name);
-    };
-    const over: Promise<void> = turn.then(leave, leave);
-    this.turns.set(name, over);
-    return turn;
+    return this.queues.run(name, async () => task(await this.partition(name, key), key));
   }
 
   private partition(name: string, key: HistoryKey): Promise<Partition> {
@@ -133,7 +125,7 @@ export class KeywordMemory implements Memory {
     // A failed read is not kept, so that the next call tries again.
     partition.catch(() => this.partitions.delete(name));
     for (const oldest of this.partitions.keys()) {
-      if (this.partitions.size <= MOST_PARTITIONS) break;
+      if (this.partitions.size <= MAX_PARTITIONS) break;
       this.partitions.delete(oldest);
     }
     return partition;
@@ -142,17 +134,17 @@ export class KeywordMemory implements Memory {
   private async read(key: HistoryKey): Promise<Partition> {
     const partition = new Partition();
     for (const message of (await this.history.load(key)).messages) {
-      const line = lineIn(textOf(message));
-      if ("remember" in line) partition.add(deepFreeze(line.remember));
-      else partition.remove(line.forget);
+      const record = parseRecord(textOf(message));
+      if ("remember" in record) partition.add(deepFreeze(record.remember));
+      else partition.remove(record.forget);
     }
     return partition;
   }
 
-  private async write(key: HistoryKey, lines: readonly Line[]): Promise<void> {
+  private async write(key: HistoryKey, records: readonly StoredRecord[]): Promise<void> {
     await this.history.append(
       key,
-      lines.map((line) => ({ role: "user", content: JSON.stringify(line) })),
+      records.map((record) => ({ role: "user", content: JSON.stringify(record) })),
     );
   }
 }
@@ -161,30 +153,34 @@ export class KeywordMemory implements Memory {
  * A copy as it would come back from the disk, so that later changes to the original have no effect. What is too long or too deep
  * to be read back is refused now: otherwise nothing of this user could be read any more.
  */
-function asRead(given: MemoryItem): MemoryItem {
-  const line = lineIn(textOfLine(given));
-  return "remember" in line ? deepFreeze(line.remember) : given;
+function asStored(given: MemoryItem): MemoryItem {
+  const record = parseRecord(recordText(given));
+  return "remember" in record ? deepFreeze(record.remember) : given;
 }
 
-function textOfLine(given: MemoryItem): string {
+function recordText(given: MemoryItem): string {
   try {
-    return JSON.stringify({ remember: given } satisfies Line);
+    return JSON.stringify({ remember: given } satisfies StoredRecord);
   } catch (cause) {
     throw new InvalidValueError({ field: "metadata", value: given.metadata, expected: "plain JSON", cause });
   }
 }
 
-function lineIn(text: string): Line {
-  return parseJson(text, "memory") as Line;
+function parseRecord(text: string): StoredRecord {
+  return parseJson(text, "memory") as StoredRecord;
 }
 
 /** A value that is not a string would be stored as null, and a user's memories would be shared with all runs without a user. */
 function checkScope(scope: RunScope): void {
   if (typeof scope !== "object" || scope === null)
-    throw new InvalidValueError({ field: "scope", value: scope, expected: "a RunScope" });
+    throw new InvalidValueError({
+      field: "scope",
+      value: scope,
+      expected: "a RunScope, with tenantId and userId",
+    });
   for (const name of ["tenantId", "userId"] as const) {
     const value: unknown = scope[name];
     if (value === undefined || value === null || typeof value === "string") continue;
-    throw new InvalidValueError({ field: `scope.${name}`, value, expected: "a text, or null for none" });
+    throw new InvalidValueError({ field: `scope.${name}`, value, expected: "a string, or null for none" });
   }
 }

@@ -1,7 +1,7 @@
 import type { JsonObject, MemoryItem } from "@ravi/kernel";
 import { isSingle, keywordsOf } from "./words.ts";
 
-interface Kept {
+interface IndexedItem {
   readonly item: MemoryItem;
   readonly words: ReadonlySet<string>;
 }
@@ -10,7 +10,7 @@ const NONE: ReadonlySet<string> = new Set();
 
 /** The memories of one user, indexed by word. Rare words weigh more than common ones, because they say more about a text. */
 export class Partition {
-  private readonly items = new Map<string, Kept>();
+  private readonly items = new Map<string, IndexedItem>();
   private readonly byWord = new Map<string, Set<string>>();
   private readonly byKey = new Map<string, MemoryItem>();
 
@@ -19,7 +19,7 @@ export class Partition {
   }
 
   /** The item with the same `metadata.key`, if there is one. */
-  keptAs(metadata: JsonObject | undefined): MemoryItem | undefined {
+  withSameKey(metadata: JsonObject | undefined): MemoryItem | undefined {
     const key = metadata?.["key"];
     return typeof key === "string" ? this.byKey.get(key) : undefined;
   }
@@ -63,7 +63,7 @@ export class Partition {
   find(query: string, limit: number): readonly MemoryItem[] {
     const scores = new Map<string, number>();
     const words = [...keywordsOf(query)];
-    const bySingle = this.idsOfSingles(words.filter(isSingle));
+    const bySingle = this.idsBySingle(words.filter(isSingle));
     for (const word of words) {
       const ids = bySingle.get(word) ?? this.byWord.get(word) ?? NONE;
       if (ids.size === 0) continue;
@@ -82,7 +82,7 @@ export class Partition {
    * A single character matches all pairs that contain it, because texts of two or more characters are indexed by pairs. All
    * single characters are looked up in one pass, because a query may have thousands.
    */
-  private idsOfSingles(singles: readonly string[]): ReadonlyMap<string, ReadonlySet<string>> {
+  private idsBySingle(singles: readonly string[]): ReadonlyMap<string, ReadonlySet<string>> {
     const found = new Map(singles.map((single) => [single, new Set<string>()]));
     if (found.size === 0) return found;
     for (const [word, ids] of this.byWord) {

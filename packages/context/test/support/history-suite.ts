@@ -44,7 +44,7 @@ export function describeHistory(name: string, open: () => Promise<HistoryProvide
       await history.append(keyOf("s"), many(3));
       await expect(async () => history.load(keyOf("s"), 5)).rejects.toMatchObject({
         code: "JOURNAL_CORRUPT",
-        message: expect.stringContaining("holds 3 messages, and 5 were recorded"),
+        message: expect.stringContaining("has 3 messages, but the run recorded 5"),
       });
     });
 

@@ -1,5 +1,5 @@
 import { type AuditLog, checkBoolean, checkFields } from "@ravi/kernel";
-import { audited, checkAuditLog } from "../audit.ts";
+import { checkAuditLog, withAudit } from "../audit.ts";
 import { checkOnError, type OnGuardError } from "../guard.ts";
 import type { AgentMiddleware } from "../types.ts";
 
@@ -22,7 +22,7 @@ export function auditLogger(options: AuditLoggerOptions): AgentMiddleware {
     name: "auditLogger",
     process(context, next) {
       const content = recordContent ? { input: context.input } : {};
-      const about = {
+      const call = {
         layer: "auditLogger",
         log,
         onError,
@@ -31,7 +31,7 @@ export function auditLogger(options: AuditLoggerOptions): AgentMiddleware {
         target: context.agentName,
         details: { sessionId: context.sessionId, ...content },
       };
-      return audited(about, next, () => {
+      return withAudit(call, next, () => {
         const { result } = context;
         if (result === undefined) return { outcome: "error" };
         return { outcome: "ok", details: recordContent ? { output: result.output } : {} };

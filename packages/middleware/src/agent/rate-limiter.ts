@@ -49,22 +49,22 @@ export function rateLimiter(options: RateLimiterOptions = {}): AgentMiddleware {
         sweepAt = Math.max(SWEEP_AT, starts.size * 2);
       }
       const key = keyOf(context);
-      const times = forget(starts.get(key) ?? [], now - windowMs);
+      const times = dropUntil(starts.get(key) ?? [], now - windowMs);
       // No waiting run can have a start time later than this.
-      bound(times, onExceed === "wait" ? now + maxWaitMs : now);
+      capAt(times, onExceed === "wait" ? now + maxWaitMs : now);
       starts.set(key, times);
       const waitMs = waitFor(times, now, limit, windowMs);
       if (waitMs > 0 && (onExceed === "refuse" || waitMs > maxWaitMs)) {
         trip(
           context,
           LAYER,
-          `${limit} runs within ${windowMs} ms have begun; the next may begin in ${Math.ceil(waitMs)} ms`,
+          `the limit of ${limit} runs within ${windowMs} ms is reached; the next run may start in ${Math.ceil(waitMs)} ms`,
         );
       }
       // The slot is taken before the wait, so that waiting runs begin one after the other.
       const at = now + waitMs;
       times.push(at);
-      if (waitMs > 0) await waitOrLeave(context, waitMs, times, at);
+      if (waitMs > 0) await waitForTurn(context, waitMs, times, at);
       await next();
     },
   };
@@ -76,7 +76,7 @@ function waitFor(times: readonly number[], now: number, limit: number, windowMs:
   return blocking === undefined ? 0 : Math.max(0, blocking + windowMs - now);
 }
 
-async function waitOrLeave(
+async function waitForTurn(
   context: AgentRunContext,
   waitMs: number,
   times: number[],
@@ -91,7 +91,7 @@ async function waitOrLeave(
   }
 }
 
-function forget(times: number[], until: number): number[] {
+function dropUntil(times: number[], until: number): number[] {
   const first = times.findIndex((time) => time > until);
   if (first !== 0) times.splice(0, first === -1 ? times.length : first);
   return times;
@@ -101,7 +101,7 @@ function forget(times: number[], until: number): number[] {
  * A start time later than possible was recorded before the clock was set back. It must not block until the clock gets there
  * again.
  */
-function bound(times: number[], latest: number): void {
+function capAt(times: number[], latest: number): void {
   for (let at = times.length - 1; at >= 0 && (times[at] ?? latest) > latest; at--) times[at] = latest;
 }
 

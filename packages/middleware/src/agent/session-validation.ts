@@ -48,7 +48,7 @@ export function sessionValidation(options: SessionValidationOptions = {}): Agent
       context.meta.check();
       await enforce(
         { layer: LAYER, context, onError },
-        () => problemOf(context, { maxInputLength, requireTenant }) ?? askOwner(context, validate),
+        () => problemOf(context, { maxInputLength, requireTenant }) ?? runValidate(context, validate),
       );
       await next();
     },
@@ -61,14 +61,14 @@ function problemOf(
 ): string | undefined {
   // Session ids become file names and keys elsewhere, so they must be safe for that.
   if (!SESSION_ID.test(sessionId) || sessionId.includes(".."))
-    return "the session id is malformed (1 to 512 letters, digits, or _ . : @ # / -)";
+    return 'the session id is malformed; expected 1 to 512 letters, digits or _ . : @ # / -, starting with a letter, a digit or _, and without ".."';
   if (input.length > rules.maxInputLength)
     return `the input has ${input.length} characters; at most ${rules.maxInputLength} are allowed`;
   if (rules.requireTenant && meta.tenantId === null) return "the run has no tenant";
   return undefined;
 }
 
-function askOwner(
+function runValidate(
   { sessionId, meta, agentName }: AgentRunContext,
   validate: SessionValidationOptions["validate"],
 ): MaybePromise<string | undefined> {

@@ -63,7 +63,7 @@ export class ChainReader {
       return {
         ok: false,
         line: this.lines + 1,
-        problem: "is missing: the head that was kept is not there",
+        problem: "is missing: no line of the file has the expected head hash",
       };
     return { ok: true, entries: this.lines, head: this.prev, torn: this.rest.length > 0 };
   }
@@ -85,13 +85,13 @@ export class ChainReader {
 
 function problemOf(line: string, seq: number, prev: string): string | AuditRecord {
   const record = read(line);
-  if (record === undefined) return "is no entry of an audit log";
-  if (record.seq !== seq) return `is numbered ${record.seq}; a line is missing, doubled or moved`;
-  if (record.prev !== prev) return "is not chained to the line before it";
+  if (record === undefined) return "is not an entry of an audit log";
+  if (record.seq !== seq) return `has the number ${record.seq}; a line is missing, duplicated or moved`;
+  if (record.prev !== prev) return "does not continue the hash chain of the line before it";
   if (record.hash !== hashOf(seq, prev, JSON.stringify(record.entry)))
     return "was changed after it was written";
   // A JSON parser ignores some changes, such as a duplicate field, which other readers may show. So the line must match exactly.
-  return line === JSON.stringify(record) ? record : "is not as it was written";
+  return line === JSON.stringify(record) ? record : "is not exactly what was written";
 }
 
 function read(line: string): AuditRecord | undefined {

@@ -1,13 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { JournalLockedError } from "@ravi/kernel";
 import { codeOf } from "../error-code.ts";
-import { type Processes, processesHere } from "./owner.ts";
+import { localProcesses, type Processes } from "./owner.ts";
 
 /** A claim's owner writes its name into it at once. A claim without a name after this time was left by a crash. */
-const NAMELESS_MS = 10_000;
+const UNNAMED_MS = 10_000;
 
 /** How often to start over if others release their claims meanwhile. */
-const MOST_TRIES = 20;
+const MAX_TRIES = 20;
 
 /** The end of a claim file's name, after the log's name. */
 const CLAIM = /^(\d+)\.\d+\.claim$/;
@@ -23,20 +23,20 @@ export interface Claim {
  * the next turn's claim is created, which again only one can do. Throws a `JournalLockedError` if a living process holds the
  * claim.
  */
-export async function claimPlace(path: string, size: number): Promise<Claim> {
-  const processes = await processesHere();
+export async function claimPosition(path: string, size: number): Promise<Claim> {
+  const processes = await localProcesses();
   const owner = `${processes.me}\n${randomUUID()}`;
   const nameOf = (turn: number): string => `${path}.${size}.${turn}.claim`;
-  for (let tries = 0; tries < MOST_TRIES; tries++) {
-    const gone = await goneBefore(path, nameOf, owner, processes);
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
+    const gone = await claimFirstFreeTurn(path, nameOf, owner, processes);
     if (gone === undefined) continue;
     const before = gone.map((_owner, turn) => nameOf(turn));
     const mine = nameOf(gone.length);
-    if (await areStill(before, gone)) return claimOf([...before, mine]);
+    if (await areUnchanged(before, gone)) return claimOf([...before, mine]);
     // The owner of the turn before is done and has released everything, so others may have started again at a lower turn.
     await remove(mine);
   }
-  throw claimedBy(path, nameOf(0), "others");
+  throw claimedBy(path, nameOf(0), "other processes");
 }
 
 /**
@@ -47,7 +47,7 @@ export async function sweepClaims(path: string, size: number): Promise<void> {
   const [{ readdir, realpath }, { basename, dirname, join }, processes] = await Promise.all([
     import("node:fs/promises"),
     import("node:path"),
-    processesHere(),
+    localProcesses(),
   ]);
   try {
     const log = await realpath(path);
@@ -70,7 +70,7 @@ export async function sweepClaims(path: string, size: number): Promise<void> {
  * Creates the claim of the first free turn and returns the dead owners of the turns before it. Undefined if a claim was released
  * meanwhile.
  */
-async function goneBefore(
+async function claimFirstFreeTurn(
   path: string,
   nameOf: (turn: number) => string,
   owner: string,
@@ -79,7 +79,7 @@ async function goneBefore(
   const gone: string[] = [];
   for (;;) {
     const name = nameOf(gone.length);
-    if (await make(name, owner)) return gone;
+    if (await create(name, owner)) return gone;
     const other = await ownerOf(name);
     if (other === undefined) return undefined;
     if (other !== "" && !(await processes.isGone(firstLine(other)))) throw claimedBy(path, name, other);
@@ -99,13 +99,13 @@ function claimOf(names: readonly string[]): Claim {
   };
 }
 
-async function areStill(names: readonly string[], owners: readonly string[]): Promise<boolean> {
+async function areUnchanged(names: readonly string[], owners: readonly string[]): Promise<boolean> {
   for (const [turn, name] of names.entries()) if ((await ownerOf(name)) !== owners[turn]) return false;
   return true;
 }
 
 /** Returns false if the claim exists already. */
-async function make(name: string, owner: string): Promise<boolean> {
+async function create(name: string, owner: string): Promise<boolean> {
   const { open } = await import("node:fs/promises");
   let file: Awaited<ReturnType<typeof open>>;
   try {
@@ -137,7 +137,7 @@ async function ownerOf(name: string): Promise<string | undefined> {
   try {
     const owner = await readFile(name, "utf8");
     if (owner !== "") return owner;
-    return Date.now() - (await stat(name)).mtimeMs > NAMELESS_MS ? "" : "a writer that has just begun";
+    return Date.now() - (await stat(name)).mtimeMs > UNNAMED_MS ? "" : "a writer that has just started";
   } catch (error) {
     if (codeOf(error) === "ENOENT") return undefined;
     throw error;
@@ -156,7 +156,7 @@ async function remove(name: string): Promise<void> {
 function claimedBy(path: string, name: string, owner: string): Error {
   return new JournalLockedError({
     runId: path,
-    owner: `${firstLine(owner)}, which writes to it now (if it is no more, remove ${name})`,
+    owner: `${firstLine(owner)}, which is writing to it (if that process no longer exists, delete ${name})`,
   });
 }
 

@@ -12,7 +12,7 @@ import {
 import { checkPort } from "@ravi/kernel/loop";
 import { codeOf } from "../error-code.ts";
 import { type ChainReport, ChainReader, link } from "./chain.ts";
-import { claimPlace, sweepClaims } from "./claim.ts";
+import { claimPosition, sweepClaims } from "./claim.ts";
 
 /** What the log needs of a file system. The default uses `node:fs/promises`. */
 export interface AuditDisk {
@@ -47,22 +47,22 @@ export const FileAuditLog = Object.freeze({
   /** Opens a log for writing and checks it first. Throws a `JournalCorruptError` if it was tampered with. */
   async open(path: string, options: FileAuditLogOptions = {}): Promise<FileAuditLog> {
     checkFields("FileAuditLog options", options, ["disk", "head"]);
-    const disk = checkPlace(path, options);
+    const disk = checkOptions(path, options);
     const { report, size } = await readChain(disk, path, options.head);
-    if (!report.ok) throw corrupt(path, report);
+    if (!report.ok) throw corruptLog(path, report);
     if (report.torn) await disk.cutAfter(path, size);
     if (disk === nodeDisk) await sweepClaims(path, size);
-    return new Log(path, disk, { seq: report.entries, head: report.head, size });
+    return new HashChainLog(path, disk, { seq: report.entries, head: report.head, size });
   },
 
   /** Checks a log without opening it for writing. */
   async verify(path: string, options: FileAuditLogOptions = {}): Promise<ChainReport> {
     checkFields("FileAuditLog options", options, ["disk", "head"]);
-    return (await readChain(checkPlace(path, options), path, options.head)).report;
+    return (await readChain(checkOptions(path, options), path, options.head)).report;
   },
 });
 
-function checkPlace(path: string, { disk = nodeDisk, head }: FileAuditLogOptions): AuditDisk {
+function checkOptions(path: string, { disk = nodeDisk, head }: FileAuditLogOptions): AuditDisk {
   if (typeof path !== "string" || path === "")
     throw new InvalidValueError({ field: "path", value: path, expected: "the path of a file" });
   checkPort("disk", disk, ["read", "cutAfter", "append"]);
@@ -70,7 +70,7 @@ function checkPlace(path: string, { disk = nodeDisk, head }: FileAuditLogOptions
     throw new InvalidValueError({
       field: "head",
       value: head,
-      expected: "the head of an earlier verification",
+      expected: "the `head` of an earlier verification, which is a string",
     });
   return disk;
 }
@@ -99,7 +99,7 @@ interface End {
   readonly size: number;
 }
 
-class Log implements FileAuditLog {
+class HashChainLog implements FileAuditLog {
   readonly isNoop = false;
   readonly path: string;
   private readonly disk: AuditDisk;
@@ -140,7 +140,7 @@ class Log implements FileAuditLog {
     const record = link(seq + 1, head, entry);
     const line = `${JSON.stringify(record)}\n`;
     try {
-      await this.put(line, size);
+      await this.appendLine(line, size);
     } catch (error) {
       // A writer that was overtaken by another one must stop. After a disk error (a full disk, for example) the next write may
       // succeed.
@@ -152,15 +152,15 @@ class Log implements FileAuditLog {
   }
 
   /** If the file is not as this writer left it, it may contain half a line of our own failed write, which is cut off first. */
-  private async put(line: string, size: number): Promise<void> {
+  private async appendLine(line: string, size: number): Promise<void> {
     try {
       return await this.disk.append(this.path, line, size);
     } catch (error) {
       if (this.failed === undefined || !isRaviError(error, "JOURNAL_LOCKED")) throw error;
       const { report, size: whole } = await readChain(this.disk, this.path, this.end.head);
-      if (!report.ok) throw corrupt(this.path, report);
+      if (!report.ok) throw corruptLog(this.path, report);
       // A complete line, ours or another's: nobody knows whether it is on the disk.
-      if (whole !== size) throw unsure(this.path, this.failed);
+      if (whole !== size) throw unconfirmedLine(this.path, this.failed);
       if (!report.torn) throw error;
     }
     await this.disk.cutAfter(this.path, size);
@@ -175,10 +175,10 @@ const nodeDisk: AuditDisk = Object.freeze({
   },
   async cutAfter(path: string, size: number): Promise<void> {
     const { realpath, truncate } = await import("node:fs/promises");
-    const claim = await claimPlace(await realpath(path), size);
+    const claim = await claimPosition(await realpath(path), size);
     try {
       // If another process was still writing this line, it has finished it by now.
-      for await (const piece of piecesOf(path, size)) if (piece.includes("\n")) throw taken(path);
+      for await (const piece of piecesOf(path, size)) if (piece.includes("\n")) throw changedByAnother(path);
       await truncate(path, size);
     } finally {
       await claim.release();
@@ -188,13 +188,13 @@ const nodeDisk: AuditDisk = Object.freeze({
     const { open, realpath } = await import("node:fs/promises");
     const file = await open(path, "a", 0o600);
     const check = async (expected: number): Promise<void> => {
-      if ((await file.stat()).size !== expected) throw taken(path);
+      if ((await file.stat()).size !== expected) throw changedByAnother(path);
     };
     try {
       // A writer that was overtaken need not claim anything.
       await check(size);
       // By its real path, because a symbolic link to the file is the same log.
-      const claim = await claimPlace(await realpath(path), size);
+      const claim = await claimPosition(await realpath(path), size);
       try {
         // Another process may have written and released its claim in between.
         await check(size);
@@ -259,22 +259,22 @@ function unwritable(path: string, cause: unknown): Error {
   return new JournalFailedError({ what: `the audit log ${path} could not be written`, final: false, cause });
 }
 
-function unsure(path: string, cause: unknown): Error {
-  const what = `the audit log ${path} has a line that was not confirmed, and may not be on the disk`;
+function unconfirmedLine(path: string, cause: unknown): Error {
+  const what = `the audit log ${path} ends with a line whose write was not confirmed, so it may not be on the disk`;
   return new JournalFailedError({ what, final: true, cause });
 }
 
-function taken(path: string): Error {
+function changedByAnother(path: string): Error {
   return new JournalLockedError({
     runId: path,
-    owner: "another writer, who has changed the file since it was opened",
+    owner: "another writer, which has changed the file since it was opened here",
   });
 }
 
-function corrupt(path: string, report: Extract<ChainReport, { ok: false }>): Error {
+function corruptLog(path: string, report: Extract<ChainReport, { ok: false }>): Error {
   return new JournalCorruptError({
     runId: path,
     position: report.line,
-    problem: `line ${report.line} ${report.problem}; keep the file as evidence and begin a new one`,
+    problem: `line ${report.line} ${report.problem}; keep the file as evidence and start a new one`,
   });
 }

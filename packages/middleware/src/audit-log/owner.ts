@@ -11,7 +11,7 @@ export interface Processes {
 const FORM = /^process:([^:]*):(\d+):(\d+)$/;
 
 /** A process on another machine counts as alive, because it cannot be checked from here. */
-export async function processesHere(): Promise<Processes> {
+export async function localProcesses(): Promise<Processes> {
   const [{ hostname }, { default: process }] = await Promise.all([import("node:os"), import("node:process")]);
   const host = encodeURIComponent(hostname());
   const isAlive = (pid: number): boolean => {

@@ -25,11 +25,11 @@ export interface CacheOptions {
 
 type Answer = ModelResponse | undefined;
 /** Calls in flight, by key. Each resolves with its answer, or undefined if it failed or was given up. */
-type Flights = Map<string, Promise<Answer>>;
+type CallsInFlight = Map<string, Promise<Answer>>;
 
-interface Shelf {
+interface CacheState {
   readonly answers: ExpiringCache<ModelResponse>;
-  readonly flights: Flights | undefined;
+  readonly inFlight: CallsInFlight | undefined;
 }
 
 /**
@@ -39,12 +39,12 @@ interface Shelf {
  */
 export function cache(options: CacheOptions = {}): ChatMiddleware {
   checkFields("cache", options, ["maxEntries", "ttlMs", "shareInFlight"]);
-  const shelf: Shelf = {
+  const state: CacheState = {
     answers: expiringCache({
       maxEntries: checkInteger("cache.maxEntries", options.maxEntries ?? 1_000, 1),
       ttlMs: checkNumber("cache.ttlMs", options.ttlMs ?? 300_000, 1),
     }),
-    flights: checkBoolean("cache.shareInFlight", options.shareInFlight ?? false) ? new Map() : undefined,
+    inFlight: checkBoolean("cache.shareInFlight", options.shareInFlight ?? false) ? new Map() : undefined,
   };
   return {
     level: "chat",
@@ -53,21 +53,21 @@ export function cache(options: CacheOptions = {}): ChatMiddleware {
     async process(context, next) {
       const key = keyOfCall(context);
       if (key === undefined) return next();
-      let known = shelf.answers.get(key, context.clock.now());
+      let known = state.answers.get(key, context.clock.now());
       // If an equal call in flight fails, the next waiting call asks the model itself. There is no await between the last look
       // and that call, so only one of them does.
       for (
-        let flight = shelf.flights?.get(key);
-        known === undefined && flight !== undefined;
-        flight = shelf.flights?.get(key)
+        let pending = state.inFlight?.get(key);
+        known === undefined && pending !== undefined;
+        pending = state.inFlight?.get(key)
       ) {
-        known = await untilAborted(flight, context.signal);
+        known = await untilAborted(pending, context.signal);
       }
       if (known !== undefined) {
         context.result = { ...known, usage: NO_USAGE, cached: true };
         return undefined;
       }
-      return answer(shelf, key, context, next);
+      return answer(state, key, context, next);
     },
   };
 }
@@ -78,39 +78,43 @@ function keyOfCall({ meta, model, request }: ChatContext): string | undefined {
 }
 
 async function answer(
-  { answers, flights }: Shelf,
+  { answers, inFlight }: CacheState,
   key: string,
   context: ChatContext,
   next: Next,
 ): Promise<void> {
-  const flight = flights === undefined ? undefined : takeOff(flights, key, context.signal);
+  const call = inFlight === undefined ? undefined : registerCall(inFlight, key, context.signal);
   let kept: ModelResponse | undefined;
   try {
     await next();
-    kept = keepable(context.result);
+    kept = storableCopy(context.result);
     if (kept !== undefined) answers.set(key, kept, context.clock.now());
   } finally {
-    flight?.land(kept);
+    call?.finish(kept);
   }
 }
 
 /** Registers a call in flight. If it is aborted it is removed at once, because its model may never notice the abort. */
-function takeOff(flights: Flights, key: string, signal: AbortSignalLike): { land(kept: Answer): void } {
+function registerCall(
+  inFlight: CallsInFlight,
+  key: string,
+  signal: AbortSignalLike,
+): { finish(kept: Answer): void } {
   const { promise, resolve } = Promise.withResolvers<Answer>();
-  flights.set(key, promise);
-  const land = (kept: Answer): void => {
+  inFlight.set(key, promise);
+  const finish = (kept: Answer): void => {
     signal.removeEventListener("abort", giveUp);
     // Removed before the waiting calls are told, so that one of them becomes the next to ask the model.
-    if (flights.get(key) === promise) flights.delete(key);
+    if (inFlight.get(key) === promise) inFlight.delete(key);
     resolve(kept);
   };
-  const giveUp = (): void => land(undefined);
+  const giveUp = (): void => finish(undefined);
   signal.addEventListener("abort", giveUp, { once: true });
-  return { land };
+  return { finish };
 }
 
 /** A frozen copy, or undefined if the answer was cut off, refused or filtered. */
-function keepable(response: ModelResponse | undefined): ModelResponse | undefined {
+function storableCopy(response: ModelResponse | undefined): ModelResponse | undefined {
   if (response === undefined || (response.finishReason !== "stop" && response.finishReason !== "toolCalls"))
     return undefined;
   return frozenCopy(response);

@@ -8,7 +8,7 @@ import {
 } from "@ravi/kernel";
 import { checkOnError, enforce, type OnGuardError, trip } from "../guard.ts";
 import { checkWord } from "../options.ts";
-import { Blocked, blockingFilters, firstBlocked, type MakeFilter } from "../text/blocked.ts";
+import { BlockedError, blockingFilters, firstBlocked, type MakeFilter } from "../text/blocked.ts";
 import { readJson } from "../text/escapes.ts";
 import type { TextFilter } from "../text/filter.ts";
 import { isLinearPattern, type LinearPattern } from "../text/linear-pattern.ts";
@@ -38,11 +38,11 @@ const LAYER = "contentFilter";
 export function contentFilter(options: ContentFilterOptions): ChatMiddleware {
   const { makeFilter, sides, onError } = checked(options);
   const streams = new WeakMap<ChatContext, FilterStream>();
-  const check = (context: ChatContext, texts: () => readonly string[]): unknown =>
+  const check = (context: ChatContext, what: string, texts: () => readonly string[]): unknown =>
     enforce({ layer: LAYER, context, onError }, () => {
       for (const text of texts()) {
         const word = firstBlocked(makeFilter, text);
-        if (word !== undefined) return `it contains ${word}`;
+        if (word !== undefined) return `the ${what} contains ${word}`;
       }
       return undefined;
     });
@@ -52,14 +52,14 @@ export function contentFilter(options: ContentFilterOptions): ChatMiddleware {
     async process(context, next) {
       // System messages are your own text and may name what is forbidden.
       if (sides !== "output")
-        await check(context, () =>
+        await check(context, "request", () =>
           context.request.messages.filter(({ role }) => role !== "system").flatMap(textsOf),
         );
       if (sides === "input") return next();
       watchStream(streams, context, () => stoppingStream(context, makeFilter, onError));
       await next();
       const { result } = context;
-      if (result !== undefined) await check(context, () => textsOf(result.message));
+      if (result !== undefined) await check(context, "answer", () => textsOf(result.message));
       return undefined;
     },
   };
@@ -80,10 +80,15 @@ function reasoningOf({ content }: ChatMessage): string {
 function stoppingStream(context: ChatContext, makeFilter: MakeFilter, onError: OnGuardError): FilterStream {
   let isStopped = false;
   const stopUnlessAllowed = (error: unknown): void => {
-    const isBlocked = error instanceof Blocked;
+    const isBlocked = error instanceof BlockedError;
     if (!isBlocked && onError === "allow") return;
     isStopped = true;
-    trip(context, LAYER, isBlocked ? `it contains ${error.message}` : "the guard itself failed", error);
+    trip(
+      context,
+      LAYER,
+      isBlocked ? `the answer contains ${error.message}` : "the guard itself failed",
+      error,
+    );
   };
   const stream = filterStream({
     filter: (json) =>
@@ -141,7 +146,7 @@ function checked(options: ContentFilterOptions): {
     throw new InvalidValueError({
       field: `${LAYER}.blocked`,
       value: blocked,
-      expected: "a list of at least one word or pattern",
+      expected: "an array of at least one word or pattern",
     });
   }
   const ignoreCase = checkBoolean(`${LAYER}.ignoreCase`, options.ignoreCase ?? true);
@@ -150,7 +155,7 @@ function checked(options: ContentFilterOptions): {
   const patterns: LinearPattern[] = [];
   for (const [at, item] of (blocked as readonly unknown[]).entries()) {
     if (isLinearPattern(item)) patterns.push(item);
-    else words.push(checkBlocked(at, item));
+    else words.push(checkBlockedWord(at, item));
   }
   return {
     makeFilter: blockingFilters({ words, patterns, ignoreCase, wholeWord }),
@@ -159,7 +164,7 @@ function checked(options: ContentFilterOptions): {
   };
 }
 
-function checkBlocked(at: number, item: unknown): string {
+function checkBlockedWord(at: number, item: unknown): string {
   if (typeof item === "string" && item.trim() !== "" && item.length <= 1_024) return item;
   const expected = "a word or phrase of up to 1,024 characters, or a pattern made with linearPattern";
   throw new InvalidValueError({

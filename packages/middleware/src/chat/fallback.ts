@@ -8,9 +8,9 @@ import {
   isRetryableKind,
 } from "@ravi/kernel";
 import { checkModel } from "@ravi/kernel/loop";
-import { tellRetry } from "../guard.ts";
+import { reportRetry } from "../guard.ts";
 import { quietly } from "../observer.ts";
-import { checkFunction, checkNames, checkWord } from "../options.ts";
+import { checkFunction, checkWords } from "../options.ts";
 import type { ChatMiddleware } from "../types.ts";
 
 export interface FallbackOptions {
@@ -61,7 +61,7 @@ export function fallback(options: FallbackOptions): ChatMiddleware {
           if (!mayFallBack(failure, kinds) || context.signal.aborted) break;
           const step = { from: context.model.id, to: model.id, error: failure };
           quietly(() => onFallback?.(step));
-          tellRetry(context, 1, 0, failure);
+          reportRetry(context, 1, 0, failure);
           context.model = model;
           try {
             await next.again();
@@ -103,14 +103,12 @@ function checked(options: FallbackOptions): {
     throw new InvalidValueError({
       field: "fallback.models",
       value: models,
-      expected: "a list of at least one model",
+      expected: "an array of at least one model",
     });
   }
   for (const [at, model] of (models as readonly LLMClient[]).entries())
     checkModel(`fallback.models[${at}]`, model);
-  const kinds = checkNames("fallback.on", options.on ?? DEFAULT_KINDS).map((kind) =>
-    checkWord("fallback.on", kind, Object.values(ErrorKind)),
-  );
+  const kinds = checkWords("fallback.on", options.on ?? DEFAULT_KINDS, Object.values(ErrorKind));
   return {
     models: [...(models as readonly LLMClient[])],
     kinds: new Set(kinds),

@@ -27,9 +27,9 @@ export function historyTruncator(options: HistoryTruncatorOptions = {}): ChatMid
  */
 export function truncateHistory(messages: readonly ChatMessage[], keep: number): readonly ChatMessage[] {
   if (!isMessages(messages))
-    throw new InvalidValueError({ field: "messages", value: messages, expected: "a list of messages" });
+    throw new InvalidValueError({ field: "messages", value: messages, expected: "an array of messages" });
   if (!(typeof keep === "number" && keep >= 0))
-    throw new InvalidValueError({ field: "keep", value: keep, expected: "a number of messages, at least 0" });
+    throw new InvalidValueError({ field: "keep", value: keep, expected: "a number of at least 0" });
   let from = messages.length;
   for (let left = keep; from > 0 && left > 0; from--) if (messages[from - 1]?.role !== "system") left--;
   while (from > 0 && messages[from]?.role === "tool") from--;

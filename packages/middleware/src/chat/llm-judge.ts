@@ -40,7 +40,7 @@ export function llmJudge(options: LlmJudgeOptions): ChatMiddleware {
     throw new InvalidValueError({
       field: `${LAYER}.criteria`,
       value: criteria,
-      expected: "what is allowed and what is not, in words",
+      expected: "a non-empty string that says what is allowed and what is not",
     });
   }
   checkModel(`${LAYER}.model`, model);

@@ -26,7 +26,7 @@ export function maxTokens(options: MaxTokensOptions): ChatMiddleware {
     throw new InvalidValueError({
       field: "maxTokens",
       value: options,
-      expected: "maxInputTokens, maxOutputTokens, or both",
+      expected: "an object with maxInputTokens, maxOutputTokens, or both",
     });
   }
   const onExceed = checkWord("maxTokens.onExceed", options.onExceed ?? "clip", ["clip", "refuse"]);
@@ -40,7 +40,7 @@ export function maxTokens(options: MaxTokensOptions): ChatMiddleware {
         await enforce({ layer: "maxTokens", context, onError }, () => {
           const size = estimate(context.request);
           if (!Number.isFinite(size))
-            throw new InvalidValueError({ field: "estimate", value: size, expected: "a number" });
+            throw new InvalidValueError({ field: "estimate", value: size, expected: "a finite number" });
           return size > input
             ? `the request has about ${size} tokens; at most ${input} are allowed`
             : undefined;

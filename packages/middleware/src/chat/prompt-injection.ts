@@ -1,6 +1,6 @@
 import { type ChatContext, type ChatMessage, checkFields, textOf } from "@ravi/kernel";
-import { checkOnError, enforce, type OnGuardError, tellTrip } from "../guard.ts";
-import { checkFunction, checkNames, checkNumber, checkWord } from "../options.ts";
+import { checkOnError, enforce, type OnGuardError, reportTrip } from "../guard.ts";
+import { checkFunction, checkNumber, checkWord, checkWords } from "../options.ts";
 import { injectionScore } from "../text/injection-score.ts";
 import type { ChatMiddleware } from "../types.ts";
 
@@ -18,6 +18,7 @@ export interface PromptInjectionOptions {
 }
 
 const LAYER = "promptInjection";
+const ROLES = ["user", "tool"] as const;
 
 /**
  * Detects texts that try to give a model other instructions. It knows common wordings only: it lowers the risk, but does not
@@ -28,11 +29,7 @@ export function promptInjection(options: PromptInjectionOptions = {}): ChatMiddl
   checkFunction(`${LAYER}.score`, options.score);
   const threshold = checkNumber(`${LAYER}.threshold`, options.threshold ?? 0.6, 0, 1);
   const action = checkWord(`${LAYER}.action`, options.action ?? "block", ["block", "flag"]);
-  const roles = new Set<string>(
-    checkNames(`${LAYER}.roles`, options.roles ?? ["user", "tool"]).map((role) =>
-      checkWord(`${LAYER}.roles`, role, ["user", "tool"]),
-    ),
-  );
+  const roles = new Set<string>(checkWords(`${LAYER}.roles`, options.roles ?? ROLES, ROLES));
   const onError = checkOnError(`${LAYER}.onError`, options.onError);
   const scores = new WeakMap<ChatMessage, number>();
 
@@ -62,7 +59,7 @@ export function promptInjection(options: PromptInjectionOptions = {}): ChatMiddl
       await enforce({ layer: LAYER, context, onError }, () => {
         const reason = violation(context);
         if (reason === undefined || action === "block") return reason;
-        tellTrip(context, LAYER, reason);
+        reportTrip(context, LAYER, reason);
         return undefined;
       });
       await next();

@@ -6,7 +6,7 @@ import {
   classifyError,
   ErrorKind,
 } from "@ravi/kernel";
-import { tellRetry } from "../guard.ts";
+import { reportRetry } from "../guard.ts";
 import { checkFunction, checkNumber } from "../options.ts";
 import { sleep } from "../timer.ts";
 import type { ChatMiddleware } from "../types.ts";
@@ -75,7 +75,7 @@ async function waitToRetry(
   const { deadline } = context.meta;
   // A wait beyond the deadline would only delay the error.
   if (deadline !== null && context.clock.now() + waitMs > deadline) return false;
-  tellRetry(context, attempt + 1, waitMs, error);
+  reportRetry(context, attempt + 1, waitMs, error);
   await sleep(context.clock, waitMs, context.signal);
   return true;
 }

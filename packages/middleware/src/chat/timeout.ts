@@ -34,20 +34,20 @@ export function timeout(options: TimeoutOptions = {}): ChatMiddleware {
       const token = new CancellationToken(outer);
       token.check();
       context.signal = token.signal;
-      const cut = Promise.withResolvers<never>();
-      const leave = token.onCancel((error) => cut.reject(error));
+      const givenUp = Promise.withResolvers<never>();
+      const leave = token.onCancel((error) => givenUp.reject(error));
       const timer = setTimer(
         context.clock,
         () => {
           // The timeout error comes first: the abort that follows must not be taken for a cancellation from outside.
-          cut.reject(tooLate(context, timeoutMs));
+          givenUp.reject(timeoutError(context, timeoutMs));
           token.cancel(`the call took longer than ${timeoutMs} ms`);
         },
         timeoutMs,
       );
       const call = next();
       try {
-        await Promise.race([call, cut.promise]);
+        await Promise.race([call, givenUp.promise]);
       } catch (error) {
         // If the call itself failed, this gets the same error again; if it was given up, the late one. The abort that we caused
         // ourselves is not reported.
@@ -67,10 +67,10 @@ export function timeout(options: TimeoutOptions = {}): ChatMiddleware {
   };
 }
 
-function tooLate({ model }: ChatContext, timeoutMs: number): ProviderError {
+function timeoutError({ model }: ChatContext, timeoutMs: number): ProviderError {
   return new ProviderError({
     kind: ErrorKind.TIMEOUT,
-    message: `${model.id} gave no answer within ${timeoutMs} ms`,
+    message: `${model.id} did not answer within ${timeoutMs} ms`,
     provider: model.info.provider,
     model: model.info.model,
   });

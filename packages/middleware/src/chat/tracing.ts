@@ -25,7 +25,11 @@ export function tracing(options: TracingOptions): ChatMiddleware {
   checkFields("tracing", options, ["telemetry", "recordContent"]);
   const { telemetry } = options;
   if (typeof telemetry?.startSpan !== "function") {
-    throw new InvalidValueError({ field: "tracing.telemetry", value: telemetry, expected: "a Telemetry" });
+    throw new InvalidValueError({
+      field: "tracing.telemetry",
+      value: telemetry,
+      expected: "a Telemetry, with a startSpan method",
+    });
   }
   const recordContent = checkBoolean("tracing.recordContent", options.recordContent ?? false);
   return {

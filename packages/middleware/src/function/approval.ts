@@ -34,21 +34,21 @@ export function approval(options: ApprovalOptions = {}): FunctionMiddleware {
     name: "approval",
     admit(context, gate) {
       if (tools !== undefined && !tools.has(context.functionName)) return undefined;
-      if (!isWanted(options.when, context)) return undefined;
+      if (!needsApproval(options.when, context)) return undefined;
       const name = nameOf(context, asked);
       const question = questionOf(options.question, context);
-      const tell = (): void => {
+      const notify = (): void => {
         if (!context.hooks.has(HookEvent.APPROVAL_REQUESTED)) return;
         void context.hooks.dispatch(HookEvent.APPROVAL_REQUESTED, { ...hookBase(context), name, question });
       };
-      const about = {
+      const details = {
         question,
         agent: context.agentName,
         tool: context.functionName,
         callId: context.callId,
         arguments: asJson(context.arguments),
       };
-      return gate.require(name, about, tell).then((answer) => {
+      return gate.require(name, details, notify).then((answer) => {
         const { approved, reason } = readApproval(answer);
         if (approved) return;
         // An answer in words contains the reason.
@@ -59,7 +59,7 @@ export function approval(options: ApprovalOptions = {}): FunctionMiddleware {
   };
 }
 
-function isWanted(when: ApprovalOptions["when"], context: FunctionContext): boolean {
+function needsApproval(when: ApprovalOptions["when"], context: FunctionContext): boolean {
   try {
     return when === undefined || when(context);
   } catch {

@@ -58,7 +58,7 @@ export function fileValidator(options: FileValidatorOptions): FunctionMiddleware
     throw new InvalidValueError({
       field: `${LAYER}.roots`,
       value: options.roots,
-      expected: "at least one folder",
+      expected: "an array of at least one folder",
     });
   const fields = new Set(checkNames(`${LAYER}.fields`, options.fields ?? FIELDS));
   const extensions =
@@ -75,9 +75,9 @@ export function fileValidator(options: FileValidatorOptions): FunctionMiddleware
     // On POSIX a backslash is part of a name, and a tool that splits at it would end up elsewhere.
     if (home.startsWith("/") && path.includes("\\")) return "the path contains a backslash";
     const full = resolvePath(home, path);
-    if (!roots.some((root) => isInside(root, full))) return "the path lies outside of the allowed folders";
+    if (!roots.some((root) => isInside(root, full))) return "the path is outside of the allowed folders";
     if (extensions !== undefined && !extensions.some((ending) => full.toLowerCase().endsWith(ending))) {
-      return `only files that end with ${extensions.join(", ")} are allowed`;
+      return `only files with these extensions are allowed: ${extensions.join(", ")}`;
     }
     return diskProblem({ full, roots, maxBytes, disk });
   };
@@ -115,10 +115,10 @@ async function diskProblem({ full, roots, maxBytes, disk }: DiskQuestion): Promi
   const realRoots = await Promise.all(roots.map(async (root) => (await disk.realPath(root)) ?? root));
   try {
     if (!(await isReallyInside(full, roots, realRoots, disk)))
-      return "the path leads out of the allowed folders through a link";
+      return "the path leads out of the allowed folders through a symbolic link";
   } catch (error) {
     // Not a failure of the guard: the path itself leads nowhere.
-    if (codeOf(error) === "ELOOP") return "the path is a loop of links";
+    if (codeOf(error) === "ELOOP") return "the path leads into a loop of symbolic links";
     throw error;
   }
   const size = await disk.sizeOf(full);
@@ -143,5 +143,5 @@ async function isReallyInside(
 
 function checkRoot(root: string): string {
   if (root.startsWith("/") || /^[A-Za-z]:[\\/]/.test(root)) return resolvePath(root, ".");
-  throw new InvalidValueError({ field: `${LAYER}.roots`, value: root, expected: "absolute paths" });
+  throw new InvalidValueError({ field: `${LAYER}.roots`, value: root, expected: "an absolute path" });
 }

@@ -3,14 +3,14 @@ import { resolvePath } from "../text/path.ts";
 import type { FileDisk } from "./file-validator.ts";
 
 /** As many symbolic links in a row as Linux follows. */
-const MOST_LINKS = 40;
+const MAX_LINKS = 40;
 
 /** The file system of this machine. */
 export const realDisk: FileDisk = {
-  realPath: (path) => leadsTo(path, { links: 0 }),
+  realPath: (path) => resolveLinks(path, { links: 0 }),
   async sizeOf(path) {
     const { stat } = await import("node:fs/promises");
-    const found = await stat(path).catch(missing);
+    const found = await stat(path).catch(undefinedIfMissing);
     return found?.isFile() === true ? found.size : undefined;
   },
 };
@@ -19,20 +19,21 @@ export const realDisk: FileDisk = {
  * The real path, even if nothing exists there yet: writing to a link whose target is missing creates the target. What the system
  * cannot resolve is followed part by part, as the system would.
  */
-async function leadsTo(path: string, followed: { links: number }): Promise<string> {
+async function resolveLinks(path: string, followed: { links: number }): Promise<string> {
   const { readlink, realpath } = await import("node:fs/promises");
-  const real = await realpath(path).catch(missing);
+  const real = await realpath(path).catch(undefinedIfMissing);
   if (real !== undefined) return real;
   const { folder, name } = partsOf(path);
   if (folder === path) return path;
-  const parent = await leadsTo(folder, followed);
+  const parent = await resolveLinks(folder, followed);
   // Only after the links in the folder were followed: `link/..` is the folder above the link's target.
   if (name === "" || name === "." || name === "..") return resolvePath(`${parent}/${name}`, ".");
   const inside = parent === "/" ? `/${name}` : `${parent}/${name}`;
-  const target = await readlink(inside).catch(missing);
+  const target = await readlink(inside).catch(undefinedIfMissing);
   if (target === undefined) return inside;
-  if (++followed.links > MOST_LINKS) throw Object.assign(new Error("too many links"), { code: "ELOOP" });
-  return leadsTo(isAbsolute(target, parent) ? target : `${parent}/${target}`, followed);
+  if (++followed.links > MAX_LINKS)
+    throw Object.assign(new Error("too many symbolic links"), { code: "ELOOP" });
+  return resolveLinks(isAbsolute(target, parent) ? target : `${parent}/${target}`, followed);
 }
 
 function partsOf(path: string): { readonly folder: string; readonly name: string } {
@@ -51,7 +52,7 @@ function isAbsolute(target: string, parent: string): boolean {
 }
 
 /** Nothing exists there, or it is not a link. */
-function missing(error: unknown): undefined {
+function undefinedIfMissing(error: unknown): undefined {
   const code = codeOf(error);
   if (code === "ENOENT" || code === "ENOTDIR" || code === "EINVAL") return undefined;
   throw error;

@@ -1,5 +1,5 @@
 import type { FunctionContext, MaybePromise, ToolResult } from "@ravi/kernel";
-import { ask, checkOnError, type OnGuardError, tellTrip, trip } from "../guard.ts";
+import { checkOnError, type OnGuardError, reportTrip, runCheck, trip } from "../guard.ts";
 import { checkWord } from "../options.ts";
 import type { FunctionMiddleware } from "../types.ts";
 
@@ -28,7 +28,7 @@ export function callGuard(
     level: "function",
     name: layer,
     async process(context, next) {
-      const reason = await ask({ layer, context, onError }, () => check(context));
+      const reason = await runCheck({ layer, context, onError }, () => check(context));
       if (reason !== undefined) return refuseCall(context, layer, reason, onViolation);
       return next();
     },
@@ -43,6 +43,6 @@ export function refuseCall(
   onViolation: OnViolation,
 ): void {
   if (onViolation === "terminate") trip(context, layer, reason);
-  tellTrip(context, layer, reason);
+  reportTrip(context, layer, reason);
   context.result = toolError(`${context.functionName} was refused: ${reason}`);
 }

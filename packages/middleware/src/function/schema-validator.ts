@@ -7,7 +7,7 @@ import {
   isStandardSchema,
 } from "@ravi/kernel";
 import { checkRecord, parseWith } from "@ravi/kernel/loop";
-import { ask, checkOnError, type OnGuardError } from "../guard.ts";
+import { checkOnError, type OnGuardError, runCheck } from "../guard.ts";
 import { checkFunction } from "../options.ts";
 import type { FunctionMiddleware } from "../types.ts";
 import { checkOnViolation, type OnViolation, refuseCall } from "./refuse.ts";
@@ -37,7 +37,8 @@ export function schemaValidator(options: SchemaValidatorOptions): FunctionMiddle
   ) as ReadonlyMap<string, SchemaLike>;
   for (const [name, schema] of schemas) {
     if (isSchema(schema) && (isStandardSchema(schema) || options.validator !== undefined)) continue;
-    const expected = "a Standard Schema (zod, for one); a raw JSON Schema needs the validator option";
+    const expected =
+      "a Standard Schema (such as a Zod schema); a raw JSON Schema needs the option `validator`";
     throw new InvalidValueError({ field: `${LAYER}.schemas.${name}`, value: schema, expected });
   }
   const onViolation = checkOnViolation(`${LAYER}.onViolation`, options.onViolation);
@@ -50,9 +51,9 @@ export function schemaValidator(options: SchemaValidatorOptions): FunctionMiddle
       const schema = schemas.get(context.functionName);
       const { result } = context;
       if (schema === undefined || result === undefined || result.isError) return;
-      const reason = await ask({ layer: LAYER, context, onError }, async () => {
+      const reason = await runCheck({ layer: LAYER, context, onError }, async () => {
         const parsed = await parseWith(schema, valueOf(result), options.validator);
-        return parsed.ok ? undefined : `its result does not have the right form (${parsed.problem})`;
+        return parsed.ok ? undefined : `its result does not match the schema (${parsed.problem})`;
       });
       if (reason !== undefined) refuseCall(context, LAYER, reason, onViolation);
     },

@@ -1,5 +1,5 @@
 import { type AuditLog, checkBoolean, checkFields, type JsonValue } from "@ravi/kernel";
-import { audited, checkAuditLog } from "../audit.ts";
+import { checkAuditLog, withAudit } from "../audit.ts";
 import { checkOnError, type OnGuardError } from "../guard.ts";
 import { asJson } from "../as-json.ts";
 import type { FunctionMiddleware } from "../types.ts";
@@ -25,7 +25,7 @@ export function toolAudit(options: ToolAuditOptions): FunctionMiddleware {
       const args: { readonly arguments?: JsonValue } = recordArguments
         ? { arguments: asJson(context.arguments) }
         : {};
-      const about = {
+      const call = {
         layer: "toolAudit",
         log,
         onError,
@@ -34,7 +34,7 @@ export function toolAudit(options: ToolAuditOptions): FunctionMiddleware {
         target: context.functionName,
         details: { callId: context.callId, ...args },
       };
-      return audited(about, next, () => ({ outcome: context.result?.isError === false ? "ok" : "error" }));
+      return withAudit(call, next, () => ({ outcome: context.result?.isError === false ? "ok" : "error" }));
     },
   };
 }

@@ -49,8 +49,7 @@ export function toolCallValidation(options: ToolCallValidationOptions = {}): Fun
     maxValues: checkInteger(`${LAYER}.maxValues`, options.maxValues ?? 10_000, 1),
   };
   return callGuard(LAYER, options, ({ functionName, arguments: args }) => {
-    if (deny.has(functionName) || allow?.has(functionName) === false)
-      return "this tool may not be called here";
+    if (deny.has(functionName) || allow?.has(functionName) === false) return "this tool is not allowed here";
     return sizeProblem(args, limits);
   });
 }
@@ -61,16 +60,16 @@ function sizeProblem(value: unknown, { maxLength, maxDepth, maxValues }: Limits)
   let length = 0;
   let values = 0;
   for (let item = open.pop(); item !== undefined; item = open.pop()) {
-    if (++values > maxValues) return `the arguments hold more than ${maxValues} values`;
+    if (++values > maxValues) return `the arguments contain more than ${maxValues} values`;
     if (typeof item.value !== "object" || item.value === null) {
       length += typeof item.value === "string" ? item.value.length + 2 : String(item.value).length;
     } else if (item.depth > maxDepth) {
-      return `the arguments nest deeper than ${maxDepth}`;
+      return `the arguments are nested more than ${maxDepth} levels deep`;
     } else {
       for (const [key, inner] of Object.entries(item.value)) {
         length += Array.isArray(item.value) ? 1 : key.length + 4;
         open.push({ value: inner, depth: item.depth + 1 });
-        if (open.length > maxValues) return `the arguments hold more than ${maxValues} values`;
+        if (open.length > maxValues) return `the arguments contain more than ${maxValues} values`;
       }
     }
     if (length > maxLength) return `the arguments are longer than ${maxLength} characters`;

@@ -124,7 +124,8 @@ export class ChatCall {
       refuseNoEvent(event);
       // A provider may be slow to notice the abort. What it still sends is dropped.
       if (signal.aborted) throw cancellationOf(signal);
-      if (this.streaming !== attempt) throw new CancellationError({ reason: "another attempt has begun" });
+      if (this.streaming !== attempt)
+        throw new CancellationError({ reason: "a newer attempt of this call has started" });
       if (event.type === "finish") {
         await this.deliver(flush(transforms), sink);
         settle(context, signal, event.response);
@@ -162,7 +163,7 @@ function settle(context: ChatContext, signal: AbortSignalLike, response: ModelRe
 function partly(model: LLMClient, cause: unknown): ProviderError {
   return new ProviderError({
     kind: classifyError(cause).kind,
-    message: `${messageOf(cause)}; part of the answer was streamed before, so the call cannot be repeated`,
+    message: `${messageOf(cause)}; part of the answer was streamed already, so the call cannot be retried`,
     provider: model.info.provider,
     model: model.info.model,
     retryable: false,
@@ -174,7 +175,7 @@ function partly(model: LLMClient, cause: unknown): ProviderError {
  * Why there is another attempt: a layer gave up the one before (because of a timeout, for example), or the reason is not known.
  */
 function whyAgain(signal: AbortSignalLike | undefined): Error {
-  return signal?.aborted === true ? cancellationOf(signal) : new Error("the answer was asked for again");
+  return signal?.aborted === true ? cancellationOf(signal) : new Error("a layer repeated the call");
 }
 
 function systemTextOf({ messages }: ModelRequest): string {

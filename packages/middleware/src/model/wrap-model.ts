@@ -82,7 +82,7 @@ export function wrapModel(
     if (context.result === undefined) await pipeline.run(context, core);
     if (context.result === undefined) {
       const problem =
-        "there is no answer: a layer neither called next() nor set a result, or dropped an error";
+        "there is no answer: a layer neither called next() nor set context.result, or it caught an error and set no result";
       throw new MiddlewareError({ layer: "wrapModel", problem });
     }
     const misfit = answerMisfit(context.result);
@@ -142,7 +142,7 @@ function readStream(
     },
     async return() {
       channel.drop();
-      if (isStarted) call.cancel("the reader of the stream stopped");
+      if (isStarted) call.cancel("the reader of the stream stopped reading");
       else call.dispose();
       isStarted = true;
       return { done: true, value: undefined };
@@ -151,6 +151,6 @@ function readStream(
 }
 
 function refuseToWait(name: string): Promise<JsonValue> {
-  const problem = `it asks for ${name}, but a model used without an agent cannot wait; give wrapModel an \`answer\` function`;
+  const problem = `a layer asks for ${name}, but a model that is used without an agent cannot wait for it; pass the \`answer\` option to wrapModel`;
   return Promise.reject(new MiddlewareError({ layer: "wrapModel", problem }));
 }

@@ -1,6 +1,5 @@
 import {
   checkFields,
-  checkOneOf,
   InvalidValueError,
   type MaybePromise,
   type PermissionDecision,
@@ -8,6 +7,7 @@ import {
   type Permissions,
 } from "@ravi/kernel";
 import { messageOf } from "@ravi/kernel/loop";
+import { checkWord } from "../options.ts";
 import { matches } from "./pattern.ts";
 
 /** One rule. A field that is left out does not restrict it: a rule with only an effect applies to everything. */
@@ -38,8 +38,8 @@ export interface RulePermissionsOptions {
 }
 
 const ACTIONS = ["llm", "tool", "hire"] as const satisfies readonly PermissionRequest["action"][];
-const EFFECTS = { allow: "allow", deny: "deny" } as const;
-const RULE = [
+const EFFECTS = ["allow", "deny"] as const satisfies readonly PermissionRule["effect"][];
+const RULE_FIELDS = [
   "effect",
   "action",
   "target",
@@ -56,13 +56,13 @@ const RULE = [
  */
 export function rulePermissions(options: RulePermissionsOptions): Permissions {
   checkFields("rulePermissions", options, ["rules", "otherwise"]);
-  const otherwise = checkOneOf("rulePermissions.otherwise", options.otherwise ?? "deny", EFFECTS);
+  const otherwise = checkWord("rulePermissions.otherwise", options.otherwise ?? "deny", EFFECTS);
   const given: unknown = options.rules;
   if (!Array.isArray(given))
     throw new InvalidValueError({
       field: "rulePermissions.rules",
       value: given,
-      expected: "a list of rules",
+      expected: "an array of rules",
     });
   const rules = options.rules.map(checkRule);
   const denying = rules.filter(({ effect }) => effect === "deny");
@@ -72,9 +72,9 @@ export function rulePermissions(options: RulePermissionsOptions): Permissions {
     async check(request: PermissionRequest): Promise<PermissionDecision> {
       try {
         for (const rule of denying)
-          if (await fits(rule, request))
+          if (await appliesTo(rule, request))
             return deny(rule.reason ?? `a rule forbids ${request.action} ${request.target}`);
-        for (const rule of allowing) if (await fits(rule, request)) return { allow: true };
+        for (const rule of allowing) if (await appliesTo(rule, request)) return { allow: true };
       } catch (error) {
         return deny(`a rule failed (${messageOf(error)})`);
       }
@@ -85,10 +85,10 @@ export function rulePermissions(options: RulePermissionsOptions): Permissions {
   });
 }
 
-async function fits(rule: PermissionRule, request: PermissionRequest): Promise<boolean> {
+async function appliesTo(rule: PermissionRule, request: PermissionRequest): Promise<boolean> {
   const { agentId, action, target, scope } = request;
   const slash = agentId.indexOf("/");
-  const isAbout =
+  const isMatch =
     isOneOf(rule.action, action) &&
     (rule.target === undefined || listOf(rule.target).some((pattern) => matches(pattern, target))) &&
     (rule.agent === undefined ||
@@ -97,7 +97,7 @@ async function fits(rule: PermissionRule, request: PermissionRequest): Promise<b
       )) &&
     isOneOf(rule.user, scope.userId) &&
     isOneOf(rule.tenant, scope.tenantId);
-  if (!isAbout || rule.when === undefined) return isAbout;
+  if (!isMatch || rule.when === undefined) return isMatch;
   const answer: unknown = await rule.when(request);
   // An answer that is neither true nor false is an error: nothing is allowed by accident.
   if (typeof answer === "boolean") return answer;
@@ -119,8 +119,8 @@ function deny(reason: string): PermissionDecision {
 /** A misspelt field would make a rule apply to more than intended, and a misspelt value would make a rule that denies nothing. */
 function checkRule(rule: PermissionRule, at: number): PermissionRule {
   const field = `rulePermissions.rules[${at}]`;
-  checkFields(field, rule, RULE);
-  checkOneOf(`${field}.effect`, rule.effect, EFFECTS);
+  checkFields(field, rule, RULE_FIELDS);
+  checkWord(`${field}.effect`, rule.effect, EFFECTS);
   const { action, target, agent, user, tenant, when } = rule;
   const isText = (value: unknown): boolean => typeof value === "string";
   const isName = (value: unknown): boolean => value === null || isText(value);
@@ -129,15 +129,15 @@ function checkRule(rule: PermissionRule, at: number): PermissionRule {
     throw new InvalidValueError({
       field: `${field}.when`,
       value: when,
-      expected: "a function of the request",
+      expected: "a function that takes the request and returns true or false",
     });
   return Object.freeze({
     ...rule,
-    action: checkList(`${field}.action`, action, isAction, ACTIONS.join(", ")),
-    target: checkList(`${field}.target`, target, isText, "a text"),
-    agent: checkList(`${field}.agent`, agent, isText, "a text"),
-    user: checkList(`${field}.user`, user, isName, "a text, or null for nobody"),
-    tenant: checkList(`${field}.tenant`, tenant, isName, "a text, or null for none"),
+    action: checkList(`${field}.action`, action, isAction, `one of ${ACTIONS.join(", ")}`),
+    target: checkList(`${field}.target`, target, isText, "a string"),
+    agent: checkList(`${field}.agent`, agent, isText, "a string"),
+    user: checkList(`${field}.user`, user, isName, "a string, or null for a run without a user"),
+    tenant: checkList(`${field}.tenant`, tenant, isName, "a string, or null for a run without a tenant"),
   });
 }
 
@@ -154,5 +154,5 @@ function checkList<T>(
   if (value === undefined) return undefined;
   const list = Object.freeze([...listOf(value)]);
   if (list.length > 0 && list.every(isValid)) return list;
-  throw new InvalidValueError({ field, value, expected: `${expected}, or a list of such` });
+  throw new InvalidValueError({ field, value, expected: `${expected}, or a non-empty array of these` });
 }

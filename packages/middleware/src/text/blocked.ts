@@ -1,5 +1,5 @@
 import { readEscapes } from "./escapes.ts";
-import { bothFilters, chainFilters, filterWhole, type TextFilter } from "./filter.ts";
+import { bothPass, chainFilters, filterWhole, type TextFilter } from "./filter.ts";
 import { type LinearPattern, lineFilter } from "./linear-pattern.ts";
 import { literal } from "./literal.ts";
 import { plainText, readPlain } from "./plain.ts";
@@ -8,7 +8,7 @@ import { createScanner } from "./scanner.ts";
 import { viewFilter } from "./view.ts";
 
 /** Thrown by a filter at the first blocked word. */
-export class Blocked extends Error {}
+export class BlockedError extends Error {}
 
 /** Makes a filter. `isPlain`: the text contains nothing that could be read in another way. */
 export type MakeFilter = (isPlain: boolean) => TextFilter;
@@ -22,7 +22,7 @@ export function firstBlocked(makeFilter: MakeFilter, text: string): string | und
     filterWhole(makeFilter(PLAIN.test(text)), text);
     return undefined;
   } catch (error) {
-    if (error instanceof Blocked) return error.message;
+    if (error instanceof BlockedError) return error.message;
     throw error;
   }
 }
@@ -48,13 +48,13 @@ export function blockingFilters({ words, patterns, ignoreCase, wholeWord }: Bloc
   return (isPlain) =>
     isPlain && arePlain
       ? asWritten()
-      : bothFilters(asWritten(), viewFilter(readEscapes, viewFilter(readPlain, asSeen())));
+      : bothPass(asWritten(), viewFilter(readEscapes, viewFilter(readPlain, asSeen())));
 }
 
 /** Makes filters that change nothing, and throw at the first blocked word or pattern. */
 function scanning(detectors: readonly Detector[], patterns: readonly LinearPattern[]): () => TextFilter {
   const replace = (kind: string): never => {
-    throw new Blocked(kind);
+    throw new BlockedError(kind);
   };
   const inLine = (line: string): string => {
     const found = patterns.find((pattern) => pattern.ranges(line).length > 0);

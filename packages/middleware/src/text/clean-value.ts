@@ -2,7 +2,7 @@
 const MAX_DEPTH = 200;
 
 /** Thrown if a value cannot be cleaned without changing its shape. */
-class NotClean extends Error {}
+class NotCleanable extends Error {}
 
 /**
  * A copy of a value with its texts cleaned, or the same value if nothing had to be changed. Undefined if it cannot be cleaned: a
@@ -44,17 +44,17 @@ class Cleaner {
       case "undefined":
         return value;
       default:
-        throw new NotClean();
+        throw new NotCleanable();
     }
   }
 
   private cleanObject(value: object, depth: number): unknown {
     if (this.seen.has(value)) {
       const known = this.seen.get(value);
-      if (known === undefined) throw new NotClean();
+      if (known === undefined) throw new NotCleanable();
       return known.value;
     }
-    if (depth > MAX_DEPTH) throw new NotClean();
+    if (depth > MAX_DEPTH) throw new NotCleanable();
     this.seen.set(value, undefined);
     const cleaned = this.copyOf(value, depth);
     this.seen.set(value, { value: cleaned });
@@ -72,8 +72,8 @@ class Cleaner {
       ? prototype === Array.prototype
       : prototype === Object.prototype || prototype === null;
     // A list also has the key `length`. Any other key that is not among the entries is hidden.
-    if (!isPlain || keys.length !== entries.length + (isList ? 1 : 0)) throw new NotClean();
-    if (isList && entries.length !== value.length) throw new NotClean();
+    if (!isPlain || keys.length !== entries.length + (isList ? 1 : 0)) throw new NotCleanable();
+    if (isList && entries.length !== value.length) throw new NotCleanable();
     const cleaned = entries.map(([key, inner]): [string, unknown] => {
       this.mustStay(key);
       return [key, this.clean(inner, depth + 1)];
@@ -83,6 +83,6 @@ class Cleaner {
   }
 
   private mustStay(text: string): void {
-    if (this.text(text) !== text) throw new NotClean();
+    if (this.text(text) !== text) throw new NotCleanable();
   }
 }

@@ -9,7 +9,7 @@ const ESCAPES: ReadonlyMap<string, string> = new Map(
 );
 
 /** More backslashes than this before a letter are not nested JSON: encoded six times, there are 63. */
-const MOST_BACKSLASHES = 63;
+const MAX_BACKSLASHES = 63;
 
 interface Escape {
   readonly length: number;
@@ -27,8 +27,8 @@ export function readJson(text: string, isLast: boolean): View {
 }
 
 /**
- * Any text with escapes decoded as if it contained JSON, however often encoded. It need not be JSON, so `C:
- * ew` reads as a line break too: good enough to find what begins after an escape, or has one inside. Reading may start at any of
+ * Any text with escapes decoded as if it contained JSON, however often encoded. It need not be JSON, so the `\n` of a path such as `C:\new`
+ * reads as a line break too: good enough to find what begins after an escape, or has one inside. Reading may start at any of
  * the view's `starts`, with the same result.
  */
 export function readEscapes(text: string, isLast: boolean): View {
@@ -36,7 +36,7 @@ export function readEscapes(text: string, isLast: boolean): View {
     let count = 1;
     while (text.charCodeAt(at + count) === BACKSLASH) count++;
     // All surplus backslashes of a run at once: counted again from each of them, it would take 63 times as long.
-    return count > MOST_BACKSLASHES ? count - MOST_BACKSLASHES : escapeAfter(text, at, count);
+    return count > MAX_BACKSLASHES ? count - MAX_BACKSLASHES : escapeAfter(text, at, count);
   });
 }
 
@@ -70,8 +70,8 @@ function escapeAfter(text: string, at: number, backslashes: number): Escape | ty
   const letter = at + backslashes;
   if (letter >= text.length) return UNDECIDED;
   if (text.charAt(letter) !== "u") {
-    const meant = ESCAPES.get(text.charAt(letter));
-    return meant === undefined ? backslashes : { length: backslashes + 1, text: meant };
+    const character = ESCAPES.get(text.charAt(letter));
+    return character === undefined ? backslashes : { length: backslashes + 1, text: character };
   }
   for (let place = letter + 1; place <= letter + 4; place++) {
     if (place >= text.length) return UNDECIDED;

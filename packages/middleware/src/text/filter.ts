@@ -21,7 +21,7 @@ export function chainFilters(first: TextFilter, second: TextFilter): TextFilter 
 }
 
 /** Combines two filters that change nothing: a text is let out once both have let it pass. */
-export function bothFilters(first: TextFilter, second: TextFilter): TextFilter {
+export function bothPass(first: TextFilter, second: TextFilter): TextFilter {
   let held = "";
   // How much of the held text each of them has let pass.
   let [one, two] = [0, 0];

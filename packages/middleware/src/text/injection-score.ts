@@ -2,10 +2,10 @@ import { readEscapes } from "./escapes.ts";
 import { plainText } from "./plain.ts";
 
 /** The maximum that is read; of a longer text, the beginning and the end. */
-const MOST = 200_000;
+const MAX_LENGTH = 200_000;
 
-const TURN_AWAY = new Set(["ignore", "disregard", "forget", "override", "bypass", "neglect", "discard"]);
-const EARLIER = new Set([
+const IGNORE_VERBS = new Set(["ignore", "disregard", "forget", "override", "bypass", "neglect", "discard"]);
+const QUALIFIERS = new Set([
   "previous",
   "prior",
   "above",
@@ -19,7 +19,7 @@ const EARLIER = new Set([
   "these",
   "the",
 ]);
-const ORDERS = new Set([
+const INSTRUCTION_NOUNS = new Set([
   "instructions",
   "instruction",
   "rules",
@@ -32,7 +32,17 @@ const ORDERS = new Set([
   "programming",
   "restrictions",
 ]);
-const REVEAL = new Set(["reveal", "print", "show", "repeat", "output", "leak", "display", "dump", "expose"]);
+const REVEAL_VERBS = new Set([
+  "reveal",
+  "print",
+  "show",
+  "repeat",
+  "output",
+  "leak",
+  "display",
+  "dump",
+  "expose",
+]);
 
 /** Phrases in lower case, each with its weight. */
 const PHRASES: readonly (readonly [string, number])[] = [
@@ -55,7 +65,7 @@ const PHRASES: readonly (readonly [string, number])[] = [
 ];
 
 /** Markers of chat formats, which have no place inside of a message. */
-const MARKS: readonly (readonly [string, number])[] = [
+const MARKERS: readonly (readonly [string, number])[] = [
   ["<|im_start|>", 0.7],
   ["<|im_end|>", 0.5],
   ["<|system|>", 0.7],
@@ -73,7 +83,8 @@ const MARKS: readonly (readonly [string, number])[] = [
  * length.
  */
 export function injectionScore(text: string): number {
-  const cut = text.length > MOST ? `${text.slice(0, MOST / 2)}\n${text.slice(-MOST / 2)}` : text;
+  const cut =
+    text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH / 2)}\n${text.slice(-MAX_LENGTH / 2)}` : text;
   const read = readEscapes(cut, true).text;
   // Tool results are JSON, in which the letter of an escape is directly before a word. In other texts it may belong to the word.
   // So both readings are scored.
@@ -85,29 +96,29 @@ function scoreOf(text: string): number {
   const words = plain.split(/[^\p{L}\p{N}]+/u);
   const spaced = ` ${words.join(" ")} `;
   const weights = [
-    ...(turnsAway(words) ? [0.8] : []),
+    ...(asksToIgnore(words) ? [0.8] : []),
     ...(asksForPrompt(words) ? [0.6] : []),
     ...PHRASES.flatMap(([phrase, weight]) => (spaced.includes(` ${phrase} `) ? [weight] : [])),
-    ...MARKS.flatMap(([mark, weight]) => (plain.includes(mark) ? [weight] : [])),
+    ...MARKERS.flatMap(([marker, weight]) => (plain.includes(marker) ? [weight] : [])),
   ];
   // Each sign reduces the doubt by its weight; what is left is the product.
   return 1 - weights.reduce((doubt, weight) => doubt * (1 - weight), 1);
 }
 
 /** "Ignore all the previous instructions": the noun is within six words after the verb. */
-function turnsAway(words: readonly string[]): boolean {
+function asksToIgnore(words: readonly string[]): boolean {
   return words.some((word, at) => {
-    if (!TURN_AWAY.has(word)) return false;
+    if (!IGNORE_VERBS.has(word)) return false;
     const after = words.slice(at + 1, at + 7);
-    const order = after.findIndex((other) => ORDERS.has(other));
-    return order > 0 && after.slice(0, order).some((other) => EARLIER.has(other));
+    const noun = after.findIndex((other) => INSTRUCTION_NOUNS.has(other));
+    return noun > 0 && after.slice(0, noun).some((other) => QUALIFIERS.has(other));
   });
 }
 
 /** "Reveal your system prompt": within six words after the verb. */
 function asksForPrompt(words: readonly string[]): boolean {
   return words.some((word, at) => {
-    if (!REVEAL.has(word)) return false;
+    if (!REVEAL_VERBS.has(word)) return false;
     const after = words.slice(at + 1, at + 7).join(" ");
     return (
       after.includes("system prompt") ||

@@ -3,7 +3,7 @@ import { InvalidValueError } from "@ravi/kernel";
 import { hasMethod, messageOf } from "@ravi/kernel/loop";
 import { readEscapes } from "./escapes.ts";
 import type { TextFilter } from "./filter.ts";
-import { placeOf, sameView, type View } from "./view.ts";
+import { sameView, sourceIndex, type View } from "./view.ts";
 
 /** A user's pattern that is guaranteed to run in linear time. Make one with `linearPattern`. */
 export interface LinearPattern {
@@ -24,7 +24,7 @@ export async function linearPattern(name: string, expression: RegExp | string): 
     throw new InvalidValueError({
       field: "linearPattern.expression",
       value: expression,
-      expected: "a RegExp, or its source",
+      expected: "a RegExp, or its source as a string",
     });
   }
   const engine = (await loadEngine()).RE2JS;
@@ -42,7 +42,7 @@ export async function linearPattern(name: string, expression: RegExp | string): 
       },
     });
   } catch (cause) {
-    const expected = `an expression without back references and look-around, which have no linear engine (${messageOf(cause)})`;
+    const expected = `an expression that re2js supports, which excludes back references and look-around (${messageOf(cause)})`;
     throw new InvalidValueError({ field: `linearPattern ${name}`, value: source, expected, cause });
   }
 }
@@ -51,8 +51,9 @@ async function loadEngine(): Promise<{ readonly RE2JS: typeof RE2JS }> {
   try {
     return await import("re2js");
   } catch (cause) {
-    const expected = "re2js to be installed (npm install re2js): own expressions only run on a linear engine";
-    throw new InvalidValueError({ field: "linearPattern", value: "re2js", expected, cause });
+    const expected =
+      "the package re2js, which runs expressions in linear time; install it with: npm install re2js";
+    throw new InvalidValueError({ field: "linearPattern", value: "unavailable", expected, cause });
   }
 }
 
@@ -66,7 +67,7 @@ export function checkPatternName(field: string, name: unknown): string {
   throw new InvalidValueError({
     field,
     value: name,
-    expected: "1 to 40 letters or '_', beginning with a letter",
+    expected: "1 to 40 letters or '_', starting with a letter",
   });
 }
 
@@ -122,8 +123,8 @@ function replaceInView(
   let out = "";
   let from = 0;
   for (const [start, end] of pattern.ranges(view.text)) {
-    out += text.slice(from, placeOf(view, start)) + replace(pattern.name, view.text.slice(start, end));
-    from = placeOf(view, end);
+    out += text.slice(from, sourceIndex(view, start)) + replace(pattern.name, view.text.slice(start, end));
+    from = sourceIndex(view, end);
   }
   return from === 0 ? text : out + text.slice(from);
 }

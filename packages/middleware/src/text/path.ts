@@ -2,15 +2,16 @@
 
 /** Why a text is not an acceptable path, whatever the allowed folders are; undefined if it is. */
 export function pathProblem(path: string): string | undefined {
-  if (path === "" || path.length > 4_096) return "the path is empty or too long";
+  if (path === "" || path.length > 4_096) return "the path is empty or longer than 4,096 characters";
   // eslint-disable-next-line no-control-regex
   if (/[\0-\x1f\x7f]/.test(path)) return "the path contains control characters";
   // `file:` makes a URL with any number of slashes, and URL parsers skip leading spaces. A single letter is a drive.
-  if (/^\s*(?:file:|[a-z][a-z0-9+.-]+:[\\/])/i.test(path)) return "a URL is not a path";
-  if (path.startsWith("~")) return "the path is relative to a home folder";
-  if (/^[\\/]{2}/.test(path)) return "the path names another machine or device";
+  if (/^\s*(?:file:|[a-z][a-z0-9+.-]+:[\\/])/i.test(path))
+    return "the path is a URL; only file paths are allowed";
+  if (path.startsWith("~")) return "the path starts with ~ (a home folder)";
+  if (/^[\\/]{2}/.test(path)) return "the path is on another machine or device";
   if (/%(?:2e|2f|5c|00)/i.test(path)) return "the path contains encoded dots or separators";
-  if (path.split(/[\\/]/).some((part) => part === "..")) return "the path goes up (..)";
+  if (path.split(/[\\/]/).some((part) => part === "..")) return "the path contains '..'";
   return undefined;
 }
 

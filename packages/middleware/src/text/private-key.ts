@@ -18,7 +18,7 @@ export const privateKey: Detector = {
     const end = labelEnd(reader, at + BEGIN.length);
     return end === 0 ? 0 : headersEnd(reader, end) - at;
   },
-  // Line breaks may also be written as escapes, as in JSON: .
+  // Line breaks may also be written as escapes, as in JSON: `\n`.
   tail: (code) => isBase64(code) || isLineEnd(code) || code === 0x5c,
   bridge(reader, at, before) {
     const line = gapEnd(reader, at);

@@ -1,5 +1,5 @@
 import { checkBoolean, checkFields, InvalidValueError, type JsonValue, parseJson } from "@ravi/kernel";
-import { checkNames, checkWord } from "../options.ts";
+import { checkWords } from "../options.ts";
 import { email } from "./email.ts";
 import { chainFilters, filterWhole, type TextFilter } from "./filter.ts";
 import { ipv4, ipv6 } from "./ip.ts";
@@ -70,16 +70,17 @@ export type Numbering = Map<string, Map<string, number>>;
 
 /** Checks the options and prepares the redaction. `what` is the layer's name for errors. */
 export function redactionOf(what: string, options: RedactionOptions): Redaction {
-  const names = options.kinds === undefined ? undefined : checkNames(`${what}.kinds`, options.kinds);
-  const kinds = names?.map((kind) => checkWord(`${what}.kinds`, kind, Object.keys(KINDS) as PiiKind[]));
-  const wanted = new Set(kinds ?? (Object.keys(KINDS) as PiiKind[]));
+  const allKinds = Object.keys(KINDS) as PiiKind[];
+  const wanted = new Set(
+    options.kinds === undefined ? allKinds : checkWords(`${what}.kinds`, options.kinds, allKinds),
+  );
   const literals: Detector[] = [];
   const patterns: LinearPattern[] = [];
   if (options.patterns !== undefined && !Array.isArray(options.patterns)) {
     throw new InvalidValueError({
       field: `${what}.patterns`,
       value: options.patterns,
-      expected: "a list of patterns",
+      expected: "an array of patterns",
     });
   }
   for (const [at, pattern] of (options.patterns ?? []).entries()) {
@@ -119,7 +120,7 @@ function placeholder(kind: string, value: string, numbering: Numbering | undefin
 function literalOf(field: string, pattern: unknown): Detector {
   if (pattern instanceof RegExp) {
     const expected =
-      "an expression that runs in linear time: write `await linearPattern(name, /…/)`, or give a text";
+      "{ name, text }, or a pattern that runs in linear time: `await linearPattern(name, /…/)`";
     throw new InvalidValueError({ field, value: String(pattern), expected });
   }
   const { name, text, ignoreCase } = checkFields(field, pattern, ["name", "text", "ignoreCase"]);
@@ -127,7 +128,7 @@ function literalOf(field: string, pattern: unknown): Detector {
     throw new InvalidValueError({
       field: `${field}.text`,
       value: text,
-      expected: "a text of 1 to 1,024 characters",
+      expected: "a string of 1 to 1,024 characters",
     });
   }
   return literal({

@@ -2,7 +2,7 @@ import { readEscapes, readJson } from "./escapes.ts";
 import type { TextFilter } from "./filter.ts";
 import { type Detector, isAlphanumeric, Reader } from "./reader.ts";
 import { type Candidate, planOf, type ScanPlan } from "./scan-plan.ts";
-import { placeOf, sameView, type View } from "./view.ts";
+import { sameView, sourceIndex, type View } from "./view.ts";
 
 export interface ScannerOptions {
   readonly detectors: readonly Detector[];
@@ -27,7 +27,7 @@ export function createScanner(options: ScannerOptions): TextFilter {
 }
 
 /** A text for detectors. The positions of its view are indexes of `exact`. */
-interface Looked {
+interface DetectorText {
   readonly reader: Reader;
   view: View;
 }
@@ -57,10 +57,10 @@ class Scanner implements TextFilter {
   private isLast = false;
   /** Its positions are indexes of `held`. */
   private exact = sameView("");
-  private readonly written: Looked = { reader: new Reader(), view: this.exact };
-  private readonly read: Looked;
+  private readonly written: DetectorText = { reader: new Reader(), view: this.exact };
+  private readonly read: DetectorText;
   /** For each detector, the index in `read` before which nothing begins. */
-  private readonly clear: number[];
+  private readonly emptyUntil: number[];
   private before = NOTHING_BEFORE;
   private inString = false;
   /** The detector of the last match, as long as its tail may continue. */
@@ -70,7 +70,7 @@ class Scanner implements TextFilter {
     this.options = options;
     this.plan = planOf(options.detectors);
     this.read = { reader: options.reader ?? new Reader(), view: this.exact };
-    this.clear = options.detectors.map(() => 0);
+    this.emptyUntil = options.detectors.map(() => 0);
   }
 
   push(text: string): string {
@@ -93,45 +93,45 @@ class Scanner implements TextFilter {
     const read = readEscapes(exact.text, isLast);
     this.isLast = isLast;
     this.exact = exact;
-    look(this.written, sameView(exact.text));
-    look(this.read, read);
+    setView(this.written, sameView(exact.text));
+    setView(this.read, read);
     let out = "";
     // An index of `exact`, and the index of the character of `read` that it belongs to.
     let at = this.lead;
     let unit = this.unitAt(at, 0);
-    let copied = placeOf(exact, at);
+    let copied = sourceIndex(exact, at);
     while (unit < read.text.length) {
       const more = this.open === undefined ? 0 : this.tailAt(this.open, unit);
       if (more === UNSURE) break;
       if (more > 0) {
         // A tail is dropped and not copied.
-        at = placeOf(read, unit + more);
-        copied = placeOf(exact, at);
+        at = sourceIndex(read, unit + more);
+        copied = sourceIndex(exact, at);
       } else {
         this.open = undefined;
         const found = this.find(at, unit);
         if (found === UNSURE) break;
         if (found === undefined) {
-          if (this.isMark(at)) this.inString = !this.inString;
+          if (this.isStringQuote(at)) this.inString = !this.inString;
           at++;
         } else {
-          out += text.slice(copied, placeOf(exact, at)) + this.placeholder(found);
+          out += text.slice(copied, sourceIndex(exact, at)) + this.placeholder(found);
           this.open = found.detector;
           at = found.end;
-          copied = placeOf(exact, at);
+          copied = sourceIndex(exact, at);
         }
       }
       unit = this.unitAt(at, unit);
       // After an escape, the decoded character counts and not the escape's letter.
-      const isWhole = unit > 0 && placeOf(read, unit) === at;
+      const isWhole = unit > 0 && sourceIndex(read, unit) === at;
       this.before = isWhole ? read.text.charCodeAt(unit - 1) : exact.text.charCodeAt(at - 1);
     }
-    out += text.slice(copied, placeOf(exact, at));
-    const kept = placeOf(read, unit);
+    out += text.slice(copied, sourceIndex(exact, at));
+    const kept = sourceIndex(read, unit);
     this.lead = at - kept;
-    this.held = text.slice(placeOf(exact, kept));
-    for (let index = 0; index < this.clear.length; index++)
-      this.clear[index] = Math.max(0, (this.clear[index] ?? 0) - unit);
+    this.held = text.slice(sourceIndex(exact, kept));
+    for (let index = 0; index < this.emptyUntil.length; index++)
+      this.emptyUntil[index] = Math.max(0, (this.emptyUntil[index] ?? 0) - unit);
     return out;
   }
 
@@ -140,7 +140,7 @@ class Scanner implements TextFilter {
     const { view } = this.read;
     if (view.starts === undefined) return at;
     let unit = from;
-    while (unit < view.text.length && placeOf(view, unit + 1) <= at) unit++;
+    while (unit < view.text.length && sourceIndex(view, unit + 1) <= at) unit++;
     return unit;
   }
 
@@ -156,7 +156,7 @@ class Scanner implements TextFilter {
 
   private find(at: number, unit: number): Found | typeof UNSURE | undefined {
     const { plan, read, written } = this;
-    if (placeOf(read.view, unit) === at) {
+    if (sourceIndex(read.view, unit) === at) {
       const code = read.view.text.charCodeAt(unit);
       const lists = isAlphanumeric(this.before) ? plan.insideWord : plan.elsewhere;
       const found = this.match(code < 128 ? lists[code] : plan.wide.get(code), read, unit);
@@ -170,19 +170,19 @@ class Scanner implements TextFilter {
   /** The first candidate that matches at this position. */
   private match(
     candidates: readonly Candidate[] | undefined,
-    { reader, view }: Looked,
+    { reader, view }: DetectorText,
     from: number,
   ): Found | typeof UNSURE | undefined {
     if (candidates === undefined) return undefined;
     for (const { detector, index } of candidates) {
-      if ((this.clear[index] ?? 0) > from) continue;
+      if ((this.emptyUntil[index] ?? 0) > from) continue;
       reader.ranShort = false;
       const length = detector.match(reader, from, this.before);
       if (reader.ranShort && !this.isLast) return UNSURE;
-      if (length < 0) this.clear[index] = from - length;
+      if (length < 0) this.emptyUntil[index] = from - length;
       if (length <= 0) continue;
-      const end = placeOf(view, from + length);
-      if (this.hasMark(placeOf(view, from), end)) continue;
+      const end = sourceIndex(view, from + length);
+      if (this.hasStringQuote(sourceIndex(view, from), end)) continue;
       return { detector, end, value: view.text.slice(from, from + length) };
     }
     return undefined;
@@ -194,20 +194,20 @@ class Scanner implements TextFilter {
   }
 
   /** Whether there is a quote here that begins or ends a JSON string. */
-  private isMark(at: number): boolean {
+  private isStringQuote(at: number): boolean {
     if (this.options.json !== true || this.exact.text.charCodeAt(at) !== QUOTE) return false;
-    return placeOf(this.exact, at + 1) - placeOf(this.exact, at) === 1;
+    return sourceIndex(this.exact, at + 1) - sourceIndex(this.exact, at) === 1;
   }
 
   /** Whether a range contains such a quote. A match that does is ignored, because it would break the JSON. */
-  private hasMark(from: number, to: number): boolean {
+  private hasStringQuote(from: number, to: number): boolean {
     if (this.options.json !== true) return false;
-    for (let at = from; at < to; at++) if (this.isMark(at)) return true;
+    for (let at = from; at < to; at++) if (this.isStringQuote(at)) return true;
     return false;
   }
 }
 
-function look(looked: Looked, view: View): void {
-  looked.view = view;
-  looked.reader.text = view.text;
+function setView(target: DetectorText, view: View): void {
+  target.view = view;
+  target.reader.text = view.text;
 }

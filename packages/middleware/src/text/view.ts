@@ -23,7 +23,7 @@ export function sameView(text: string): View {
 }
 
 /** The index in the source at which a character of the view begins. */
-export function placeOf({ starts, end }: View, index: number): number {
+export function sourceIndex({ starts, end }: View, index: number): number {
   return starts === undefined ? index : (starts[index] ?? end);
 }
 
@@ -67,7 +67,7 @@ export function viewFilter(read: ReadView, inner: TextFilter): TextFilter {
   let places: number[] = [];
   const take = (isLast: boolean): string => {
     const view = read(held.slice(known), isLast);
-    for (let index = 0; index < view.text.length; index++) places.push(known + placeOf(view, index));
+    for (let index = 0; index < view.text.length; index++) places.push(known + sourceIndex(view, index));
     known += view.end;
     const passed = inner.push(view.text).length + (isLast ? inner.end().length : 0);
     const end = isLast ? held.length : (places[passed] ?? known);

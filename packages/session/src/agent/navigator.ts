@@ -20,7 +20,7 @@ export class Navigator {
   /** The open session. Throws an `InvalidValueError` if none is open. */
   get manager(): SessionManager {
     if (this.current !== undefined) return this.current;
-    const expected = "an open session; await open(), or invoke() first";
+    const expected = "an open session; call open() or invoke() first";
     throw new InvalidValueError({ field: "SessionAgent.sessionManager", value: undefined, expected });
   }
 

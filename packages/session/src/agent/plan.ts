@@ -111,22 +111,22 @@ function checkParts(options: SessionAgentOptions): void {
   const { model, models = [], store, sessionId, toolConcurrency, extensions = [], secrets = [] } = options;
   for (const field of ["models", "extensions", "guardrails", "ephemeral", "children"] as const)
     if (options[field] !== undefined && !Array.isArray(options[field]))
-      wrong(field, options[field], "a list");
+      wrong(field, options[field], "an array");
   checkModel("SessionAgent.model", model);
   for (const [at, each] of models.entries()) checkModel(`SessionAgent.models[${at}]`, each);
   if (store !== undefined && !hasMethod(store, "open"))
     wrong("store", store, "a SessionStore, such as a FileSessionStore");
   if (sessionId !== undefined) SessionId(sessionId);
   if (toolConcurrency !== undefined) checkInteger("SessionAgent.toolConcurrency", toolConcurrency, 1);
-  if (!isTexts(secrets)) wrong("secrets", secrets, "a list of texts");
+  if (!isTexts(secrets)) wrong("secrets", secrets, "an array of strings");
   for (const [at, child] of (options.children ?? []).entries()) {
     for (const field of ["name", "description"] as const)
-      if (typeof child?.[field] !== "string") wrong(`children[${at}].${field}`, child?.[field], "a text");
+      if (typeof child?.[field] !== "string") wrong(`children[${at}].${field}`, child?.[field], "a string");
     checkAllowed(`SessionAgent.children[${at}]`, child, ["name", "description", "tools"]);
   }
   if (options.cwd !== undefined && typeof options.cwd !== "string") wrong("cwd", options.cwd, "a path");
   if (options.ids !== undefined && !hasMethod(options.ids, "uuid"))
-    wrong("ids", options.ids, "an IdSource, with uuid and random");
+    wrong("ids", options.ids, "an IdSource, with the methods uuid and random");
   checkTools(OWNER, options.tools ?? []);
   for (const [at, extension] of extensions.entries())
     if (typeof extension !== "string") checkExtension(extension, `SessionAgent.extensions[${at}]`);
@@ -136,7 +136,7 @@ function checkParts(options: SessionAgentOptions): void {
 export function checkAllowed(field: string, child: unknown, fields: readonly string[]): void {
   const { tools } = checkFields(field, child, fields);
   if (tools === undefined || isTexts(tools)) return;
-  const expected = "a list of the names of tools";
+  const expected = "an array of tool names";
   throw new InvalidValueError({ field: `${field}.tools`, value: tools, expected });
 }
 
@@ -147,5 +147,5 @@ function isTexts(value: unknown): boolean {
 /** Throws unless it is a text that is not blank: a user's message must not be empty. */
 export function checkText(field: string, text: unknown): void {
   if (typeof text === "string" && !isBlank(text)) return;
-  throw new InvalidValueError({ field, value: text, expected: "a text that is not empty" });
+  throw new InvalidValueError({ field, value: text, expected: "a non-empty string" });
 }

@@ -121,7 +121,7 @@ export class SessionAgent implements Agent, ExtensionContext {
     checkFields("invoke options", options, ["channel", "signal"]);
     const { channel } = options;
     if (channel !== undefined && typeof channel !== "string")
-      throw new InvalidValueError({ field: "invoke options.channel", value: channel, expected: "a text" });
+      throw new InvalidValueError({ field: "invoke options.channel", value: channel, expected: "a string" });
     const ctx = this.ownContext({
       signal: options.signal,
       metadata: channel === undefined ? {} : { channel },
@@ -220,7 +220,7 @@ export class SessionAgent implements Agent, ExtensionContext {
     const { newSession, note } = checkFields("fork options", options, ["newSession", "note"]);
     if (newSession !== undefined) checkBoolean("fork options.newSession", newSession);
     if (note !== undefined && typeof note !== "string")
-      throw new InvalidValueError({ field: "fork options.note", value: note, expected: "a text" });
+      throw new InvalidValueError({ field: "fork options.note", value: note, expected: "a string" });
     return this.gate.exclusively("fork", "turn", () => this.navigator.fork(entryId, options));
   }
 
@@ -307,7 +307,7 @@ export class SessionAgent implements Agent, ExtensionContext {
   async shutdown(): Promise<void> {
     // In a loop: other code that waited for the session to be idle may use it first.
     while (!this.isIdle()) {
-      this.abort("the session is shut down");
+      this.abort("the session is shutting down");
       await this.waitForIdle();
     }
     await this.close();
@@ -376,8 +376,8 @@ export class SessionAgent implements Agent, ExtensionContext {
     }
     const expected =
       running?.isOwn === false
-        ? `a run of its own; under a runtime, send { ${message.kind}: text } to its inbox`
-        : "a running turn; begin one with invoke()";
+        ? `a turn of invoke(); under a runtime, send { ${message.kind}: text } to the inbox of the run`
+        : "a running turn; start one with invoke()";
     throw new InvalidValueError({
       field: `SessionAgent.${message.kind}`,
       value: this.gate.phase,

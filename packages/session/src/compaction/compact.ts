@@ -35,7 +35,7 @@ export async function compact(job: CompactionJob): Promise<CompactionOutcome> {
   const isReplaced = event.messages !== messages;
   if (!isReplaced && plan.strategy === undefined) {
     if (reason !== "asked") return { status: "nothingToDo" };
-    const expected = "a strategy to compact with, such as Summarization of @ravi/context";
+    const expected = "a compaction strategy, such as Summarization of @ravi/context";
     throw new InvalidValueError({ field: "SessionAgent.compaction", value: undefined, expected });
   }
   const frame = estimateMessages([{ role: "system", content: job.system }]) + estimateTools(job.tools);
@@ -76,7 +76,11 @@ async function shortened(
   const given = (await abortable(made, ctx.signal)) ?? messages;
   if (isMessages(given)) return given;
   const field = `compaction strategy ${plan.strategy?.name ?? ""}`.trimEnd();
-  throw new InvalidValueError({ field, value: given, expected: "to give back a list of messages" });
+  throw new InvalidValueError({
+    field,
+    value: given,
+    expected: "an array of messages as the result of compact()",
+  });
 }
 
 function isOpenEnded(messages: readonly ChatMessage[]): boolean {

@@ -23,7 +23,7 @@ export async function loadDefault(path: string, cwd: string): Promise<unknown> {
     throw new InvalidValueError({
       field: "file",
       value: path,
-      expected: "a module that can be loaded",
+      expected: "the path of a module that can be imported",
       cause,
     });
   }
@@ -54,7 +54,7 @@ export function checkExtension(value: unknown, where: string): Extension {
   )
     return value as Extension;
   const expected =
-    "an extension: an object with a name, and with handlers in `on` (default export of a file)";
+    "an extension: an object with a name and, in `on`, functions by event (a file exports it as default)";
   throw new InvalidValueError({ field: where, value, expected });
 }
 

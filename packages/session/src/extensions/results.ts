@@ -10,11 +10,11 @@ interface Shape {
   readonly fits: (value: unknown) => boolean;
 }
 
-const SAID: Shape = { expected: "a text that is not empty", fits: isSaid };
-const TEXT: Shape = { expected: "a text", fits: isText };
+const SAID: Shape = { expected: "a non-empty string", fits: isSaid };
+const TEXT: Shape = { expected: "a string", fits: isText };
 const FLAG: Shape = { expected: "true or false", fits: isFlag };
-const CONTENT: Shape = { expected: "a text, or a list of content parts", fits: isContent };
-const MESSAGES: Shape = { expected: "a list of messages", fits: isMessages };
+const CONTENT: Shape = { expected: "a string or an array of content parts", fits: isContent };
+const MESSAGES: Shape = { expected: "an array of messages", fits: isMessages };
 
 const FIELDS: {
   readonly [E in Reduced]: Readonly<Record<keyof SessionEventResults[E], Shape>>;

@@ -106,7 +106,7 @@ function verdictOf(by: string, decision: unknown): Verdict | undefined {
   if (action === "allow") return undefined;
   if ((action === "warn" || action === "block" || action === "halt") && typeof reason === "string")
     return { by, action, reason };
-  const expected = '{ action: "allow" }, or { action: "warn", "block" or "halt", reason }';
+  const expected = '{ action: "allow" }, or { action: "warn" | "block" | "halt", reason: string }';
   throw new InvalidValueError({ field: `guardrail ${by}: decision`, value: decision, expected });
 }
 

@@ -39,7 +39,7 @@ function own(source: GuardrailSource, where: string): OwnedGuardrail {
   const guardrail = madeBy(source, where);
   if (isGuardrail(guardrail)) return { guardrail, source, isOwn: true };
   const expected =
-    "a guardrail: an object with a name and beforeCall or afterCall, or a function that makes one";
+    "a guardrail: an object with a name and a method beforeCall or afterCall, or a function that returns one";
   throw new InvalidValueError({ field: where, value: guardrail, expected });
 }
 

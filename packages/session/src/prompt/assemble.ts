@@ -43,7 +43,7 @@ export function assemble(options: PromptOptions, resources: Resources, facts: Pr
 function docsPart(folder: string | undefined, files: readonly string[]): string {
   if (folder === undefined || files.length === 0) return "";
   const list = files.map((file) => `- ${file.slice(0, -".md".length)}: ${join(folder, file)}`);
-  return `Documentation, to be read when it is asked about:\n${list.join("\n")}`;
+  return `Documentation (read a file when its topic comes up):\n${list.join("\n")}`;
 }
 
 function footer({ directories = [] }: PromptOptions, { date, cwd, sessionId }: PromptFacts): string {

@@ -80,7 +80,7 @@ function checkPrompt(options: PromptOptions | string | undefined, cwd: string): 
     throw new InvalidValueError({
       field: "SessionAgent.prompt.directories",
       value: directories,
-      expected: "a list of paths",
+      expected: "an array of paths",
     });
   if (docs !== undefined && typeof docs !== "string")
     throw new InvalidValueError({ field: "SessionAgent.prompt.docs", value: docs, expected: "a path" });

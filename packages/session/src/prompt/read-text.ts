@@ -38,7 +38,7 @@ function unreadable(path: string, value: string, cause?: unknown): InvalidValueE
   return new InvalidValueError({
     field: path,
     value,
-    expected: `a file of text that can be read, of at most ${MAX_BYTES} bytes`,
+    expected: `a readable text file of at most ${MAX_BYTES} bytes`,
     cause,
   });
 }

@@ -107,7 +107,7 @@ const INPUT: StandardSchema<SkillArguments> = Object.freeze({
 function skillSchema(): Record<string, unknown> {
   return {
     type: "object",
-    properties: { name: { type: "string", description: "As listed in available_skills." } },
+    properties: { name: { type: "string", description: "A name from available_skills." } },
     required: ["name"],
     additionalProperties: false,
   };
@@ -119,7 +119,7 @@ export const SKILL_TOOL = "skill";
 export function skillTool(skills: () => readonly Skill[]): Tool<SkillArguments, string> {
   return defineTool({
     name: SKILL_TOOL,
-    description: "Reads how a skill is done. Use it before a task that a listed skill is for.",
+    description: "Reads the instructions of a skill. Use it before a task that a listed skill is for.",
     input: INPUT,
     idempotent: true,
     async execute({ name }) {
@@ -127,7 +127,7 @@ export function skillTool(skills: () => readonly Skill[]): Tool<SkillArguments, 
       const text = skill && (await readText(skill.location));
       if (text !== undefined) return frontMatter(text).body;
       const known = skills().map((candidate) => candidate.name);
-      const message = `no skill ${JSON.stringify(name)}; there are ${known.join(", ") || "none"}`;
+      const message = `there is no skill ${JSON.stringify(name)}; available: ${known.join(", ") || "none"}`;
       throw new ToolError({ toolName: SKILL_TOOL, message });
     },
   });

@@ -27,7 +27,7 @@ export class OwnInbox implements Inbox {
 
   /** Never called: a session does not wait for messages, it ends if there are none. */
   receive(): Promise<InboxMessage> {
-    return Promise.reject(new TypeError("a session that runs by itself does not wait for mail"));
+    return Promise.reject(new TypeError("a session without a runtime does not wait for messages"));
   }
 
   // There is nobody to reply to: the sender of a message reads the events.

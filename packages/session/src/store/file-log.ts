@@ -63,7 +63,7 @@ export class FileLog implements SessionLog {
       const line = (await this.bytesAt(head)).subarray(0, -1);
       const front = readFront(seedOf(this.id), line);
       if (front?.id === head.id) return readBody(front, line);
-      const problem = `entry ${head.id} is not as it was written`;
+      const problem = `entry ${head.id} is not what was written`;
       throw new SessionCorruptError({ sessionId: this.id, line: 0, position: head.place, problem });
     });
   }
@@ -164,10 +164,10 @@ export class FileLog implements SessionLog {
       if (isNamed) await discard(files, path);
       // The first error is the one to report.
       await letGo(file, lock).catch(() => undefined);
-      const hint = "it was begun there meanwhile; open it again";
+      const hint = "it was created there in the meantime; open it again";
       if (hasCode(cause, "EEXIST"))
-        throw new SessionLockedError({ sessionId: this.id, owner: "somebody else", hint });
-      throw sessionFailed(this.id, "begun", cause);
+        throw new SessionLockedError({ sessionId: this.id, owner: "another process", hint });
+      throw sessionFailed(this.id, "created", cause);
     } finally {
       await discard(files, draft);
     }
@@ -178,7 +178,11 @@ export class FileLog implements SessionLog {
     const run = async (): Promise<T> => {
       if (this.failed !== undefined) throw this.failed;
       if (!closed) return task();
-      throw new InvalidValueError({ field: `session ${this.id}`, value: "closed", expected: "an open one" });
+      throw new InvalidValueError({
+        field: `session ${this.id}`,
+        value: "closed",
+        expected: "an open session",
+      });
     };
     const result = this.tail.then(run);
     this.tail = result.catch(() => undefined);

@@ -39,7 +39,7 @@ const FOLDER = O_RDONLY | (O_DIRECTORY ?? 0);
 export async function writeAll(file: SessionFile, bytes: Uint8Array): Promise<void> {
   for (let done = 0; done < bytes.length;) {
     const { bytesWritten } = await file.write(bytes, done, bytes.length - done);
-    if (bytesWritten <= 0) throw new Error(`wrote ${done} of ${bytes.length} bytes, and no more is taken`);
+    if (bytesWritten <= 0) throw new Error(`only ${done} of ${bytes.length} bytes could be written`);
     done += bytesWritten;
   }
 }

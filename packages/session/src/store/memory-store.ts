@@ -73,7 +73,11 @@ class MemoryLog implements SessionLog {
 
   private check(): void {
     if (!this.isOpen)
-      throw new InvalidValueError({ field: `session ${this.id}`, value: "closed", expected: "an open one" });
+      throw new InvalidValueError({
+        field: `session ${this.id}`,
+        value: "closed",
+        expected: "an open session",
+      });
   }
 }
 

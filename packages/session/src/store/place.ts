@@ -39,7 +39,7 @@ export function placeOf(id: string, { files, root, sync, liveness, givenUp }: Pl
           throw sessionFailed(id, "locked", cause);
         });
       if ("heldBy" in lock) {
-        const hint = `close it there first; if that process is no more, remove ${lockFolder}`;
+        const hint = `close it there first; if that process no longer exists, delete ${lockFolder}`;
         throw new SessionLockedError({ sessionId: id, owner: lock.heldBy, hint });
       }
       await sweep(files, lockFolder);

@@ -81,7 +81,7 @@ class Reader {
     }
     if (this.broken !== undefined) throw this.damaged(this.broken);
     if (front.n !== this.heads.length + 1) {
-      const problem = `entry ${front.n} stands where ${this.heads.length + 1} should`;
+      const problem = `found entry ${front.n} where entry ${this.heads.length + 1} should be`;
       throw this.corrupt(this.lines, position, problem);
     }
     this.heads.push(headOf(front, position, bytes.length + 1, this.small(front, bytes, position)));
@@ -105,10 +105,10 @@ class Reader {
     const found = readHeader(bytes.toString("utf8"));
     if (found === undefined) throw this.damaged({ line: 1, position: 0, isTorn: false });
     if ("newer" in found) {
-      const expected = `format ${FORMAT}; another version of @ravi/session wrote this file, use that one`;
+      const expected = `format ${FORMAT}; the file was written by another version of @ravi/session, so use that version`;
       throw new InvalidValueError({ field: "session format", value: found.newer, expected });
     }
-    if (found.id !== this.sessionId) throw this.corrupt(1, 0, `it is the file of session ${found.id}`);
+    if (found.id !== this.sessionId) throw this.corrupt(1, 0, `the file belongs to session ${found.id}`);
     this.info = found;
   }
 
@@ -122,7 +122,7 @@ class Reader {
   }
 
   private damaged({ line, position }: Broken): SessionCorruptError {
-    return this.corrupt(line, position, "the line is not as it was written");
+    return this.corrupt(line, position, "the line is not what was written");
   }
 
   private corrupt(line: number, position: number, problem: string, cause?: unknown): SessionCorruptError {

@@ -155,7 +155,7 @@ export class Session implements SessionManager {
       throw new InvalidValueError({
         field: "entry id",
         value: id,
-        expected: "1 to 120 of a-z, A-Z, 0-9, _, . and -",
+        expected: "1 to 120 letters (a-z, A-Z), digits, '_', '.' or '-'",
       });
     for (let n = 1; ; n++) {
       const name = n === 1 ? id : `${id}.${n}`;
@@ -275,7 +275,11 @@ export class Session implements SessionManager {
   /** Throws if the entry is not part of the conversation (a label, say), since one cannot move there. */
   private needPlace(id: string): void {
     if (!isAside(this.need(id).kind)) return;
-    throw new InvalidValueError({ field: "entry id", value: id, expected: "an entry of the conversation" });
+    throw new InvalidValueError({
+      field: "entry id",
+      value: id,
+      expected: "an entry that is part of the conversation (not a leaf, label or prompt)",
+    });
   }
 
   private need(id: string): EntryHead {
@@ -296,5 +300,10 @@ function plainCopy(data: JsonValue): JsonValue {
   } catch (error) {
     cause = error;
   }
-  throw new InvalidValueError({ field: "data", value: data, expected: "plain JSON", cause });
+  throw new InvalidValueError({
+    field: "data",
+    value: data,
+    expected: "a value that can be written as JSON",
+    cause,
+  });
 }

@@ -8,9 +8,9 @@ export class SessionTree {
 
   /** Adds an entry. Returns what is wrong with it, if anything: its parent must exist, and its id must be new. */
   add(head: EntryHead): string | undefined {
-    if (this.byId.has(head.id)) return `a second entry is called ${head.id}`;
+    if (this.byId.has(head.id)) return `two entries have the id ${head.id}`;
     if (head.parent !== null && !this.byId.has(head.parent))
-      return `entry ${head.id} follows ${head.parent}, which is not there`;
+      return `the parent ${head.parent} of entry ${head.id} does not exist`;
     this.byId.set(head.id, head);
     const { entry } = head;
     if (entry?.kind === "leaf") this.at = entry.target;

@@ -41,7 +41,7 @@ async function look(sources: readonly EphemeralSource[], host: ExtensionHost): P
 
 /** Reported here, because a provider would refuse the whole request without naming the source. */
 function wrong(name: string, value: unknown): InvalidValueError {
-  const expected = "a text, a list of content parts, or undefined";
+  const expected = "a string, an array of content parts, or undefined";
   return new InvalidValueError({ field: `${name}: look()`, value, expected });
 }
 

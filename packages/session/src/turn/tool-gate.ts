@@ -24,12 +24,15 @@ export async function gateOf(calls: readonly ToolCall[], kit: TurnKit): Promise<
     Object.freeze(call);
     if (allowed !== undefined && !allowed.has(call.name)) {
       const may = [...allowed].join(", ") || "none";
-      refusals.set(call.id, `${call.name} may not be used here; of the tools listed, these may: ${may}`);
+      refusals.set(
+        call.id,
+        `${call.name} is not allowed here; of the listed tools, these are allowed: ${may}`,
+      );
       continue;
     }
     const { block, reason } = await emit("tool_call", { call });
     if (block === true) {
-      refusals.set(call.id, `blocked: ${reason ?? "an extension did not allow it"}`);
+      refusals.set(call.id, `blocked: ${reason ?? "an extension blocked it without a reason"}`);
       continue;
     }
     const verdict = strictest(await guard.before(call, ctx.signal));
@@ -38,7 +41,8 @@ export async function gateOf(calls: readonly ToolCall[], kit: TurnKit): Promise<
     else if (verdict !== undefined) warnings.set(call.id, verdict.reason);
   }
   if (halt !== undefined) {
-    for (const { id } of calls) refusals.set(id, `not made: ${halt.by} halted the turn: ${halt.reason}`);
+    for (const { id } of calls)
+      refusals.set(id, `the call was not made, because ${halt.by} halted the turn: ${halt.reason}`);
   }
   return { refusals, warnings, halt };
 }

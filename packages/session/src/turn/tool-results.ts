@@ -83,7 +83,7 @@ async function askGuardrails(
 function marked(message: ToolMessage, verdicts: readonly Verdict[]): ToolMessage {
   const blocked = verdicts.find(({ action }) => action === "block");
   if (blocked !== undefined)
-    return { ...message, content: `error: withheld: ${blocked.reason}`, isError: true };
+    return { ...message, content: `error: the result was withheld: ${blocked.reason}`, isError: true };
   return verdicts.reduce(
     (so, { reason }) => ({ ...so, content: withNote(so.content, `\n[warning: ${reason}]`) }),
     message,
