@@ -49,14 +49,14 @@ describe("estimate", () => {
       tokens: null,
       calls: null,
       reason:
-        "nothing bounds its dollars; give budget.usd; nothing bounds its tokens; give budget.tokens; nothing bounds its model calls; give budget.turns",
+        "its cost has no limit; set budget.usd; its tokens have no limit; set budget.tokens; its model calls have no limit; set budget.turns",
     });
   });
 
   test("is null in dollars without a price, also of a member; with a limit of one's own it says what will happen", async () => {
     expect(await estimate(plain(), "Hi")).toMatchObject({
       usd: null,
-      reason: "scripted:scripted of plain has no known price; give prices",
+      reason: "scripted:scripted of plain has no known price; set it with the option prices",
     });
     const lead = team({
       name: "lead",

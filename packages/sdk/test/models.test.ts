@@ -48,7 +48,7 @@ describe("model", () => {
     "refuses %j, and says what is known",
     (spec) => {
       expect(() => model(spec)).toThrow(
-        /expected "provider:model", such as .* \(known providers are openai, anthropic/,
+        /expected "provider:model", such as .* \(known providers: openai, anthropic/,
       );
     },
   );
