@@ -88,7 +88,7 @@ describe("estimate", () => {
   test("is null in dollars where work is delegated to agents that are not known", async () => {
     const model = scriptedModel(["Hi."]);
     const boss = agent({ name: "boss", model, tools: [plain().asDelegate()] });
-    const reason = "the models of those to whom boss delegates are not known";
+    const reason = "the models of the agents that boss delegates to are not known";
     expect(await estimate(boss, "Hi", { prices })).toMatchObject({ usd: null, tokens: 500_000, reason });
   });
 

@@ -54,7 +54,9 @@ test("Ctrl-C suspends the run and says how to go on; another process does, and r
   expect(first.stderr).toContain(
     `resume("run-1", { agents: [clerk], journal: ${JSON.stringify(directory)} })`,
   );
-  expect(first.stderr).toContain("ravi: its limit of 600 seconds counts from its start, suspended or not");
+  expect(first.stderr).toContain(
+    "ravi: its limit of 600 seconds counts from its start, also while it is suspended",
+  );
   expect(lastLine(first)).toMatchObject({ status: "suspended", listeners: 0 });
 
   const second = await interrupted(["resume", directory]);

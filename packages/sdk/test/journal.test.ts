@@ -133,7 +133,7 @@ describe("a run with a journal", () => {
     const handle = start(who, "Write to Ada", { journal });
     const name = await asked(handle);
     await handle.suspend();
-    await expect(handle.deliver(name, true)).rejects.toThrow(/this one is suspended: deliver\(runId/);
+    await expect(handle.deliver(name, true)).rejects.toThrow(/this one is suspended: use deliver\(runId/);
     await deliver(handle.runId, name, true, { journal });
     const again = startResume(handle.runId, { agents: who, journal });
     expect((await again.result).status).toBe("completed");
