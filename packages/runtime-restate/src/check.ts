@@ -28,7 +28,11 @@ function checkSeconds(options: RestateRuntimeOptions): void {
   for (const name of SECONDS) {
     const value = options[name];
     if (value === undefined || (Number.isFinite(value) && value > 0)) continue;
-    throw new InvalidValueError({ field: `runtime options.${name}`, value, expected: "seconds above 0" });
+    throw new InvalidValueError({
+      field: `runtime options.${name}`,
+      value,
+      expected: "a number of seconds above 0",
+    });
   }
 }
 
@@ -37,15 +41,19 @@ function checkIdentityKeys(keys: unknown): void {
   if (keys === undefined) return;
   const isKey = (key: unknown): boolean => typeof key === "string" && key.startsWith("publickeyv1_");
   if (Array.isArray(keys) && keys.length > 0 && keys.every(isKey)) return;
-  const expected = "a list of keys, each as the server tells it: publickeyv1_…";
+  const expected = "a list of the server's public keys, at least one, each of the form publickeyv1_…";
   throw new InvalidValueError({ field: "runtime options.identityKeys", value: keys, expected });
 }
 
 /** Checks the arguments of `deliver`. What JSON cannot express would be lost or changed on its way to the run. */
 export function checkDelivered(name: unknown, value: unknown): void {
   if (typeof name !== "string")
-    throw new InvalidValueError({ field: "deliver name", value: name, expected: "a text" });
+    throw new InvalidValueError({ field: "deliver name", value: name, expected: "a string" });
   if (value === undefined)
-    throw new InvalidValueError({ field: "deliver value", value, expected: "plain JSON; null for nothing" });
+    throw new InvalidValueError({
+      field: "deliver value",
+      value,
+      expected: "a JSON value; use null for no value",
+    });
   checkMessage("deliver value", value);
 }

@@ -66,8 +66,11 @@ export class Ingress {
       const answer = await this.attempt(path, { method: "POST", headers, body, signal });
       if (answer.ok) return answer.text;
       if (!answer.isPassing || performance.now() >= until) {
-        const what = answer.status === 0 ? `did not reach ${this.url}` : `was refused with ${answer.status}`;
-        const message = `${service}/${handler} ${what}: ${answer.text.slice(0, 500)}`;
+        const what =
+          answer.status === 0
+            ? `cannot reach the Restate server at ${this.url}`
+            : `the Restate server answered with status ${answer.status}`;
+        const message = `${service}/${handler}: ${what}: ${answer.text.slice(0, 500)}`;
         throw new ToolError({ toolName: "restate", message, retryable: answer.isPassing });
       }
       await pause(WAITS_MS[Math.min(attempt, WAITS_MS.length - 1)] ?? 1_000, signal);
@@ -96,6 +99,6 @@ export class Ingress {
 /** Encodes a key as one part of a path. `.` and `..` cannot be encoded: a URL parser resolves them in any notation. */
 function segmentOf(key: string): string {
   if (key !== "." && key !== "..") return encodeURIComponent(key);
-  const expected = "an id other than . and .., which no address can name";
+  const expected = 'an id other than "." and "..", which cannot be part of a URL';
   throw new InvalidValueError({ field: "runId", value: key, expected });
 }

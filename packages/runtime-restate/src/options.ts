@@ -8,7 +8,7 @@ import type {
   IdSource,
   RestartPolicy,
 } from "@ravi/kernel";
-import type { LedgerFactory } from "./root/books.ts";
+import type { LedgerFactory } from "./root/tree-ledgers.ts";
 import type { HeadcountFactory } from "./root/seats.ts";
 
 /** Options of `restateRuntime()`, in addition to the ports of the context. `createContext`, `ingress` and `admin` are required. */

@@ -8,6 +8,7 @@ export function refuseOwnLedger({ id, defaults }: Agent): void {
   throw new InvalidValueError({
     field: `${id}: defaults.executionBudget`,
     value: "a ledger",
-    expected: "limits: a ledger of one process cannot count what others spend",
+    expected:
+      "limits, such as { maxCostUsd: 1 }: a ledger of one process cannot count what other processes spend",
   });
 }

@@ -2,13 +2,13 @@
 export async function pause(
   ms: number,
   signal: AbortSignal,
-  { isAside = false }: { /** Do not keep the process up. */ readonly isAside?: boolean } = {},
+  { unref = false }: { /** Do not keep the process up. */ readonly unref?: boolean } = {},
 ): Promise<void> {
   if (signal.aborted) return;
   const { promise, resolve } = Promise.withResolvers<void>();
   const wake = (): void => resolve();
   const timer = setTimeout(wake, ms);
-  if (isAside) timer.unref();
+  if (unref) timer.unref();
   signal.addEventListener("abort", wake, { once: true });
   await promise;
   clearTimeout(timer);

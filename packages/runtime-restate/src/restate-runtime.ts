@@ -26,7 +26,7 @@ import { checkDelivered, checkOptions } from "./check.ts";
 import { Admin } from "./client/admin.ts";
 import { admitRoot } from "./client/admit.ts";
 import { follow, type FollowOptions } from "./client/handle.ts";
-import { Roots } from "./client/roots.ts";
+import { RootClient } from "./client/root-client.ts";
 import { launchRun, type RestateRunOptions } from "./client/start.ts";
 import { type Http2Handler, listenOn, type ListenOptions, type Listening } from "./endpoint.ts";
 import { Ingress } from "./ingress.ts";
@@ -97,7 +97,7 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
   const ingress = new Ingress({ url: options.ingress, headers });
   const admin = new Admin({ url: options.admin, headers });
   const closed = new AbortController();
-  const roots = new Roots({ ingress, admin, clock, closed: closed.signal });
+  const roots = new RootClient({ ingress, admin, clock, closed: closed.signal });
   const live = new Set<RootHandle>();
   const listening = new Set<Listening>();
   const handler = workerHandler(options, {
@@ -115,7 +115,11 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
     asked: Pick<FollowOptions, "runId" | "agentId" | "begin" | "cancel">,
   ): RootHandle => {
     if (closed.signal.aborted)
-      throw new InvalidValueError({ field: "runtime", value: "closed", expected: "one that is open" });
+      throw new InvalidValueError({
+        field: "runtime",
+        value: "closed",
+        expected: "an open one; create a new runtime",
+      });
     const handle = follow({ ...asked, ingress, closed: closed.signal });
     live.add(handle);
     token.onCancel(({ reason }) => handle.cancel(reason));
@@ -140,23 +144,23 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
     },
     deploy: (uri) => admin.register(uri),
     run<T>(agent: Agent<T>, input: string, asked: RestateRunOptions = {}): RootHandle<T> {
-      const meant = versionOf(agents, agent, asked?.version);
-      const made = launchRun(meant, input, asked, { ids, now: clock.now() });
+      const chosen = versionOf(agents, agent, asked?.version);
+      const described = launchRun(chosen, input, asked, { ids, now: clock.now() });
       const token = new CancellationToken(asked.signal);
-      runtime.register(meant);
-      const runId = RunId(made.runId);
-      const spawns = asked.spawnBudget ?? meant.defaults?.spawnBudget;
+      runtime.register(chosen);
+      const runId = RunId(described.runId);
+      const spawns = asked.spawnBudget ?? chosen.defaults?.spawnBudget;
       let starting = Promise.resolve();
       const begin = (): Promise<void> =>
         (starting = roots.start(runId, async () => {
-          const launched = await admitRoot(meant, ports, made, token);
+          const launched = await admitRoot(chosen, ports, described, token);
           const { reason } = token;
           const stopped = reason === undefined ? undefined : { reason };
           return { launch: launched, spawns, nonce: ids.uuid(), stopped };
         }));
       // A run that was not started here may be another caller's run with the same id, which must not be cancelled.
       const cancel = (why: string): void => void starting.then(() => roots.stop(runId, why)).catch(() => {});
-      return launch(token, { runId, agentId: meant.id, begin, cancel }) as RootHandle<T>;
+      return launch(token, { runId, agentId: chosen.id, begin, cancel }) as RootHandle<T>;
     },
     resume(runId, asked = {}) {
       checkFields("resume options", asked, ["decisions", "signal"]);
@@ -182,7 +186,7 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
     },
     async cancel(runId, reason) {
       if (typeof reason !== "string")
-        throw new InvalidValueError({ field: "cancel reason", value: reason, expected: "a text" });
+        throw new InvalidValueError({ field: "cancel reason", value: reason, expected: "a string" });
       await roots.stop(RunId(runId), reason);
     },
     list: () => admin.list(),

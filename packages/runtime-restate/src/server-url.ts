@@ -6,12 +6,13 @@ import { InvalidValueError } from "@ravi/kernel";
 export function serverUrl(field: string, url: string, example: string): string {
   if (!URL.canParse(url)) {
     const expected = `a URL such as ${example}`;
-    throw new InvalidValueError({ field, value: "another value (not shown)", expected });
+    throw new InvalidValueError({ field, value: "(not shown)", expected });
   }
   const { username, password } = new URL(url);
   if (username !== "" || password !== "") {
     // `fetch` refuses credentials in a URL, and its error message would show them.
-    const expected = "a URL without user name and password; send them as a header: headers.authorization";
+    const expected =
+      "a URL without user name and password; send them in the authorization header, with the option headers";
     throw new InvalidValueError({ field, value: "a URL with credentials (not shown)", expected });
   }
   return url.replace(/\/$/, "");

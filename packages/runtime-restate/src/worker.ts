@@ -1,16 +1,16 @@
 import { createEndpointHandler, type WorkflowOptions } from "@restatedev/restate-sdk";
 import type { Agent, ContextPorts } from "@ravi/kernel";
 import { tellLog } from "@ravi/kernel/loop";
-import type { Roots } from "./client/roots.ts";
+import type { RootClient } from "./client/root-client.ts";
 import type { Http2Handler } from "./endpoint.ts";
-import { Courier } from "./execution/courier.ts";
+import { MessageBatcher } from "./execution/message-batcher.ts";
 import { Publishers } from "./execution/publisher.ts";
 import { executionService } from "./execution/service.ts";
 import { watcherService } from "./execution/watcher.ts";
 import type { Ingress } from "./ingress.ts";
 import { TOPIC } from "./names.ts";
 import type { RestateRuntimeOptions } from "./options.ts";
-import { PATIENT } from "./retries.ts";
+import { EXECUTION_RETRIES } from "./retries.ts";
 import { rootObject } from "./root/object.ts";
 import { topicObject } from "./topic/object.ts";
 
@@ -22,7 +22,7 @@ export interface WorkerParts {
   readonly register: (agent: Agent) => void;
   readonly ports: ContextPorts;
   readonly ingress: Ingress;
-  readonly roots: Roots;
+  readonly roots: RootClient;
   /** Aborted when the runtime closes. */
   readonly closed: AbortSignal;
 }
@@ -46,7 +46,7 @@ export function workerHandler(
         createContext,
         ports,
         ingress,
-        courier: new Courier(ingress, (runId) => roots.open(runId)),
+        batcher: new MessageBatcher(ingress, (runId) => roots.unblock(runId)),
         publishers: new Publishers({
           clock,
           send: (key, events) => ingress.tell({ service: TOPIC, key, handler: "tell" }, events, closed),
@@ -60,7 +60,7 @@ export function workerHandler(
         service,
       }),
     ],
-    logger: silentLogger(options),
+    logger: sdkLogger(options),
     ...(identityKeys !== undefined && { identityKeys: [...identityKeys] }),
   });
 }
@@ -77,14 +77,12 @@ function serviceOptions({
     inactivityTimeout: MINUTE,
     abortTimeout: callTimeoutS * 1000 + MINUTE,
     onJournalMismatchErrors: "pause",
-    retryPolicy: PATIENT,
+    retryPolicy: EXECUTION_RETRIES,
   };
 }
 
 /** The SDK logs every replay. Only its warnings and errors are passed on, to the runtime's logger. */
-function silentLogger({
-  logger,
-}: RestateRuntimeOptions): (meta: { level: string }, ...said: unknown[]) => void {
+function sdkLogger({ logger }: RestateRuntimeOptions): (meta: { level: string }, ...said: unknown[]) => void {
   return ({ level }, ...said) => {
     if (level === "error" || level === "warn") tellLog(logger, "warn", said.map(String).join(" "));
   };

@@ -15,7 +15,7 @@ import type { Launch } from "../src/root/messages.ts";
 
 const NOTHING = { warnings: [], exceeded: [] } as const;
 
-/** Turns and nothing else, with limits that nest. */
+/** AdmissionOrder and nothing else, with limits that nest. */
 export class TurnLedger implements Ledger {
   readonly used = { tokens: 0, cost: 0, turns: 0, toolCalls: 0 };
   private held = 0;

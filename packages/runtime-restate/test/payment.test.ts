@@ -1,10 +1,10 @@
 import { CancellationToken, type Effect, type EffectScope, type MaybePromise, systemIds } from "@ravi/kernel";
 import { virtualClock } from "@ravi/testing";
 import { expect, test } from "vitest";
-import { Line } from "../src/execution/line.ts";
+import { RootChannel } from "../src/execution/root-channel.ts";
 import { pay, type PaymentOptions } from "../src/execution/payment.ts";
-import { Turns } from "../src/execution/turns.ts";
-import { Courier } from "../src/execution/courier.ts";
+import { AdmissionOrder } from "../src/execution/admission-order.ts";
+import { MessageBatcher } from "../src/execution/message-batcher.ts";
 import { Ingress } from "../src/ingress.ts";
 import type { Admission } from "../src/root/messages.ts";
 
@@ -19,7 +19,7 @@ const GO: Admission = {
   reserved: "r1",
 };
 
-interface Said {
+interface NamedMessage {
   readonly name: string;
   readonly message: Record<string, unknown>;
 }
@@ -28,7 +28,7 @@ function scene(
   answers: Partial<Record<string, unknown>>,
   run: (scope: EffectScope) => MaybePromise<unknown>,
 ) {
-  const said: Said[] = [];
+  const said: NamedMessage[] = [];
   const answer = async (target: { handler: string }, message: Record<string, unknown>): Promise<unknown> => {
     said.push({ name: target.handler, message });
     return answers[target.handler] ?? null;
@@ -52,10 +52,10 @@ function scene(
     effect,
     fingerprint: "f",
     from: { at: 5, execId: "run", lane: 3 },
-    turn: new Turns().next(),
+    turn: new AdmissionOrder().next(),
     settle: [{ id: "before", actual: { turns: 1 } }],
     isMetered: true,
-    line: lineOf(answer),
+    channel: lineOf(answer),
     clock,
     ids: systemIds,
     blobs: undefined,
@@ -69,14 +69,14 @@ function scene(
 /** A server that gives prepared answers. */
 function lineOf(
   answer: (target: { handler: string }, message: Record<string, unknown>) => Promise<unknown>,
-): Line {
+): RootChannel {
   const send = async (url: string | URL | Request, init?: RequestInit): Promise<Response> => {
     const [, handler = ""] = /RaviRoot\/run\/(\w+)/.exec(String(url)) ?? [];
     const said = JSON.parse(String(init?.body)) as Record<string, unknown>;
     return Response.json(await answer({ handler }, said));
   };
   const ingress = new Ingress({ url: "http://localhost:8080", fetch: send });
-  return new Line(new Courier(ingress), ingress, "run");
+  return new RootChannel(new MessageBatcher(ingress), ingress, "run");
 }
 
 test("R16: the first reservation comes with the admission, and what it took goes with the next message", async () => {

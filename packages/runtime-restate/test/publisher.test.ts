@@ -2,14 +2,20 @@ import type { Logger } from "@ravi/kernel";
 import { virtualClock } from "@ravi/testing";
 import { expect, test } from "vitest";
 import { Publishers } from "../src/execution/publisher.ts";
-import type { Told } from "../src/topic/log.ts";
+import type { NumberedEvent } from "../src/topic/log.ts";
 
-const told = (execId: string, n: number): Told => ({ n, at: 0, agentId: "a", execId, event: { type: "x" } });
+const told = (execId: string, n: number): NumberedEvent => ({
+  n,
+  at: 0,
+  agentId: "a",
+  execId,
+  event: { type: "x" },
+});
 
 test("R11: what the agents of a run tell at once goes in one parcel, each in its order; other runs have their own", async () => {
   const clock = virtualClock();
   const sent: string[] = [];
-  const send = async (runId: string, events: readonly Told[]): Promise<void> => {
+  const send = async (runId: string, events: readonly NumberedEvent[]): Promise<void> => {
     sent.push(`${runId}: ${events.map(({ execId, n }) => `${execId}${String(n)}`).join(" ")}`);
   };
   const publishers = new Publishers({ clock, send, closed: new AbortController().signal });
@@ -25,7 +31,7 @@ test("R11: what the agents of a run tell at once goes in one parcel, each in its
 
 test("R11: whoever ends has all of it sent first, without waiting for company; what cannot be sent keeps nobody", async () => {
   const sent: number[] = [];
-  const send = async (_runId: string, events: readonly Told[]): Promise<void> => {
+  const send = async (_runId: string, events: readonly NumberedEvent[]): Promise<void> => {
     sent.push(events.length);
     throw new Error("the worker is closed");
   };
@@ -51,7 +57,7 @@ test("R11: what could not be told is logged, but not what a worker that closes l
   const publishers = new Publishers({ clock: virtualClock(), send, closed: closing.signal, logger });
   publishers.of("run").add(told("a", 1));
   await publishers.of("run").flush();
-  expect(logged).toEqual(["1 events of run could not be told: refused with 500"]);
+  expect(logged).toEqual(["could not publish 1 events of run: refused with 500"]);
   closing.abort();
   publishers.of("run").add(told("a", 2));
   await publishers.of("run").flush();

@@ -1,8 +1,8 @@
 import { type ExecId, type Logger, NO_HOOKS, Supervision, systemIds, ToolError } from "@ravi/kernel";
 import { virtualClock } from "@ravi/testing";
 import { expect, test } from "vitest";
-import { Courier } from "../src/execution/courier.ts";
-import { Line } from "../src/execution/line.ts";
+import { MessageBatcher } from "../src/execution/message-batcher.ts";
+import { RootChannel } from "../src/execution/root-channel.ts";
 import { type Crashed, forgetCrashes, restartAfter } from "../src/execution/restart.ts";
 import { Ingress } from "../src/ingress.ts";
 import { rootLaunch } from "./fakes.ts";
@@ -32,7 +32,7 @@ function crashed(crashes: number): { attempt: Crashed; logged: string[] } {
       onPreempt: "park",
       isResumed: false,
     },
-    line: new Line(new Courier(ingress), ingress, "run"),
+    channel: new RootChannel(new MessageBatcher(ingress), ingress, "run"),
     isOver: new AbortController().signal,
   };
   return { attempt, logged };
@@ -53,7 +53,7 @@ test.each(["reset", "shouldRetry", "delayMs"] as const)(
   async (name) => {
     const { attempt, logged } = crashed(1);
     expect(await restartAfter(attempt, { ...yes, [name]: fails }, crash)).toBeUndefined();
-    expect(logged).toEqual(["the restart policy failed; run is not started again"]);
+    expect(logged).toEqual(["the restart policy threw an error; run is not restarted"]);
   },
 );
 

@@ -3,8 +3,8 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Actual, ChargeOptions, Supervision } from "@ravi/kernel";
 import { childLaunch, rootLaunch, TurnLedger } from "./fakes.ts";
 import { admission, over, PORTS, StoredTree } from "./tree.ts";
-import { withRoom } from "../src/root/room.ts";
-import { STORED } from "../src/root/stored.ts";
+import { fitOutcome } from "../src/root/outcome-size.ts";
+import { STATE_SERDE } from "../src/root/state-serde.ts";
 
 const hire = (lane: number, name: string, onFull: "deny" | "queue" = "deny") => ({
   execId: "run",
@@ -525,11 +525,11 @@ test("R24: nor are so many small results that they have no room together", async
   });
   const full = { ...state, execs: { ...state.execs, ...Object.fromEntries(execs) } };
   const small = { status: "completed", result: { output: "small" } };
-  expect(withRoom(full, "run/hire:a", small)).toMatchObject({
+  expect(fitOutcome(full, "run/hire:a", small)).toMatchObject({
     status: "failed",
     failure: { message: expect.stringContaining("run/hire:a") },
   });
-  expect(withRoom(state, "run/hire:a", small)).toBe(small);
+  expect(fitOutcome(state, "run/hire:a", small)).toBe(small);
 });
 
 test("R24: a result of a large tree is not weighed with all of its state where the others are forgotten, or small", async () => {
@@ -543,9 +543,9 @@ test("R24: a result of a large tree is not weighed with all of its state where t
     return [`run/hire:b#${n}`, { ...kept, outcome }] as const;
   });
   const large = { ...state, execs: { ...state.execs, ...Object.fromEntries(execs) } };
-  const packing = vi.spyOn(STORED, "serialize");
+  const packing = vi.spyOn(STATE_SERDE, "serialize");
   onTestFinished(() => packing.mockRestore());
   const small = { status: "completed", result: { output: "small" } };
-  expect(withRoom(large, "run/hire:a", small)).toBe(small);
+  expect(fitOutcome(large, "run/hire:a", small)).toBe(small);
   expect(packing).not.toHaveBeenCalled();
 });

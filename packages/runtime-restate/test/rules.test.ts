@@ -1,9 +1,9 @@
 import type { BudgetWarning, Supervision } from "@ravi/kernel";
 import { describe, expect, test } from "vitest";
-import { Turns } from "../src/execution/turns.ts";
+import { AdmissionOrder } from "../src/execution/admission-order.ts";
 import { decideAll } from "../src/root/decide.ts";
 import type { Admission } from "../src/root/messages.ts";
-import { STORED } from "../src/root/stored.ts";
+import { STATE_SERDE } from "../src/root/state-serde.ts";
 import { rootLaunch, TurnLedger } from "./fakes.ts";
 import { admission, PORTS, StoredTree } from "./tree.ts";
 
@@ -131,22 +131,22 @@ test("R16: what is granted counts for who asks next, also in the same session", 
 
 test("R24: a large state is kept packed, a small one as it is, and both are read back", async () => {
   const { state } = await StoredTree.start(rootLaunch());
-  const small = STORED.serialize(state);
+  const small = STATE_SERDE.serialize(state);
   expect(new TextDecoder().decode(small)).toBe(JSON.stringify(state));
-  expect(STORED.deserialize(small)).toEqual(state);
+  expect(STATE_SERDE.deserialize(small)).toEqual(state);
   const large = { ...state, delivered: Array.from({ length: 2_000 }, (_, n) => `delivery number ${n}`) };
-  const packed = STORED.serialize(large);
+  const packed = STATE_SERDE.serialize(large);
   expect(packed.length).toBeLessThan(JSON.stringify(large).length / 3);
-  expect(STORED.deserialize(packed)).toEqual(large);
-  expect(STORED.deserialize(new TextEncoder().encode(JSON.stringify(large)))).toEqual(large);
+  expect(STATE_SERDE.deserialize(packed)).toEqual(large);
+  expect(STATE_SERDE.deserialize(new TextEncoder().encode(JSON.stringify(large)))).toEqual(large);
 });
 
 test("R23: calls of a batch ask in their order, however they are begun, and who need not ask holds nobody up", async () => {
-  const turns = new Turns();
+  const turns = new AdmissionOrder();
   const [first, second, third] = [turns.next(), turns.next(), turns.next()];
   const asked: string[] = [];
   const ask = async (name: string, turn: typeof first): Promise<void> => {
-    await turn.come();
+    await turn.reached();
     asked.push(name);
     turn.pass();
   };

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { append, EMPTY, type Told } from "../src/topic/log.ts";
+import { append, EMPTY, type NumberedEvent } from "../src/topic/log.ts";
 
-const told = (n: number | null, execId = "run"): Told => ({
+const told = (n: number | null, execId = "run"): NumberedEvent => ({
   n,
   at: 0,
   agentId: "lead",

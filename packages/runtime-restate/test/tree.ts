@@ -1,13 +1,6 @@
 import type { Supervision } from "@ravi/kernel";
-import {
-  type Answer,
-  begin,
-  decide,
-  type Message,
-  type MessageName,
-  standingsOf,
-} from "../src/root/decide.ts";
-import type { Launch, Standings } from "../src/root/messages.ts";
+import { type Answer, begin, decide, type Message, type MessageName, runViewOf } from "../src/root/decide.ts";
+import type { Launch, RunView } from "../src/root/messages.ts";
 import type { RootState } from "../src/root/state.ts";
 import type { TreePorts } from "../src/root/tree.ts";
 import { QueueHeadcount, TurnLedger } from "./fakes.ts";
@@ -41,8 +34,8 @@ export class StoredTree {
     return JSON.parse(this.stored) as RootState;
   }
 
-  get standings(): Standings {
-    return standingsOf(this.state, this.ports);
+  get standings(): RunView {
+    return runViewOf(this.state, this.ports);
   }
 
   async say<N extends MessageName>(name: N, message: Omit<Message<N>, "at">): Promise<Answer<N>> {

@@ -186,8 +186,8 @@ export function fromSpawnBudget(budget: SpawnBudgetOptions): TreeLimits {
 }
 
 /** The limits that a run had, as its result reports them; if the result does not, those that were asked for. */
-export function limitsOf(told: RunLimits | undefined, asked: Limits | undefined): Limits {
-  const { executionBudget = null, spawnBudget = null } = told ?? {};
+export function limitsOf(reported: RunLimits | undefined, asked: Limits | undefined): Limits {
+  const { executionBudget = null, spawnBudget = null } = reported ?? {};
   const fallback = asked ?? DEFAULT_LIMITS;
   return {
     budget:

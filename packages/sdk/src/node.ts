@@ -7,6 +7,6 @@ const NEEDED = "withResolvers";
  */
 export function checkNode(promise: object, host: { readonly process?: { readonly version: string } }): void {
   if (NEEDED in promise) return;
-  const version = host.process?.version ?? "no Node";
-  throw new Error(`@ravi/sdk needs Node 22.18 or newer, and this is ${version}: run it with a newer Node`);
+  const version = host.process?.version ?? "not Node";
+  throw new Error(`@ravi/sdk needs Node 22.18 or newer, but this is ${version}: run it with a newer Node`);
 }

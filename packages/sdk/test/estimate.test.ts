@@ -49,14 +49,14 @@ describe("estimate", () => {
       tokens: null,
       calls: null,
       reason:
-        "nothing bounds its dollars; give budget.usd; nothing bounds its tokens; give budget.tokens; nothing bounds its model calls; give budget.turns",
+        "its cost has no limit; set budget.usd; its tokens have no limit; set budget.tokens; its model calls have no limit; set budget.turns",
     });
   });
 
   test("is null in dollars without a price, also of a member; with a limit of one's own it says what will happen", async () => {
     expect(await estimate(plain(), "Hi")).toMatchObject({
       usd: null,
-      reason: "scripted:scripted of plain has no known price; give prices",
+      reason: "scripted:scripted of plain has no known price; set it with the option prices",
     });
     const lead = team({
       name: "lead",
@@ -88,7 +88,7 @@ describe("estimate", () => {
   test("is null in dollars where work is delegated to agents that are not known", async () => {
     const model = scriptedModel(["Hi."]);
     const boss = agent({ name: "boss", model, tools: [plain().asDelegate()] });
-    const reason = "the models of those to whom boss delegates are not known";
+    const reason = "the models of the agents that boss delegates to are not known";
     expect(await estimate(boss, "Hi", { prices })).toMatchObject({ usd: null, tokens: 500_000, reason });
   });
 

@@ -50,11 +50,13 @@ const lastLine = ({ stdout }: Ended): unknown => JSON.parse(stdout.trim().split(
 test("Ctrl-C suspends the run and says how to go on; another process does, and repeats nothing that is on record", async () => {
   const first = await interrupted(["start", directory, "true"], /called/);
   expect(first).toMatchObject({ code: 0, signal: null });
-  expect(first.stderr).toContain("ravi: run run-1 is being suspended; Ctrl-C again ends at once");
+  expect(first.stderr).toContain("ravi: run run-1 is being suspended; press Ctrl-C again to exit at once");
   expect(first.stderr).toContain(
     `resume("run-1", { agents: [clerk], journal: ${JSON.stringify(directory)} })`,
   );
-  expect(first.stderr).toContain("ravi: its limit of 600 seconds counts from its start, suspended or not");
+  expect(first.stderr).toContain(
+    "ravi: its limit of 600 seconds counts from its start, also while it is suspended",
+  );
   expect(lastLine(first)).toMatchObject({ status: "suspended", listeners: 0 });
 
   const second = await interrupted(["resume", directory]);

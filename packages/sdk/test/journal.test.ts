@@ -133,7 +133,7 @@ describe("a run with a journal", () => {
     const handle = start(who, "Write to Ada", { journal });
     const name = await asked(handle);
     await handle.suspend();
-    await expect(handle.deliver(name, true)).rejects.toThrow(/this one is suspended: deliver\(runId/);
+    await expect(handle.deliver(name, true)).rejects.toThrow(/this one is suspended: use deliver\(runId/);
     await deliver(handle.runId, name, true, { journal });
     const again = startResume(handle.runId, { agents: who, journal });
     expect((await again.result).status).toBe("completed");
@@ -163,9 +163,9 @@ describe("a run with a journal", () => {
   test("a misspelt directory is refused and not made, so that no answer is left where nobody looks", async () => {
     const elsewhere = join(journal, "mispelt");
     const { agent: who } = clerk();
-    await expect(resume("r", { agents: who, journal: elsewhere })).rejects.toThrow(/none of that name/);
-    await expect(deliver("r", "go", true, { journal: elsewhere })).rejects.toThrow(/none of that name/);
-    await expect(cancel("r", "no", { journal: elsewhere })).rejects.toThrow(/none of that name/);
+    await expect(resume("r", { agents: who, journal: elsewhere })).rejects.toThrow(/this one does not exist/);
+    await expect(deliver("r", "go", true, { journal: elsewhere })).rejects.toThrow(/this one does not exist/);
+    await expect(cancel("r", "no", { journal: elsewhere })).rejects.toThrow(/this one does not exist/);
     expect(existsSync(elsewhere)).toBe(false);
   });
 

@@ -161,7 +161,7 @@ describe("a model without a known price", () => {
     const result = await run(greeter(), "Hi", { budget: { usd: 1 } });
     expect(result).toMatchObject({ status: "failed", error: { code: "INVALID_VALUE" } });
     expect(result.error?.message).toContain(
-      'give prices: { "scripted:scripted": { input: 0.5, output: 1.5 } }',
+      'set prices: { "scripted:scripted": { input: 0.5, output: 1.5 } }',
     );
     expect(result.error?.message).toContain("budget: { usd: null }");
     const priced = { "scripted:scripted": { input: 1, output: 1 } };

@@ -48,7 +48,7 @@ describe("model", () => {
     "refuses %j, and says what is known",
     (spec) => {
       expect(() => model(spec)).toThrow(
-        /expected "provider:model", such as .* \(known providers are openai, anthropic/,
+        /expected "provider:model", such as .* \(known providers: openai, anthropic/,
       );
     },
   );
@@ -77,7 +77,7 @@ describe("model", () => {
       const [name] = Object.keys(options);
       const made = () => model("my:small", { models, ...options });
       expect(made).toThrow(
-        new RegExp(`model options.${name} is .*; expected nothing: models\\["my"\\] makes`),
+        new RegExp(`model options.${name} is .*; expected no value: models\\["my"\\] creates`),
       );
       expect(made).not.toThrow(/sk-secret/);
     }
@@ -86,11 +86,13 @@ describe("model", () => {
 
   test("what makes no model, and what has no name to price it by, are refused by name", () => {
     const who = (options: object): unknown => agent({ name: "who", model: "my:small", ...options });
-    expect(() => who({ models: null })).toThrow(/models is null; expected functions by their prefix/);
+    expect(() => who({ models: null })).toThrow(
+      /models is null; expected an object with a function for each prefix/,
+    );
     expect(() => who({ models: { my: "small" } })).toThrow(/models\["my"\] is "small"/);
     const { id, generate } = scriptedModel(["Hi."]);
     for (const info of [null, {}, { provider: "my" }])
-      expect(() => who({ model: { id, generate, info } })).toThrow(/its info with provider and model/);
+      expect(() => who({ model: { id, generate, info } })).toThrow(/info: { provider, model }/);
   });
 
   test("an OpenAI-compatible server is reached by its base URL, streamed", async () => {

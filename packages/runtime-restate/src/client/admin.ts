@@ -18,12 +18,12 @@ interface Invocation {
 }
 
 /**
- * How often `goOn` looks. A killed worker is noticed within milliseconds; one behind a broken connection is not, and is not waited
+ * How often `continueRun` looks. A killed worker is noticed within milliseconds; one behind a broken connection is not, and is not waited
  * for any longer.
  */
-const ROUNDS = 40;
+const MOVE_ROUNDS = 40;
 /** How often `resumePaused` looks: after 50, 150, 350 milliseconds and so on, for about six seconds. */
-const AFTERCARE = 7;
+const RESUME_ROUNDS = 7;
 const AT_REST: ReadonlySet<string> = new Set(["backing-off", "paused", "suspended"]);
 const ALL = [ROOT, EXECUTION, WATCHER, TOPIC] as const;
 const MOVE = "resume?deployment=latest";
@@ -60,20 +60,21 @@ export class Admin {
    * Continues everything of a run that is parked or waits for its next retry, on the newest deployment. Invocations that are bound
    * to another deployment are moved. The server moves only what is at rest, so an invocation that is being retried is paused first.
    */
-  async goOn(runId: string, signal: AbortSignal): Promise<void> {
+  async continueRun(runId: string, signal: AbortSignal): Promise<void> {
     const latest = await this.latest();
-    const isStray = ({ deployment }: Invocation): boolean => deployment !== null && deployment !== latest;
+    const isOnOldDeployment = ({ deployment }: Invocation): boolean =>
+      deployment !== null && deployment !== latest;
     let hasPaused = false;
-    for (let round = 0; round < ROUNDS && !signal.aborted; round++) {
+    for (let round = 0; round < MOVE_ROUNDS && !signal.aborted; round++) {
       const held = await this.invocations(runId, ALL, "status <> 'completed'");
-      hasPaused ||= held.some((one) => isStray(one) && one.status === "backing-off");
+      hasPaused ||= held.some((one) => isOnOldDeployment(one) && one.status === "backing-off");
       await Promise.all(
         held.map(async (one) => {
-          if (isStray(one)) await this.move(one);
+          if (isOnOldDeployment(one)) await this.move(one);
           else if (round === 0 && AT_REST.has(one.status)) await this.patch(one.id, "resume");
         }),
       );
-      if (!held.some(isStray)) break;
+      if (!held.some(isOnOldDeployment)) break;
       await pause(Math.min(500, 25 * (round + 1)), signal);
     }
     if (hasPaused) void this.resumePaused(runId, signal).catch(() => {});
@@ -84,8 +85,8 @@ export class Admin {
    * may take effect late: then the invocation would stay paused on the right deployment.
    */
   private async resumePaused(runId: string, signal: AbortSignal): Promise<void> {
-    for (let round = 0; round < AFTERCARE && !signal.aborted; round++) {
-      await pause(50 * 2 ** round, signal, { isAside: true });
+    for (let round = 0; round < RESUME_ROUNDS && !signal.aborted; round++) {
+      await pause(50 * 2 ** round, signal, { unref: true });
       if (signal.aborted) return;
       const held = await this.invocations(runId, ALL, "status = 'paused'");
       await Promise.all(held.map((one) => this.patch(one.id, MOVE)));
@@ -96,7 +97,7 @@ export class Admin {
    * If a message to a tree's object is bound to a deployment that does not answer, it blocks all other messages. It is moved to the
    * newest deployment; nothing else of the run is touched.
    */
-  async openDoor(runId: string): Promise<void> {
+  async unblock(runId: string): Promise<void> {
     const held = await this.invocations(runId, [ROOT, TOPIC], "status IN ('backing-off', 'paused')");
     await Promise.all(held.map((one) => this.move(one)));
   }
@@ -164,14 +165,14 @@ export class Admin {
     const headers = { ...this.headers, accept: "application/json", "content-type": "application/json" };
     const init = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) };
     const response = await fetch(`${this.url}${path}`, init).catch((cause: unknown) => {
-      const message = `${method} ${path.split("?")[0] ?? ""} did not reach ${this.url}: ${messageOf(cause)}`;
+      const message = `${method} ${path.split("?")[0] ?? ""}: cannot reach the Restate admin API at ${this.url}: ${messageOf(cause)}`;
       throw new ToolError({ toolName: "restate", message, retryable: true, cause });
     });
     const text = await response.text();
     if (response.ok || tolerated.includes(response.status)) return text;
     throw new ToolError({
       toolName: "restate",
-      message: `${method} ${path.split("?")[0] ?? ""} was refused with ${response.status}: ${text.slice(0, 500)}`,
+      message: `${method} ${path.split("?")[0] ?? ""}: the Restate admin API answered with status ${response.status}: ${text.slice(0, 500)}`,
     });
   }
 }

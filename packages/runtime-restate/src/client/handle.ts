@@ -11,18 +11,18 @@ import {
 import type { Ingress, Target } from "../ingress.ts";
 import { ROOT, TOPIC, WATCHER } from "../names.ts";
 import { pause } from "../pause.ts";
-import type { Standings } from "../root/messages.ts";
-import { unknownRun } from "../root/unknown.ts";
+import type { RunView } from "../root/messages.ts";
+import { unknownRun } from "../root/unknown-run.ts";
 import type { Page } from "../topic/object.ts";
-import { leftAlone, resultOf } from "./result.ts";
+import { detachedResult, resultOf } from "./result.ts";
 
-/** How long one look waits for an answer. */
-const LOOK_MS = 5_000;
-/** The pauses between two looks: short at first, then longer while nothing changes. */
-const LOOKS_MS = [5, 10, 20, 40, 80, 160, 320, 500] as const;
+/** How long one poll waits for an answer. */
+const POLL_TIMEOUT_MS = 5_000;
+/** The pauses between two polls: short at first, then longer while nothing changes. */
+const POLL_DELAYS_MS = [5, 10, 20, 40, 80, 160, 320, 500] as const;
 
-function msUntilLook(looks: number): number {
-  return LOOKS_MS[Math.min(looks, LOOKS_MS.length - 1)] ?? 500;
+function pollDelay(polls: number): number {
+  return POLL_DELAYS_MS[Math.min(polls, POLL_DELAYS_MS.length - 1)] ?? 500;
 }
 
 export interface FollowOptions {
@@ -31,7 +31,7 @@ export interface FollowOptions {
   readonly ingress: Ingress;
   /** Aborted when the client closes. */
   readonly closed: AbortSignal;
-  /** Runs before the first look: starts the run, or moves it. */
+  /** Runs before the first poll: starts the run, or moves it. */
   readonly begin: () => Promise<void>;
   readonly cancel: (reason: string) => void;
 }
@@ -44,43 +44,43 @@ export function follow(options: FollowOptions): RootHandle {
   let status: RunStatus = "pending";
   let agentId = options.agentId ?? AgentId("unknown");
   const over = new AbortController();
-  const look = (): Promise<Standings> =>
-    lookAgain(ingress, { service: ROOT, key: runId, handler: "standings" }, null, signal);
-  const toEnd = async (): Promise<RunResult> => {
+  const readView = (): Promise<RunView> =>
+    poll(ingress, { service: ROOT, key: runId, handler: "standings" }, null, signal);
+  const followToEnd = async (): Promise<RunResult> => {
     await options.begin();
     status = "running";
     const ended = new AbortController();
-    const tell = (): void => ended.abort();
+    const finish = (): void => ended.abort();
     // The end is reported at once. That a run waits or is suspended is only found by looking.
-    ingress.whenOver(WATCHER, runId, signal).then(tell, () => {});
+    ingress.whenOver(WATCHER, runId, signal).then(finish, () => {});
     const awake = AbortSignal.any([signal, ended.signal]);
-    for (let looks = 0, version = 0; ; looks++) {
-      const standings = await look();
-      if (!standings.known) throw unknownRun(runId);
-      if (standings.agentId !== undefined) agentId = standings.agentId as AgentId;
-      const result = resultOf(runId, standings);
+    for (let polls = 0, version = 0; ; polls++) {
+      const view = await readView();
+      if (!view.known) throw unknownRun(runId);
+      if (view.agentId !== undefined) agentId = view.agentId as AgentId;
+      const result = resultOf(runId, view);
       if (result?.error?.code === "AGENT_NOT_FOUND" && result.status === "suspended") {
-        throw errorFromJSON({ ...blank, ...standings.error });
+        throw errorFromJSON({ ...EMPTY_ERROR, ...view.error });
       }
-      status = result?.status ?? (standings.status === "waiting" ? "suspended" : "running");
+      status = result?.status ?? (view.status === "waiting" ? "suspended" : "running");
       if (result !== undefined) return result;
-      if (standings.version !== version) looks = 0;
-      version = standings.version;
-      await pause(msUntilLook(looks), ended.signal.aborted ? signal : awake);
+      if (view.version !== version) polls = 0;
+      version = view.version;
+      await pause(pollDelay(polls), ended.signal.aborted ? signal : awake);
     }
   };
-  const result = toEnd()
+  const result = followToEnd()
     .catch((error: unknown) => {
       if (!signal.aborted) throw error;
       status = "suspended";
-      return leftAlone(runId);
+      return detachedResult(runId);
     })
     .finally(() => over.abort());
   // The topic of a run that is suspended, or could not be followed, is never closed: reading ends with what is there.
   let isLost = false;
   const isLeft = (): boolean => over.signal.aborted && (isLost || status === "suspended");
   /** Somebody may delete the run when it is over, and its topic with it. */
-  const isGone = async (): Promise<boolean> => over.signal.aborted && !(await look()).known;
+  const isGone = async (): Promise<boolean> => over.signal.aborted && !(await readView()).known;
   // A caller that wants the error awaits `result`. Without this handler, an error that nobody awaits would end the process.
   result.catch(() => {
     isLost = true;
@@ -101,7 +101,14 @@ export function follow(options: FollowOptions): RootHandle {
   };
 }
 
-const blank = { code: null, name: "Error", message: "", retryable: false, fields: {}, cause: null } as const;
+const EMPTY_ERROR = {
+  code: null,
+  name: "Error",
+  message: "",
+  retryable: false,
+  fields: {},
+  cause: null,
+} as const;
 
 /** All events from the first to the last; if the run is suspended, those that there are. */
 async function* eventsOf(
@@ -110,12 +117,12 @@ async function* eventsOf(
   signal: AbortSignal,
   { isLeft, isGone }: { readonly isLeft: () => boolean; readonly isGone: () => Promise<boolean> },
 ): AsyncGenerator<RunEvent, void> {
-  for (let from = 0, looks = 0; !signal.aborted; looks++) {
+  for (let from = 0, polls = 0; !signal.aborted; polls++) {
     const isLast = isLeft();
     const target = { service: TOPIC, key: runId, handler: "read" };
     let page: Page;
     try {
-      page = await lookAgain<Page>(ingress, target, { from }, signal);
+      page = await poll<Page>(ingress, target, { from }, signal);
       if (page.events.length === 0 && !page.isClosed && (await isGone())) return;
     } catch (error) {
       // The reader has closed its runtime.
@@ -126,20 +133,15 @@ async function* eventsOf(
     for (const event of events) yield event;
     from += events.length;
     if (isClosed || (isLast && events.length === 0)) return;
-    if (events.length > 0) looks = 0;
-    else await pause(msUntilLook(looks), signal);
+    if (events.length > 0) polls = 0;
+    else await pause(pollDelay(polls), signal);
   }
 }
 
 /** Calls with a time limit and tries again: a call that went to a dead worker would wait too long; the next goes to another one. */
-async function lookAgain<T>(
-  ingress: Ingress,
-  target: Target,
-  what: unknown,
-  signal: AbortSignal,
-): Promise<T> {
+async function poll<T>(ingress: Ingress, target: Target, what: unknown, signal: AbortSignal): Promise<T> {
   for (;;) {
-    const late = AbortSignal.timeout(LOOK_MS);
+    const late = AbortSignal.timeout(POLL_TIMEOUT_MS);
     try {
       return await ingress.call<T>(target, what, AbortSignal.any([signal, late]));
     } catch (error) {

@@ -10,17 +10,17 @@ import {
 } from "@ravi/kernel";
 import { exceededIn, runLimits } from "@ravi/kernel/loop";
 import { outcomeFromJSON } from "../outcome.ts";
-import type { Standings } from "../root/messages.ts";
+import type { RunView } from "../root/messages.ts";
 import { addCost } from "../root/spend.ts";
 import { NOTHING_SPENT } from "../root/state.ts";
 
-/** The result of a run from its standings; undefined while it runs. */
-export function resultOf(runId: RunId, standings: Standings): RunResult | undefined {
-  const { status, result, error } = standings;
+/** The result of a run from its view; undefined while it runs. */
+export function resultOf(runId: RunId, view: RunView): RunResult | undefined {
+  const { status, result, error } = view;
   if (status === "over" && result !== undefined)
-    return make(runId, standings, fateOf(outcomeFromJSON(result)));
+    return buildResult(runId, view, endingOf(outcomeFromJSON(result)));
   if (status !== "suspended" || error === undefined) return undefined;
-  return make(runId, standings, {
+  return buildResult(runId, view, {
     status: "suspended",
     output: "",
     error: errorFromJSON(error) as RaviError,
@@ -28,13 +28,13 @@ export function resultOf(runId: RunId, standings: Standings): RunResult | undefi
 }
 
 /** The result for a client that closes while the run continues. */
-export function leftAlone(runId: RunId): RunResult {
+export function detachedResult(runId: RunId): RunResult {
   return { runId, status: "suspended", output: "", usage: NO_USAGE, cost: 0 };
 }
 
-type Fate = Pick<RunResult, "status" | "output" | "structured" | "stopReason" | "stoppedBy" | "error">;
+type Ending = Pick<RunResult, "status" | "output" | "structured" | "stopReason" | "stoppedBy" | "error">;
 
-function fateOf(outcome: HireOutcome): Fate {
+function endingOf(outcome: HireOutcome): Ending {
   const { stoppedBy } = outcome;
   if ("result" in outcome) {
     const { output, structured, stopReason } = outcome.result;
@@ -50,14 +50,14 @@ function fateOf(outcome: HireOutcome): Fate {
   return { status: outcome.status === "cancelled" ? "cancelled" : "failed", output: "", error };
 }
 
-function make(runId: RunId, standings: Standings, fate: Fate): RunResult {
-  const { inDoubt = [], accounts = [] } = standings;
+function buildResult(runId: RunId, view: RunView, ending: Ending): RunResult {
+  const { inDoubt = [], accounts = [] } = view;
   const usage = accounts.reduce((sum, account) => addUsage(sum, account.usage), NO_USAGE);
   const cost = accounts.reduce<number | null>((sum, { costUsd }) => addCost(sum, costUsd), 0);
-  const { limits, exceeded } = limitsOf(standings);
+  const { limits, exceeded } = limitsOf(view);
   return {
     runId,
-    ...fate,
+    ...ending,
     usage,
     cost,
     inDoubt,
@@ -67,9 +67,9 @@ function make(runId: RunId, standings: Standings, fate: Fate): RunResult {
   };
 }
 
-function limitsOf(standings: Standings): Pick<RunResult, "limits" | "exceeded"> {
-  const { supervision, isCounted = false, isMetered = false } = standings;
-  const { granted = NOTHING_SPENT, used = NOTHING_SPENT } = standings;
+function limitsOf(view: RunView): Pick<RunResult, "limits" | "exceeded"> {
+  const { supervision, isCounted = false, isMetered = false } = view;
+  const { granted = NOTHING_SPENT, used = NOTHING_SPENT } = view;
   if (supervision === undefined) return {};
   const root = Supervision.fromJSON(supervision);
   const limits = runLimits(root, { isCounted, isMetered }, granted);

@@ -13,16 +13,16 @@ import {
 } from "@ravi/kernel";
 import { json } from "../json.ts";
 import { ROOT } from "../names.ts";
-import type { Answer, Message, MessageName, Said } from "../root/decide.ts";
-import type { FromExec, Left, Settle, Standing, Stopped } from "../root/messages.ts";
+import type { Answer, Message, MessageName, NamedMessage } from "../root/decide.ts";
+import type { FromExec, AbandonedCall, Settle, Standing, Stopped } from "../root/messages.ts";
 import { UsedAccount } from "./account.ts";
-import type { Line } from "./line.ts";
+import type { RootChannel } from "./root-channel.ts";
 import type { Publisher } from "./publisher.ts";
 
 export interface AttemptOptions {
   readonly context: Context;
   readonly start: ExecutionStart;
-  readonly line: Line;
+  readonly channel: RootChannel;
   readonly publisher: Publisher;
   readonly ports: ContextPorts;
   readonly blobs: BlobStore | undefined;
@@ -39,7 +39,7 @@ type Stops = readonly RestatePromise<{ readonly stop: Stopped }>[];
 export class Attempt {
   readonly start: ExecutionStart;
   readonly context: internal.ContextInternal;
-  readonly line: Line;
+  readonly channel: RootChannel;
   readonly publisher: Publisher;
   readonly ports: ContextPorts;
   readonly blobs: BlobStore | undefined;
@@ -49,13 +49,13 @@ export class Attempt {
   /** Set to unwind the execution while it keeps its place at the server. */
   suspension: SuspendedError | undefined;
   /** Settlements that the root has not received yet. */
-  unsettled: readonly (Settle | Left)[] = [];
+  unsettled: readonly (Settle | AbandonedCall)[] = [];
   /** How many children it has hired. */
   hired = 0;
   /** The children that it may join and ask. */
   readonly children = new Set<string>();
   /** How many calls of the current batch wait for a seat. */
-  resting = 0;
+  waitingForSeat = 0;
   standing: Standing;
   /** Promises that end its waiting from outside; empty once it was stopped. */
   stops: Stops;
@@ -64,7 +64,7 @@ export class Attempt {
     this.start = options.start;
     // The SDK's context is in fact this one, which knows whether it replays.
     this.context = options.context as internal.ContextInternal;
-    this.line = options.line;
+    this.channel = options.channel;
     this.publisher = options.publisher;
     this.ports = options.ports;
     this.blobs = options.blobs;
@@ -72,12 +72,12 @@ export class Attempt {
     this.standing = standing;
     this.stops = stops;
     this.isOver.addEventListener("abort", () => this.abandon(), { once: true });
-    this.hearStop(standing);
+    this.applyStop(standing);
   }
 
   /** Creates the attempt with its first message to the root: that it runs, and how it can be stopped. */
   static async open(options: AttemptOptions): Promise<Attempt> {
-    const { context, line, start, ports } = options;
+    const { context, channel, start, ports } = options;
     const { execId, deadline } = start;
     const stop = context.awakeable<Stopped>(json());
     const { attemptCompletedSignal } = context.request();
@@ -85,7 +85,7 @@ export class Attempt {
     const standing = await context.run("enter", async () => {
       isFresh = true;
       const message = { at: ports.clock.now(), execId, stop: stop.id };
-      return line.ask("enter", message, attemptCompletedSignal);
+      return channel.ask("enter", message, attemptCompletedSignal);
     });
     const stops = [stop.promise.map((stopped) => ({ stop: stopped ?? { reason: "no reason given" } }))];
     if (deadline !== null) {
@@ -122,9 +122,12 @@ export class Attempt {
 
   /** Sends several messages of the same kind as one. They are decided in the given order. */
   callAll<N extends MessageName>(name: N, messages: readonly Message<N>[]): RestatePromise<Answer<N>[]> {
-    const said: Said[] = messages.map((message) => ({ name, message }));
-    const serdes = { inputSerde: json<{ said: readonly Said[] }>(), outputSerde: json<Answer<N>[]>() };
-    return this.context.genericCall<{ said: readonly Said[] }, Answer<N>[]>({
+    const said: NamedMessage[] = messages.map((message) => ({ name, message }));
+    const serdes = {
+      inputSerde: json<{ said: readonly NamedMessage[] }>(),
+      outputSerde: json<Answer<N>[]>(),
+    };
+    return this.context.genericCall<{ said: readonly NamedMessage[] }, Answer<N>[]>({
       ...this.to("several"),
       parameter: { said },
       ...serdes,
@@ -154,11 +157,11 @@ export class Attempt {
   learnTime(at: number): void {
     this.standing = { ...this.standing, at };
     const { deadline } = this.start;
-    if (deadline !== null && at >= deadline) this.hearStop({ stopped: { reason: "", deadline } });
+    if (deadline !== null && at >= deadline) this.applyStop({ stopped: { reason: "", deadline } });
   }
 
   /** Stops the execution if it was told to. */
-  hearStop({ stopped }: { readonly stopped?: Stopped | undefined }): void {
+  applyStop({ stopped }: { readonly stopped?: Stopped | undefined }): void {
     if (stopped === undefined) return;
     this.stops = [];
     const { at } = this.standing;

@@ -5,7 +5,7 @@ import { childOf } from "./child.ts";
 import { hiring } from "./hiring.ts";
 import type { Lane } from "./lane.ts";
 import type { Steps } from "./steps.ts";
-import { Turns } from "./turns.ts";
+import { AdmissionOrder } from "./admission-order.ts";
 import { waiting } from "./waits.ts";
 
 /** Runs a batch. All seats are requested in order, then all admissions; one loop moves every branch until the last one ends. */
@@ -16,12 +16,12 @@ export async function batch(
   operations: readonly Operation[],
 ): Promise<readonly Settled[]> {
   const hires = operations.filter((operation) => operation.kind === "hire");
-  const seats = await driver.drove(hiring(attempt, lane, hires, "hire"));
-  const turns = new Turns();
+  const seats = await driver.driveOne(hiring(attempt, lane, hires, "hire"));
+  const order = new AdmissionOrder();
   const branches = operations.map((operation): Steps<unknown> => {
     if (operation.kind === "hire") return childOf(attempt, driver, lane, operation, seats.get(operation.key));
     if (operation.kind === "wait") return waiting(attempt, lane, operation);
-    return paying(attempt, lane, operation, turns.next());
+    return paying(attempt, lane, operation, order.next());
   });
   const settled = await driver.drive(branches);
   if (attempt.suspension !== undefined) throw attempt.suspension;

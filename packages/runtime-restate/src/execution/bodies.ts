@@ -21,7 +21,7 @@ export async function store(body: JsonObject, blobs: BlobStore | undefined): Pro
   throw new InvalidValueError({
     field: "outcome",
     value: `${bytes.length} bytes`,
-    expected: `at most ${MOST} bytes; give the runtime a blob store that all workers share`,
+    expected: `at most ${MOST} bytes; for larger ones set the option blobs to a blob store that all workers share`,
   });
 }
 
@@ -32,7 +32,7 @@ export async function fetchStored(stored: Stored, blobs: BlobStore | undefined):
     throw new InvalidValueError({
       field: "blobs",
       value: undefined,
-      expected: "the blob store that the outcome was written to",
+      expected: "the blob store that the outcome was written to; set the option blobs on every worker",
     });
   }
   return JSON.parse(new TextDecoder().decode(await blobs.get(stored.blob))) as JsonObject;

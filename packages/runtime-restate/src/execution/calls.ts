@@ -17,16 +17,23 @@ import type { Attempt } from "./attempt.ts";
 import { pausing } from "./pause.ts";
 import { pay, type Recorded } from "./payment.ts";
 import { awaiting, type Steps } from "./steps.ts";
-import { tellWarnings } from "./tell.ts";
-import type { Turn } from "./turns.ts";
+import { reportWarnings } from "./dispatch.ts";
+import type { AdmissionTurn } from "./admission-order.ts";
 
 const ONE_TOOL_CALL: readonly Paid[] = Object.freeze([{ usage: NO_USAGE, costUsd: 0, toolCalls: 1 }]);
 
 /** The result of a call: its record and whether this attempt made it; or `skipped`, if somebody decided to leave the call out. */
-export type Made = { readonly recorded: Recorded; readonly isFresh: boolean } | { readonly skipped: true };
+export type CallResult =
+  | { readonly recorded: Recorded; readonly isFresh: boolean }
+  | { readonly skipped: true };
 
 /** Makes one call. It repeats until the call is made, since it may have to wait for a seat or a decision first. */
-export function* paying(attempt: Attempt, lane: number, effect: Effect, turn: Turn): Steps<Made> {
+export function* paying(
+  attempt: Attempt,
+  lane: number,
+  effect: Effect,
+  turn: AdmissionTurn,
+): Steps<CallResult> {
   const { context, start, token } = attempt;
   const { execId } = start;
   const fingerprint = effect.fingerprint();
@@ -42,21 +49,21 @@ export function* paying(attempt: Attempt, lane: number, effect: Effect, turn: Tu
         from: attempt.from(lane),
         settle,
         isMetered: attempt.standing.isMetered,
-        line: attempt.line,
+        channel: attempt.channel,
         clock: attempt.ports.clock,
         ids: attempt.ports.ids,
         blobs: attempt.blobs,
         token,
         turn,
         attemptOver: attempt.isOver,
-        warn: (warnings) => tellWarnings(attempt, warnings),
+        warn: (warnings) => reportWarnings(attempt, warnings),
       });
     };
     const recorded = yield* awaiting(context.run(effect.kind, closure, { serde: json<Recorded>() }), {
       cut: false,
     });
     turn.pass();
-    refuseAnother(attempt, effect, fingerprint, recorded);
+    checkSameRequest(attempt, effect, fingerprint, recorded);
     attempt.learn(recorded);
     if (recorded.verdict === "done") {
       attempt.unsettled = [...attempt.unsettled, ...recorded.settle];
@@ -64,10 +71,11 @@ export function* paying(attempt: Attempt, lane: number, effect: Effect, turn: Tu
       return { recorded, isFresh };
     }
     if (recorded.verdict === "stopped") {
-      attempt.hearStop(recorded);
+      attempt.applyStop(recorded);
       token.check();
     }
-    if (recorded.verdict === "stale") throw attempt.suspend(new Error(`${execId} goes on elsewhere`));
+    if (recorded.verdict === "stale")
+      throw attempt.suspend(new Error(`${execId} continues in a newer attempt`));
     if (recorded.verdict === "doubt") {
       const decision = yield* deciding(attempt, lane, effect);
       // The call was begun and stays charged. Only a call that is made again counts by what it then uses.
@@ -81,10 +89,10 @@ export function* paying(attempt: Attempt, lane: number, effect: Effect, turn: Tu
   }
 }
 
-/** Turns the record of a call into the value or error for the agent. */
+/** AdmissionOrder the record of a call into the value or error for the agent. */
 export async function settledOf(attempt: Attempt, effect: Effect, one: Settled): Promise<Settled> {
   if (!one.ok) return one;
-  const made = one.value as Made;
+  const made = one.value as CallResult;
   if ("skipped" in made) return { ok: true, value: effect.skipped?.() };
   const { stored } = made.recorded;
   const body = stored === undefined ? {} : await readBody(attempt, stored);
@@ -106,19 +114,19 @@ async function readBody(attempt: Attempt, stored: Stored): Promise<JsonObject> {
 
 /** The call may have been made before a crash and must not be made twice: somebody has to decide. */
 function* deciding(attempt: Attempt, lane: number, { key, what }: Effect): Steps<Decision> {
-  const { context, start, line } = attempt;
+  const { context, start, channel } = attempt;
   const { execId } = start;
   const decided = context.awakeable<{ decision: Decision }>(json());
   const asked = context.run("doubt", async () => {
     const error = errorToJSON(new NeedsDecisionError({ execId, key, what }));
     const message = { ...attempt.fromNow(lane), key, awakeable: decided.id, error };
-    return line.ask("doubt", message, attempt.isOver);
+    return channel.ask("doubt", message, attempt.isOver);
   });
   const { decision } = yield* awaiting(asked, { cut: false });
   return decision ?? (yield* awaiting(decided.promise, { cut: true })).decision;
 }
 
-function refuseAnother(
+function checkSameRequest(
   attempt: Attempt,
   { key, what }: Effect,
   fingerprint: string,

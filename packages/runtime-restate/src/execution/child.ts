@@ -27,7 +27,7 @@ export function* childOf(
   seat: Seat | undefined,
 ): Steps<HireOutcome> {
   if (seat?.denied !== undefined) return { status: "denied", error: seat.denied, ...NOTHING_USED };
-  if (seat?.over === undefined) throw new TypeError(`${spec.key} was given no seat and not denied one`);
+  if (seat?.over === undefined) throw new TypeError(`${spec.key} was neither granted nor denied a slot`);
   const over = seat.over.map((outcome) => ({ outcome: outcome ?? {} }));
   let { late } = seat;
   let unseated = 0;
@@ -36,7 +36,7 @@ export function* childOf(
     const first = yield* awaiting(timer === undefined ? over : RestatePromise.race([over, timer]), {
       cut: true,
     });
-    if (first.outcome !== undefined) return learned(attempt, first.outcome);
+    if (first.outcome !== undefined) return outcomeAt(attempt, first.outcome);
     // Time without a seat does not count: the timeout is extended by it.
     const call = attempt.call("waited", { ...attempt.from(lane), child: spec.execId });
     const { unseatedMs, ...used } = yield* awaiting(call, { cut: false });
@@ -58,11 +58,11 @@ export function* childOf(
 export function* joining(attempt: Attempt, lane: number, child: ExecId): Steps<HireOutcome> {
   const over = attempt.context.awakeable<JsonObject>(json());
   attempt.send("join", { ...attempt.from(lane), child, over: over.id });
-  return learned(attempt, yield* awaiting(over.promise, { cut: true }));
+  return outcomeAt(attempt, yield* awaiting(over.promise, { cut: true }));
 }
 
 /** A child's outcome has the time of its end. If that is after the deadline of the waiting parent, the parent is stopped too. */
-function learned(attempt: Attempt, outcome: JsonObject): HireOutcome {
+function outcomeAt(attempt: Attempt, outcome: JsonObject): HireOutcome {
   const { at } = outcome;
   if (typeof at === "number") attempt.learnTime(Math.max(at, attempt.standing.at));
   return outcomeFromJSON(outcome);
@@ -89,9 +89,9 @@ export function handleOf(
     status: "running",
     cancel: (reason) => {
       const message = { at: attempt.standing.at, execId, stopped: { reason } };
-      // Inside a call only the line can be used. Between calls the message must be an entry of the journal.
+      // Inside a call only the channel can be used. Between calls the message must be an entry of the journal.
       if (!lane.isBusy) attempt.send("stop", message);
-      else void attempt.line.tell("stop", message, attempt.isOver).catch(() => {});
+      else void attempt.channel.tell("stop", message, attempt.isOver).catch(() => {});
     },
   };
 }

@@ -32,7 +32,7 @@ import { pausing } from "./pause.ts";
 import { forgetCrashes, restartAfter, type Restarting } from "./restart.ts";
 import { checkSize } from "./sizes.ts";
 import { awaiting } from "./steps.ts";
-import { asking, learning, reading, sleeping, waiting } from "./waits.ts";
+import { asking, recording, reading, sleeping, waiting } from "./waits.ts";
 
 export interface EngineOptions {
   readonly isWatched: boolean;
@@ -57,7 +57,7 @@ export class RestateEngine implements DurableEngine {
     this.lane = new Lane(attempt);
     this.isWatched = isWatched;
     this.restart = restart;
-    this.token.onCancel(({ reason }) => this.tellOfOwnStop(reason));
+    this.token.onCancel(({ reason }) => this.wakeByRoot(reason));
   }
 
   get start(): ExecutionStart {
@@ -103,7 +103,7 @@ export class RestateEngine implements DurableEngine {
   }
 
   fact(key: string, make: () => MaybePromise<JsonValue>): Promise<JsonValue> {
-    return this.lane.one(() => learning(this.attempt, key, make));
+    return this.lane.one(() => recording(this.attempt, key, make));
   }
   sleep(key: string, until: number): Promise<void> {
     return this.lane.one(() => sleeping(this.attempt, key, until));
@@ -114,7 +114,7 @@ export class RestateEngine implements DurableEngine {
 
   async spawn(spec: HireSpec): Promise<RunHandle> {
     return this.lane.operation(async (lane) => {
-      const seats = await this.lane.drove(hiring(this.attempt, lane, [spec], "spawn"));
+      const seats = await this.lane.driveOne(hiring(this.attempt, lane, [spec], "spawn"));
       const denied = seats.get(spec.key)?.denied;
       if (denied !== undefined) throw denied;
       return handleOf(this.attempt, this.lane, spec);
@@ -151,8 +151,8 @@ export class RestateEngine implements DurableEngine {
     const n = this.lane.isBusy ? null : ++this.published;
     const { publisher, ports } = this.attempt;
     const { supervision, execId } = this.start;
-    const told = JSON.parse(JSON.stringify(event)) as JsonObject;
-    publisher.add({ n, at: ports.clock.now(), agentId: supervision.agentId, execId, event: told });
+    const plain = JSON.parse(JSON.stringify(event)) as JsonObject;
+    publisher.add({ n, at: ports.clock.now(), agentId: supervision.agentId, execId, event: plain });
   }
 
   checkResult(result: AgentResult): void {
@@ -183,12 +183,12 @@ export class RestateEngine implements DurableEngine {
    * The context itself stopped the execution during an operation. What waits there can only be woken by the journal, so the root is
    * asked to do it.
    */
-  private tellOfOwnStop(reason: string): void {
+  private wakeByRoot(reason: string): void {
     const { attempt } = this;
     if (!this.lane.isBusy || attempt.stops.length === 0 || attempt.isOver.aborted) return;
     const { execId } = this.start;
     const message = { at: attempt.ports.clock.now(), execId, stopped: { reason }, alone: true };
-    void attempt.line.tell("stop", message, attempt.isOver).catch(() => {});
+    void attempt.channel.tell("stop", message, attempt.isOver).catch(() => {});
   }
 }
 

@@ -18,7 +18,7 @@ import type { Attempt } from "./attempt.ts";
 import { bytesOf, MOST, tooLarge } from "./sizes.ts";
 import { awaiting, type Steps } from "./steps.ts";
 
-type Asked = {
+type HireRecord = {
   readonly at: number;
   readonly keys: readonly string[];
   readonly denied: readonly (SerializedError | null)[];
@@ -46,13 +46,13 @@ export function* hiring(
   const keys = specs.map(({ key, fingerprint }) => `${key} ${fingerprint}`);
   const asked = context.run(
     "hire",
-    async (): Promise<Asked> => {
+    async (): Promise<HireRecord> => {
       const denied = [];
-      const room = new Room();
-      for (const spec of specs) denied.push(await denialOf(spec, room));
+      const inputs = new InputSizes();
+      for (const spec of specs) denied.push(await denialOf(spec, inputs));
       return { at: ports.clock.now(), keys, denied };
     },
-    { serde: json<Asked>() },
+    { serde: json<HireRecord>() },
   );
   const { at, denied, keys: recorded } = yield* awaiting(asked, { cut: false });
   for (const [place, key] of keys.entries()) attempt.expect(key, recorded[place] ?? "nobody");
@@ -89,11 +89,11 @@ function deniedSeat(refused: SerializedError, at: number): Seat {
 }
 
 /** Runs inside the recorded closure, so a replay does not ask again. */
-async function denialOf(spec: HireSpec, room: Room): Promise<SerializedError | null> {
+async function denialOf(spec: HireSpec, inputs: InputSizes): Promise<SerializedError | null> {
   try {
     refuseOwnLedger(spec.agent);
     spec.supervision();
-    const denied = (await spec.denial()) ?? room.refusal(spec.input);
+    const denied = (await spec.denial()) ?? inputs.refusal(spec.input);
     return denied === undefined ? null : errorToJSON(denied);
   } catch (error) {
     if (!isRaviError(error)) throw error;
@@ -102,13 +102,13 @@ async function denialOf(spec: HireSpec, room: Room): Promise<SerializedError | n
 }
 
 /** Limits the total size of the inputs of one batch, since they go in one message. */
-class Room {
-  private taken = 0;
+class InputSizes {
+  private total = 0;
 
   refusal(input: string): RaviError | undefined {
-    const bytes = this.taken + bytesOf(input);
-    if (bytes > MOST) return tooLarge("hire.input, with those before it in its batch", bytes);
-    this.taken = bytes;
+    const bytes = this.total + bytesOf(input);
+    if (bytes > MOST) return tooLarge("hire.input, together with the inputs before it in the batch,", bytes);
+    this.total = bytes;
     return undefined;
   }
 }

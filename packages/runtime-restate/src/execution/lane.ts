@@ -37,11 +37,11 @@ export class Lane {
 
   /** Runs an operation with one branch. */
   one<T>(make: (lane: number) => Steps<T>): Promise<T> {
-    return this.operation((lane) => this.drove(make(lane)));
+    return this.operation((lane) => this.driveOne(make(lane)));
   }
 
   /** Drives one branch to its end. Throws its error, or the suspension. */
-  async drove<T>(steps: Steps<T>): Promise<T> {
+  async driveOne<T>(steps: Steps<T>): Promise<T> {
     const [settled] = await this.drive([steps]);
     const { suspension } = this.attempt;
     if (suspension !== undefined) throw suspension;
@@ -52,15 +52,15 @@ export class Lane {
   /** Drives several branches to their ends. Never rejects because of a branch. */
   drive(branches: readonly Steps<unknown>[]): Promise<Settled[]> {
     const { attempt } = this;
-    const heard = (stopped: Stopped | undefined): CancellationError | undefined => {
-      attempt.hearStop({ stopped });
+    const onStop = (stopped: Stopped | undefined): CancellationError | undefined => {
+      attempt.applyStop({ stopped });
       return attempt.token.error;
     };
     return drive<Stopped>(branches, {
       promises: () => attempt.stops,
-      heard,
-      cancelled: () => heard({ reason: "cancelled at the server" }),
-      already: () => (attempt.stops.length === 0 ? attempt.token.error : undefined),
+      onStop,
+      onCancelled: () => onStop({ reason: "cancelled at the server" }),
+      stoppedBefore: () => (attempt.stops.length === 0 ? attempt.token.error : undefined),
     });
   }
 }

@@ -6,13 +6,13 @@ import type { Launch } from "../root/messages.ts";
 const MISMATCH = 570;
 
 /** Must not throw: the server has to get the original error. */
-type Tell = (launch: Launch, why: NonDeterminismError, signal: AbortSignal) => Promise<void>;
+type Report = (launch: Launch, why: NonDeterminismError, signal: AbortSignal) => Promise<void>;
 
 /**
  * If an agent's code has changed, it may take another step than the recorded one. If the two are of different kinds, the SDK ends
  * the attempt without telling its handler. This hook around the handler reports it, for everybody who waits for the run.
  */
-export function hearMismatch(tell: Tell): HooksProvider {
+export function reportMismatch(report: Report): HooksProvider {
   return ({ request }) => ({
     interceptor: {
       async handler(next) {
@@ -22,7 +22,7 @@ export function hearMismatch(tell: Tell): HooksProvider {
           if (error instanceof Error && "code" in error && error.code === MISMATCH) {
             const launch = JSON.parse(new TextDecoder().decode(request.body)) as Launch;
             const why = mismatchOf(launch.execId, error.message);
-            await tell(launch, why, request.attemptCompletedSignal);
+            await report(launch, why, request.attemptCompletedSignal);
           }
           throw error;
         }

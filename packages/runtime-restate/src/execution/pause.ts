@@ -2,8 +2,8 @@ import { json } from "../json.ts";
 import { HookEvent } from "@ravi/kernel";
 import type { Attempt } from "./attempt.ts";
 import { awaiting, type Steps } from "./steps.ts";
-import { dispatch } from "./tell.ts";
-import { resting } from "./waits.ts";
+import { dispatch } from "./dispatch.ts";
+import { waitingForSeat } from "./waits.ts";
 
 /**
  * Waits until the agent has its seat again, after an admission said that it was lost. Several calls of a batch may notice it; that
@@ -12,16 +12,16 @@ import { resting } from "./waits.ts";
 export function* pausing(attempt: Attempt, lane: number): Steps<void> {
   const { context, ports } = attempt;
   const since = attempt.standing.at;
-  const isFirst = attempt.resting++ === 0;
+  const isFirst = attempt.waitingForSeat++ === 0;
   try {
-    yield* resting(attempt, lane, () => {
+    yield* waitingForSeat(attempt, lane, () => {
       if (isFirst) dispatch(attempt, HookEvent.PREEMPTED, {});
     });
   } finally {
-    attempt.resting--;
+    attempt.waitingForSeat--;
   }
-  if (attempt.resting > 0) return;
-  const told = context.run(
+  if (attempt.waitingForSeat > 0) return;
+  const resumed = context.run(
     "resumed",
     () => {
       const at = ports.clock.now();
@@ -30,5 +30,5 @@ export function* pausing(attempt: Attempt, lane: number): Steps<void> {
     },
     { serde: json<{ at: number }>() },
   );
-  attempt.learnTime((yield* awaiting(told, { cut: false })).at);
+  attempt.learnTime((yield* awaiting(resumed, { cut: false })).at);
 }

@@ -13,12 +13,12 @@ import {
   type Spend,
   type Usage,
 } from "@ravi/kernel";
-import type { Admission, FromExec, Left, Settle, Stopped } from "../root/messages.ts";
+import type { Admission, FromExec, AbandonedCall, Settle, Stopped } from "../root/messages.ts";
 import { type Paid, paidOf } from "./account.ts";
 import { store, type Stored } from "./bodies.ts";
-import type { Line } from "./line.ts";
-import { Purse } from "./purse.ts";
-import type { Turn } from "./turns.ts";
+import type { RootChannel } from "./root-channel.ts";
+import { EffectLedger } from "./effect-ledger.ts";
+import type { AdmissionTurn } from "./admission-order.ts";
 
 /** What the journal records of one attempt at an effect: its outcome, or why it was not made. */
 export type Recorded = {
@@ -33,21 +33,21 @@ export type Recorded = {
   readonly stored?: Stored | undefined;
   readonly paid: readonly Paid[];
   /** Settlements that the root has not received yet. They go with the next message. */
-  readonly settle: readonly (Settle | Left)[];
+  readonly settle: readonly (Settle | AbandonedCall)[];
 };
 
 export interface PaymentOptions {
   readonly effect: Effect;
   readonly fingerprint: string;
   readonly from: FromExec;
-  readonly settle: readonly (Settle | Left)[];
+  readonly settle: readonly (Settle | AbandonedCall)[];
   readonly isMetered: boolean;
-  readonly line: Line;
+  readonly channel: RootChannel;
   readonly clock: Clock;
   readonly ids: IdSource;
   readonly blobs: BlobStore | undefined;
   readonly token: CancellationToken;
-  readonly turn: Turn;
+  readonly turn: AdmissionTurn;
   /** Aborted when the attempt of this closure is over. Nothing receives what it does after that. */
   readonly attemptOver: AbortSignal;
   readonly warn: (warnings: readonly BudgetWarning[]) => void;
@@ -85,21 +85,21 @@ export async function pay(options: PaymentOptions): Promise<Recorded> {
     await withdraw(options, nonce);
     throw new Error(`the attempt at ${execId} is over`);
   }
-  const purse = new Purse(options, nonce, begun.wanted, admission);
+  const effectLedger = new EffectLedger(options, nonce, begun.wanted, admission);
   const paid: Paid[] = [];
   const scope: EffectScope = {
     idempotencyKey: `${execId}:${key}`,
     attempt,
-    ledger: options.isMetered ? purse : undefined,
+    ledger: options.isMetered ? effectLedger : undefined,
     spent: (spent) => void paid.push(paidOf(spent)),
   };
-  let left: Left | undefined;
+  let left: AbandonedCall | undefined;
   const leave = (): void => {
     if (effect.kind === "llm" && effect.isSettled?.() !== true) left = { left: scope.idempotencyKey };
   };
   const stored = await outcomeOf(options, scope, begun.early, leave);
   attemptOver.throwIfAborted();
-  const settle = left === undefined ? purse.close() : [...purse.close(), left];
+  const settle = left === undefined ? effectLedger.close() : [...effectLedger.close(), left];
   return { ...base, at: clock.now(), verdict: "done", stored, paid, settle };
 }
 
@@ -114,11 +114,11 @@ async function beginEffect({ effect, isMetered }: PaymentOptions): Promise<Begun
 
 /** Asks the root for admission, when it is this call's turn. */
 async function admit(options: PaymentOptions, nonce: string, { wanted, usage }: Begun): Promise<Admission> {
-  const { effect, from, settle, line, clock, turn, attemptOver } = options;
+  const { effect, from, settle, channel, clock, turn, attemptOver } = options;
   const { key, onDoubt } = effect;
-  await turn.come();
+  await turn.reached();
   const asked = { key, nonce, onDoubt, reserve: wanted, usage, settle };
-  const answered = line.ask("admit", { ...from, at: clock.now(), ...asked }, attemptOver);
+  const answered = channel.ask("admit", { ...from, at: clock.now(), ...asked }, attemptOver);
   turn.pass();
   try {
     return await answered;
@@ -132,9 +132,9 @@ async function admit(options: PaymentOptions, nonce: string, { wanted, usage }: 
  * This attempt is over but still runs; the run continues elsewhere. The admission is withdrawn because nothing was paid, so that
  * the call is not in doubt.
  */
-function withdraw({ effect, from, line, clock }: PaymentOptions, nonce: string): Promise<void> {
+function withdraw({ effect, from, channel, clock }: PaymentOptions, nonce: string): Promise<void> {
   const message = { at: clock.now(), execId: from.execId, key: effect.key, nonce };
-  return line.tell("withdraw", message, AbortSignal.timeout(WITHDRAW_MS));
+  return channel.tell("withdraw", message, AbortSignal.timeout(WITHDRAW_MS));
 }
 
 async function outcomeOf(
@@ -146,7 +146,7 @@ async function outcomeOf(
   const { effect, blobs } = options;
   try {
     if (early !== undefined) throw early;
-    return await store(effect.record(await inTime(options, effect.run(scope), leave)), blobs);
+    return await store(effect.record(await withGrace(options, effect.run(scope), leave)), blobs);
   } catch (error) {
     const spend = effect.spend();
     const more = effect.failureNote?.();
@@ -155,7 +155,7 @@ async function outcomeOf(
 }
 
 /** Abandons a call that does not stop within the grace after it was told to: the journal must not wait for it. */
-async function inTime<T>(
+async function withGrace<T>(
   { token, clock }: PaymentOptions,
   running: MaybePromise<T>,
   leave: () => void,
@@ -186,8 +186,8 @@ function wantedBy(effect: Effect, begin: JsonObject, isMetered: boolean): Partia
   return { tokens: tokens ?? 0, turns: turns ?? 0, ...(reserve.priced !== false && { cost: cost ?? 0 }) };
 }
 
-type Aside = Partial<Spend> & { readonly priced?: boolean; readonly usage?: Usage };
+type ReserveEntry = Partial<Spend> & { readonly priced?: boolean; readonly usage?: Usage };
 
-function reserveIn(begin: JsonObject): Aside | undefined {
-  return begin["reserve"] as Aside | undefined;
+function reserveIn(begin: JsonObject): ReserveEntry | undefined {
+  return begin["reserve"] as ReserveEntry | undefined;
 }

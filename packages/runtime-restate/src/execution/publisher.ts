@@ -1,6 +1,6 @@
 import type { Clock, Logger } from "@ravi/kernel";
 import { messageOf, tellLog } from "@ravi/kernel/loop";
-import type { Told } from "../topic/log.ts";
+import type { NumberedEvent } from "../topic/log.ts";
 
 /**
  * Milliseconds that events wait for more to join them. Each batch is a message to the server, which costs as much as an admission.
@@ -8,11 +8,11 @@ import type { Told } from "../topic/log.ts";
 const LINGER_MS = 100;
 
 /** Must not throw. */
-type Send = (events: readonly Told[]) => Promise<void>;
+type Send = (events: readonly NumberedEvent[]) => Promise<void>;
 
 export interface PublishersOptions {
   readonly clock: Clock;
-  readonly send: (runId: string, events: readonly Told[]) => Promise<void>;
+  readonly send: (runId: string, events: readonly NumberedEvent[]) => Promise<void>;
   /** Aborted when the worker closes. */
   readonly closed: AbortSignal;
   readonly logger?: Logger | undefined;
@@ -31,7 +31,7 @@ export class Publishers {
   of(runId: string): Publisher {
     let publisher = this.open.get(runId);
     if (publisher === undefined) {
-      const send: Send = (events) => this.sendOrTell(runId, events);
+      const send: Send = (events) => this.sendOrLog(runId, events);
       publisher = new Publisher(this.options.clock, send, () => this.open.delete(runId));
       this.open.set(runId, publisher);
     }
@@ -39,14 +39,14 @@ export class Publishers {
   }
 
   /** A lost event must not fail the run, so the error is only logged. */
-  private async sendOrTell(runId: string, events: readonly Told[]): Promise<void> {
+  private async sendOrLog(runId: string, events: readonly NumberedEvent[]): Promise<void> {
     const { send, closed, logger } = this.options;
     try {
       await send(runId, events);
     } catch (error) {
       // After closing, the next attempt in another process publishes again what is missing.
       if (closed.aborted) return;
-      tellLog(logger, "warn", `${events.length} events of ${runId} could not be told: ${messageOf(error)}`);
+      tellLog(logger, "warn", `could not publish ${events.length} events of ${runId}: ${messageOf(error)}`);
     }
   }
 }
@@ -55,10 +55,10 @@ export class Publishers {
 export class Publisher {
   private readonly send: Send;
   private readonly onIdle: () => void;
-  private waiting: Told[] = [];
+  private waiting: NumberedEvent[] = [];
   private sending: Promise<void> | undefined;
   private readonly clock: Clock;
-  private hurry: (() => void) | undefined;
+  private sendNow: (() => void) | undefined;
 
   /** `onIdle` is called whenever there is nothing more to send. */
   constructor(clock: Clock, send: Send, onIdle: () => void = () => {}) {
@@ -67,7 +67,7 @@ export class Publisher {
     this.onIdle = onIdle;
   }
 
-  add(event: Told): void {
+  add(event: NumberedEvent): void {
     this.waiting.push(event);
     this.sending ??= this.drain();
   }
@@ -75,7 +75,7 @@ export class Publisher {
   /** Resolves when everything has been sent. */
   async flush(): Promise<void> {
     while (this.sending !== undefined) {
-      this.hurry?.();
+      this.sendNow?.();
       await this.sending;
     }
   }
@@ -83,9 +83,9 @@ export class Publisher {
   private async drain(): Promise<void> {
     await this.linger();
     while (this.waiting.length > 0) {
-      const parcel = this.waiting;
+      const batch = this.waiting;
       this.waiting = [];
-      await this.send(parcel);
+      await this.send(batch);
     }
     this.sending = undefined;
     this.onIdle();
@@ -93,11 +93,11 @@ export class Publisher {
 
   private async linger(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.hurry = resolve;
+    this.sendNow = resolve;
     const timer = this.clock.setTimer?.(resolve, LINGER_MS);
     if (timer === undefined) resolve();
     await promise;
     timer?.cancel();
-    this.hurry = undefined;
+    this.sendNow = undefined;
   }
 }

@@ -3,7 +3,7 @@ import { messageOf, tellLog } from "@ravi/kernel/loop";
 import type { Attempt } from "./attempt.ts";
 
 /** What is needed of an attempt whose agent crashed. */
-export type Crashed = Pick<Attempt, "ports" | "start" | "line" | "isOver">;
+export type Crashed = Pick<Attempt, "ports" | "start" | "channel" | "isOver">;
 
 export interface Restarting {
   readonly delayMs: number;
@@ -18,11 +18,11 @@ export async function restartAfter(
   policy: RestartPolicy,
   error: RaviError,
 ): Promise<Restarting | undefined> {
-  const { ports, start, line } = attempt;
+  const { ports, start, channel } = attempt;
   const { execId, supervision } = start;
   const { clock, ids, hooks } = ports;
   const message = { at: clock.now(), execId, nonce: ids.uuid() };
-  const { crashes } = await line.ask("crashed", message, attempt.isOver);
+  const { crashes } = await channel.ask("crashed", message, attempt.isOver);
   const delayMs = guarded(attempt, () => {
     policy.reset(execId);
     // Only `true` counts as yes, whatever an untyped policy may return.
@@ -51,7 +51,7 @@ function guarded<T>({ ports, start }: Crashed, ask: () => T): T | undefined {
   try {
     return ask();
   } catch (error) {
-    const message = `the restart policy failed; ${start.execId} is not started again`;
+    const message = `the restart policy threw an error; ${start.execId} is not restarted`;
     tellLog(ports.logger, "error", message, { error: messageOf(error) });
     return undefined;
   }

@@ -19,10 +19,10 @@ import { outcomeToJSON } from "../outcome.ts";
 import type { Launch } from "../root/messages.ts";
 import { scopeOfRun } from "../scope.ts";
 import { Attempt } from "./attempt.ts";
-import { hearMismatch } from "./mismatch.ts";
+import { reportMismatch } from "./mismatch.ts";
 import { RestateEngine } from "./engine.ts";
-import type { Courier } from "./courier.ts";
-import { Line } from "./line.ts";
+import type { MessageBatcher } from "./message-batcher.ts";
+import { RootChannel } from "./root-channel.ts";
 import type { Publishers } from "./publisher.ts";
 import { bytesOf, MOST, tooLarge } from "./sizes.ts";
 import type { Ended } from "./watcher.ts";
@@ -33,7 +33,7 @@ export interface ExecutionOptions {
   readonly createContext: CreateRunContext;
   readonly ports: ContextPorts;
   readonly ingress: Ingress;
-  readonly courier: Courier;
+  readonly batcher: MessageBatcher;
   readonly publishers: Publishers;
   readonly blobs: BlobStore | undefined;
   readonly isWatched: boolean;
@@ -49,12 +49,12 @@ export function executionService(
   const run = (context: restate.WorkflowContext, launch: Launch): Promise<Ended> =>
     host(options, context, launch);
   const hooks = [
-    hearMismatch(async ({ runId, execId }, why, signal) => {
-      const line = new Line(options.courier, options.ingress, runId);
+    reportMismatch(async ({ runId, execId }, why, signal) => {
+      const channel = new RootChannel(options.batcher, options.ingress, runId);
       try {
-        await sayParked(options, line, execId, why, signal);
+        await reportParked(options, channel, execId, why, signal);
       } catch (error) {
-        const message = `nobody could be told why ${execId} stands still: ${why.message}`;
+        const message = `could not report why ${execId} is parked: ${why.message}`;
         tellLog(options.ports.logger, "error", message, { error: messageOf(error) });
       }
     }),
@@ -67,21 +67,21 @@ async function host(
   context: restate.WorkflowContext,
   launch: Launch,
 ): Promise<Ended> {
-  const { agents, ports, ingress, courier, blobs, isWatched, register, restart } = options;
+  const { agents, ports, ingress, batcher, blobs, isWatched, register, restart } = options;
   const { runId, execId } = launch;
-  const line = new Line(courier, ingress, runId);
+  const channel = new RootChannel(batcher, ingress, runId);
   const agent = agents.get(launch.agent);
   if (agent === undefined) {
     const missing = new AgentNotFoundError({ agent: launch.agent, known: [...agents.keys()] });
-    throw await park(options, context, line, launch, missing);
+    throw await park(options, context, channel, launch, missing);
   }
   const { attemptCompletedSignal: over } = context.request();
   const publisher = options.publishers.of(runId);
   const start = startOf(agent, launch);
-  const attempt = await Attempt.open({ context, start, line, publisher, ports, blobs, register });
+  const attempt = await Attempt.open({ context, start, channel, publisher, ports, blobs, register });
   const engine = new RestateEngine(attempt, { isWatched, restart });
   try {
-    const outcome = carried(execId, await options.createContext(engine, ports).run());
+    const outcome = withinSize(execId, await options.createContext(engine, ports).run());
     await publisher.flush();
     const status = outcome.status === "timedOut" ? "failed" : outcome.status;
     const account = engine.used.toJSON(start.supervision, execId as ExecId, status);
@@ -91,18 +91,18 @@ async function host(
     if (over.aborted || error instanceof restate.TerminalError) throw error;
     if (suspension === undefined) {
       // As when the history cannot be saved: the server retries soon, and everybody who waits for the run can see why.
-      await sayParked(options, line, execId, error, over);
+      await reportParked(options, channel, execId, error, over);
       throw error;
     }
     const { restarting } = engine;
-    if (restarting === undefined) throw await park(options, context, line, launch, suspension.cause);
-    tellLog(ports.logger, "warn", `${execId} crashed and is started again: ${suspension.reason}`);
+    if (restarting === undefined) throw await park(options, context, channel, launch, suspension.cause);
+    tellLog(ports.logger, "warn", `${execId} crashed and is restarted: ${suspension.reason}`);
     throw new restate.RetryableError(suspension.reason, { retryAfter: restarting.delayMs });
   }
 }
 
 /** The outcome, or a failure if it is too large for the server. */
-function carried(execId: string, outcome: HireOutcome): HireOutcome {
+function withinSize(execId: string, outcome: HireOutcome): HireOutcome {
   const bytes = bytesOf(outcomeToJSON(outcome));
   return bytes <= MOST ? outcome : { status: "failed", error: tooLarge(`the result of ${execId}`, bytes) };
 }
@@ -111,23 +111,23 @@ function carried(execId: string, outcome: HireOutcome): HireOutcome {
 async function park(
   options: ExecutionOptions,
   context: restate.Context,
-  line: Line,
+  channel: RootChannel,
   { execId }: Launch,
   why: unknown,
 ): Promise<Error> {
-  await sayParked(options, line, execId, why, context.request().attemptCompletedSignal);
+  await reportParked(options, channel, execId, why, context.request().attemptCompletedSignal);
   return new restate.RetryableError(messageOf(why), { retryAfter: options.parkMs });
 }
 
-async function sayParked(
+async function reportParked(
   { ports }: ExecutionOptions,
-  line: Line,
+  channel: RootChannel,
   execId: string,
   why: unknown,
   signal: AbortSignal,
 ): Promise<void> {
   const error = errorToJSON(why);
-  await line.ask("suspended", { at: ports.clock.now(), execId, error }, signal);
+  await channel.ask("suspended", { at: ports.clock.now(), execId, error }, signal);
   tellLog(ports.logger, "warn", `${execId} is parked: ${error.message}`);
 }
 

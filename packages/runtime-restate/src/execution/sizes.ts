@@ -19,6 +19,6 @@ export function checkSize(field: string, value: JsonValue): void {
 }
 
 export function tooLarge(field: string, bytes: number): InvalidValueError {
-  const expected = `at most ${MOST} bytes as JSON; keep it elsewhere and say where it lies`;
+  const expected = `at most ${MOST} bytes as JSON; store it elsewhere and pass a reference to it`;
   return new InvalidValueError({ field, value: `${bytes} bytes`, expected });
 }

@@ -24,11 +24,11 @@ export interface Interruptions<S> {
   /** Promises that end the waiting from outside; empty once one did. */
   readonly promises: () => readonly RestatePromise<{ readonly stop: S }>[];
   /** Handles a stop. Returns the error that ends the branches which can be cut. */
-  readonly heard: (stop: S | undefined) => CancellationError | undefined;
-  /** Like `heard`, if somebody cancelled the execution at the server by hand. The server says so only once. */
-  readonly cancelled: () => CancellationError | undefined;
+  readonly onStop: (stop: S | undefined) => CancellationError | undefined;
+  /** Like `onStop`, if somebody cancelled the execution at the server by hand. The server says so only once. */
+  readonly onCancelled: () => CancellationError | undefined;
   /** The error, if it was stopped before it began. */
-  readonly already: () => CancellationError | undefined;
+  readonly stoppedBefore: () => CancellationError | undefined;
 }
 
 /** Moves all branches until the last one ends. Returns their results in the same order. */
@@ -54,25 +54,25 @@ export async function drive<S>(
       while (pending.get(at)?.cut === true) move(at, () => branch.throw(error));
   };
   for (const [at, branch] of branches.entries()) move(at, () => branch.next());
-  cutAll(interruptions.already());
+  cutAll(interruptions.stoppedBefore());
   while (pending.size > 0) {
     const waiting = [...pending].map(([at, { promise }]) =>
       promise.map((value, failure): Moved => ({ at, value, failure })),
     );
     const first = await unlessCancelled(RestatePromise.race([...waiting, ...interruptions.promises()]));
     if (first === undefined) {
-      cutAll(interruptions.cancelled());
+      cutAll(interruptions.onCancelled());
       continue;
     }
     if ("stop" in first) {
-      cutAll(interruptions.heard(first.stop));
+      cutAll(interruptions.onStop(first.stop));
       continue;
     }
     const { at, value, failure } = first;
     const branch = branches[at];
     if (branch === undefined) continue;
     move(at, () => (failure === undefined ? branch.next(value) : branch.throw(failure)));
-    cutAll(interruptions.already());
+    cutAll(interruptions.stoppedBefore());
   }
   return settled;
 }

@@ -16,7 +16,7 @@ import type { Attempt } from "./attempt.ts";
 import { bytesOf, MOST, tooLarge } from "./sizes.ts";
 import { awaiting, type Steps } from "./steps.ts";
 
-type Told<T> = { readonly value: T; readonly standing: Standing };
+type Delivered<T> = { readonly value: T; readonly standing: Standing };
 type Fact = {
   readonly key: string;
   readonly value: JsonValue;
@@ -25,7 +25,7 @@ type Fact = {
 };
 
 /** A value that is computed once and recorded. */
-export function* learning(
+export function* recording(
   attempt: Attempt,
   key: string,
   make: () => MaybePromise<JsonValue>,
@@ -60,15 +60,15 @@ export function* sleeping(attempt: Attempt, key: string, until: number): Steps<v
 
 /** Waits until a value of that name is delivered. A value that came early is returned at once, and `onWait` is not called. */
 export function* waiting(attempt: Attempt, lane: number, spec: WaitSpec): Steps<JsonValue> {
-  const { context, line } = attempt;
+  const { context, channel } = attempt;
   const { key, name } = spec;
   attempt.flush(lane);
-  const told = context.awakeable<Told<JsonValue>>(json());
+  const delivered = context.awakeable<Delivered<JsonValue>>(json());
   const asked = context.run(
     "wait",
     async () => {
-      const message = { ...attempt.fromNow(lane), key, name, awakeable: told.id };
-      const wanted = await line.ask("want", message, attempt.isOver);
+      const message = { ...attempt.fromNow(lane), key, name, awakeable: delivered.id };
+      const wanted = await channel.ask("want", message, attempt.isOver);
       if (wanted.got === undefined) spec.onWait?.();
       return { key, wanted };
     },
@@ -77,30 +77,34 @@ export function* waiting(attempt: Attempt, lane: number, spec: WaitSpec): Steps<
   const { key: recorded, wanted } = yield* awaiting(asked, { cut: false });
   attempt.expect(key, recorded);
   attempt.learn(wanted);
-  attempt.hearStop(wanted);
+  attempt.applyStop(wanted);
   attempt.token.check();
   if (wanted.got !== undefined) return wanted.got.value;
-  const { value, standing } = yield* awaiting(told.promise, { cut: true });
+  const { value, standing } = yield* awaiting(delivered.promise, { cut: true });
   attempt.learn(standing);
   return value;
 }
 
-/** Waits until the agent has its seat again. `tell` is called when the missing seat is noticed, but not in a replay. */
-export function* resting(attempt: Attempt, lane: number, tell?: (at: number) => void): Steps<void> {
-  const { context, line } = attempt;
+/** Waits until the agent has its seat again. `onMissing` is called when the missing seat is noticed, but not in a replay. */
+export function* waitingForSeat(
+  attempt: Attempt,
+  lane: number,
+  onMissing?: (at: number) => void,
+): Steps<void> {
+  const { context, channel } = attempt;
   attempt.flush(lane);
   const seated = context.awakeable<Standing>(json());
   const asked = context.run(
     "rest",
     async () => {
       const message = { ...attempt.fromNow(lane), awakeable: seated.id };
-      tell?.(message.at);
-      return line.ask("park", message, attempt.isOver);
+      onMissing?.(message.at);
+      return channel.ask("park", message, attempt.isOver);
     },
     { serde: json<Standing>() },
   );
   let standing = yield* awaiting(asked, { cut: false });
-  attempt.hearStop(standing);
+  attempt.applyStop(standing);
   attempt.token.check();
   if (standing.paused) standing = yield* awaiting(seated.promise, { cut: true });
   attempt.learn(standing);
@@ -118,13 +122,13 @@ export function* asking(attempt: Attempt, lane: number, question: Question): Ste
   const { context, start } = attempt;
   const { key, child, content, timeoutMs } = question;
   attempt.flush(lane);
-  const heard = context.awakeable<Heard>(json());
+  const answered = context.awakeable<Heard>(json());
   const from = attempt.from(lane);
   const message = { id: `${start.execId}:${key}`, from: start.supervision.agentId, content, at: from.at };
-  attempt.send("ask", { ...from, child, message, awakeable: heard.id });
-  if (timeoutMs === undefined) return yield* awaiting(heard.promise, { cut: true });
+  attempt.send("ask", { ...from, child, message, awakeable: answered.id });
+  if (timeoutMs === undefined) return yield* awaiting(answered.promise, { cut: true });
   const late = context.sleep(timeoutMs, key).map((): Heard => ({ silent: true }));
-  return yield* awaiting(RestatePromise.race([heard.promise, late]), { cut: true });
+  return yield* awaiting(RestatePromise.race([answered.promise, late]), { cut: true });
 }
 
 /** Reads the next message to this execution; null if there is none and `wait` is false. */
@@ -134,24 +138,24 @@ export function* reading(
   key: string,
   wait: boolean,
 ): Steps<InboxMessage | null> {
-  const { context, line } = attempt;
+  const { context, channel } = attempt;
   attempt.flush(lane);
-  const told = context.awakeable<Told<InboxMessage>>(json());
+  const delivered = context.awakeable<Delivered<InboxMessage>>(json());
   const asked = context.run(
     "mail",
     async () => {
-      const message = { ...attempt.fromNow(lane), key, wait, awakeable: told.id };
-      return { key, mail: await line.ask("mail", message, attempt.isOver) };
+      const message = { ...attempt.fromNow(lane), key, wait, awakeable: delivered.id };
+      return { key, mail: await channel.ask("mail", message, attempt.isOver) };
     },
     { serde: json<{ key: string; mail: Mail }>() },
   );
   const { key: recorded, mail } = yield* awaiting(asked, { cut: false });
   attempt.expect(key, recorded);
   attempt.learn(mail);
-  attempt.hearStop(mail);
+  attempt.applyStop(mail);
   if (mail.message !== undefined) return mail.message;
   attempt.token.check();
-  const { value, standing } = yield* awaiting(told.promise, { cut: true });
+  const { value, standing } = yield* awaiting(delivered.promise, { cut: true });
   attempt.learn(standing);
   return value;
 }

@@ -2,14 +2,14 @@ import * as restate from "@restatedev/restate-sdk";
 import { type AgentAccount, CancellationError, errorToJSON, type JsonObject, ToolError } from "@ravi/kernel";
 import { json } from "../json.ts";
 import { EXECUTION, ROOT, WATCHER } from "../names.ts";
-import type { Launch, Left, OverMessage, Settle } from "../root/messages.ts";
+import type { Launch, AbandonedCall, OverMessage, Settle } from "../root/messages.ts";
 
 /** The result of an execution's workflow. */
 export type Ended = {
   readonly at: number;
   readonly outcome: JsonObject;
   readonly account: AgentAccount;
-  readonly settle: readonly (Settle | Left)[];
+  readonly settle: readonly (Settle | AbandonedCall)[];
 };
 
 /**
@@ -34,18 +34,18 @@ export function watcherService(
       over = { execId, ...ended };
     } catch (error) {
       if (!(error instanceof restate.TerminalError)) throw error;
-      over = { execId, at: 0, outcome: endedOutside(execId, error), settle: [], isKilled: true };
+      over = { execId, at: 0, outcome: outcomeOfKill(execId, error), settle: [], isKilled: true };
     }
     context.genericSend({ service: ROOT, method: "over", key: runId, parameter: over, inputSerde: json() });
   };
   return restate.workflow({ name: WATCHER, handlers: { run }, options: retention });
 }
 
-function endedOutside(execId: string, error: restate.TerminalError): JsonObject {
+function outcomeOfKill(execId: string, error: restate.TerminalError): JsonObject {
   if (error instanceof restate.CancelledError) {
     const cancelled = new CancellationError({ reason: "cancelled at the server" });
     return { status: "cancelled", failure: errorToJSON(cancelled) };
   }
-  const message = `it was ended from outside: ${error.message}`;
+  const message = `the execution was ended at the Restate server: ${error.message}`;
   return { status: "failed", failure: errorToJSON(new ToolError({ toolName: execId, message })) };
 }

@@ -48,7 +48,7 @@ export type Message<N extends MessageName> = Parameters<(typeof MESSAGES)[N]>[1]
 export type Answer<N extends MessageName> = Awaited<ReturnType<(typeof MESSAGES)[N]>>;
 
 /** One message of several that are sent together. */
-export interface Said {
+export interface NamedMessage {
   readonly name: MessageName;
   readonly message: { readonly at: number };
 }
@@ -58,7 +58,7 @@ export interface Decided<A> {
   readonly answer: A;
   readonly outbox: Outbox;
   /** Whether the status of the run has changed, so that the list of runs must be updated. */
-  readonly isTurn: boolean;
+  readonly hasNewStatus: boolean;
 }
 
 /** Decides one message: returns the next state, the answer and the actions to take. Changes the given state. */
@@ -76,19 +76,19 @@ export async function decide<N extends MessageName>(
 export async function decideAll(
   state: RootState,
   ports: TreePorts,
-  said: readonly Said[],
+  said: readonly NamedMessage[],
 ): Promise<Decided<unknown[]>> {
   const before = statusOf(state);
   const tree = await TreeSession.open(state, ports, 0);
   const answers: unknown[] = [];
   for (const { name, message } of said) answers.push(await act(tree, name, message as never));
   await hires.endUnseated(tree);
-  await tree.seatEverybody();
+  await tree.updateSeats();
   tree.seats.keep();
-  const answer = await money.withNearness(tree, answers);
-  const isTurn = statusOf(state) !== before;
-  if (isTurn) state.version++;
-  return { state, answer, outbox: tree.outbox, isTurn };
+  const answer = await money.withNearLimit(tree, answers);
+  const hasNewStatus = statusOf(state) !== before;
+  if (hasNewStatus) state.version++;
+  return { state, answer, outbox: tree.outbox, hasNewStatus };
 }
 
 async function act<N extends MessageName>(
@@ -96,9 +96,9 @@ async function act<N extends MessageName>(
   name: N,
   message: Message<N>,
 ): Promise<Answer<N>> {
-  tree.hearTime(message.at);
-  if ("used" in message) tree.hear(message.execId, message.used);
-  if ("lane" in message) tree.hearFromWorker(message.execId, message.lane);
+  tree.advanceTime(message.at);
+  if ("used" in message) tree.noteUsed(message.execId, message.used);
+  if ("lane" in message) tree.clearSuspension(message.execId, message.lane);
   const handle = MESSAGES[name] as (tree: TreeSession, message: Message<N>) => Promise<Answer<N>>;
   const answer = await handle(tree, message);
   if ("lane" in message) money.forgetMarks(tree, message.execId, message.lane);
@@ -132,7 +132,7 @@ export function checkKeepers(state: RootState, ports: TreePorts): void {
   throw new InvalidValueError({
     field: "headcount",
     value: undefined,
-    expected: `one on every worker, as ${state.runId} was begun with one`,
+    expected: `a headcount on every worker, because run ${state.runId} was started with one`,
   });
 }
 
@@ -160,7 +160,7 @@ export async function begin(
   if (launch.refused === undefined) tree.launch(launch);
   else await hires.over(tree, { at, execId: launch.execId, outcome: launch.refused, settle: [] });
   tree.seats.keep();
-  return { state, answer: { isNew: true }, outbox: tree.outbox, isTurn: true };
+  return { state, answer: { isNew: true }, outbox: tree.outbox, hasNewStatus: true };
 }
 
 /** An execution runs, and says how it can be stopped. */
@@ -184,7 +184,7 @@ function isEmpty(record: Readonly<Record<string, unknown>>): boolean {
 }
 
 /** The standings of a run, for its clients. */
-export function standingsOf(state: RootState | null, ports: TreePorts): messages.Standings {
+export function runViewOf(state: RootState | null, ports: TreePorts): messages.RunView {
   if (state === null) return { known: false, version: 0, status: "pending" };
   const { version, result, inDoubt } = state;
   const status = statusOf(state);
@@ -213,7 +213,7 @@ function usedBy(state: RootState): Spend {
   return living.reduce((sum, { own }) => addSpend(sum, own), rootOf(state).own);
 }
 
-function statusOf(state: RootState): Exclude<messages.Standings["status"], "pending"> {
+function statusOf(state: RootState): Exclude<messages.RunView["status"], "pending"> {
   if (state.result !== undefined) return "over";
   const living = Object.values(state.execs).filter(({ phase }) => phase !== "over");
   if (living.some(({ suspended }) => suspended !== undefined)) return "suspended";

@@ -12,10 +12,10 @@ import type {
   Waited,
   WaitedMessage,
 } from "./messages.ts";
-import { withRoom } from "./room.ts";
+import { fitOutcome } from "./outcome-size.ts";
 import { type ExecState, newExec } from "./state.ts";
 import { forgetDecisions } from "./talk.ts";
-import { tookBelow, type TreeSession } from "./tree.ts";
+import { usageBelow, type TreeSession } from "./tree.ts";
 
 /** Gives a child its seat and account and starts it, or denies it. The same child is hired only once. */
 export async function hire(tree: TreeSession, message: HireMessage): Promise<Hired> {
@@ -29,10 +29,10 @@ export async function hire(tree: TreeSession, message: HireMessage): Promise<Hir
     return { at };
   }
   if (parent === undefined || !tree.enterLane(execId, message.lane)) {
-    return { at, denied: refusal(`${execId} is over, or goes on elsewhere`) };
+    return { at, denied: refusal(`${execId} is over, or continues in a newer attempt`) };
   }
   if (parent.stopped !== undefined) return { at, denied: refusal(parent.stopped.reason) };
-  const refused = tree.books.refusal(execId, budget, agentId);
+  const refused = tree.ledgers.refusal(execId, budget, agentId);
   if (refused !== undefined) return { at, denied: refused };
   const seating = await seats.take(agentId, priority, parent.agentId, onFull);
   if (typeof seating === "object") return { at, denied: seating.denied };
@@ -50,7 +50,7 @@ export async function hire(tree: TreeSession, message: HireMessage): Promise<Hir
 
 /** An execution has ended, in whatever way: its seat is released, its money is counted, and everyone who waits for it is told. */
 export async function over(tree: TreeSession, message: OverMessage): Promise<null> {
-  const { state, seats, books } = tree;
+  const { state, seats, ledgers } = tree;
   const { execId, account } = message;
   const exec = tree.exec(execId);
   if (exec === undefined || exec.phase === "over") return null;
@@ -61,12 +61,12 @@ export async function over(tree: TreeSession, message: OverMessage): Promise<nul
   const isCancelled = message.isKilled === true && stopped !== undefined;
   // Nobody can join its children any more, so their outcomes need not be kept.
   for (const child of tree.childrenOf(execId)) forgetOutcome(tree.exec(child));
-  const fate = isCancelled
+  const ending = isCancelled
     ? { status: "cancelled", failure: refusal(stopped.reason) }
-    : withRoom(state, execId, message.outcome);
-  tree.keepUntold(execId, await tree.settle(execId, message.settle));
-  await books.close(execId);
-  const outcome: JsonObject = { ...fate, ...tookBelow(state, execId), at: state.at };
+    : fitOutcome(state, execId, message.outcome);
+  tree.keepWarnings(execId, await tree.settle(execId, message.settle));
+  await ledgers.close(execId);
+  const outcome: JsonObject = { ...ending, ...usageBelow(state, execId), at: state.at };
   exec.outcome = outcome;
   exec.wants = {};
   exec.marks = {};
@@ -85,7 +85,7 @@ export async function over(tree: TreeSession, message: OverMessage): Promise<nul
   exec.joiners = [];
   const isAlone = exec.parent === null || tree.exec(exec.parent)?.phase === "over";
   if (exec.isJoinable === false || isAlone) forgetOutcome(exec);
-  await seats.giveBack(exec.agentId);
+  await seats.release(exec.agentId);
   if (exec.parent === null) {
     state.result = outcome;
     tree.outbox.isOver = true;
@@ -120,7 +120,7 @@ function outcomeOf({ reason, deadline }: Stopped): JsonObject {
 export async function join(tree: TreeSession, { child, over: awakeable }: JoinMessage): Promise<null> {
   const exec = tree.exec(child);
   if (exec === undefined)
-    tree.resolve(awakeable, { status: "failed", failure: refusal(`there is no ${child}`) });
+    tree.resolve(awakeable, { status: "failed", failure: refusal(`there is no execution ${child}`) });
   else if (exec.outcome !== undefined) tree.resolve(awakeable, exec.outcome);
   else if (!exec.joiners.includes(awakeable)) exec.joiners.push(awakeable);
   return null;
@@ -130,7 +130,7 @@ export async function join(tree: TreeSession, { child, over: awakeable }: JoinMe
 export async function waited({ state }: TreeSession, { child }: WaitedMessage): Promise<Waited> {
   const { unseatedMs = 0, unseatedSince } = state.execs[child] ?? {};
   const now = unseatedSince === undefined ? 0 : state.at - unseatedSince;
-  return { unseatedMs: unseatedMs + now, ...tookBelow(state, child) };
+  return { unseatedMs: unseatedMs + now, ...usageBelow(state, child) };
 }
 
 /** Counts the crashes of an agent's own code, over all workers. */

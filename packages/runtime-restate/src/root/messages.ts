@@ -41,7 +41,7 @@ export type Settle = {
   readonly actual?: (Partial<Spend> & { readonly estimated?: boolean }) | undefined;
 };
 /** The full key of a call that did not stop when it was told to. Nobody waits for it, but it may have been paid for. */
-export type Left = { readonly left: string };
+export type AbandonedCall = { readonly left: string };
 
 type At = { readonly at: number };
 /** What an execution itself has used so far, without its children. */
@@ -89,7 +89,7 @@ export type AdmitMessage = FromExec & {
   readonly reserve?: Partial<Spend> | undefined;
   /** What the reserved tokens consist of. */
   readonly usage?: Usage | undefined;
-  readonly settle: readonly (Settle | Left)[];
+  readonly settle: readonly (Settle | AbandonedCall)[];
 };
 export type Admission = Standing & {
   readonly verdict: "go" | "parked" | "stopped" | "stale" | "doubt";
@@ -108,7 +108,7 @@ export type ReserveMessage = FromExec & {
   readonly spend: Partial<Spend>;
   readonly wrapUp: boolean;
   readonly what: string | undefined;
-  readonly settle: readonly (Settle | Left)[];
+  readonly settle: readonly (Settle | AbandonedCall)[];
 };
 export type Reserved = {
   readonly refused?: SerializedError | undefined;
@@ -117,7 +117,7 @@ export type Reserved = {
 };
 
 export type SettleMessage = FromExec & {
-  readonly settle: readonly (Settle | Left)[];
+  readonly settle: readonly (Settle | AbandonedCall)[];
   /** Whether nobody waits for the answer. */
   readonly isOneWay?: boolean | undefined;
 };
@@ -141,7 +141,7 @@ export type OverMessage = At & {
   readonly execId: string;
   readonly outcome: JsonObject;
   readonly account?: AgentAccount | undefined;
-  readonly settle: readonly (Settle | Left)[];
+  readonly settle: readonly (Settle | AbandonedCall)[];
   /** Whether it was ended from outside and could not report anything. */
   readonly isKilled?: boolean | undefined;
 };
@@ -199,7 +199,7 @@ export type ResumeMessage = At & { readonly decisions: Decisions };
 export type Resumed = { readonly refused?: SerializedError | undefined };
 
 /** The state of a run, as its clients see it. */
-export type Standings = {
+export type RunView = {
   readonly known: boolean;
   readonly version: number;
   readonly agentId?: string | undefined;

@@ -16,10 +16,10 @@ import type { TreeSession } from "./tree.ts";
  */
 export async function admit(tree: TreeSession, message: AdmitMessage): Promise<Admission> {
   const { execId, lane, key, nonce } = message;
-  const { state, books } = tree;
+  const { state, ledgers } = tree;
   const full = `${execId}:${key}`;
   const warnings = await tree.settle(execId, message.settle);
-  const { exec, standing } = await tree.speaker(execId, lane);
+  const { exec, standing } = await tree.senderOf(execId, lane);
   const answer = { ...standing, attempt: 0, warnings } as const;
   if (exec === undefined) return { ...answer, verdict: "stale" };
   const known = exec.marks[key];
@@ -34,39 +34,39 @@ export async function admit(tree: TreeSession, message: AdmitMessage): Promise<A
     }
     // The call was begun and its outcome is not known: it is reported as in doubt, and its reservation counts as spent.
     for (const [id, { of }] of Object.entries(state.open))
-      if (id === known.reserved || of === full) await books.forfeit(id, { isMadeAgain: true });
-    books.doubt(full);
+      if (id === known.reserved || of === full) await ledgers.forfeit(id, { isMadeAgain: true });
+    ledgers.doubt(full);
   }
   drop(state.decisions, full);
   let reserved: string | undefined;
   let refused: Admission["refused"];
-  if (message.reserve !== undefined && books.isMetered) {
+  if (message.reserve !== undefined && ledgers.isMetered) {
     const id = `${full}:${nonce}`;
     const { reserve: spend, usage } = message;
     const open = { exec: execId, spend, usage, wrapUp: false, of: full };
-    refused = await books.reserve(id, open, undefined);
+    refused = await ledgers.reserve(id, open, undefined);
     if (refused === undefined) reserved = id;
   }
   const attempt = (known?.attempt ?? 0) + 1;
   exec.marks[key] = { attempt, nonce, lane, reserved };
   state.entries++;
-  const remaining = books.remaining(execId);
+  const remaining = ledgers.remaining(execId);
   return { ...answer, remaining, verdict: "go", attempt, reserved, refused };
 }
 
 /** A further reservation: for another try by a layer that repeats the call, or for a call inside it. */
 export async function reserve(tree: TreeSession, message: ReserveMessage): Promise<Reserved> {
   const { execId, id, key, spend, wrapUp, what } = message;
-  const { books } = tree;
+  const { ledgers } = tree;
   const warnings = await tree.settle(execId, message.settle);
   const of = key === undefined ? undefined : `${execId}:${key}`;
-  const refused = await books.reserve(id, { exec: execId, spend, wrapUp, of }, what);
+  const refused = await ledgers.reserve(id, { exec: execId, spend, wrapUp, of }, what);
   return { warnings, refused };
 }
 
-/** Tells every execution that got money whether a threshold is near. Must be the last question to the books. */
-export async function withNearness(tree: TreeSession, answers: readonly unknown[]): Promise<unknown[]> {
-  const isNear = tree.books.hasGiven && (await tree.books.isNear());
+/** Tells every execution that got money whether a threshold is near. Must be the last question to the ledgers. */
+export async function withNearLimit(tree: TreeSession, answers: readonly unknown[]): Promise<unknown[]> {
+  const isNear = tree.ledgers.hasReserved && (await tree.ledgers.isNear());
   return answers.map((answer) =>
     isNear && typeof answer === "object" && answer !== null && "warnings" in answer
       ? { ...answer, isNear }
@@ -82,8 +82,8 @@ export async function settle(
   tree: TreeSession,
   { execId, settle: settles, isOneWay }: SettleMessage,
 ): Promise<{ warnings: readonly BudgetWarning[] }> {
-  const warnings = await tree.books.settle(settles);
-  if (isOneWay === true) tree.keepUntold(execId, warnings);
+  const warnings = await tree.ledgers.settle(settles);
+  if (isOneWay === true) tree.keepWarnings(execId, warnings);
   return { warnings };
 }
 
@@ -92,7 +92,7 @@ export async function withdraw(tree: TreeSession, { execId, key, nonce }: Withdr
   const exec = tree.exec(execId);
   const mark = exec?.marks[key];
   if (exec === undefined || mark?.nonce !== nonce) return null;
-  if (mark.reserved !== undefined) await tree.books.settle([{ id: mark.reserved }]);
+  if (mark.reserved !== undefined) await tree.ledgers.settle([{ id: mark.reserved }]);
   if (mark.attempt > 1)
     exec.marks[key] = { ...mark, attempt: mark.attempt - 1, nonce: "", reserved: undefined };
   else drop(exec.marks, key);
@@ -101,7 +101,7 @@ export async function withdraw(tree: TreeSession, { execId, key, nonce }: Withdr
 
 /** Raises limits. The same key counts once. */
 export async function raise(tree: TreeSession, { execId, key, more }: RaiseMessage): Promise<null> {
-  await tree.books.raise(execId, `${execId}:${key}`, more);
+  await tree.ledgers.raise(execId, `${execId}:${key}`, more);
   return null;
 }
 

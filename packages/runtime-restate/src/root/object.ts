@@ -3,7 +3,7 @@ import type { JsonObject } from "@ravi/kernel";
 import { messageOf } from "@ravi/kernel/loop";
 import { json } from "../json.ts";
 import { ROOT, STATE, SUMMARY, TOPIC, WATCHER } from "../names.ts";
-import { DOOR } from "../retries.ts";
+import { OBJECT_RETRIES } from "../retries.ts";
 import {
   begin,
   checkKeepers,
@@ -13,25 +13,25 @@ import {
   type MessageName,
   MESSAGES,
   refusalOf,
-  type Said,
-  standingsOf,
+  type NamedMessage,
+  runViewOf,
   startedBefore,
   summaryOf,
 } from "./decide.ts";
 import type { StartMessage } from "./messages.ts";
 import type { RootState } from "./state.ts";
-import { STORED } from "./stored.ts";
+import { STATE_SERDE } from "./state-serde.ts";
 import type { TreePorts } from "./tree.ts";
-import { UNKNOWN } from "./unknown.ts";
+import { UNKNOWN } from "./unknown-run.ts";
 
 type Handler = (context: restate.ObjectContext, message: JsonObject) => Promise<unknown>;
 type Several = (
   context: restate.ObjectContext,
-  message: { readonly said: readonly Said[] },
+  message: { readonly said: readonly NamedMessage[] },
 ) => Promise<unknown>;
 
 /** The effect of a message is in the state, so its journal is not kept. */
-const QUIET = { journalRetention: 0 } as const;
+const NO_JOURNAL = { journalRetention: 0 } as const;
 
 /**
  * The object of one tree: its headcount, its money and the marks of calls that were begun. A handler reads the state, decides,
@@ -41,48 +41,48 @@ const QUIET = { journalRetention: 0 } as const;
 export function rootObject(ports: TreePorts): restate.VirtualObjectDefinition<typeof ROOT, unknown> {
   const start: Handler = async (context, message) => {
     const asked = message as JsonObject & StartMessage;
-    const state = await context.get<RootState>(STATE, STORED);
+    const state = await context.get<RootState>(STATE, STATE_SERDE);
     if (state !== null) return startedBefore(state, asked);
     const refused = refusalOf(ports, asked);
-    return refused === undefined ? take(context, () => begin(ports, asked)) : { isNew: false, refused };
+    return refused === undefined ? apply(context, () => begin(ports, asked)) : { isNew: false, refused };
   };
   const forget: Handler = async (context) => {
-    const state = await context.get<RootState>(STATE, STORED);
+    const state = await context.get<RootState>(STATE, STATE_SERDE);
     if (state === null || state.result === undefined) return { isGone: state === null };
     context.clearAll();
-    tellTopic(context, "forget");
+    sendToTopic(context, "forget");
     return { isGone: true };
   };
   const standings = async (context: restate.ObjectSharedContext): Promise<unknown> =>
-    standingsOf(await context.get<RootState>(STATE, STORED), ports);
+    runViewOf(await context.get<RootState>(STATE, STATE_SERDE), ports);
   const handlers: Record<string, Handler> = {
-    start: restate.handlers.object.exclusive(QUIET, start),
-    forget: restate.handlers.object.exclusive(QUIET, forget),
-    standings: restate.handlers.object.shared(QUIET, standings),
+    start: restate.handlers.object.exclusive(NO_JOURNAL, start),
+    forget: restate.handlers.object.exclusive(NO_JOURNAL, forget),
+    standings: restate.handlers.object.shared(NO_JOURNAL, standings),
   };
   for (const name of Object.keys(MESSAGES) as MessageName[]) {
     const handler: Handler = async (context, message) => {
-      const state = await context.get<RootState>(STATE, STORED);
+      const state = await context.get<RootState>(STATE, STATE_SERDE);
       if (state === null) return UNKNOWN;
       checkKeepers(state, ports);
-      return take(context, () => decide(state, ports, name, message as never));
+      return apply(context, () => decide(state, ports, name, message as never));
     };
-    handlers[name] = restate.handlers.object.exclusive(QUIET, handler);
+    handlers[name] = restate.handlers.object.exclusive(NO_JOURNAL, handler);
   }
   const several: Several = async (context, { said }) => {
-    const state = await context.get<RootState>(STATE, STORED);
+    const state = await context.get<RootState>(STATE, STATE_SERDE);
     if (state === null) return said.map(() => UNKNOWN);
     checkKeepers(state, ports);
-    return take(context, () => decideAll(state, ports, said));
+    return apply(context, () => decideAll(state, ports, said));
   };
   return restate.object({
     name: ROOT,
-    options: { retryPolicy: DOOR },
-    handlers: { ...handlers, several: restate.handlers.object.exclusive(QUIET, several) },
+    options: { retryPolicy: OBJECT_RETRIES },
+    handlers: { ...handlers, several: restate.handlers.object.exclusive(NO_JOURNAL, several) },
   });
 }
 
-async function take<A>(context: restate.ObjectContext, make: () => Promise<Decided<A>>): Promise<A> {
+async function apply<A>(context: restate.ObjectContext, make: () => Promise<Decided<A>>): Promise<A> {
   let decided: Decided<A>;
   try {
     decided = await make();
@@ -91,10 +91,10 @@ async function take<A>(context: restate.ObjectContext, make: () => Promise<Decid
     throw new restate.TerminalError(messageOf(error));
   }
   const { state, outbox, answer } = decided;
-  context.set(STATE, state, STORED);
-  if (decided.isTurn) context.set(SUMMARY, summaryOf(state));
+  context.set(STATE, state, STATE_SERDE);
+  if (decided.hasNewStatus) context.set(SUMMARY, summaryOf(state));
   for (const { awakeable, value } of outbox.resolved) context.resolveAwakeable(awakeable, value);
-  if (outbox.isOver) tellTopic(context, "close");
+  if (outbox.isOver) sendToTopic(context, "close");
   for (const launch of outbox.launched) {
     const { execId: key } = launch;
     context.genericSend({ service: WATCHER, method: "run", key, parameter: launch, inputSerde: json() });
@@ -102,6 +102,6 @@ async function take<A>(context: restate.ObjectContext, make: () => Promise<Decid
   return answer;
 }
 
-function tellTopic(context: restate.ObjectContext, method: "close" | "forget"): void {
+function sendToTopic(context: restate.ObjectContext, method: "close" | "forget"): void {
   context.genericSend({ service: TOPIC, method, key: context.key, parameter: null, inputSerde: json() });
 }

@@ -27,11 +27,11 @@ export class Seats {
   }
 
   static open(state: RootState, root: Supervision, make: HeadcountFactory | undefined): Seats {
-    const headcount = make === undefined ? undefined : madeHeadcount(make, root, state.seats ?? undefined);
+    const headcount = make === undefined ? undefined : createHeadcount(make, root, state.seats ?? undefined);
     const seats = new Seats(state, headcount);
     for (const exec of Object.values(state.execs)) {
       const { phase, launch, agentId, priority } = exec;
-      if (phase === "queued" && launch !== null) seats.line(agentId, priority, launch.supervision);
+      if (phase === "queued" && launch !== null) seats.requeue(agentId, priority, launch.supervision);
     }
     return seats;
   }
@@ -61,7 +61,7 @@ export class Seats {
     }
   }
 
-  async giveBack(agentId: string): Promise<void> {
+  async release(agentId: string): Promise<void> {
     await this.headcount?.release(agentId as AgentId);
     await settled();
   }
@@ -80,7 +80,7 @@ export class Seats {
     if (this.headcount !== undefined) this.state.seats = this.headcount.snapshot();
   }
 
-  private line(agentId: string, priority: Priority | null, supervision: JsonObject): void {
+  private requeue(agentId: string, priority: Priority | null, supervision: JsonObject): void {
     const { headcount } = this;
     const parentId = supervision["parentId"];
     if (headcount !== undefined && typeof parentId === "string")
@@ -105,10 +105,10 @@ export class Seats {
 }
 
 /** Throws if the factory returns no headcount: otherwise everybody would get a seat. */
-function madeHeadcount(make: HeadcountFactory, root: Supervision, snapshot?: JsonObject): Headcount {
+function createHeadcount(make: HeadcountFactory, root: Supervision, snapshot?: JsonObject): Headcount {
   const headcount: Partial<Headcount> | undefined = make(root, snapshot);
   if (typeof headcount?.acquire === "function") return headcount as Headcount;
-  const expected = "a factory that returns a headcount, and no promise of one";
+  const expected = "a function that returns a Headcount, not a promise";
   throw new InvalidValueError({ field: "headcount", value: headcount, expected });
 }
 

@@ -22,7 +22,7 @@ const REMEMBERED = 200;
 /** Returns a value that was delivered early, or notes that the execution waits for it. */
 export async function want(tree: TreeSession, message: WantMessage): Promise<Wanted> {
   const { execId, lane, key, name, awakeable } = message;
-  const { exec, standing } = await tree.speaker(execId, lane);
+  const { exec, standing } = await tree.senderOf(execId, lane);
   if (exec === undefined) return standing;
   const given = exec.given[key];
   if (given !== undefined) return { ...standing, got: { value: given.value } };
@@ -99,7 +99,7 @@ export async function ask(tree: TreeSession, { child, message, awakeable }: AskM
 /** Returns the next message to an execution, or notes that it waits for one. */
 export async function mail(tree: TreeSession, message: MailMessage): Promise<Mail> {
   const { execId, lane, key, wait, awakeable } = message;
-  const { exec, standing } = await tree.speaker(execId, lane);
+  const { exec, standing } = await tree.senderOf(execId, lane);
   if (exec === undefined) return { ...standing, message: null };
   const given = exec.given[key];
   if (given !== undefined) return { ...standing, message: given.value as NonNullable<Mail["message"]> };

@@ -8,9 +8,9 @@ import {
   Supervision,
   type Usage,
 } from "@ravi/kernel";
-import { Books, type LedgerFactory } from "./books.ts";
+import { TreeLedgers, type LedgerFactory } from "./tree-ledgers.ts";
 import { withLost } from "./lost.ts";
-import type { Launch, Left, Settle, Standing, Stopped, UsedSoFar } from "./messages.ts";
+import type { Launch, AbandonedCall, Settle, Standing, Stopped, UsedSoFar } from "./messages.ts";
 import { emptyOutbox, type Outbox } from "./outbox.ts";
 import { type HeadcountFactory, Seats } from "./seats.ts";
 import { addCost } from "./spend.ts";
@@ -25,13 +25,13 @@ export interface TreePorts {
 export class TreeSession {
   readonly state: RootState;
   readonly seats: Seats;
-  readonly books: Books;
+  readonly ledgers: TreeLedgers;
   readonly outbox: Outbox = emptyOutbox();
 
-  private constructor(state: RootState, seats: Seats, books: Books) {
+  private constructor(state: RootState, seats: Seats, ledgers: TreeLedgers) {
     this.state = state;
     this.seats = seats;
-    this.books = books;
+    this.ledgers = ledgers;
   }
 
   static async open(state: RootState, ports: TreePorts, at: number): Promise<TreeSession> {
@@ -40,12 +40,12 @@ export class TreeSession {
     return new TreeSession(
       state,
       Seats.open(state, root, ports.headcount),
-      await Books.open(state, root, ports.ledger),
+      await TreeLedgers.open(state, root, ports.ledger),
     );
   }
 
   /** The clocks of several machines differ: time in a tree never goes back. */
-  hearTime(at: number): void {
+  advanceTime(at: number): void {
     this.state.at = Math.max(this.state.at, at);
   }
 
@@ -63,25 +63,25 @@ export class TreeSession {
 
   /** The state that every answer contains, so that an execution need not ask for it. */
   async standing(execId: string): Promise<Standing> {
-    const { state, seats, books } = this;
+    const { state, seats, ledgers } = this;
     const exec = state.execs[execId];
     return {
       at: state.at,
       paused: exec !== undefined && (await seats.isPaused(exec.agentId)),
-      remaining: books.remaining(execId),
-      isMetered: books.isMetered,
+      remaining: ledgers.remaining(execId),
+      isMetered: ledgers.isMetered,
       stopped: exec?.stopped,
     };
   }
 
   /** Notes what an execution reports about itself with every message. */
-  hear(execId: string, used: UsedSoFar | undefined): void {
+  noteUsed(execId: string, used: UsedSoFar | undefined): void {
     const exec = this.state.execs[execId];
     if (exec !== undefined && exec.phase !== "over" && used !== undefined) exec.used = used;
   }
 
   /** A message proves that the execution runs: a worker was found without a `resume`. Calls in doubt still wait for a decision. */
-  hearFromWorker(execId: string, lane: number): void {
+  clearSuspension(execId: string, lane: number): void {
     const exec = this.state.execs[execId];
     if (exec !== undefined && lane >= exec.lane && Object.keys(exec.doubts).length === 0)
       exec.suspended = undefined;
@@ -102,7 +102,7 @@ export class TreeSession {
    * The execution that sent a message from that lane, and its standing. `exec` is undefined if the attempt or the execution is
    * over.
    */
-  async speaker(
+  async senderOf(
     execId: string,
     lane: number,
   ): Promise<{ readonly exec: ExecState | undefined; readonly standing: Standing }> {
@@ -131,7 +131,7 @@ export class TreeSession {
    * Keeps warnings that could not be reported. They go with the next answer to that execution, or to the nearest living one above
    * it.
    */
-  keepUntold(execId: string, warnings: readonly BudgetWarning[]): void {
+  keepWarnings(execId: string, warnings: readonly BudgetWarning[]): void {
     if (warnings.length === 0) return;
     let exec = this.state.execs[execId];
     while (exec !== undefined && exec.phase === "over") exec = this.state.execs[exec.parent ?? ""];
@@ -139,15 +139,18 @@ export class TreeSession {
   }
 
   /** Settles reservations. Returns the new warnings and those that were kept. */
-  async settle(execId: string, settles: readonly (Settle | Left)[]): Promise<readonly BudgetWarning[]> {
+  async settle(
+    execId: string,
+    settles: readonly (Settle | AbandonedCall)[],
+  ): Promise<readonly BudgetWarning[]> {
     const exec = this.state.execs[execId];
     const untold = exec?.untold ?? [];
     if (exec !== undefined) exec.untold = undefined;
-    return [...untold, ...(await this.books.settle(settles))];
+    return [...untold, ...(await this.ledgers.settle(settles))];
   }
 
   /** Continues executions that have a seat again, starts those that have their first one, and notes since when others have none. */
-  async seatEverybody(): Promise<void> {
+  async updateSeats(): Promise<void> {
     const { state, seats } = this;
     for (const [execId, exec] of Object.entries(state.execs)) {
       if (exec.phase === "over") continue;
@@ -180,19 +183,19 @@ export class TreeSession {
 export function rootOf(state: RootState): ExecState & { readonly launch: Launch } {
   const root = state.execs[state.runId];
   if (root === undefined || root.launch === null)
-    throw new TypeError(`the record of ${state.runId} has no root`);
+    throw new TypeError(`the state of run ${state.runId} has no root execution`);
   return { ...root, launch: root.launch };
 }
 
 /** What an execution and everyone below it have used, as far as they have reported. */
-export function tookBelow(state: RootState, execId: string): { usage: Usage; costUsd: number | null } {
+export function usageBelow(state: RootState, execId: string): { usage: Usage; costUsd: number | null } {
   let usage: Usage = NO_USAGE;
   let costUsd: number | null = 0;
   for (const [id, { account, used, lost }] of Object.entries(state.execs)) {
     if (id !== execId && !id.startsWith(`${execId}/`)) continue;
-    const told = withLost(account ?? used ?? NOTHING_USED, lost);
-    usage = addUsage(usage, told.usage);
-    costUsd = addCost(costUsd, told.costUsd);
+    const reported = withLost(account ?? used ?? NOTHING_USED, lost);
+    usage = addUsage(usage, reported.usage);
+    costUsd = addCost(costUsd, reported.costUsd);
   }
   return { usage, costUsd };
 }

@@ -4,7 +4,7 @@ import type { JsonObject, RunEvent } from "@ravi/kernel";
 export const CHUNK = 64;
 
 /** An event to be published. Events between calls are numbered by their execution (`n`), so that a replay adds nothing twice. */
-export type Told = {
+export type NumberedEvent = {
   readonly n: number | null;
   readonly at: number;
   readonly agentId: string;
@@ -28,7 +28,7 @@ export interface Appended {
 }
 
 /** Gives new events their sequence numbers, without gaps, and drops repeats. */
-export function append(head: Head, events: readonly Told[]): Appended {
+export function append(head: Head, events: readonly NumberedEvent[]): Appended {
   const told = { ...head.told };
   let { next } = head;
   const added: RunEvent[] = [];

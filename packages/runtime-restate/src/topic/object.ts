@@ -1,18 +1,18 @@
 import * as restate from "@restatedev/restate-sdk";
 import type { RunEvent } from "@ravi/kernel";
 import { TOPIC } from "../names.ts";
-import { DOOR } from "../retries.ts";
-import { append, CHUNK, chunkOf, EMPTY, type Head, type Told } from "./log.ts";
+import { OBJECT_RETRIES } from "../retries.ts";
+import { append, CHUNK, chunkOf, EMPTY, type Head, type NumberedEvent } from "./log.ts";
 
 const HEAD = "head";
-const QUIET = { journalRetention: 0, enableLazyState: true } as const;
+const NO_JOURNAL = { journalRetention: 0, enableLazyState: true } as const;
 
 /** A part of the events. `isClosed` means that no more will follow. */
 export type Page = { readonly events: readonly RunEvent[]; readonly isClosed: boolean };
 
 /** The events of one run, numbered. A reader that continues from a number misses nothing and sees nothing twice. */
 export function topicObject(): restate.VirtualObjectDefinition<typeof TOPIC, unknown> {
-  const tell = async (context: restate.ObjectContext, events: readonly Told[]): Promise<void> => {
+  const tell = async (context: restate.ObjectContext, events: readonly NumberedEvent[]): Promise<void> => {
     const { head, added } = append((await context.get<Head>(HEAD)) ?? EMPTY, events);
     const chunks = new Map<string, RunEvent[]>();
     for (const event of added) {
@@ -38,12 +38,12 @@ export function topicObject(): restate.VirtualObjectDefinition<typeof TOPIC, unk
   const forget = async (context: restate.ObjectContext): Promise<void> => context.clearAll();
   return restate.object({
     name: TOPIC,
-    options: { retryPolicy: DOOR },
+    options: { retryPolicy: OBJECT_RETRIES },
     handlers: {
-      tell: restate.handlers.object.exclusive(QUIET, tell),
-      read: restate.handlers.object.shared(QUIET, read),
-      close: restate.handlers.object.exclusive(QUIET, close),
-      forget: restate.handlers.object.exclusive(QUIET, forget),
+      tell: restate.handlers.object.exclusive(NO_JOURNAL, tell),
+      read: restate.handlers.object.shared(NO_JOURNAL, read),
+      close: restate.handlers.object.exclusive(NO_JOURNAL, close),
+      forget: restate.handlers.object.exclusive(NO_JOURNAL, forget),
     },
   });
 }

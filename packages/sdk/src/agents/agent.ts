@@ -3,7 +3,7 @@ import { answerShape, asOwn, hasMethod, SETTINGS } from "@ravi/kernel/loop";
 import { ReActAgent, type ReActAgentOptions } from "@ravi/react-agent";
 import { type Budget, checkBudget, toExecutionBudget } from "../limits.ts";
 import { type Models, resolveModel } from "../models/model.ts";
-import { type ClosedLoop, keepBlueprint } from "./blueprint.ts";
+import { type ClosedLoop, rememberBlueprint } from "./blueprint.ts";
 import { hasRetry, type Layers, pipelinesOf } from "./layers.ts";
 
 /** The options of `ReActAgent` (`@ravi/react-agent`), except that `model`, `budget` and `middleware` take this package's forms. */
@@ -69,7 +69,7 @@ export function agent<T = unknown>(options: AgentOptions<T>): ReActAgent<T> {
   });
   const retries = hasRetry(middleware?.chat);
   const delegates = (rest.tools ?? []).some(isDelegate);
-  keepBlueprint(made, { model: client, members: [], delegates, retries, closed: closedLoop(options) });
+  rememberBlueprint(made, { model: client, members: [], delegates, retries, closed: closedLoop(options) });
   return made;
 }
 

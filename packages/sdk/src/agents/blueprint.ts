@@ -34,7 +34,7 @@ export interface ClosedLoop {
 
 const blueprints = new WeakMap<Agent, Blueprint>();
 
-export function keepBlueprint(agent: Agent, blueprint: Blueprint): void {
+export function rememberBlueprint(agent: Agent, blueprint: Blueprint): void {
   blueprints.set(agent, blueprint);
 }
 
@@ -43,7 +43,7 @@ export function blueprintOf(agent: Agent): Blueprint | undefined {
 }
 
 /** The agent and all members that it may hire, directly or indirectly, each once. */
-export function staffOf(root: Agent): readonly Agent[] {
+export function teamOf(root: Agent): readonly Agent[] {
   const found = new Set<Agent>();
   const visit = (agent: Agent): void => {
     if (found.has(agent)) return;

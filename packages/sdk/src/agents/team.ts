@@ -18,7 +18,7 @@ import {
 import { type Models, resolveModel } from "../models/model.ts";
 import { checkAgent } from "../run/check.ts";
 import { AGENT_OPTIONS, type AgentOptions, budgetOf, checkList } from "./agent.ts";
-import { keepBlueprint } from "./blueprint.ts";
+import { rememberBlueprint } from "./blueprint.ts";
 import { hasRetry, pipelinesOf } from "./layers.ts";
 
 /** An agent to hand work to, and the terms: `SubAgentConfig` of `@ravi/orchestrator`, with `budget` in this package's form. */
@@ -42,7 +42,7 @@ export interface DynamicHiring extends Omit<DynamicHiringOptions, "model" | "exe
 export interface TeamOptions<T = unknown>
   extends
     AgentOptions<T>,
-    Omit<OrchestratorAgentOptions<T>, keyof AgentOptions | "executionBudget" | OwnWords> {
+    Omit<OrchestratorAgentOptions<T>, keyof AgentOptions | "executionBudget" | RenamedOptions> {
   /** The agents to hand work to. The model sees each one as the tool `handoff_<name>`. */
   readonly members?: readonly (Agent | Member)[] | undefined;
   /** How large its tree may grow. Used if the team is the root of the run, for each limit that `run` does not give. */
@@ -54,7 +54,7 @@ export interface TeamOptions<T = unknown>
 }
 
 /** The options that have another name or type here. */
-type OwnWords = "subAgents" | "spawnBudget" | "retryPolicy" | "dynamicHiring";
+type RenamedOptions = "subAgents" | "spawnBudget" | "retryPolicy" | "dynamicHiring";
 
 const DYNAMIC_HIRING_OPTIONS = [
   "tools",
@@ -120,7 +120,7 @@ export function team<T = unknown>(options: TeamOptions<T>): OrchestratorAgent<T>
     retryPolicy: retryPolicy === false ? undefined : (retryPolicy ?? new RetryPolicy()),
     dynamicHiring: dynamicHiring && hiringOf(dynamicHiring, models),
   });
-  keepBlueprint(made, {
+  rememberBlueprint(made, {
     model: client,
     members: members.map((member) => ("agent" in member ? member.agent : member)),
     retries: hasRetry(middleware?.chat),

@@ -24,11 +24,11 @@ const FIELDS = [
 export function tool<S extends SchemaLike, R>(definition: ToolDefinition<S, R>): Tool<InferSchema<S>, R> {
   // A misspelt `needsApproval` must not be ignored silently: the tool would run without approval. Instances of a class may have
   // fields of their own, so their names are not checked.
-  if (!isOfClass(definition)) checkFields("tool", definition, FIELDS);
+  if (!isClassInstance(definition)) checkFields("tool", definition, FIELDS);
   return defineTool(definition);
 }
 
-function isOfClass(value: unknown): boolean {
+function isClassInstance(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype !== null && Object.getPrototypeOf(prototype) !== null;

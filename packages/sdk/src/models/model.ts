@@ -31,15 +31,17 @@ const OPTIONS = [
  * `InvalidValueError` if the provider is not known or an option is wrong.
  */
 export function model(spec: string, options: ModelOptions = {}): LLMClient {
-  checkFields("model options", names(options), OPTIONS);
+  checkFields("model options", withoutValues(options), OPTIONS);
   const { models = {}, ...rest } = asOwn(options, OPTIONS);
   checkModels(models);
-  const { prefix, name } = split(spec, models);
+  const { prefix, name } = parseSpec(spec, models);
   const own = Object.hasOwn(models, prefix) ? models[prefix] : undefined;
-  if (own !== undefined) refuseUnused(prefix, rest);
-  if (own !== undefined) return checkModel(`models["${prefix}"]("${name}")`, own(name));
+  if (own !== undefined) {
+    refuseOptions(prefix, rest);
+    return checkModel(`models["${prefix}"]("${name}")`, own(name));
+  }
   const load = Object.hasOwn(BUILT_IN, prefix) ? BUILT_IN[prefix] : undefined;
-  if (load === undefined) throw unknown(spec, models);
+  if (load === undefined) throw unknownModel(spec, models);
   // The client is created at the first call; a wrong option has to be reported here, where it was written.
   checkClientParts("model options", rest);
   const { baseURL, contextWindow, maxOutputTokens } = rest;
@@ -59,11 +61,11 @@ function urlOf(text: unknown): URL | undefined {
   return typeof text === "string" && URL.canParse(text) ? new URL(text) : undefined;
 }
 
-/** A function of the user's own makes the model as it likes; left aside in silence, an address would be another one. */
-function refuseUnused(prefix: string, options: ProviderOptions): void {
+/** The user's own function does not get these options. If they were ignored silently, a `baseURL` would have no effect. */
+function refuseOptions(prefix: string, options: ProviderOptions): void {
   for (const [name, value] of Object.entries(options)) {
     if (value === undefined) continue;
-    const expected = `nothing: models["${prefix}"] makes that model, and says such things itself`;
+    const expected = `no value: models["${prefix}"] creates this model, so set it there`;
     throw new InvalidValueError({ field: `model options.${name}`, value: "(not shown)", expected });
   }
 }
@@ -80,22 +82,23 @@ export function resolveModel(
   return typeof given === "string" ? model(given, { models }) : checkModel(field, given);
 }
 
-function split(spec: unknown, models: Models): { readonly prefix: string; readonly name: string } {
-  if (typeof spec !== "string") throw unknown(spec, models);
+function parseSpec(spec: unknown, models: Models): { readonly prefix: string; readonly name: string } {
+  if (typeof spec !== "string") throw unknownModel(spec, models);
   const colon = spec.indexOf(":");
   // Split at the first colon only: model names such as `ft:gpt-4o:acme` contain colons themselves.
-  if (colon < 1 || colon === spec.length - 1) throw unknown(spec, models);
+  if (colon < 1 || colon === spec.length - 1) throw unknownModel(spec, models);
   return { prefix: spec.slice(0, colon), name: spec.slice(colon + 1) };
 }
 
-function unknown(spec: unknown, models: Models): InvalidValueError {
+function unknownModel(spec: unknown, models: Models): InvalidValueError {
   const known = [...Object.keys(models), ...Object.keys(BUILT_IN)].join(", ");
-  const expected = `"provider:model", such as "openai:gpt-5-mini" (known providers are ${known}; models: { … } adds others), or an LLMClient`;
+  const expected = `"provider:model", such as "openai:gpt-5-mini" (known providers: ${known}; add others with the option models), or an LLMClient`;
   return new InvalidValueError({ field: "model", value: spec, expected });
 }
 
 function checkModels(models: unknown): void {
-  const expected = "functions by their prefix, such as { local: (name) => openai(name, { baseURL }) }";
+  const expected =
+    "an object with a function for each prefix, such as { local: (name) => openai(name, { baseURL }) }";
   for (const [prefix, value] of Object.entries(checkRecord("models", models, expected)))
     if (typeof value !== "function")
       throw new InvalidValueError({ field: `models["${prefix}"]`, value, expected });
@@ -104,7 +107,7 @@ function checkModels(models: unknown): void {
 function checkModel(field: string, value: unknown): LLMClient {
   if (isClient(value)) return value;
   const expected =
-    'an LLMClient (an id, its info with provider and model, and generate), or a text such as "openai:gpt-5-mini"';
+    'an LLMClient (an object with id, info: { provider, model } and generate), or a string such as "openai:gpt-5-mini"';
   throw new InvalidValueError({ field, value, expected });
 }
 
@@ -116,7 +119,7 @@ function isClient(value: unknown): value is LLMClient {
 }
 
 /** Replaces all values before the names are checked: an error about a wrong name shows the value, which could be an API key. */
-function names(options: unknown): unknown {
+function withoutValues(options: unknown): unknown {
   if (typeof options !== "object" || options === null || Object.keys(options).length === 0) return options;
   return Object.fromEntries(Object.keys(options).map((key) => [key, "(not shown)"]));
 }

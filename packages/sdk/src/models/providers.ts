@@ -43,7 +43,7 @@ async function loadAnthropic(): Promise<{ readonly anthropic: typeof anthropic }
 /** If the optional package `name` is not installed, an error that gives the command to install it; otherwise `cause` itself. */
 export function peerFailure(name: string, cause: unknown): unknown {
   if (!isMissing(cause, name)) return cause;
-  const expected = `an installed package; npm install ${name}`;
+  const expected = `it to be installed: npm install ${name}`;
   return new InvalidValueError({ field: name, value: "missing", expected, cause });
 }
 

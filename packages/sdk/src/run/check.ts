@@ -17,8 +17,9 @@ export function checkHost(options: HostOptions): void {
   )
     wrong("journal", journal, "the path of a directory, or a Journal");
   if (hooks !== undefined && !hasMethod(hooks, "dispatch"))
-    wrong("hooks", hooks, "Hooks, such as a HookManager");
-  if (history !== undefined && !hasMethod(history, "load")) wrong("history", history, "a HistoryProvider");
+    wrong("hooks", hooks, "Hooks, such as a HookManager of @ravi/hooks");
+  if (history !== undefined && !hasMethod(history, "load"))
+    wrong("history", history, "a HistoryProvider, such as a FileHistory of @ravi/context");
   if (compaction !== undefined && !hasMethod(compaction, "compact"))
     wrong("compaction", compaction, "a CompactionStrategy, such as a SlidingWindow of @ravi/context");
   if (prices !== undefined && (typeof prices !== "object" || prices === null))
@@ -28,7 +29,7 @@ export function checkHost(options: HostOptions): void {
       'prices such as { "provider:model": { input: 0.5, output: 1.5 } }, or a PriceBook',
     );
   if (onEvent !== undefined && typeof onEvent !== "function")
-    wrong("onEvent", onEvent, "a function of an event");
+    wrong("onEvent", onEvent, "a function that takes an event");
   if (handleSignals !== undefined) checkBoolean("handleSignals", handleSignals);
   if (middleware !== undefined) checkLayers("middleware", middleware);
   if (retry !== undefined && retry !== false) {
@@ -43,18 +44,19 @@ export function checkHost(options: HostOptions): void {
 
 export function checkAgent(field: string, agent: unknown): void {
   if (hasMethod(agent, "run")) return;
-  const made = "one of agent({ … }) or team({ … }), or any object with an id and a run(ctx, inbox)";
-  wrong(field, agent, `an agent: ${made}`);
+  const expected =
+    "an agent: the result of agent({ … }) or team({ … }), or an object with an id and a method run(ctx, inbox)";
+  wrong(field, agent, expected);
 }
 
 export function checkInput(input: unknown): void {
-  if (typeof input !== "string") wrong("input", input, "a text; write an object as JSON");
+  if (typeof input !== "string") wrong("input", input, "a string; pass an object as JSON");
 }
 
 /** An empty or missing id would be replaced by a new one, which then is not found. */
 export function checkRunId(runId: unknown): void {
   if (typeof runId !== "string" || runId === "")
-    wrong("runId", runId, "the id of a run that is on record, as runs({ journal }) lists them");
+    wrong("runId", runId, "the id of a recorded run; runs({ journal }) lists them");
 }
 
 function wrong(field: string, value: unknown, expected: string): never {

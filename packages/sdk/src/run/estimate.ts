@@ -1,7 +1,7 @@
 import { type Agent, type ChatMessage, checkFields, type Estimate, type ModelInfo } from "@ravi/kernel";
 import { least } from "@ravi/kernel/loop";
 import type { PriceSource } from "@ravi/resources";
-import { blueprintOf, type ClosedLoop, ownLimits, staffOf } from "../agents/blueprint.ts";
+import { blueprintOf, type ClosedLoop, ownLimits, teamOf } from "../agents/blueprint.ts";
 import { isDefaultUsd, type Limits, limitsFor } from "../limits.ts";
 import { checkAgent, checkHost, checkInput } from "./check.ts";
 import { type Metering, meteringFor } from "./meters.ts";
@@ -20,7 +20,7 @@ export interface CostEstimate {
 }
 
 /** Tokens. An upper bound for the message that tells a model to answer again. */
-const TOLD_AGAIN = 1_200;
+const CORRECTION_TOKENS = 1_200;
 /** Must be the default of the retry layer. */
 const RETRIES = 3;
 
@@ -43,9 +43,9 @@ export async function estimate(agent: Agent, input: string, options: RunOptions 
   const own =
     loop === undefined || model === undefined
       ? UNBOUNDED
-      : await worstOf(loop, input, model.info, metering, attemptsOf(options));
+      : await worstCase(loop, input, model.info, metering, attemptsOf(options));
   const isStrict = !isDefaultUsd(options, limits);
-  const unpriced = await unpricedOf(agent, metering.book);
+  const unpriced = await findUnpriced(agent, metering.book);
   return within(own, budget, { unpriced, isStrict });
 }
 
@@ -69,16 +69,16 @@ export function within(
   const usd = unpriced === undefined || isStrict ? least(own.usd, budget.usd) : null;
   const reasons = [
     ...(usd === null && unpriced !== undefined ? [unpriced] : []),
-    ...(usd === null && unpriced === undefined ? ["nothing bounds its dollars; give budget.usd"] : []),
+    ...(usd === null && unpriced === undefined ? ["its cost has no limit; set budget.usd"] : []),
     ...(usd !== null && unpriced !== undefined ? [`${unpriced}; calls without a price will be refused`] : []),
-    ...(tokens === null ? ["nothing bounds its tokens; give budget.tokens"] : []),
-    ...(calls === null ? ["nothing bounds its model calls; give budget.turns"] : []),
+    ...(tokens === null ? ["its tokens have no limit; set budget.tokens"] : []),
+    ...(calls === null ? ["its model calls have no limit; set budget.turns"] : []),
   ];
   return { usd, tokens, calls, ...(reasons.length > 0 && { reason: reasons.join("; ") }) };
 }
 
 /** The worst case: each call repeats the whole conversation before it, and each attempt is charged in full. */
-async function worstOf(
+async function worstCase(
   { request, system, calls }: ClosedLoop,
   input: string,
   info: ModelInfo,
@@ -93,7 +93,7 @@ async function worstOf(
   let tokens = 0;
   let usd: number | null = 0;
   for (let call = 0; call < calls; call++) {
-    const inputTokens = first.inputTokens + call * (first.maxOutputTokens + TOLD_AGAIN);
+    const inputTokens = first.inputTokens + call * (first.maxOutputTokens + CORRECTION_TOKENS);
     tokens += attempts * (inputTokens + first.maxOutputTokens);
     const price = await book.worstPrice(info, inputTokens, first.maxOutputTokens);
     usd = usd === null || "unpriced" in price ? null : usd + attempts * price.usd;
@@ -102,15 +102,16 @@ async function worstOf(
 }
 
 /** Says which agent has a model without a known price; undefined if all models and prices are known. */
-async function unpricedOf(root: Agent, book: PriceSource): Promise<string | undefined> {
-  for (const agent of staffOf(root)) {
+async function findUnpriced(root: Agent, book: PriceSource): Promise<string | undefined> {
+  for (const agent of teamOf(root)) {
     const blueprint = blueprintOf(agent);
     if (blueprint === undefined)
-      return `the models of ${agent.id} are not known, as it was not made by agent() or team()`;
-    if (blueprint.delegates) return `the models of those to whom ${agent.id} delegates are not known`;
+      return `the models of ${agent.id} are not known, because it was not created by agent() or team()`;
+    if (blueprint.delegates) return `the models of the agents that ${agent.id} delegates to are not known`;
     const { provider, model } = blueprint.model.info;
     const price = await book.worstPrice(blueprint.model.info, 1, 1);
-    if ("unpriced" in price) return `${provider}:${model} of ${agent.id} has no known price; give prices`;
+    if ("unpriced" in price)
+      return `${provider}:${model} of ${agent.id} has no known price; set it with the option prices`;
   }
   return undefined;
 }

@@ -2,7 +2,7 @@ import type { Agent, ChatContext, HistoryProvider, Hooks, Journal, Layer, Pipeli
 import { retry, type RetryOptions } from "@ravi/middleware";
 import { Runtime } from "@ravi/runtime";
 import { RetryPolicy, SpawnTracker } from "@ravi/supervision";
-import { blueprintOf, staffOf } from "../agents/blueprint.ts";
+import { blueprintOf, teamOf } from "../agents/blueprint.ts";
 import { around, checkLayers, hasRetry, pipelinesOf } from "../agents/layers.ts";
 import { ledgerFor } from "./ledger.ts";
 import { meteringFor } from "./meters.ts";
@@ -60,7 +60,7 @@ function retryUnlessOwn(options: RetryOptions, agents: readonly Agent[]): Layer<
   const layer = retry(options);
   const own = new Set(
     agents
-      .flatMap(staffOf)
+      .flatMap(teamOf)
       .filter(retriesItself)
       .map(({ id }) => id as string),
   );

@@ -11,7 +11,7 @@ export interface Interruptible {
 
 /** All runs that stop at Ctrl-C. A signal belongs to the whole process, and so does this list. */
 const runs = new Set<Interruptible>();
-let wasAsked = false;
+let isExiting = false;
 
 /** The exit code of a process that was interrupted. */
 const INTERRUPTED = 130;
@@ -27,7 +27,7 @@ export function stopAtInterrupt(run: Interruptible): () => void {
     runs.delete(run);
     if (runs.size > 0) return;
     process.off("SIGINT", onInterrupt);
-    wasAsked = false;
+    isExiting = false;
   };
 }
 
@@ -37,16 +37,16 @@ export function isInterruptWanted(): boolean {
 }
 
 /** Writes to standard error, for the person who pressed Ctrl-C. */
-export function say(text: string): void {
+export function printLine(text: string): void {
   process.stderr.write(`${text}\n`);
 }
 
 function onInterrupt(): void {
-  if (wasAsked) process.exit(INTERRUPTED);
-  wasAsked = true;
+  if (isExiting) process.exit(INTERRUPTED);
+  isExiting = true;
   for (const run of runs) {
     const what = run.canResume ? "is being suspended" : "has no journal and is being cancelled";
-    say(`ravi: run ${run.runId} ${what}; Ctrl-C again ends at once`);
+    printLine(`ravi: run ${run.runId} ${what}; press Ctrl-C again to exit at once`);
     run.stop();
   }
 }

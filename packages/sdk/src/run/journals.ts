@@ -9,7 +9,7 @@ export interface BorrowedJournal {
   /** The directory that it was opened in; undefined for a journal that the user opened. */
   readonly directory: string | undefined;
   /** To be called once, when the run no longer needs it. */
-  giveBack(): Promise<void>;
+  release(): Promise<void>;
 }
 
 interface Shared {
@@ -27,14 +27,14 @@ const open = new Map<string, Shared>();
 export function checkOnRecord(given: unknown): void {
   checkGiven(given);
   if (typeof given !== "string" || existsSync(given)) return;
-  const expected = "the directory that the run was recorded in; there is none of that name";
+  const expected = "the directory that the run was recorded in; this one does not exist";
   throw new InvalidValueError({ field: "journal", value: given, expected });
 }
 
 /** Throws if there is no journal: without one, `runs` would answer "no runs", which is wrong. */
 export function checkGiven(given: unknown): void {
   if ((typeof given === "string" && given !== "") || (typeof given === "object" && given !== null)) return;
-  const expected = "the directory of a journal, or an open one";
+  const expected = "the path of a journal's directory, or an open Journal";
   throw new InvalidValueError({ field: "journal", value: given, expected });
 }
 
@@ -46,12 +46,12 @@ export function borrowJournal(
   clock: Clock | undefined,
 ): BorrowedJournal {
   if (typeof given !== "string") {
-    return { journal: given, directory: undefined, giveBack: async () => {} };
+    return { journal: given, directory: undefined, release: async () => {} };
   }
   if (clock !== undefined) {
     // A journal lets claims expire by the clock that it was opened with, so one with a special clock is not shared.
     const journal = SqliteJournal.open(given, { clock });
-    return { journal, directory: given, giveBack: () => journal.close() };
+    return { journal, directory: given, release: () => journal.close() };
   }
   const path = resolve(given);
   const shared = sharedAt(path);
@@ -59,7 +59,7 @@ export function borrowJournal(
   return {
     journal: shared.journal,
     directory: given,
-    async giveBack() {
+    async release() {
       shared.users--;
       if (shared.users > 0) return;
       if (open.get(path) === shared) open.delete(path);

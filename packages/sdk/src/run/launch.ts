@@ -14,7 +14,7 @@ import type { Limits } from "../limits.ts";
 import { CallLog } from "../tree/call-log.ts";
 import { defaultHistory } from "./histories.ts";
 import { buildRuntime } from "./host.ts";
-import { isInterruptWanted, say, stopAtInterrupt } from "./interrupt.ts";
+import { isInterruptWanted, printLine, stopAtInterrupt } from "./interrupt.ts";
 import { type BorrowedJournal, borrowJournal } from "./journals.ts";
 import type { HostOptions } from "./options.ts";
 import { type SdkResult, sdkResult } from "./result.ts";
@@ -83,10 +83,10 @@ export function launch<T>(
     });
     handle = begin(runtime);
   } catch (error) {
-    void borrowed.giveBack();
+    void borrowed.release();
     throw error;
   }
-  const told = tell(handle, options);
+  const delivered = forwardEvents(handle, options);
   const isListening = options.handleSignals ?? (journal !== undefined && isInterruptWanted());
   let wasInterrupted = false;
   let isOver = false;
@@ -100,22 +100,22 @@ export function launch<T>(
   const finish = async (): Promise<SdkResult<T>> => {
     try {
       const result = await handle.result;
-      await told;
+      await delivered;
       return sdkResult(result, { agentId: handle.agentId, asked: limits, log });
     } finally {
       isOver = true;
       stopListening?.();
       await ownHistory?.close?.();
-      await borrowed.giveBack();
+      await borrowed.release();
     }
   };
   const result = finish().then((made) => {
-    if (wasInterrupted && made.status === "suspended") say(howToResume(made, agents, borrowed));
+    if (wasInterrupted && made.status === "suspended") printLine(howToResume(made, agents, borrowed));
     return made;
   });
   /** The journal of a directory is closed together with its run. One that the user opened still accepts messages afterwards. */
   const checkOpen = (): void => {
-    if (isOver && directory !== undefined) throw overAlready(handle);
+    if (isOver && directory !== undefined) throw notActive(handle);
   };
   return {
     runId: handle.runId,
@@ -146,29 +146,30 @@ export function launch<T>(
 }
 
 /** Passes each event to `onEvent`. If that throws, the first error is logged and it keeps getting events. */
-async function tell(handle: RootHandle, { onEvent, logger }: HostOptions): Promise<void> {
+async function forwardEvents(handle: RootHandle, { onEvent, logger }: HostOptions): Promise<void> {
   if (onEvent === undefined) return;
   let failed = false;
   const failedWith = (error: unknown): void => {
-    if (!failed) tellLog(logger, "warn", "onEvent failed; the run goes on", { error: String(error) });
+    if (!failed)
+      tellLog(logger, "warn", "onEvent threw an error; the run continues", { error: String(error) });
     failed = true;
   };
   for await (const event of handle.events()) {
     try {
-      const heard: unknown = onEvent(event);
+      const returned: unknown = onEvent(event);
       // An async listener is not awaited, but if it rejects that must not end the process.
-      if (isPromiseLike(heard)) Promise.resolve(heard).catch(failedWith);
+      if (isPromiseLike(returned)) Promise.resolve(returned).catch(failedWith);
     } catch (error) {
       failedWith(error);
     }
   }
 }
 
-function overAlready({ runId, status }: RootHandle): InvalidValueError {
+function notActive({ runId, status }: RootHandle): InvalidValueError {
   const expected =
     status === "suspended"
-      ? "a run under way; this one is suspended: deliver(runId, name, value, { journal }) reaches it, and resume goes on"
-      : `a run under way; this one is ${status}`;
+      ? "a run that is active in this process; this one is suspended: use deliver(runId, name, value, { journal }), and resume to continue it"
+      : `a run that is active; this one is ${status}`;
   return new InvalidValueError({ field: "runId", value: runId, expected });
 }
 
@@ -181,6 +182,8 @@ function howToResume(
   const who = agents.map(({ id }) => id).join(", ");
   const { seconds } = limits.budget;
   const until =
-    seconds === null ? "" : `\nravi: its limit of ${seconds} seconds counts from its start, suspended or not`;
-  return `ravi: run ${runId} is suspended. Go on with it: resume(${JSON.stringify(runId)}, { agents: [${who}], journal: ${where} })${until}`;
+    seconds === null
+      ? ""
+      : `\nravi: its limit of ${seconds} seconds counts from its start, also while it is suspended`;
+  return `ravi: run ${runId} is suspended. To continue it: resume(${JSON.stringify(runId)}, { agents: [${who}], journal: ${where} })${until}`;
 }

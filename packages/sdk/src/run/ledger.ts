@@ -20,11 +20,14 @@ export function ledgerFor(
   { isDefaultUsd, clock }: { readonly isDefaultUsd: boolean; readonly clock: Clock | undefined },
 ): Ledger {
   const tracker = new ExecutionTracker(root.executionBudget, { scope: root.rootId, clock });
-  return inOurWords(tracker, isDefaultUsd && root.executionBudget.maxCostUsd === DEFAULT_LIMITS.budget.usd);
+  return withSdkErrors(
+    tracker,
+    isDefaultUsd && root.executionBudget.maxCostUsd === DEFAULT_LIMITS.budget.usd,
+  );
 }
 
 /** Wraps a ledger so that its errors name this package's options. `lenient`: a call without a known price counts as free. */
-function inOurWords(ledger: Ledger, lenient: boolean): Ledger {
+function withSdkErrors(ledger: Ledger, lenient: boolean): Ledger {
   return {
     reserve(estimate, options) {
       const wanted = lenient && isUnpriced(estimate) ? { ...estimate, cost: 0 } : estimate;
@@ -32,7 +35,7 @@ function inOurWords(ledger: Ledger, lenient: boolean): Ledger {
     },
     charge: (spent, options) => ledger.charge(spent, options),
     child: (budget, scope) =>
-      inOurWords(ledger.child(budget, scope), lenient && (budget.maxCostUsd ?? null) === null),
+      withSdkErrors(ledger.child(budget, scope), lenient && (budget.maxCostUsd ?? null) === null),
     remaining: () => ledger.remaining(),
     raise: (more) => ledger.raise?.(more),
     get used() {
@@ -56,7 +59,7 @@ function reserve(
   }
 }
 
-/** The kernel's option names and what they are called here. */
+/** Whether the estimate is for a model call whose price is not known. */
 function isUnpriced({ cost, tokens = 0, turns = 0 }: Partial<Spend>): boolean {
   return cost === undefined && (tokens > 0 || turns > 0);
 }
@@ -65,7 +68,7 @@ function unpriced(what = "provider:model", cause: unknown): InvalidValueError {
   return new InvalidValueError({
     field: `the price of ${what}`,
     value: "unknown",
-    expected: `one, because there is a limit in dollars: give prices: { ${JSON.stringify(what)}: { input: 0.5, output: 1.5 } }, in dollars per million tokens (0 is a price), or take the limit off with budget: { usd: null }`,
+    expected: `a known price, because the run has a limit in dollars: set prices: { ${JSON.stringify(what)}: { input: 0.5, output: 1.5 } } (dollars per million tokens; 0 is allowed), or remove the limit with budget: { usd: null }`,
     cause,
   });
 }

@@ -48,6 +48,6 @@ async function outside<R>(
   try {
     return await act(new Runtime({ journal: borrowed.journal, clock: options.clock }));
   } finally {
-    await borrowed.giveBack();
+    await borrowed.release();
   }
 }

@@ -93,7 +93,7 @@ export function sdkResult<T>(result: RunResult<T>, { agentId, asked, log }: Resu
     runId,
     output,
     ...(stopReason !== undefined && { stopReason }),
-    ...(stoppedBy !== undefined && { stoppedBy: withOurNames(stoppedBy) }),
+    ...(stoppedBy !== undefined && { stoppedBy: withSdkNames(stoppedBy) }),
     ...(exceeded !== undefined && { exceeded }),
     usage,
     cost,
@@ -119,7 +119,7 @@ const OPTIONS: ReadonlyMap<string, string> = new Map([
  * The hint of the ledger, with the names of the sdk's options. Replaced only here: models see the ledger's text too, and get the same
  * prompt with any wiring.
  */
-function withOurNames(stoppedBy: StoppedBy): StoppedBy {
+function withSdkNames(stoppedBy: StoppedBy): StoppedBy {
   const { hint } = stoppedBy;
   if (hint === undefined) return stoppedBy;
   return { ...stoppedBy, hint: hint.replace(/\bmax[A-Z]\w*/g, (name) => OPTIONS.get(name) ?? name) };
@@ -134,8 +134,8 @@ function unwrap<T>(result: SdkResult<T>): CompletedResult<T> {
   const hint = stoppedBy?.hint === undefined ? "" : `${stoppedBy.hint}; `;
   const advice =
     status === "suspended"
-      ? `resume(${JSON.stringify(runId)}, …) goes on with it`
-      : `${hint}read result.output for what there is`;
+      ? `call resume(${JSON.stringify(runId)}, …) to continue it`
+      : `${hint}result.output has what was produced so far`;
   throw new InvalidValueError({
     field: "result.status",
     value: status,

@@ -100,6 +100,6 @@ function isList<T>(agents: Agent<T> | readonly Agent<T>[]): agents is readonly A
 }
 
 function noJournal(): InvalidValueError {
-  const expected = "the directory, or the journal, that the run was recorded in";
+  const expected = "the directory or the Journal that the run was recorded in";
   return new InvalidValueError({ field: "resume options.journal", value: undefined, expected });
 }

@@ -22,7 +22,7 @@ export function dispatch<E extends HookEvent>(
 }
 
 /** Reports thresholds that were passed by calls whose own settlement could not report them. */
-export function tellWarnings(attempt: Attempt, warnings: readonly BudgetWarning[]): void {
+export function reportWarnings(attempt: Attempt, warnings: readonly BudgetWarning[]): void {
   const { publisher, ports, start } = attempt;
   for (const warning of warnings) {
     const event = { type: "budgetWarning", ...warning } as const;

@@ -1,23 +1,23 @@
 import type { Ingress } from "../ingress.ts";
 import { ROOT } from "../names.ts";
 import type { Answer, Message, MessageName } from "../root/decide.ts";
-import type { Courier } from "./courier.ts";
+import type { MessageBatcher } from "./message-batcher.ts";
 
 /** Messages of an execution to its root from inside a closure, where the context's own calls are not allowed. */
-export class Line {
-  private readonly courier: Courier;
+export class RootChannel {
+  private readonly batcher: MessageBatcher;
   private readonly ingress: Ingress;
   private readonly runId: string;
 
-  constructor(courier: Courier, ingress: Ingress, runId: string) {
-    this.courier = courier;
+  constructor(batcher: MessageBatcher, ingress: Ingress, runId: string) {
+    this.batcher = batcher;
     this.ingress = ingress;
     this.runId = runId;
   }
 
   /** Sends a message. Tries until it is answered or `signal` aborts. */
   ask<N extends MessageName>(name: N, message: Message<N>, signal: AbortSignal): Promise<Answer<N>> {
-    return this.courier.ask(this.runId, name, message, signal);
+    return this.batcher.ask(this.runId, name, message, signal);
   }
 
   /** Sends a message without waiting for its answer. */

@@ -12,7 +12,7 @@ import {
 import { warningsIn } from "@ravi/kernel/loop";
 import { addLost } from "./lost.ts";
 import { addSpend, mostSpend } from "./spend.ts";
-import type { Left, Settle } from "./messages.ts";
+import type { AbandonedCall, Settle } from "./messages.ts";
 import { drop, type ExecState, type OpenReservation, type RootState } from "./state.ts";
 
 /** Creates the ledger of a tree's root. */
@@ -25,33 +25,37 @@ const UNLIMITED: Remaining = Object.freeze({ tokens: null, cost: null, turns: nu
  * reserved, asked, and dropped. So any ledger that implements the port can be used, and the stored state does not depend on its
  * class.
  */
-export class Books {
+export class TreeLedgers {
   private readonly state: RootState;
   private readonly ledgers = new Map<string, Ledger>();
   private readonly held = new Map<string, Reservation>();
   /** Whether money was reserved in this session. */
-  hasGiven = false;
+  hasReserved = false;
 
   private constructor(state: RootState) {
     this.state = state;
   }
 
   /** Creates the ledgers of all living executions and restores what they have spent and reserved. */
-  static async open(state: RootState, root: Supervision, make: LedgerFactory | undefined): Promise<Books> {
-    const books = new Books(state);
-    if (make === undefined) return books;
+  static async open(
+    state: RootState,
+    root: Supervision,
+    make: LedgerFactory | undefined,
+  ): Promise<TreeLedgers> {
+    const opened = new TreeLedgers(state);
+    if (make === undefined) return opened;
     for (const [execId, exec] of Object.entries(state.execs)) {
       if (exec.phase === "over" && exec.parent !== null) continue;
-      const above = books.ledgers.get(payerAbove(state, exec) ?? "");
+      const above = opened.ledgers.get(payerAbove(state, exec) ?? "");
       const ledger =
-        exec.parent === null ? madeLedger(make, root) : above?.child(exec.budget ?? {}, exec.agentId);
+        exec.parent === null ? createLedger(make, root) : above?.child(exec.budget ?? {}, exec.agentId);
       if (ledger === undefined) continue;
-      books.ledgers.set(execId, ledger);
+      opened.ledgers.set(execId, ledger);
     }
-    await books.raiseAgain();
-    for (const [execId, ledger] of books.ledgers) await restore(ledger, state.execs[execId]);
-    for (const [id, open] of Object.entries(state.open)) await books.hold(id, open);
-    return books;
+    await opened.raiseAgain();
+    for (const [execId, ledger] of opened.ledgers) await restore(ledger, state.execs[execId]);
+    for (const [id, open] of Object.entries(state.open)) await opened.hold(id, open);
+    return opened;
   }
 
   get isMetered(): boolean {
@@ -87,7 +91,7 @@ export class Books {
       return errorToJSON(error);
     }
     this.state.open[id] = open;
-    this.hasGiven = true;
+    this.hasReserved = true;
     return undefined;
   }
 
@@ -95,7 +99,7 @@ export class Books {
    * Settles reservations and returns the warnings. A reservation that is not open any more was settled before, by the same message
    * or after a crash.
    */
-  async settle(settles: readonly (Settle | Left)[]): Promise<BudgetWarning[]> {
+  async settle(settles: readonly (Settle | AbandonedCall)[]): Promise<BudgetWarning[]> {
     const warnings: BudgetWarning[] = [];
     for (const settled of settles) {
       if ("left" in settled) {
@@ -124,7 +128,7 @@ export class Books {
 
   /**
    * Whether a threshold would be passed if every call under way used its whole reservation. Must be the last question to these
-   * books, because it settles the reservations to find out.
+   * ledgers, because it settles the reservations to find out.
    */
   async isNear(): Promise<boolean> {
     for (const reservation of this.held.values()) {
@@ -203,10 +207,10 @@ export class Books {
 }
 
 /** Throws if the factory returns no ledger: otherwise nothing would be limited. */
-function madeLedger(make: LedgerFactory, root: Supervision): Ledger {
+function createLedger(make: LedgerFactory, root: Supervision): Ledger {
   const ledger: Partial<Ledger> | undefined = make(root);
   if (typeof ledger?.reserve === "function") return ledger as Ledger;
-  const expected = "a factory that returns a ledger, and no promise of one";
+  const expected = "a function that returns a Ledger, not a promise";
   throw new InvalidValueError({ field: "ledger", value: ledger, expected });
 }
 

@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { Courier } from "../src/execution/courier.ts";
+import { MessageBatcher } from "../src/execution/message-batcher.ts";
 import { Ingress } from "../src/ingress.ts";
 
 interface Request {
@@ -12,7 +12,7 @@ interface Request {
 }
 
 function scene(open?: (runId: string) => void): {
-  courier: Courier;
+  batcher: MessageBatcher;
   requests: Request[];
   next: () => Promise<Request>;
 } {
@@ -22,14 +22,17 @@ function scene(open?: (runId: string) => void): {
       const answer = (status: number, body: unknown): void => resolve(Response.json(body, { status }));
       requests.push({ url, body: JSON.parse(String(init.body)) as Request["body"], answer });
     });
-  const courier = new Courier(new Ingress({ url: "http://localhost:1", fetch: send as typeof fetch }), open);
+  const batcher = new MessageBatcher(
+    new Ingress({ url: "http://localhost:1", fetch: send as typeof fetch }),
+    open,
+  );
   const next = async (): Promise<Request> => {
     while (requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
     const request = requests.shift();
     if (request === undefined) throw new Error("nothing was sent");
     return request;
   };
-  return { courier, requests, next };
+  return { batcher, requests, next };
 }
 
 const never = new AbortController().signal;
@@ -38,12 +41,12 @@ const messageOf = (id: string) => {
   const message = { at: 0, execId: "run", lane: 1, settle: [] };
   return Object.assign(message, { id });
 };
-const settle = (courier: Courier, id: string, signal = never): Promise<unknown> =>
-  courier.ask("run", "settle", messageOf(id), signal);
+const settle = (batcher: MessageBatcher, id: string, signal = never): Promise<unknown> =>
+  batcher.ask("run", "settle", messageOf(id), signal);
 
 test("R24: what is said while a message is under way goes in the next, and each gets its own answer", async () => {
-  const { courier, requests, next } = scene();
-  const asked = ["a", "b", "c"].map((id) => settle(courier, id));
+  const { batcher, requests, next } = scene();
+  const asked = ["a", "b", "c"].map((id) => settle(batcher, id));
   const first = await next();
   expect(requests).toHaveLength(0);
   first.answer(200, "for a");
@@ -55,8 +58,8 @@ test("R24: what is said while a message is under way goes in the next, and each 
 });
 
 test("R24: where one of several is refused, each is heard by itself", async () => {
-  const { courier, next } = scene();
-  const asked = Promise.allSettled(["a", "b", "c"].map((id) => settle(courier, id)));
+  const { batcher, next } = scene();
+  const asked = Promise.allSettled(["a", "b", "c"].map((id) => settle(batcher, id)));
   (await next()).answer(200, "for a");
   (await next()).answer(500, "no");
   (await next()).answer(500, "b is wrong");
@@ -66,11 +69,11 @@ test("R24: where one of several is refused, each is heard by itself", async () =
 });
 
 test("R24: who needs no answer any more leaves, and keeps nobody else waiting", async () => {
-  const { courier, next } = scene();
+  const { batcher, next } = scene();
   const gone = new AbortController();
-  const first = settle(courier, "a");
-  const second = settle(courier, "b", gone.signal);
-  const third = settle(courier, "c");
+  const first = settle(batcher, "a");
+  const second = settle(batcher, "b", gone.signal);
+  const third = settle(batcher, "c");
   const request = await next();
   gone.abort(new Error("over"));
   await expect(second).rejects.toThrow("over");
@@ -85,8 +88,8 @@ test("R24: a root that does not answer is looked after, again and again until it
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
   try {
     const opened: string[] = [];
-    const { courier, next } = scene((runId) => void opened.push(runId));
-    const asked = settle(courier, "a");
+    const { batcher, next } = scene((runId) => void opened.push(runId));
+    const asked = settle(batcher, "a");
     const request = await next();
     vi.advanceTimersByTime(1_999);
     expect(opened).toEqual([]);

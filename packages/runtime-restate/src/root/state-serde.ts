@@ -10,7 +10,7 @@ const BRACE = "{".charCodeAt(0);
  * How a tree's state is stored. Every message reads and writes all of it, and the server logs both. The state of a large tree is
  * repetitive: compressed it has a tenth of the size. A state that was stored as plain JSON can still be read.
  */
-export const STORED: Serde<RootState> = {
+export const STATE_SERDE: Serde<RootState> = {
   contentType: "application/json",
   serialize(state) {
     const bytes = new TextEncoder().encode(JSON.stringify(state));

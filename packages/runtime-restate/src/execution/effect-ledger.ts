@@ -15,7 +15,7 @@ const NO_WARNINGS: Settlement = Object.freeze({ warnings: [], exceeded: [] });
  * The money of one effect. Its first reservation came with the admission; further ones are requested. Settlements normally go with
  * the next message. If the admission said that a limit is near, they are sent at once, so that a warning comes in time.
  */
-export class Purse {
+export class EffectLedger {
   private readonly options: PaymentOptions;
   private readonly nonce: string;
   private readonly wanted: Partial<Spend>;
@@ -51,12 +51,12 @@ export class Purse {
       this.first = undefined;
       return this.reservation(first);
     }
-    this.putBack();
-    const { line, from, effect, clock, attemptOver } = this.options;
+    this.releaseFirst();
+    const { channel, from, effect, clock, attemptOver } = this.options;
     const id = `${from.execId}:${effect.key}:${this.nonce}:${this.count}`;
     const asked = { id, key: effect.key, spend, wrapUp, what: options?.what };
-    const message = { ...from, at: clock.now(), ...asked, settle: this.take() };
-    const reserved = await line.ask("reserve", message, attemptOver);
+    const message = { ...from, at: clock.now(), ...asked, settle: this.takeSettles() };
+    const reserved = await channel.ask("reserve", message, attemptOver);
     this.isNear = reserved.isNear === true;
     this.options.warn(reserved.warnings);
     if (reserved.refused !== undefined) throw errorFromJSON(reserved.refused);
@@ -65,17 +65,17 @@ export class Purse {
 
   /** The settlements that are still to be sent. */
   close(): readonly Settle[] {
-    this.putBack();
+    this.releaseFirst();
     return this.settles;
   }
 
-  private take(): readonly Settle[] {
+  private takeSettles(): readonly Settle[] {
     const { settles } = this;
     this.settles = [];
     return settles;
   }
 
-  private putBack(): void {
+  private releaseFirst(): void {
     if (this.first !== undefined) this.settles.push({ id: this.first });
     this.first = undefined;
   }
@@ -96,8 +96,8 @@ export class Purse {
 
   /** If the attempt is over, this rejects and nothing is settled: another attempt makes the call again. */
   private async settleNow(): Promise<Settlement> {
-    const { line, from, clock, attemptOver } = this.options;
-    const message = { ...from, at: clock.now(), settle: this.take() };
-    return { ...NO_WARNINGS, warnings: (await line.ask("settle", message, attemptOver)).warnings };
+    const { channel, from, clock, attemptOver } = this.options;
+    const message = { ...from, at: clock.now(), settle: this.takeSettles() };
+    return { ...NO_WARNINGS, warnings: (await channel.ask("settle", message, attemptOver)).warnings };
   }
 }

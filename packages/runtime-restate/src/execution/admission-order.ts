@@ -1,7 +1,7 @@
 /** A place in the order of the calls of a batch. */
-export interface Turn {
+export interface AdmissionTurn {
   /** Resolves when all calls before it have asked, or need not ask. */
-  come(): Promise<void>;
+  reached(): Promise<void>;
   /** This call has asked, or need not: a recorded call does not ask again. */
   pass(): void;
 }
@@ -10,15 +10,15 @@ export interface Turn {
  * Makes the calls of a batch ask for admission in the order of the batch, as they do in one process. The SDK starts closures in any
  * order, and the root gives money to the first that asks.
  */
-export class Turns {
+export class AdmissionOrder {
   private last: Promise<unknown> = Promise.resolve();
 
-  next(): Turn {
+  next(): AdmissionTurn {
     const before = this.last;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.last = Promise.all([before, promise]);
     return {
-      come: async () => void (await before),
+      reached: async () => void (await before),
       pass: resolve,
     };
   }

@@ -1,7 +1,7 @@
 import { errorToJSON, type JsonObject } from "@ravi/kernel";
 import { bytesOf, MOST, tooLarge } from "../execution/sizes.ts";
 import type { RootState } from "./state.ts";
-import { STORED } from "./stored.ts";
+import { STATE_SERDE } from "./state-serde.ts";
 
 /** In bytes. Smaller outcomes are not measured, because that requires packing the whole state. */
 const LARGE = 64 * 1024;
@@ -12,11 +12,14 @@ const FEW = MOST / LARGE / 2;
  * The outcome of an execution, or a failure if it does not fit into the state beside the outcomes that may still be joined. The
  * server would retry for ever to write a state that is too large.
  */
-export function withRoom(state: RootState, execId: string, fate: JsonObject): JsonObject {
-  if (bytesOf(fate) < LARGE && areSmallTogether(state)) return fate;
-  const bytes = STORED.serialize({ ...state, result: fate }).length;
-  if (bytes <= MOST) return fate;
-  const error = tooLarge(`the result of ${execId}, with those that may still be joined`, bytes);
+export function fitOutcome(state: RootState, execId: string, outcome: JsonObject): JsonObject {
+  if (bytesOf(outcome) < LARGE && areSmallTogether(state)) return outcome;
+  const bytes = STATE_SERDE.serialize({ ...state, result: outcome }).length;
+  if (bytes <= MOST) return outcome;
+  const error = tooLarge(
+    `the result of ${execId}, together with other results that may still be joined,`,
+    bytes,
+  );
   return { status: "failed", failure: errorToJSON(error) };
 }
 

@@ -3,8 +3,8 @@ import type { Decisions } from "@ravi/kernel/loop";
 import type { Ingress } from "../ingress.ts";
 import { ROOT } from "../names.ts";
 import type { Resumed, Started, StartMessage, StopAnswer } from "../root/messages.ts";
-import { knownAnswer } from "../root/unknown.ts";
-import { orOpened } from "../slow.ts";
+import { knownAnswer } from "../root/unknown-run.ts";
+import { unblockWhileWaiting } from "../unblock.ts";
 import type { Admin } from "./admin.ts";
 
 /** How long a client tries to reach a server that does not answer. Workers try for as long as their attempt lives. */
@@ -19,7 +19,7 @@ export interface RootsOptions {
 }
 
 /** The messages of a client to the objects of the trees. */
-export class Roots {
+export class RootClient {
   private readonly options: RootsOptions;
   private readonly starting = new Map<string, Promise<void>>();
 
@@ -28,8 +28,8 @@ export class Roots {
   }
 
   /** The run's object may be blocked by a deployment that is gone. Tells the server to use another one. */
-  open(runId: string): void {
-    void this.options.admin.openDoor(runId).catch(() => {});
+  unblock(runId: string): void {
+    void this.options.admin.unblock(runId).catch(() => {});
   }
 
   /** Starts a run. Other messages to the run wait until it has begun. */
@@ -49,26 +49,29 @@ export class Roots {
 
   /** Hands out decisions and continues what is parked. Throws if a decision is refused. */
   async resume(runId: string, decisions: Decisions): Promise<void> {
-    const resumed = (await this.say(runId, "resume", { decisions })) as Resumed | null;
+    const resumed = (await this.askAfterStart(runId, "resume", { decisions })) as Resumed | null;
     if (resumed?.refused !== undefined) throw errorFromJSON(resumed.refused);
-    await this.options.admin.goOn(runId, this.options.closed);
+    await this.options.admin.continueRun(runId, this.options.closed);
   }
 
   /** Stops a run. Executions that no worker can run are killed at the server. */
   async stop(runId: string, reason: string): Promise<void> {
-    const { deaf } = (await this.say(runId, "stop", { execId: null, stopped: { reason } })) as StopAnswer;
+    const { deaf } = (await this.askAfterStart(runId, "stop", {
+      execId: null,
+      stopped: { reason },
+    })) as StopAnswer;
     await this.options.admin.kill(deaf);
   }
 
   /** Gives the run a value that it waits for. */
-  async deliver(runId: string, said: { id: string; name: string; value: JsonValue }): Promise<void> {
-    await this.say(runId, "deliver", said);
+  async deliver(runId: string, delivery: { id: string; name: string; value: JsonValue }): Promise<void> {
+    await this.askAfterStart(runId, "deliver", delivery);
   }
 
   /** Deletes a run that is over. Throws an `InvalidValueError` if it is still under way. */
   async forget(runId: string): Promise<void> {
     const { admin } = this.options;
-    const { isGone } = (await this.say(runId, "forget", {})) as { isGone: boolean };
+    const { isGone } = (await this.askAfterStart(runId, "forget", {})) as { isGone: boolean };
     if (!isGone) {
       const expected = "a run that is not under way; cancel it first";
       throw new InvalidValueError({ field: "runId", value: runId, expected });
@@ -77,7 +80,7 @@ export class Roots {
     await Promise.all(over.map((invocation) => admin.purge(invocation)));
   }
 
-  private async say(runId: string, name: string, message: object): Promise<unknown> {
+  private async askAfterStart(runId: string, name: string, message: object): Promise<unknown> {
     // A failed start is reported to the caller that started it.
     await this.starting.get(runId)?.catch(() => {});
     return this.ask(runId, name, message);
@@ -86,10 +89,16 @@ export class Roots {
   private async ask(runId: string, name: string, message: object): Promise<unknown> {
     const { ingress, clock, closed } = this.options;
     if (closed.aborted)
-      throw new InvalidValueError({ field: "runtime", value: "closed", expected: "one that is open" });
+      throw new InvalidValueError({
+        field: "runtime",
+        value: "closed",
+        expected: "an open one; create a new runtime",
+      });
     const target = { service: ROOT, key: runId, handler: name };
-    const said = { at: clock.now(), ...message };
-    const answer = await orOpened(ingress.call(target, said, closed, PATIENCE_MS), () => this.open(runId));
+    const timed = { at: clock.now(), ...message };
+    const answer = await unblockWhileWaiting(ingress.call(target, timed, closed, PATIENCE_MS), () =>
+      this.unblock(runId),
+    );
     return knownAnswer(answer, runId);
   }
 }

@@ -1,10 +1,10 @@
 import type { Ingress } from "../ingress.ts";
 import { ROOT } from "../names.ts";
-import { orOpened } from "../slow.ts";
-import type { Answer, Message, MessageName, Said } from "../root/decide.ts";
-import { knownAnswer } from "../root/unknown.ts";
+import { unblockWhileWaiting } from "../unblock.ts";
+import type { Answer, Message, MessageName, NamedMessage } from "../root/decide.ts";
+import { knownAnswer } from "../root/unknown-run.ts";
 
-interface Letter extends Said {
+interface PendingMessage extends NamedMessage {
   readonly signal: AbortSignal;
   readonly answer: PromiseWithResolvers<unknown>;
 }
@@ -15,10 +15,10 @@ const MOST_AT_ONCE = 64;
  * Carries the messages of one worker's executions to the roots of their trees. Only one request per root is in flight; messages
  * that come meanwhile go together in the next one. So the object of a large tree is entered once for many messages.
  */
-export class Courier {
+export class MessageBatcher {
   private readonly ingress: Ingress;
   private readonly open: (runId: string) => void;
-  private readonly waiting = new Map<string, Letter[]>();
+  private readonly waiting = new Map<string, PendingMessage[]>();
 
   /** `open` is called if a root does not answer: a deployment that is gone may block it. */
   constructor(ingress: Ingress, open: (runId: string) => void = () => {}) {
@@ -37,10 +37,10 @@ export class Courier {
     const answer = Promise.withResolvers<unknown>();
     const giveUp = (): void => answer.reject(signal.reason);
     signal.addEventListener("abort", giveUp, { once: true });
-    const line = this.waiting.get(runId);
-    const letter = { name, message, signal, answer };
-    if (line === undefined) void this.carry(runId, [letter]);
-    else line.push(letter);
+    const queue = this.waiting.get(runId);
+    const pending = { name, message, signal, answer };
+    if (queue === undefined) void this.drain(runId, [pending]);
+    else queue.push(pending);
     try {
       return (await answer.promise) as Answer<N>;
     } finally {
@@ -48,42 +48,42 @@ export class Courier {
     }
   }
 
-  private async carry(runId: string, line: Letter[]): Promise<void> {
-    this.waiting.set(runId, line);
-    while (line.length > 0) {
-      const parcel = line.splice(0, MOST_AT_ONCE).filter(({ signal }) => !signal.aborted);
-      if (parcel.length > 0) await this.deliver(runId, parcel);
+  private async drain(runId: string, queue: PendingMessage[]): Promise<void> {
+    this.waiting.set(runId, queue);
+    while (queue.length > 0) {
+      const batch = queue.splice(0, MOST_AT_ONCE).filter(({ signal }) => !signal.aborted);
+      if (batch.length > 0) await this.deliver(runId, batch);
     }
     this.waiting.delete(runId);
   }
 
-  private async deliver(runId: string, parcel: readonly Letter[]): Promise<void> {
-    const [only] = parcel;
-    if (parcel.length === 1 && only !== undefined) return this.deliverOne(runId, only);
+  private async deliver(runId: string, batch: readonly PendingMessage[]): Promise<void> {
+    const [only] = batch;
+    if (batch.length === 1 && only !== undefined) return this.deliverOne(runId, only);
     const needed = new AbortController();
-    let open = parcel.length;
+    let open = batch.length;
     const leave = (): void => {
       if (--open === 0) needed.abort();
     };
-    for (const { signal } of parcel) signal.addEventListener("abort", leave, { once: true });
-    const said = parcel.map(({ name, message }) => ({ name, message }));
+    for (const { signal } of batch) signal.addEventListener("abort", leave, { once: true });
+    const said = batch.map(({ name, message }) => ({ name, message }));
     try {
       const target = { service: ROOT, key: runId, handler: "several" };
       const asked = this.ingress.call<readonly unknown[]>(target, { said }, needed.signal);
-      const answers = await orOpened(asked, () => this.open(runId));
-      for (const [at, { answer }] of parcel.entries()) answer.resolve(knownAnswer(answers[at], runId));
+      const answers = await unblockWhileWaiting(asked, () => this.open(runId));
+      for (const [at, { answer }] of batch.entries()) answer.resolve(knownAnswer(answers[at], runId));
     } catch {
       // One of them may have been refused. Each is sent on its own.
-      for (const letter of parcel) await this.deliverOne(runId, letter);
+      for (const pending of batch) await this.deliverOne(runId, pending);
     }
-    for (const { signal } of parcel) signal.removeEventListener("abort", leave);
+    for (const { signal } of batch) signal.removeEventListener("abort", leave);
   }
 
-  private async deliverOne(runId: string, { name, message, signal, answer }: Letter): Promise<void> {
+  private async deliverOne(runId: string, { name, message, signal, answer }: PendingMessage): Promise<void> {
     try {
       const target = { service: ROOT, key: runId, handler: name };
       const asked = this.ingress.call(target, message, signal);
-      answer.resolve(knownAnswer(await orOpened(asked, () => this.open(runId)), runId));
+      answer.resolve(knownAnswer(await unblockWhileWaiting(asked, () => this.open(runId)), runId));
     } catch (error) {
       answer.reject(error);
     }

@@ -2,7 +2,7 @@
 const SLOW_MS = 2_000;
 
 /** Awaits an answer. Until it comes, `open` is called every two seconds. */
-export async function orOpened<T>(answer: Promise<T>, open: () => void): Promise<T> {
+export async function unblockWhileWaiting<T>(answer: Promise<T>, open: () => void): Promise<T> {
   const slow = setInterval(open, SLOW_MS);
   try {
     return await answer;
