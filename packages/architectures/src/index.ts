@@ -1,5 +1,11 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-// Twelve reasoning strategies behind one interface. This list is the public surface; a test pins it.
+/**
+ * Twelve reasoning strategies behind one interface, and `StrategyAgent`, which runs an agent with one of them.
+ *
+ * This list is the public surface of the package; a test pins it.
+ *
+ * @packageDocumentation
+ */
 
 export { scopeForWorker } from "@ravi/kernel/loop";
 export { spawnChild, spawnChildren, withExtraTools } from "./desk/worker.ts";

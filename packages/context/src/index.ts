@@ -1,5 +1,12 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-// The history that an agent keeps, and which part of it the model sees. This list is the public surface; a test pins it.
+/**
+ * The history of an agent and which part of it the model sees: histories in memory and in files, compaction strategies, and a memory
+ * across conversations.
+ *
+ * This list is the public surface of the package; a test pins it.
+ *
+ * @packageDocumentation
+ */
 
 export { agentContext, type AgentContextOptions } from "./agent-context.ts";
 

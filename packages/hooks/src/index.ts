@@ -1,4 +1,10 @@
-// Observers of a run that can never change it. This list is the public surface; a test pins it.
+/**
+ * Observers of a run that can never change it: `HookManager`, and on top of it `CostTracker` and `RunLogger`; `EventRecorder`.
+ *
+ * This list is the public surface of the package; a test pins it.
+ *
+ * @packageDocumentation
+ */
 
 export { HookEvent } from "@ravi/kernel";
 export { type CostReport, CostTracker, type CostTrackerOptions } from "./cost-tracker.ts";

@@ -1,5 +1,11 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-// The contracts that all packages meet in. This list is the public surface; a test pins it.
+/**
+ * The contracts that all Ravi packages share: ids, policy values, errors, messages, tools, and the ports that other packages implement.
+ *
+ * This list is the public surface of the package; a test pins it.
+ *
+ * @packageDocumentation
+ */
 
 export {
   checkAmountOrNull,

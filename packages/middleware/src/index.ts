@@ -1,4 +1,11 @@
-// Layers around runs, model calls and tool calls. This list is the public surface; a test pins it.
+/**
+ * Layers around every run, model call and tool call: `MiddlewarePipeline`, the built-in layers, `wrapModel`, `FileAuditLog` and
+ * `rulePermissions`.
+ *
+ * This list is the public surface of the package; a test pins it.
+ *
+ * @packageDocumentation
+ */
 
 export { MiddlewarePipeline, type MiddlewarePipelineOptions } from "./pipeline.ts";
 export type { AgentMiddleware, ChatMiddleware, FunctionMiddleware, Placement, WithResult } from "./types.ts";

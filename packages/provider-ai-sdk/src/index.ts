@@ -1,4 +1,10 @@
-// Models of the AI SDK for Ravi. This list is the public surface; a test pins it.
+/**
+ * `fromAiSdk`: any language model of the AI SDK as a model for Ravi.
+ *
+ * This list is the public surface of the package; a test pins it.
+ *
+ * @packageDocumentation
+ */
 
 export { carefulFetch } from "./wire/careful-fetch.ts";
 export { fromAiSdk } from "./from-ai-sdk.ts";

@@ -1,4 +1,10 @@
-// A model for Ravi that speaks Anthropic's Messages API. This list is the public surface; a test pins it.
+/**
+ * `anthropic`: a model for Ravi over Anthropic's Messages API.
+ *
+ * This list is the public surface of the package; a test pins it.
+ *
+ * @packageDocumentation
+ */
 
 export { anthropic } from "./anthropic.ts";
 export type { AnthropicOptions } from "./options.ts";

@@ -1,5 +1,11 @@
-// Spending within limits: ledgers, prices, token counts, and a limiter for model calls. This list is the public surface; a test
-// pins it.
+/**
+ * Spending within limits: `ExecutionTracker` (ledgers with reservations), `ModelMeter` and `PriceBook` (prices and token estimates), and
+ * `FairPool` (a limiter for model calls).
+ *
+ * This list is the public surface of the package; a test pins it.
+ *
+ * @packageDocumentation
+ */
 
 export type { ExecutionTrackerOptions, RestoreOptions } from "./ledger/options.ts";
 export type { OpenReservation } from "./ledger/reservation.ts";

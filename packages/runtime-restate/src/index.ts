@@ -1,3 +1,11 @@
+/**
+ * `restateRuntime`: runs agents on a Restate server or cluster, under the same rules as `Runtime`.
+ *
+ * This list is the public surface of the package; a test pins it.
+ *
+ * @packageDocumentation
+ */
+
 export { type RestateResumeOptions, restateRuntime, type RestateRuntime } from "./restate-runtime.ts";
 export type { RestateRuntimeOptions } from "./options.ts";
 export type { RestateRunOptions } from "./client/start.ts";

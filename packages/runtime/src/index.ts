@@ -1,5 +1,11 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-// Runs agents and makes their runs survive crashes. This list is the public surface; a test pins it.
+/**
+ * `Runtime` runs agents in one process and resumes them after a crash; `SqliteJournal` and `MemoryJournal` record their runs.
+ *
+ * This list is the public surface of the package; a test pins it.
+ *
+ * @packageDocumentation
+ */
 
 export { createRunContext } from "./context/create-run-context.ts";
 export type { Decision, Decisions } from "@ravi/kernel/loop";

@@ -1,5 +1,11 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-// The public surface of the package; a test pins this list.
+/**
+ * Everything from one import: `agent`, `team` and `tool` define agents; `run`, `start`, `resume` and `estimate` run them.
+ *
+ * This list is the public surface of the package; a test pins it.
+ *
+ * @packageDocumentation
+ */
 
 import { checkNode } from "./node.ts";
 

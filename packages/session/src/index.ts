@@ -1,5 +1,11 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-// The public surface of the package; a test pins this list.
+/**
+ * `SessionAgent`: an agent for long conversations, with a session tree on disk, retry, compaction, extensions and guardrails.
+ *
+ * This list is the public surface of the package; a test pins it.
+ *
+ * @packageDocumentation
+ */
 
 export type { SessionPhase } from "./agent/gate.ts";
 export type { ChildTool, InvokeOptions, SessionAgentOptions, SpawnChildOptions } from "./agent/options.ts";

@@ -1,5 +1,12 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-// The public surface of the package; a test pins this list.
+/**
+ * Tools for testing agents: scripted models, local servers that keep a bill, recordings of real calls, and a virtual clock. The test
+ * suites are in `@ravi/testing/suites`.
+ *
+ * This list is the public surface of the package; a test pins it.
+ *
+ * @packageDocumentation
+ */
 
 export type { Answer, AnswerFault, AnswerParts, ScriptedToolCall } from "./answers/answer.ts";
 export type { Script, ScriptFunction, ScriptMatcher } from "./answers/script.ts";
