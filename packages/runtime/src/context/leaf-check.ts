@@ -31,14 +31,17 @@ function leafProblem(leaf: Leaf): InvalidValueError | undefined {
     case "hire":
       return agentProblem("leaf.agent", leaf.agent);
     default:
-      return invalid("leaf.kind", (leaf as { kind?: unknown } | null | undefined)?.kind, '"tool", "llm" or "hire"');
+      return invalid(
+        "leaf.kind",
+        (leaf as { kind?: unknown } | null | undefined)?.kind,
+        '"tool", "llm" or "hire"',
+      );
   }
 }
 
 /** What is wrong with the tool or the call of it; undefined if nothing is. */
 export function toolProblem(owner: string, call: ToolCall, tool: Tool): InvalidValueError | undefined {
-  if (typeof tool?.execute !== "function")
-    return invalid(`${owner}.tool`, tool, "a tool made by defineTool");
+  if (typeof tool?.execute !== "function") return invalid(`${owner}.tool`, tool, "a tool made by defineTool");
   // Its content was written by a model, and is checked later: mistakes in it are reported to the model.
   if (typeof call !== "object" || call === null)
     return invalid(`${owner}.call`, call, "an object with id, name and arguments");
@@ -47,7 +50,8 @@ export function toolProblem(owner: string, call: ToolCall, tool: Tool): InvalidV
 
 /** Why nobody can hire it; undefined if it is an agent. */
 export function agentProblem(field: string, agent: Agent | undefined): InvalidValueError | undefined {
-  if (typeof agent?.run !== "function") return invalid(field, agent, "an agent: an object with an id and a run method");
+  if (typeof agent?.run !== "function")
+    return invalid(field, agent, "an agent: an object with an id and a run method");
   if (typeof agent.id !== "string") return invalid(`${field}.id`, agent.id, "an AgentId (a string)");
   return undefined;
 }
