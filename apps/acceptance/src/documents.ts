@@ -12,14 +12,25 @@ export interface Example {
 
 const BLOCK = /<!-- example: (\S+) -->\n+```ts\n([\s\S]*?)```/g;
 
+/** The paths of all documents, relative to the repository's root. */
+export function listDocuments(): string[] {
+  const places = ["*.md", "docs/**/*.md", "{packages,apps,examples}/*/*.md", "examples/*.md", "bench/*.md"];
+  return globSync(places, { cwd: root }).toSorted();
+}
+
 /** All examples of all documents. The path in a document's comment is relative to that document. */
 export function readExamples(): Example[] {
-  const documents = globSync(["*.md", "docs/**/*.md", "{packages,apps,examples}/*/*.md", "bench/*.md"], {
-    cwd: root,
-  });
-  return documents
-    .toSorted()
-    .flatMap((document) => examplesOf(document, readFileSync(join(root, document), "utf8")));
+  return listDocuments().flatMap((document) =>
+    examplesOf(document, readFileSync(join(root, document), "utf8")),
+  );
+}
+
+/** The links in a document's text that lead to files of the repository, without their anchors. */
+export function fileLinksOf(text: string): string[] {
+  const prose = text.replaceAll(/```[\s\S]*?```/g, "");
+  return [...prose.matchAll(/\]\(([^)\s]+)\)/g)]
+    .map(([, link = ""]) => link.replace(/#.*/, ""))
+    .filter((link) => link !== "" && !/^[a-z]+:/.test(link));
 }
 
 /** The examples in one document's text. */

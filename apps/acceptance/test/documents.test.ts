@@ -1,7 +1,7 @@
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { examplesOf, readExamples } from "../src/documents.ts";
+import { examplesOf, fileLinksOf, listDocuments, readExamples } from "../src/documents.ts";
 import { sh } from "../src/shell.ts";
 import { readWorkspace, root } from "../src/workspace.ts";
 
@@ -57,4 +57,16 @@ test("the README shows the commands, and the CI calls the very same test command
   const tests = ["npx -y pnpm@12 test", "npx -y pnpm@12 test:restate"];
   for (const command of [...tests, "npx -y pnpm@12 demo"]) expect(readme).toContain(command);
   expect(source(".ci/run").trim().split("\n").slice(-2)).toEqual(tests);
+});
+
+test.each(listDocuments())("the links in %s lead to files that exist", (document) => {
+  const links = fileLinksOf(source(document));
+  expect(links.filter((link) => !existsSync(join(root, dirname(document), link)))).toEqual([]);
+});
+
+test("the index of the decision records lists each of them, in their order", () => {
+  const records = globSync("docs/decisions/0*.md", { cwd: root }).map((file) => basename(file));
+  const listed = source("docs/decisions/README.md").match(/(?<=^\| \[\d+\]\()[^)]+/gm);
+  expect(records.length).toBeGreaterThan(0);
+  expect(listed).toEqual(records.toSorted());
 });
