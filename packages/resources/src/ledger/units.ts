@@ -66,6 +66,8 @@ export function withAmount(amounts: Readonly<Amounts>, unit: keyof Amounts, to: 
   );
 }
 
+const EXPECTED_AMOUNTS = "an object with tokens, cost, turns or toolCalls";
+
 /** Rejects anything but an object with known fields: a plain number or a misspelt field would count as nothing. */
 export function checkAmounts(field: string, value: Partial<Spend>): Partial<Spend> {
   if (typeof value === "object" && value !== null) {
@@ -75,11 +77,10 @@ export function checkAmounts(field: string, value: Partial<Spend>): Partial<Spen
       hasFields = true;
     }
     // An empty object may be something else, such as a promise that was not awaited; it would count as nothing.
-    if (!hasFields) checkRecord(field, value, "an object with tokens, cost, turns or toolCalls");
+    if (!hasFields) checkRecord(field, value, EXPECTED_AMOUNTS);
     return value;
   }
-  const expected = "an object with tokens, cost, turns or toolCalls";
-  throw new InvalidValueError({ field, value, expected });
+  throw new InvalidValueError({ field, value, expected: EXPECTED_AMOUNTS });
 }
 
 /** Written out for speed: it is called several times per model call. */
