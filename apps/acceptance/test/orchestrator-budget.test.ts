@@ -70,7 +70,7 @@ describe("R18: spending beyond the budget is asked for, from any depth", () => {
 
   test("refused, it lands, and its lead hears that it was cut off", async () => {
     const { result } = await answered(false);
-    expect(result.output).toMatch(/^error: worker was cut off .*What it has left: only 2/);
+    expect(result.output).toMatch(/^error: worker was cut off .*Its result so far: only 2/);
   });
 
   test.each<[string, JsonValue]>([

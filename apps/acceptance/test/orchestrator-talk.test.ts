@@ -99,7 +99,7 @@ describe("R16, R24: who was late and left to work", () => {
       model: model(({ messages }) => {
         const last = messages.at(-1);
         if (last?.role === "tool") return "nothing yet";
-        return textOf(last ?? { content: "" }).startsWith("[slow")
+        return textOf(last ?? { content: "" }).startsWith("[late answer from slow")
           ? `now: ${textOf(last ?? { content: "" })}`
           : hands(["slow", "x"]);
       }),

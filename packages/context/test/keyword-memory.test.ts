@@ -244,7 +244,7 @@ describe("J11: kept in a history", () => {
   test.each<[what: string, text: string, metadata: JsonObject | undefined, why: string]>([
     ["too long", "word ".repeat(220_000), undefined, "1000000 characters"],
     ["too long once it is written", '"'.repeat(600_000), undefined, "1000000 characters"],
-    ["too deep", "deep", deep, "64 deep"],
+    ["too deep", "deep", deep, "at most 64 levels"],
     ["with a key that reaches a prototype", "key", hostile, "__proto__"],
     ["a part of itself", "cycle", cyclic, "metadata"],
   ])("what is %s cannot be read again: it is refused, and all else stays", async (_, text, metadata, why) => {

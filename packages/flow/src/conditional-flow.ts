@@ -24,8 +24,8 @@ export interface ConditionalFlowOptions extends FlowOptions {
 export class ConditionalFlow extends Flow {
   protected readonly branches: number;
   private readonly predicate: Predicate;
-  private readonly onYes: Step;
-  private readonly onNo: Step | undefined;
+  private readonly whenTrue: Step;
+  private readonly otherwise: Step | undefined;
 
   /** Throws an `InvalidValueError` if an option is wrong. */
   constructor(options: ConditionalFlowOptions) {
@@ -35,14 +35,14 @@ export class ConditionalFlow extends Flow {
       throw new InvalidValueError({ field: `${OWNER}.if`, value: options.if, expected });
     }
     this.predicate = options.if;
-    this.onYes = readStep(`${OWNER}.whenTrue`, options.whenTrue);
-    this.onNo =
+    this.whenTrue = readStep(`${OWNER}.whenTrue`, options.whenTrue);
+    this.otherwise =
       options.otherwise === undefined ? undefined : readStep(`${OWNER}.otherwise`, options.otherwise);
-    this.branches = this.onNo === undefined ? 1 : 2;
+    this.branches = this.otherwise === undefined ? 1 : 2;
   }
 
   protected async flow(ctx: RunContext, input: string): Promise<FlowResult> {
-    const step = (await this.isTrue(ctx, input)) ? this.onYes : this.onNo;
+    const step = (await this.isTrue(ctx, input)) ? this.whenTrue : this.otherwise;
     if (step === undefined) return { status: "completed", output: input, structured: [], stopReason: "done" };
     const [outcome] = await hireAll(ctx, [step.leaf(input)]);
     if (outcome === undefined) throw new TypeError("the hire has no outcome");

@@ -76,18 +76,18 @@ export abstract class Flow implements Agent<readonly StepResult[]> {
     const started = meta.now();
     if (hooks.has(HookEvent.FLOW_START))
       void hooks.dispatch(HookEvent.FLOW_START, { ...hookBase(ctx), flow, branches: this.branches });
-    const tellEnd = (status: "completed" | "partial" | "failed"): void => {
+    const dispatchEnd = (status: "completed" | "partial" | "failed"): void => {
       if (!hooks.has(HookEvent.FLOW_END)) return;
       const durationMs = meta.now() - started;
       void hooks.dispatch(HookEvent.FLOW_END, { ...hookBase(ctx), flow, status, durationMs });
     };
     try {
       const result = await this.flow(ctx, inbox.input);
-      tellEnd(result.status === "completed" ? "completed" : "partial");
+      dispatchEnd(result.status === "completed" ? "completed" : "partial");
       return result;
     } catch (error) {
       // A suspended run has not ended: the flow continues when it is resumed.
-      if (!isRaviError(error, "SUSPENDED")) tellEnd(isCutOff(error) ? "partial" : "failed");
+      if (!isRaviError(error, "SUSPENDED")) dispatchEnd(isCutOff(error) ? "partial" : "failed");
       throw error;
     }
   }

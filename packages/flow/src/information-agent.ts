@@ -32,7 +32,7 @@ export interface Watched {
   events(): AsyncIterable<RunEvent>;
 }
 
-interface Seen {
+interface WatchedRun {
   readonly metrics: Metrics;
   /** The promise of `watch`, while the run is being followed. */
   end: Promise<RunMetrics> | undefined;
@@ -46,7 +46,7 @@ export class InformationAgent implements Agent<RunMetrics> {
   readonly id: AgentId;
   readonly description: string;
   private readonly maxRuns: number;
-  private readonly runs = new Map<RunId, Seen>();
+  private readonly runs = new Map<RunId, WatchedRun>();
 
   /** Throws an `InvalidValueError` if an option is wrong. */
   constructor(options: InformationAgentOptions = {}) {
@@ -68,16 +68,16 @@ export class InformationAgent implements Agent<RunMetrics> {
       const expected = "the id of a run: pass the handle that run() returned";
       throw new InvalidValueError({ field: `${OWNER}.watch: runId`, value: watched.runId, expected });
     }
-    const seen = this.runs.get(watched.runId) ?? { metrics: new Metrics(), end: undefined };
-    this.runs.set(watched.runId, seen);
+    const watchedRun = this.runs.get(watched.runId) ?? { metrics: new Metrics(), end: undefined };
+    this.runs.set(watched.runId, watchedRun);
     this.forgetOldest();
-    return (seen.end ??= this.follow(watched, seen).finally(() => (seen.end = undefined)));
+    return (watchedRun.end ??= this.follow(watched, watchedRun).finally(() => (watchedRun.end = undefined)));
   }
 
   /** The metrics of a run so far; undefined if it was never watched or is forgotten. */
   metrics(runId: string): RunMetrics | undefined {
-    const seen = this.runs.get(runId as RunId);
-    return seen?.metrics.snapshot(runId as RunId, seen.end === undefined);
+    const watchedRun = this.runs.get(runId as RunId);
+    return watchedRun?.metrics.snapshot(runId as RunId, watchedRun.end === undefined);
   }
 
   /**
@@ -94,14 +94,14 @@ export class InformationAgent implements Agent<RunMetrics> {
     return { status: "completed", output: JSON.stringify(structured), structured, stopReason: "done" };
   }
 
-  private async follow(watched: Watched, seen: Seen): Promise<RunMetrics> {
+  private async follow(watched: Watched, watchedRun: WatchedRun): Promise<RunMetrics> {
     const events = watched.events();
     if (!isAsyncIterable(events)) {
-      const expected = "an async iterable of the run's events: hand over the handle that run() gave";
+      const expected = "an async iterable of the run's events: pass the handle that run() returned";
       throw new InvalidValueError({ field: `${OWNER}.watch: events()`, value: events, expected });
     }
-    for await (const event of events) seen.metrics.add(event);
-    return seen.metrics.snapshot(watched.runId, true);
+    for await (const event of events) watchedRun.metrics.add(event);
+    return watchedRun.metrics.snapshot(watched.runId, true);
   }
 
   private forgetOldest(): void {

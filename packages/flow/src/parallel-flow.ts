@@ -64,11 +64,11 @@ function combineBy(combine: Combine): (results: readonly StepResult[]) => MaybeP
 }
 
 function concat(results: readonly StepResult[]): string {
-  return results.map((result) => `## ${result.name}\n\n${shown(result)}`).join("\n\n");
+  return results.map((result) => `## ${result.name}\n\n${describeResult(result)}`).join("\n\n");
 }
 
 /** Marks an incomplete answer, so that it does not pass for a complete one. */
-function shown({ status, output, reason }: StepResult): string {
+function describeResult({ status, output, reason }: StepResult): string {
   if (status === "completed") return output;
   return `(${status}: ${reason ?? "no reason given"})${output === "" ? "" : `\n\n${output}`}`;
 }

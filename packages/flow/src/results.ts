@@ -44,15 +44,15 @@ export function incomplete(
   structured: readonly StepResult[],
 ): FlowResult {
   const failed = outcomes.find((outcome) => "error" in outcome);
-  const isFruitless = outcomes.every((outcome) => "error" in outcome);
-  if (isFruitless && failed !== undefined && "error" in failed) throw ownFailure(ctx, failed.error);
+  const allFailed = outcomes.every((outcome) => "error" in outcome);
+  if (allFailed && failed !== undefined && "error" in failed) throw toFlowError(ctx, failed.error);
   return { status: "partial", output, structured, stopReason: stopReasonOf(outcomes) };
 }
 
 /**
  * If only a branch was cancelled, the flow has failed: a cancellation error would look as if the flow itself had been cancelled.
  */
-function ownFailure({ agentId, meta }: RunContext, error: RaviError): RaviError {
+function toFlowError({ agentId, meta }: RunContext, error: RaviError): RaviError {
   if (!isRaviError(error, "CANCELLED") || meta.cancellation.isCancelled) return error;
   return new ToolError({ toolName: agentId, message: `a branch was ${error.message}`, cause: error });
 }

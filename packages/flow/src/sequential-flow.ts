@@ -43,7 +43,7 @@ export class SequentialFlow extends Flow {
       if (outcome === undefined) break;
       outcomes.push(outcome);
       done.push(toStepResult(step.name, outcome));
-      if (outcome.status !== "completed") return incomplete(ctx, outcomes, leftBy(done), done);
+      if (outcome.status !== "completed") return incomplete(ctx, outcomes, lastOutput(done), done);
     }
     // Even if it is empty: an empty answer of the last step is an answer.
     const output = done.at(-1)?.output ?? "";
@@ -56,6 +56,6 @@ function inputAndResults(input: string, before: readonly StepResult[]): string {
 }
 
 /** The output of an incomplete flow: that of the last step that has any. */
-function leftBy(done: readonly StepResult[]): string {
+function lastOutput(done: readonly StepResult[]): string {
   return done.findLast(({ output }) => output !== "")?.output ?? "";
 }

@@ -9,11 +9,8 @@ import {
   InvalidValueError,
   Priority,
 } from "@ravi/kernel";
-import { asOwn } from "@ravi/kernel/loop";
+import { asOwn, checkHireChoices } from "@ravi/kernel/loop";
 import { checkOptionalText } from "./check.ts";
-
-const PREEMPTIONS = { PARK: "park", RETURN: "return" } as const;
-const FULLS = { DENY: "deny", QUEUE: "queue" } as const;
 
 /** An agent and the terms on which it is hired. */
 export interface FlowStepConfig extends Omit<HireLeaf, "kind" | "input" | "onTimeout"> {
@@ -60,7 +57,7 @@ export function readStep(field: string, step: FlowStep): Step {
 
 function readConfig(field: string, config: FlowStepConfig): FlowStepConfig {
   checkFields(field, config, KNOWN);
-  const { agent, priority, retention, timeoutS, onPreempt, onFull } = config;
+  const { agent, priority, retention, timeoutS } = config;
   const wrong = (name: string, value: unknown, expected: string): never => {
     throw new InvalidValueError({ field: `${field}.${name}`, value, expected });
   };
@@ -68,8 +65,7 @@ function readConfig(field: string, config: FlowStepConfig): FlowStepConfig {
   checkOptionalText(`${field}.name`, config.name);
   if (priority !== undefined) checkOneOf(`${field}.priority`, priority, Priority);
   if (retention !== undefined) checkOneOf(`${field}.retention`, retention, HistoryRetention);
-  if (onPreempt !== undefined) checkOneOf(`${field}.onPreempt`, onPreempt, PREEMPTIONS);
-  if (onFull !== undefined) checkOneOf(`${field}.onFull`, onFull, FULLS);
+  checkHireChoices(field, config);
   if (config.executionBudget !== undefined) executionBudget(config.executionBudget);
   if (timeoutS !== undefined && !(Number.isFinite(timeoutS) && timeoutS > 0))
     wrong("timeoutS", timeoutS, "a number of seconds greater than 0");

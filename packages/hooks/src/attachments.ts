@@ -9,9 +9,9 @@ export class Attachments {
 
   attach(source: HookSource, subscribe: () => readonly (() => void)[]): () => void {
     this.sources.get(source)?.();
-    const leaves = subscribe();
+    const unsubscribes = subscribe();
     const detach = (): void => {
-      for (const leave of leaves) leave();
+      for (const unsubscribe of unsubscribes) unsubscribe();
       if (this.sources.get(source) === detach) this.sources.delete(source);
     };
     this.sources.set(source, detach);

@@ -2,7 +2,7 @@ import { freezeNew, HookEvent, type HookPayloads } from "@ravi/kernel";
 import { EventEmitter } from "eventemitter3";
 import { frozenCopy } from "./frozen-copy.ts";
 import type { Listener, Subscription } from "./listener.ts";
-import type { Problems } from "./problems.ts";
+import type { ProblemReporter } from "./problem-reporter.ts";
 import { Round } from "./round.ts";
 
 type Scalar = string | number | boolean | null | undefined;
@@ -32,14 +32,14 @@ const FEW = 32;
 export class Channel {
   private readonly event: HookEvent;
   private readonly isFlat: boolean;
-  private readonly problems: Problems;
-  private readonly emitter = new EventEmitter<{ told: [payload: unknown] }>();
+  private readonly problems: ProblemReporter;
+  private readonly emitter = new EventEmitter<{ event: [payload: unknown] }>();
   /** How many listeners are registered. */
   private live = 0;
   /** The round of the current dispatch, created when the first listener returns a promise. */
   private round: Round | undefined;
 
-  constructor(event: HookEvent, problems: Problems) {
+  constructor(event: HookEvent, problems: ProblemReporter) {
     this.event = event;
     this.isFlat = FLAT.has(event);
     this.problems = problems;
@@ -50,12 +50,12 @@ export class Channel {
   }
 
   get listeners(): readonly Listener[] {
-    return (this.emitter.listeners("told") as Listener[]).filter(({ live }) => live);
+    return (this.emitter.listeners("event") as Listener[]).filter(({ live }) => live);
   }
 
   add(listener: Listener): void {
     this.live++;
-    this.emitter.on("told", listener);
+    this.emitter.on("event", listener);
   }
 
   /** Does nothing if the listener was removed before. */
@@ -66,8 +66,8 @@ export class Channel {
     // The emitter walks through all listeners to remove one. If there are many, removed ones are only skipped, until they are as
     // many as the live ones; then all of them are removed at once.
     const { live, emitter } = this;
-    const gone = emitter.listenerCount("told") - live;
-    if (gone + live <= FEW) emitter.off("told", listener);
+    const gone = emitter.listenerCount("event") - live;
+    if (gone + live <= FEW) emitter.off("event", listener);
     else if (gone >= live) this.sweep();
   }
 
@@ -80,19 +80,19 @@ export class Channel {
   private sweep(): void {
     const { listeners, emitter } = this;
     emitter.removeAllListeners();
-    for (const listener of listeners) emitter.on("told", listener);
+    for (const listener of listeners) emitter.on("event", listener);
   }
 
   /**
    * Calls all listeners. Returns the round of those that are still running, or undefined. Throws if the payload cannot be copied.
    */
-  tell(payload: object, isOwn: boolean): Round | undefined {
+  emit(payload: object, isOwn: boolean): Round | undefined {
     const frozen = isOwn ? this.freeze(payload) : frozenCopy(this.event, payload);
     // A listener may dispatch the same event again.
     const outer = this.round;
     this.round = undefined;
     try {
-      this.emitter.emit("told", frozen);
+      this.emitter.emit("event", frozen);
       return this.round;
     } finally {
       this.round = outer;

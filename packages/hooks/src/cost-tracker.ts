@@ -186,6 +186,10 @@ function isAmount(value: number | null): value is number {
 
 function costLine(agentName: string, { calls, pricedUsd, unpricedCalls, estimated }: CostTally): string {
   const known = `${estimated ? "about " : ""}$${pricedUsd.toFixed(6)}`;
-  const cost = unpricedCalls === 0 ? known : `${known} and ${unpricedCalls} calls without a known price`;
-  return `${agentName} ended; ${calls} model calls so far cost ${cost}`;
+  const unknown = unpricedCalls === 0 ? "" : `, and the price of ${callCount(unpricedCalls)} is unknown`;
+  return `${agentName} ended; cost of ${callCount(calls)} so far: ${known}${unknown}`;
+}
+
+function callCount(calls: number): string {
+  return calls === 1 ? "1 model call" : `${calls} model calls`;
 }

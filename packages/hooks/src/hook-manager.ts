@@ -13,8 +13,8 @@ import {
 import { checkPorts } from "@ravi/kernel/loop";
 import { Channel } from "./channel.ts";
 import { checkListener } from "./checks.ts";
-import { guard, type Listener, type Subscription, subscription } from "./listener.ts";
-import { Problems } from "./problems.ts";
+import { guardCallback, type Listener, type Subscription, subscription } from "./listener.ts";
+import { ProblemReporter } from "./problem-reporter.ts";
 import { Recursion } from "./recursion.ts";
 import { OpenRounds } from "./round.ts";
 import { timersOf } from "./timers.ts";
@@ -40,16 +40,16 @@ export interface HookManagerOptions {
 const LONGEST_TIMEOUT = 2_147_483_647;
 
 /**
- * The observers of a run. They get frozen payloads, run concurrently, and nothing that they do (throw, reject, hang, dispatch, leave)
+ * The observers of a run. They get frozen payloads, run concurrently, and nothing that they do (throw, reject, hang, dispatch, unsubscribe)
  * reaches the dispatching code.
  */
 export class HookManager implements Hooks, HookSource {
   /** Only for events that have listeners. */
   private readonly channels = new Map<HookEvent, Channel>();
-  private readonly problems: Problems;
+  private readonly problems: ProblemReporter;
   private readonly rounds: OpenRounds;
   private readonly recursion = new Recursion();
-  private readonly toldRecursion = new Set<HookEvent>();
+  private readonly reportedRecursion = new Set<HookEvent>();
   private readonly maxPending: number;
 
   /** Throws an `InvalidValueError` if an option is wrong. */
@@ -66,7 +66,7 @@ export class HookManager implements Hooks, HookSource {
       });
     }
     this.maxPending = checkInteger("maxPending", options.maxPending ?? 10_000, 1);
-    this.problems = new Problems({ logger: options.logger, onError: options.onError });
+    this.problems = new ProblemReporter({ logger: options.logger, onError: options.onError });
     this.rounds = new OpenRounds(timersOf(options.clock), timeoutMs);
   }
 
@@ -85,11 +85,11 @@ export class HookManager implements Hooks, HookSource {
     checkCallback(callback);
     const owner = subscription(callback);
     const call = callback as (event: HookEvent, payload: unknown) => unknown;
-    const leaves = Object.values(HookEvent).map((event) =>
+    const unsubscribes = Object.values(HookEvent).map((event) =>
       this.add(event, owner, (payload: unknown) => call(event, payload)),
     );
     return () => {
-      for (const leave of leaves) leave();
+      for (const unsubscribe of unsubscribes) unsubscribe();
     };
   }
 
@@ -127,27 +127,27 @@ export class HookManager implements Hooks, HookSource {
    * promise only if a listener is still running; it never rejects and need not be awaited.
    */
   dispatch<E extends HookEvent>(event: E, payload: HookPayloads[E]): MaybePromise<void> {
-    return this.tell(event, payload, false);
+    return this.deliver(event, payload, false);
   }
 
   /** Like `dispatch`, for a plain payload that was made for this call and that nobody will change: it is frozen, not copied. */
   dispatchOwn<E extends HookEvent>(event: E, payload: HookPayloads[E]): MaybePromise<void> {
     // If `dispatch` was overridden or replaced, it must see these events too.
-    return this.dispatch === DISPATCH ? this.tell(event, payload, true) : this.dispatch(event, payload);
+    return this.dispatch === DISPATCH ? this.deliver(event, payload, true) : this.dispatch(event, payload);
   }
 
-  private tell(event: HookEvent, payload: object, isOwn: boolean): MaybePromise<void> {
+  private deliver(event: HookEvent, payload: object, isOwn: boolean): MaybePromise<void> {
     const channel = this.channels.get(event);
-    if (channel === undefined || this.problems.telling) return undefined;
+    if (channel === undefined || this.problems.isReporting) return undefined;
     if (!this.recursion.enter()) {
-      this.tooDeep(event);
+      this.reportRecursion(event);
       return undefined;
     }
     try {
-      const round = channel.tell(payload, isOwn);
+      const round = channel.emit(payload, isOwn);
       return round?.isOpen === true ? this.rounds.follow(round) : undefined;
     } catch (error) {
-      this.problems.tell({
+      this.problems.report({
         kind: "payload",
         event,
         what: "were not called, because the payload could not be copied",
@@ -167,7 +167,7 @@ export class HookManager implements Hooks, HookSource {
   private add(event: HookEvent, owner: Subscription, invoke: (payload: never) => unknown): () => void {
     const { maxPending, problems } = this;
     const channel = this.channels.get(event) ?? new Channel(event, problems);
-    const listener = guard({ event, channel, subscription: owner, invoke, maxPending, problems });
+    const listener = guardCallback({ event, channel, subscription: owner, invoke, maxPending, problems });
     channel.add(listener);
     this.channels.set(event, channel);
     return () => this.remove(event, channel, listener);
@@ -179,12 +179,12 @@ export class HookManager implements Hooks, HookSource {
     if (channel.isEmpty && this.channels.get(event) === channel) this.channels.delete(event);
   }
 
-  private tooDeep(event: HookEvent): void {
-    if (this.toldRecursion.has(event)) return;
-    this.toldRecursion.add(event);
+  private reportRecursion(event: HookEvent): void {
+    if (this.reportedRecursion.has(event)) return;
+    this.reportedRecursion.add(event);
     const what =
       "are dispatched again and again from inside a listener; the innermost dispatch was dropped (reported once)";
-    this.problems.tell({ kind: "recursion", event, what });
+    this.problems.report({ kind: "recursion", event, what });
   }
 }
 

@@ -1,14 +1,14 @@
 import { type HookEvent, isPromiseLike } from "@ravi/kernel";
 import type { Channel } from "./channel.ts";
-import type { Problems } from "./problems.ts";
+import type { ProblemReporter } from "./problem-reporter.ts";
 
 /** A callback as it was registered, and what was reported about it. `onAny` makes one for all events. */
 export interface Subscription {
   readonly callback: object;
   /** How many of its calls are neither finished nor cut off. */
   pending: number;
-  toldHung: boolean;
-  toldOverloaded: boolean;
+  wasReportedHung: boolean;
+  wasReportedOverloaded: boolean;
 }
 
 /** What the emitter calls: the guarded callback for one event. */
@@ -25,37 +25,37 @@ export interface ListenerOptions {
   readonly subscription: Subscription;
   readonly invoke: (payload: never) => unknown;
   readonly maxPending: number;
-  readonly problems: Problems;
+  readonly problems: ProblemReporter;
 }
 
 export function subscription(callback: object): Subscription {
-  return { callback, pending: 0, toldHung: false, toldOverloaded: false };
+  return { callback, pending: 0, wasReportedHung: false, wasReportedOverloaded: false };
 }
 
 /** Wraps a callback so that nothing it does reaches the dispatching code. */
-export function guard(options: ListenerOptions): Listener {
+export function guardCallback(options: ListenerOptions): Listener {
   const { event, channel, subscription: owner, maxPending, problems } = options;
   const invoke = options.invoke as (payload: unknown) => unknown;
   const call = (payload: unknown): void => {
     if (!listener.live) return;
     if (owner.pending >= maxPending) {
-      overloaded(options);
+      reportOverload(options);
       return;
     }
     try {
       const result = invoke(payload);
       if (isPromiseLike(result)) channel.watch(owner, result);
     } catch (error) {
-      problems.tell({ kind: "failed", event, callback: owner.callback, what: "failed", thrown: { error } });
+      problems.report({ kind: "failed", event, callback: owner.callback, what: "failed", thrown: { error } });
     }
   };
   const listener: Listener = Object.assign(call, { subscription: owner, live: true });
   return listener;
 }
 
-function overloaded({ event, subscription: owner, maxPending, problems }: ListenerOptions): void {
-  if (owner.toldOverloaded) return;
-  owner.toldOverloaded = true;
+function reportOverload({ event, subscription: owner, maxPending, problems }: ListenerOptions): void {
+  if (owner.wasReportedOverloaded) return;
+  owner.wasReportedOverloaded = true;
   const what = `misses events: ${maxPending} of its calls are still pending; make it faster, or raise maxPending`;
-  problems.tell({ kind: "overloaded", event, callback: owner.callback, what });
+  problems.report({ kind: "overloaded", event, callback: owner.callback, what });
 }

@@ -1,17 +1,17 @@
 import { type HookEvent, isPromiseLike, type TimerHandle } from "@ravi/kernel";
 import type { Subscription } from "./listener.ts";
-import type { Problems } from "./problems.ts";
+import type { ProblemReporter } from "./problem-reporter.ts";
 import type { SetTimer } from "./timers.ts";
 
 /** One dispatch, and which of its listeners are still running. */
 export class Round {
   private readonly event: HookEvent;
-  private readonly problems: Problems;
+  private readonly problems: ProblemReporter;
   /** Created with the first asynchronous listener. Each listener is in it at most once. */
   private open: Set<Subscription> | undefined;
   private ended: (() => void) | undefined;
 
-  constructor(event: HookEvent, problems: Problems) {
+  constructor(event: HookEvent, problems: ProblemReporter) {
     this.event = event;
     this.problems = problems;
   }
@@ -33,7 +33,7 @@ export class Round {
     const failed = (error: unknown): void => {
       if (!this.close(owner)) return;
       const { event } = this;
-      this.problems.tell({
+      this.problems.report({
         kind: "failed",
         event,
         callback: owner.callback,
@@ -56,10 +56,10 @@ export class Round {
     const { event } = this;
     for (const owner of this.open ?? []) {
       this.close(owner);
-      if (owner.toldHung) continue;
-      owner.toldHung = true;
+      if (owner.wasReportedHung) continue;
+      owner.wasReportedHung = true;
       const what = `did not finish within ${timeoutMs} ms and is no longer waited for (reported once)`;
-      this.problems.tell({ kind: "hung", event, callback: owner.callback, what });
+      this.problems.report({ kind: "hung", event, callback: owner.callback, what });
     }
   }
 

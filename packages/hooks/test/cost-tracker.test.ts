@@ -308,7 +308,8 @@ describe("reporting", () => {
     expect(logger.lines).toEqual([
       {
         level: "info",
-        message: "lead ended; 2 model calls so far cost about $0.250000 and 1 calls without a known price",
+        message:
+          "lead ended; cost of 2 model calls so far: about $0.250000, and the price of 1 model call is unknown",
         fields: expect.objectContaining({ runId: "run-1", costUsd: null, unpricedCalls: 1, inputTokens: 20 }),
       },
     ]);

@@ -63,12 +63,12 @@ describe("an index by texts", () => {
     const index = new TextIndex<Item>();
     for (let value = 0; value < 4_096; value++) index.add({ text: textOf(value), value, alike: undefined });
     for (let value = 0; value < 4_096; value += 500) expect(index.get(textOf(value))?.value).toBe(value);
-    expect(longestIn(Reflect.get(index, "firsts") as readonly (Item | undefined)[])).toBeLessThan(256);
+    expect(longestIn(Reflect.get(index, "buckets") as readonly (Item | undefined)[])).toBeLessThan(256);
   });
 });
 
-function longestIn(firsts: readonly (Item | undefined)[]): number {
-  const lengths = firsts.map((first) => {
+function longestIn(buckets: readonly (Item | undefined)[]): number {
+  const lengths = buckets.map((first) => {
     let length = 0;
     for (let item = first; item !== undefined; item = item.alike) length++;
     return length;

@@ -25,27 +25,27 @@ export function handoffsFor(field: string, subAgents: readonly SubAgentConfig[])
   }
   const taken = new Map<string, number>();
   return subAgents.map((config, at) => {
-    const place = `${field}[${at}]`;
-    checkFields(place, config, KNOWN);
-    const agentsName = agentOf(place, config);
-    const { agent, name = agentsName, description = describe(config) } = config;
-    checkDescription(`${place}.description`, description);
-    const tool = safeName(`${place}.name`, name, "handoff_");
-    const before = taken.get(tool);
-    if (before !== undefined) {
-      const expected = `a unique name: its tool would be called ${tool}, like that of ${field}[${before}]; set \`name\` on one of them`;
-      throw new InvalidValueError({ field: `${place}.name`, value: name, expected });
+    const path = `${field}[${at}]`;
+    checkFields(path, config, KNOWN);
+    const ownName = agentOf(path, config);
+    const { agent, name = ownName, description = defaultDescription(config) } = config;
+    checkDescription(`${path}.description`, description);
+    const tool = safeName(`${path}.name`, name, "handoff_");
+    const takenBy = taken.get(tool);
+    if (takenBy !== undefined) {
+      const expected = `a unique name: its tool would be called ${tool}, like that of ${field}[${takenBy}]; set \`name\` on one of them`;
+      throw new InvalidValueError({ field: `${path}.name`, value: name, expected });
     }
     taken.set(tool, at);
     return delegateTo(agent, {
       name: tool,
       description,
-      ...termsOf(place, config),
+      ...termsOf(path, config),
     });
   });
 }
 
-function agentOf(place: string, { agent }: SubAgentConfig): string {
+function agentOf(path: string, { agent }: SubAgentConfig): string {
   const given: unknown = agent;
   const isAgent =
     typeof given === "object" &&
@@ -54,7 +54,7 @@ function agentOf(place: string, { agent }: SubAgentConfig): string {
     typeof Reflect.get(given, "run") === "function";
   if (isAgent) return agentName(agent.id);
   const expected = "an agent: an object with an id and a run(ctx, inbox) method";
-  throw new InvalidValueError({ field: `${place}.agent`, value: agent, expected });
+  throw new InvalidValueError({ field: `${path}.agent`, value: agent, expected });
 }
 
 /** Checked here, because otherwise the provider would refuse the tool in the middle of a paid run. */
@@ -67,7 +67,7 @@ function checkDescription(field: string, value: unknown): void {
   });
 }
 
-function describe({ agent }: SubAgentConfig): string {
+function defaultDescription({ agent }: SubAgentConfig): string {
   const name = agentName(agent.id);
   return agent.description === undefined
     ? `Hands a task to ${name} and returns its answer.`

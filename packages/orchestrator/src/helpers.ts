@@ -63,11 +63,13 @@ export function dynamicHiring(
       "Hires a helper that you define yourself, hands it a task and returns its answer. For work that fits no other agent.",
     input,
     hire(args: unknown): HireLeaf {
-      const wanted = readHelper(args, names);
-      if (!("helper" in wanted)) {
-        throw new InvalidValueError({ field: HIRE_HELPER, value: args, expected: wanted.problem });
+      const parsed = readHelper(args, names);
+      if (!("helper" in parsed)) {
+        const { problem, path } = parsed;
+        const expected = `valid arguments (${path === "" ? problem : `${path}: ${problem}`})`;
+        throw new InvalidValueError({ field: HIRE_HELPER, value: args, expected });
       }
-      const { name, instructions, tools: chosen, task } = wanted.helper;
+      const { name, instructions, tools: chosen, task } = parsed.helper;
       const plan = planLoop(HIRE_HELPER, {
         name: safeName(`${HIRE_HELPER}.name`, name),
         model,

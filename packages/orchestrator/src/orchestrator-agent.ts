@@ -99,8 +99,8 @@ function toolsOf(
 const POLICY_METHODS = ["shouldRetry", "delayMs", "reset"] as const;
 
 function checkPolicy({ retryPolicy }: OrchestratorAgentOptions): void {
-  const isWhole = POLICY_METHODS.every((method) => typeof retryPolicy?.[method] === "function");
-  if (retryPolicy === undefined || isWhole) return;
+  const isComplete = POLICY_METHODS.every((method) => typeof retryPolicy?.[method] === "function");
+  if (retryPolicy === undefined || isComplete) return;
   throw new InvalidValueError({
     field: `${OWNER}.retryPolicy`,
     value: retryPolicy,

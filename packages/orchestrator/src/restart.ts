@@ -3,11 +3,12 @@ import {
   type HireLeaf,
   type HireOutcome,
   HookEvent,
+  isCancellation,
+  isRaviError,
   type RestartPolicy,
   type RunContext,
 } from "@ravi/kernel";
 import { hookBase } from "@ravi/kernel/loop";
-import { isCrash } from "./tell.ts";
 
 /** One hand-off: the hire, and its latest outcome. */
 export interface Attempt {
@@ -35,7 +36,7 @@ export async function restartCrashed(
     for (const attempt of due) {
       const delayMs = policy.delayMs(++attempt.restarts);
       longest = Math.max(longest, delayMs);
-      tellRestart(ctx, attempt, delayMs);
+      reportRestart(ctx, attempt, delayMs);
     }
     await ctx.sleepUntil((await ctx.now()) + longest);
     const outcomes = await ctx.batch(due.map(({ leaf }) => leaf));
@@ -54,7 +55,7 @@ function isStarted(attempt: Attempt, outcome: HireOutcome | undefined): boolean 
   return true;
 }
 
-function tellRestart(ctx: RunContext, { leaf, outcome, restarts }: Attempt, delayMs: number): void {
+function reportRestart(ctx: RunContext, { leaf, outcome, restarts }: Attempt, delayMs: number): void {
   if (!("error" in outcome)) return;
   const { id: to } = leaf.agent;
   const error = errorToJSON(outcome.error);
@@ -66,3 +67,28 @@ function tellRestart(ctx: RunContext, { leaf, outcome, restarts }: Attempt, dela
   if (ctx.hooks.has(HookEvent.RETRY))
     void ctx.hooks.dispatch(HookEvent.RETRY, { ...hookBase(ctx), attempt: restarts, delayMs, error });
 }
+
+/**
+ * Whether hiring again could help. Decisions (a cancellation, a budget) and errors that a layer below has already retried are not
+ * repeated.
+ */
+function isCrash(outcome: HireOutcome): outcome is Extract<HireOutcome, { readonly error: unknown }> {
+  if (outcome.status !== "failed") return false;
+  const { error } = outcome;
+  return !isCancellation(error) && !FINAL.some((code) => isRaviError(error, code));
+}
+
+const FINAL = [
+  "PROVIDER_ERROR",
+  // A configuration mistake, such as a missing key, is the same next time.
+  "INVALID_VALUE",
+  "BUDGET_EXHAUSTED",
+  "MIDDLEWARE_TERMINATION",
+  "PAUSED",
+  "SUSPENDED",
+  "NEEDS_DECISION",
+  "NON_DETERMINISM",
+  "JOURNAL_CORRUPT",
+  "JOURNAL_FAILED",
+  "JOURNAL_LOCKED",
+] as const;

@@ -10,7 +10,7 @@ import {
 import type { Hired, LoopExtension } from "@ravi/kernel/loop";
 import { HIRE_HELPER } from "./helpers.ts";
 import { type Attempt, restartCrashed } from "./restart.ts";
-import { tellOutcome } from "./tell.ts";
+import { describeOutcome } from "./describe-outcome.ts";
 
 export interface TeamOptions {
   readonly retryPolicy: RestartPolicy | undefined;
@@ -19,7 +19,7 @@ export interface TeamOptions {
 }
 
 /** A sub-agent that works on after its time limit. */
-interface Late {
+interface LateAgent {
   readonly name: string;
   readonly task: string;
   readonly handle: RunHandle;
@@ -32,7 +32,7 @@ const TASK_CHARS = 200;
 export class Team implements LoopExtension {
   private readonly ctx: RunContext;
   private readonly options: TeamOptions;
-  private readonly late: Late[] = [];
+  private readonly late: LateAgent[] = [];
   private handoffs = 0;
   private helpers = 0;
 
@@ -64,7 +64,7 @@ export class Team implements LoopExtension {
     return attempts.map(({ leaf, outcome, restarts }) => {
       const name = agentName(leaf.agent.id);
       if (outcome.status === "timedOut") this.late.push({ name, task: leaf.input, handle: outcome.handle });
-      return tellOutcome(name, outcome, restarts);
+      return describeOutcome(name, outcome, restarts);
     });
   };
 
@@ -77,7 +77,7 @@ export class Team implements LoopExtension {
       if (next === undefined) return messages;
       const outcome = await this.ctx.join(next.handle);
       this.late.shift();
-      const { content } = tellOutcome(next.name, outcome, 0);
+      const { content } = describeOutcome(next.name, outcome, 0);
       const isAlone = names.indexOf(next.name) === names.lastIndexOf(next.name);
       // Two answers of the same agent need the task that they belong to.
       const task = isAlone ? "" : ` to the task: ${next.task.slice(0, TASK_CHARS).toWellFormed()}`;

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { defineTool } from "@ravi/kernel";
 import { type Answer, scriptedModel } from "@ravi/testing";
 import * as z from "zod";
+import { dynamicHiring } from "../src/helpers.ts";
 import { agent, hands, lead } from "./support.ts";
 
 const count = defineTool({
@@ -81,6 +82,13 @@ describe("dynamic hiring", () => {
     const { told, events } = await lead([hires(helper), "ok"], [], { dynamicHiring: { tools: [count] } });
     expect(told).toEqual([{ text: expect.stringMatching(problem), isError: true }]);
     expect(events.some(({ event }) => event.type === "handoff")).toBe(false);
+  });
+
+  test("arguments that nobody has checked are refused with the field that is wrong", () => {
+    const { tool } = dynamicHiring("hiring", {}, { model: scriptedModel([]) });
+    expect(() => tool.hire({ name: "??" })).toThrow(
+      "hire_helper is an object; expected valid arguments (name: expected a short name with letters or digits)",
+    );
   });
 
   test("no more than maxHelpers of a run, also within one turn; who was refused for bad arguments does not count", async () => {

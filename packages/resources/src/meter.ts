@@ -11,7 +11,7 @@ import {
   type Usage,
 } from "@ravi/kernel";
 import type { OwnPrices } from "./prices/own-prices.ts";
-import { type BookPrice, noInfo, PriceBook, type PriceSource } from "./prices/price-book.ts";
+import { type BookPrice, invalidInfo, PriceBook, type PriceSource } from "./prices/price-book.ts";
 import { type LoadedCounter, loadCounter, type TokenizerChoice } from "./tokens/estimate-tokens.ts";
 
 export interface ModelMeterOptions {
@@ -50,7 +50,7 @@ const OTHER_VOCABULARY = 1.3;
 const O200K = /(?:^|[/:.])(?:gpt-(?:4o|4\.1|4\.5|[5-9]|oss)|o[1-9](?:-|$)|chatgpt|codex)/i;
 /** The margin on a learnt factor, and the highest factor. */
 const LEARNT_MARGIN = 1.05;
-const MOST_FACTOR = 4;
+const MAX_FACTOR = 4;
 
 interface KnownModel {
   readonly provider: string;
@@ -132,11 +132,11 @@ export class ModelMeter implements Meter {
 
   /** Most calls use the same model as the last one; that saves building the key and the lookup. */
   private modelOf(info: ModelInfo): KnownModel {
-    if (typeof info !== "object" || info === null) throw noInfo(info);
+    if (typeof info !== "object" || info === null) throw invalidInfo(info);
     const { provider, model } = info;
     const { latest } = this;
     if (latest !== undefined && latest.model === model && latest.provider === provider) return latest;
-    if (typeof provider !== "string" || typeof model !== "string") throw noInfo(info);
+    if (typeof provider !== "string" || typeof model !== "string") throw invalidInfo(info);
     const key = `${provider}:${model}`;
     let known = this.models.get(key);
     if (known === undefined) {
@@ -156,7 +156,7 @@ export class ModelMeter implements Meter {
     if (estimate.inputTokens <= 0 || usage.inputTokens <= estimate.inputTokens) return;
     const needed = estimate.factor * (usage.inputTokens / estimate.inputTokens) * LEARNT_MARGIN;
     const known = this.modelOf(info);
-    if (needed > known.learnt) known.learnt = Math.min(MOST_FACTOR, needed);
+    if (needed > known.learnt) known.learnt = Math.min(MAX_FACTOR, needed);
   }
 }
 

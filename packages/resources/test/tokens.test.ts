@@ -5,7 +5,7 @@ import type { ChatMessage, ModelRequest } from "@ravi/kernel";
 import { estimateTokens, FILE_TOKENS, IMAGE_TOKENS } from "@ravi/resources";
 import { charactersToTokens } from "../src/tokens/characters.ts";
 import { RequestCounter } from "../src/tokens/count-request.ts";
-import { rememberShort } from "../src/tokens/short-texts.ts";
+import { cacheShortTexts } from "../src/tokens/short-texts.ts";
 import { type Encoding, loadEncoding, sliced } from "../src/tokens/tokenizer.ts";
 import { complaint } from "./helpers.ts";
 
@@ -188,7 +188,7 @@ describe("estimateTokens costs only what is new", () => {
 
   test("short texts are counted once while they are among the latest, and always right", () => {
     let counted = 0;
-    const once = rememberShort((text) => {
+    const once = cacheShortTexts((text) => {
       counted++;
       return text.length;
     });

@@ -86,7 +86,7 @@ async function finishes(maxAgents: number, whole: Task, Kind = Roster): Promise<
 }
 
 class QueuesWithoutEnd extends Roster {
-  protected override isEndless(): boolean {
+  protected override isDeadlocked(): boolean {
     return false;
   }
 }

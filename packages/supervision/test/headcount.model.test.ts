@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Roster } from "../src/headcount/roster.ts";
-import type { Seat } from "../src/headcount/seat.ts";
+import type { Member } from "../src/headcount/member.ts";
 import { Disagreement } from "./model/commands.ts";
 import { headcountProperty } from "./model/property.ts";
 
@@ -14,14 +14,14 @@ describe("T3: the headcount beside a reference that looks at everybody", () => {
 });
 
 class VictimStaysCandidate extends Roster {
-  protected override chooseVictim(asker: Seat): Seat | undefined {
+  protected override chooseVictim(asker: Member): Member | undefined {
     const again = this.waiting().find(
       ({ state, priority }) => state === "paused" && priority < asker.priority,
     );
     return again ?? super.chooseVictim(asker);
   }
-  protected override pause(seat: Seat): void {
-    if (seat.state === "holding") super.pause(seat);
+  protected override pause(member: Member): void {
+    if (member.state === "holding") super.pause(member);
   }
   override get held(): number {
     return Math.min(super.held, this.budget.maxAgents);
@@ -29,69 +29,69 @@ class VictimStaysCandidate extends Roster {
 }
 
 class VictimsReleaseFreesSlot extends Roster {
-  protected override drop(seat: Seat): void {
-    const { state } = seat;
-    super.drop(seat);
+  protected override drop(member: Member): void {
+    const { state } = member;
+    super.drop(member);
     if (state !== "paused") return;
-    this.floor.held--;
+    this.occupancy.held--;
     this.fill();
   }
 }
 
 class ResumesInReverse extends Roster {
-  protected override chooseNext(): Seat | undefined {
+  protected override chooseNext(): Member | undefined {
     return this.waiting().at(-1);
   }
 }
 
 class OnePastTheCap extends Roster {
   protected override hasRoom(): boolean {
-    return this.floor.held <= this.budget.maxAgents;
+    return this.occupancy.held <= this.budget.maxAgents;
   }
 }
 
 class ForgetsAge extends Roster {
-  protected override chooseNext(): Seat | undefined {
+  protected override chooseNext(): Member | undefined {
     return super.chooseNext(0);
   }
 }
 
 class TakesAncestors extends Roster {
-  protected override chooseVictim(asker: Seat): Seat | undefined {
+  protected override chooseVictim(asker: Member): Member | undefined {
     const { parent } = asker;
-    return parent !== undefined && parent !== this.staff.root && parent.priority < asker.priority
+    return parent !== undefined && parent !== this.tree.root && parent.priority < asker.priority
       ? parent
       : super.chooseVictim(asker);
   }
 }
 
 class TakesTheOldest extends Roster {
-  protected override chooseVictim(asker: Seat): Seat | undefined {
+  protected override chooseVictim(asker: Member): Member | undefined {
     const newest = super.chooseVictim(asker);
-    return this.staff
-      .hired()
+    return this.tree
+      .list()
       .find(({ state, priority }) => state === "holding" && priority === newest?.priority);
   }
 }
 
 class TakesEquals extends Roster {
-  protected override chooseVictim(asker: Seat): Seat | undefined {
+  protected override chooseVictim(asker: Member): Member | undefined {
     return (
       super.chooseVictim(asker) ??
-      this.staff.hired().findLast(({ state, priority }) => state === "holding" && priority === asker.priority)
+      this.tree.list().findLast(({ state, priority }) => state === "holding" && priority === asker.priority)
     );
   }
 }
 
 class QueuesWithoutEnd extends Roster {
-  protected override isEndless(): boolean {
+  protected override isDeadlocked(): boolean {
     return false;
   }
 }
 
 class GivesTheLastSlotAway extends Roster {
-  protected override chooseNext(now: number): Seat | undefined {
-    return this.floor.queue.best(now);
+  protected override chooseNext(now: number): Member | undefined {
+    return this.occupancy.queue.best(now);
   }
 }
 

@@ -283,7 +283,7 @@ describe("what is refused, in OpenAI's shape", () => {
   test.each([
     ["not JSON", "{", 400, /cannot be read/],
     ["a hostile key", '{"__proto__":{}}', 400, /__proto__/],
-    ["nested too deep", `${"[".repeat(300)}${"]".repeat(300)}`, 400, /200 deep/],
+    ["nested too deep", `${"[".repeat(300)}${"]".repeat(300)}`, 400, /at most 200 levels/],
     ["no object", "[]", 400, /'body': expected an object/],
     ["nothing", "", 400, /'body': expected an object/],
     ["no model", { messages: [{ role: "user", content: "a" }] }, 400, /'model': expected a string/],

@@ -23,12 +23,12 @@ export function checkMessage(field: string, value: unknown): JsonValue {
   return value as JsonValue;
 }
 
-function check(field: string, value: unknown, depthLeft: number, isSaid = false): void {
+function check(field: string, value: unknown, depthLeft: number, isMessage = false): void {
   if (value === null || typeof value === "string" || typeof value === "boolean") return;
   if (typeof value === "number") {
     // JSON has neither infinities nor a negative zero.
     if (!Number.isFinite(value)) throw wrong(field, value, "a finite number");
-    if (!isSaid && Object.is(value, -0)) throw wrong(field, "-0", "0, because JSON has no negative zero");
+    if (!isMessage && Object.is(value, -0)) throw wrong(field, "-0", "0, because JSON has no negative zero");
     return;
   }
   if (typeof value !== "object") throw wrong(field, value, "plain JSON");
@@ -37,7 +37,7 @@ function check(field: string, value: unknown, depthLeft: number, isSaid = false)
   if (Array.isArray(value)) {
     // By index, to detect holes.
     for (let at = 0; at < value.length; at++)
-      check(`${field}[${at}]`, value[at] as unknown, depthLeft - 1, isSaid);
+      check(`${field}[${at}]`, value[at] as unknown, depthLeft - 1, isMessage);
     return;
   }
   const prototype: unknown = Object.getPrototypeOf(value);
@@ -47,8 +47,8 @@ function check(field: string, value: unknown, depthLeft: number, isSaid = false)
   if ("toJSON" in value) throw wrong(field, value, "plain JSON, not an object with a toJSON method");
   for (const [key, inner] of Object.entries(value)) {
     if (key === "__proto__") throw wrong(field, key, "no key named __proto__");
-    if (inner === undefined && isSaid) continue;
-    check(`${field}.${key}`, inner, depthLeft - 1, isSaid);
+    if (inner === undefined && isMessage) continue;
+    check(`${field}.${key}`, inner, depthLeft - 1, isMessage);
   }
 }
 

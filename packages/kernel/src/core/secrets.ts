@@ -46,9 +46,9 @@ export const KEY_SHAPES: readonly KeyShape[] = Object.freeze([
 // engine after some millions of characters: hence `x{8}x*`, and an upper bound for groups.
 
 /** The least number of characters after a prefix that is taken for a key in error messages and records. */
-const LEAST = 8;
+const MIN_KEY_CHARS = 8;
 const RANDOM = String.raw`(?=[\w-]{0,23}[A-Z\d])`;
-const KEY = String.raw`[\w-]{${LEAST}}[\w-]*`;
+const KEY = String.raw`[\w-]{${MIN_KEY_CHARS}}[\w-]*`;
 
 function source({ prefix, least, isWord, isUpper }: KeyShape): string {
   const begin = prefix.replaceAll(".", String.raw`\.`);

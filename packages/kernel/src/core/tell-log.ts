@@ -11,8 +11,8 @@ export function tellLog(
 ): void {
   try {
     // A logger may be asynchronous although its type says void.
-    const told: unknown = logger?.[level](message, fields);
-    if (isPromiseLike(told)) told.then(undefined, () => {});
+    const result: unknown = logger?.[level](message, fields);
+    if (isPromiseLike(result)) result.then(undefined, () => {});
   } catch {
     // Ignored: see above.
   }

@@ -17,7 +17,7 @@ const END = 512;
 let seed = 0;
 
 /** The number of buckets of the first table. */
-const FIRSTS = 32;
+const FIRST_BUCKETS = 32;
 
 /**
  * A hash map for texts that are mostly new. A `Map` interns each text that it is asked for in the whole process; for a text that
@@ -26,59 +26,59 @@ const FIRSTS = 32;
  */
 export class TextIndex<T extends Indexed<T>> {
   size = 0;
-  private few: T | undefined;
-  private firsts: (T | undefined)[] | undefined;
+  private chain: T | undefined;
+  private buckets: (T | undefined)[] | undefined;
 
   get(text: string): T | undefined {
-    const { firsts } = this;
-    let item = firsts === undefined ? this.few : firsts[placeOf(text, firsts)];
+    const { buckets } = this;
+    let item = buckets === undefined ? this.chain : buckets[bucketOf(text, buckets)];
     while (item !== undefined && item.text !== text) item = item.alike;
     return item;
   }
 
   /** Adds an item whose text must not be in the index yet. */
   add(item: T): void {
-    const most = this.firsts?.length ?? FEW;
-    if (this.size++ === most) this.spread(this.firsts === undefined ? FIRSTS : 4 * most);
-    if (this.firsts !== undefined) return put(this.firsts, item);
-    item.alike = this.few;
-    this.few = item;
+    const most = this.buckets?.length ?? FEW;
+    if (this.size++ === most) this.grow(this.buckets === undefined ? FIRST_BUCKETS : 4 * most);
+    if (this.buckets !== undefined) return put(this.buckets, item);
+    item.alike = this.chain;
+    this.chain = item;
   }
 
   /** Removes an item that must be in the index. */
   delete(item: T): void {
     this.size--;
-    const { firsts } = this;
-    if (firsts === undefined) this.few = without(this.few, item);
+    const { buckets } = this;
+    if (buckets === undefined) this.chain = without(this.chain, item);
     else {
-      const place = placeOf(item.text, firsts);
-      firsts[place] = without(firsts[place], item);
-      if (this.size === 0) this.firsts = undefined;
+      const bucket = bucketOf(item.text, buckets);
+      buckets[bucket] = without(buckets[bucket], item);
+      if (this.size === 0) this.buckets = undefined;
     }
     item.alike = undefined;
   }
 
-  private spread(count: number): void {
+  private grow(count: number): void {
     // Odd, so that it is never 0, which means "not set".
     seed ||= 1 | Math.trunc(Math.random() * 0x7fffffff);
     // oxlint-disable-next-line unicorn/no-new-array -- `Array.from` takes 5 µs for this, a tenth of what 50 turns take to watch
-    const firsts = new Array<T | undefined>(count).fill(undefined);
-    for (let item of this.firsts ?? [this.few]) {
+    const buckets = new Array<T | undefined>(count).fill(undefined);
+    for (let item of this.buckets ?? [this.chain]) {
       while (item !== undefined) {
         const { alike }: Indexed<T> = item;
-        put(firsts, item);
+        put(buckets, item);
         item = alike;
       }
     }
-    this.few = undefined;
-    this.firsts = firsts;
+    this.chain = undefined;
+    this.buckets = buckets;
   }
 }
 
-function put<T extends Indexed<T>>(firsts: (T | undefined)[], item: T): void {
-  const place = placeOf(item.text, firsts);
-  item.alike = firsts[place];
-  firsts[place] = item;
+function put<T extends Indexed<T>>(buckets: (T | undefined)[], item: T): void {
+  const bucket = bucketOf(item.text, buckets);
+  item.alike = buckets[bucket];
+  buckets[bucket] = item;
 }
 
 /** Removes an item from a chain and returns the chain's new first item. */
@@ -91,18 +91,17 @@ function without<T extends Indexed<T>>(first: T | undefined, item: T): T | undef
 }
 
 /** The index of a text's bucket. The number of buckets is a power of two. */
-function placeOf(text: string, firsts: readonly unknown[]): number {
-  const number = numberOf(text);
-  return (number ^ (number >>> 16)) & (firsts.length - 1);
+function bucketOf(text: string, buckets: readonly unknown[]): number {
+  const hash = hashOf(text);
+  return (hash ^ (hash >>> 16)) & (buckets.length - 1);
 }
 
-function numberOf(text: string): number {
+function hashOf(text: string): number {
   const { length } = text;
-  let number = length ^ seed;
+  let hash = length ^ seed;
   const upTo = length <= 2 * END ? length : END;
-  for (let at = 0; at < upTo; at++) number = Math.imul(number ^ text.charCodeAt(at), 0x01000193);
+  for (let at = 0; at < upTo; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
   if (upTo < length)
-    for (let at = length - END; at < length; at++)
-      number = Math.imul(number ^ text.charCodeAt(at), 0x01000193);
-  return number;
+    for (let at = length - END; at < length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  return hash;
 }

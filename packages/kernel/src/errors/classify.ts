@@ -21,24 +21,24 @@ export function classifyError(error: unknown): ClassifiedError {
     return classify(error);
   } catch {
     // A getter of the error threw. The kind stays unknown, and nothing says that a retry would help.
-    return final(ErrorKind.UNKNOWN);
+    return finalVerdict(ErrorKind.UNKNOWN);
   }
 }
 
 function classify(error: unknown): ClassifiedError {
   const chain = chainOf(error);
   // However deep it is wrapped: the run is being suspended, and a retry would meet the same error.
-  if (chain.some((link) => isRaviError(link, "SUSPENDED"))) return final(ErrorKind.UNKNOWN);
+  if (chain.some((link) => isRaviError(link, "SUSPENDED"))) return finalVerdict(ErrorKind.UNKNOWN);
   const own = chain.find((link) => isCancellation(link) || isMarked(link));
   if (isRaviError(own, "PROVIDER_ERROR")) {
     const { kind, retryable, status, retryAfterMs } = own;
     return { kind, retryable, status, retryAfterMs };
   }
-  if (own !== undefined) return final(ErrorKind.UNKNOWN);
+  if (own !== undefined) return finalVerdict(ErrorKind.UNKNOWN);
   const facts = factsOf(chain);
   const kind = kindOf(facts);
-  if (kind !== undefined) return of(kind, facts);
-  return chain.some(isProgramError) ? final(ErrorKind.UNKNOWN) : of(ErrorKind.UNKNOWN, facts);
+  if (kind !== undefined) return verdictOf(kind, facts);
+  return chain.some(isProgramError) ? finalVerdict(ErrorKind.UNKNOWN) : verdictOf(ErrorKind.UNKNOWN, facts);
 }
 
 interface Facts {
@@ -163,13 +163,13 @@ function isProgramError(error: unknown): boolean {
 }
 
 /** Clients do not wrap errors deeper than this. */
-const MOST_CAUSES = 8;
+const MAX_CAUSES = 8;
 
 /** An error and its causes, the outermost first. */
 function chainOf(error: unknown): readonly unknown[] {
   const chain: unknown[] = [error];
   for (let at = field(error, "cause"); at !== undefined && at !== null; at = field(at, "cause")) {
-    if (chain.length >= MOST_CAUSES) break;
+    if (chain.length >= MAX_CAUSES) break;
     chain.push(at);
   }
   return chain;
@@ -206,10 +206,10 @@ function field(value: unknown, key: string): unknown {
   return typeof value === "object" && value !== null ? Reflect.get(value, key) : undefined;
 }
 
-function of(kind: ErrorKind, facts: Facts): ClassifiedError {
+function verdictOf(kind: ErrorKind, facts: Facts): ClassifiedError {
   return { kind, retryable: isRetryableKind(kind), status: facts.status, retryAfterMs: undefined };
 }
 
-function final(kind: ErrorKind): ClassifiedError {
+function finalVerdict(kind: ErrorKind): ClassifiedError {
   return { kind, retryable: false, status: undefined, retryAfterMs: undefined };
 }

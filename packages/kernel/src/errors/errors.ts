@@ -3,7 +3,7 @@ import { type ErrorKind, isRetryableKind } from "./kinds.ts";
 import { cut, shortName, show } from "./show.ts";
 
 /** Room for a reason, or for the names of many known fields. */
-const MOST_OF_A_TEXT = 4_000;
+const MAX_TEXT_CHARS = 4_000;
 
 /** The run, or a part of it, was cancelled. The subclass `DeadlineExceededError` means that a deadline passed. */
 export class CancellationError extends RaviError {
@@ -12,7 +12,7 @@ export class CancellationError extends RaviError {
   readonly reason: string;
   constructor(init: { reason: string; cause?: unknown } | string) {
     const { reason, cause } = read("CancellationError", init, { reason: "string" }, toReason);
-    super({ code: ErrorCode.CANCELLED, message: `cancelled: ${cut(reason, MOST_OF_A_TEXT)}`, cause });
+    super({ code: ErrorCode.CANCELLED, message: `cancelled: ${cut(reason, MAX_TEXT_CHARS)}`, cause });
     this.reason = reason;
   }
 }
@@ -222,7 +222,7 @@ export class InvalidValueError extends RaviError {
     const value = show(init.value);
     // Names of users' own stand in them: of agents, models, tools and options.
     const field = shortName(init.field);
-    const expected = cut(init.expected, MOST_OF_A_TEXT);
+    const expected = cut(init.expected, MAX_TEXT_CHARS);
     super({
       code: ErrorCode.INVALID_VALUE,
       message: `${field} is ${value}; expected ${expected}`,
@@ -314,7 +314,7 @@ export class NeedsDecisionError extends RaviError {
     const each = pending.map((key) => `${JSON.stringify(shortName(key))}: "retry" | "skip" | "fail"`);
     super({
       code: ErrorCode.NEEDS_DECISION,
-      message: `${shortName(init.what)} may or may not have happened before the crash; resume with decisions: { ${cut(each.join(", "), MOST_OF_A_TEXT)} }`,
+      message: `${shortName(init.what)} may or may not have happened before the crash; resume with decisions: { ${cut(each.join(", "), MAX_TEXT_CHARS)} }`,
     });
     this.execId = init.execId;
     this.key = init.key;
@@ -358,10 +358,10 @@ export class JournalCorruptError extends RaviError {
   }
 }
 
-const MOST_OF_A_CAUSE = 1_000;
+const MAX_CAUSE_CHARS = 1_000;
 
 /** Anything can be thrown, also what cannot be made a text. */
-function saidBy(cause: unknown): string {
+function textOfCause(cause: unknown): string {
   if (typeof cause === "string") return cause;
   const said: unknown = cause instanceof Error ? cause.message : undefined;
   return typeof said === "string" ? said : show(cause);
@@ -374,7 +374,7 @@ export class JournalFailedError extends RaviError {
   readonly final: boolean;
   constructor(init: { what: string; final: boolean; cause: unknown }) {
     read("JournalFailedError", init, { what: "string", final: "boolean" });
-    const why = cut(saidBy(init.cause), MOST_OF_A_CAUSE);
+    const why = cut(textOfCause(init.cause), MAX_CAUSE_CHARS);
     const next = init.final
       ? "the journal takes no more writes; fix the cause, open it again and resume its runs"
       : "nothing was written; try again";
@@ -385,7 +385,7 @@ export class JournalFailedError extends RaviError {
 }
 
 /**
- * Checks what an error's constructor was given: its fields or, if `meant` is given, a text that stands for the most important
+ * Checks what an error's constructor was given: its fields or, if `fromText` is given, a text that stands for the most important
  * one. A wrong argument says what is expected; otherwise the message would contain "undefined", and nobody would notice before it
  * matters.
  */
@@ -393,12 +393,12 @@ function read<I extends object>(
   error: string,
   init: I | string,
   required: { readonly [K in keyof I]?: "string" | "number" | "boolean" },
-  meant?: (text: string) => NoInfer<I>,
+  fromText?: (text: string) => NoInfer<I>,
 ): I {
-  const given: unknown = typeof init === "string" && meant !== undefined ? meant(init) : init;
+  const given: unknown = typeof init === "string" && fromText !== undefined ? fromText(init) : init;
   const names = Object.keys(required);
   if (typeof given !== "object" || given === null) {
-    const text = meant === undefined ? "" : "a string, or ";
+    const text = fromText === undefined ? "" : "a string, or ";
     const expected = `${text}an object with ${names.join(", ")}`;
     throw new InvalidValueError({ field: `what new ${error} was given`, value: init, expected });
   }

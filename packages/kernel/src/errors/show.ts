@@ -16,11 +16,11 @@ function isLong(value: bigint): boolean {
 }
 
 /** An id has at most 512 characters, and a field may be named after one. */
-const MOST_OF_A_NAME = 600;
+const MAX_NAME_CHARS = 600;
 
 /** A name in a message: what was given for one may be a text of a megabyte. */
 export function shortName(name: string): string {
-  return cut(name, MOST_OF_A_NAME);
+  return cut(name, MAX_NAME_CHARS);
 }
 
 /** The beginning of a text, and how much of it there is. */

@@ -18,20 +18,20 @@ export function answerProblem({ id, info }: LLMClient, given: unknown): Provider
 export function answerMisfit(given: unknown): string | undefined {
   if (!isObject(given)) return `${given === null ? "null" : typeof given} instead of a response`;
   const { message } = given;
-  if (!isObject(message)) return misfit("message", message, "an object with role and content");
+  if (!isObject(message)) return describeMisfit("message", message, "an object with role and content");
   const { role, content, toolCalls } = message;
-  if (role !== "assistant") return misfit("message.role", role, '"assistant"');
+  if (role !== "assistant") return describeMisfit("message.role", role, '"assistant"');
   if (!isContent(content))
-    return misfit("message.content", content, "a string (which may be empty) or an array of parts");
+    return describeMisfit("message.content", content, "a string (which may be empty) or an array of parts");
   if (toolCalls !== undefined && !isListOf(toolCalls, isCall))
-    return misfit(
+    return describeMisfit(
       "message.toolCalls",
       toolCalls,
       "an array of calls, each with an id and a name, or undefined",
     );
   const { finishReason } = given;
   if (finishReason !== undefined && !FINISH_REASONS.includes(finishReason))
-    return misfit("finishReason", finishReason, `one of ${FINISH_REASONS.join(", ")}`);
+    return describeMisfit("finishReason", finishReason, `one of ${FINISH_REASONS.join(", ")}`);
   return undefined;
 }
 
@@ -50,7 +50,7 @@ export function isContent(value: unknown): boolean {
   return typeof value === "string" || isListOf(value, isPart);
 }
 
-function misfit(field: string, value: unknown, expected: string): string {
+function describeMisfit(field: string, value: unknown, expected: string): string {
   return `a response whose ${field} is ${show(value)}; expected ${expected}`;
 }
 

@@ -25,42 +25,42 @@ export interface Direct<C> {
 
 /** Registers the fast path for a context class's `batch`. */
 export function makeAtOnce<C extends Pick<RunContext, "batch">>(prototype: C, atOnce: AtOnce<C>): void {
-  say(prototype.batch, atOnce);
+  setFastPath(prototype.batch, atOnce);
 }
 
 /** Registers the fast path for a context class's `llm`. */
 export function makeDirect<C extends Pick<RunContext, "llm">>(prototype: C, direct: Direct<C>): void {
-  say(prototype.llm, direct);
+  setFastPath(prototype.llm, direct);
 }
 
 /** Undefined if the context's method has no fast path. */
 export function atOnceOf<C extends Pick<RunContext, "batch">>(ctx: C): AtOnce<C> | undefined {
-  return saidOf(ctx.batch) as AtOnce<C> | undefined;
+  return fastPathOf(ctx.batch) as AtOnce<C> | undefined;
 }
 
 /** Undefined if the context's method has no fast path. */
 export function directOf<C extends Pick<RunContext, "llm">>(ctx: C): Direct<C> | undefined {
-  return saidOf(ctx.llm) as Direct<C> | undefined;
+  return fastPathOf(ctx.llm) as Direct<C> | undefined;
 }
 
 /** Registered by name, so that two copies of the kernel share it. */
-const SAID: unique symbol = Symbol.for("ravi.loop.said");
+const FAST_PATH: unique symbol = Symbol.for("ravi.loop.fastPath");
 
-interface Said {
+interface FastPath {
   /**
    * The method that it was registered for. A proxy or a spy that copies all fields is another function, and must not take the
    * fast path.
    */
   readonly method: unknown;
-  readonly how: unknown;
+  readonly implementation: unknown;
 }
 
-function say(method: object, how: unknown): void {
-  const said: Said = { method, how };
-  Object.defineProperty(method, SAID, { value: said });
+function setFastPath(method: object, implementation: unknown): void {
+  const fastPath: FastPath = { method, implementation };
+  Object.defineProperty(method, FAST_PATH, { value: fastPath });
 }
 
-function saidOf(method: object): unknown {
-  const said = (method as { readonly [SAID]?: Said })[SAID];
-  return said?.method === method ? said.how : undefined;
+function fastPathOf(method: object): unknown {
+  const fastPath = (method as { readonly [FAST_PATH]?: FastPath })[FAST_PATH];
+  return fastPath?.method === method ? fastPath.implementation : undefined;
 }

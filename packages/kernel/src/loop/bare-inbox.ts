@@ -19,7 +19,7 @@ export interface BareInbox extends Inbox {
   replyTo(message: InboxMessage): Promise<JsonValue>;
 }
 
-const MOST_DELIVERIES = 3;
+const MAX_DELIVERIES = 3;
 
 /** Makes an inbox in memory. */
 export function bareInbox(input: string, options: BareInboxOptions = {}): BareInbox {
@@ -70,7 +70,7 @@ export function bareInbox(input: string, options: BareInboxOptions = {}): BareIn
     async nack(message) {
       const delivered = (deliveries.get(message.id) ?? 1) + 1;
       deliveries.set(message.id, delivered);
-      if (delivered <= MOST_DELIVERIES) deliver(message);
+      if (delivered <= MAX_DELIVERIES) deliver(message);
     },
     async reply(message, value) {
       replyOf(message.id).resolve(checkMessage("inbox.reply", value));

@@ -15,9 +15,9 @@ export function bothHooks(shared: Hooks, own: Hooks | undefined): Hooks {
   return new BothHooks(shared, own);
 }
 
-/** Whether `told` is, or contains, the same hooks as `own`, guarded or not. */
-export function isAmong(told: Hooks, own: Hooks): boolean {
-  const hooks = unguarded(told);
+/** Whether `registered` is, or contains, the same hooks as `own`, guarded or not. */
+export function isAmong(registered: Hooks, own: Hooks): boolean {
+  const hooks = unguarded(registered);
   return (
     hooks === unguarded(own) ||
     (hooks instanceof BothHooks && (isAmong(hooks.shared, own) || isAmong(hooks.own, own)))

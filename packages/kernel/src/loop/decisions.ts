@@ -31,18 +31,18 @@ export function checkDecisions(decisions: unknown): void {
 export function fullDecisions(doubts: readonly InDoubt[], decisions: Decisions): Decisions {
   checkDecisions(decisions);
   const full: Record<string, Decision> = {};
-  for (const [given, decision] of Object.entries(decisions)) full[meantBy(given, doubts)] = decision;
+  for (const [given, decision] of Object.entries(decisions)) full[fullKeyOf(given, doubts)] = decision;
   return full;
 }
 
-function meantBy(given: string, doubts: readonly InDoubt[]): string {
-  const wholes = doubts.map(({ execId, key }) => `${execId}:${key}`);
-  if (wholes.includes(given)) return given;
-  const meant = wholes.filter((_, index) => doubts[index]?.key === given);
-  if (meant.length < 2) return meant[0] ?? given;
+function fullKeyOf(given: string, doubts: readonly InDoubt[]): string {
+  const fullKeys = doubts.map(({ execId, key }) => `${execId}:${key}`);
+  if (fullKeys.includes(given)) return given;
+  const matches = fullKeys.filter((_, index) => doubts[index]?.key === given);
+  if (matches.length < 2) return matches[0] ?? given;
   throw new InvalidValueError({
     field: "decisions",
     value: given,
-    expected: `one of ${meant.join(", ")}, because several calls in doubt have that key`,
+    expected: `one of ${matches.join(", ")}, because several calls in doubt have that key`,
   });
 }

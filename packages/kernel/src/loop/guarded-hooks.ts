@@ -31,7 +31,7 @@ class GuardedHooks implements Hooks {
     try {
       return this.hooks.has(event);
     } catch (error) {
-      this.complain(error);
+      this.logFailure(error);
       return false;
     }
   }
@@ -40,7 +40,7 @@ class GuardedHooks implements Hooks {
     try {
       return this.settled(this.hooks.dispatch(event, payload));
     } catch (error) {
-      return this.complain(error);
+      return this.logFailure(error);
     }
   }
 
@@ -48,16 +48,16 @@ class GuardedHooks implements Hooks {
     try {
       return this.settled(this.hooks.drain?.());
     } catch (error) {
-      return this.complain(error);
+      return this.logFailure(error);
     }
   }
 
-  private settled(told: MaybePromise<void>): MaybePromise<void> {
-    if (!isPromiseLike(told)) return undefined;
-    return Promise.resolve(told).catch((error: unknown) => this.complain(error));
+  private settled(dispatched: MaybePromise<void>): MaybePromise<void> {
+    if (!isPromiseLike(dispatched)) return undefined;
+    return Promise.resolve(dispatched).catch((error: unknown) => this.logFailure(error));
   }
 
-  private complain(error: unknown): void {
+  private logFailure(error: unknown): void {
     tellLog(this.logger, "error", "a hook failed; the run is not affected", { error: messageOf(error) });
   }
 }

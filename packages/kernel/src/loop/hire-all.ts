@@ -28,12 +28,12 @@ export async function hireAll<T>(
     }
     const isDenied = ({ at }: { readonly at: number }): boolean => hasNoSeat(outcomes[at]);
     const denied = round.filter(isDenied);
-    const seated = round.length - denied.length;
+    const startedCount = round.length - denied.length;
     waiting = [...denied, ...waiting.slice(size)];
-    size = denied.length === 0 ? round.length * 2 : Math.max(1, seated);
-    if (seated > 0) continue;
-    const next = waiting.find(({ leaf }) => isWithoutRules(leaf));
-    if (next !== undefined) outcomes[next.at] = await onOwnSeat(ctx, next.leaf);
+    size = denied.length === 0 ? round.length * 2 : Math.max(1, startedCount);
+    if (startedCount > 0) continue;
+    const next = waiting.find(({ leaf }) => canRunInOwnSlot(leaf));
+    if (next !== undefined) outcomes[next.at] = await runInOwnSlot(ctx, next.leaf);
     waiting = next === undefined ? [] : waiting.filter((one) => one !== next);
   }
   return outcomes;
@@ -51,7 +51,7 @@ export function hasNoSeat(outcome: HireOutcome | undefined): boolean {
 /**
  * Middleware, a budget and a time limit only work around a child of its own. In the caller's slot they would be dropped silently.
  */
-function isWithoutRules({ agent, executionBudget, timeoutS }: HireLeaf): boolean {
+function canRunInOwnSlot({ agent, executionBudget, timeoutS }: HireLeaf): boolean {
   const { agent: run, chat, function: call } = agent.pipelines ?? {};
   const isGuarded = [run, chat, call].some((pipeline) => pipeline !== undefined && !pipeline.isNoop);
   const isLimited = executionBudget !== undefined || agent.defaults?.executionBudget !== undefined;
@@ -59,7 +59,7 @@ function isWithoutRules({ agent, executionBudget, timeoutS }: HireLeaf): boolean
 }
 
 /** An error that stops the run is thrown on, because here it is the caller's own. */
-async function onOwnSeat<T>(ctx: RunContext, { agent, input }: HireLeaf<T>): Promise<HireOutcome<T>> {
+async function runInOwnSlot<T>(ctx: RunContext, { agent, input }: HireLeaf<T>): Promise<HireOutcome<T>> {
   const lane = ownLane(ctx, agent.hooks);
   ctx.emit({ type: "progress", name: "ownSeat", data: { agent: agent.id } });
   try {

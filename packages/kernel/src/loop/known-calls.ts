@@ -13,7 +13,7 @@ export interface CallRecord extends Indexed<CallRecord> {
 }
 
 /** The oldest records are dropped, so that a run of ten thousand turns does not keep them all. */
-const MOST = 256;
+const MAX_RECORDS = 256;
 
 /** The calls of one tool. */
 export class KnownCalls extends TextIndex<CallRecord> {
@@ -38,7 +38,7 @@ export class KnownCalls extends TextIndex<CallRecord> {
     else this.newest.newer = record;
     this.newest = record;
     this.add(record);
-    if (this.size > MOST) this.forgetOldest();
+    if (this.size > MAX_RECORDS) this.forgetOldest();
     return record;
   }
 

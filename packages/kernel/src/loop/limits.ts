@@ -125,17 +125,17 @@ function passed(
 }
 
 /** The maximum that ledgers count in any dimension. A limit is never raised above it. */
-const MOST = Number.MAX_SAFE_INTEGER;
+const MAX_AMOUNT = Number.MAX_SAFE_INTEGER;
 
 /** Rounded as ledgers do: 0.7 and 0.1 make 0.8. */
 function inNanos(usd: number | null): number | null {
-  return usd === null ? null : Math.min(Math.round(usd * 1e9), MOST) / 1e9;
+  return usd === null ? null : Math.min(Math.round(usd * 1e9), MAX_AMOUNT) / 1e9;
 }
 
 function raised(given: ExecutionBudget, { tokens, cost, turns, toolCalls }: Spend): ExecutionBudget {
   if (tokens + cost + turns + toolCalls === 0) return given;
   const raise = (limit: number | null, more: number): number | null =>
-    limit === null || more === 0 ? limit : Math.min(limit + more, MOST);
+    limit === null || more === 0 ? limit : Math.min(limit + more, MAX_AMOUNT);
   return executionBudget({
     ...given,
     maxTokens: raise(given.maxTokens, tokens),

@@ -38,11 +38,11 @@ function toParsed<T>(result: SchemaResult<T>): Parsed<T> {
     : { ok: false, problem: describe(result.issues) };
 }
 
-const MOST_ISSUES = 10;
+const MAX_ISSUES = 10;
 
 function describe(issues: readonly SchemaIssue[]): string {
-  const lines = issues.slice(0, MOST_ISSUES).map((issue) => `${pathOf(issue)}${issue.message}`);
-  if (issues.length > MOST_ISSUES) lines.push(`and ${issues.length - MOST_ISSUES} more`);
+  const lines = issues.slice(0, MAX_ISSUES).map((issue) => `${pathOf(issue)}${issue.message}`);
+  if (issues.length > MAX_ISSUES) lines.push(`and ${issues.length - MAX_ISSUES} more`);
   return lines.join("; ");
 }
 

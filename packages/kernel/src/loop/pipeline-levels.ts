@@ -28,14 +28,14 @@ export function checkLevels(field: string, pipelines: unknown): void {
 }
 
 function areLevels(pipelines: Pipelines): boolean {
-  let isSaid = false;
+  let hasLevels = false;
   for (const level in pipelines) {
-    isSaid = true;
+    hasLevels = true;
     if (level !== "agent" && level !== "chat" && level !== "function") return false;
     if (!isRunnable(pipelines[level])) return false;
   }
   // Null and a promise have no fields either.
-  return isSaid;
+  return hasLevels;
 }
 
 /** A pipeline without layers is never called, so it needs no methods. */

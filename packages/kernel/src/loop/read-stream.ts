@@ -29,14 +29,14 @@ export function refuseNoStream(given: object | null | undefined): void {
     typeof given === "object" &&
     given !== null &&
     (Symbol.asyncIterator in given || Symbol.iterator in given);
-  if (!isStream) throw misfit(`the stream is ${show(given)}; expected an async iterable of events`);
+  if (!isStream) throw formatError(`the stream is ${show(given)}; expected an async iterable of events`);
 }
 
 export function refuseNoEvent(given: ModelEvent | null | undefined): void {
   const isEvent = typeof given === "object" && given !== null && typeof given.type === "string";
-  if (!isEvent) throw misfit(`the stream yielded ${show(given)}; expected an event with a type`);
+  if (!isEvent) throw formatError(`the stream yielded ${show(given)}; expected an event with a type`);
 }
 
-function misfit(message: string): ProviderError {
+function formatError(message: string): ProviderError {
   return new ProviderError({ kind: "FORMAT_ERROR", message });
 }

@@ -34,7 +34,7 @@ export class Turn {
   private callAt: number[] | undefined;
   private messages: (ToolMessage | undefined)[] = NO_MESSAGES;
   /** The calls whose results the context has already reported early, so that they are not reported again. */
-  private told: Set<ToolCall> | undefined;
+  private reported: Set<ToolCall> | undefined;
 
   constructor(ctx: TurnContext, calls: readonly ToolCall[], options: ToolTurnOptions, isAtOnce: boolean) {
     this.ctx = ctx;
@@ -69,7 +69,7 @@ export class Turn {
     if (hasHires || size < leaves.length) return this.makeInParts(size);
     if (leaves.length === 0) return this.end();
     const outcomes = this.batchOf(leaves);
-    return areHere(outcomes) ? this.keepAll(0, outcomes, undefined).end() : this.endLater(outcomes);
+    return areReady(outcomes) ? this.keepAll(0, outcomes, undefined).end() : this.endLater(outcomes);
   }
 
   /** A context in untyped JavaScript may throw synchronously, or return a thenable. */
@@ -101,8 +101,8 @@ export class Turn {
         this.stopBy(error);
         break;
       }
-      const told = this.hasHires ? await this.tellHires(from, part, outcomes) : undefined;
-      this.keepAll(from, outcomes, told);
+      const hireResults = this.hasHires ? await this.describeHires(from, part, outcomes) : undefined;
+      this.keepAll(from, outcomes, hireResults);
     }
     return this.end();
   }
@@ -139,7 +139,7 @@ export class Turn {
   }
 
   /** What the model is told about each hire of a batch; undefined for other leaves. */
-  private async tellHires(
+  private async describeHires(
     from: number,
     part: readonly TurnLeaf[],
     outcomes: TurnOutcomes,
@@ -149,7 +149,7 @@ export class Turn {
       const outcome = outcomes[at];
       if (leaf.kind !== "hire" || outcome === undefined) continue;
       // It is a hire's outcome, because the outcomes of a batch are in the order of its leaves.
-      hires.push({ call: this.callOf(this.placeOf(from + at)), leaf, outcome: outcome as HireOutcome });
+      hires.push({ call: this.callOf(this.callIndexOf(from + at)), leaf, outcome: outcome as HireOutcome });
     }
     const { afterHires } = this.options;
     const told = afterHires === undefined || hires.length === 0 ? undefined : await afterHires(hires);
@@ -171,14 +171,14 @@ export class Turn {
   ): void {
     const leaf = this.leaves[leafAt];
     if (leaf === undefined || outcome === undefined) return;
-    const at = this.placeOf(leafAt);
+    const at = this.callIndexOf(leafAt);
     const call = this.callOf(at);
     const message = toMessage(call, told ?? toolResult(outcome as ToolOutcome));
     this.put(at, message);
     // The model has to deal with what happened to a child. But a tool that was stopped by a rule of this run ends the run.
     const isStopped = leaf.kind === "tool" && "error" in outcome && isStop(outcome.error);
     if (isStopped) this.stop ??= outcome.error;
-    else this.tell(call, message);
+    else this.report(call, message);
   }
 
   end(): ToolTurn {
@@ -203,15 +203,15 @@ export class Turn {
   private refuse(at: number, message: ToolMessage): void {
     this.callAt ??= Array.from(this.leaves.keys());
     this.put(at, message);
-    this.tell(this.callOf(at), message);
+    this.report(this.callOf(at), message);
   }
 
   private toolLeaf(call: ToolCall, tool: Tool): ToolLeaf {
     const { validator, onResult } = this.options;
     if (onResult === undefined)
       return validator === undefined ? { kind: "tool", call, tool } : { kind: "tool", call, tool, validator };
-    const tell = (result: ToolResult): void => this.tell(call, toMessage(call, result));
-    return { kind: "tool", call, tool, validator, onResult: tell };
+    const report = (result: ToolResult): void => this.report(call, toMessage(call, result));
+    return { kind: "tool", call, tool, validator, onResult: report };
   }
 
   private planHire(at: number, call: ToolCall, tool: DelegateTool): MaybePromise<void> {
@@ -234,12 +234,12 @@ export class Turn {
     this.add(at, leaf);
   }
 
-  private tell(call: ToolCall, message: ToolMessage): void {
+  private report(call: ToolCall, message: ToolMessage): void {
     const { onResult } = this.options;
     if (onResult === undefined) return;
-    const told = (this.told ??= new Set());
-    if (told.has(call)) return;
-    told.add(call);
+    const reported = (this.reported ??= new Set());
+    if (reported.has(call)) return;
+    reported.add(call);
     onResult(call, message);
   }
 
@@ -249,13 +249,13 @@ export class Turn {
     return call;
   }
 
-  private placeOf(leafAt: number): number {
+  private callIndexOf(leafAt: number): number {
     return this.callAt === undefined ? leafAt : (this.callAt[leafAt] ?? -1);
   }
 }
 
 /** Not `isPromiseLike`: it sees objects of so many shapes that each lookup of `then` takes 13 ns. */
-function areHere(outcomes: MaybePromise<TurnOutcomes>): outcomes is TurnOutcomes {
+function areReady(outcomes: MaybePromise<TurnOutcomes>): outcomes is TurnOutcomes {
   return Array.isArray(outcomes);
 }
 

@@ -18,19 +18,19 @@ export const NO_USAGE: Usage = Object.freeze({ inputTokens: 0, outputTokens: 0 }
 
 /** Input and output tokens together, as `maxTokens` counts them. */
 export function totalTokens(usage: Usage): number {
-  if (!isObject(usage)) throw noUsage(usage, NO_USAGE);
+  if (!isObject(usage)) throw invalidUsage(usage, NO_USAGE);
   return usage.inputTokens + usage.outputTokens;
 }
 
 /** The sum of both. A count that neither of them has stays undefined. */
 export function addUsage(a: Usage, b: Usage): Usage {
-  if (!isObject(a) || !isObject(b)) throw noUsage(a, b);
+  if (!isObject(a) || !isObject(b)) throw invalidUsage(a, b);
   const inputTokens = a.inputTokens + b.inputTokens;
   const outputTokens = a.outputTokens + b.outputTokens;
   // What is no number would be in every later sum, and no limit would ever be reached.
-  if (Number.isNaN(inputTokens + outputTokens)) throw noUsage(a, b);
+  if (Number.isNaN(inputTokens + outputTokens)) throw invalidUsage(a, b);
   // Most providers that say nothing of these never do: a third of the time of the spreads.
-  if (!saysMore(a) && !saysMore(b)) return { inputTokens, outputTokens };
+  if (!hasDetails(a) && !hasDetails(b)) return { inputTokens, outputTokens };
   return {
     inputTokens,
     outputTokens,
@@ -41,7 +41,7 @@ export function addUsage(a: Usage, b: Usage): Usage {
   };
 }
 
-function saysMore(usage: Usage): boolean {
+function hasDetails(usage: Usage): boolean {
   const { cachedInputTokens, cacheWriteTokens, cacheWrite1hTokens, reasoningTokens } = usage;
   if (cachedInputTokens !== undefined || cacheWriteTokens !== undefined) return true;
   return cacheWrite1hTokens !== undefined || reasoningTokens !== undefined;
@@ -59,7 +59,7 @@ function isObject(value: unknown): boolean {
   return typeof value === "object" && value !== null;
 }
 
-function noUsage(a: Usage, b: Usage): InvalidValueError {
+function invalidUsage(a: Usage, b: Usage): InvalidValueError {
   const isFirst = !isObject(a) || Number.isNaN(a.inputTokens + a.outputTokens);
   const expected = "a Usage with the numbers inputTokens and outputTokens";
   return new InvalidValueError({ field: "usage", value: isFirst ? a : b, expected });

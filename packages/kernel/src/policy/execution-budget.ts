@@ -38,7 +38,7 @@ export interface ExecutionBudgetFactory {
 }
 
 /** The default budget. Created once, because most runs use it. */
-let unsaid: ExecutionBudget | undefined;
+let defaultBudget: ExecutionBudget | undefined;
 
 /**
  * Makes a frozen budget. Fields that are left out or null are unlimited. Throws an `InvalidValueError` for a wrong or unknown
@@ -46,7 +46,7 @@ let unsaid: ExecutionBudget | undefined;
  */
 export const executionBudget: ExecutionBudgetFactory = Object.assign(
   (options?: ExecutionBudgetOptions): ExecutionBudget => {
-    if (options === undefined) return (unsaid ??= new Budget({}));
+    if (options === undefined) return (defaultBudget ??= new Budget({}));
     if (Budget.isOne(options)) return options;
     return new Budget(checkFields("executionBudget", options, FIELDS));
   },

@@ -37,7 +37,7 @@ export interface SpawnBudgetFactory {
 }
 
 /** The default budget. Created once, because most runs use it. */
-let unsaid: SpawnBudget | undefined;
+let defaultBudget: SpawnBudget | undefined;
 
 /**
  * Makes a frozen budget of headcount. Throws an `InvalidValueError` for a wrong or unknown field. `spawnBudget.fromJSON` reads
@@ -45,7 +45,7 @@ let unsaid: SpawnBudget | undefined;
  */
 export const spawnBudget: SpawnBudgetFactory = Object.assign(
   (options?: SpawnBudgetOptions): SpawnBudget => {
-    if (options === undefined) return (unsaid ??= new Budget({}));
+    if (options === undefined) return (defaultBudget ??= new Budget({}));
     if (Budget.isOne(options)) return options;
     return new Budget(checkFields("spawnBudget", options, FIELDS));
   },

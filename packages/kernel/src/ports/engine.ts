@@ -39,7 +39,7 @@ export interface ExecutionStart {
   readonly isResumed: boolean;
 }
 
-/** A child to hire. The child holds its seat itself: it is freed at the child's end, whether or not the parent waits for that. */
+/** A child to hire. The child holds its slot itself: it is freed at the child's end, whether or not the parent waits for that. */
 export interface HireSpec {
   readonly kind: "hire";
   /** The child's `execId` is made of the parent's and this, so hiring again under the same key finds the same child. */
@@ -53,7 +53,7 @@ export interface HireSpec {
   readonly input: string;
   readonly fingerprint: string;
   readonly budget: ExecutionBudgetOptions | undefined;
-  /** How long the parent waits, from the hire on. Time in which the child has no seat does not count. */
+  /** How long the parent waits, from the hire on. Time in which the child has no slot does not count. */
   readonly timeoutMs: number | undefined;
   /** `cancel` cancels the child with a `DeadlineExceededError`, so that it can still return what it has. */
   readonly onTimeout: "cancel" | "leave";
@@ -63,7 +63,7 @@ export interface HireSpec {
   readonly isJoinable: boolean;
   /** Its place in the tree. Throws if the tree would become too deep. */
   supervision(): Supervision;
-  /** Why it may not be hired; undefined if it may. Called before a seat is taken, and not in a replay. */
+  /** Why it may not be hired; undefined if it may. Called before a slot is taken, and not in a replay. */
   denial(): MaybePromise<RaviError | undefined>;
 }
 
@@ -128,7 +128,7 @@ export interface DurableEngine {
   remaining(): Remaining;
   /** Raises the limits of this execution and all above it, once for each key. Absent if they cannot be raised. */
   readonly raise?: ((key: string, more: Partial<Spend>) => MaybePromise<void>) | undefined;
-  /** Whether the execution has lost its seat, asked at its `n`-th yield point (`ctx.check()`). */
+  /** Whether the execution has lost its slot, asked at its `n`-th yield point (`ctx.check()`). */
   isPaused(n: number): MaybePromise<boolean>;
   whenResumed(): Promise<void>;
   /** True if `whenResumed` itself dispatches PREEMPTED and RESUMED, each once, because a replay waits there again. */
@@ -136,7 +136,7 @@ export interface DurableEngine {
 
   /** Makes an effect, or gives its recorded outcome. Returns no promise if none is needed. */
   effect<T>(effect: Effect<T>): MaybePromise<T>;
-  /** Runs operations concurrently. Refusals and seats come first, in the order given; then all are started and awaited. */
+  /** Runs operations concurrently. Refusals and slots come first, in the order given; then all are started and awaited. */
   all(operations: readonly Operation[]): MaybePromise<readonly Settled[]>;
   /** Calls `make` and records its value; in a replay gives the recorded value. `make` must not wait for anything durable. */
   fact(key: string, make: () => MaybePromise<JsonValue>): MaybePromise<JsonValue>;
@@ -169,7 +169,7 @@ export interface DurableEngine {
   checkResult?(result: AgentResult): void;
   /** Called when the outcome is known and is no crash. From then on the execution can no longer be suspended. */
   ending?(): void;
-  /** Called at the end of the agent. Cancels the children that nobody has joined, and frees their seats before the agent's own. */
+  /** Called at the end of the agent. Cancels the children that nobody has joined, and frees their slots before the agent's own. */
   end(outcome: HireOutcome, options: { readonly isCrash: boolean }): MaybePromise<void>;
   /** Called when a suspended agent has stopped. Resolves when its children have stopped too. */
   unwound?(): MaybePromise<void>;

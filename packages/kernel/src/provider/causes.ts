@@ -1,12 +1,12 @@
 import { field } from "./json.ts";
 
 /** Clients do not wrap errors deeper than this. */
-const MOST_CAUSES = 8;
+const MAX_CAUSES = 8;
 
 /** An error and its causes, the outermost first. */
 export function causeChain(error: unknown): readonly Error[] {
   const chain: Error[] = [];
-  for (let at = error; at instanceof Error && chain.length < MOST_CAUSES; at = at.cause) chain.push(at);
+  for (let at = error; at instanceof Error && chain.length < MAX_CAUSES; at = at.cause) chain.push(at);
   return chain;
 }
 

@@ -7,7 +7,7 @@ export type ObjectSchema = JsonSchema & { readonly type: "object" };
 const CHOICES = ["anyOf", "oneOf"] as const;
 /** The keywords that providers refuse next to `type: "object"`. */
 const NOT_AT_ROOT = [...CHOICES, "allOf", "not", "enum", "const", "$ref"] as const;
-const MOST_DEPTH = 8;
+const MAX_DEPTH = 8;
 
 /** Whether providers accept the schema as it is, for a tool or for an answer. */
 export function isObjectSchema(schema: JsonSchema): schema is ObjectSchema {
@@ -42,7 +42,7 @@ export function mayBeObject(schema: JsonSchema): boolean {
 }
 
 function admitsObject(schema: unknown, root: Fields, depth: number): boolean {
-  if (!isObject(schema) || depth > MOST_DEPTH) return schema !== false;
+  if (!isObject(schema) || depth > MAX_DEPTH) return schema !== false;
   const known = resolved(schema, root);
   const { type } = known;
   if (type !== undefined && type !== "object" && !listOf(type).includes("object")) return false;
@@ -58,7 +58,7 @@ function admitsObject(schema: unknown, root: Fields, depth: number): boolean {
 /** The alternatives of a schema, each merged with what holds for all of them. */
 function variantsOf(schema: Fields, root: Fields, depth: number): readonly Fields[] {
   const known = isObject(schema) ? resolved(schema, root) : {};
-  if (depth > MOST_DEPTH) return [known];
+  if (depth > MAX_DEPTH) return [known];
   const below = (value: unknown): readonly Fields[] =>
     listOf(value).flatMap((inner) => variantsOf(fieldsOf(inner), root, depth + 1));
   const choices = CHOICES.flatMap((key) => below(known[key]));

@@ -1,13 +1,13 @@
 import { field } from "./json.ts";
 import type { Scrub } from "./scrub.ts";
 
-const MOST_CAUSES = 4;
-const MOST_FRAMES = 20;
+const MAX_CAUSES = 4;
+const MAX_FRAMES = 20;
 const MAX_TEXT = 1_000;
 
 /** A copy of an error that is safe to show: the original may hold headers, bodies and stacks with secrets in them. */
 export function safeCause(error: unknown, scrub: Scrub): Error | undefined {
-  return copyOf(error, scrub, MOST_CAUSES);
+  return copyOf(error, scrub, MAX_CAUSES);
 }
 
 function copyOf(error: unknown, scrub: Scrub, left: number): Error | undefined {
@@ -34,7 +34,7 @@ function nameOf(error: Error): string {
 /** Only the frames of the stack: the lines above them repeat the original message. */
 function framesOf(error: Error, scrub: Scrub): readonly string[] {
   const frames = (error.stack ?? "").split("\n").filter((line) => line.startsWith("    at "));
-  return frames.slice(0, MOST_FRAMES).map((frame) => scrub(frame).slice(0, 300));
+  return frames.slice(0, MAX_FRAMES).map((frame) => scrub(frame).slice(0, 300));
 }
 
 export function clip(text: string): string {

@@ -39,38 +39,38 @@ export interface CancellationTokenConstructor {
   new (outer?: AbortSignalLike): CancellationToken;
 }
 
-const NOBODY: readonly Listener[] = Object.freeze([]);
+const NO_LISTENERS: readonly Listener[] = Object.freeze([]);
 
 /** A listener: a callback, or a child token. An object, because a closure for each would be kept by every run in flight. */
 interface Listener extends Linked<Listener> {
-  hear(error: CancellationError): void;
+  notify(error: CancellationError): void;
   /** Called when the token is disposed. */
-  forget?(): void;
+  onDispose?(): void;
 }
 
 class Callback implements Listener {
   before: Listener | undefined;
   after: Listener | undefined;
   /** False once it was removed, possibly by another callback while all are being called. */
-  isOn = true;
+  isActive = true;
   private readonly callback: (error: CancellationError) => void;
 
   constructor(callback: (error: CancellationError) => void) {
     this.callback = callback;
   }
 
-  hear(error: CancellationError): void {
-    if (this.isOn) this.callback(error);
+  notify(error: CancellationError): void {
+    if (this.isActive) this.callback(error);
   }
 }
 
 /** A class of its own, because `onDispose` is rare, and the field would make every callback larger. */
-class KeptCallback extends Callback {
-  readonly forget: () => void;
+class DisposableCallback extends Callback {
+  readonly onDispose: () => void;
 
-  constructor(callback: (error: CancellationError) => void, forget: () => void) {
+  constructor(callback: (error: CancellationError) => void, onDispose: () => void) {
     super(callback);
-    this.forget = forget;
+    this.onDispose = onDispose;
   }
 }
 
@@ -86,7 +86,7 @@ class Token implements CancellationToken, Listener {
   /** Whether it is registered at the parent or the outer signal. Not so while nobody listens to this token. */
   private isListening = false;
   /** The listener on the outer signal. */
-  private heard: (() => void) | undefined;
+  private onOuterAbort: (() => void) | undefined;
   private outer: AbortSignalLike | undefined;
   private disposed = false;
 
@@ -135,10 +135,11 @@ class Token implements CancellationToken, Listener {
       return noop;
     }
     // Wrapped in an object, so that the same callback may be added twice and removed separately.
-    const listener = onDispose === undefined ? new Callback(callback) : new KeptCallback(callback, onDispose);
+    const listener =
+      onDispose === undefined ? new Callback(callback) : new DisposableCallback(callback, onDispose);
     this.add(listener);
     return () => {
-      listener.isOn = false;
+      listener.isActive = false;
       this.remove(listener);
     };
   }
@@ -166,12 +167,12 @@ class Token implements CancellationToken, Listener {
     this.parent = undefined;
     this.outer = undefined;
     // Most tokens have no listeners left, and `for of` over a frozen list leaves compiled code.
-    if (listeners !== NOBODY) for (const listener of listeners) listener.forget?.();
+    if (listeners !== NO_LISTENERS) for (const listener of listeners) listener.onDispose?.();
     if (this.own === undefined) return;
     // The parent may have been cancelled just now, before this token was notified. Then the signal and the child tokens still
     // have to be.
     this.controller?.abort(this.own);
-    tellAll(
+    notifyAll(
       listeners.filter((listener) => listener instanceof Token),
       this.own,
     );
@@ -201,25 +202,25 @@ class Token implements CancellationToken, Listener {
     this.isListening = true;
     if (outer !== undefined) {
       // Assigned to a constant first: see docs/decisions/0012.
-      const heard = (): void => this.fire(cancellationOf(outer));
-      this.heard = heard;
-      outer.addEventListener("abort", heard, { once: true });
+      const onOuterAbort = (): void => this.fire(cancellationOf(outer));
+      this.onOuterAbort = onOuterAbort;
+      outer.addEventListener("abort", onOuterAbort, { once: true });
     } else {
       parent?.add(this);
     }
   }
 
   /** Called by the parent. */
-  hear(error: CancellationError): void {
+  notify(error: CancellationError): void {
     if (this.isListening) this.fire(error);
   }
 
   private leave(): void {
-    const { heard, outer, parent } = this;
+    const { onOuterAbort, outer, parent } = this;
     if (!this.isListening) return;
     this.isListening = false;
-    this.heard = undefined;
-    if (heard !== undefined) outer?.removeEventListener("abort", heard);
+    this.onOuterAbort = undefined;
+    if (onOuterAbort !== undefined) outer?.removeEventListener("abort", onOuterAbort);
     parent?.remove(this);
   }
 
@@ -228,23 +229,23 @@ class Token implements CancellationToken, Listener {
     const listeners = this.takeListeners();
     this.leave();
     this.controller?.abort(this.own);
-    tellAll(listeners, this.own);
+    notifyAll(listeners, this.own);
   }
 
   private takeListeners(): readonly Listener[] {
     const { first, others } = this;
     this.first = this.others = undefined;
-    if (others === undefined) return first === undefined ? NOBODY : [first];
+    if (others === undefined) return first === undefined ? NO_LISTENERS : [first];
     return first === undefined ? others.takeAll() : [first, ...others.takeAll()];
   }
 }
 
 /** A callback that throws must not keep the others from being called; its error is thrown at the end. */
-function tellAll(listeners: Iterable<Listener>, error: CancellationError): void {
+function notifyAll(listeners: Iterable<Listener>, error: CancellationError): void {
   const failures: unknown[] = [];
   for (const listener of listeners) {
     try {
-      listener.hear(error);
+      listener.notify(error);
     } catch (failure) {
       failures.push(failure);
     }

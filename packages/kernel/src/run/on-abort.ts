@@ -1,35 +1,35 @@
 import type { AbortSignalLike } from "../core/types.ts";
 
-type Act = () => void;
+type Callback = () => void;
 
 /** All callbacks on one signal, behind a single listener. */
-class Audience {
-  readonly acts = new Set<Act>();
+class AbortListeners {
+  readonly callbacks = new Set<Callback>();
   private readonly signal: AbortSignalLike;
-  private readonly hear: Act;
+  private readonly listener: Callback;
 
   constructor(signal: AbortSignalLike) {
     this.signal = signal;
     // Assigned to a constant first: see docs/decisions/0012.
-    const hear = (): void => this.tell();
-    this.hear = hear;
-    signal.addEventListener("abort", hear, { once: true });
+    const listener = (): void => this.callAll();
+    this.listener = listener;
+    signal.addEventListener("abort", listener, { once: true });
   }
 
-  leave(act: Act): void {
+  remove(callback: Callback): void {
     // Does nothing when called again.
-    if (!this.acts.delete(act) || this.acts.size > 0) return;
-    audiences.delete(this.signal);
-    this.signal.removeEventListener("abort", this.hear);
+    if (!this.callbacks.delete(callback) || this.callbacks.size > 0) return;
+    listenersBySignal.delete(this.signal);
+    this.signal.removeEventListener("abort", this.listener);
   }
 
-  private tell(): void {
-    audiences.delete(this.signal);
+  private callAll(): void {
+    listenersBySignal.delete(this.signal);
     const failures: unknown[] = [];
-    for (const act of this.acts) {
+    for (const callback of this.callbacks) {
       // A callback that throws must not keep the others from being called, as with the signal's own listeners.
       try {
-        act();
+        callback();
       } catch (failure) {
         failures.push(failure);
       }
@@ -39,16 +39,16 @@ class Audience {
   }
 }
 
-const audiences = new WeakMap<AbortSignalLike, Audience>();
+const listenersBySignal = new WeakMap<AbortSignalLike, AbortListeners>();
 
 /**
- * Calls `act` when the signal aborts; the signal must not be aborted yet. Returns a function that removes the callback. For
+ * Calls `callback` when the signal aborts; the signal must not be aborted yet. Returns a function that removes the callback. For
  * queues in which thousands may wait on one signal: the platform searches all of a signal's listeners for each that is added or
  * removed, which took 13 seconds for ten thousand.
  */
-export function onAbort(signal: AbortSignalLike, act: Act): () => void {
-  const audience = audiences.get(signal) ?? new Audience(signal);
-  audiences.set(signal, audience);
-  audience.acts.add(act);
-  return () => audience.leave(act);
+export function onAbort(signal: AbortSignalLike, callback: Callback): () => void {
+  const listeners = listenersBySignal.get(signal) ?? new AbortListeners(signal);
+  listenersBySignal.set(signal, listeners);
+  listeners.callbacks.add(callback);
+  return () => listeners.remove(callback);
 }

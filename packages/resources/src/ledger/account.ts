@@ -1,8 +1,8 @@
 import type { ExecutionBudget } from "@ravi/kernel";
 import { limitsOf, type Limited } from "./limits.ts";
-import type { Held } from "./reservation.ts";
-import { type Amounts, NOTHING, Tally } from "./units.ts";
-import { type FixedReserve, heldBack } from "./wrap-up.ts";
+import type { HeldReservation } from "./reservation.ts";
+import { type Amounts, NOTHING, Counters } from "./units.ts";
+import { type FixedReserve, computeHeldBack } from "./wrap-up.ts";
 
 /**
  * The counters of one ledger. A change is made to the whole chain up to the root in the same tick. `Readonly` values may be shared with
@@ -28,12 +28,12 @@ export interface Account {
   /** How many reservations are open, here and below. */
   open: number;
   /** The open reservations made on this ledger itself, oldest first, as a linked list. */
-  first: Held | undefined;
-  last: Held | undefined;
+  first: HeldReservation | undefined;
+  last: HeldReservation | undefined;
   /** The size of the largest call settled on this ledger itself. */
   largest: Readonly<Amounts>;
   /** What is held back for the last turn. */
-  back: Readonly<Amounts>;
+  heldBack: Readonly<Amounts>;
   /** The next value of `used` that needs a report: the warning threshold first, then the first value above the limit. */
   watch: Readonly<Amounts>;
 }
@@ -60,13 +60,13 @@ export function openAccount(options: AccountOptions): Account {
     raised: NOTHING,
     warnAt,
     fixed,
-    used: new Tally(),
-    held: new Tally(),
+    used: new Counters(),
+    held: new Counters(),
     open: 0,
     first: undefined,
     last: undefined,
     largest: NOTHING,
-    back: heldBack({ caps, largest: NOTHING, fixed, limited }),
+    heldBack: computeHeldBack({ caps, largest: NOTHING, fixed, limited }),
     watch,
   };
 }

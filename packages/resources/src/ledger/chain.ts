@@ -1,15 +1,15 @@
 import type { BudgetWarning, Settlement } from "@ravi/kernel";
 import type { Account } from "./account.ts";
-import { type Amounts, DIMENSIONS, MOST, moved, NOTHING, shown } from "./units.ts";
-import { heldBack } from "./wrap-up.ts";
+import { type Amounts, DIMENSIONS, MAX_AMOUNT, withAmount, NOTHING, inUserUnit } from "./units.ts";
+import { computeHeldBack } from "./wrap-up.ts";
 
 /**
  * Whether `wanted` fits. Checked for every dimension, also if nothing is wanted of it: a ledger that has exceeded any limit
  * admits nothing more.
  */
-export function hasRoom(cap: number, taken: number, wanted: number, back: number): boolean {
+export function hasRoom(cap: number, taken: number, wanted: number, heldBack: number): boolean {
   const total = taken + wanted;
-  return wanted === 0 ? total <= cap : total + back <= cap;
+  return wanted === 0 ? total <= cap : total + heldBack <= cap;
 }
 
 /** The first ledger, from `account` up to the root, that has no room, and what it holds back. */
@@ -17,20 +17,20 @@ export function findRefusal(
   account: Account,
   wanted: Readonly<Amounts>,
   wrapUp: boolean,
-): { readonly account: Account; readonly back: Readonly<Amounts> } | undefined {
+): { readonly account: Account; readonly heldBack: Readonly<Amounts> } | undefined {
   let mine = wrapUp;
   for (let at: Account | undefined = account; at !== undefined; at = at.parent) {
     const { caps, used, held } = at;
     // A reserve is only for the agent that owns the ledger: otherwise the first of many helpers to finish would use up the root's
     // reserve.
-    const back = mine ? NOTHING : at.back;
+    const heldBack = mine ? NOTHING : at.heldBack;
     if (
-      !hasRoom(caps.tokens, used.tokens + held.tokens, wanted.tokens, back.tokens) ||
-      !hasRoom(caps.nanos, used.nanos + held.nanos, wanted.nanos, back.nanos) ||
-      !hasRoom(caps.turns, used.turns + held.turns, wanted.turns, back.turns) ||
-      !hasRoom(caps.toolCalls, used.toolCalls + held.toolCalls, wanted.toolCalls, back.toolCalls)
+      !hasRoom(caps.tokens, used.tokens + held.tokens, wanted.tokens, heldBack.tokens) ||
+      !hasRoom(caps.nanos, used.nanos + held.nanos, wanted.nanos, heldBack.nanos) ||
+      !hasRoom(caps.turns, used.turns + held.turns, wanted.turns, heldBack.turns) ||
+      !hasRoom(caps.toolCalls, used.toolCalls + held.toolCalls, wanted.toolCalls, heldBack.toolCalls)
     ) {
-      return { account: at, back };
+      return { account: at, heldBack };
     }
     mine &&= at.sameAgent;
   }
@@ -62,7 +62,7 @@ export function hold(account: Account, wanted: Readonly<Amounts>): void {
 }
 
 /** Gives amounts back that were set aside by `hold`. */
-export function letGo(account: Account, held: Readonly<Amounts>): void {
+export function release(account: Account, held: Readonly<Amounts>): void {
   for (let at: Account | undefined = account; at !== undefined; at = at.parent) {
     subtract(at.held, held);
     at.open--;
@@ -83,14 +83,14 @@ export function spend(account: Account, spent: Amounts, size: Readonly<Amounts> 
   let exceeded: BudgetWarning[] | undefined;
   for (let at: Account | undefined = account; at !== undefined; at = at.parent) {
     const { used, watch } = at;
-    count(used, spent);
+    addCapped(used, spent);
     if (
       used.tokens >= watch.tokens ||
       used.nanos >= watch.nanos ||
       used.turns >= watch.turns ||
       used.toolCalls >= watch.toolCalls
     ) {
-      look(at, spent, (warnings ??= []), (exceeded ??= []));
+      reportLimits(at, spent, (warnings ??= []), (exceeded ??= []));
     }
   }
   // Only a model call (not a tool's spending) tells how large a last turn may be.
@@ -98,20 +98,25 @@ export function spend(account: Account, spent: Amounts, size: Readonly<Amounts> 
   return warnings === undefined || exceeded === undefined ? NOTHING_TO_REPORT : { warnings, exceeded };
 }
 
-function look(account: Account, spent: Amounts, warnings: BudgetWarning[], exceeded: BudgetWarning[]): void {
+function reportLimits(
+  account: Account,
+  spent: Amounts,
+  warnings: BudgetWarning[],
+  exceeded: BudgetWarning[],
+): void {
   for (const { name, unit } of DIMENSIONS) {
     const used = account.used[unit];
     const cap = account.caps[unit];
     if (spent[unit] === 0 || used < account.watch[unit]) continue;
     const report = {
       dimension: name,
-      used: shown(unit, used),
-      limit: shown(unit, cap),
+      used: inUserUnit(unit, used),
+      limit: inUserUnit(unit, cap),
       scope: account.scope,
     };
     if (account.watch[unit] <= cap) warnings.push(report);
     if (used > cap) exceeded.push(report);
-    account.watch = moved(account.watch, unit, cap + 1);
+    account.watch = withAmount(account.watch, unit, cap + 1);
   }
 }
 
@@ -124,7 +129,7 @@ function noteSize(account: Account, spent: Readonly<Amounts>): void {
     turns: 0,
     toolCalls: 0,
   };
-  account.back = heldBack(account);
+  account.heldBack = computeHeldBack(account);
 }
 
 function add(to: Amounts, amounts: Readonly<Amounts>): void {
@@ -135,10 +140,15 @@ function add(to: Amounts, amounts: Readonly<Amounts>): void {
 }
 
 /** Stops at the highest amount that can be counted: a snapshot with more could not be read again. */
-export function count(used: Amounts, spent: Readonly<Amounts>): void {
+export function addCapped(used: Amounts, spent: Readonly<Amounts>): void {
   add(used, spent);
-  if (used.tokens > MOST || used.nanos > MOST || used.turns > MOST || used.toolCalls > MOST)
-    for (const { unit } of DIMENSIONS) used[unit] = Math.min(used[unit], MOST);
+  if (
+    used.tokens > MAX_AMOUNT ||
+    used.nanos > MAX_AMOUNT ||
+    used.turns > MAX_AMOUNT ||
+    used.toolCalls > MAX_AMOUNT
+  )
+    for (const { unit } of DIMENSIONS) used[unit] = Math.min(used[unit], MAX_AMOUNT);
 }
 
 function subtract(from: Amounts, amounts: Readonly<Amounts>): void {

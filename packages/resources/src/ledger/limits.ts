@@ -1,5 +1,5 @@
 import type { ExecutionBudget } from "@ravi/kernel";
-import { type Amounts, dollars, Marks, MOST, nanosDown } from "./units.ts";
+import { type Amounts, dollars, FixedAmounts, MAX_AMOUNT, nanosDown } from "./units.ts";
 
 /** Which dimensions have a limit. */
 export type Limited = { readonly [U in keyof Amounts]: boolean };
@@ -13,8 +13,8 @@ interface Limits {
 /** Most child ledgers have no limit of their own; all of them share this object. */
 const NO_LIMITS: Limits = Object.freeze({
   limited: Object.freeze({ tokens: false, nanos: false, turns: false, toolCalls: false }),
-  caps: Object.freeze(new Marks(MOST, MOST, MOST, MOST)),
-  watch: Object.freeze(new Marks(Infinity, Infinity, Infinity, Infinity)),
+  caps: Object.freeze(new FixedAmounts(MAX_AMOUNT, MAX_AMOUNT, MAX_AMOUNT, MAX_AMOUNT)),
+  watch: Object.freeze(new FixedAmounts(Infinity, Infinity, Infinity, Infinity)),
 });
 
 /** The limits of a budget in whole numbers, and the thresholds at which a warning is due. */
@@ -31,8 +31,13 @@ export function limitsOf(budget: ExecutionBudget, warnAt: number): Limits {
       turns: maxTurns !== null,
       toolCalls: maxToolCalls !== null,
     },
-    caps: new Marks(maxTokens ?? MOST, nanos ?? MOST, maxTurns ?? MOST, maxToolCalls ?? MOST),
-    watch: new Marks(
+    caps: new FixedAmounts(
+      maxTokens ?? MAX_AMOUNT,
+      nanos ?? MAX_AMOUNT,
+      maxTurns ?? MAX_AMOUNT,
+      maxToolCalls ?? MAX_AMOUNT,
+    ),
+    watch: new FixedAmounts(
       threshold(maxTokens, warnAt),
       threshold(nanos, warnAt),
       threshold(maxTurns, warnAt),

@@ -1,7 +1,7 @@
 import { BudgetExhaustedError, InvalidValueError } from "@ravi/kernel";
 import type { Account } from "./account.ts";
 import { hasRoom } from "./chain.ts";
-import { type Amounts, DIMENSIONS, type SpendDimension, shown } from "./units.ts";
+import { type Amounts, DIMENSIONS, type SpendDimension, inUserUnit } from "./units.ts";
 
 const OPTION = {
   tokens: "maxTokens",
@@ -11,25 +11,25 @@ const OPTION = {
 } as const satisfies Record<SpendDimension, string>;
 
 /** The error of a refused reservation. Its `used` includes what open calls have reserved, since that is not available either. */
-export function refused(
+export function refusalError(
   account: Account,
   wanted: Readonly<Amounts>,
-  back: Readonly<Amounts>,
+  heldBack: Readonly<Amounts>,
 ): BudgetExhaustedError {
   const { caps, used, held } = account;
   for (const { name, unit } of DIMENSIONS) {
     const taken = used[unit] + held[unit];
-    if (hasRoom(caps[unit], taken, wanted[unit], back[unit])) continue;
+    if (hasRoom(caps[unit], taken, wanted[unit], heldBack[unit])) continue;
     return new BudgetExhaustedError({
       dimension: name,
-      used: shown(unit, taken),
-      limit: shown(unit, caps[unit]),
+      used: inUserUnit(unit, taken),
+      limit: inUserUnit(unit, caps[unit]),
       scope: account.scope,
       hint: hintFor(name, {
         wanted: wanted[unit],
         left: caps[unit] - taken,
         held: held[unit],
-        back: back[unit],
+        heldBack: heldBack[unit],
         open: account.open,
       }),
     });
@@ -41,11 +41,11 @@ interface Shortage {
   readonly wanted: number;
   readonly left: number;
   readonly held: number;
-  readonly back: number;
+  readonly heldBack: number;
   readonly open: number;
 }
 
-function hintFor(name: SpendDimension, { wanted, left, held, back, open }: Shortage): string {
+function hintFor(name: SpendDimension, { wanted, left, held, heldBack, open }: Shortage): string {
   const show = name === "cost" ? usd : count;
   const parts: string[] = [];
   if (left < 0) parts.push(`the limit was exceeded by ${show(-left)}, so no further call is admitted`);
@@ -56,7 +56,7 @@ function hintFor(name: SpendDimension, { wanted, left, held, back, open }: Short
       `the next call may ${name === "cost" ? "cost" : "take"} up to ${show(wanted)}${unit} and ${show(left)} is left`,
     );
   }
-  if (back > 0) parts.push(`${show(back)} of it held back for the last turn (wrapUp: true)`);
+  if (heldBack > 0) parts.push(`${show(heldBack)} of it held back for the last turn (wrapUp: true)`);
   if (held > 0)
     parts.push(
       `${show(held)} reserved by ${open} open call${open === 1 ? "" : "s"}, which may give some back`,
@@ -65,22 +65,22 @@ function hintFor(name: SpendDimension, { wanted, left, held, back, open }: Short
 }
 
 /** The error that `consume` throws after it has counted the spend. */
-export function overrun(account: Account): BudgetExhaustedError {
+export function overrunError(account: Account): BudgetExhaustedError {
   for (const { name, unit } of DIMENSIONS) {
     if (account.used[unit] <= account.caps[unit]) continue;
     return new BudgetExhaustedError({
       dimension: name,
-      used: shown(unit, account.used[unit]),
-      limit: shown(unit, account.caps[unit]),
+      used: inUserUnit(unit, account.used[unit]),
+      limit: inUserUnit(unit, account.caps[unit]),
       scope: account.scope,
       hint: `the spend was counted, but nothing more should be spent; raise ${OPTION[name]}, or reserve before each call`,
     });
   }
-  throw new Error("unreachable: an overrun has a dimension that was passed");
+  throw new Error("unreachable: an overrun has a dimension that was exceeded");
 }
 
 /** Not an exhausted budget but one that cannot be enforced: the price of the call is unknown. */
-export function unpriced(account: Account, what: string | undefined): InvalidValueError {
+export function unpricedError(account: Account, what: string | undefined): InvalidValueError {
   let capped: Account | undefined = account;
   while (capped !== undefined && !capped.limited.nanos) capped = capped.parent;
   const limit = capped === undefined ? "" : `: ${capped.scope} has a limit of ${usd(capped.caps.nanos)}`;
@@ -92,7 +92,7 @@ export function unpriced(account: Account, what: string | undefined): InvalidVal
 }
 
 function usd(nanos: number): string {
-  return `$${Number(shown("nanos", nanos).toPrecision(6))}`;
+  return `$${Number(inUserUnit("nanos", nanos).toPrecision(6))}`;
 }
 
 function count(amount: number): string {

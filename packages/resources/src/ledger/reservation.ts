@@ -1,6 +1,6 @@
 import { type Actual, InvalidValueError, type Reservation, type Settlement, type Spend } from "@ravi/kernel";
 import type { Account } from "./account.ts";
-import { letGo, spend } from "./chain.ts";
+import { release, spend } from "./chain.ts";
 import { type Amounts, spentAmounts, toSpend } from "./units.ts";
 
 /** Money that is set aside for one call, in a ledger and in all ledgers above it. */
@@ -29,19 +29,19 @@ export interface OpenReservation extends Reservation {
  * The open reservations made on one ledger, oldest first. A linked list: with a map, the map took most of the time of a
  * reservation.
  */
-export function* eachOpen(account: Account): Generator<Held> {
+export function* eachOpen(account: Account): Generator<HeldReservation> {
   for (let at = account.first; at !== undefined; at = at.next) yield at;
 }
 
 /** Contains its amounts instead of pointing to them: one is made for every call, so it is a single object. */
-export class Held implements OpenReservation, Readonly<Amounts> {
+export class HeldReservation implements OpenReservation, Readonly<Amounts> {
   readonly id: number;
   readonly tokens: number;
   readonly nanos: number;
   readonly turns: number;
   readonly toolCalls: number;
-  next: Held | undefined = undefined;
-  private previous: Held | undefined = undefined;
+  next: HeldReservation | undefined = undefined;
+  private previous: HeldReservation | undefined = undefined;
   private readonly account: Account;
   private state: "open" | "settled" | "cancelled" = "open";
 
@@ -55,7 +55,7 @@ export class Held implements OpenReservation, Readonly<Amounts> {
   }
 
   /** Appends it to its account's list. The amounts must already be held in the account. */
-  enlist(): this {
+  link(): this {
     const { account } = this;
     this.previous = account.last;
     if (account.last === undefined) account.first = this;
@@ -99,6 +99,6 @@ export class Held implements OpenReservation, Readonly<Amounts> {
     else next.previous = previous;
     this.previous = undefined;
     this.next = undefined;
-    letGo(account, this);
+    release(account, this);
   }
 }

@@ -27,10 +27,10 @@ export function reserveAll(
     try {
       one = ledgers[index]?.reserve(estimate, options);
     } catch (refusal) {
-      return giveBack(held, refusal);
+      return cancelAndThrow(held, refusal);
     }
     if (one === undefined) continue;
-    if (isPromiseLike(one)) return laterAll(held, one, ledgers.slice(index + 1), estimate, options);
+    if (isPromiseLike(one)) return reserveRest(held, one, ledgers.slice(index + 1), estimate, options);
     held.push(one);
   }
   return joined(held);
@@ -44,7 +44,7 @@ function checkLedgers(ledgers: readonly Ledger[]): void {
     checkPort(`ledgers[${index}]`, ledgers[index], ["reserve"]);
 }
 
-async function laterAll(
+async function reserveRest(
   held: Reservation[],
   first: PromiseLike<Reservation>,
   rest: readonly Ledger[],
@@ -55,13 +55,13 @@ async function laterAll(
     held.push(await first);
     for (const ledger of rest) held.push(await ledger.reserve(estimate, options));
   } catch (refusal) {
-    await giveBack(held, refusal);
+    await cancelAndThrow(held, refusal);
   }
   return joined(held);
 }
 
 /** Always throws the refusal, even if a reservation cannot be given back. */
-function giveBack(held: readonly Reservation[], refusal: unknown): MaybePromise<never> {
+function cancelAndThrow(held: readonly Reservation[], refusal: unknown): MaybePromise<never> {
   const refuse = (): never => {
     throw refusal;
   };

@@ -19,19 +19,19 @@ import {
 import { asOwn } from "@ravi/kernel/loop";
 import { checkClock } from "../clock-check.ts";
 import { type Account, openAccount } from "./account.ts";
-import { count, findOverrun, findRefusal, hold, spend } from "./chain.ts";
-import { overrun, refused, unpriced } from "./refusal.ts";
+import { addCapped, findOverrun, findRefusal, hold, spend } from "./chain.ts";
+import { overrunError, refusalError, unpricedError } from "./refusal.ts";
 import { raiseAll, raisedBudget } from "./raise.ts";
-import { eachOpen, Held, type OpenReservation } from "./reservation.ts";
+import { eachOpen, HeldReservation, type OpenReservation } from "./reservation.ts";
 import { type LedgerState, readSnapshot, warnedOf, writeSnapshot } from "./snapshot.ts";
 import {
   addedAmounts,
   type Amounts,
   DIMENSIONS,
-  moved,
+  withAmount,
   NOTHING,
   reservedAmounts,
-  shown,
+  inUserUnit,
   checkAmounts,
   spentAmounts,
   toSpend,
@@ -43,7 +43,7 @@ import {
   type RestoreOptions,
   TRACKER_OPTIONS,
 } from "./options.ts";
-import { heldBack, readReserve, type WrapUpReserve } from "./wrap-up.ts";
+import { computeHeldBack, readReserve, type WrapUpReserve } from "./wrap-up.ts";
 
 const OPEN = Object.freeze({ CHARGE: "charge", KEEP: "keep" });
 const NO_DOUBT: readonly never[] = Object.freeze([]);
@@ -135,7 +135,7 @@ export class ExecutionTracker implements Ledger {
     for (let at: Account | undefined = this.account; at !== undefined; at = at.parent) {
       for (const { name, unit } of DIMENSIONS) {
         if (!at.limited[unit]) continue;
-        const here = shown(unit, Math.max(0, at.caps[unit] - at.used[unit] - at.held[unit]));
+        const here = inUserUnit(unit, Math.max(0, at.caps[unit] - at.used[unit] - at.held[unit]));
         left[name] = Math.min(left[name] ?? Infinity, here);
       }
     }
@@ -149,18 +149,19 @@ export class ExecutionTracker implements Ledger {
   reserve(estimate: Partial<Spend>, options?: ReserveOptions): OpenReservation {
     const { tokens, cost, turns, toolCalls } = checkAmounts("estimate", estimate);
     if (cost === undefined) {
-      if (tokens === undefined && turns === undefined && toolCalls === undefined) throw empty(estimate);
+      if (tokens === undefined && turns === undefined && toolCalls === undefined)
+        throw emptyEstimate(estimate);
       if (this.needsPrice && ((tokens ?? 0) > 0 || (turns ?? 0) > 0)) {
-        throw unpriced(this.account, options?.what);
+        throw unpricedError(this.account, options?.what);
       }
     }
     const { account } = this;
-    const wanted = new Held(this.nextId, account, reservedAmounts(estimate));
+    const wanted = new HeldReservation(this.nextId, account, reservedAmounts(estimate));
     const refusal = findRefusal(account, wanted, options?.wrapUp === true);
-    if (refusal !== undefined) throw refused(refusal.account, wanted, refusal.back);
+    if (refusal !== undefined) throw refusalError(refusal.account, wanted, refusal.heldBack);
     this.nextId++;
     hold(account, wanted);
-    return wanted.enlist();
+    return wanted.link();
   }
 
   /**
@@ -170,7 +171,7 @@ export class ExecutionTracker implements Ledger {
   consume(spent: Partial<Spend> = {}): void {
     this.charge(spent);
     const passed = findOverrun(this.account);
-    if (passed !== undefined) throw overrun(passed);
+    if (passed !== undefined) throw overrunError(passed);
   }
 
   /**
@@ -266,18 +267,18 @@ export class ExecutionTracker implements Ledger {
     if (options.open === "keep") {
       Object.assign(account.held, state.held);
       account.open = state.open;
-      for (const { id, ...amounts } of state.reservations) new Held(id, account, amounts).enlist();
+      for (const { id, ...amounts } of state.reservations) new HeldReservation(id, account, amounts).link();
     } else {
-      count(account.used, state.held);
+      addCapped(account.used, state.held);
       tracker.doubt = state.reservations.map(({ id, ...amounts }) => ({ id, ...toSpend(amounts) }));
     }
     account.largest = state.largest;
-    account.back = heldBack(account);
+    account.heldBack = computeHeldBack(account);
     for (const { name, unit } of DIMENSIONS) {
       if (!account.limited[unit] || !state.warned.includes(name)) continue;
       // If the new limit is larger than the recorded one, the warning for it is still due.
       if (account.used[unit] >= account.watch[unit]) {
-        account.watch = moved(account.watch, unit, account.caps[unit] + 1);
+        account.watch = withAmount(account.watch, unit, account.caps[unit] + 1);
       }
     }
     tracker.nextId = state.nextId;
@@ -310,7 +311,7 @@ function isEmpty(budget: ExecutionBudgetOptions): boolean {
   return typeof budget === "object" && budget !== null && Object.getPrototypeOf(budget) === Object.prototype;
 }
 
-function empty(estimate: Partial<Spend>): InvalidValueError {
+function emptyEstimate(estimate: Partial<Spend>): InvalidValueError {
   return new InvalidValueError({
     field: "estimate",
     value: estimate,

@@ -24,17 +24,17 @@ export const DIMENSIONS: readonly { readonly name: SpendDimension; readonly unit
 
 const NANOS_PER_DOLLAR = 1_000_000_000;
 /** The highest amount that is counted: above it, integers are no longer exact in a double. */
-export const MOST = Number.MAX_SAFE_INTEGER;
+export const MAX_AMOUNT = Number.MAX_SAFE_INTEGER;
 /** About nine million dollars. */
-const MOST_DOLLARS = MOST / NANOS_PER_DOLLAR;
+const MAX_DOLLARS = MAX_AMOUNT / NANOS_PER_DOLLAR;
 
 export const NOTHING: Readonly<Amounts> = Object.freeze({ tokens: 0, nanos: 0, turns: 0, toolCalls: 0 });
 
-// `Tally` and `Marks` are separate classes because counters and limits are large numbers and the amounts of one call are small ones. With
+// `Counters` and `FixedAmounts` are separate classes because counters and limits are large numbers and the amounts of one call are small ones. With
 // one class for each, the engine need not box the small ones as well: a reservation is a third smaller.
 
 /** Counters that go up and down. */
-export class Tally implements Amounts {
+export class Counters implements Amounts {
   tokens = 0;
   nanos = 0;
   turns = 0;
@@ -42,7 +42,7 @@ export class Tally implements Amounts {
 }
 
 /** Fixed amounts that others are compared with, such as limits. */
-export class Marks implements Readonly<Amounts> {
+export class FixedAmounts implements Readonly<Amounts> {
   readonly tokens: number;
   readonly nanos: number;
   readonly turns: number;
@@ -56,30 +56,31 @@ export class Marks implements Readonly<Amounts> {
   }
 }
 
-/** A copy of the marks with one of them changed. */
-export function moved(marks: Readonly<Amounts>, unit: keyof Amounts, to: number): Marks {
-  return new Marks(
-    unit === "tokens" ? to : marks.tokens,
-    unit === "nanos" ? to : marks.nanos,
-    unit === "turns" ? to : marks.turns,
-    unit === "toolCalls" ? to : marks.toolCalls,
+/** A copy of the amounts with one of them changed. */
+export function withAmount(amounts: Readonly<Amounts>, unit: keyof Amounts, to: number): FixedAmounts {
+  return new FixedAmounts(
+    unit === "tokens" ? to : amounts.tokens,
+    unit === "nanos" ? to : amounts.nanos,
+    unit === "turns" ? to : amounts.turns,
+    unit === "toolCalls" ? to : amounts.toolCalls,
   );
 }
+
+const EXPECTED_AMOUNTS = "an object with tokens, cost, turns or toolCalls";
 
 /** Rejects anything but an object with known fields: a plain number or a misspelt field would count as nothing. */
 export function checkAmounts(field: string, value: Partial<Spend>): Partial<Spend> {
   if (typeof value === "object" && value !== null) {
-    let isSaid = false;
+    let hasFields = false;
     for (const name in value) {
-      if (!isAmount(name)) throw misspelt(field, value, name);
-      isSaid = true;
+      if (!isAmount(name)) throw unknownField(field, value, name);
+      hasFields = true;
     }
     // An empty object may be something else, such as a promise that was not awaited; it would count as nothing.
-    if (!isSaid) checkRecord(field, value, "an object with tokens, cost, turns or toolCalls");
+    if (!hasFields) checkRecord(field, value, EXPECTED_AMOUNTS);
     return value;
   }
-  const expected = "an object with tokens, cost, turns or toolCalls";
-  throw new InvalidValueError({ field, value, expected });
+  throw new InvalidValueError({ field, value, expected: EXPECTED_AMOUNTS });
 }
 
 /** Written out for speed: it is called several times per model call. */
@@ -95,7 +96,7 @@ function isAmount(name: string): boolean {
   );
 }
 
-function misspelt(field: string, value: object, name: string): InvalidValueError {
+function unknownField(field: string, value: object, name: string): InvalidValueError {
   const expected = "no field of that name; known fields: tokens, cost, turns, toolCalls";
   return new InvalidValueError({ field: `${field}.${name}`, value: Reflect.get(value, name), expected });
 }
@@ -111,19 +112,19 @@ export function reservedAmounts(estimate: Partial<Spend>): Amounts {
 }
 
 /**
- * Amounts that were spent; money is rounded to the nearest billionth. A missing field counts as in `unsaid`. The money is gone,
+ * Amounts that were spent; money is rounded to the nearest billionth. A missing field counts as in `fallback`. The money is gone,
  * whatever figure the provider reports, so an amount that is too large to count becomes the highest one that can be counted.
  */
-export function spentAmounts(spend: Partial<Spend>, unsaid: Readonly<Amounts>): Amounts {
+export function spentAmounts(spend: Partial<Spend>, fallback: Readonly<Amounts>): Amounts {
   checkAmounts("spend", spend);
   return {
-    tokens: whole("spend.tokens", atMost(spend.tokens, MOST), unsaid.tokens),
+    tokens: whole("spend.tokens", atMost(spend.tokens, MAX_AMOUNT), fallback.tokens),
     nanos:
       spend.cost === undefined
-        ? unsaid.nanos
-        : Math.round(dollars("spend.cost", atMost(spend.cost, MOST_DOLLARS)) * NANOS_PER_DOLLAR),
-    turns: whole("spend.turns", atMost(spend.turns, MOST), unsaid.turns),
-    toolCalls: whole("spend.toolCalls", atMost(spend.toolCalls, MOST), unsaid.toolCalls),
+        ? fallback.nanos
+        : Math.round(dollars("spend.cost", atMost(spend.cost, MAX_DOLLARS)) * NANOS_PER_DOLLAR),
+    turns: whole("spend.turns", atMost(spend.turns, MAX_AMOUNT), fallback.turns),
+    toolCalls: whole("spend.toolCalls", atMost(spend.toolCalls, MAX_AMOUNT), fallback.toolCalls),
   };
 }
 
@@ -148,7 +149,7 @@ export function toSpend(amounts: Readonly<Amounts>): Spend {
 }
 
 /** The amount in the unit that users see: dollars for money. */
-export function shown(unit: keyof Amounts, amount: number): number {
+export function inUserUnit(unit: keyof Amounts, amount: number): number {
   return unit === "nanos" ? amount / NANOS_PER_DOLLAR : amount;
 }
 
@@ -173,8 +174,8 @@ function atMost(value: number | undefined, most: number): number | undefined {
   return value !== undefined && Number.isFinite(value) && value > most ? most : value;
 }
 
-function whole(field: string, value: number | undefined, unsaid: number): number {
-  if (value === undefined) return unsaid;
+function whole(field: string, value: number | undefined, fallback: number): number {
+  if (value === undefined) return fallback;
   if (Number.isSafeInteger(value) && value >= 0) return value;
   throw new InvalidValueError({ field, value, expected: "a whole number of at least 0" });
 }
@@ -182,10 +183,10 @@ function whole(field: string, value: number | undefined, unsaid: number): number
 /** Checks an amount in dollars; a missing one is 0. */
 export function dollars(field: string, value: number | undefined): number {
   if (value === undefined) return 0;
-  if (typeof value === "number" && value >= 0 && value <= MOST_DOLLARS) return value;
+  if (typeof value === "number" && value >= 0 && value <= MAX_DOLLARS) return value;
   throw new InvalidValueError({
     field,
     value,
-    expected: `an amount in dollars from 0 to ${Math.floor(MOST_DOLLARS)}; for no limit, leave it out or pass null`,
+    expected: `an amount in dollars from 0 to ${Math.floor(MAX_DOLLARS)}; for no limit, leave it out or pass null`,
   });
 }

@@ -23,7 +23,7 @@ export interface FixedReserve {
   readonly turns: number | undefined;
 }
 
-const BY_RULE: FixedReserve = Object.freeze({ tokens: undefined, nanos: undefined, turns: undefined });
+const DEFAULT_RULE: FixedReserve = Object.freeze({ tokens: undefined, nanos: undefined, turns: undefined });
 
 /** How much larger the last turn may be than the largest call before it: the history has grown by then. */
 const GROWTH = 1.25;
@@ -33,7 +33,7 @@ const GROWTH = 1.25;
  * because the last turn reads the same history and is about as large; at most half of the limit. Before the first call nothing is known and
  * nothing is held back, so a limit with room for one call admits it.
  */
-export function heldBack(
+export function computeHeldBack(
   account: Pick<Account, "caps" | "largest" | "fixed" | "limited">,
 ): Readonly<Amounts> {
   const { caps, largest, fixed, limited } = account;
@@ -57,7 +57,7 @@ export function readReserve(
   budget: ExecutionBudget,
 ): FixedReserve | false {
   if (reserve === false) return false;
-  if (reserve === undefined) return BY_RULE;
+  if (reserve === undefined) return DEFAULT_RULE;
   checkFields("reserve", reserve, ["tokens", "cost", "turns"]);
   return {
     tokens: size("tokens", reserve.tokens, budget.maxTokens),
@@ -69,16 +69,16 @@ export function readReserve(
 function size(name: string, value: number | undefined, limit: number | null): number | undefined {
   if (value === undefined) return undefined;
   if (Number.isSafeInteger(value) && value >= 0 && (limit === null || value <= limit)) return value;
-  throw tooMuch(name, value, limit, "a whole number");
+  throw invalidReserve(name, value, limit, "a whole number");
 }
 
 function cost(value: number, limit: number | null): number {
   dollars("reserve.cost", value);
-  if (limit !== null && value > limit) throw tooMuch("cost", value, limit, "a number");
+  if (limit !== null && value > limit) throw invalidReserve("cost", value, limit, "a number");
   return value;
 }
 
-function tooMuch(name: string, value: number, limit: number | null, kind: string): InvalidValueError {
+function invalidReserve(name: string, value: number, limit: number | null, kind: string): InvalidValueError {
   const most = limit === null ? "" : ` and at most ${limit}, the limit that it is part of`;
   return new InvalidValueError({
     field: `reserve.${name}`,

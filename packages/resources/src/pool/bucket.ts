@@ -11,9 +11,9 @@ export interface Bucket {
 
 const MINUTE = 60_000;
 /** Tolerance for rounding: levels are sums of fractions. */
-const HAIR = 1e-6;
+const EPSILON = 1e-6;
 /** In minutes. A provider that reports an impossibly high count must not block everybody for years. */
-const MOST_DEBT = 4;
+const MAX_DEBT = 4;
 
 export function fullBucket(perMinute: number, now: number): Bucket {
   return { perMinute, level: perMinute, at: now };
@@ -29,11 +29,11 @@ export function fill(bucket: Bucket, now: number): void {
 /** Milliseconds until that much is available. Call `fill` first. */
 export function waitFor(bucket: Bucket, amount: number): number {
   const missing = amount - bucket.level;
-  return missing <= HAIR ? 0 : Math.ceil((missing * MINUTE) / bucket.perMinute);
+  return missing <= EPSILON ? 0 : Math.ceil((missing * MINUTE) / bucket.perMinute);
 }
 
 /** Takes an amount; a negative one gives it back. The level stays between the debt limit and one minute's worth. */
 export function take(bucket: Bucket, amount: number): void {
   const { perMinute, level } = bucket;
-  bucket.level = Math.max(-MOST_DEBT * perMinute, Math.min(perMinute, level - amount));
+  bucket.level = Math.max(-MAX_DEBT * perMinute, Math.min(perMinute, level - amount));
 }

@@ -193,7 +193,7 @@ export class FairPool implements Limiter {
     this.running++;
     if (this.requests !== undefined) take(this.requests, 1);
     if (this.tokens !== undefined) take(this.tokens, tokens);
-    return new Held((actual) => {
+    return new HeldPermit((actual) => {
       this.running--;
       if (this.tokens !== undefined && actual !== undefined) take(this.tokens, actual - tokens);
       this.pump();
@@ -212,7 +212,7 @@ export class FairPool implements Limiter {
   }
 }
 
-class Held implements Permit {
+class HeldPermit implements Permit {
   private end: ((tokens: number | undefined) => void) | undefined;
 
   constructor(end: (tokens: number | undefined) => void) {

@@ -43,7 +43,7 @@ export interface PriceSource {
 }
 
 /** Of whatever was given for the `info` of a model. */
-export function noInfo(value: unknown): InvalidValueError {
+export function invalidInfo(value: unknown): InvalidValueError {
   const expected = "the info of a model: { provider, model }, both strings";
   return new InvalidValueError({ field: "info", value, expected });
 }
@@ -52,7 +52,7 @@ const UNPRICED = Object.freeze({ unpriced: true });
 const MINUTE = 60_000;
 
 /** What is known about one model. */
-interface Page {
+interface ModelEntry {
   readonly provider: string;
   readonly model: string;
   readonly own: Rates | undefined;
@@ -69,8 +69,8 @@ export class PriceBook implements PriceSource {
   private readonly own: ReadonlyMap<string, Rates>;
   private readonly clock: Clock;
   private data: PriceData | Promise<PriceData> | null | undefined;
-  private readonly pages = new Map<string, Page>();
-  private latest: Page | undefined;
+  private readonly entries = new Map<string, ModelEntry>();
+  private latest: ModelEntry | undefined;
 
   /** Throws an `InvalidValueError` if a price or an option is wrong. */
   constructor(options: PriceBookOptions = {}) {
@@ -91,24 +91,24 @@ export class PriceBook implements PriceSource {
         value: usage,
         expected: "{ inputTokens, outputTokens }",
       });
-    const page = this.pageOf(info);
-    const { own } = page;
+    const entry = this.entryOf(info);
+    const { own } = entry;
     if (own !== undefined) return { usd: priceAt(own, usage), rates: own, source: "own" };
-    return this.listed(page, info, usage.inputTokens, usage.outputTokens, usage);
+    return this.listed(entry, info, usage.inputTokens, usage.outputTokens, usage);
   }
 
   /** What a call of this size can cost at most: all input at the highest input rate, such as that of writing it to a cache. */
   worstPrice(info: ModelInfo, inputTokens: number, outputTokens: number): MaybePromise<BookPrice> {
-    const page = this.pageOf(info);
-    const { own } = page;
-    if (own === undefined) return this.listed(page, info, inputTokens, outputTokens, undefined);
+    const entry = this.entryOf(info);
+    const { own } = entry;
+    if (own === undefined) return this.listed(entry, info, inputTokens, outputTokens, undefined);
     const usd = worstPriceAt(own, inputTokens, outputTokens, info.cacheTtl);
     return { usd, rates: own, source: "own" };
   }
 
   /** From the catalogue. Without a usage, the highest possible price. */
   private listed(
-    page: Page,
+    entry: ModelEntry,
     { cacheTtl }: ModelInfo,
     inputTokens: number,
     outputTokens: number,
@@ -116,7 +116,7 @@ export class PriceBook implements PriceSource {
   ): MaybePromise<BookPrice> {
     const data = this.load();
     const answer = (loaded: PriceData | null): BookPrice => {
-      const listing = loaded === null ? undefined : this.look(loaded, page);
+      const listing = loaded === null ? undefined : this.lookUp(loaded, entry);
       const rates = listing === undefined ? undefined : ratesFor(listing, inputTokens, outputTokens);
       if (rates === undefined) return UNPRICED;
       const usd =
@@ -129,19 +129,19 @@ export class PriceBook implements PriceSource {
   }
 
   /** Most questions are about the same model as the last one; that saves building the key and the lookup. */
-  private pageOf(info: ModelInfo): Page {
-    if (typeof info !== "object" || info === null) throw noInfo(info);
+  private entryOf(info: ModelInfo): ModelEntry {
+    if (typeof info !== "object" || info === null) throw invalidInfo(info);
     const { provider, model } = info;
     const { latest } = this;
     if (latest !== undefined && latest.model === model && latest.provider === provider) return latest;
-    if (typeof provider !== "string" || typeof model !== "string") throw noInfo(info);
+    if (typeof provider !== "string" || typeof model !== "string") throw invalidInfo(info);
     const key = `${provider}\n${model}`;
-    let page = this.pages.get(key);
-    if (page === undefined) {
-      page = { provider, model, own: ownRates(this.own, info), listing: undefined, until: -Infinity };
-      this.pages.set(key, page);
+    let entry = this.entries.get(key);
+    if (entry === undefined) {
+      entry = { provider, model, own: ownRates(this.own, info), listing: undefined, until: -Infinity };
+      this.entries.set(key, entry);
     }
-    return (this.latest = page);
+    return (this.latest = entry);
   }
 
   private load(): PriceData | null | Promise<PriceData> {
@@ -158,12 +158,13 @@ export class PriceBook implements PriceSource {
   }
 
   /** A lookup in the catalogue takes 50 µs, so each model is looked up once (or once a minute if its price changes with time). */
-  private look(data: PriceData, page: Page): Listing | undefined {
-    if (page.until === Infinity) return page.listing;
+  private lookUp(data: PriceData, entry: ModelEntry): Listing | undefined {
+    if (entry.until === Infinity) return entry.listing;
     const now = this.clock.now();
-    if (now < page.until) return page.listing;
-    page.listing = findListing(data, page, now);
-    page.until = page.listing?.changesWithTime === true ? (Math.floor(now / MINUTE) + 1) * MINUTE : Infinity;
-    return page.listing;
+    if (now < entry.until) return entry.listing;
+    entry.listing = findListing(data, entry, now);
+    entry.until =
+      entry.listing?.changesWithTime === true ? (Math.floor(now / MINUTE) + 1) * MINUTE : Infinity;
+    return entry.listing;
   }
 }

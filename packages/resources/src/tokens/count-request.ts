@@ -6,7 +6,7 @@ import {
   type ToolSpec,
 } from "@ravi/kernel";
 import { charactersToTokens } from "./characters.ts";
-import { rememberShort } from "./short-texts.ts";
+import { cacheShortTexts } from "./short-texts.ts";
 import type { CountText } from "./tokenizer.ts";
 
 /** The default token count of an image. Providers charge from 85 to about 1,600 for one; a few models much more. */
@@ -66,7 +66,7 @@ export class RequestCounter {
   private latestToolTokens = 0;
 
   constructor(countText: CountText, imageTokens: number = IMAGE_TOKENS) {
-    this.countText = countText === charactersToTokens ? countText : rememberShort(countText);
+    this.countText = countText === charactersToTokens ? countText : cacheShortTexts(countText);
     this.imageTokens = imageTokens;
   }
 
@@ -134,7 +134,7 @@ export class RequestCounter {
       for (const call of message.toolCalls ?? []) {
         tokens +=
           TOOL_FRAME + this.countId(call.id) + this.countText(call.name) + this.countText(call.arguments);
-        tokens += sealedTokens(call.opaque);
+        tokens += opaqueTokens(call.opaque);
       }
     }
     if (keep || tokens > LARGE) this.messages.set(message, tokens);
@@ -152,7 +152,7 @@ export class RequestCounter {
   private countContent(content: string | readonly ContentPart[]): number {
     if (typeof content === "string") return this.countText(content);
     // On some wire formats, an assistant message that only calls tools has `null` content.
-    if (typeof content !== "object" || content === null) throw noContent(content);
+    if (typeof content !== "object" || content === null) throw invalidContent(content);
     return content.reduce((tokens, part) => tokens + this.countPart(part), 0);
   }
 
@@ -165,7 +165,7 @@ export class RequestCounter {
       case "file":
         return fileTokens(part.url, part.mediaType);
       case "reasoning":
-        return this.countText(part.text) + sealedTokens(part.opaque);
+        return this.countText(part.text) + opaqueTokens(part.opaque);
       default:
         // A part of a newer kernel: counted as text, so that it is at least not free.
         return this.countText(JSON.stringify(part));
@@ -208,7 +208,7 @@ export class RequestCounter {
   }
 }
 
-function noContent(value: unknown): InvalidValueError {
+function invalidContent(value: unknown): InvalidValueError {
   const expected = "a string or an array of parts; an empty string for no content";
   return new InvalidValueError({ field: "message.content", value, expected });
 }
@@ -232,6 +232,6 @@ function fileTokens(url: string, mediaType: string): number {
 }
 
 /** Opaque provider data is mostly the reasoning once more, in base64. */
-function sealedTokens(opaque: { readonly data: string } | undefined): number {
+function opaqueTokens(opaque: { readonly data: string } | undefined): number {
   return Math.ceil((opaque?.data.length ?? 0) / 4);
 }

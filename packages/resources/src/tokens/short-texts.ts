@@ -5,7 +5,7 @@ const SHORT = 32;
 /** The number of pairs of slots in the table, a power of two. */
 const PAIRS = 1_024;
 
-interface Remembered {
+interface CachedCount {
   readonly text: string;
   readonly tokens: number;
 }
@@ -15,11 +15,11 @@ interface Remembered {
  * conversation. A table with two slots per hash takes 0.02 µs; a `Map` takes 0.15 µs, because the engine hashes a new string outside of
  * compiled code.
  */
-export function rememberShort(countText: CountText): CountText {
-  const table = Array.from<Remembered | undefined>({ length: 2 * PAIRS });
+export function cacheShortTexts(countText: CountText): CountText {
+  const table = Array.from<CachedCount | undefined>({ length: 2 * PAIRS });
   return (text) => {
     if (text.length > SHORT) return countText(text);
-    const newer = placeOf(text);
+    const newer = indexOf(text);
     const first = table[newer];
     if (first?.text === text) return first.tokens;
     const second = table[newer + 1];
@@ -31,7 +31,7 @@ export function rememberShort(countText: CountText): CountText {
   };
 }
 
-function placeOf(text: string): number {
+function indexOf(text: string): number {
   let hash = text.length;
   for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x0100_0193);
   return 2 * ((hash ^ (hash >>> 16)) & (PAIRS - 1));

@@ -15,7 +15,7 @@ const SLICE = 1_024;
  */
 const RUN = 128;
 /** Longer texts are counted by characters from here on, so that a huge tool result does not block the process. */
-const MOST_CHARACTERS = 65_536;
+const MAX_CHARACTERS = 65_536;
 
 /** Allow all special tokens as plain text: a text that spells one is still only text. */
 const NO_SPECIAL = new Set<string>();
@@ -23,7 +23,7 @@ const NO_SPECIAL = new Set<string>();
 /** Counts a text in slices. Each cut adds about one token, so the count is rather too high than too low. */
 export function sliced(encoding: Encoding): CountText {
   return (text) => {
-    const end = Math.min(text.length, MOST_CHARACTERS);
+    const end = Math.min(text.length, MAX_CHARACTERS);
     let tokens = 0;
     for (let from = 0; from < end;) {
       const to = cut(text, from, end);

@@ -43,14 +43,14 @@ export function denyFull(
   return new BudgetExhaustedError({ dimension: "agents", used: held, limit: budget.maxAgents, scope, hint });
 }
 
-export function denyEndless(scope: AgentId, held: number, limit: number): BudgetExhaustedError {
+export function denyDeadlock(scope: AgentId, held: number, limit: number): BudgetExhaustedError {
   const why =
     "a queued hire would never start: every agent that holds a slot would be waiting for one that has none";
   const hint = `${why}; let the parent do the work itself, or raise maxAgents`;
   return new BudgetExhaustedError({ dimension: "agents", used: held, limit, scope, hint });
 }
 
-export function denyTwice(id: AgentId, state: string): InvalidValueError {
+export function denyDuplicate(id: AgentId, state: string): InvalidValueError {
   const expected = `a unique id: this agent is already ${state === "holding" ? "hired" : state}; give each hired instance a key (AgentId("${id}", 2)), or release it first`;
   return new InvalidValueError({ field: "agentId", value: id, expected });
 }

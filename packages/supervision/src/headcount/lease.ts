@@ -1,21 +1,21 @@
 import type { AgentId, Lease } from "@ravi/kernel";
 import type { Roster } from "./roster.ts";
-import type { Seat } from "./seat.ts";
+import type { Member } from "./member.ts";
 
 /** Bound to one hire, not to an id: an old lease cannot release the slot of a later agent with the same id. */
-export class SeatLease implements Lease {
+export class SlotLease implements Lease {
   readonly agentId: AgentId;
   readonly #roster: Roster;
-  readonly #seat: Seat;
+  readonly #member: Member;
 
-  constructor(roster: Roster, seat: Seat) {
-    this.agentId = seat.id;
+  constructor(roster: Roster, member: Member) {
+    this.agentId = member.id;
     this.#roster = roster;
-    this.#seat = seat;
+    this.#member = member;
   }
 
   release(): void {
-    this.#roster.release(this.#seat);
+    this.#roster.release(this.#member);
   }
 
   isOf(roster: Roster): boolean {

@@ -1,27 +1,27 @@
 import { PairingHeap } from "./pairing-heap.ts";
 import { rankOf } from "./ranks.ts";
-import type { Seat } from "./seat.ts";
+import type { Member } from "./member.ts";
 
 /** Seats in one heap per priority. A heap is created when it is first needed: most runs use one priority. */
 export class RankedHeaps {
-  private readonly before: (a: Seat, b: Seat) => boolean;
-  private heaps: (PairingHeap<Seat> | undefined)[] | undefined;
+  private readonly before: (a: Member, b: Member) => boolean;
+  private heaps: (PairingHeap<Member> | undefined)[] | undefined;
 
-  constructor(before: (a: Seat, b: Seat) => boolean) {
+  constructor(before: (a: Member, b: Member) => boolean) {
     this.before = before;
   }
 
-  add(seat: Seat): void {
+  add(member: Member): void {
     const heaps = (this.heaps ??= []);
-    (heaps[rankOf(seat.priority)] ??= new PairingHeap<Seat>(this.before)).add(seat);
+    (heaps[rankOf(member.priority)] ??= new PairingHeap<Member>(this.before)).add(member);
   }
 
-  at(rank: number): PairingHeap<Seat> | undefined {
+  at(rank: number): PairingHeap<Member> | undefined {
     return this.heaps?.[rank];
   }
 
-  /** All seats, in no particular order. */
-  list(): Seat[] {
+  /** All members, in no particular order. */
+  list(): Member[] {
     return (this.heaps ?? []).flatMap((heap) => (heap === undefined ? [] : [...heap]));
   }
 }

@@ -13,11 +13,11 @@ import {
   type QueueOptions,
 } from "@ravi/kernel";
 import { checkAgentId } from "./check-id.ts";
-import { SeatLease } from "./lease.ts";
+import { SlotLease } from "./lease.ts";
 import { checkPriority } from "./ranks.ts";
 import type { HireRequest, Roster } from "./roster.ts";
 import { writeSnapshot } from "./snapshot.ts";
-import { granted } from "./waiting.ts";
+import { granted } from "./granted.ts";
 
 const OPTIONS = ["parentId", "onFull", "signal"] as const satisfies readonly (keyof QueueOptions)[];
 
@@ -44,7 +44,7 @@ export class RosterHeadcount implements Headcount {
 
   /** How many agents were ever hired, including the root. A queued hire counts, unless it is released before it got a slot. */
   get totalSpawned(): number {
-    return this.roster.staff.total;
+    return this.roster.tree.total;
   }
 
   /**
@@ -70,23 +70,23 @@ export class RosterHeadcount implements Headcount {
   ): Lease | Promise<Lease> {
     checkFields("acquire options", options, OPTIONS);
     if (options.onFull === "queue") return this.queue(id, priority, options);
-    const seat = this.roster.hire(request(id, priority, options));
-    return new SeatLease(this.roster, seat);
+    const member = this.roster.hire(request(id, priority, options));
+    return new SlotLease(this.roster, member);
   }
 
   /** Frees the slot or the place in the queue. Does nothing for an unknown id, a lease that was released before, or the root. */
   release(leaseOrId: Lease | AgentId): void {
     if (typeof leaseOrId === "string") {
-      const seat = this.roster.staff.get(leaseOrId);
-      if (seat !== undefined) this.roster.release(seat);
-    } else if (leaseOrId instanceof SeatLease && leaseOrId.isOf(this.roster)) {
+      const member = this.roster.tree.get(leaseOrId);
+      if (member !== undefined) this.roster.release(member);
+    } else if (leaseOrId instanceof SlotLease && leaseOrId.isOf(this.roster)) {
       leaseOrId.release();
     }
   }
 
   /** Whether the agent has lost its slot. Called before every step: if nobody waits at all, the id is not even looked up. */
   isPaused(id: AgentId): boolean {
-    return this.roster.hasWaiting && this.roster.staff.get(id)?.state === "paused";
+    return this.roster.hasWaiting && this.roster.tree.get(id)?.state === "paused";
   }
 
   /**
@@ -95,15 +95,15 @@ export class RosterHeadcount implements Headcount {
    */
   async whenResumed(id: AgentId, signal?: AbortSignalLike): Promise<void> {
     checkSignal("signal", signal);
-    const seat = this.roster.staff.get(id);
-    if (seat?.state !== "paused") return;
+    const member = this.roster.tree.get(id);
+    if (member?.state !== "paused") return;
     if (signal?.aborted === true) throw cancellationOf(signal);
-    await granted(seat, signal);
+    await granted(member, signal);
   }
 
   /** Undefined if the agent is not in the tree. */
   priorityOf(id: AgentId): Priority | undefined {
-    return this.roster.staff.get(id)?.priority;
+    return this.roster.tree.get(id)?.priority;
   }
 
   /**
@@ -112,8 +112,8 @@ export class RosterHeadcount implements Headcount {
    */
   reprioritize(id: AgentId, priority: Priority): void {
     const checked = checkPriority("priority", priority);
-    const seat = this.roster.staff.get(id);
-    if (seat !== undefined) this.roster.reprioritize(seat, checked);
+    const member = this.roster.tree.get(id);
+    if (member !== undefined) this.roster.reprioritize(member, checked);
   }
 
   /** The whole state as plain JSON, for `SpawnTracker.restore`. */
@@ -124,9 +124,9 @@ export class RosterHeadcount implements Headcount {
   private async queue(id: AgentId, priority: Priority, options: QueueOptions): Promise<Lease> {
     const signal = checkSignal("signal", options.signal);
     if (signal?.aborted === true) throw cancellationOf(signal);
-    const seat = this.roster.hire(request(id, priority, options));
-    const lease = new SeatLease(this.roster, seat);
-    if (seat.state === "queued") await granted(seat, signal, () => this.roster.release(seat));
+    const member = this.roster.hire(request(id, priority, options));
+    const lease = new SlotLease(this.roster, member);
+    if (member.state === "queued") await granted(member, signal, () => this.roster.release(member));
     return lease;
   }
 }

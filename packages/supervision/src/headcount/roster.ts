@@ -6,11 +6,11 @@ import {
   Priority,
   type SpawnBudget,
 } from "@ravi/kernel";
-import { denyEndless, denyFull, denyPausedParent, denyTwice } from "./denials.ts";
-import { Floor } from "./floor.ts";
+import { denyDeadlock, denyFull, denyPausedParent, denyDuplicate } from "./denials.ts";
+import { Occupancy } from "./occupancy.ts";
 import { rankOf } from "./ranks.ts";
-import type { Seat } from "./seat.ts";
-import { Staff } from "./staff.ts";
+import type { Member } from "./member.ts";
+import { AgentTree } from "./agent-tree.ts";
 import type { RosterState } from "./state.ts";
 
 export interface RosterOptions {
@@ -33,8 +33,8 @@ export interface HireRequest {
  */
 export class Roster {
   readonly budget: SpawnBudget;
-  readonly staff: Staff;
-  protected readonly floor: Floor;
+  readonly tree: AgentTree;
+  protected readonly occupancy: Occupancy;
   private readonly clock: Clock;
   private readonly agingMs: number;
   private latest = 0;
@@ -43,95 +43,95 @@ export class Roster {
     this.budget = options.budget;
     this.clock = options.clock;
     this.agingMs = options.agingMs;
-    this.floor = new Floor(options.agingMs);
-    this.staff = new Staff(options.rootId, options.budget);
-    this.floor.hold(this.staff.root);
+    this.occupancy = new Occupancy(options.agingMs);
+    this.tree = new AgentTree(options.rootId, options.budget);
+    this.occupancy.hold(this.tree.root);
   }
 
   get held(): number {
-    return this.floor.held;
+    return this.occupancy.held;
   }
 
   get hasWaiting(): boolean {
-    return this.floor.queue.size > 0;
+    return this.occupancy.queue.size > 0;
   }
 
-  /** The waiting seats, the longest-waiting first. */
-  waiting(): Seat[] {
-    return this.floor.queue.list();
+  /** The waiting members, the longest-waiting first. */
+  waiting(): Member[] {
+    return this.occupancy.queue.list();
   }
 
   /**
-   * Returns the new seat, holding or queued, or the seat that a restore brought back under this id. Throws if the hire is denied.
+   * Returns the new member, holding or queued, or the member that a restore brought back under this id. Throws if the hire is denied.
    */
-  hire(request: HireRequest): Seat {
+  hire(request: HireRequest): Member {
     const { id, priority, onFull } = request;
-    const known = this.staff.get(id);
+    const known = this.tree.get(id);
     if (known !== undefined) return this.claim(known, onFull);
-    const parent = this.staff.parentOf(request.parentId);
+    const parent = this.tree.parentOf(request.parentId);
     const { budget, held } = this;
-    const scope = this.staff.root.id;
+    const scope = this.tree.root.id;
     if (parent.state === "paused") throw denyPausedParent(scope, parent.id, held, budget.maxAgents);
-    const seat = this.staff.candidate(id, priority, parent);
-    if (this.hasRoom()) return this.enter(seat);
-    const victim = this.mayPreempt(priority) ? this.chooseVictim(seat) : undefined;
+    const member = this.tree.candidate(id, priority, parent);
+    if (this.hasRoom()) return this.enter(member);
+    const victim = this.mayPreempt(priority) ? this.chooseVictim(member) : undefined;
     if (victim !== undefined) {
       this.pause(victim);
-      return this.enter(seat);
+      return this.enter(member);
     }
-    if (onFull === "deny") throw denyFull(scope, held, budget, seat.priority);
-    this.floor.wait(seat, "queued", this.now());
-    if (this.isEndless()) {
-      this.floor.unwait(seat);
-      throw denyEndless(scope, held, budget.maxAgents);
+    if (onFull === "deny") throw denyFull(scope, held, budget, member.priority);
+    this.occupancy.wait(member, "queued", this.now());
+    if (this.isDeadlocked()) {
+      this.occupancy.unwait(member);
+      throw denyDeadlock(scope, held, budget.maxAgents);
     }
-    this.staff.enlist(seat);
-    return seat;
+    this.tree.add(member);
+    return member;
   }
 
-  /** Releases what the seat has: a slot, or its place in the queue as a paused agent or a queued hire. */
-  release(seat: Seat): void {
-    if (seat === this.staff.root || seat.state === "gone") return;
-    if (seat.isWaiting) {
-      this.drop(seat);
+  /** Releases what the member has: a slot, or its place in the queue as a paused agent or a queued hire. */
+  release(member: Member): void {
+    if (member === this.tree.root || member.state === "gone") return;
+    if (member.isWaiting) {
+      this.drop(member);
       return;
     }
-    this.floor.unhold(seat);
-    this.staff.strike(seat);
+    this.occupancy.unhold(member);
+    this.tree.remove(member);
     this.fill();
   }
 
   /**
-   * Changes the priority. A waiting seat that is promoted may preempt; a holder that is demoted below NORMAL may lose its slot.
+   * Changes the priority. A waiting member that is promoted may preempt; a holder that is demoted below NORMAL may lose its slot.
    */
-  reprioritize(seat: Seat, priority: Priority): void {
-    const was = seat.priority;
-    seat.priority = priority;
-    if (was === priority || seat === this.staff.root) return;
-    if (seat.isWaiting) {
-      this.floor.queue.refile(seat);
-      if (priority > was && this.mayPreempt(priority)) this.resumeByForce(seat);
+  reprioritize(member: Member, priority: Priority): void {
+    const was = member.priority;
+    member.priority = priority;
+    if (was === priority || member === this.tree.root) return;
+    if (member.isWaiting) {
+      this.occupancy.queue.refile(member);
+      if (priority > was && this.mayPreempt(priority)) this.resumeByPreempting(member);
       return;
     }
-    this.floor.holders.remove(seat);
-    this.floor.holders.add(seat);
-    if (priority < was && priority < Priority.NORMAL && this.floor.queue.size > 0) {
+    this.occupancy.holders.remove(member);
+    this.occupancy.holders.add(member);
+    if (priority < was && priority < Priority.NORMAL && this.occupancy.queue.size > 0) {
       // It goes behind those who wait, and gets its slot back at once if it is still the best.
-      this.pause(seat);
+      this.pause(member);
       this.fill();
     }
   }
 
   dump(): RosterState {
-    const { root, total } = this.staff;
+    const { root, total } = this.tree;
     return {
       budget: this.budget,
       agingMs: this.agingMs,
       now: this.latest,
       total,
       root: { id: root.id, priority: root.priority },
-      agents: this.staff
-        .hired()
+      agents: this.tree
+        .list()
         .map(({ id, parent, depth, priority }) => ({ id, parentId: (parent ?? root).id, depth, priority })),
       waiting: this.waiting().map(({ id, state, since }) => ({
         id,
@@ -143,94 +143,94 @@ export class Roster {
 
   /** Restores a `dump` into a new roster. Each agent except the root can then be claimed once. */
   load(state: RosterState): void {
-    const { staff, floor } = this;
+    const { tree, occupancy } = this;
     this.latest = state.now;
-    staff.root.priority = state.root.priority;
-    staff.load(state.agents);
+    tree.root.priority = state.root.priority;
+    tree.load(state.agents);
     const waiting = new Map(state.waiting.map((place) => [place.id, place]));
-    for (const seat of staff.hired()) if (!waiting.has(seat.id)) floor.hold(seat);
+    for (const member of tree.list()) if (!waiting.has(member.id)) occupancy.hold(member);
     for (const { id, as, since } of state.waiting) {
-      const seat = staff.get(id);
-      if (seat !== undefined) floor.wait(seat, as, since);
+      const member = tree.get(id);
+      if (member !== undefined) occupancy.wait(member, as, since);
     }
-    staff.total = state.total;
-    if (floor.queue.size > 0 && this.isEndless()) {
+    tree.total = state.total;
+    if (occupancy.queue.size > 0 && this.isDeadlocked()) {
       const expected = "at least one agent that holds a slot and waits for no agent without one";
       throw new InvalidValueError({ field: "snapshot.waiting", value: state.waiting, expected });
     }
   }
 
   protected hasRoom(): boolean {
-    return this.floor.held < this.budget.maxAgents;
+    return this.occupancy.held < this.budget.maxAgents;
   }
 
   /** The holder that loses its slot to `asker`; undefined if there is none that it may preempt. */
-  protected chooseVictim(asker: Seat): Seat | undefined {
-    return this.floor.holders.victim(rankOf(asker.priority), asker.parent);
+  protected chooseVictim(asker: Member): Member | undefined {
+    return this.occupancy.holders.victim(rankOf(asker.priority), asker.parent);
   }
 
   /**
-   * The seat that gets a free slot: the best in the queue, unless every holder already awaits somebody in the queue. Then it is the best
-   * seat that awaits nobody there: given to any other, the slot would never be released, and the tree would be stuck.
+   * The member that gets a free slot: the best in the queue, unless every holder already awaits somebody in the queue. Then it is the best
+   * member that awaits nobody there: given to any other, the slot would never be released, and the tree would be stuck.
    */
-  protected chooseNext(now: number): Seat | undefined {
-    return this.floor.free > 0 ? this.floor.queue.best(now) : this.floor.queue.bestReady(now);
+  protected chooseNext(now: number): Member | undefined {
+    return this.occupancy.free > 0 ? this.occupancy.queue.best(now) : this.occupancy.queue.bestReady(now);
   }
 
-  /** Call it while somebody waits. True if no holder is left that could finish without one of the waiting seats. */
-  protected isEndless(): boolean {
-    return this.floor.free === 0;
+  /** Call it while somebody waits. True if no holder is left that could finish without one of the waiting members. */
+  protected isDeadlocked(): boolean {
+    return this.occupancy.free === 0;
   }
 
   /** Takes the slot from a holder and puts it in the queue. */
-  protected pause(seat: Seat): void {
-    // Read the clock first: if it throws, the seat must not be left between its slot and the queue.
+  protected pause(member: Member): void {
+    // Read the clock first: if it throws, the member must not be left between its slot and the queue.
     const now = this.now();
-    this.floor.unhold(seat);
-    this.floor.wait(seat, "paused", now);
+    this.occupancy.unhold(member);
+    this.occupancy.wait(member, "paused", now);
   }
 
-  /** Removes a waiting seat. It holds no slot, so none is freed. */
-  protected drop(seat: Seat): void {
-    const { state, waiters } = seat;
-    this.floor.unwait(seat);
-    this.staff.strike(seat);
+  /** Removes a waiting member. It holds no slot, so none is freed. */
+  protected drop(member: Member): void {
+    const { state, waiters } = member;
+    this.occupancy.unwait(member);
+    this.tree.remove(member);
     // A hire that never got a slot does not count in the total.
-    if (state === "queued") this.staff.total--;
+    if (state === "queued") this.tree.total--;
     if (waiters === undefined) return;
-    seat.waiters = undefined;
-    const error = new CancellationError({ reason: `${seat.id} was released while it was ${state}` });
+    member.waiters = undefined;
+    const error = new CancellationError({ reason: `${member.id} was released while it was ${state}` });
     for (const waiter of waiters) waiter.dropped(error);
   }
 
-  /** Gives free slots to waiting seats. */
+  /** Gives free slots to waiting members. */
   protected fill(): void {
-    while (this.floor.queue.size > 0 && this.hasRoom()) {
+    while (this.occupancy.queue.size > 0 && this.hasRoom()) {
       const next = this.chooseNext(this.nowOrLatest());
       if (next === undefined) return;
       this.resume(next);
     }
   }
 
-  private resume(seat: Seat): void {
-    const { waiters } = seat;
-    this.floor.unwait(seat);
-    this.floor.hold(seat);
+  private resume(member: Member): void {
+    const { waiters } = member;
+    this.occupancy.unwait(member);
+    this.occupancy.hold(member);
     if (waiters === undefined) return;
-    seat.waiters = undefined;
+    member.waiters = undefined;
     for (const waiter of waiters) waiter.granted();
   }
 
-  /** For a seat that was promoted while it waited. Undone if it would leave no holder that can finish without a waiting seat. */
-  private resumeByForce(seat: Seat): void {
-    const victim = this.chooseVictim(seat);
+  /** For a member that was promoted while it waited. Undone if it would leave no holder that can finish without a waiting member. */
+  private resumeByPreempting(member: Member): void {
+    const victim = this.chooseVictim(member);
     if (victim === undefined) return;
     this.pause(victim);
-    if (this.floor.free > 0 || seat.awaited === 0) {
-      this.resume(seat);
+    if (this.occupancy.free > 0 || member.awaited === 0) {
+      this.resume(member);
     } else {
-      this.floor.unwait(victim);
-      this.floor.hold(victim);
+      this.occupancy.unwait(victim);
+      this.occupancy.hold(victim);
     }
   }
 
@@ -238,19 +238,19 @@ export class Roster {
     return this.budget.allowPreempt && priority > Priority.NORMAL;
   }
 
-  private claim(seat: Seat, onFull: "deny" | "queue"): Seat {
-    if (seat.claimed) throw denyTwice(seat.id, seat.state);
-    if (seat.state === "queued" && onFull === "deny") {
-      throw denyFull(this.staff.root.id, this.held, this.budget, seat.priority);
+  private claim(member: Member, onFull: "deny" | "queue"): Member {
+    if (member.claimed) throw denyDuplicate(member.id, member.state);
+    if (member.state === "queued" && onFull === "deny") {
+      throw denyFull(this.tree.root.id, this.held, this.budget, member.priority);
     }
-    seat.claimed = true;
-    return seat;
+    member.claimed = true;
+    return member;
   }
 
-  private enter(seat: Seat): Seat {
-    this.floor.hold(seat);
-    this.staff.enlist(seat);
-    return seat;
+  private enter(member: Member): Member {
+    this.occupancy.hold(member);
+    this.tree.add(member);
+    return member;
   }
 
   /** A clock that throws must not keep a free slot from being given: nothing else would give it later. */
@@ -262,7 +262,7 @@ export class Roster {
     }
   }
 
-  /** Never goes backwards, or a seat could lose waiting time. */
+  /** Never goes backwards, or a member could lose waiting time. */
   private now(): number {
     const now = this.clock.now();
     if (now > this.latest && now < Infinity) this.latest = now;

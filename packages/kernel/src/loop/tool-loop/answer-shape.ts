@@ -20,34 +20,34 @@ export function answerShape(schema: SchemaLike, field: string): AnswerShape {
   const bare = written["type"] === undefined && isObject(written["properties"]);
   const asked = bare ? { ...written, type: "object" } : written;
   const isWrapped = !isObjectSchema(asked);
-  return { output: { name: "answer", schema: isWrapped ? wrapped(written) : asked }, isWrapped };
+  return { output: { name: "answer", schema: isWrapped ? wrapSchema(written) : asked }, isWrapped };
 }
 
 const VALUE = "value";
 
-function wrapped(schema: JsonSchema): JsonSchema {
+function wrapSchema(schema: JsonSchema): JsonSchema {
   const { $defs, definitions, ...value } = schema;
   return {
     type: "object",
-    properties: { [VALUE]: moved(value) },
+    properties: { [VALUE]: rebaseRefs(value) },
     required: [VALUE],
     additionalProperties: false,
     // References to definitions start at the root, so they stay there.
-    ...($defs !== undefined && { $defs: moved($defs) }),
-    ...(definitions !== undefined && { definitions: moved(definitions) }),
+    ...($defs !== undefined && { $defs: rebaseRefs($defs) }),
+    ...(definitions !== undefined && { definitions: rebaseRefs(definitions) }),
   };
 }
 
 /** Adjusts references to the root of the schema, which has moved. */
-function moved(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(moved);
+function rebaseRefs(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(rebaseRefs);
   if (!isObject(value)) return value;
   return Object.fromEntries(
     Object.entries(value).map(([key, inner]) => [
       key,
       key === "$ref" && typeof inner === "string"
         ? inner.replace(/^#(?!\/(?:\$defs|definitions)\/)/, `#/properties/${VALUE}`)
-        : moved(inner),
+        : rebaseRefs(inner),
     ]),
   );
 }

@@ -29,7 +29,7 @@ import { tellStep } from "./tell.ts";
 import { type ToolStep, ToolSteps } from "./tool-step.ts";
 
 /** A schema's error about a large answer can be as large as the answer. */
-const MOST_PROBLEM_CHARS = 2_000;
+const MAX_PROBLEM_CHARS = 2_000;
 
 const NO_CALLS: readonly ToolCall[] = Object.freeze([]);
 
@@ -60,11 +60,11 @@ class Loop<T> {
   /** Whether calls can be made: by tools, or by an extension instead of them. */
   private readonly hasTools: boolean;
   /** The model's last text in this run. */
-  private said = "";
+  private lastText = "";
   private hasWorked = false;
   private cutOffs = 0;
-  private wasToldToAnswer = false;
-  private misfits = 0;
+  private wasAskedToAnswer = false;
+  private invalidAnswers = 0;
 
   constructor(plan: LoopPlan<T>, ctx: RunContext, mail: Mail | undefined, extension: LoopExtension<T>) {
     this.plan = plan;
@@ -110,7 +110,7 @@ class Loop<T> {
             response = direct.accept(ctx, plan.model, given);
           }
         } catch (error) {
-          result = this.unanswered(error);
+          result = this.afterFailure(error);
         }
         if (response !== undefined) result = this.afterAnswer(response);
         const end = isPromiseLike(result) ? await result : result;
@@ -129,7 +129,7 @@ class Loop<T> {
   /** Handles an answer. A result ends the run. Returns a promise only if something has to be awaited. */
   private afterAnswer(response: ModelResponse): MaybePromise<AgentResult<T> | undefined> {
     const turn = readTurn(response, this.hasTools);
-    const remembered = this.hear(response.message, turn);
+    const remembered = this.keepAnswer(response.message, turn);
     if (isPromiseLike(remembered)) return Promise.resolve(remembered).then(() => this.take(response, turn));
     return this.take(response, turn);
   }
@@ -165,17 +165,17 @@ class Loop<T> {
   }
 
   /** The model was not called, or failed. If the budget is used up, the run can still end with a result. */
-  private unanswered(error: unknown): Promise<AgentResult<T> | undefined> {
+  private afterFailure(error: unknown): Promise<AgentResult<T> | undefined> {
     if (isRaviError(error, "BUDGET_EXHAUSTED") && this.prompt.wasMade) return this.overBudget(error);
     throw error;
   }
 
   /** Adds the model's message to the conversation. */
-  private hear(message: AssistantMessage, { kind }: Turn): MaybePromise<void> {
+  private keepAnswer(message: AssistantMessage, { kind }: Turn): MaybePromise<void> {
     const text = textOf(message);
     const isText = text !== "" && text.trim() !== "";
     this.hasWorked = true;
-    if (isText) this.said = text;
+    if (isText) this.lastText = text;
     if (kind === "tools") return this.remember(message);
     // Some providers refuse an empty message when it is sent back, and all refuse calls without results.
     return isText ? this.remember(withoutCalls(message)) : undefined;
@@ -188,8 +188,8 @@ class Loop<T> {
       return mayBeInterrupted ? this.finishUnlessInterrupted(turn.text) : this.finish(turn.text);
     }
     if (turn.kind === "end") return this.partial(turn.stopReason);
-    if (this.wasToldToAnswer) return this.partial("steps");
-    this.wasToldToAnswer = true;
+    if (this.wasAskedToAnswer) return this.partial("steps");
+    this.wasAskedToAnswer = true;
     const told = this.remember({ role: "user", content: turn.tell });
     return isPromiseLike(told) ? told.then(() => undefined) : undefined;
   }
@@ -200,7 +200,7 @@ class Loop<T> {
 
   private beginTools(calls: readonly ToolCall[]): ToolSteps<T> {
     const { ctx } = this;
-    this.wasToldToAnswer = false;
+    this.wasAskedToAnswer = false;
     for (const call of calls) ctx.emit({ type: "toolCall", call });
     return (this.steps ??= new ToolSteps(this.plan, ctx, this.extension));
   }
@@ -245,12 +245,12 @@ class Loop<T> {
   /** Whether there is something new that the model must read before it ends (R24). */
   private async isInterrupted(text: string): Promise<boolean> {
     const { mail, extension } = this;
-    let heard = mail?.isWaiting === true && (await this.readMail(mail));
+    let hasNews = mail?.isWaiting === true && (await this.readMail(mail));
     for (const message of (await extension.beforeAnswer?.(text)) ?? []) {
       await this.remember(this.readable(message));
-      heard = true;
+      hasNews = true;
     }
-    return heard;
+    return hasNews;
   }
 
   /** A message from an extension is limited like a tool result. */
@@ -276,9 +276,9 @@ class Loop<T> {
     const { outputRetries } = this.plan;
     const parsed = await readStructured(text, this.readingOf(output));
     if (parsed.ok) return this.complete({ status: "completed", ...parsed.value, stopReason: "done" });
-    const problem = truncateText(parsed.problem, MOST_PROBLEM_CHARS);
+    const problem = truncateText(parsed.problem, MAX_PROBLEM_CHARS);
     this.ctx.emit({ type: "progress", name: "outputMisfit", data: { problem } });
-    if (++this.misfits > outputRetries) return this.partial("invalid");
+    if (++this.invalidAnswers > outputRetries) return this.partial("invalid");
     const content = `Your answer does not match the required schema: ${problem}. Answer again, with the corrected JSON only.`;
     await this.remember({ role: "user", content });
     return undefined;
@@ -297,15 +297,15 @@ class Loop<T> {
   }
 
   private partial(stopReason: StopReason): AgentResult<T> {
-    return { status: "partial", output: this.said, stopReason };
+    return { status: "partial", output: this.lastText, stopReason };
   }
 
   private async land(stopReason: LandOptions["stopReason"]): Promise<AgentResult<T>> {
-    const { ctx, plan, said, hasWorked } = this;
+    const { ctx, plan, lastText, hasWorked } = this;
     const request = await this.prompt.makeLast();
-    const result = await land(ctx, { model: plan.model, request, stopReason, said, hasWorked });
+    const result = await land(ctx, { model: plan.model, request, stopReason, said: lastText, hasWorked });
     // The last text belongs to the conversation, which may continue in another run.
-    if (result.output.trim() !== "" && result.output !== this.said)
+    if (result.output.trim() !== "" && result.output !== this.lastText)
       await this.remember({ role: "assistant", content: result.output });
     return plan.output === undefined ? result : withStructured(result, this.readingOf(plan.output));
   }

@@ -16,9 +16,9 @@ interface Incident {
 }
 
 /** Reports problems of observers. Reporting never throws, whatever the logger and the handler do. */
-export class Problems {
+export class ProblemReporter {
   /** True while a problem is reported. Dispatches are ignored meanwhile, or a handler that dispatches could loop for ever. */
-  telling = false;
+  isReporting = false;
   private readonly sinks: ProblemSinks;
   private readonly printed = new WeakSet<object>();
 
@@ -26,16 +26,16 @@ export class Problems {
     this.sinks = sinks;
   }
 
-  tell(incident: Incident): void {
+  report(incident: Incident): void {
     const { logger = this.consoleFor(incident), onError } = this.sinks;
-    if (this.telling || (logger === undefined && onError === undefined)) return;
-    this.telling = true;
+    if (this.isReporting || (logger === undefined && onError === undefined)) return;
+    this.isReporting = true;
     try {
       const problem = describe(incident);
       if (logger !== undefined) quietly(() => log(logger, problem));
       if (onError !== undefined) quietly(() => onError(problem));
     } finally {
-      this.telling = false;
+      this.isReporting = false;
     }
   }
 
@@ -43,7 +43,7 @@ export class Problems {
    * The console, if there is no logger and no `onError`: a broken observer must not go unnoticed. Once per listener, to not flood
    * the screen.
    */
-  private consoleFor({ callback }: Incident): Teller | undefined {
+  private consoleFor({ callback }: Incident): ErrorLogger | undefined {
     if (this.sinks.onError !== undefined) return undefined;
     if (callback === undefined) return console;
     if (this.printed.has(callback)) return undefined;
@@ -52,7 +52,7 @@ export class Problems {
   }
 }
 
-type Teller = Pick<Logger, "error" | "warn">;
+type ErrorLogger = Pick<Logger, "error" | "warn">;
 
 function describe({ kind, event, callback, what, thrown }: Incident): HookProblem {
   const listener = callback === undefined ? "" : nameOf(callback);
@@ -61,10 +61,7 @@ function describe({ kind, event, callback, what, thrown }: Incident): HookProble
   return Object.freeze({ kind, event, listener, message, ...thrown });
 }
 
-function log(
-  logger: Pick<Logger, "error" | "warn">,
-  { kind, event, listener, message }: HookProblem,
-): unknown {
+function log(logger: ErrorLogger, { kind, event, listener, message }: HookProblem): unknown {
   const fields = { kind, event, listener };
   return kind === "failed" ? logger.error(message, fields) : logger.warn(message, fields);
 }

@@ -1,13 +1,13 @@
 import { cancellationOf, type AbortSignalLike } from "@ravi/kernel";
 import { onAbort } from "@ravi/kernel/loop";
-import type { Seat, Waiter } from "./seat.ts";
+import type { Member, Waiter } from "./member.ts";
 
 /**
- * Resolves when the waiting seat gets a slot; rejects when it is dropped without one or the signal aborts. After an abort, `leave` is
- * called to remove the seat. In each case the listeners on the seat and the signal are removed.
+ * Resolves when the waiting member gets a slot; rejects when it is dropped without one or the signal aborts. After an abort, `leave` is
+ * called to remove the member. In each case the listeners on the member and the signal are removed.
  */
 export function granted(
-  seat: Seat,
+  member: Member,
   signal: AbortSignalLike | undefined,
   leave: () => void = noop,
 ): Promise<void> {
@@ -24,12 +24,12 @@ export function granted(
       },
     };
     const abort = (): void => {
-      seat.waiters = seat.waiters?.filter((other) => other !== waiter);
+      member.waiters = member.waiters?.filter((other) => other !== waiter);
       if (signal !== undefined) reject(cancellationOf(signal));
       leave();
     };
-    seat.waiters ??= [];
-    seat.waiters.push(waiter);
+    member.waiters ??= [];
+    member.waiters.push(waiter);
     if (signal !== undefined) unlisten = onAbort(signal, abort);
   });
 }

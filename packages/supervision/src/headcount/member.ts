@@ -1,23 +1,23 @@
 import type { AgentId, CancellationError, Priority } from "@ravi/kernel";
 import type { HeapNode, PairingHeap } from "./pairing-heap.ts";
 
-/** `paused` and `queued` seats wait for a slot. A `gone` seat has no place yet, or was released. */
-export type SeatState = "holding" | "paused" | "queued" | "gone";
+/** `paused` and `queued` members wait for a slot. A `gone` member has no place yet, or was released. */
+export type MemberState = "holding" | "paused" | "queued" | "gone";
 
-/** Notified when a waiting seat gets a slot or is dropped without one. */
+/** Notified when a waiting member gets a slot or is dropped without one. */
 export interface Waiter {
   granted(): void;
   dropped(error: CancellationError): void;
 }
 
-/** One hired agent, from its hire to its release. A later agent with the same id gets another seat. */
-export class Seat implements HeapNode<Seat> {
+/** One hired agent, from its hire to its release. A later agent with the same id is another member. */
+export class Member implements HeapNode<Member> {
   readonly id: AgentId;
   readonly depth: number;
   /** The number of the hire in the run: the higher, the newer. */
   readonly order: number;
   priority: Priority;
-  state: SeatState = "gone";
+  state: MemberState = "gone";
   /** It has left the tree for good. */
   ended = false;
   /** How many of its children wait, or await somebody who waits. */
@@ -25,25 +25,25 @@ export class Seat implements HeapNode<Seat> {
   /** When it began to wait (epoch milliseconds), and its number among all that ever began to wait. */
   since = 0;
   place = 0;
-  /** The last victim search in which this seat was an ancestor of the requesting agent (see `Holders`). */
+  /** The last victim search in which this member was an ancestor of the requesting agent (see `Holders`). */
   search = 0;
   /** False after a restore, until the agent is acquired again. */
   claimed = true;
   waiters: Waiter[] | undefined;
 
-  private above: Seat | undefined;
+  private above: Member | undefined;
 
-  heap: PairingHeap<Seat> | undefined;
-  heapBack: Seat | undefined;
-  heapNext: Seat | undefined;
-  heapChild: Seat | undefined;
+  heap: PairingHeap<Member> | undefined;
+  heapBack: Member | undefined;
+  heapNext: Member | undefined;
+  heapChild: Member | undefined;
 
   constructor(init: {
     id: AgentId;
     depth: number;
     order: number;
     priority: Priority;
-    parent?: Seat | undefined;
+    parent?: Member | undefined;
   }) {
     this.id = init.id;
     this.depth = init.depth;
@@ -53,10 +53,10 @@ export class Seat implements HeapNode<Seat> {
   }
 
   /**
-   * The nearest ancestor that is still in the tree; undefined for the root. An ended seat keeps its link upwards, so there is no list of
+   * The nearest ancestor that is still in the tree; undefined for the root. An ended member keeps its link upwards, so there is no list of
    * children to hand over, and ending takes the same time however many agents are below.
    */
-  get parent(): Seat | undefined {
+  get parent(): Member | undefined {
     let { above } = this;
     if (above === undefined || !above.ended) return above;
     while (above?.ended === true) above = above.above;
