@@ -30,7 +30,7 @@ class Question {
   }
 
   settle(outcome: Settled<JsonValue> | undefined): void {
-    for (const admit of this.askers ?? []) admit.goOn();
+    for (const admit of this.askers ?? []) admit.unpark();
     this.askers = undefined;
     if (outcome?.ok === true) this.answer.resolve(outcome.value);
     else this.answer.reject(outcome?.error);
@@ -71,8 +71,8 @@ class Admit<T> implements Gate {
     return undefined;
   }
 
-  async require(name: string, question: JsonValue = null, tell?: () => void): Promise<JsonValue> {
-    return this.gates.ask(name, this.key, question, tell).askedBy(this);
+  async require(name: string, question: JsonValue = null, onAsk?: () => void): Promise<JsonValue> {
+    return this.gates.ask(name, this.key, question, onAsk).askedBy(this);
   }
 
   /** Resolves when it is over, or waits for an answer. */
@@ -87,7 +87,7 @@ class Admit<T> implements Gate {
     this.parked?.resolve();
   }
 
-  goOn(): void {
+  unpark(): void {
     this.open--;
     this.parked = undefined;
   }
@@ -111,14 +111,14 @@ export class Gates {
     this.exec = exec;
   }
 
-  ask(name: string, key: string, question: JsonValue, tell: (() => void) | undefined): Question {
+  ask(name: string, key: string, question: JsonValue, onAsk: (() => void) | undefined): Question {
     const gate = `gate:${name}@${key}`;
     const known = this.questions.get(gate);
     if (known !== undefined) return known;
     const { exec } = this;
     const onWait = (): void => {
       exec.emit({ type: "progress", name: "approvalRequested", data: { name, question } });
-      tell?.();
+      onAsk?.();
     };
     const asked = new Question({ kind: "wait", key: gate, name, onWait });
     this.pending.push(asked);

@@ -1,5 +1,5 @@
 import { type AbortSignalLike, CancellationError, cancellationOf, type Reservation } from "@ravi/kernel";
-import { orLog } from "../or-log.ts";
+import { tryOrLog } from "../try-or-log.ts";
 import type { Execution } from "./execution.ts";
 
 /**
@@ -33,7 +33,7 @@ export async function reservedInTime(
   try {
     refuse();
   } catch (error) {
-    await giveBack(exec, reservation);
+    await cancelReservation(exec, reservation);
     throw error;
   }
   return reservation;
@@ -42,7 +42,10 @@ export async function reservedInTime(
 /**
  * Cancels a reservation. A failure of the ledger is only logged: it must not replace the reason for stopping, and a layer would retry it.
  */
-export async function giveBack({ agentId, ports }: Execution, reservation: Reservation): Promise<void> {
+export async function cancelReservation(
+  { agentId, ports }: Execution,
+  reservation: Reservation,
+): Promise<void> {
   const message = `could not cancel a reservation of ${agentId}; its amount stays reserved`;
-  await orLog(ports.logger, "error", message, () => reservation.cancel());
+  await tryOrLog(ports.logger, "error", message, () => reservation.cancel());
 }

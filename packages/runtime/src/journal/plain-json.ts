@@ -11,7 +11,7 @@ export function stringify(value: unknown): string {
     throw new InvalidValueError({
       field: "the value for the journal",
       value: messageOf(cause),
-      expected: "a value that JSON.stringify accepts",
+      expected: "plain JSON data",
       cause,
     });
   }
