@@ -57,7 +57,7 @@ export class LiveRun implements Linked<LiveRun> {
   }
 
   /** The status for callers: a run that waits for something from outside is `suspended`. */
-  get seenStatus(): RunStatus {
+  get publicStatus(): RunStatus {
     const { status, tree } = this;
     return status === "running" && tree?.isWaiting === true ? "suspended" : status;
   }
@@ -71,7 +71,7 @@ export class LiveRun implements Linked<LiveRun> {
   summary(): RunSummary {
     const { runId, agent, startedAt } = this;
     const name = agent === undefined ? this.agentId : versionName(agent);
-    return { runId, agent: name, status: this.seenStatus, startedAt, updatedAt: startedAt, entries: 0 };
+    return { runId, agent: name, status: this.publicStatus, startedAt, updatedAt: startedAt, entries: 0 };
   }
 
   /** Something was posted to its journal. If the run has no tree yet, it looks when it begins. */
@@ -142,6 +142,6 @@ export class LiveHandle implements RootHandle {
   }
 
   get status(): RunStatus {
-    return this.run.seenStatus;
+    return this.run.publicStatus;
   }
 }

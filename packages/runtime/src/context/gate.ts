@@ -93,7 +93,7 @@ class Admit<T> implements Gate {
   }
 }
 
-interface AskedAdmit<T> {
+interface AdmitRequest<T> {
   readonly key: string;
   readonly admit: (gate: Gate) => MaybePromise<T>;
 }
@@ -130,7 +130,7 @@ export class Gates {
    * Runs the admits in the order given. One that waits for an answer does not keep the next from asking: when all are over or waiting, all
    * waits become one operation of the engine, and so on until none is waiting.
    */
-  admitAll<T>(calls: readonly AskedAdmit<T>[]): MaybePromise<PromiseSettledResult<T>[]> {
+  admitAll<T>(calls: readonly AdmitRequest<T>[]): MaybePromise<PromiseSettledResult<T>[]> {
     const admits: Admit<T>[] = [];
     for (const call of calls) {
       const waiting = this.start(call, admits);
@@ -139,14 +139,14 @@ export class Gates {
     return this.pending.length === 0 ? resultsOf(admits) : this.answerAll(admits);
   }
 
-  private start<T>({ key, admit }: AskedAdmit<T>, admits: Admit<T>[]): MaybePromise<void> {
+  private start<T>({ key, admit }: AdmitRequest<T>, admits: Admit<T>[]): MaybePromise<void> {
     const started = new Admit<T>(this, key);
     admits.push(started);
     return started.start(admit);
   }
 
   private async admitRest<T>(
-    calls: readonly AskedAdmit<T>[],
+    calls: readonly AdmitRequest<T>[],
     admits: Admit<T>[],
     first: PromiseLike<void>,
   ): Promise<PromiseSettledResult<T>[]> {

@@ -2,7 +2,7 @@ import type { DurableEngine, Inbox, InboxMessage, JsonValue, MaybePromise } from
 import { checkMessage, tellLog } from "@ravi/kernel/loop";
 import type { Execution } from "./execution.ts";
 
-const MOST_DELIVERIES = 3;
+const MAX_DELIVERIES = 3;
 
 /** The messages to one execution. What it reads is recorded, so a replay reads the same. */
 export class ExecutionInbox implements Inbox {
@@ -51,7 +51,7 @@ export class ExecutionInbox implements Inbox {
     const deliveries = (this.deliveries ??= new Map<string, number>());
     const delivered = (deliveries.get(message.id) ?? 1) + 1;
     deliveries.set(message.id, delivered);
-    if (delivered <= MOST_DELIVERIES) {
+    if (delivered <= MAX_DELIVERIES) {
       (this.returned ??= []).push(message);
       return;
     }

@@ -6,6 +6,7 @@ import {
   LaneViolationError,
   type MaybePromise,
 } from "@ravi/kernel";
+import { reasonOfEnd } from "./bounded-wait.ts";
 
 const OVER = "its end";
 
@@ -50,9 +51,8 @@ export class Lane {
   /** Throws a `LaneViolationError` if another operation is running, and a `CancellationError` after the agent's end. */
   enter(what: string): void {
     if (this.running !== undefined) {
-      const { agentId, execId } = this.owner;
-      if (this.isOver) throw new CancellationError({ reason: `${agentId} has ended` });
-      throw new LaneViolationError({ execId, running: this.running, attempted: what });
+      if (this.isOver) throw new CancellationError({ reason: reasonOfEnd(this.owner) });
+      throw new LaneViolationError({ execId: this.owner.execId, running: this.running, attempted: what });
     }
     this.running = what;
   }

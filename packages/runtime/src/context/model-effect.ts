@@ -32,7 +32,7 @@ import { reportCallEnd, reportCallStart, type ReportedCall, type ReportedEnd } f
 import { writableResponse } from "./writable-response.ts";
 
 /** A model, and what it is asked. */
-type Asked = Pick<LlmLeaf, "model" | "request">;
+type RequestedCall = Pick<LlmLeaf, "model" | "request">;
 
 /**
  * One model call of an agent, from its begin entry to its end entry. On its way through the chat layers it makes attempts (usually
@@ -156,9 +156,9 @@ export class ModelEffect implements Effect<ModelResponse>, ReportedCall {
   }
 
   /** The answer of one attempt, streamed if somebody watches. */
-  private answerOf(asked: Asked, signal: AbortSignalLike | undefined): Promise<ModelResponse> {
-    if (!this.exec.engine.isWatched) return this.attempt(asked, signal, undefined, false);
-    return streamOut(this, signal, (sink) => this.attempt(asked, signal, sink, false));
+  private answerOf(call: RequestedCall, signal: AbortSignalLike | undefined): Promise<ModelResponse> {
+    if (!this.exec.engine.isWatched) return this.attempt(call, signal, undefined, false);
+    return streamOut(this, signal, (sink) => this.attempt(call, signal, sink, false));
   }
 
   /** A model call of a layer's own. A time limit around that layer stops it too. */
@@ -167,7 +167,7 @@ export class ModelEffect implements Effect<ModelResponse>, ReportedCall {
   }
 
   private attempt(
-    { model, request }: Asked,
+    { model, request }: RequestedCall,
     signal: AbortSignalLike | undefined,
     sink: Sink | undefined,
     isNested: boolean,

@@ -89,11 +89,11 @@ export function reportCallEnd(
     finishReason: response?.finishReason,
   };
   const isUsual = response !== undefined && error === undefined && !replayed && !estimated;
-  tellOwn(exec.hooks, HookEvent.LLM_END, isUsual ? payload : unusual(payload, end));
+  tellOwn(exec.hooks, HookEvent.LLM_END, isUsual ? payload : withOptionalFields(payload, end));
   return at;
 }
 
-function unusual(
+function withOptionalFields(
   { finishReason, ...payload }: HookPayloads["llm_end"],
   { response, error, replayed, estimated }: ReportedEnd,
 ): HookPayloads["llm_end"] {

@@ -1,17 +1,16 @@
 import { type AbortSignalLike, CancellationError, cancellationOf, type Reservation } from "@ravi/kernel";
 import { tryOrLog } from "../try-or-log.ts";
+import { reasonOfEnd } from "./bounded-wait.ts";
 import type { Execution } from "./execution.ts";
 
 /**
  * Throws if nothing more may be sent: everything was stopped, the agent has ended, or the layer or tool that made this call has given it
  * up.
  */
-export function refuseStopped(
-  { stopped, isOver, agentId }: Execution,
-  signal: AbortSignalLike | undefined,
-): void {
+export function refuseStopped(exec: Execution, signal: AbortSignalLike | undefined): void {
+  const { stopped } = exec;
   if (stopped !== undefined) throw stopped;
-  if (isOver) throw new CancellationError({ reason: `${agentId} has ended` });
+  if (exec.isOver) throw new CancellationError({ reason: reasonOfEnd(exec) });
   if (signal?.aborted === true) throw cancellationOf(signal);
 }
 

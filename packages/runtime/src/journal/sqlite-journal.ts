@@ -9,7 +9,6 @@ import {
   isRaviError,
   type Journal,
   type JournalEntry,
-  JournalCorruptError,
   type JournalRecord,
   type JournalWatch,
   type PostedItem,
@@ -29,7 +28,7 @@ import { type PruneOptions, prunePlan } from "./retention.ts";
 import { Appender } from "./sqlite/appender.ts";
 import { PostPoller } from "./sqlite/post-poller.ts";
 import { SqliteBlobs } from "./sqlite/blobs.ts";
-import { readFailure } from "./sqlite/errors.ts";
+import { damaged, readFailure } from "./sqlite/errors.ts";
 import { GroupCommit } from "./sqlite/group-commit.ts";
 import { groupStore } from "./sqlite/group-store.ts";
 import { Items } from "./sqlite/items.ts";
@@ -137,7 +136,7 @@ export class SqliteJournal implements Journal {
       const isGone = (other: string): boolean => this.unreleased.has(id, other) || isOwnerGone(other);
       const claim = this.runs.claim(id, { owner, ttlMs, now: this.clock.now(), isGone });
       if (claim === null) return null;
-      this.unreleased.taken(id);
+      this.unreleased.delete(id);
       this.appender.expect(id, claim.epoch);
       return { epoch: claim.epoch };
     });
@@ -294,8 +293,7 @@ export class SqliteJournal implements Journal {
       try {
         return bodyOf(this.ownBlobs.read(ref));
       } catch (cause) {
-        const problem = `its blob ${ref} is missing or damaged`;
-        throw new JournalCorruptError({ runId, position: seq, problem, cause });
+        throw damaged(runId, seq, `its blob ${ref} is missing or damaged`, cause);
       }
     });
   }

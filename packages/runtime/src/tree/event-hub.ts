@@ -71,8 +71,8 @@ class Subscription implements AsyncIterableIterator<RunEvent> {
     this.read++;
     if (this.read === this.unread.length) this.forget();
     // Otherwise a reader that never quite catches up would keep everything that it has read.
-    else if (this.read === MOST_READ) {
-      this.unread = this.unread.slice(MOST_READ);
+    else if (this.read === MAX_READ) {
+      this.unread = this.unread.slice(MAX_READ);
       this.read = 0;
     }
     return event;
@@ -84,7 +84,7 @@ class Subscription implements AsyncIterableIterator<RunEvent> {
   }
 }
 
-const MOST_READ = 1_024;
+const MAX_READ = 1_024;
 
 /** An observer that is called synchronously with each event. */
 export type EventListener = (event: RunEvent) => void;

@@ -8,7 +8,7 @@ import { isLedger, least } from "@ravi/kernel/loop";
 export function withAgentLedger(agent: Agent, ledger: Ledger | undefined): Ledger | undefined {
   const given = agent.defaults?.executionBudget;
   if (given === undefined || !isLedger(given)) return ledger;
-  return ledger === undefined ? given : both(ledger, given);
+  return ledger === undefined ? given : jointLedger(ledger, given);
 }
 
 /** Two ledgers as one; the second is the user's own. */
@@ -21,7 +21,7 @@ interface JointLedger extends Ledger {
 export function withExtraOf(parent: Ledger | undefined, restored: Ledger, scope: string): Ledger {
   let ledger = restored;
   for (let at = parent; at !== undefined && isJoint(at); at = at.first) {
-    ledger = both(ledger, at.extra.child({}, scope));
+    ledger = jointLedger(ledger, at.extra.child({}, scope));
   }
   return ledger;
 }
@@ -31,7 +31,7 @@ function isJoint(ledger: Ledger): ledger is JointLedger {
 }
 
 /** Combines two independent ledgers. Every call reserves from both of them or from neither. */
-function both(first: Ledger, second: Ledger): JointLedger {
+function jointLedger(first: Ledger, second: Ledger): JointLedger {
   return {
     first,
     extra: second,
@@ -54,7 +54,7 @@ function both(first: Ledger, second: Ledger): JointLedger {
           } finally {
             b = await two.settle(actual);
           }
-          return bothOf(a, b);
+          return mergeSettlements(a, b);
         },
         async cancel() {
           // If the first fails, the reservation of the second must still be cancelled.
@@ -75,11 +75,11 @@ function both(first: Ledger, second: Ledger): JointLedger {
       } finally {
         b = await second.charge(spent, options);
       }
-      return bothOf(a, b);
+      return mergeSettlements(a, b);
     },
     // Only the run's own ledger is raised, and not the one that belongs to the user.
     ...(first.raise !== undefined && { raise: (more) => first.raise?.(more) }),
-    child: (budget, scope) => both(first.child(budget, scope), second.child({}, scope)),
+    child: (budget, scope) => jointLedger(first.child(budget, scope), second.child({}, scope)),
     remaining() {
       const [a, b] = [first.remaining(), second.remaining()];
       return {
@@ -97,7 +97,7 @@ function both(first: Ledger, second: Ledger): JointLedger {
 }
 
 /** A ledger in plain JavaScript may return an incomplete settlement, or none. */
-function bothOf(a: Partial<Settlement> = {}, b: Partial<Settlement> = {}): Settlement {
+function mergeSettlements(a: Partial<Settlement> = {}, b: Partial<Settlement> = {}): Settlement {
   return {
     warnings: [...(a.warnings ?? []), ...(b.warnings ?? [])],
     exceeded: [...(a.exceeded ?? []), ...(b.exceeded ?? [])],

@@ -1,11 +1,4 @@
-import {
-  type CallNote,
-  type ExecId,
-  type JournalRecord,
-  type JsonObject,
-  type Spend,
-  type Usage,
-} from "@ravi/kernel";
+import type { CallNote, ExecId, JournalRecord, JsonObject, Spend, Usage } from "@ravi/kernel";
 import { textAt } from "../engine/body.ts";
 import { endedHiresIn, isBelowEnded } from "../engine/ended-hires.ts";
 import { attemptOf, RAISE, type Recording, SPEND, spendKey } from "../engine/recording.ts";

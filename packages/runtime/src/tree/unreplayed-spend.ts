@@ -10,7 +10,7 @@ type Sum = { -readonly [D in keyof Spend]: number };
  * would take minutes with some thousand calls.
  */
 export class UnreplayedSpend {
-  private readonly sum: Sum = nothing();
+  private readonly sum: Sum = zero();
   /** The part of the sum for each key that the execution itself asks for. */
   private readonly byKey = new Map<string, Sum>();
 
@@ -38,7 +38,7 @@ export class UnreplayedSpend {
   private add(key: string | undefined, spend: Partial<Spend>, sign: 1 | -1): void {
     if (key === undefined) return;
     let sum = this.byKey.get(key);
-    if (sum === undefined) this.byKey.set(key, (sum = nothing()));
+    if (sum === undefined) this.byKey.set(key, (sum = zero()));
     const { tokens = 0, cost = 0, turns = 0, toolCalls = 0 } = spend;
     // Whole nano-dollars, so that exactly what was added is subtracted.
     const amounts = { tokens, cost: Math.round(cost * NANOS), turns, toolCalls };
@@ -54,7 +54,7 @@ export class UnreplayedSpend {
 
 const NANOS = 1e9;
 
-function nothing(): Sum {
+function zero(): Sum {
   return { tokens: 0, cost: 0, turns: 0, toolCalls: 0 };
 }
 

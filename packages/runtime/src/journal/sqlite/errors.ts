@@ -36,5 +36,15 @@ export function readFailure(what: string, cause: unknown): Error {
   if (isBusy(cause)) return new JournalFailedError({ what: "the journal is locked", final: false, cause });
   if (isOutOfResources(cause))
     return new JournalFailedError({ what: "the journal could not be read", final: false, cause });
-  return new JournalCorruptError({ runId: what, position: 0, problem: "the file cannot be read", cause });
+  return damaged(what, 0, "the file cannot be read", cause);
+}
+
+/** The error for a place in a run's journal that is damaged. */
+export function damaged(
+  runId: string,
+  position: number,
+  problem: string,
+  cause?: unknown,
+): JournalCorruptError {
+  return new JournalCorruptError({ runId, position, problem, cause });
 }

@@ -1,8 +1,8 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { isRaviError, JournalCorruptError, type JournalRecord, type RunId } from "@ravi/kernel";
+import { isRaviError, type JournalRecord, type RunId } from "@ravi/kernel";
 import { decodeEntries, type FetchBody } from "../entry-codec.ts";
 import { checksum, checksumSeed, type RowContent } from "./checksum.ts";
-import { isBusy, isOutOfResources } from "./errors.ts";
+import { damaged, isBusy, isOutOfResources } from "./errors.ts";
 import { RowWriter } from "./row-writer.ts";
 import { type Columns, type RowReader, rowReader } from "./read-ahead.ts";
 
@@ -160,8 +160,4 @@ function problemOf(row: StoredRow, run: number, end: number): string | undefined
 /** The row's own number, if it is plausible. */
 function placeOf(row: StoredRow, end: number): number {
   return Number.isSafeInteger(row.first) && row.first >= 1 && row.first <= end ? row.first : end;
-}
-
-function damaged(runId: RunId, position: number, problem: string, cause?: unknown): JournalCorruptError {
-  return new JournalCorruptError({ runId, position, problem, cause });
 }

@@ -23,7 +23,7 @@ export class UnreleasedClaims {
   }
 
   /** Somebody has claimed the run again. */
-  taken(runId: RunId): void {
+  delete(runId: RunId): void {
     if (owners.size > 0) owners.delete(this.nameOf(runId));
   }
 
