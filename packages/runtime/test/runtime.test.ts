@@ -207,7 +207,7 @@ describe("R9: cancellation", () => {
     await clock.advance(100);
     expect(await handle.result).toMatchObject({ status: "cancelled" });
     expect(warned).toEqual([
-      "stubborn did not stop within 50 ms when it was told to; the run does not wait for it any longer",
+      "stubborn did not stop within 50 ms after it was told to; the run no longer waits for it",
     ]);
   });
 

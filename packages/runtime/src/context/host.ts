@@ -75,7 +75,7 @@ class HostedAgent {
       tellLog(
         exec.ports.logger,
         "warn",
-        `${exec.agentId} did not stop within ${GRACE_MS} ms when it was told to; the run does not wait for it any longer`,
+        `${exec.agentId} did not stop within ${GRACE_MS} ms after it was told to; the run no longer waits for it`,
       );
       this.end(outcomeOfError(exec, error));
     }, GRACE_MS);

@@ -231,7 +231,7 @@ export class Tree implements SignalTarget, Holder {
   }
 
   postsUnreadable(error: unknown): void {
-    const message = `the journal cannot be read; nothing that is sent to run ${this.runId} reaches it until it can be`;
+    const message = `the journal cannot be read; until it can, nothing that is sent to run ${this.runId} reaches it`;
     tellLog(this.ports.logger, "error", message, { error: messageOf(error) });
   }
 }
