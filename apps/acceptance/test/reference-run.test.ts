@@ -92,7 +92,7 @@ async function finish(scene: Scene): Promise<Printed> {
   const first = await scene.start("--resume");
   if (first.printed === undefined) {
     // Killed before its first entry: nothing is on record, nothing was paid, and it starts from the beginning.
-    expect(first.stderr).toContain("expected a run that is on record");
+    expect(first.stderr).toContain("expected the id of a run in the journal");
     expect(scene.billed().size).toBe(0);
     return printedBy(await scene.start());
   }

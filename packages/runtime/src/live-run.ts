@@ -1,233 +1,147 @@
 import {
-  type AgentAccount,
-  errorFromJSON,
-  errorToJSON,
+  type Agent,
+  type AgentId,
+  CancellationToken,
+  type AbortSignalLike,
   ExecId,
-  type HireOutcome,
-  type JsonObject,
-  type JsonValue,
-  type MaybePromise,
-  type RaviError,
+  type PostedItem,
+  type RootHandle,
+  type RunEvent,
   type RunId,
-  type RunLimits,
   type RunResult,
-  type SerializedError,
-  type StoppedBy,
-  type Usage,
+  type RunStatus,
+  type RunSummary,
+  type Supervision,
 } from "@ravi/kernel";
-import { exceededIn, runLimits } from "@ravi/kernel/loop";
-import { isCrash } from "./context/host.ts";
-import { textAt } from "./engine/body.ts";
-import { leftInDoubt } from "./engine/decisions.ts";
-import { InProcessEngine } from "./engine/in-process.ts";
-import { InProcessStart } from "./engine/start.ts";
-import { Suspension } from "./engine/suspension.ts";
-import { promised } from "./rejected.ts";
-import type { Start } from "./run-start.ts";
-import { totalOf } from "./tree/accounts.ts";
-import { withAgentLedger } from "./tree/ledgers.ts";
+import { type Linked, versionName } from "@ravi/kernel/loop";
+import type { EventHub } from "./tree/event-hub.ts";
 import type { Tree } from "./tree/tree.ts";
 
-/** One attempt at a run in this process, from its first step to its result. */
-export class LiveRun {
-  private readonly tree: Tree;
-  private readonly start: Start;
-  /** The error that the agent's own code threw. Another attempt may succeed. */
-  crash: unknown;
-  private engine: InProcessEngine | undefined;
+/** A run in this process, from before its tree exists until its result does. */
+export class LiveRun implements Linked<LiveRun> {
+  before: LiveRun | undefined;
+  after: LiveRun | undefined;
+  readonly runId: RunId;
+  readonly token: CancellationToken;
+  readonly events: EventHub;
+  tree: Tree | undefined;
+  /** Why the run is to be suspended as soon as it begins: the runtime was closed before that. */
+  suspended: string | undefined;
+  /** Ends the wait for the next attempt or for the journal. */
+  wake: (() => void) | undefined;
+  /** The result of the whole run. */
+  result: Promise<RunResult> | undefined;
+  agentId: AgentId;
+  status: RunStatus = "pending";
+  readonly startedAt: number;
+  /** Undefined for a resumed run, whose record names the agent. */
+  private readonly agent: Agent | undefined;
+  /** Something was posted to its journal before it began. */
+  hasPosts = false;
+  /** Items that came before there was a tree, if there is no journal. */
+  private early: PostedItem[] | undefined;
 
-  constructor(tree: Tree, start: Start) {
+  constructor(
+    { runId, agentId }: Pick<Supervision, "runId" | "agentId">,
+    signal: AbortSignalLike | undefined,
+    events: EventHub,
+    startedAt: number,
+    agent: Agent | undefined,
+  ) {
+    this.runId = runId;
+    this.agentId = agentId;
+    this.token = new CancellationToken(signal);
+    this.events = events;
+    this.startedAt = startedAt;
+    this.agent = agent;
+  }
+
+  /** The status for callers: a run that waits for something from outside is `suspended`. */
+  get publicStatus(): RunStatus {
+    const { status, tree } = this;
+    return status === "running" && tree?.isWaiting === true ? "suspended" : status;
+  }
+
+  /** The run is not to continue here: it was cancelled or suspended, or its deadline has passed. */
+  get isStopped(): boolean {
+    return this.suspended !== undefined || this.token.isCancelled || this.tree?.token.isCancelled === true;
+  }
+
+  /** For a list of runs without a journal. */
+  summary(): RunSummary {
+    const { runId, agent, startedAt } = this;
+    const name = agent === undefined ? this.agentId : versionName(agent);
+    return { runId, agent: name, status: this.publicStatus, startedAt, updatedAt: startedAt, entries: 0 };
+  }
+
+  /** Something was posted to its journal. If the run has no tree yet, it looks when it begins. */
+  look(): Promise<void> | undefined {
+    if (this.tree === undefined) this.hasPosts = true;
+    return this.tree?.signals.readPosts();
+  }
+
+  /** Takes an item from outside, if there is no journal. */
+  accept(item: PostedItem): void {
+    if (this.tree === undefined) (this.early ??= []).push(item);
+    else this.tree.signals.accept(item);
+  }
+
+  /** Suspends the run. If it is ending or was cancelled, it ends on its own. */
+  suspend(message: string): void {
+    const { tree, token } = this;
+    const isOver = tree?.isEnding === true || token.isCancelled || tree?.token.isCancelled === true;
+    // A restart after a crash is suspended as soon as it begins, and the wait for it ends now.
+    this.suspended = message;
+    if (!isOver) tree?.suspend(message);
+    // The outcome is known. Only the agents that still work beside it are cancelled, and nobody waits for them.
+    else if (tree?.isEnding === true) token.cancel(message);
+    this.wake?.();
+  }
+
+  /** The next attempt has begun. */
+  attach(tree: Tree): void {
     this.tree = tree;
-    this.start = start;
+    for (const item of this.early ?? []) tree.signals.accept(item);
+    this.early = undefined;
+    if (this.suspended !== undefined) tree.suspend(this.suspended);
   }
 
-  /** Runs to the end. `next` gets the result and may replace it. */
-  toEnd(next: (result: RunResult) => MaybePromise<RunResult> = asItIs): Promise<RunResult> {
-    const { refused } = this.start;
-    if (refused !== undefined)
-      return promised(() => next(this.over({ status: refused.status, result: refused })));
-    return promised(() => this.begin()).then(
-      (outcome) => next(this.over(outcome)),
-      (error: unknown) => next(this.broken(error)),
-    );
-  }
-
-  /** The result of a run that is suspended before it begins. */
-  suspended(why: RaviError): RunResult {
-    return this.broken(this.tree.suspend(why.message, why));
-  }
-
-  private begin(): Promise<HireOutcome> {
-    this.engine = this.makeEngine();
-    return this.engine.run();
-  }
-
-  private over(outcome: HireOutcome): RunResult {
-    this.leave(outcome);
-    // The children were suspended for a restart of the crashed root. If there is none, they ended with it.
-    if (this.tree.suspension !== undefined) this.tree.accounts.cancelSuspended();
-    const { recording } = this.tree;
-    if (recording !== undefined) for (const key of leftInDoubt(recording)) this.tree.inDoubt.add(key);
-    return this.resultOf(outcome);
-  }
-
-  private broken(error: unknown): RunResult {
-    this.leave(undefined);
-    if (!(error instanceof Suspension)) throw error;
-    this.tree.accounts.suspend();
-    return this.make("suspended", NO_OUTPUT, undefined, error.why ?? error);
-  }
-
-  /** Closes the engine and the tree, also if the run failed before there was an engine. */
-  private leave(outcome: HireOutcome | undefined): void {
-    try {
-      this.engine?.over(outcome);
-    } finally {
-      this.tree.close();
-    }
-  }
-
-  private makeEngine(): InProcessEngine {
-    const { tree, start } = this;
-    const { agent, input, deadline, root } = start;
-    return new InProcessEngine({
-      tree,
-      token: tree.token,
-      ledger: withAgentLedger(agent, tree.ledger, tree.ports.logger),
-      start: new InProcessStart({
-        tree,
-        agent,
-        execId: ExecId(tree.runId),
-        supervision: root,
-        input,
-        deadline,
-        onPreempt: "park",
-        isResumed: tree.recording !== undefined,
-      }),
-    });
-  }
-
-  private resultOf(outcome: HireOutcome): RunResult {
-    if ("result" in outcome) {
-      const status = outcome.status === "completed" ? "completed" : "partial";
-      return this.make(status, outcome.result, outcome.stoppedBy);
-    }
-    const error = "error" in outcome ? outcome.error : undefined;
-    if (error !== undefined && isCrash(error)) this.crash = error;
-    return this.make(outcome.status === "cancelled" ? "cancelled" : "failed", NO_OUTPUT, undefined, error);
-  }
-
-  private make(
-    status: RunResult["status"],
-    { output, structured, stopReason }: Pick<RunResult, "output" | "structured" | "stopReason">,
-    stoppedBy?: StoppedBy,
-    error?: RaviError,
-  ): RunResult {
-    const { runId, accounts, doubts: inDoubt, ledger, root } = this.tree;
-    const { list } = accounts;
-    const { usage, cost } = totalOf(list);
-    const agents = list.map((account) => account.toJSON());
-    const limits = limitsOf(this.tree);
-    const exceeded = ledger && exceededIn(ledger.used, limits, root.agentId);
-    // A failed run has no structured result and no stop reason.
-    if (error !== undefined) {
-      const failed = { runId, status, output, error, usage, cost, inDoubt, limits, agents };
-      return exceeded === undefined ? failed : { ...failed, exceeded };
-    }
-    const result = {
-      runId,
-      status,
-      output,
-      structured,
-      stopReason,
-      usage,
-      cost,
-      inDoubt,
-      limits,
-      agents,
-    };
-    if (stoppedBy === undefined && exceeded === undefined) return result;
-    return { ...result, ...(stoppedBy && { stoppedBy }), ...(exceeded && { exceeded }) };
+  close(): void {
+    this.events.close();
+    this.token.dispose();
   }
 }
 
-const NO_OUTPUT = Object.freeze({ output: "" });
+/**
+ * The handle that `run` returns. A class, because the getters of an object literal are defined anew for each object, which took a
+ * tenth of the time of a run that makes one model call.
+ */
+export class LiveHandle implements RootHandle {
+  readonly runId: RunId;
+  readonly execId: ExecId;
+  readonly result: Promise<RunResult>;
+  /** Own functions, so that they can be detached from the handle. */
+  readonly cancel: (reason: string) => void;
+  readonly events: () => AsyncIterable<RunEvent>;
+  private readonly run: LiveRun;
 
-function asItIs(result: RunResult): RunResult {
-  return result;
-}
+  constructor(run: LiveRun, result: Promise<RunResult>) {
+    this.runId = run.runId;
+    this.execId = ExecId(run.runId);
+    this.run = run;
+    this.result = result;
+    // Constants first: see docs/decisions/0012.
+    const cancel = (reason: string): void => run.token.cancel(reason);
+    const events = (): AsyncIterable<RunEvent> => run.events.subscribe();
+    this.cancel = cancel;
+    this.events = events;
+  }
 
-function limitsOf({ root, headcount, ledger, granted }: Tree): RunLimits {
-  return runLimits(root, { isCounted: headcount !== undefined, isMetered: ledger !== undefined }, granted);
-}
+  get agentId(): AgentId {
+    return this.run.agentId;
+  }
 
-/** Whether the record of the result consists of plain data that nobody else holds, so that the journal need not copy it. */
-export function isStatusGiven({ structured, stoppedBy, exceeded, error }: RunResult): boolean {
-  return structured === undefined && stoppedBy === undefined && exceeded === undefined && error === undefined;
-}
-
-/** What is recorded of a result: enough to return it again to a caller that resumes a finished run. */
-export function statusRecord(result: RunResult): JsonObject {
-  const { status, output, structured, stopReason, error, usage, cost, inDoubt, limits, agents } = result;
-  const { stoppedBy, exceeded } = result;
-  // The result belongs to the caller, who may change it, so everything is copied.
-  const record = {
-    status,
-    output,
-    usage: { ...usage },
-    cost,
-    inDoubt: inDoubt && copyOf(inDoubt),
-    limits: limits && limitsRecord(limits),
-    agents: agents?.map(accountRecord),
-    stopReason,
-  };
-  if (isStatusGiven(result)) return record;
-  return {
-    ...record,
-    ...(structured !== undefined && { structured: structured as JsonValue }),
-    ...(stoppedBy !== undefined && { stoppedBy }),
-    ...(exceeded !== undefined && { exceeded: [...exceeded] }),
-    ...(error !== undefined && { error: errorToJSON(error) }),
-  };
-}
-
-/** It is usually empty, and copying a frozen array takes 4 µs. */
-function copyOf(keys: readonly string[]): string[] {
-  return keys.length === 0 ? [] : [...keys];
-}
-
-function accountRecord(account: AgentAccount): JsonObject {
-  return { ...account, usage: { ...account.usage } };
-}
-
-/** As plain data: values with a `toJSON` method make serializing the whole record three times as slow. */
-function limitsRecord(limits: RunLimits): JsonObject {
-  return {
-    spawnBudget: limits.spawnBudget?.toJSON() ?? null,
-    executionBudget: limits.executionBudget?.toJSON() ?? null,
-  };
-}
-
-/** The recorded result; undefined if the run is not over. */
-export function recordedResult(runId: RunId, body: JsonObject): RunResult | undefined {
-  const status = body["status"] as RunResult["status"] | "running";
-  if (status === "running" || status === "suspended") return undefined;
-  const error = body["error"];
-  const stoppedBy = body["stoppedBy"] as StoppedBy | undefined;
-  const exceeded = body["exceeded"] as readonly StoppedBy[] | undefined;
-  return {
-    runId,
-    status,
-    output: textAt(body, "output"),
-    structured: body["structured"],
-    stopReason: body["stopReason"] as RunResult["stopReason"],
-    ...(stoppedBy !== undefined && { stoppedBy }),
-    ...(exceeded !== undefined && { exceeded }),
-    error: error === undefined ? undefined : (errorFromJSON(error as SerializedError) as RaviError),
-    usage: body["usage"] as Usage,
-    cost: body["cost"] as number | null,
-    inDoubt: body["inDoubt"] as readonly string[],
-    limits: body["limits"] as RunLimits | undefined,
-    agents: body["agents"] as readonly AgentAccount[] | undefined,
-  };
+  get status(): RunStatus {
+    return this.run.publicStatus;
+  }
 }

@@ -10,23 +10,23 @@ import {
 } from "@ravi/kernel";
 import { admitRun, type Decisions, checkDecisions, fullDecisions } from "@ravi/kernel/loop";
 import { andThen } from "./and-then.ts";
-import { answered } from "./answered.ts";
+import { awaitJournal } from "./await-journal.ts";
 import { mayAdmit, type Plan, planFor } from "./context/plan.ts";
 import { doubtsOf } from "./engine/decisions.ts";
 import { Recording } from "./engine/recording.ts";
 import { RunJournal } from "./engine/run-journal.ts";
-import { orGivenUp } from "./given-up.ts";
-import { type Going, Goes, NEW, noteOf } from "./goes.ts";
+import { awaitAdmission } from "./await-admission.ts";
+import { type Continuation, RunAttempts, FROM_THE_START, noteOf } from "./run-attempts.ts";
 import { processOwner } from "./journal/owner.ts";
 import { RUN_START, RUN_STATUS } from "./journal/run-facts.ts";
-import { recordedResult } from "./live-run.ts";
-import { orLog } from "./or-log.ts";
+import { recordedResult } from "./result-record.ts";
+import { tryOrLog } from "./try-or-log.ts";
 import type { Ports } from "./ports.ts";
 import { readStart, type Start, isPlainStart, scopeOf, startRecord } from "./run-start.ts";
-import type { Underway } from "./underway.ts";
+import type { LiveRun } from "./live-run.ts";
 
 /** A run that can start, or the result of one that is over. */
-type Ready = { readonly start: Start; readonly going: Going } | { readonly result: RunResult };
+type Ready = { readonly start: Start; readonly from: Continuation } | { readonly result: RunResult };
 
 export interface DriverOptions {
   readonly ports: Ports;
@@ -49,20 +49,20 @@ export class RunDriver {
   }
 
   /** Starts a new run. */
-  begin(asked: Start, run: Underway): Promise<RunResult> {
+  begin(asked: Start, run: LiveRun): Promise<RunResult> {
     const start = this.admit(asked, run);
     return isPromiseLike(start) ? this.beginLater(start, run) : this.beginAdmitted(start, run);
   }
 
-  private async beginLater(start: PromiseLike<Start>, run: Underway): Promise<RunResult> {
+  private async beginLater(start: PromiseLike<Start>, run: LiveRun): Promise<RunResult> {
     return this.beginAdmitted(await start, run);
   }
 
-  private beginAdmitted(start: Start, run: Underway): Promise<RunResult> {
+  private beginAdmitted(start: Start, run: LiveRun): Promise<RunResult> {
     const { journal: store } = this.ports;
-    if (store === undefined) return this.goesAt(start, run).once();
+    if (store === undefined) return this.attemptsOf(start, run).once();
     const { runId } = start.root;
-    return this.claimed(store, runId, run, start.deadline, (journal) =>
+    return this.withClaim(store, runId, run, start.deadline, (journal) =>
       andThen(store.load(runId), (known) => {
         if (known.length === 0) return noteStart(start, journal, run.startedAt);
         throw wrongRun(runId, "an id that is not in the journal yet; call resume() to continue that run");
@@ -71,11 +71,11 @@ export class RunDriver {
   }
 
   /** Continues a recorded run. */
-  async goOn(runId: RunId, decisions: Decisions, run: Underway): Promise<RunResult> {
+  async goOn(runId: RunId, decisions: Decisions, run: LiveRun): Promise<RunResult> {
     checkDecisions(decisions);
     const { journal: store } = this.ports;
     if (store === undefined) throw noJournal();
-    return this.claimed(store, runId, run, null, async (journal) => {
+    return this.withClaim(store, runId, run, null, async (journal) => {
       const recording = new Recording(await store.load(runId));
       const start = recording.aboutRun(RUN_START);
       if (start === undefined) {
@@ -89,17 +89,17 @@ export class RunDriver {
       const read = readStart(this.agents, start.body);
       run.agentId = read.root.agentId;
       const decided = fullDecisions(doubtsOf(recording.records), decisions);
-      return { start: read, going: { recording, decisions: decided } };
+      return { start: read, from: { recording, decisions: decided } };
     });
   }
 
   /** The layers around the agent see its input before anything is recorded, so what they remove is never recorded. */
-  private admit(start: Start, run: Underway): MaybePromise<Start> {
+  private admit(start: Start, run: LiveRun): MaybePromise<Start> {
     const plan = planFor(start.agent, this.ports);
     return mayAdmit(plan.agent) ? this.throughLayers(plan, start, run) : start;
   }
 
-  private throughLayers({ agent, hooks }: Plan, start: Start, run: Underway): MaybePromise<Start> {
+  private throughLayers({ agent, hooks }: Plan, start: Start, run: LiveRun): MaybePromise<Start> {
     const { ports } = this;
     const { clock, ids } = ports;
     const { token } = run;
@@ -109,60 +109,60 @@ export class RunDriver {
     const scope = scopeOf(start);
     const asked = { layers, whom: root, input: start.input, meta, scope, hooks, clock };
     const admitted = admitRun(asked);
-    const inTime = isPromiseLike(admitted) ? orGivenUp(admitted, run, clock, deadline) : admitted;
+    const inTime = isPromiseLike(admitted) ? awaitAdmission(admitted, run, clock, deadline) : admitted;
     return andThen(inTime, ({ input, refused }) =>
       input === start.input && refused === undefined ? start : { ...start, input, refused },
     );
   }
 
   /** Claims the run, so that nobody else writes to it, and takes it to its result. */
-  private async claimed(
+  private async withClaim(
     store: Journal,
     runId: RunId,
-    run: Underway,
+    run: LiveRun,
     deadline: number | null,
     prepare: (journal: RunJournal) => MaybePromise<Ready>,
   ): Promise<RunResult> {
     const { clock } = this.ports;
     const claim = RunJournal.claim(store, runId, this.owner, clock);
-    const onLate = (late: RunJournal): void => void this.letGo(late, run);
+    const onLate = (late: RunJournal): void => void this.release(late, run);
     const journal = isPromiseLike(claim)
-      ? await answered(claim, { what: "claim", run, clock, deadline, onLate })
+      ? await awaitJournal(claim, { what: "claim", run, clock, deadline, onLate })
       : claim;
     try {
       const prepared = prepare(journal);
       const ready = isPromiseLike(prepared)
-        ? await answered(prepared, { what: "load or append", run, clock, deadline })
+        ? await awaitJournal(prepared, { what: "load or append", run, clock, deadline })
         : prepared;
       if ("result" in ready) return ready.result;
-      return await this.goesAt(ready.start, run).toEnd(journal, ready.going);
+      return await this.attemptsOf(ready.start, run).toEnd(journal, ready.from);
     } finally {
-      const released = this.letGo(journal, run);
+      const released = this.release(journal, run);
       if (isPromiseLike(released)) await released;
     }
   }
 
   /** Releases the claim. The outcome of the run is known by now, so a failure is only logged: the claim lapses on its own. */
-  private letGo(journal: RunJournal, run: Underway): MaybePromise<void> {
+  private release(journal: RunJournal, run: LiveRun): MaybePromise<void> {
     const { clock, logger } = this.ports;
     const message = `could not release the claim on run ${journal.runId}; it expires on its own`;
-    return orLog(logger, "error", message, () => {
+    return tryOrLog(logger, "error", message, () => {
       const released = journal.release();
       return isPromiseLike(released)
-        ? answered(released, { what: "release", run, clock, isOver: true })
+        ? awaitJournal(released, { what: "release", run, clock, isOver: true })
         : undefined;
     });
   }
 
-  private goesAt(start: Start, run: Underway): Goes {
-    return new Goes(this.ports, this.ambientScope, start, run);
+  private attemptsOf(start: Start, run: LiveRun): RunAttempts {
+    return new RunAttempts(this.ports, this.ambientScope, start, run);
   }
 }
 
 /** The recorded start time is that of the call of `run`. */
 function noteStart(start: Start, journal: RunJournal, at: number): MaybePromise<Ready> {
   const note = noteOf(start.root.runId, RUN_START, 1, at, startRecord(start), isPlainStart(start));
-  return andThen(journal.append([note]), () => ({ start, going: NEW }));
+  return andThen(journal.append([note]), () => ({ start, from: FROM_THE_START }));
 }
 
 export function wrongRun(runId: string, expected: string): InvalidValueError {

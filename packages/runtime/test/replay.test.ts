@@ -101,7 +101,7 @@ describe("T5, T6: a run that crashed after any entry of its journal", () => {
 
     for (const [decision, output, calls] of [
       ["retry", "2 squared is 4", 1],
-      ["skip", "2 squared is error: square was in doubt", 0],
+      ["skip", "2 squared is error: square was interrupted by a crash", 0],
       ["fail", "failed, 3 squared is 9", 0],
     ] as const) {
       const journal = await cutAfter(records, at);

@@ -207,7 +207,7 @@ describe("R9: cancellation", () => {
     await clock.advance(100);
     expect(await handle.result).toMatchObject({ status: "cancelled" });
     expect(warned).toEqual([
-      "stubborn did not stop within 50 ms when it was told to; the run does not wait for it any longer",
+      "stubborn did not stop within 50 ms after it was told to; the run no longer waits for it",
     ]);
   });
 
@@ -635,7 +635,9 @@ describe("keeping house", () => {
           return journal.abandon?.(...asked);
         },
       });
-      await expect(new Runtime({ journal: worst }).resume("later").result).rejects.toThrow("on record");
+      await expect(new Runtime({ journal: worst }).resume("later").result).rejects.toThrow(
+        "the id of a run in the journal",
+      );
       const runtime = new Runtime({ journal });
       expect(await runtime.list()).toEqual([]);
       const patient = agent("patient", async (ctx) => done(String(await ctx.waitFor("a"))));
@@ -665,7 +667,7 @@ describe("keeping house", () => {
     expect(claims).toBe(1);
     expect(await new Runtime({ journal }).list()).toEqual([]);
     resolve();
-    expect(await outcome).toContain("on record");
+    expect(await outcome).toContain("the id of a run in the journal");
   });
 
   test("without a journal those that live here are listed, as they would be on record", async () => {
@@ -769,7 +771,9 @@ describe("keeping house", () => {
     );
     await expect(runtime.delete("x")).rejects.toThrow("cancel it first");
     await handle.result;
-    await expect(runtime.run(worker, "1", { runId: "x" }).result).rejects.toThrow("resume it instead");
+    await expect(runtime.run(worker, "1", { runId: "x" }).result).rejects.toThrow(
+      "call resume() to continue that run",
+    );
     await runtime.close();
     expect(() => runtime.run(worker, "1")).toThrow(
       'runtime is "closed"; expected an open runtime; create a new one',
@@ -777,7 +781,7 @@ describe("keeping house", () => {
     await expect(new Runtime().resume("x").result).rejects.toThrow(
       "a runtime with a journal: new Runtime({ journal })",
     );
-    await expect(new Runtime().deliver("x", "a", 1)).rejects.toThrow("a run that lives here");
+    await expect(new Runtime().deliver("x", "a", 1)).rejects.toThrow("the id of a run that is running here");
   });
 
   test("closing drains where it is asked to, and cancels what has no journal", async () => {

@@ -100,7 +100,9 @@ describe("a run with a journal", () => {
       output: "Hello.",
     });
     expect(model.calls).toHaveLength(1);
-    await expect(run(greeter, "Hi", { journal, runId: "hi" })).rejects.toThrow(/resume it instead/);
+    await expect(run(greeter, "Hi", { journal, runId: "hi" })).rejects.toThrow(
+      /call resume\(\) to continue that run/,
+    );
   });
 
   test("takes an answer that is said again under the same id for one, by its handle and from outside", async () => {
@@ -157,7 +159,9 @@ describe("a run with a journal", () => {
     await expect(resume(handle.runId, { agents: other, journal })).rejects.toMatchObject({
       code: "AGENT_NOT_FOUND",
     });
-    await expect(resume("nobody", { agents: who, journal })).rejects.toThrow(/a run that is on record/);
+    await expect(resume("nobody", { agents: who, journal })).rejects.toThrow(
+      /the id of a run in the journal/,
+    );
   });
 
   test("a misspelt directory is refused and not made, so that no answer is left where nobody looks", async () => {

@@ -21,12 +21,12 @@ export async function askApproval(
 ): Promise<ToolResult | undefined> {
   const name = `approval:${exec.execId}:${key}`;
   // If a layer has asked under the same name, its answer counts here too, and nobody is told twice.
-  const tell = (): void => {
+  const onAsk = (): void => {
     if (!exec.hooks.has(HookEvent.APPROVAL_REQUESTED)) return;
     const question = `${exec.agentId} wants to call ${tool.name}. Allow it?`;
     void exec.hooks.dispatch(HookEvent.APPROVAL_REQUESTED, { ...exec.hookBase(false), name, question });
   };
-  const answer = await gate.require(name, { tool: tool.name, arguments: call.arguments }, tell);
+  const answer = await gate.require(name, { tool: tool.name, arguments: call.arguments }, onAsk);
   const { approved, reason } = readApproval(answer);
   const outcome = approved ? "ok" : "denied";
   audit(exec, { action: "approval", target: tool.name, outcome, details: { key } });

@@ -27,7 +27,7 @@ import {
   toolFailure,
 } from "@ravi/kernel/loop";
 import { rejected } from "../rejected.ts";
-import { notBegun } from "./alone.ts";
+import { notBegun } from "./exclusive.ts";
 import { andThen } from "../and-then.ts";
 import { failureOf, listOf, runBatch } from "./batch.ts";
 import { executeTool } from "./execute-tool.ts";

@@ -74,6 +74,6 @@ function isFromOutside(exec: Execution, { code, reason }: CancellationError): bo
 }
 
 /** The reason with which the end of an agent cancels what it has left running. */
-export function reasonOfEnd({ agentId }: Execution): string {
+export function reasonOfEnd({ agentId }: Pick<Execution, "agentId">): string {
   return `${agentId} has ended`;
 }

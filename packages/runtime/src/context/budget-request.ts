@@ -23,7 +23,7 @@ export async function requestBudget(exec: Execution, refusal: BudgetExhaustedErr
       return true;
     }
     // The answer names no valid amount, so nothing is granted: ask again.
-    question = `${JSON.stringify(answer)} is not a valid amount for ${exec.agentId}; expected whole numbers, or for cost dollars up to ${MOST_USD}. ${how}`;
+    question = `${JSON.stringify(answer)} is not a valid amount for ${exec.agentId}; expected whole numbers, or for cost dollars up to ${MAX_USD}. ${how}`;
   }
 }
 
@@ -37,7 +37,7 @@ function ask(exec: Execution, name: string, question: string): Promise<JsonValue
 }
 
 /** Ledgers count whole nano-dollars, so this is the most that they can represent exactly. */
-const MOST_USD = Number.MAX_SAFE_INTEGER / 1e9;
+const MAX_USD = Number.MAX_SAFE_INTEGER / 1e9;
 
 /** The amount that the answer grants; undefined if it is not a valid amount, or not above 0 in any dimension. */
 function amountOf(answer: JsonValue): Partial<Spend> | undefined {
@@ -46,7 +46,7 @@ function amountOf(answer: JsonValue): Partial<Spend> | undefined {
   for (const [name, amount] of Object.entries(answer)) {
     const dimension = DIMENSIONS.find((known) => known === name);
     if (dimension === undefined || typeof amount !== "number") return undefined;
-    const isAmount = dimension === "cost" ? amount <= MOST_USD : Number.isSafeInteger(amount);
+    const isAmount = dimension === "cost" ? amount <= MAX_USD : Number.isSafeInteger(amount);
     if (!isAmount || !(amount >= 0)) return undefined;
     granted[dimension] = amount;
   }

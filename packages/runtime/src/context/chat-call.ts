@@ -9,7 +9,7 @@ import type { Execution } from "./execution.ts";
 import { LevelCall } from "./level-call.ts";
 
 /** What the context needs to know of a model call. */
-interface Asked extends Pick<LlmLeaf, "model" | "request"> {
+interface WrappedCall extends Pick<LlmLeaf, "model" | "request"> {
   readonly key: string;
   /** Makes a model call of a layer's own, inside of this one. */
   nested(model: LlmLeaf["model"], request: LlmLeaf["request"]): Promise<ModelResponse>;
@@ -22,27 +22,27 @@ export class ChatCall extends LevelCall implements ChatContext {
   model: LlmLeaf["model"];
   request: LlmLeaf["request"];
   result: ModelResponse | undefined;
-  private readonly asked: Asked;
+  private readonly wrapped: WrappedCall;
 
-  constructor(exec: Execution, asked: Asked) {
+  constructor(exec: Execution, wrapped: WrappedCall) {
     super(exec);
-    this.asked = asked;
-    this.key = asked.key;
-    this.model = asked.model;
-    this.request = asked.request;
+    this.wrapped = wrapped;
+    this.key = wrapped.key;
+    this.model = wrapped.model;
+    this.request = wrapped.request;
   }
 
   get systemInstructions(): string {
-    const first = this.asked.request.messages[0];
+    const first = this.wrapped.request.messages[0];
     return first?.role === "system" ? textOf(first) : "";
   }
 
   // Getters that return functions, so that a layer may destructure them.
   get call(): ChatContext["call"] {
-    return (model, request) => this.asked.nested(model, request);
+    return (model, request) => this.wrapped.nested(model, request);
   }
 
   get addTransform(): ChatContext["addTransform"] {
-    return (transform) => this.asked.addTransform(transform);
+    return (transform) => this.wrapped.addTransform(transform);
   }
 }

@@ -20,7 +20,7 @@ const SHORT = 27;
 const LONG = 512;
 
 /** A value at this depth goes through JSON first, which throws a clear error for one that contains itself. */
-const DEEPEST = 32;
+const MAX_DEPTH = 32;
 
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
@@ -37,14 +37,14 @@ export class Digest {
 
   text(text: string): this {
     const isLong = text.length > LONG;
-    this.say(isLong ? LONG_TEXT : TEXT, text.length);
-    this.characters(isLong ? sha256(text) : text);
+    this.mixTag(isLong ? LONG_TEXT : TEXT, text.length);
+    this.mixCharacters(isLong ? sha256(text) : text);
     return this;
   }
 
   /** Adds a value as JSON would write it: a message has the same name before it is recorded and after. */
   value(value: unknown): this {
-    this.plain(plainOf(value, 0), 0);
+    this.mixValue(plainOf(value, 0), 0);
     return this;
   }
 
@@ -55,45 +55,45 @@ export class Digest {
     let c = this.c ^ other.c;
     let d = this.d ^ other.d;
     a = (a + b + c + d) | 0;
-    b = spread((b + a) | 0);
-    c = spread((c + a) | 0);
-    d = spread((d + a) | 0);
-    a = (spread(a) + b + c + d) | 0;
+    b = finalMix((b + a) | 0);
+    c = finalMix((c + a) | 0);
+    d = finalMix((d + a) | 0);
+    a = (finalMix(a) + b + c + d) | 0;
     return letters(a, (b + a) | 0, (c + a) | 0, (d + a) | 0);
   }
 
-  private plain(value: unknown, depth: number): void {
+  private mixValue(value: unknown, depth: number): void {
     if (typeof value === "string") this.text(value);
-    else if (typeof value === "object" && value !== null) this.fields(value, depth + 1);
-    else if (typeof value === "number") this.number(String(value));
-    else if (typeof value === "boolean") this.say(BOOLEAN, value ? 1 : 0);
-    else this.say(NULL, 0);
+    else if (typeof value === "object" && value !== null) this.mixFields(value, depth + 1);
+    else if (typeof value === "number") this.mixNumber(String(value));
+    else if (typeof value === "boolean") this.mixTag(BOOLEAN, value ? 1 : 0);
+    else this.mixTag(NULL, 0);
   }
 
-  private fields(value: object, depth: number): void {
+  private mixFields(value: object, depth: number): void {
     if (Array.isArray(value)) {
-      this.say(LIST, value.length);
-      for (const each of value as readonly unknown[]) this.plain(plainOf(each, depth), depth);
+      this.mixTag(LIST, value.length);
+      for (const each of value as readonly unknown[]) this.mixValue(plainOf(each, depth), depth);
       return;
     }
-    this.say(OBJECT, 0);
+    this.mixTag(OBJECT, 0);
     for (const key in value) {
       const field = plainOf(value[key as keyof typeof value], depth);
       if (field === undefined) continue;
       const known = knownKey(key);
       if (known === 0) this.text(key);
-      else this.say(KEY, known);
-      this.plain(field, depth);
+      else this.mixTag(KEY, known);
+      this.mixValue(field, depth);
     }
-    this.say(END, 0);
+    this.mixTag(END, 0);
   }
 
-  private number(digits: string): void {
-    this.say(NUMBER, digits.length);
-    this.characters(digits);
+  private mixNumber(digits: string): void {
+    this.mixTag(NUMBER, digits.length);
+    this.mixCharacters(digits);
   }
 
-  private say(kind: number, count: number): void {
+  private mixTag(kind: number, count: number): void {
     const { a, b, c, d } = this;
     const k = Math.imul(count * KINDS + kind, C3);
     const mixed = a ^ Math.imul((k << 17) | (k >>> 15), C4);
@@ -104,7 +104,7 @@ export class Digest {
   }
 
   /** Adds eight characters at a time, two to each of the four numbers, and the rest one by one, to each number in turn. */
-  private characters(text: string): void {
+  private mixCharacters(text: string): void {
     let { a, b, c, d } = this;
     const { length } = text;
     let at = 0;
@@ -174,7 +174,7 @@ function sha256(text: string): string {
 function plainOf(value: unknown, depth: number): unknown {
   if (typeof value === "string" || typeof value === "boolean" || value === null) return value;
   if (typeof value === "number") return Number.isFinite(value) ? value : null;
-  if (typeof value === "object" && depth !== DEEPEST && isPlain(value)) return value;
+  if (typeof value === "object" && depth !== MAX_DEPTH && isPlain(value)) return value;
   if (typeof value !== "object" && typeof value !== "bigint") return undefined;
   const text: string | undefined = JSON.stringify(value);
   return text === undefined ? undefined : JSON.parse(text);
@@ -218,7 +218,7 @@ function letters(a: number, b: number, c: number, d: number): string {
 }
 
 /** Mixes the bits, so that each of them affects all others. */
-function spread(hash: number): number {
+function finalMix(hash: number): number {
   let mixed = hash ^ (hash >>> 16);
   mixed = Math.imul(mixed, 0x85ebca6b);
   mixed ^= mixed >>> 13;

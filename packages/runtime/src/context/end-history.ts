@@ -1,6 +1,6 @@
 import { type HireOutcome, HistoryRetention, JournalFailedError, type MaybePromise } from "@ravi/kernel";
 import { messageOf } from "@ravi/kernel/loop";
-import { orLog } from "../or-log.ts";
+import { tryOrLog } from "../try-or-log.ts";
 import { type CancelledWait, waitUnlessCancelled } from "./bounded-wait.ts";
 import type { Ending } from "./ending.ts";
 import type { Execution } from "./execution.ts";
@@ -47,5 +47,5 @@ function orKeepResult(
     if (what === "kept")
       exec.emit({ type: "progress", name: "historyLost", data: { error: messageOf(error) } });
   };
-  return orLog(exec.ports.logger, "error", message, act, onFailure);
+  return tryOrLog(exec.ports.logger, "error", message, act, onFailure);
 }

@@ -32,12 +32,12 @@ export interface Ending {
 const STEPS: readonly ((ending: Ending) => MaybePromise<void>)[] = [
   auditCancellation,
   stopLastOperation,
-  leaveCalls,
+  abandonCalls,
   endChildren,
   keepHistory,
   emitEnd,
   forgetHistory,
-  tellListeners,
+  reportEnd,
   drainListeners,
   drainAudits,
 ];
@@ -74,14 +74,14 @@ async function cancelLastOperation(exec: Execution): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   exec.lane.whenFree(resolve);
   const timer = exec.ports.clock.setTimer?.(resolve, GRACE_MS);
-  exec.lane.forgive();
+  exec.lane.ignoreRejection();
   exec.token.cancel(reasonOfEnd(exec));
   await promise;
   timer?.cancel();
 }
 
 /** Settles the money of calls that are still running: nobody waits for their answers. Also used when a run is suspended. */
-export function leaveCalls({ exec, isCrash }: Pick<Ending, "exec"> & Partial<Ending>): MaybePromise<void> {
+export function abandonCalls({ exec, isCrash }: Pick<Ending, "exec"> & Partial<Ending>): MaybePromise<void> {
   exec.isOver = true;
   // Calls that wait in the limiter's line leave it. Not after a crash: the token would also stop the children, which may go on.
   if (exec.inLine > 0 && isCrash !== true) exec.token.cancel(reasonOfEnd(exec));
@@ -102,7 +102,7 @@ function emitEnd({ exec, outcome }: Ending): void {
   exec.isEndEmitted = true;
 }
 
-function tellListeners({ exec, outcome, startedAt }: Ending): void {
+function reportEnd({ exec, outcome, startedAt }: Ending): void {
   if ("error" in outcome && isRaviError(outcome.error, "MIDDLEWARE_TERMINATION"))
     tellTermination(exec.hooks, outcome.error, () => exec.hookBase(false));
   if (!exec.hooks.has(HookEvent.RUN_END)) return;

@@ -46,7 +46,7 @@ import {
 } from "@ravi/kernel";
 import { type LinkedList, makeAtOnce, makeDirect, spawnTerms } from "@ravi/kernel/loop";
 import { rejected } from "../rejected.ts";
-import { alone, aloneAtOnce } from "./alone.ts";
+import { runExclusive, runExclusiveAtOnce } from "./exclusive.ts";
 import { bareBatch, bareDirect, bareLlm, isBare, isPlain } from "./bare.ts";
 import { runBatch } from "./batch.ts";
 import { requestBudget } from "./budget-request.ts";
@@ -179,20 +179,24 @@ export class Execution implements RunContext {
     if (tally !== undefined && !this.engine.isWatched) return bareLlm(this, tally, model, request);
     const leaf = { kind: "llm", model, request, wrapUp: options?.wrapUp } as const;
     const key = this.nextKey("llm", model.id);
-    return alone(this, key, callModel, leaf);
+    return runExclusive(this, key, callModel, leaf);
   }
 
   tool<R>(call: ToolCall, tool: Tool<unknown, R>): Promise<ToolResult<R>> {
     const problem = toolProblem("tool", call, tool);
     if (problem !== undefined) return rejected(problem);
     const key = this.nextKey("tool", tool.name);
-    return alone(this, key, () => callTool(this, { call, tool }, key) as Promise<ToolResult<R>>);
+    return runExclusive(this, key, () => callTool(this, { call, tool }, key) as Promise<ToolResult<R>>);
   }
 
   hire<T>(leaf: Omit<HireLeaf<T>, "kind">): Promise<HireOutcome<T>> {
     const problem = agentProblem("hire.agent", leaf?.agent);
     if (problem !== undefined) return rejected(problem);
-    return alone(this, `hire:${agentName(leaf.agent.id)}`, () => hire(this, leaf) as Promise<HireOutcome<T>>);
+    return runExclusive(
+      this,
+      `hire:${agentName(leaf.agent.id)}`,
+      () => hire(this, leaf) as Promise<HireOutcome<T>>,
+    );
   }
 
   batch<T>(leaves: readonly HireLeaf<T>[]): Promise<HireOutcome<T>[]>;
@@ -207,13 +211,13 @@ export class Execution implements RunContext {
     } catch (error) {
       return rejected(error);
     }
-    return alone(this, `a batch of ${leaves.length}`, this.batchFor(leaves), leaves);
+    return runExclusive(this, `a batch of ${leaves.length}`, this.batchFor(leaves), leaves);
   }
 
   /** Like `batch`, but makes no promise if the leaves make none, and may throw. For loops that do nothing else meanwhile. */
   batchAtOnce(leaves: readonly (ToolLeaf | HireLeaf)[]): MaybePromise<(ToolOutcome | HireOutcome)[]> {
     checkLeaves(leaves);
-    const outcomes = aloneAtOnce(this, `a batch of ${leaves.length}`, this.batchFor(leaves), leaves);
+    const outcomes = runExclusiveAtOnce(this, `a batch of ${leaves.length}`, this.batchFor(leaves), leaves);
     // There is no outcome of a model call, because there is no such leaf.
     return outcomes as MaybePromise<(ToolOutcome | HireOutcome)[]>;
   }
@@ -226,7 +230,7 @@ export class Execution implements RunContext {
   spawn<T>(agent: Agent<T>, options: Omit<HireLeaf<T>, "kind" | "agent">): Promise<RunHandle<T>> {
     const problem = agentProblem("spawn.agent", agent);
     if (problem !== undefined) return rejected(problem);
-    return alone(
+    return runExclusive(
       this,
       `spawn:${agentName(agent.id)}`,
       () => spawn(this, { ...spawnTerms(options), agent }) as Promise<RunHandle<T>>,
@@ -236,7 +240,7 @@ export class Execution implements RunContext {
   join<T>(handle: RunHandle<T>): Promise<HireOutcome<T>> {
     const problem = handleProblem("join.handle", handle);
     if (problem !== undefined) return rejected(problem);
-    return alone(this, `join:${handle.agentId}`, () => join(this, handle) as Promise<HireOutcome<T>>);
+    return runExclusive(this, `join:${handle.agentId}`, () => join(this, handle) as Promise<HireOutcome<T>>);
   }
 
   ask(
@@ -247,7 +251,7 @@ export class Execution implements RunContext {
     const problem = handleProblem("ask.handle", handle);
     if (problem !== undefined) return rejected(problem);
     const key = this.nextKey("ask", handle.agentId);
-    return alone(this, key, () => ask(this, key, handle, message, options.timeoutS));
+    return runExclusive(this, key, () => ask(this, key, handle, message, options.timeoutS));
   }
 
   waitFor(name: string): Promise<JsonValue> {
@@ -255,16 +259,16 @@ export class Execution implements RunContext {
       return rejected(new InvalidValueError({ field: "waitFor", value: name, expected: "a non-empty name" }));
     }
     const key = this.nextKey("wait", name);
-    return alone(this, key, () => this.engine.wait({ kind: "wait", key, name }));
+    return runExclusive(this, key, () => this.engine.wait({ kind: "wait", key, name }));
   }
 
   requestBudget(refusal: BudgetExhaustedError): Promise<boolean> {
-    return alone(this, `approval:budget:${this.execId}`, () => requestBudget(this, refusal));
+    return runExclusive(this, `approval:budget:${this.execId}`, () => requestBudget(this, refusal));
   }
 
   sleepUntil(time: number): Promise<void> {
     const key = this.nextKey("sleep", "until");
-    return alone(this, key, async () => {
+    return runExclusive(this, key, async () => {
       if (!Number.isFinite(time)) {
         throw new InvalidValueError({
           field: "sleepUntil",

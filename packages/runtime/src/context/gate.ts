@@ -30,7 +30,7 @@ class Question {
   }
 
   settle(outcome: Settled<JsonValue> | undefined): void {
-    for (const admit of this.askers ?? []) admit.goOn();
+    for (const admit of this.askers ?? []) admit.unpark();
     this.askers = undefined;
     if (outcome?.ok === true) this.answer.resolve(outcome.value);
     else this.answer.reject(outcome?.error);
@@ -71,8 +71,8 @@ class Admit<T> implements Gate {
     return undefined;
   }
 
-  async require(name: string, question: JsonValue = null, tell?: () => void): Promise<JsonValue> {
-    return this.gates.ask(name, this.key, question, tell).askedBy(this);
+  async require(name: string, question: JsonValue = null, onAsk?: () => void): Promise<JsonValue> {
+    return this.gates.ask(name, this.key, question, onAsk).askedBy(this);
   }
 
   /** Resolves when it is over, or waits for an answer. */
@@ -87,13 +87,13 @@ class Admit<T> implements Gate {
     this.parked?.resolve();
   }
 
-  goOn(): void {
+  unpark(): void {
     this.open--;
     this.parked = undefined;
   }
 }
 
-interface AskedAdmit<T> {
+interface AdmitRequest<T> {
   readonly key: string;
   readonly admit: (gate: Gate) => MaybePromise<T>;
 }
@@ -111,14 +111,14 @@ export class Gates {
     this.exec = exec;
   }
 
-  ask(name: string, key: string, question: JsonValue, tell: (() => void) | undefined): Question {
+  ask(name: string, key: string, question: JsonValue, onAsk: (() => void) | undefined): Question {
     const gate = `gate:${name}@${key}`;
     const known = this.questions.get(gate);
     if (known !== undefined) return known;
     const { exec } = this;
     const onWait = (): void => {
       exec.emit({ type: "progress", name: "approvalRequested", data: { name, question } });
-      tell?.();
+      onAsk?.();
     };
     const asked = new Question({ kind: "wait", key: gate, name, onWait });
     this.pending.push(asked);
@@ -130,7 +130,7 @@ export class Gates {
    * Runs the admits in the order given. One that waits for an answer does not keep the next from asking: when all are over or waiting, all
    * waits become one operation of the engine, and so on until none is waiting.
    */
-  admitAll<T>(calls: readonly AskedAdmit<T>[]): MaybePromise<PromiseSettledResult<T>[]> {
+  admitAll<T>(calls: readonly AdmitRequest<T>[]): MaybePromise<PromiseSettledResult<T>[]> {
     const admits: Admit<T>[] = [];
     for (const call of calls) {
       const waiting = this.start(call, admits);
@@ -139,14 +139,14 @@ export class Gates {
     return this.pending.length === 0 ? resultsOf(admits) : this.answerAll(admits);
   }
 
-  private start<T>({ key, admit }: AskedAdmit<T>, admits: Admit<T>[]): MaybePromise<void> {
+  private start<T>({ key, admit }: AdmitRequest<T>, admits: Admit<T>[]): MaybePromise<void> {
     const started = new Admit<T>(this, key);
     admits.push(started);
     return started.start(admit);
   }
 
   private async admitRest<T>(
-    calls: readonly AskedAdmit<T>[],
+    calls: readonly AdmitRequest<T>[],
     admits: Admit<T>[],
     first: PromiseLike<void>,
   ): Promise<PromiseSettledResult<T>[]> {

@@ -76,9 +76,9 @@ export async function ask(
   // It has to be JSON, because after a crash the child reads it from its record.
   checkMessage("ask.message", message);
   const isAnswered = exec.answered?.has(handle.execId) === true;
-  const heard = isAnswered ? undefined : await exec.engine.ask(key, handle.execId, message, { timeoutMs });
-  if (heard !== undefined && "reply" in heard) return heard.reply;
-  const hasEnded = heard === undefined || heard.ended === true;
+  const response = isAnswered ? undefined : await exec.engine.ask(key, handle.execId, message, { timeoutMs });
+  if (response !== undefined && "reply" in response) return response.reply;
+  const hasEnded = response === undefined || response.ended === true;
   throw new ToolError({
     toolName: handle.agentId,
     message: hasEnded

@@ -15,24 +15,24 @@ import {
 } from "@ravi/kernel";
 import { isUnset, messageOf, readResult, tellLog, tellOwn } from "@ravi/kernel/loop";
 import { andThen } from "../and-then.ts";
-import { end, GRACE_MS, leaveCalls } from "./ending.ts";
+import { end, GRACE_MS, abandonCalls } from "./ending.ts";
 import type { Execution } from "./execution.ts";
 import type { ExecutionInbox } from "./inbox.ts";
-import { leftNothing } from "./layer-result.ts";
+import { missingResult } from "./layer-result.ts";
 import { AgentCall } from "./level-call.ts";
 import { endSpan, isMeasured, startSpan } from "./observe.ts";
 import type { Plan } from "./plan.ts";
 
 /** Runs one agent to its end and resolves with its outcome, even if it failed. Rejects only if the run is suspended or the engine fails. */
 export function host(exec: Execution, inbox: ExecutionInbox): Promise<HireOutcome> {
-  return new Promise((resolve, reject) => new Hosting(exec, resolve, reject).begin(inbox));
+  return new Promise((resolve, reject) => new HostedAgent(exec, resolve, reject).begin(inbox));
 }
 
 /**
  * One agent at work, until it ends or is given up. If it was told to stop and does not, it is given up after `GRACE_MS`, with a warning in
  * the log. Its promise may still settle later, but without effect, because its context refuses every operation by then.
  */
-class Hosting {
+class HostedAgent {
   private readonly exec: Execution;
   private readonly resolve: (outcome: HireOutcome) => void;
   private readonly reject: (error: unknown) => void;
@@ -42,7 +42,7 @@ class Hosting {
   private unlisten: (() => void) | undefined;
   private isOver = false;
 
-  constructor(exec: Execution, resolve: Hosting["resolve"], reject: Hosting["reject"]) {
+  constructor(exec: Execution, resolve: HostedAgent["resolve"], reject: HostedAgent["reject"]) {
     this.exec = exec;
     this.resolve = resolve;
     this.reject = reject;
@@ -75,9 +75,9 @@ class Hosting {
       tellLog(
         exec.ports.logger,
         "warn",
-        `${exec.agentId} did not stop within ${GRACE_MS} ms when it was told to; the run does not wait for it any longer`,
+        `${exec.agentId} did not stop within ${GRACE_MS} ms after it was told to; the run no longer waits for it`,
       );
-      this.end(fate(exec, error));
+      this.end(outcomeOfError(exec, error));
     }, GRACE_MS);
   }
 
@@ -103,7 +103,7 @@ class Hosting {
       this.unlisten?.();
       // A suspended run has no outcome, whatever the agent has returned or thrown.
       const { suspension } = exec.engine;
-      if (suspension !== undefined) return this.breakOff(suspension);
+      if (suspension !== undefined) return this.rejectWhenUnwound(suspension);
       const outcome = withLimit(exec, given);
       const error = "error" in outcome ? outcome.error : undefined;
       endSpan(exec, this.span, error);
@@ -121,9 +121,9 @@ class Hosting {
    * Rejects with the suspension, but only after the children have stopped: until then, what they pay is still charged to this agent and
    * recorded under it.
    */
-  private breakOff(why: unknown): void {
+  private rejectWhenUnwound(why: unknown): void {
     endSpan(this.exec, this.span, why);
-    const left = andThen(this.exec.engine.unwound?.(), () => leaveCalls({ exec: this.exec }));
+    const left = andThen(this.exec.engine.unwound?.(), () => abandonCalls({ exec: this.exec }));
     if (isPromiseLike(left)) left.then(() => this.reject(why), this.reject);
     else this.reject(why);
   }
@@ -153,7 +153,7 @@ function outcomeOf(exec: Execution, given: AgentResult): HireOutcome {
 
 function failureOf(exec: Execution, error: unknown): HireOutcome {
   // A provider's client may throw anything when it is aborted; the reason for the abort is what counts.
-  return fate(exec, exec.token.error ?? error);
+  return outcomeOfError(exec, exec.token.error ?? error);
 }
 
 /** Adds the limit that stopped the agent, if its stop reason is `budget`. */
@@ -208,12 +208,12 @@ function through(
   };
   return Promise.resolve(layers.run(context, core)).then(() => {
     if (!isUnset(context.result)) return context.result;
-    throw leftNothing("agent");
+    throw missingResult("agent");
   });
 }
 
 /** The outcome for an error that the agent has not caught. A budget or a deadline cuts the agent off, which is not a failure. */
-function fate(exec: Execution, error: unknown): HireOutcome {
+function outcomeOfError(exec: Execution, error: unknown): HireOutcome {
   const output = exec.drafted ?? exec.history.lastText;
   const cutOff = (stopReason: StopReason): HireOutcome => ({
     status: "partial",

@@ -2,7 +2,7 @@ import type { DurableEngine, Inbox, InboxMessage, JsonValue, MaybePromise } from
 import { checkMessage, tellLog } from "@ravi/kernel/loop";
 import type { Execution } from "./execution.ts";
 
-const MOST_DELIVERIES = 3;
+const MAX_DELIVERIES = 3;
 
 /** The messages to one execution. What it reads is recorded, so a replay reads the same. */
 export class ExecutionInbox implements Inbox {
@@ -10,7 +10,7 @@ export class ExecutionInbox implements Inbox {
   private readonly exec: Execution;
   protected readonly engine: DurableEngine;
   /** Messages that `nack` has handed back. */
-  private again: InboxMessage[] | undefined;
+  private returned: InboxMessage[] | undefined;
   private deliveries: Map<string, number> | undefined;
   private replied: Set<string> | undefined;
   private reads = 0;
@@ -26,18 +26,18 @@ export class ExecutionInbox implements Inbox {
 
   /** Makes an inbox. It has `hasMail` only if the engine can tell whether there is mail. */
   static of(exec: Execution): ExecutionInbox {
-    return exec.engine.hasMail === undefined ? new ExecutionInbox(exec) : new TellingInbox(exec);
+    return exec.engine.hasMail === undefined ? new ExecutionInbox(exec) : new PollableInbox(exec);
   }
 
   async take(): Promise<InboxMessage | undefined> {
-    return this.inLane("inbox.take", async () => (await this.read(false)) ?? this.again?.shift());
+    return this.inLane("inbox.take", async () => (await this.read(false)) ?? this.returned?.shift());
   }
 
   async receive(): Promise<InboxMessage> {
     return this.inLane("inbox.receive", async () => {
       // Messages that were handed back come after those that are here already, and before later ones.
-      const message = await this.read(!this.isAnyBack);
-      const next = message ?? this.again?.shift();
+      const message = await this.read(!this.hasReturned);
+      const next = message ?? this.returned?.shift();
       if (next !== undefined) return next;
       throw new TypeError("the record says that the inbox was empty where receive() waited for a message");
     });
@@ -51,8 +51,8 @@ export class ExecutionInbox implements Inbox {
     const deliveries = (this.deliveries ??= new Map<string, number>());
     const delivered = (deliveries.get(message.id) ?? 1) + 1;
     deliveries.set(message.id, delivered);
-    if (delivered <= MOST_DELIVERIES) {
-      (this.again ??= []).push(message);
+    if (delivered <= MAX_DELIVERIES) {
+      (this.returned ??= []).push(message);
       return;
     }
     const { agentId, ports } = this.exec;
@@ -89,8 +89,8 @@ export class ExecutionInbox implements Inbox {
     };
   }
 
-  protected get isAnyBack(): boolean {
-    return this.again !== undefined && this.again.length > 0;
+  protected get hasReturned(): boolean {
+    return this.returned !== undefined && this.returned.length > 0;
   }
 
   private read(wait: boolean): Promise<InboxMessage | null> {
@@ -104,9 +104,9 @@ export class ExecutionInbox implements Inbox {
   }
 }
 
-class TellingInbox extends ExecutionInbox {
+class PollableInbox extends ExecutionInbox {
   hasMail(): boolean {
-    return this.isAnyBack || this.engine.hasMail?.(this.nextRead) === true;
+    return this.hasReturned || this.engine.hasMail?.(this.nextRead) === true;
   }
 
   override withInput(input: string): Inbox {

@@ -6,6 +6,7 @@ import {
   LaneViolationError,
   type MaybePromise,
 } from "@ravi/kernel";
+import { reasonOfEnd } from "./bounded-wait.ts";
 
 const OVER = "its end";
 
@@ -14,15 +15,15 @@ const OVER = "its end";
  * replay would give them each other's results.
  */
 export class Lane {
-  private readonly whose: { readonly agentId: AgentId; readonly execId: ExecId };
+  private readonly owner: { readonly agentId: AgentId; readonly execId: ExecId };
   private running: string | undefined;
   private isOver = false;
   private onFree: (() => void) | undefined;
   /** The promise that the agent got for the running operation. */
   private promise: Promise<unknown> | undefined;
 
-  constructor(whose: { readonly agentId: AgentId; readonly execId: ExecId }) {
-    this.whose = whose;
+  constructor(owner: { readonly agentId: AgentId; readonly execId: ExecId }) {
+    this.owner = owner;
   }
 
   get isBusy(): boolean {
@@ -39,7 +40,7 @@ export class Lane {
   }
 
   /** Handles a rejection of the running operation, which nobody awaits: when it is cancelled, that must not end the process. */
-  forgive(): void {
+  ignoreRejection(): void {
     this.promise?.catch(noop);
   }
 
@@ -50,9 +51,8 @@ export class Lane {
   /** Throws a `LaneViolationError` if another operation is running, and a `CancellationError` after the agent's end. */
   enter(what: string): void {
     if (this.running !== undefined) {
-      const { agentId, execId } = this.whose;
-      if (this.isOver) throw new CancellationError({ reason: `${agentId} has ended` });
-      throw new LaneViolationError({ execId, running: this.running, attempted: what });
+      if (this.isOver) throw new CancellationError({ reason: reasonOfEnd(this.owner) });
+      throw new LaneViolationError({ execId: this.owner.execId, running: this.running, attempted: what });
     }
     this.running = what;
   }
@@ -63,7 +63,7 @@ export class Lane {
     this.onFree?.();
   }
 
-  /** Runs a small operation in the lane, without waiting for a paused agent as `alone` does. */
+  /** Runs a small operation in the lane, without waiting for a paused agent as `runExclusive` does. */
   within<T>(what: string, operation: () => MaybePromise<T>): MaybePromise<T> {
     this.enter(what);
     let done: MaybePromise<T> | undefined;

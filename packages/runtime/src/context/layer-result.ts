@@ -10,7 +10,7 @@ const NOTHING = "neither called next() nor set a result";
 
 /** The answer that the layers have left. Throws a `MiddlewareError` if there is none, or if it is no valid response. */
 export function layersAnswer({ result }: ChatCall): ModelResponse {
-  if (isUnset(result)) throw leftNothing("chat");
+  if (isUnset(result)) throw missingResult("chat");
   const misfit = answerMisfit(result);
   if (misfit === undefined) return result;
   throw new MiddlewareError({ layer: "chat", problem: `a layer set ${misfit}` });
@@ -26,6 +26,6 @@ export function layersResult({ result, tool }: FunctionCall): ToolResult {
   return toolFailure(`a layer around ${tool.name} set a result without valid content`);
 }
 
-export function leftNothing(layer: string): MiddlewareError {
+export function missingResult(layer: string): MiddlewareError {
   return new MiddlewareError({ layer, problem: `a layer ${NOTHING}` });
 }

@@ -26,19 +26,19 @@ import { Attempt } from "./money/attempt.ts";
 import { Bill } from "./money/bill.ts";
 import { estimateOf, reserveRecord } from "./money/estimate.ts";
 import { endSpan, isMeasured, startSpan } from "./observe.ts";
-import { ownResponse } from "./own-response.ts";
+import { copyResponse } from "./copy-response.ts";
 import { type Sink, streamOut } from "./stream-out.ts";
-import { tellCallEnd, tellCallStart, type ToldCall, type ToldEnd } from "./tell-call.ts";
+import { reportCallEnd, reportCallStart, type ReportedCall, type ReportedEnd } from "./report-call.ts";
 import { writableResponse } from "./writable-response.ts";
 
 /** A model, and what it is asked. */
-type Asked = Pick<LlmLeaf, "model" | "request">;
+type RequestedCall = Pick<LlmLeaf, "model" | "request">;
 
 /**
  * One model call of an agent, from its begin entry to its end entry. On its way through the chat layers it makes attempts (usually
  * one), and layers may make calls of their own inside of it: all are charged to its bill.
  */
-export class ModelEffect implements Effect<ModelResponse>, ToldCall {
+export class ModelEffect implements Effect<ModelResponse>, ReportedCall {
   readonly kind = "llm";
   readonly onDoubt = "retry";
   readonly key: string;
@@ -54,7 +54,7 @@ export class ModelEffect implements Effect<ModelResponse>, ToldCall {
   private startedAt = 0;
   endedAt: number | undefined;
   /** The model that the last attempt was sent to. */
-  sentTo: ToldCall["sentTo"];
+  sentTo: ReportedCall["sentTo"];
   /** A copy of the answer, for the record. */
   private ownCopy: ModelResponse | undefined;
   isRecordGiven = false;
@@ -110,7 +110,7 @@ export class ModelEffect implements Effect<ModelResponse>, ToldCall {
     this.scope = scope;
     try {
       this.startedAt = exec.ports.clock.now();
-      tellCallStart(exec, this, this.startedAt);
+      reportCallStart(exec, this, this.startedAt);
       this.span = startModelSpan(exec, this);
     } catch (error) {
       return rejected(error);
@@ -156,9 +156,9 @@ export class ModelEffect implements Effect<ModelResponse>, ToldCall {
   }
 
   /** The answer of one attempt, streamed if somebody watches. */
-  private answerOf(asked: Asked, signal: AbortSignalLike | undefined): Promise<ModelResponse> {
-    if (!this.exec.engine.isWatched) return this.attempt(asked, signal, undefined, false);
-    return streamOut(this, signal, (sink) => this.attempt(asked, signal, sink, false));
+  private answerOf(call: RequestedCall, signal: AbortSignalLike | undefined): Promise<ModelResponse> {
+    if (!this.exec.engine.isWatched) return this.attempt(call, signal, undefined, false);
+    return streamOut(this, signal, (sink) => this.attempt(call, signal, sink, false));
   }
 
   /** A model call of a layer's own. A time limit around that layer stops it too. */
@@ -167,7 +167,7 @@ export class ModelEffect implements Effect<ModelResponse>, ToldCall {
   }
 
   private attempt(
-    { model, request }: Asked,
+    { model, request }: RequestedCall,
     signal: AbortSignalLike | undefined,
     sink: Sink | undefined,
     isNested: boolean,
@@ -217,7 +217,7 @@ export class ModelEffect implements Effect<ModelResponse>, ToldCall {
   private succeeded(given: ModelResponse): ModelResponse {
     let response = given;
     if (this.exec.engine.isDurable) {
-      this.ownCopy = ownResponse(given);
+      this.ownCopy = copyResponse(given);
       try {
         if (this.ownCopy === undefined)
           response = writableResponse(this.context?.model ?? this.leaf.model, given);
@@ -227,21 +227,25 @@ export class ModelEffect implements Effect<ModelResponse>, ToldCall {
     }
     this.bill.isClosed = true;
     endSpan(this.exec, this.span);
-    this.tellEnd("ok", response);
+    this.reportEnd("ok", response);
     return response;
   }
 
   private failed(error: unknown): never {
     this.bill.isClosed = true;
     endSpan(this.exec, this.span, error);
-    this.tellEnd("error", undefined, error);
+    this.reportEnd("error", undefined, error);
     throw error;
   }
 
-  private tellEnd(status: ToldEnd["status"], response: ModelResponse | undefined, error?: unknown): void {
+  private reportEnd(
+    status: ReportedEnd["status"],
+    response: ModelResponse | undefined,
+    error?: unknown,
+  ): void {
     const { startedAt: started } = this;
     const { usage, costUsd, estimated } = this.bill;
-    this.endedAt = tellCallEnd(this.exec, this, {
+    this.endedAt = reportCallEnd(this.exec, this, {
       status,
       response,
       error,
@@ -285,10 +289,10 @@ export class ModelEffect implements Effect<ModelResponse>, ToldCall {
   replayed(body: JsonObject): void {
     const { exec } = this;
     const started = exec.ports.clock.now();
-    tellCallStart(exec, this, started, true);
+    reportCallStart(exec, this, started, true);
     const substitute = substituteIn(body);
     if (substitute !== undefined) this.sentTo = { info: substitute };
-    tellCallEnd(exec, this, replayedEnd(body, started));
+    reportCallEnd(exec, this, replayedEnd(body, started));
   }
 }
 
@@ -304,7 +308,7 @@ function beginEntry(estimate: Estimate, call: ModelEffect, messages: number): Js
   return { messages, reserve, fingerprint: undefined };
 }
 
-function startModelSpan(exec: Execution, { key, model }: ToldCall): ReturnType<typeof startSpan> {
+function startModelSpan(exec: Execution, { key, model }: ReportedCall): ReturnType<typeof startSpan> {
   return isMeasured(exec)
     ? startSpan(exec, "ravi.llm", { key, provider: model.info.provider, model: model.info.model })
     : undefined;

@@ -7,7 +7,7 @@ import {
   type Usage,
 } from "@ravi/kernel";
 import type { Bill } from "./money/bill.ts";
-import type { ToldEnd } from "./tell-call.ts";
+import type { ReportedEnd } from "./report-call.ts";
 
 // The end entry of a model call, and what hooks are told of it in a replay.
 
@@ -38,14 +38,14 @@ export function substituteIn(body: JsonObject): Substitute | undefined {
 }
 
 /** The end of a recorded call as hooks are told of it in a replay, with what it cost when it was made. */
-export function replayedEnd(body: JsonObject, started: number): ToldEnd {
+export function replayedEnd(body: JsonObject, started: number): ReportedEnd {
   const response = body["response"] as ModelResponse | undefined;
   const spend = body["spend"] as Partial<RecordedSpend> | undefined;
   const { usage = NO_USAGE, cost = 0, priced = true } = spend ?? {};
   const costUsd = priced ? cost : null;
-  const told = { started, replayed: true, usage, costUsd, estimated: body["estimated"] === true } as const;
-  if (response !== undefined) return { status: "ok", response, ...told };
-  return { status: "error", error: errorIn(body), ...told };
+  const common = { started, replayed: true, usage, costUsd, estimated: body["estimated"] === true } as const;
+  if (response !== undefined) return { status: "ok", response, ...common };
+  return { status: "error", error: errorIn(body), ...common };
 }
 
 type RecordedSpend = { readonly usage: Usage; readonly cost: number; readonly priced: boolean };

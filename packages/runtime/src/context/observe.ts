@@ -22,7 +22,7 @@ export function startSpan(exec: Execution, name: string, attributes: JsonObject)
   try {
     return telemetry.startSpan(name, { runId: supervision.runId, execId, agentId, ...attributes });
   } catch (error) {
-    complain(exec, "telemetry", error);
+    logFailure(exec, "telemetry", error);
     return undefined;
   }
 }
@@ -34,7 +34,7 @@ export function endSpan(exec: Execution, span: Span | undefined, error?: unknown
     if (error !== undefined) span.recordError(error);
     span.end();
   } catch (failure) {
-    complain(exec, "telemetry", failure);
+    logFailure(exec, "telemetry", failure);
   }
 }
 
@@ -46,16 +46,16 @@ export function audit(exec: Execution, entry: Omit<AuditEntry, "at" | "actor">):
   try {
     const written = auditLog.append({ at: clock.now(), actor: exec.agentId, ...entry, details });
     if (!isPromiseLike(written)) return;
-    const kept = Promise.resolve(written).catch((error: unknown) => complain(exec, "the audit log", error));
+    const kept = Promise.resolve(written).catch((error: unknown) => logFailure(exec, "the audit log", error));
     const audits = (exec.audits ??= new Set());
     audits.add(kept);
     void kept.finally(() => audits.delete(kept));
   } catch (error) {
-    complain(exec, "the audit log", error);
+    logFailure(exec, "the audit log", error);
   }
 }
 
-function complain(exec: Execution, what: string, error: unknown): void {
+function logFailure(exec: Execution, what: string, error: unknown): void {
   tellLog(exec.ports.logger, "error", `${what} failed; the run continues without it`, {
     error: messageOf(error),
   });

@@ -13,7 +13,7 @@ import { isStop } from "@ravi/kernel/loop";
 import { andThen } from "../and-then.ts";
 import type { Execution } from "./execution.ts";
 
-const MOST_NAME_CHARS = 200;
+const MAX_NAME_CHARS = 200;
 
 /**
  * Records a fact of the agent (`ctx.record`). If `make` fails, that is recorded too: the agent may have reacted to the error, and a replay
@@ -24,8 +24,8 @@ export function recordFact(
   name: string,
   make: () => MaybePromise<JsonValue>,
 ): MaybePromise<JsonValue> {
-  if (typeof name !== "string" || name === "" || name.length > MOST_NAME_CHARS) {
-    const expected = `a name of 1 to ${MOST_NAME_CHARS} characters`;
+  if (typeof name !== "string" || name === "" || name.length > MAX_NAME_CHARS) {
+    const expected = `a name of 1 to ${MAX_NAME_CHARS} characters`;
     throw new InvalidValueError({ field: "ctx.record name", value: name, expected });
   }
   const key = exec.nextKey("record", name);

@@ -52,7 +52,7 @@ export class Requests {
    * thousand.
    */
   private messagesOf(messages: readonly ChatMessage[]): Digest {
-    if (messages !== this.list) this.turnTo(messages);
+    if (messages !== this.list) this.switchTo(messages);
     // Somebody has cut the list, so it is read from its beginning.
     if (this.chain.count > messages.length) {
       chains.delete(messages);
@@ -67,7 +67,7 @@ export class Requests {
     return chain;
   }
 
-  private turnTo(messages: readonly ChatMessage[]): void {
+  private switchTo(messages: readonly ChatMessage[]): void {
     if (this.list !== undefined && this.chain.count > FEW) chains.set(this.list, this.chain);
     this.list = messages;
     this.chain = chains.get(messages) ?? new Chain();

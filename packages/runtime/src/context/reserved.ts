@@ -1,17 +1,16 @@
 import { type AbortSignalLike, CancellationError, cancellationOf, type Reservation } from "@ravi/kernel";
-import { orLog } from "../or-log.ts";
+import { tryOrLog } from "../try-or-log.ts";
+import { reasonOfEnd } from "./bounded-wait.ts";
 import type { Execution } from "./execution.ts";
 
 /**
  * Throws if nothing more may be sent: everything was stopped, the agent has ended, or the layer or tool that made this call has given it
  * up.
  */
-export function refuseStopped(
-  { stopped, isOver, agentId }: Execution,
-  signal: AbortSignalLike | undefined,
-): void {
+export function refuseStopped(exec: Execution, signal: AbortSignalLike | undefined): void {
+  const { stopped } = exec;
   if (stopped !== undefined) throw stopped;
-  if (isOver) throw new CancellationError({ reason: `${agentId} has ended` });
+  if (exec.isOver) throw new CancellationError({ reason: reasonOfEnd(exec) });
   if (signal?.aborted === true) throw cancellationOf(signal);
 }
 
@@ -33,7 +32,7 @@ export async function reservedInTime(
   try {
     refuse();
   } catch (error) {
-    await giveBack(exec, reservation);
+    await cancelReservation(exec, reservation);
     throw error;
   }
   return reservation;
@@ -42,7 +41,10 @@ export async function reservedInTime(
 /**
  * Cancels a reservation. A failure of the ledger is only logged: it must not replace the reason for stopping, and a layer would retry it.
  */
-export async function giveBack({ agentId, ports }: Execution, reservation: Reservation): Promise<void> {
+export async function cancelReservation(
+  { agentId, ports }: Execution,
+  reservation: Reservation,
+): Promise<void> {
   const message = `could not cancel a reservation of ${agentId}; its amount stays reserved`;
-  await orLog(ports.logger, "error", message, () => reservation.cancel());
+  await tryOrLog(ports.logger, "error", message, () => reservation.cancel());
 }

@@ -8,15 +8,15 @@ import { layersResult } from "./layer-result.ts";
 import { admitOne } from "./one-call.ts";
 import { denialOf } from "./permission.ts";
 import { admitBy, mayAdmit } from "./plan.ts";
-import { type AskedTool, ToolEffect } from "./tool-effect.ts";
+import { type RequestedTool, ToolEffect } from "./tool-effect.ts";
 
 /**
  * Makes one tool call of an agent. Invalid arguments, a denial and a failing tool are results for the model; only a rule, such as a budget
  * or a cancellation, throws.
  */
-export function callTool(exec: Execution, asked: AskedTool, key: string): MaybePromise<ToolResult> {
-  const admit = (gate?: Gate): MaybePromise<ToolEffect> => prepareToolCall(exec, asked, key, gate);
-  const prepared = mayAsk(exec, asked.tool) ? admitOne(exec, key, admit) : admit();
+export function callTool(exec: Execution, requested: RequestedTool, key: string): MaybePromise<ToolResult> {
+  const admit = (gate?: Gate): MaybePromise<ToolEffect> => prepareToolCall(exec, requested, key, gate);
+  const prepared = mayAsk(exec, requested.tool) ? admitOne(exec, key, admit) : admit();
   return andThen(prepared, (call) => call.refused ?? exec.engine.effect(call));
 }
 
@@ -31,12 +31,12 @@ export function mayAsk({ plan }: Execution, tool: Tool): boolean {
  */
 export function prepareToolCall(
   exec: Execution,
-  asked: AskedTool,
+  requested: RequestedTool,
   key: string,
   gate: Gate | undefined,
 ): MaybePromise<ToolEffect> {
-  const parsed = readArguments(asked.call, asked.tool, asked.validator ?? exec.ports.validator);
-  return andThen(parsed, afterParsing, new ToolEffect(exec, key, asked), gate);
+  const parsed = readArguments(requested.call, requested.tool, requested.validator ?? exec.ports.validator);
+  return andThen(parsed, afterParsing, new ToolEffect(exec, key, requested), gate);
 }
 
 function afterParsing(

@@ -30,20 +30,20 @@ import { refuseLate } from "./level-call.ts";
 import { isMeasured, startSpan } from "./observe.ts";
 import { runLayers } from "./plan.ts";
 import { refuseCancelled, reservedInTime } from "./reserved.ts";
-import { tellToolAgain, tellToolEnd, tellToolStart, type ToldTool } from "./tell-tool.ts";
+import { reportReplayedTool, reportToolEnd, reportToolStart, type ReportedTool } from "./report-tool.ts";
 import { ToolModels } from "./tool-models.ts";
 import { withinTime } from "./tool-time.ts";
 import { formOf, valueIn } from "./tool-value.ts";
 
 /** The tool call that the agent has asked for. */
-export type AskedTool = Pick<ToolLeaf, "call" | "tool" | "validator" | "onResult">;
+export type RequestedTool = Pick<ToolLeaf, "call" | "tool" | "validator" | "onResult">;
 
 const NOTHING_BUT_THE_CALL: JsonObject = Object.freeze({ ...new Bill().toJSON(), toolCalls: 1 });
 const ONE_TOOL_CALL = Object.freeze({ toolCalls: 1 });
 const ONE_CALL = Object.freeze({ usage: NO_USAGE, costUsd: 0, toolCalls: 1 });
 
 /** One tool call of an agent, from its begin entry to its end entry. */
-export class ToolEffect implements Effect<ToolResult>, ToldTool {
+export class ToolEffect implements Effect<ToolResult>, ReportedTool {
   readonly kind = "tool";
   /** The result if the call is not made: its arguments are invalid, it was denied, or a layer answered in its `admit`. */
   refused: ToolResult | undefined;
@@ -67,7 +67,7 @@ export class ToolEffect implements Effect<ToolResult>, ToldTool {
   span: Span | undefined;
   reservation: Reservation | undefined;
 
-  constructor(exec: Execution, key: string, { call, tool, onResult }: AskedTool) {
+  constructor(exec: Execution, key: string, { call, tool, onResult }: RequestedTool) {
     this.onResult = onResult;
     this.exec = exec;
     this.key = key;
@@ -102,12 +102,12 @@ export class ToolEffect implements Effect<ToolResult>, ToldTool {
     try {
       made = this.begun(scope);
     } catch (error) {
-      return this.broken(error);
+      return this.failed(error);
     }
     if (!isPromiseLike(made)) return this.succeeded(made);
     return Promise.resolve(made).then(
       (result) => this.succeeded(result),
-      (error: unknown) => this.broken(error),
+      (error: unknown) => this.failed(error),
     );
   }
 
@@ -125,7 +125,7 @@ export class ToolEffect implements Effect<ToolResult>, ToldTool {
     const value = valueIn(content, body["value"]);
     const isError = body["isError"] === true;
     const result: ToolResult = value === undefined ? { content, isError } : { content, isError, value };
-    this.tell(result);
+    this.notifyResult(result);
     return result;
   }
 
@@ -148,11 +148,11 @@ export class ToolEffect implements Effect<ToolResult>, ToldTool {
   /** Reports the recorded call to hooks again, marked as `replayed`. */
   replayed(body: JsonObject): void {
     const status = body["error"] === undefined && body["isError"] !== true ? "ok" : "error";
-    tellToolAgain(this, status);
+    reportReplayedTool(this, status);
   }
 
   /** Calls `onResult` once only, since an engine may read back (`restore`) what it has just written. */
-  private tell(result: ToolResult): void {
+  private notifyResult(result: ToolResult): void {
     const { onResult } = this;
     this.onResult = undefined;
     onResult?.(result);
@@ -161,7 +161,7 @@ export class ToolEffect implements Effect<ToolResult>, ToldTool {
   private begun(scope: EffectScope): MaybePromise<ToolResult> {
     const { exec, tool } = this;
     this.startedAt = exec.ports.clock.now();
-    tellToolStart(this);
+    reportToolStart(this);
     if (isMeasured(exec)) this.span = startSpan(exec, "ravi.tool", { key: this.key, tool: tool.name });
     const reserved = andThen(this.reserve(scope), counted, this, scope);
     return andThen(reserved, makeIt, this, scope);
@@ -193,23 +193,23 @@ export class ToolEffect implements Effect<ToolResult>, ToldTool {
     try {
       settled = this.settle();
     } catch (error) {
-      return this.broken(error);
+      return this.failed(error);
     }
     if (!isPromiseLike(settled)) return next();
-    return Promise.resolve(settled).then(next, (error: unknown) => this.broken(error));
+    return Promise.resolve(settled).then(next, (error: unknown) => this.failed(error));
   }
 
   private succeeded(result: ToolResult): MaybePromise<ToolResult> {
     return this.whenSettled(() => {
-      this.endedAt = tellToolEnd(this, result.isError ? "error" : "ok");
-      this.tell(result);
+      this.endedAt = reportToolEnd(this, result.isError ? "error" : "ok");
+      this.notifyResult(result);
       return result;
     });
   }
 
-  private broken(error: unknown): MaybePromise<never> {
+  private failed(error: unknown): MaybePromise<never> {
     return this.whenSettled(() => {
-      this.endedAt = tellToolEnd(this, "error", error);
+      this.endedAt = reportToolEnd(this, "error", error);
       // An error of Ravi is thrown as it is; any other is wrapped, so that it has a code.
       if (isRaviError(error)) throw error;
       throw new ToolError({ toolName: this.tool.name, message: messageOf(error), cause: error });

@@ -2,7 +2,7 @@ import type { AbortSignalLike, EffectScope, LLMClient, ModelRequest, ModelRespon
 import { Attempt } from "./money/attempt.ts";
 import { Bill } from "./money/bill.ts";
 import type { Execution } from "./execution.ts";
-import { toldCall } from "./tell-call.ts";
+import { makeReported } from "./report-call.ts";
 
 /** The model calls that a tool makes during one call. Most tools make none. */
 export class ToolModels {
@@ -26,7 +26,7 @@ export class ToolModels {
     const { exec } = this;
     const bill = new Bill(this.bill);
     const number = ++this.calls;
-    const told = { key: `${this.key}/llm#${number}`, model, request };
+    const call = { key: `${this.key}/llm#${number}`, model, request };
     // Each call has a key of its own: for a key that it knows, a provider returns the answer that it gave before.
     const idempotencyKey = `${scope.idempotencyKey}/llm#${number}`;
     const attempt = new Attempt({
@@ -41,6 +41,6 @@ export class ToolModels {
       isNested: true,
       sink: undefined,
     });
-    return toldCall(exec, told, bill, () => attempt.run());
+    return makeReported(exec, call, bill, () => attempt.run());
   }
 }

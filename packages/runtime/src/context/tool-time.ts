@@ -17,7 +17,7 @@ export interface ToolTime {
  * that says so.
  */
 export async function withinTime(
-  { name, timeoutS, clock, signal, token: whole }: ToolTime,
+  { name, timeoutS, clock, signal, token: executionToken }: ToolTime,
   run: (signal: AbortSignalLike) => Promise<ToolResult>,
 ): Promise<ToolResult> {
   using token = new CancellationToken(signal);
@@ -28,7 +28,7 @@ export async function withinTime(
     return toolFailure(problem);
   });
   // If everything was stopped, nobody waits for a tool that does not stop, so its timer is not needed either.
-  const unlisten = whole.onCancel(() => limit.cancel());
+  const unlisten = executionToken.onCancel(() => limit.cancel());
   try {
     return await Promise.race([run(token.signal), late]);
   } finally {

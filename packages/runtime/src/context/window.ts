@@ -13,7 +13,7 @@ import {
   textOf,
   type WindowOptions,
 } from "@ravi/kernel";
-import { alone } from "./alone.ts";
+import { runExclusive } from "./exclusive.ts";
 import { andThen } from "../and-then.ts";
 import { callModel } from "./model-call.ts";
 import type { Execution } from "./execution.ts";
@@ -95,7 +95,7 @@ export class Window {
   private async write(history: HistoryProvider, key: HistoryKey, own: readonly ChatMessage[]): Promise<void> {
     // A resumed run may have been killed right after it wrote, so what is there already is not written again.
     const isWritten =
-      this.exec.engine.start.isResumed && this.standsIn((await history.load(key)).messages, own);
+      this.exec.engine.start.isResumed && this.isStoredIn((await history.load(key)).messages, own);
     if (!isWritten) await history.append(key, own);
   }
 
@@ -103,7 +103,7 @@ export class Window {
    * Whether the history contains what this run has added. It is after what the run began with, and others may have written there too. If
    * the run has never read the history, only its end is compared.
    */
-  private standsIn(messages: readonly ChatMessage[], own: readonly ChatMessage[]): boolean {
+  private isStoredIn(messages: readonly ChatMessage[], own: readonly ChatMessage[]): boolean {
     const last = messages.length - own.length;
     for (let at = this.loaded ? this.ownFrom : Math.max(0, last); at <= last; at++)
       if (sameValue(messages.slice(at, at + own.length), own)) return true;
@@ -166,7 +166,7 @@ export class Window {
       if (after !== before) {
         // The strategy has not seen what was added while it worked: that is kept behind its result.
         this.restart(before.length === length ? after : [...after, ...before.slice(length)]);
-        this.tell(strategy, length, after.length);
+        this.reportCompaction(strategy, length, after.length);
       }
       return this.view;
     };
@@ -179,13 +179,13 @@ export class Window {
     this.strategyContext ??= {
       llm: (model, request) => {
         const key = exec.nextKey("compact", model.id);
-        return alone(exec, key, callModel, { kind: "llm", model, request });
+        return runExclusive(exec, key, callModel, { kind: "llm", model, request });
       },
     };
     return Object.assign(this.strategyContext, options);
   }
 
-  private tell(strategy: CompactionStrategy, before: number, after: number): void {
+  private reportCompaction(strategy: CompactionStrategy, before: number, after: number): void {
     const { exec } = this;
     if (!exec.hooks.has(HookEvent.COMPACTION)) return;
     const name = strategy.name ?? "compaction";

@@ -1,4 +1,5 @@
 import { type LLMClient, type ModelResponse, ProviderError } from "@ravi/kernel";
+import { isWritable } from "../journal/plain-json.ts";
 
 /**
  * The answer in a form that can be recorded. Additional fields of a client or a layer that are no JSON, such as an object of its library,
@@ -16,15 +17,6 @@ export function writableResponse(model: LLMClient, response: ModelResponse): Mod
   if (rest.finishReason === undefined && response.finishReason !== undefined)
     throw unwritable(model, "finishReason");
   return { ...rest, message, ...(usage && { usage: writableFields(usage) }) } as ModelResponse;
-}
-
-function isWritable(response: ModelResponse): boolean {
-  try {
-    return JSON.stringify(response) !== undefined;
-  } catch {
-    // A cycle, a bigint, a getter that throws, or nested so deeply that the stack overflows.
-    return false;
-  }
 }
 
 /** A copy with the fields that can be recorded. Fields in `taken` are copied unchecked, because the caller checks them. */

@@ -11,10 +11,10 @@ import {
 import type { Child } from "./child.ts";
 import { Hiring } from "./hiring.ts";
 import type { InProcessEngine } from "./in-process.ts";
-import { hireInTime } from "./patience.ts";
-import { JOURNAL_PATIENCE_MS } from "./run-journal.ts";
+import { hireInTime } from "./hire-wait.ts";
+import { JOURNAL_TIMEOUT_MS } from "./run-journal.ts";
 import { LinkedList } from "@ravi/kernel/loop";
-import { delay, orStopped, turnOfLoop } from "./waiting.ts";
+import { delay, orStopped, eventLoopTurn } from "./waiting.ts";
 
 /** The children of one execution in this process. */
 export class Children {
@@ -128,12 +128,12 @@ export class Children {
     const over = Promise.allSettled(children.map(({ outcome }) => outcome)).then(() => true);
     const { clock, tree } = this.engine;
     if (tree.journal === undefined || clock.setTimer === undefined) return void (await over);
-    for (let owing: number | undefined; ;) {
-      const patience = delay(clock, JOURNAL_PATIENCE_MS);
-      const isOver = await Promise.race([over, patience.promise.then(turnOfLoop)]);
-      patience.cancel();
-      if (isOver === true || (owing !== undefined && owing === tree.journal.owing)) return;
-      owing = tree.journal.owing;
+    for (let progress: number | undefined; ;) {
+      const timeout = delay(clock, JOURNAL_TIMEOUT_MS);
+      const isOver = await Promise.race([over, timeout.promise.then(eventLoopTurn)]);
+      timeout.cancel();
+      if (isOver === true || (progress !== undefined && progress === tree.journal.progress)) return;
+      progress = tree.journal.progress;
     }
   }
 

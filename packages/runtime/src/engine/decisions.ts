@@ -1,6 +1,7 @@
 import { type JournalRecord, NeedsDecisionError } from "@ravi/kernel";
 import type { Decisions, InDoubt } from "@ravi/kernel/loop";
 import { textAt } from "./body.ts";
+import { endedHiresIn, isBelowEnded } from "./ended-hires.ts";
 import type { Recording } from "./recording.ts";
 
 /** The calls in doubt that nobody has decided on. */
@@ -32,11 +33,12 @@ interface Doubt extends InDoubt {
 export function doubtsOf(records: readonly JournalRecord[]): readonly Doubt[] {
   const ended = new Set<string>();
   for (const { exec, key, phase } of records) if (phase === "end") ended.add(`${exec}:${key}`);
-  const over = overIn(records);
+  const endedHires = endedHiresIn(records);
   const open = new Map<string, Doubt>();
   for (const { exec, key, phase, body } of records) {
     const full = `${exec}:${key}`;
-    if (phase !== "begin" || body["ask"] !== true || ended.has(full) || isBelow(exec, over)) continue;
+    if (phase !== "begin" || body["ask"] !== true || ended.has(full) || isBelowEnded(exec, endedHires))
+      continue;
     open.set(full, { execId: exec, key, full, tool: textAt(body, "tool") });
   }
   return [...open.values()];
@@ -46,34 +48,20 @@ export function doubtsOf(records: readonly JournalRecord[]): readonly Doubt[] {
  * The keys of calls that were begun, never ended, and were not asked for again by the end of the run. What they may have cost is charged.
  */
 export function* leftInDoubt({ execs, records }: Recording): Generator<string> {
-  const over = overIn(records);
+  const endedHires = endedHiresIn(records);
   for (const [exec, { isCaughtUp, steps }] of execs) {
-    if (isCaughtUp || isBelow(exec, over)) continue;
+    if (isCaughtUp || isBelowEnded(exec, endedHires)) continue;
     for (const { key, begin, end, read } of steps.values())
       if (!read && begin !== undefined && end === undefined && !key.startsWith("hire:"))
         yield `${exec}:${key}`;
   }
 }
 
-/** Everything that has ended, in the form of an execution's id: for a hire, it is the id of the hired execution. */
-function overIn(records: readonly JournalRecord[]): ReadonlySet<string> {
-  const over = new Set<string>();
-  for (const { exec, key, phase } of records) if (phase === "end") over.add(`${exec}/${key}`);
-  return over;
-}
-
-/** Whether the execution is, or is below, a hire that is over. Nothing in it is made again. */
-function isBelow(exec: string, over: ReadonlySet<string>): boolean {
-  for (let end = exec.length; end > 0; end = exec.lastIndexOf("/", end - 1))
-    if (over.has(exec.slice(0, end))) return true;
-  return false;
-}
-
 /**
  * The decisions that still apply: those on calls that were not made since. A call that was made again, and is in doubt again, has to be
  * decided on anew.
  */
-export function stillMeant(
+export function stillValid(
   decisions: Decisions,
   before: readonly JournalRecord[],
   after: readonly JournalRecord[],

@@ -2,7 +2,7 @@ import type { Clock, TimerHandle } from "@ravi/kernel";
 import { type Linked, LinkedList } from "@ravi/kernel/loop";
 
 /** Something that is done periodically. */
-export interface Beating extends Linked<Beating> {
+export interface Heartbeat extends Linked<Heartbeat> {
   /** When it is done next, in epoch milliseconds. Set by `Heartbeats`. */
   due: number;
   beat(): void;
@@ -20,7 +20,7 @@ export class Heartbeats {
   private static readonly byClock = new WeakMap<Clock, Heartbeats>();
   private readonly clock: Clock;
   /** In the order in which they are due, since all wait equally long. */
-  private readonly beating = new LinkedList<Beating>();
+  private readonly queue = new LinkedList<Heartbeat>();
   private timer: TimerHandle | undefined;
   private isArming = false;
 
@@ -29,14 +29,14 @@ export class Heartbeats {
   }
 
   static of(clock: Clock): Heartbeats {
-    let hearts = Heartbeats.byClock.get(clock);
-    if (hearts === undefined) Heartbeats.byClock.set(clock, (hearts = new Heartbeats(clock)));
-    return hearts;
+    let heartbeats = Heartbeats.byClock.get(clock);
+    if (heartbeats === undefined) Heartbeats.byClock.set(clock, (heartbeats = new Heartbeats(clock)));
+    return heartbeats;
   }
 
   /** Makes it beat once, `EVERY_MS` from now. */
-  add(beating: Beating): void {
-    this.enqueue(beating);
+  add(heartbeat: Heartbeat): void {
+    this.enqueue(heartbeat);
     if (this.timer !== undefined || this.isArming) return;
     this.isArming = true;
     setImmediate(() => {
@@ -46,25 +46,25 @@ export class Heartbeats {
   }
 
   /** The same for one that has beaten before. The timer is set at once, because the run has lasted longer than a turn. */
-  addAgain(beating: Beating): void {
-    this.enqueue(beating);
+  addAgain(heartbeat: Heartbeat): void {
+    this.enqueue(heartbeat);
     this.arm();
   }
 
-  delete(beating: Beating): void {
-    this.beating.delete(beating);
-    if (!this.beating.isEmpty) return;
+  delete(heartbeat: Heartbeat): void {
+    this.queue.delete(heartbeat);
+    if (!this.queue.isEmpty) return;
     this.timer?.cancel();
     this.timer = undefined;
   }
 
-  private enqueue(beating: Beating): void {
-    beating.due = this.clock.now() + EVERY_MS;
-    this.beating.add(beating);
+  private enqueue(heartbeat: Heartbeat): void {
+    heartbeat.due = this.clock.now() + EVERY_MS;
+    this.queue.add(heartbeat);
   }
 
   private arm(): void {
-    const { first } = this.beating;
+    const { first } = this.queue;
     if (first === undefined || this.timer !== undefined) return;
     const delay = Math.min(EVERY_MS, Math.max(0, first.due - this.clock.now()));
     this.timer = this.clock.setTimer?.(() => {
@@ -78,10 +78,10 @@ export class Heartbeats {
 
   private beatAll(): void {
     const now = this.clock.now();
-    for (let each = this.beating.first; each !== undefined; each = this.beating.first) {
+    for (let each = this.queue.first; each !== undefined; each = this.queue.first) {
       // A beat that is further away than `EVERY_MS` is made now: the clock was set back, and it is not known how long it has waited.
       if (each.due - now > SOON_MS && each.due - now <= EVERY_MS) break;
-      this.beating.delete(each);
+      this.queue.delete(each);
       each.beat();
     }
   }

@@ -44,12 +44,12 @@ export async function permittedInTime<T>(
   engine: InProcessEngine,
   spec: HireSpec,
   times: HireTimes,
-  asked: PromiseLike<T>,
+  denial: PromiseLike<T>,
 ): Promise<T> {
   const deadline = Math.min(times.deadline ?? Infinity, engine.clock.now() + (spec.timeoutMs ?? Infinity));
-  if (deadline === Infinity) return asked;
+  if (deadline === Infinity) return denial;
   return beforeDeadline(engine, spec, deadline, (token) =>
-    orStopped({ token, suspension: undefined }, Promise.resolve(asked)),
+    orStopped({ token, suspension: undefined }, Promise.resolve(denial)),
   );
 }
 

@@ -60,7 +60,7 @@ export class Hiring implements Recordable<HireOutcome>, Child {
     this.spec = spec;
     // Opened now, so that accounts are in the order of hiring.
     this.account = this.openAccount();
-    engine.tree.unasked?.delete(spec.execId);
+    engine.tree.unclaimedHires?.delete(spec.execId);
   }
 
   get key(): string {
@@ -155,8 +155,8 @@ export class Hiring implements Recordable<HireOutcome>, Child {
     let lease: Lease | undefined;
     let child: InProcessEngine;
     try {
-      const asked = spec.denial();
-      const denied = isPromiseLike(asked) ? await permittedInTime(engine, spec, times, asked) : asked;
+      const denial = spec.denial();
+      const denied = isPromiseLike(denial) ? await permittedInTime(engine, spec, times, denial) : denial;
       if (denied !== undefined) throw denied;
       // Awaited even if it is no promise: all hires of a batch take their seats, in order, before the first child starts.
       const seat = takeSeat(engine, spec, times.deadline);

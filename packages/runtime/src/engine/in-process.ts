@@ -27,7 +27,7 @@ import { andThen } from "../and-then.ts";
 import { rejected } from "../rejected.ts";
 import { withScope } from "../scope.ts";
 import type { Account } from "../tree/accounts.ts";
-import { SpendAhead } from "../tree/spend-ahead.ts";
+import { UnreplayedSpend } from "../tree/unreplayed-spend.ts";
 import type { Answer } from "../tree/signals.ts";
 import type { Tree } from "../tree/tree.ts";
 import { Children } from "./children.ts";
@@ -39,7 +39,7 @@ import type { Mailbox } from "./mailbox.ts";
 import type { Recordable } from "./recordable.ts";
 import { type Recorded, Recorder } from "./recorder.ts";
 import { Seat } from "./seat.ts";
-import { allTogether } from "./together.ts";
+import { runAll } from "./run-all.ts";
 import { delay, orStopped } from "./waiting.ts";
 
 /** What the engine of one execution is made with. */
@@ -66,7 +66,7 @@ export class InProcessEngine implements DurableEngine, Recorded {
   private lazyRecorder: Recorder | undefined;
   private lazyChildren: Children | undefined;
   private readonly seat: Seat | undefined;
-  private lazyAhead: SpendAhead | undefined;
+  private lazyUnreplayed: UnreplayedSpend | undefined;
   private disarmDeadline: (() => void) | undefined;
 
   constructor({ tree, start, token, ledger, account }: InProcessOptions) {
@@ -179,12 +179,12 @@ export class InProcessEngine implements DurableEngine, Recorded {
     if (recording === undefined || !this.recorder.isCatchingUp) return left;
     // The restored ledger already contains everything on record. What the agent has not asked for again was not spent yet when it
     // first asked for its budget, so it is added back.
-    const ahead = (this.lazyAhead ??= new SpendAhead(recording, this.start.execId)).spend;
+    const unreplayed = (this.lazyUnreplayed ??= new UnreplayedSpend(recording, this.start.execId)).spend;
     return {
-      tokens: plus(left.tokens, ahead.tokens),
-      cost: plus(left.cost, ahead.cost),
-      turns: plus(left.turns, ahead.turns),
-      toolCalls: plus(left.toolCalls, ahead.toolCalls),
+      tokens: plus(left.tokens, unreplayed.tokens),
+      cost: plus(left.cost, unreplayed.cost),
+      turns: plus(left.turns, unreplayed.turns),
+      toolCalls: plus(left.toolCalls, unreplayed.toolCalls),
     };
   }
 
@@ -224,7 +224,7 @@ export class InProcessEngine implements DurableEngine, Recorded {
   }
 
   all(operations: readonly Operation[]): MaybePromise<readonly Settled[]> {
-    return allTogether(this, operations);
+    return runAll(this, operations);
   }
 
   fact(key: string, make: () => MaybePromise<JsonValue>): MaybePromise<JsonValue> {

@@ -67,7 +67,7 @@ export class Recorder {
   private readonly recording: ExecRecording | undefined;
   /** The time of the fact that was read last from the record. */
   private lastRecordedAt: number | undefined;
-  /** The keys of the batch that is being asked for, see `together`. */
+  /** The keys of the batch that is being asked for, see `setBatch`. */
   private batch: ReadonlySet<string> | undefined;
 
   constructor(engine: Recorded, journal: RunJournal | undefined, recording: ExecRecording | undefined) {
@@ -288,7 +288,7 @@ export class Recorder {
   private async recordFailure(effect: Recordable<unknown>, attempt: number, error: unknown): Promise<never> {
     const { stopped } = this.engine;
     const isWithdrawn = stopped !== undefined && effect.isSettled?.() === true;
-    if (!isWithdrawn && (stopped !== undefined || !isFinal(error))) throw error;
+    if (!isWithdrawn && (stopped !== undefined || !isOutcome(error))) throw error;
     const spend = effect.spend();
     const outcome = isWithdrawn ? WITHDRAWN : { error: errorToJSON(error) };
     const body = { ...outcome, ...effect.failureNote?.(), ...(spend !== undefined && { spend }) };
@@ -303,7 +303,7 @@ export class Recorder {
    * The parts of a batch begin in any order, and after a crash any of them may be on record. Called with their keys before they are
    * asked for, and with undefined afterwards.
    */
-  together(keys: ReadonlySet<string> | undefined): void {
+  setBatch(keys: ReadonlySet<string> | undefined): void {
     this.batch = keys;
   }
 
@@ -335,7 +335,7 @@ export class Recorder {
 }
 
 /** Errors that stop the run or its journal. They say nothing about the effect. */
-const PASSING: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+const STOPPING_CODES: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "SUSPENDED",
   "PAUSED",
   "NEEDS_DECISION",
@@ -347,9 +347,9 @@ const PASSING: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 ]);
 
 /** Whether the error is the effect's own, so that it is recorded as its outcome. */
-function isFinal(error: unknown): boolean {
+function isOutcome(error: unknown): boolean {
   if (isCancellation(error)) return false;
-  return !(isRaviError(error) && PASSING.has(error.code));
+  return !(isRaviError(error) && STOPPING_CODES.has(error.code));
 }
 
 function outcomeOf<T>(effect: Recordable<T>, body: JsonObject): Settled<T> {

@@ -130,7 +130,7 @@ export function attemptOf({ exec, key, attempt }: JournalRecord): string {
 }
 
 /** Whether an entry is about the run as a whole, or about money. Such entries are not steps of an agent. */
-function isNoStep(key: string): boolean {
+function isNotAStep(key: string): boolean {
   return key === RUN_START || key === RUN_STATUS || key.startsWith(SPEND);
 }
 
@@ -169,7 +169,7 @@ export class Recording {
     this.records = unpaid.size === 0 ? records : records.filter((record) => !unpaid.has(attemptOf(record)));
     const withdrawn = new Set(ends.map(attemptOf));
     for (const record of this.records) {
-      if (isNoStep(record.key) || (withdrawn.size > 0 && withdrawn.has(attemptOf(record)))) continue;
+      if (isNotAStep(record.key) || (withdrawn.size > 0 && withdrawn.has(attemptOf(record)))) continue;
       this.of(record.exec).add(record);
     }
   }

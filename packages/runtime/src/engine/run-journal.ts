@@ -11,31 +11,31 @@ import {
 } from "@ravi/kernel";
 import { andThen } from "../and-then.ts";
 import { isWritable } from "../journal/plain-json.ts";
-import { type Beating, Heartbeats } from "./heartbeats.ts";
+import { type Heartbeat, Heartbeats } from "./heartbeats.ts";
 
 /** Two heartbeats, so that one may be late. */
 const CLAIM_TTL_MS = 30_000;
 
 /** How long to wait for a journal after its run was told to stop. A disk that is busy, or far away, needs more time than an agent. */
-export const JOURNAL_PATIENCE_MS = 1_000;
+export const JOURNAL_TIMEOUT_MS = 1_000;
 
 /** The run that uses a journal while this process holds the claim on it. */
 export interface Holder {
   /** Called at every heartbeat, to read what other processes have posted to the run. */
-  look(): void;
+  readPosts(): void;
   /** Called when nothing more can be recorded: the run has to stop. */
-  lost(why: Error): void;
+  journalLost(why: Error): void;
 }
 
 /** One run's journal while this process holds the claim on it. */
-export class RunJournal implements Beating {
+export class RunJournal implements Heartbeat {
   readonly runId: RunId;
   due = 0;
-  before: Beating | undefined;
-  after: Beating | undefined;
+  before: Heartbeat | undefined;
+  after: Heartbeat | undefined;
   private readonly journal: Journal;
   private readonly owner: string;
-  private readonly hearts: Heartbeats;
+  private readonly heartbeats: Heartbeats;
   private readonly epoch: number;
   private lost: Error | undefined;
   private released = false;
@@ -50,8 +50,8 @@ export class RunJournal implements Beating {
     this.runId = runId;
     this.owner = owner;
     this.epoch = epoch;
-    this.hearts = Heartbeats.of(clock);
-    this.hearts.add(this);
+    this.heartbeats = Heartbeats.of(clock);
+    this.heartbeats.add(this);
   }
 
   /** Claims the run for this process. Throws a `JournalLockedError` if another owner has it. */
@@ -70,9 +70,9 @@ export class RunJournal implements Beating {
    * Sets the run that uses the journal from now on. When a run is restarted after a crash, the journal may have been lost in between: then
    * the run is told at once.
    */
-  heldBy(holder: Holder): void {
+  attach(holder: Holder): void {
     this.holder = holder;
-    if (this.lost !== undefined) holder.lost(this.lost);
+    if (this.lost !== undefined) holder.journalLost(this.lost);
   }
 
   /** Whether nothing more can be written, for good. */
@@ -93,9 +93,9 @@ export class RunJournal implements Beating {
       if (!isPromiseLike(written)) return written;
       this.open++;
       return Promise.resolve(written).then(
-        () => this.hear(),
+        () => this.countAnswer(),
         (error: unknown) => {
-          this.hear();
+          this.countAnswer();
           this.fail(error, entries);
         },
       );
@@ -104,7 +104,7 @@ export class RunJournal implements Beating {
     }
   }
 
-  private hear(): void {
+  private countAnswer(): void {
     this.open--;
     this.answers++;
   }
@@ -113,7 +113,7 @@ export class RunJournal implements Beating {
    * How many appends the store has answered, while it owes an answer; undefined if it owes none. If it stays the same, the store makes no
    * progress.
    */
-  get owing(): number | undefined {
+  get progress(): number | undefined {
     return this.open > 0 ? this.answers : undefined;
   }
 
@@ -131,7 +131,7 @@ export class RunJournal implements Beating {
   release(): MaybePromise<void> {
     if (this.released) return;
     this.released = true;
-    this.hearts.delete(this);
+    this.heartbeats.delete(this);
     const { journal, runId, epoch, renewing } = this;
     // A heartbeat that is running would take the claim again right after it was given up, so it is awaited first.
     return renewing === undefined
@@ -144,7 +144,7 @@ export class RunJournal implements Beating {
     const { journal, runId, epoch } = this;
     // A heartbeat that is running would claim the run, and so create it, again.
     await this.renewing;
-    this.hearts.delete(this);
+    this.heartbeats.delete(this);
     if (journal.abandon !== undefined) return journal.abandon(runId, epoch);
     // What is posted between the two calls is lost. A journal that can do better has `abandon`.
     if ((await journal.items(runId, 0)).length === 0) await journal.delete(runId);
@@ -166,9 +166,9 @@ export class RunJournal implements Beating {
       if (isRaviError(error) && !error.retryable) this.lost = error;
     }
     if (this.released) return;
-    if (this.lost !== undefined) return this.holder?.lost(this.lost);
-    this.holder?.look();
-    this.hearts.addAgain(this);
+    if (this.lost !== undefined) return this.holder?.journalLost(this.lost);
+    this.holder?.readPosts();
+    this.heartbeats.addAgain(this);
   }
 }
 

@@ -56,6 +56,6 @@ export function timer(clock: Clock, callback: () => void, milliseconds: number):
 /**
  * Waits for one turn of the platform's event loop. With the clock of a test a second may pass in less time, in which no journal can answer.
  */
-export function turnOfLoop(): Promise<void> {
+export function eventLoopTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

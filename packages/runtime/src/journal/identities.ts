@@ -62,14 +62,14 @@ export class Identities {
   }
 
   private known(exec: string, name: string): Known {
-    const names = this.names?.text === exec ? this.names : this.turnTo(exec);
+    const names = this.names?.text === exec ? this.names : this.switchTo(exec);
     if (this.latest?.text === name) return this.latest;
     let known = names.get(name);
     if (known === undefined) names.add((known = { text: name, phases: 0, alike: undefined }));
     return (this.latest = known);
   }
 
-  private turnTo(exec: string): Names {
+  private switchTo(exec: string): Names {
     let names = this.executions.get(exec);
     if (names === undefined) this.executions.add((names = new Names(exec)));
     this.latest = undefined;

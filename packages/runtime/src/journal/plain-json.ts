@@ -11,7 +11,7 @@ export function stringify(value: unknown): string {
     throw new InvalidValueError({
       field: "the value for the journal",
       value: messageOf(cause),
-      expected: "a value that JSON.stringify accepts",
+      expected: "plain JSON data",
       cause,
     });
   }
@@ -20,9 +20,9 @@ export function stringify(value: unknown): string {
 /** Whether the value can be written as JSON. */
 export function isWritable(value: unknown): boolean {
   try {
-    JSON.stringify(value);
-    return true;
+    return JSON.stringify(value) !== undefined;
   } catch {
+    // A cycle, a bigint, a getter that throws, or nesting so deep that the stack overflows.
     return false;
   }
 }

@@ -13,13 +13,13 @@ export interface ProcessTable {
 
 /** The table of this process. */
 export function processTable(): ProcessTable {
-  return (here ??= lookAround());
+  return (here ??= detectTable());
 }
 
 /** Cached: a process never changes its table. */
 let here: ProcessTable | undefined;
 
-function lookAround(): ProcessTable {
+function detectTable(): ProcessTable {
   const host = encodeURIComponent(hostname());
   // On other platforms a machine has one table.
   if (process.platform !== "linux") return { name: `${host}:`, isAlive, startOf: () => "" };

@@ -6,6 +6,7 @@ import {
   type RunStatus,
   type RunSummary,
 } from "@ravi/kernel";
+import { STATUSES } from "./run-facts.ts";
 
 /** Which runs `prune` deletes. */
 export interface PruneOptions {
@@ -16,16 +17,6 @@ export interface PruneOptions {
 }
 
 const ENDED: readonly RunStatus[] = ["completed", "partial", "failed", "cancelled"];
-
-const STATUSES: { readonly [S in RunStatus]: S } = {
-  pending: "pending",
-  running: "running",
-  suspended: "suspended",
-  completed: "completed",
-  partial: "partial",
-  failed: "failed",
-  cancelled: "cancelled",
-};
 
 export function isEnded(status: RunStatus): boolean {
   return ENDED.includes(status);

@@ -9,7 +9,6 @@ import {
   isRaviError,
   type Journal,
   type JournalEntry,
-  JournalCorruptError,
   type JournalRecord,
   type JournalWatch,
   type PostedItem,
@@ -27,9 +26,9 @@ import { stringify } from "./plain-json.ts";
 import { checkItem } from "./posted.ts";
 import { type PruneOptions, prunePlan } from "./retention.ts";
 import { Appender } from "./sqlite/appender.ts";
-import { Arrivals } from "./sqlite/arrivals.ts";
+import { PostPoller } from "./sqlite/post-poller.ts";
 import { SqliteBlobs } from "./sqlite/blobs.ts";
-import { readFailure } from "./sqlite/errors.ts";
+import { damaged, readFailure } from "./sqlite/errors.ts";
 import { GroupCommit } from "./sqlite/group-commit.ts";
 import { groupStore } from "./sqlite/group-store.ts";
 import { Items } from "./sqlite/items.ts";
@@ -38,8 +37,8 @@ import { openDatabase } from "./sqlite/open-database.ts";
 import { prune } from "./sqlite/prune.ts";
 import { Runs, type StoredRun } from "./sqlite/runs.ts";
 import { sameFile } from "./sqlite/same-file.ts";
-import { Unreturned } from "./sqlite/unreturned.ts";
-import type { AppendJob } from "./sqlite/writing.ts";
+import { UnreleasedClaims } from "./sqlite/unreleased-claims.ts";
+import type { AppendJob } from "./sqlite/write-state.ts";
 
 /** Options of `SqliteJournal.open`. All are optional. */
 export interface SqliteJournalOptions {
@@ -67,9 +66,9 @@ export class SqliteJournal implements Journal {
   /** The `run` of every append job: one function for all of them. */
   private readonly stage: AppendJob["run"];
   /** Tells watchers of new posts. */
-  private readonly arrivals: Arrivals;
+  private readonly posts: PostPoller;
   /** Claims of this process that could not be released. */
-  private readonly unreturned: Unreturned;
+  private readonly unreleased: UnreleasedClaims;
   /** Throws if the file was removed or replaced. */
   private readonly checkFile: () => void;
   /** Set by `close`. */
@@ -83,12 +82,12 @@ export class SqliteJournal implements Journal {
     }
     this.db = db;
     this.checkFile = sameFile(db.location() ?? "");
-    this.unreturned = new Unreturned(db.location() ?? "");
+    this.unreleased = new UnreleasedClaims(db.location() ?? "");
     this.clock = options.clock ?? systemClock;
     this.runs = new Runs(db);
     this.log = new Log(db);
     this.posted = new Items(db);
-    this.arrivals = new Arrivals({ items: this.posted, version: () => this.runs.version() });
+    this.posts = new PostPoller({ items: this.posted, version: () => this.runs.version() });
     this.ownBlobs = new SqliteBlobs(db, {
       write: (act) => this.write(act),
       reading: (what, act) => this.reading(what, act),
@@ -134,10 +133,10 @@ export class SqliteJournal implements Journal {
     checkClaim(owner, ttlMs);
     return this.write(() => {
       this.checkFile();
-      const isGone = (other: string): boolean => this.unreturned.has(id, other) || isOwnerGone(other);
+      const isGone = (other: string): boolean => this.unreleased.has(id, other) || isOwnerGone(other);
       const claim = this.runs.claim(id, { owner, ttlMs, now: this.clock.now(), isGone });
       if (claim === null) return null;
-      this.unreturned.taken(id);
+      this.unreleased.delete(id);
       this.appender.expect(id, claim.epoch);
       return { epoch: claim.epoch };
     });
@@ -149,7 +148,7 @@ export class SqliteJournal implements Journal {
       this.appender.forget(runId);
     });
     return released.catch((error: unknown) => {
-      this.keepUnreturned(runId, epoch);
+      this.keepUnreleased(runId, epoch);
       throw error;
     });
   }
@@ -204,14 +203,14 @@ export class SqliteJournal implements Journal {
       this.checkFile();
       this.posted.add(id, posted, value);
     });
-    this.arrivals.watchers.tell(id);
+    this.posts.watchers.tell(id);
   }
 
   /** Calls the listener at once for posts through this object, and within a quarter of a second for posts of other processes. */
   watch(runId: RunId, listener: () => void): JournalWatch {
     // The journal is closing: nothing will come any more.
     if (this.closing !== undefined) return { coversAll: false, stop() {} };
-    return this.arrivals.watchers.add(runId, listener);
+    return this.posts.watchers.add(runId, listener);
   }
 
   /** One index lookup, cheap enough for polling. */
@@ -241,7 +240,7 @@ export class SqliteJournal implements Journal {
 
   /** Waits for the writes so far, then closes the file. Afterwards only `close` may be called. */
   close(): Promise<void> {
-    this.arrivals.close();
+    this.posts.close();
     this.closing ??= this.commits.settled().then(() => this.db.close());
     return this.closing;
   }
@@ -294,18 +293,17 @@ export class SqliteJournal implements Journal {
       try {
         return bodyOf(this.ownBlobs.read(ref));
       } catch (cause) {
-        const problem = `its blob ${ref} is missing or damaged`;
-        throw new JournalCorruptError({ runId, position: seq, problem, cause });
+        throw damaged(runId, seq, `its blob ${ref} is missing or damaged`, cause);
       }
     });
   }
 
   /** Remembers a claim that could not be released. If that cannot be read either, the claim lapses. */
-  private keepUnreturned(runId: RunId, epoch: number): void {
+  private keepUnreleased(runId: RunId, epoch: number): void {
     if (this.closing !== undefined) return;
     try {
       const run = this.runs.find(runId);
-      if (run?.fence === epoch && run.owner !== null) this.unreturned.add(runId, run.owner);
+      if (run?.fence === epoch && run.owner !== null) this.unreleased.add(runId, run.owner);
     } catch {
       // The original error says more.
     }

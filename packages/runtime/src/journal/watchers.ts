@@ -14,7 +14,7 @@ export interface WatchersOptions {
 }
 
 /** Nobody outside of this process can post: there is nothing to stay alive for. */
-function noMatter(): void {}
+function ignoreAwaits(): void {}
 
 class Watch implements Linked<Watch> {
   before: Watch | undefined;
@@ -49,7 +49,7 @@ export class Watchers {
     if (this.index !== undefined) addTo(this.index, watch);
     onAdd?.(watch.runId);
     const stop = (): void => this.stop(watch);
-    if (onAwaited === undefined) return { coversAll, stop, awaits: noMatter };
+    if (onAwaited === undefined) return { coversAll, stop, awaits: ignoreAwaits };
     return { coversAll, stop, awaits: (isAwaited) => this.await(watch, isAwaited) };
   }
 

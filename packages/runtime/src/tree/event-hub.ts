@@ -71,8 +71,8 @@ class Subscription implements AsyncIterableIterator<RunEvent> {
     this.read++;
     if (this.read === this.unread.length) this.forget();
     // Otherwise a reader that never quite catches up would keep everything that it has read.
-    else if (this.read === MOST_READ) {
-      this.unread = this.unread.slice(MOST_READ);
+    else if (this.read === MAX_READ) {
+      this.unread = this.unread.slice(MAX_READ);
       this.read = 0;
     }
     return event;
@@ -84,7 +84,7 @@ class Subscription implements AsyncIterableIterator<RunEvent> {
   }
 }
 
-const MOST_READ = 1_024;
+const MAX_READ = 1_024;
 
 /** An observer that is called synchronously with each event. */
 export type EventListener = (event: RunEvent) => void;
@@ -125,7 +125,7 @@ export class EventHub {
     if (observers > 1 || (observers === 1 && this.listener !== undefined)) Object.freeze(numbered);
     // The listener comes last: it may publish further events, which must come after this one for all observers.
     if (this.observers !== undefined) for (const observer of this.observers) observer.push(numbered);
-    if (this.listener !== undefined) this.tell(this.listener, numbered);
+    if (this.listener !== undefined) this.notify(this.listener, numbered);
   }
 
   /** Counts an event that nobody observes, so that later observers see from its number how many came before. */
@@ -140,17 +140,18 @@ export class EventHub {
   }
 
   /** Calls the listener. If it throws, that is only logged. */
-  private tell(listener: EventListener, event: RunEvent): void {
+  private notify(listener: EventListener, event: RunEvent): void {
     try {
       // It may be an async function, whose rejection would go unhandled otherwise.
-      const told: unknown = listener(event);
-      if (isPromiseLike(told)) told.then(undefined, (error: unknown) => this.complain(event, error));
+      const returned: unknown = listener(event);
+      if (isPromiseLike(returned))
+        returned.then(undefined, (error: unknown) => this.logFailure(event, error));
     } catch (error) {
-      this.complain(event, error);
+      this.logFailure(event, error);
     }
   }
 
-  private complain({ event }: RunEvent, error: unknown): void {
+  private logFailure({ event }: RunEvent, error: unknown): void {
     const fields = { error: messageOf(error), type: event.type };
     tellLog(this.logger, "error", "onEvent threw an error; the run continues", fields);
   }

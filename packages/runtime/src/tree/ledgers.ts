@@ -13,7 +13,7 @@ export function withAgentLedger(
 ): Ledger | undefined {
   const given = agent.defaults?.executionBudget;
   if (given === undefined || !isLedger(given)) return ledger;
-  return ledger === undefined ? given : both(ledger, given, logger);
+  return ledger === undefined ? given : jointLedger(ledger, given, logger);
 }
 
 /** Two ledgers as one; the second is the user's own. */
@@ -31,7 +31,7 @@ export function withExtraOf(
 ): Ledger {
   let ledger = restored;
   for (let at = parent; at !== undefined && isJoint(at); at = at.first) {
-    ledger = both(ledger, at.extra.child({}, scope), logger);
+    ledger = jointLedger(ledger, at.extra.child({}, scope), logger);
   }
   return ledger;
 }
@@ -41,7 +41,7 @@ function isJoint(ledger: Ledger): ledger is JointLedger {
 }
 
 /** Combines two independent ledgers. Every call reserves from both of them or from neither. */
-function both(first: Ledger, second: Ledger, logger: Logger | undefined): JointLedger {
+function jointLedger(first: Ledger, second: Ledger, logger: Logger | undefined): JointLedger {
   return {
     first,
     extra: second,
@@ -59,7 +59,7 @@ function both(first: Ledger, second: Ledger, logger: Logger | undefined): JointL
       return {
         async settle(actual) {
           const [a, b] = await inBoth(one, two, (reservation) => reservation.settle(actual), logger);
-          return bothOf(a, b);
+          return mergeSettlements(a, b);
         },
         async cancel() {
           await inBoth(one, two, (reservation) => reservation.cancel(), logger);
@@ -68,11 +68,11 @@ function both(first: Ledger, second: Ledger, logger: Logger | undefined): JointL
     },
     async charge(spent, options) {
       const [a, b] = await inBoth(first, second, (ledger) => ledger.charge(spent, options), logger);
-      return bothOf(a, b);
+      return mergeSettlements(a, b);
     },
     // Only the run's own ledger is raised, and not the one that belongs to the user.
     ...(first.raise !== undefined && { raise: (more) => first.raise?.(more) }),
-    child: (budget, scope) => both(first.child(budget, scope), second.child({}, scope), logger),
+    child: (budget, scope) => jointLedger(first.child(budget, scope), second.child({}, scope), logger),
     remaining() {
       const [a, b] = [first.remaining(), second.remaining()];
       return {
@@ -114,7 +114,7 @@ async function inBoth<P, T>(
 }
 
 /** A ledger in plain JavaScript may return an incomplete settlement, or none. */
-function bothOf(a: Partial<Settlement> = {}, b: Partial<Settlement> = {}): Settlement {
+function mergeSettlements(a: Partial<Settlement> = {}, b: Partial<Settlement> = {}): Settlement {
   return {
     warnings: [...(a.warnings ?? []), ...(b.warnings ?? [])],
     exceeded: [...(a.exceeded ?? []), ...(b.exceeded ?? [])],

@@ -3,7 +3,7 @@ import { accountStatus, type HireBegin, restoreOutcome } from "../engine/hire-re
 import type { Recording } from "../engine/recording.ts";
 import type { Account, Accounts } from "./accounts.ts";
 import type { RecordedHire } from "./recorded-hires.ts";
-import { hasGoneOut, type SpendOnRecord } from "./spends.ts";
+import { wasSent, type SpendOnRecord } from "./spends.ts";
 import type { Tree } from "./tree.ts";
 
 /** What the accounts are restored from. */
@@ -24,7 +24,7 @@ export function restoreAccounts(tree: Tree, recording: Recording, { hires, spend
 function openAccounts(tree: Tree, hires: readonly RecordedHire[]): void {
   const { accounts, root } = tree;
   accounts.open(root.agentId, ExecId(tree.runId), root.priority);
-  const unasked = (tree.unasked = new Map<ExecId, AgentId>());
+  const unclaimedHires = (tree.unclaimedHires = new Map<ExecId, AgentId>());
   const over = new Set<ExecId>();
   for (const { execId, begin, end } of hires) {
     const { agentId, parentId, priority } = begin.body as HireBegin;
@@ -35,14 +35,14 @@ function openAccounts(tree: Tree, hires: readonly RecordedHire[]): void {
     if (end !== undefined) account.status = accountStatus(restoreOutcome(end.body));
     else if (isCancelled) account.status = "cancelled";
     if (end !== undefined || isCancelled) over.add(execId);
-    else unasked.set(execId, agentId);
+    else unclaimedHires.set(execId, agentId);
   }
 }
 
 /** For a call whose end is not on record, what was set aside counts as spent. */
 function chargeSpends(accounts: Accounts, spends: readonly SpendOnRecord[]): void {
   const called = new Set<string>();
-  for (const { exec, key, spend, isInside } of spends) {
+  for (const { exec, key, spend, isNested } of spends) {
     const { usage, toolCalls = 0, retries = 0, waste = 0, cost = 0 } = spend;
     const account = accounts.find(exec);
     if (account === undefined) continue;
@@ -50,7 +50,7 @@ function chargeSpends(accounts: Accounts, spends: readonly SpendOnRecord[]): voi
     account.retries += retries;
     // A model call counts once, however many attempts at it are on record.
     const call = `${exec}\n${key}`;
-    if (!isInside && MODEL_CALL.test(key) && hasGoneOut(spend) && !called.has(call)) {
+    if (!isNested && MODEL_CALL.test(key) && wasSent(spend) && !called.has(call)) {
       called.add(call);
       account.modelCalls++;
     }

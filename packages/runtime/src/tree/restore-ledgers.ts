@@ -21,8 +21,8 @@ export async function restoreLedgers(
     tree.grant(more);
     await ledgers.get(exec)?.raise?.(more);
   }
-  for (const { exec, spend, isToCome } of spends) {
-    if (isToCome) continue;
+  for (const { exec, spend, willRepeat } of spends) {
+    if (willRepeat) continue;
     const { tokens = 0, cost = 0, turns = 0, toolCalls = 0, largest } = spend;
     // A ledger learns from the largest call what the next one may cost. Calls of an ended hire say nothing about its parent's.
     const isOwn = exec === ExecId(tree.runId) || tree.restored.ledgers.has(exec);

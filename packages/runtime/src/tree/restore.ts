@@ -5,7 +5,7 @@ import { restoreAccounts } from "./restore-accounts.ts";
 import { restoreLedgers } from "./restore-ledgers.ts";
 import { restoreSeats } from "./restore-seats.ts";
 import type { Answer } from "./signals.ts";
-import { leftBehind, spendsOf } from "./spends.ts";
+import { endsWithOpenCalls, spendsOf } from "./spends.ts";
 import type { Tree } from "./tree.ts";
 
 /**
@@ -36,7 +36,7 @@ function restoreDoubts(tree: Tree, recording: Recording, repeats: readonly Journ
   for (const { exec, key, attempt } of repeats) {
     if (recording.of(exec).isDoubtful(key, attempt)) tree.inDoubt.add(`${exec}:${key}`);
   }
-  for (const { exec, key } of leftBehind(recording)) tree.inDoubt.add(`${exec}:${key}`);
+  for (const { exec, key } of endsWithOpenCalls(recording)) tree.inDoubt.add(`${exec}:${key}`);
 }
 
 /** The begin entries of every attempt at an effect beyond its first. */

@@ -13,7 +13,7 @@ const POLL_MS = 250;
 const NOTHING_TO_READ = Promise.resolve();
 
 /** The run that gets what is delivered. */
-export interface Reachable {
+export interface SignalTarget {
   readonly runId: RunId;
   readonly clock: Clock;
   /** The journal through which other processes deliver. */
@@ -22,7 +22,7 @@ export interface Reachable {
   /** Passes a message on to an agent of the run. */
   deliver(item: PostedItem): void;
   /** Called if the journal cannot be read: then nothing from outside reaches the run. */
-  unreachable(error: unknown): void;
+  postsUnreadable(error: unknown): void;
 }
 
 /** A value that was delivered, with the id of its delivery. */
@@ -33,7 +33,7 @@ export type Answer = { readonly id: string; readonly value: JsonValue };
  * journal, which reports it if it can be watched, and is otherwise polled while somebody waits.
  */
 export class Signals {
-  private readonly run: Reachable;
+  private readonly run: SignalTarget;
   // Made when they are first needed: nobody talks to most runs.
   private early: Map<string, Answer[]> | undefined;
   private waiting: Map<string, ((answer: Answer) => void)[]> | undefined;
@@ -42,13 +42,13 @@ export class Signals {
   private listeners = 0;
   private after = 0;
   private timer: TimerHandle | undefined;
-  private looking: Promise<void> | undefined;
+  private reading: Promise<void> | undefined;
   private isStale = false;
   private readonly watch: JournalWatch | undefined;
 
-  constructor(run: Reachable) {
+  constructor(run: SignalTarget) {
     this.run = run;
-    this.watch = run.store?.watch?.(run.runId, () => void this.look());
+    this.watch = run.store?.watch?.(run.runId, () => void this.readPosts());
   }
 
   /** Takes an item that has arrived, from this process or from the journal. The same one (by its id) counts only once. */
@@ -82,7 +82,7 @@ export class Signals {
     const { promise, resolve } = Promise.withResolvers<Answer>();
     const waiting = (this.waiting ??= new Map<string, ((answer: Answer) => void)[]>());
     add(waiting, name, resolve);
-    void this.look();
+    void this.readPosts();
     return {
       value: promise,
       leave: () => {
@@ -97,7 +97,7 @@ export class Signals {
   /** Called for an agent that waits for a message: new items are read until it calls the function that this returns. */
   listen(): () => void {
     this.listeners++;
-    void this.look();
+    void this.readPosts();
     return () => {
       this.listeners--;
       this.stopIfIdle();
@@ -121,17 +121,17 @@ export class Signals {
   }
 
   /** Reads what was posted to the journal, in the order of posting. Resolves when everything is read. */
-  look(): Promise<void> {
+  readPosts(): Promise<void> {
     const { store } = this.run;
     if (store === undefined) return NOTHING_TO_READ;
     this.isStale = true;
-    this.looking ??= this.readAll(store).then(() => {
-      this.looking = undefined;
+    this.reading ??= this.readAll(store).then(() => {
+      this.reading = undefined;
       // Something was posted after the last read, while this promise was about to resolve.
-      if (this.isStale) return this.look();
-      return this.lookLater();
+      if (this.isStale) return this.readPosts();
+      return this.pollLater();
     });
-    return this.looking;
+    return this.reading;
   }
 
   /** Never rejects. */
@@ -147,17 +147,17 @@ export class Signals {
         }
       }
     } catch (error) {
-      this.run.unreachable(error);
+      this.run.postsUnreadable(error);
     }
   }
 
-  private lookLater(): void {
+  private pollLater(): void {
     if (this.isIdle || this.timer !== undefined) return;
     // A watch that was passed on without its `awaits` cannot keep the process alive, so the timer has to.
     if (this.watch?.coversAll === true && this.watch.awaits !== undefined) return this.watch.awaits(true);
     this.timer = this.run.clock.setTimer?.(() => {
       this.timer = undefined;
-      void this.look();
+      void this.readPosts();
     }, POLL_MS);
   }
 

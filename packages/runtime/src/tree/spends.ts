@@ -1,12 +1,6 @@
-import {
-  type CallNote,
-  ExecId,
-  type JournalRecord,
-  type JsonObject,
-  type Spend,
-  type Usage,
-} from "@ravi/kernel";
+import type { CallNote, ExecId, JournalRecord, JsonObject, Spend, Usage } from "@ravi/kernel";
 import { textAt } from "../engine/body.ts";
+import { endedHiresIn, isBelowEnded } from "../engine/ended-hires.ts";
 import { attemptOf, RAISE, type Recording, SPEND, spendKey } from "../engine/recording.ts";
 
 // What a run has spent, read from its journal. It is the counterpart of `context/money`: a begin entry has the reservation of one call, the
@@ -36,12 +30,12 @@ export interface SpendOnRecord {
   readonly key: string;
   readonly spend: RecordedSpend;
   /** Whether it is a single call inside of an effect. It does not count as one more effect. */
-  readonly isInside: boolean;
+  readonly isNested: boolean;
   /**
    * Whether it is a tool call without an end that nobody has decided on. It is made again and counted then, so it does not count now: a run
    * that crashed must not reach its limit sooner than one that did not.
    */
-  readonly isToCome: boolean;
+  readonly willRepeat: boolean;
 }
 
 /** The number of the call that an effect was begun for. */
@@ -61,7 +55,7 @@ export function* spendsOf(recording: Recording): Generator<SpendOnRecord> {
 function* sumOf(end: JournalRecord): Generator<SpendOnRecord> {
   const { exec, key, body } = end;
   if (body["spend"] === undefined || isDecided(end)) return;
-  yield { exec, key, spend: spendIn(body), isInside: false, isToCome: false };
+  yield { exec, key, spend: spendIn(body), isNested: false, willRepeat: false };
 }
 
 /** A call beside the first, unless the sum of the effect's end has it. */
@@ -74,7 +68,7 @@ function* extraCall(note: JournalRecord, { ends, notes }: Index): Generator<Spen
   const key = textAt(body, "of");
   const end = ends.get(attemptOf({ ...note, key }));
   if (end !== undefined && hasInSum(end, call)) return;
-  yield { exec, key, spend: spendIn(body), isInside: true, isToCome: false };
+  yield { exec, key, spend: spendIn(body), isNested: true, willRepeat: false };
 }
 
 /** The call that an effect was begun for, if the effect has no end, or ended without waiting for it. */
@@ -85,8 +79,8 @@ function* openFirstCall(begin: JournalRecord, index: Index): Generator<SpendOnRe
   // The begin entry of a tool has no reservation, but the tool may have been called.
   const isTool = body["tool"] !== undefined;
   const spend = isTool ? ONE_TOOL_CALL : spendIn((noteOn(begin, FIRST, index) ?? begin).body);
-  const isToCome = isTool && end === undefined && !isNeverMadeAgain(begin, index);
-  yield { exec, key, spend, isInside: end !== undefined, isToCome };
+  const willRepeat = isTool && end === undefined && !isNeverMadeAgain(begin, index);
+  yield { exec, key, spend, isNested: end !== undefined, willRepeat };
 }
 
 const ONE_TOOL_CALL: RecordedSpend = Object.freeze({ toolCalls: 1 });
@@ -96,13 +90,6 @@ function isNeverMadeAgain(begin: JournalRecord, { decided, begins, endedHires }:
   if (decided.has(attemptOf(begin))) return true;
   const isNewest = begins.get(effectOf(begin)) === begin;
   return isNewest && isBelowEnded(begin.exec, endedHires);
-}
-
-function isBelowEnded(exec: ExecId, endedHires: ReadonlySet<string>): boolean {
-  if (endedHires.size === 0) return false;
-  for (let end = exec.length; end > 0; end = exec.lastIndexOf("/", end - 1))
-    if (endedHires.has(exec.slice(0, end))) return true;
-  return false;
 }
 
 interface Index {
@@ -123,16 +110,14 @@ function indexOf({ records }: Recording): Index {
   const notes = new Map<string, JournalRecord>();
   const begins = new Map<string, JournalRecord>();
   const decided = new Set<string>();
-  const endedHires = new Set<string>();
   for (const record of records) {
-    const { exec, key, phase } = record;
-    if (phase === "end" && key.startsWith("hire:")) endedHires.add(ExecId(exec, key));
+    const { key, phase } = record;
     if (key.startsWith(SPEND)) notes.set(attemptOf(record), record);
     else if (phase === "begin") begins.set(effectOf(record), record);
     else if (phase === "end" && isDecided(record)) decided.add(attemptOf(record));
     else if (phase === "end") ends.set(attemptOf(record), record);
   }
-  return { ends, notes, decided, begins, endedHires };
+  return { ends, notes, decided, begins, endedHires: endedHiresIn(records) };
 }
 
 function effectOf({ exec, key }: JournalRecord): string {
@@ -166,14 +151,14 @@ function hasInSum(end: JournalRecord, call: number): boolean {
 }
 
 /** Whether an own attempt was sent, and not only nested calls. If a cache answered, none was. */
-export function hasGoneOut({ own, turns, open = [] }: RecordedSpend): boolean {
+export function wasSent({ own, turns, open = [] }: RecordedSpend): boolean {
   if (own !== undefined) return own > 0;
   // Without `own` there is at most one call, an own one. If it has no turn, it was withdrawn before it was sent.
   return turns !== 0 || open.length > 0;
 }
 
 /** The ends of effects with calls that were abandoned, and whose charge is still not known. */
-export function* leftBehind(recording: Recording): Generator<JournalRecord> {
+export function* endsWithOpenCalls(recording: Recording): Generator<JournalRecord> {
   const index = indexOf(recording);
   for (const end of recording.records) {
     if (end.phase !== "end" || isDecided(end)) continue;

@@ -20,16 +20,16 @@ import { type Decisions, messageOf, tellLog } from "@ravi/kernel/loop";
 import type { Recording } from "../engine/recording.ts";
 import type { Holder, RunJournal } from "../engine/run-journal.ts";
 import type { Ports } from "../ports.ts";
-import { madeHeadcount, madeLedger } from "../made-ports.ts";
+import { checkHeadcount, checkLedger } from "../port-checks.ts";
 import { type Start, scopeOf } from "../run-start.ts";
 import { Accounts } from "./accounts.ts";
 import type { EventHub } from "./event-hub.ts";
 import { Mailbox } from "../engine/mailbox.ts";
-import { type Reachable, Signals } from "./signals.ts";
+import { type SignalTarget, Signals } from "./signals.ts";
 import { Suspension } from "../engine/suspension.ts";
 
 /** The value of a message that was posted. */
-type Letter = { readonly from: string; readonly content: JsonValue };
+type MessageValue = { readonly from: string; readonly content: JsonValue };
 
 const NOTHING: Spend = Object.freeze({ tokens: 0, cost: 0, turns: 0, toolCalls: 0 });
 const NO_DOUBTS: readonly string[] = Object.freeze([]);
@@ -48,7 +48,7 @@ export interface TreeOptions {
 }
 
 /** What all executions of one run share. */
-export class Tree implements Reachable, Holder {
+export class Tree implements SignalTarget, Holder {
   readonly ports: Ports;
   readonly root: Supervision;
   private readonly start: Start;
@@ -73,7 +73,7 @@ export class Tree implements Reachable, Holder {
   /** Whether the outcome of the root is known. */
   isEnding = false;
   /** Agents that were hired before a crash, have not ended, and were not asked for again by their parent yet. */
-  unasked: Map<ExecId, AgentId> | undefined;
+  unclaimedHires: Map<ExecId, AgentId> | undefined;
   // Made when they are first needed: most runs are neither resumed nor sent anything, and eight maps and sets would weigh on a run with a
   // single model call.
   private lazyScope: RunScope | undefined;
@@ -102,8 +102,8 @@ export class Tree implements Reachable, Holder {
     this.events = options.events;
     this.ambientScope = options.ambientScope;
     this.createContext = options.createContext;
-    this.headcount = ports.headcount && madeHeadcount(ports.headcount(root), root);
-    this.ledger = ports.ledger && madeLedger(ports.ledger(root));
+    this.headcount = ports.headcount && checkHeadcount(ports.headcount(root), root);
+    this.ledger = ports.ledger && checkLedger(ports.ledger(root));
     // Other processes may post something to the journal at any time.
     if (ports.journal !== undefined) this.lazySignals = new Signals(this);
   }
@@ -177,12 +177,12 @@ export class Tree implements Reachable, Holder {
 
   /** Called when an execution has ended: agents that it had hired before a crash, and has not asked for again, end with it. */
   endBelow(execId: ExecId): void {
-    const { unasked, accounts, headcount } = this;
-    if (unasked === undefined || unasked.size === 0) return;
+    const { unclaimedHires, accounts, headcount } = this;
+    if (unclaimedHires === undefined || unclaimedHires.size === 0) return;
     // From the bottom up, because the seats of children must be free before those of their parents.
-    for (const [below, agentId] of [...unasked].toReversed()) {
+    for (const [below, agentId] of [...unclaimedHires].toReversed()) {
       if (!below.startsWith(`${execId}/`)) continue;
-      unasked.delete(below);
+      unclaimedHires.delete(below);
       const account = accounts.find(below);
       if (account?.status === "pending") account.status = "cancelled";
       if (this.takeRestoredSeat(below)) void headcount?.release(agentId);
@@ -217,21 +217,21 @@ export class Tree implements Reachable, Holder {
   }
 
   deliver({ id, name, value, at }: PostedItem): void {
-    const { from, content } = value as Letter;
+    const { from, content } = value as MessageValue;
     this.mailboxOf(name as ExecId).deliver({ id, from, content, at });
   }
 
-  look(): void {
-    void this.signals.look();
+  readPosts(): void {
+    void this.signals.readPosts();
   }
 
   /** Called when the journal is lost: the run is suspended, and nothing of that is recorded. A run that is ending finds out by itself. */
-  lost(why: Error): void {
+  journalLost(why: Error): void {
     if (!this.isEnding) this.suspend(why.message);
   }
 
-  unreachable(error: unknown): void {
-    const message = `the journal cannot be read; nothing that is sent to run ${this.runId} reaches it until it can be`;
+  postsUnreadable(error: unknown): void {
+    const message = `the journal cannot be read; until it can, nothing that is sent to run ${this.runId} reaches it`;
     tellLog(this.ports.logger, "error", message, { error: messageOf(error) });
   }
 }

@@ -292,5 +292,5 @@ it.each([
   });
   expect(await within(run.result)).toMatchObject({ output: String(times === 1) });
   expect(questions).toHaveLength(times);
-  if (times === 2) expect(questions[1]).toContain("whole numbers, or dollars up to 9007199");
+  if (times === 2) expect(questions[1]).toContain("whole numbers, or for cost dollars up to 9007199");
 });

@@ -111,7 +111,7 @@ describe("T4: a ledger that answers late", () => {
     const end = await world.cancelledAfter(5, asking(world));
     expect(end).toEqual({ status: "cancelled", open: 1, at: 105 });
     expect(world.said).toEqual([
-      "a did not stop within 50 ms when it was told to; the run does not wait for it any longer",
+      "a did not stop within 50 ms after it was told to; the run no longer waits for it",
     ]);
   });
 

@@ -1,5 +1,5 @@
 import { isPromiseLike } from "@ravi/kernel";
-import { orLog } from "../../or-log.ts";
+import { tryOrLog } from "../../try-or-log.ts";
 import type { Execution } from "../execution.ts";
 import { settleAbandoned } from "./settlement.ts";
 
@@ -20,7 +20,7 @@ export function abandonAttempts(exec: Execution): Promise<void> | undefined {
     scope.leave();
     // A failure is only logged, because the agent has ended in any case.
     const message = `could not settle a model call that ${exec.agentId} left unfinished`;
-    const settled = orLog(exec.ports.logger, "error", message, () => settleAbandoned(attempt));
+    const settled = tryOrLog(exec.ports.logger, "error", message, () => settleAbandoned(attempt));
     if (isPromiseLike(settled)) settling.push(Promise.resolve(settled));
   }
   return settling.length === 0 ? undefined : Promise.all(settling).then(() => undefined);

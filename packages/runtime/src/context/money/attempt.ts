@@ -13,7 +13,7 @@ import {
   type Usage,
 } from "@ravi/kernel";
 import { answerProblem, type Linked, LinkedList, readStream, soundUsage } from "@ravi/kernel/loop";
-import { orLog } from "../../or-log.ts";
+import { tryOrLog } from "../../try-or-log.ts";
 import { rejected } from "../../rejected.ts";
 import type { Execution } from "../execution.ts";
 import { refuseStopped, reservedInTime } from "../reserved.ts";
@@ -21,7 +21,7 @@ import type { Sink } from "../stream-out.ts";
 import type { Bill } from "./bill.ts";
 import { amountToReserve, estimateOf } from "./estimate.ts";
 import { isCoveredByRecord, noteReservation } from "./notes.ts";
-import { lose, settle, settleFailure } from "./settlement.ts";
+import { chargeAsWaste, settle, settleFailure } from "./settlement.ts";
 
 /** What an attempt at a model call is made with. */
 export interface AttemptOptions {
@@ -153,7 +153,7 @@ export class Attempt implements AttemptOptions, Linked<Attempt> {
   private releasePermit(permit: Permit): void {
     const { tokens } = this;
     const { logger } = this.exec.ports;
-    void orLog(logger, "warn", "the limiter failed to release a permit", () => permit.release({ tokens }));
+    void tryOrLog(logger, "warn", "the limiter failed to release a permit", () => permit.release({ tokens }));
   }
 
   private reserve(estimate: Estimate): Promise<ModelResponse> {
@@ -198,9 +198,9 @@ export class Attempt implements AttemptOptions, Linked<Attempt> {
           usage = soundUsage(response?.usage);
         } catch (error) {
           // A getter of the answer threw. The answer was paid for nevertheless.
-          return lose(this, undefined, error);
+          return chargeAsWaste(this, undefined, error);
         }
-        if (problem !== undefined) return lose(this, usage, problem);
+        if (problem !== undefined) return chargeAsWaste(this, usage, problem);
         const settled = settle(this, usage, false);
         return isPromiseLike(settled) ? settled.then(() => response) : response;
       },

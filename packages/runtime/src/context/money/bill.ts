@@ -35,15 +35,15 @@ export class Bill {
   private unwritten: Charge | undefined;
   private unwrittenNumber = 0;
   /** The bill of the whole effect, of which this one is a part. It numbers the calls for all of its parts. */
-  private readonly whole: Bill | undefined;
+  private readonly parent: Bill | undefined;
 
-  constructor(whole?: Bill) {
-    this.whole = whole;
+  constructor(parent?: Bill) {
+    this.parent = parent;
   }
 
   /** Notes that a call is about to be sent. Returns its number: 0 for the effect's own first attempt. */
   open(isNested: boolean): number {
-    if (this.whole !== undefined) return this.whole.open(isNested);
+    if (this.parent !== undefined) return this.parent.open(isNested);
     const number = isNested || this.hasOpenedOwn ? ++this.extraCalls : 0;
     this.hasOpenedOwn ||= !isNested;
     this.openCalls = number === 0 && this.openCalls.length === 0 ? THE_FIRST : [...this.openCalls, number];
@@ -52,7 +52,7 @@ export class Bill {
 
   /** Notes that an opened call has ended without a charge. */
   drop(number: number): void {
-    if (this.whole !== undefined) this.whole.drop(number);
+    if (this.parent !== undefined) this.parent.drop(number);
     else if (this.openCalls.length === 1 && this.openCalls[0] === number) this.openCalls = NONE;
     else this.openCalls = this.openCalls.filter((each) => each !== number);
   }
@@ -81,7 +81,7 @@ export class Bill {
     if (isWaste) this.wasteNano += nano;
     this.unpriced ||= cost === null;
     this.turns++;
-    this.whole?.add(charge);
+    this.parent?.add(charge);
   }
 
   /**

@@ -46,12 +46,12 @@ const BEFORE_CONNECTION: ReadonlySet<unknown> = new Set([
 ]);
 
 /** How many causes of an error are looked at. Clients nest them less deeply. */
-const MOST_CAUSES = 8;
+const MAX_CAUSES = 8;
 
 /** Whether the request has certainly not left this machine, so that nobody can have charged for it. */
 function isUnsent(error: unknown): boolean {
   let at = error;
-  for (let depth = 0; at instanceof Error && depth < MOST_CAUSES; depth++) {
+  for (let depth = 0; at instanceof Error && depth < MAX_CAUSES; depth++) {
     if ("code" in at && BEFORE_CONNECTION.has(at.code)) return true;
     at = at.cause;
   }

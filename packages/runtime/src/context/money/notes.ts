@@ -1,5 +1,5 @@
 import { isPromiseLike, type JsonObject, type MaybePromise } from "@ravi/kernel";
-import { giveBack, refuseStopped } from "../reserved.ts";
+import { cancelReservation, refuseStopped } from "../reserved.ts";
 import type { Attempt } from "./attempt.ts";
 import { type Charge, spendRecord } from "./charge.ts";
 import { isWithin, reserveRecord } from "./estimate.ts";
@@ -43,7 +43,7 @@ export async function noteReservation(attempt: Attempt): Promise<void> {
     refuseStopped(exec, signal);
   } catch (error) {
     bill.drop(number);
-    if (reservation !== undefined) await giveBack(exec, reservation);
+    if (reservation !== undefined) await cancelReservation(exec, reservation);
     if (isWritten) await noteUnsent(attempt);
     throw error;
   }

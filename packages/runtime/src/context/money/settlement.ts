@@ -15,7 +15,7 @@ import {
 } from "@ravi/kernel";
 import { warningsIn } from "@ravi/kernel/loop";
 import { andThen } from "../../and-then.ts";
-import { orLog } from "../../or-log.ts";
+import { tryOrLog } from "../../try-or-log.ts";
 import type { Execution } from "../execution.ts";
 import type { Attempt } from "./attempt.ts";
 import { type Charge, chargeAtMost, usdOf } from "./charge.ts";
@@ -36,7 +36,7 @@ export function settle(attempt: Attempt, usage: Usage | undefined, isWaste: bool
   try {
     price = meter === undefined ? UNPRICED : meter.price(attempt.model.info, usage, attempt.estimate);
   } catch (error) {
-    return lose(attempt, undefined, error);
+    return chargeAsWaste(attempt, undefined, error);
   }
   return isPromiseLike(price)
     ? settleWhenPriced(attempt, usage, price, isWaste)
@@ -55,7 +55,7 @@ async function settleWhenPriced(
     price = await pricing;
   } catch (error) {
     if (attempt.isAbandoned) throw error;
-    return lose(attempt, undefined, error);
+    return chargeAsWaste(attempt, undefined, error);
   }
   if (!attempt.isAbandoned) await settleAt(price, attempt, usage, isWaste);
 }
@@ -66,11 +66,11 @@ function settleAt(price: Price, attempt: Attempt, usage: Usage, isWaste: boolean
     cost = usdOf(price);
   } catch {
     // A meter in plain JavaScript may return anything.
-    return lose(attempt, undefined, wrongPrice(attempt.model, price));
+    return chargeAsWaste(attempt, undefined, wrongPrice(attempt.model, price));
   }
   // In the bill, NaN or a negative price would spoil every sum that it is part of.
   if (cost !== null && !(Number.isFinite(cost) && cost >= 0))
-    return lose(attempt, undefined, wrongPrice(attempt.model, cost));
+    return chargeAsWaste(attempt, undefined, wrongPrice(attempt.model, cost));
   return book(attempt, { usage, cost, isWaste, isEstimated: false });
 }
 
@@ -84,7 +84,11 @@ function wrongPrice({ info }: LLMClient, usd: unknown): InvalidValueError {
 }
 
 /** Charges an attempt as waste, because nobody gets its answer, and throws `error`. */
-export async function lose(attempt: Attempt, usage: Usage | undefined, error: unknown): Promise<never> {
+export async function chargeAsWaste(
+  attempt: Attempt,
+  usage: Usage | undefined,
+  error: unknown,
+): Promise<never> {
   await settle(attempt, usage, true);
   throw error;
 }
@@ -110,7 +114,7 @@ export async function settleFailure(attempt: Attempt, error: unknown): Promise<n
 
 /** A failure of the limiter, such as its refusal of a time that is not a number, is only logged: the money must be settled in any case. */
 function slowDown({ ports }: Execution, retryAfterMs: number): void {
-  void orLog(
+  void tryOrLog(
     ports.logger,
     "warn",
     "limiter.slowDown() failed; the wait that the provider asked for is not applied",
@@ -182,12 +186,12 @@ function closeReservation(attempt: Attempt, { cost, isEstimated }: Charge): Mayb
   try {
     settlement = reservation.settle(isEstimated ? ALL_OF_IT : { tokens, cost: cost ?? 0, turns: 1 });
   } catch (error) {
-    return forfeit(exec, reservation, error);
+    return settleInFull(exec, reservation, error);
   }
-  if (!isPromiseLike(settlement)) return tellWarnings(exec, settlement);
+  if (!isPromiseLike(settlement)) return reportWarnings(exec, settlement);
   return Promise.resolve(settlement).then(
-    (done) => tellWarnings(exec, done),
-    (error: unknown) => forfeit(exec, reservation, error),
+    (done) => reportWarnings(exec, done),
+    (error: unknown) => settleInFull(exec, reservation, error),
   );
 }
 
@@ -195,10 +199,10 @@ function closeReservation(attempt: Attempt, { cost, isEstimated }: Charge): Mayb
  * If the ledger finds the amount invalid, all that was set aside is settled instead: a reservation that stays open would never be given
  * back. After any other failure it is not tried again, since the ledger may have counted the amount. Throws `error`.
  */
-async function forfeit(exec: Execution, reservation: Reservation, error: unknown): Promise<never> {
+async function settleInFull(exec: Execution, reservation: Reservation, error: unknown): Promise<never> {
   if (isRaviError(error, "INVALID_VALUE")) {
     try {
-      tellWarnings(exec, await reservation.settle(ALL_OF_IT));
+      reportWarnings(exec, await reservation.settle(ALL_OF_IT));
     } catch {
       // The reservation is closed already, or the ledger accepts nothing at all. The first error says more.
     }
@@ -212,7 +216,7 @@ const NOTHING_SAID: Partial<Settlement> = Object.freeze({});
 /**
  * Reports the warnings of a settlement to observers and hooks. A ledger in plain JavaScript may return an incomplete settlement, or none.
  */
-function tellWarnings(exec: Execution, settlement: Partial<Settlement> = NOTHING_SAID): void {
+function reportWarnings(exec: Execution, settlement: Partial<Settlement> = NOTHING_SAID): void {
   const { warnings = NONE, exceeded = NONE } = settlement;
   if (warnings.length + exceeded.length === 0) return;
   for (const warning of warningsIn({ warnings, exceeded })) {

@@ -3,7 +3,7 @@ import { duplicateError } from "../identities.ts";
 import type { SqliteBlobs } from "./blobs.ts";
 import type { Log } from "./log.ts";
 import type { Runs, StoredRun } from "./runs.ts";
-import { type AppendJob, startWriting, textOf, type Writing } from "./writing.ts";
+import { type AppendJob, newWriteState, textOf, type WriteState } from "./write-state.ts";
 
 export interface AppenderParts {
   readonly runs: Runs;
@@ -21,9 +21,9 @@ export class Appender {
   private readonly parts: AppenderParts;
   /** The runs that were claimed through this journal, with their epochs. */
   private readonly claimed = new Map<RunId, number>();
-  private readonly writing = new Map<RunId, Writing>();
+  private readonly writing = new Map<RunId, WriteState>();
   /** The runs with appends in the current group. */
-  private staged: Writing[] = [];
+  private staged: WriteState[] = [];
   private version: number | undefined;
   /** Incremented when another connection has written. Then every fence is compared again before it is trusted. */
   private generation = 0;
@@ -87,7 +87,7 @@ export class Appender {
   }
 
   /** What is known of a run under this epoch. */
-  known(runId: RunId, epoch: number): Writing | undefined {
+  known(runId: RunId, epoch: number): WriteState | undefined {
     const writing = this.writing.get(runId);
     return writing?.epoch === epoch ? writing : undefined;
   }
@@ -99,7 +99,7 @@ export class Appender {
     this.start(runId, run, records, 0);
   }
 
-  private writingOf(runId: RunId, epoch: number): Writing {
+  private writingOf(runId: RunId, epoch: number): WriteState {
     const known = this.known(runId, epoch);
     if (known !== undefined) return known;
     const run = this.checkFence(runId, epoch);
@@ -107,9 +107,14 @@ export class Appender {
     return this.start(runId, run, records, this.generation);
   }
 
-  private start(runId: RunId, run: StoredRun, records: readonly JournalRecord[], checkedIn: number): Writing {
+  private start(
+    runId: RunId,
+    run: StoredRun,
+    records: readonly JournalRecord[],
+    checkedIn: number,
+  ): WriteState {
     this.drop(runId);
-    const writing = startWriting(runId, run, records, checkedIn);
+    const writing = newWriteState(runId, run, records, checkedIn);
     this.writing.set(runId, writing);
     return writing;
   }
@@ -129,7 +134,7 @@ export class Appender {
   }
 
   /** Moves the run's tip, and writes the row only if the fence allowed that. */
-  private writeRun(writing: Writing, jobs: readonly AppendJob[], id: number): boolean {
+  private writeRun(writing: WriteState, jobs: readonly AppendJob[], id: number): boolean {
     const { runs, log, blobs } = this.parts;
     const { runId, no: run, epoch, seed, entries: from, last: prev } = writing;
     let entries = from;
@@ -140,7 +145,7 @@ export class Appender {
     }
     const tip = { run, epoch, entries, last: id, at };
     if (writing.checkedIn === this.generation) {
-      runs.advanceSurely(tip);
+      runs.advanceUnchecked(tip);
     } else if (runs.advance(tip, from)) {
       writing.checkedIn = this.generation;
     } else {

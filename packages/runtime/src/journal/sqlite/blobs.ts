@@ -7,7 +7,7 @@ import type { LargeBody } from "../large-body.ts";
  * The run number of blobs that a user has put. They stay until the file is deleted, since nothing says when they are not needed any
  * more.
  */
-const BY_HAND = 0;
+const USER_BLOBS = 0;
 
 /** What the blobs need of the journal that they share a file with. */
 export interface BlobsJournal {
@@ -41,7 +41,7 @@ export class SqliteBlobs implements BlobStore {
   async put(bytes: Uint8Array): Promise<string> {
     // A copy: the caller may change its bytes before the group is written.
     const blob = { ref: blobRef(checkBytes(bytes)), bytes: bytes.slice() };
-    await this.journal.write(() => this.keep(BY_HAND, blob));
+    await this.journal.write(() => this.keep(USER_BLOBS, blob));
     return blob.ref;
   }
 

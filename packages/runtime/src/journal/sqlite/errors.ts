@@ -25,7 +25,7 @@ export function isDamaged(error: unknown): boolean {
 }
 
 /** The system ran out of a resource, such as open files. The file itself is not affected. */
-export function isStarved(error: unknown): boolean {
+export function isOutOfResources(error: unknown): boolean {
   const code = resultCode(error);
   return code === CANNOT_OPEN || code === NO_MEMORY;
 }
@@ -34,7 +34,17 @@ export function isStarved(error: unknown): boolean {
 export function readFailure(what: string, cause: unknown): Error {
   if (isRaviError(cause)) return cause;
   if (isBusy(cause)) return new JournalFailedError({ what: "the journal is locked", final: false, cause });
-  if (isStarved(cause))
+  if (isOutOfResources(cause))
     return new JournalFailedError({ what: "the journal could not be read", final: false, cause });
-  return new JournalCorruptError({ runId: what, position: 0, problem: "the file cannot be read", cause });
+  return damaged(what, 0, "the file cannot be read", cause);
+}
+
+/** The error for a place in a run's journal that is damaged. */
+export function damaged(
+  runId: string,
+  position: number,
+  problem: string,
+  cause?: unknown,
+): JournalCorruptError {
+  return new JournalCorruptError({ runId, position, problem, cause });
 }

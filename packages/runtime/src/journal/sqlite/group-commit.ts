@@ -83,7 +83,7 @@ export class GroupCommit {
     }
     this.waitedMs = 0;
     try {
-      for (const job of jobs) carryOut(job);
+      for (const job of jobs) runJob(job);
       store.finish();
       store.commit();
     } catch (error) {
@@ -127,7 +127,7 @@ export class GroupCommit {
 }
 
 /** An error of Ravi refuses this job alone; any other error fails the whole group. */
-function carryOut(job: Job): void {
+function runJob(job: Job): void {
   try {
     job.value = job.run(job);
   } catch (error) {

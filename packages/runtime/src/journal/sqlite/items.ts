@@ -1,12 +1,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import {
-  JournalCorruptError,
-  type JsonValue,
-  type PostedItem,
-  type PostedRecord,
-  type RunId,
-} from "@ravi/kernel";
+import type { JsonValue, PostedItem, PostedRecord, RunId } from "@ravi/kernel";
 import { nodeZlib } from "../../platform.ts";
+import { damaged } from "./errors.ts";
 
 interface ItemRow extends Omit<PostedRecord, "value"> {
   readonly crc: number;
@@ -95,8 +90,4 @@ export class Items {
 
 function checksum(runId: RunId, row: Omit<ItemRow, "crc">): number {
   return nodeZlib().crc32(JSON.stringify([runId, row.seq, row.id, row.kind, row.name, row.at, row.value]));
-}
-
-function damaged(runId: RunId, position: number, problem: string): JournalCorruptError {
-  return new JournalCorruptError({ runId, position, problem });
 }

@@ -1,8 +1,8 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { isRaviError, JournalCorruptError, type JournalRecord, type RunId } from "@ravi/kernel";
+import { isRaviError, type JournalRecord, type RunId } from "@ravi/kernel";
 import { decodeEntries, type FetchBody } from "../entry-codec.ts";
 import { checksum, checksumSeed, type RowContent } from "./checksum.ts";
-import { isBusy, isStarved } from "./errors.ts";
+import { damaged, isBusy, isOutOfResources } from "./errors.ts";
 import { RowWriter } from "./row-writer.ts";
 import { type Columns, type RowReader, rowReader } from "./read-ahead.ts";
 
@@ -103,11 +103,11 @@ export class Log {
     let weight = 0;
     try {
       for (let id = tip.last; id !== 0;) {
-        const gone = this.remove.get(id, run);
-        if (gone === undefined) break;
-        left -= Number(gone["count"]);
-        weight += ROW_WEIGHT + Number(gone["bytes"]);
-        id = Number(gone["prev"]);
+        const deleted = this.remove.get(id, run);
+        if (deleted === undefined) break;
+        left -= Number(deleted["count"]);
+        weight += ROW_WEIGHT + Number(deleted["bytes"]);
+        id = Number(deleted["prev"]);
       }
     } catch (error) {
       // A number that JavaScript cannot represent is damage, as any other. If the disk fails, the search fails too.
@@ -128,7 +128,7 @@ function storedRow(
   try {
     columns = next(id);
   } catch (cause) {
-    if (isBusy(cause) || isStarved(cause)) throw cause;
+    if (isBusy(cause) || isOutOfResources(cause)) throw cause;
     // This includes a number that JavaScript cannot represent, after a flipped bit.
     throw damaged(runId, end, "its row cannot be read", cause);
   }
@@ -160,8 +160,4 @@ function problemOf(row: StoredRow, run: number, end: number): string | undefined
 /** The row's own number, if it is plausible. */
 function placeOf(row: StoredRow, end: number): number {
   return Number.isSafeInteger(row.first) && row.first >= 1 && row.first <= end ? row.first : end;
-}
-
-function damaged(runId: RunId, position: number, problem: string, cause?: unknown): JournalCorruptError {
-  return new JournalCorruptError({ runId, position, problem, cause });
 }

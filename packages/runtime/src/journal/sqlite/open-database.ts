@@ -112,7 +112,7 @@ function refuseForeign(path: string, header: Header | undefined): void {
 }
 
 function setUp(db: Sqlite.DatabaseSync, path: string): void {
-  patiently(() => db.exec("BEGIN IMMEDIATE"));
+  retryWhileBusy(() => db.exec("BEGIN IMMEDIATE"));
   try {
     const header = { format: pragma(db, "user_version"), application: pragma(db, "application_id") };
     refuseForeign(path, header);
@@ -125,14 +125,14 @@ function setUp(db: Sqlite.DatabaseSync, path: string): void {
     throw error;
   }
   // Changing the mode does not wait for locks by itself.
-  const mode = patiently(() => db.prepare("PRAGMA journal_mode = WAL").get()?.["journal_mode"]);
+  const mode = retryWhileBusy(() => db.prepare("PRAGMA journal_mode = WAL").get()?.["journal_mode"]);
   if (mode !== "wal") {
     const expected = `a local disk, on which SQLite can use a write-ahead log (its journal_mode is ${String(mode)})`;
     throw new InvalidValueError({ field: "journal", value: path, expected });
   }
   db.exec("PRAGMA synchronous = FULL; PRAGMA cell_size_check = ON");
   // The write-ahead log of a new journal is opened by the first read. Done here, where a failure to open it gets the right error.
-  patiently(() => pragma(db, "user_version"));
+  retryWhileBusy(() => pragma(db, "user_version"));
 }
 
 /** Before the write-ahead log is switched on, so that the format is in the file itself from the start. */
@@ -149,7 +149,7 @@ function pragma(db: Sqlite.DatabaseSync, name: string): number {
   return Number(db.prepare(`PRAGMA ${name}`).get()?.[name]);
 }
 
-function patiently<T>(act: () => T): T {
+function retryWhileBusy<T>(act: () => T): T {
   const until = performance.now() + OPEN_TIMEOUT_MS;
   for (;;) {
     try {

@@ -26,16 +26,16 @@ export interface PruneParts {
 export async function prune(parts: PruneParts, plan: PrunePlan, now: number): Promise<readonly RunId[]> {
   const { runs, items, write } = parts;
   const old = await write(() => runs.prunable(plan, now));
-  const gone: RunId[] = [];
+  const deleted: RunId[] = [];
   for (let at = 0; at < old.length;) {
     const part = await write(() => pruneSome(parts, plan, old, at));
-    gone.push(...part.gone);
+    deleted.push(...part.deleted);
     at = part.next;
   }
   await write(() => {
     for (const runId of items.orphansBefore(plan.before)) items.delete(runId);
   });
-  return gone;
+  return deleted;
 }
 
 /** Deletes as many as fit into one transaction, at least one, however large. `next` is where to continue. */
@@ -44,9 +44,9 @@ function pruneSome(
   plan: PrunePlan,
   old: readonly RunId[],
   from: number,
-): { readonly gone: readonly RunId[]; readonly next: number } {
+): { readonly deleted: readonly RunId[]; readonly next: number } {
   const now = clock.now();
-  const gone: RunId[] = [];
+  const deleted: RunId[] = [];
   let next = from;
   let bytes = 0;
   for (const runId of old.slice(from, from + RUNS_AT_ONCE)) {
@@ -55,7 +55,7 @@ function pruneSome(
     // It may have been resumed meanwhile.
     if (!runs.isPrunable(runId, plan, now)) continue;
     bytes += remove(runId);
-    gone.push(runId);
+    deleted.push(runId);
   }
-  return { gone, next };
+  return { deleted, next };
 }

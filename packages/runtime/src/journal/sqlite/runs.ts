@@ -121,7 +121,7 @@ export class Runs {
   }
 
   /** The same without comparing, for a run that certainly nobody else has touched. Written with the next `flush`. */
-  advanceSurely({ run, epoch, entries, last, at }: NewTip): void {
+  advanceUnchecked({ run, epoch, entries, last, at }: NewTip): void {
     this.tips.add(run, epoch, entries, last, at);
   }
 

@@ -1,15 +1,15 @@
 import { CancellationError, type Clock, type TimerHandle } from "@ravi/kernel";
 import { GRACE_MS } from "./context/ending.ts";
 import { armDeadline } from "./engine/deadline.ts";
-import type { Underway } from "./underway.ts";
+import type { LiveRun } from "./live-run.ts";
 
 /**
  * Waits for something before a run begins. If the run is stopped or its deadline passes, the work gets the same grace as an agent;
  * then this rejects, the run is not begun, and nothing is recorded.
  */
-export function orGivenUp<T>(
+export function awaitAdmission<T>(
   work: PromiseLike<T>,
-  run: Underway,
+  run: LiveRun,
   clock: Clock,
   deadline: number | null,
 ): Promise<T> {

@@ -8,7 +8,7 @@ const HEADCOUNT: readonly (keyof Headcount)[] = ["acquire", "release", "isPaused
 // accessed by its own name: this runs for every run, and names from a list make it twenty times as slow.
 
 /** A ledger without `charge` is accepted: only a resumed run needs it. */
-export function madeLedger(ledger: Ledger): Ledger {
+export function checkLedger(ledger: Ledger): Ledger {
   const isOne =
     isObject(ledger) &&
     typeof ledger.reserve === "function" &&
@@ -19,7 +19,7 @@ export function madeLedger(ledger: Ledger): Ledger {
 }
 
 /** Throws if the headcount belongs to another root. It would deny every hire of this run, and only the model would see why. */
-export function madeHeadcount(headcount: Headcount, root: Supervision): Headcount {
+export function checkHeadcount(headcount: Headcount, root: Supervision): Headcount {
   const isOne =
     isObject(headcount) &&
     typeof headcount.acquire === "function" &&

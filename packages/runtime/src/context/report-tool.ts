@@ -7,7 +7,7 @@ import { audit, endSpan, isAudited } from "./observe.ts";
 // else here.
 
 /** The call that is reported. */
-export interface ToldTool {
+export interface ReportedTool {
   readonly exec: Execution;
   readonly key: string;
   readonly tool: Tool;
@@ -17,7 +17,7 @@ export interface ToldTool {
 }
 
 /** Reports the start of a call to hooks, if any of them listens. */
-export function tellToolStart({ exec, key, tool, call, startedAt }: ToldTool): void {
+export function reportToolStart({ exec, key, tool, call, startedAt }: ReportedTool): void {
   if (!exec.hooks.has(HookEvent.TOOL_START)) return;
   const { runId, sessionId } = exec.supervision;
   tellOwn(exec.hooks, HookEvent.TOOL_START, {
@@ -34,9 +34,13 @@ export function tellToolStart({ exec, key, tool, call, startedAt }: ToldTool): v
 }
 
 /** Reports the end of a call. Returns the time that hooks were told; undefined if none of them listens. */
-export function tellToolEnd(told: ToldTool, status: "ok" | "error", error?: unknown): number | undefined {
-  const { exec, key, tool, call, startedAt } = told;
-  endSpan(exec, told.span, error);
+export function reportToolEnd(
+  reported: ReportedTool,
+  status: "ok" | "error",
+  error?: unknown,
+): number | undefined {
+  const { exec, key, tool, call, startedAt } = reported;
+  endSpan(exec, reported.span, error);
   if (isAudited(exec)) audit(exec, { action: "tool", target: tool.name, outcome: status, details: { key } });
   if (!exec.hooks.has(HookEvent.TOOL_END)) return undefined;
   const { runId, sessionId } = exec.supervision;
@@ -54,13 +58,13 @@ export function tellToolEnd(told: ToldTool, status: "ok" | "error", error?: unkn
     status,
     durationMs: at - startedAt,
   };
-  const said = error === undefined ? payload : { ...payload, error: errorToJSON(error) };
-  tellOwn(exec.hooks, HookEvent.TOOL_END, said);
+  const event = error === undefined ? payload : { ...payload, error: errorToJSON(error) };
+  tellOwn(exec.hooks, HookEvent.TOOL_END, event);
   return at;
 }
 
 /** Reports a call that comes from the record, marked as `replayed`. */
-export function tellToolAgain({ exec, key, tool, call }: ToldTool, status: "ok" | "error"): void {
+export function reportReplayedTool({ exec, key, tool, call }: ReportedTool, status: "ok" | "error"): void {
   const base = { ...exec.hookBase(true), key, toolName: tool.name, callId: call.id };
   if (exec.hooks.has(HookEvent.TOOL_START)) void exec.hooks.dispatch(HookEvent.TOOL_START, base);
   if (exec.hooks.has(HookEvent.TOOL_END))

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { RunId } from "@ravi/kernel";
-import { Arrivals } from "../../src/journal/sqlite/arrivals.ts";
+import { PostPoller } from "../../src/journal/sqlite/post-poller.ts";
 import type { Items } from "../../src/journal/sqlite/items.ts";
 
 const LOOK_MS = 250;
@@ -21,7 +21,7 @@ test.each(["version", "mark", "runsSince"] as const)(
       mark: () => read("mark", undefined),
       runsSince: () => read("runsSince", new Set([ONE])),
     };
-    const arrivals = new Arrivals({ items: items as Items, version: () => read("version", version) });
+    const arrivals = new PostPoller({ items: items as Items, version: () => read("version", version) });
     arrivals.watchers.add(ONE, () => void told++);
     vi.advanceTimersByTime(LOOK_MS);
     expect(told, "once in any case").toBe(1);
@@ -42,7 +42,7 @@ test("R24: who begins to listen while the file cannot be read is told once it ca
     return 1;
   };
   const items: Pick<Items, "mark" | "runsSince"> = { mark: () => undefined, runsSince: () => new Set() };
-  const arrivals = new Arrivals({ items: items as Items, version });
+  const arrivals = new PostPoller({ items: items as Items, version });
   arrivals.watchers.add(ONE, () => void told++);
   vi.advanceTimersByTime(LOOK_MS);
   expect(told).toBe(0);
@@ -54,7 +54,7 @@ test("R24: who begins to listen while the file cannot be read is told once it ca
 
 test("whoever waits keeps the process, whoever only listens does not, and who has left keeps nothing", () => {
   const items: Pick<Items, "mark" | "runsSince"> = { mark: () => undefined, runsSince: () => new Set() };
-  const arrivals = new Arrivals({ items: items as Items, version: () => 1 });
+  const arrivals = new PostPoller({ items: items as Items, version: () => 1 });
   const refs: boolean[] = [];
   // One or the other: a fake that was spied on stays behind, for the tests of other files too.
   vi.useRealTimers();

@@ -9,8 +9,8 @@ type Sum = { -readonly [D in keyof Spend]: number };
  * is read once, and each step is subtracted when the agent asks for it again: adding it all up each time that the agent looks at its budget
  * would take minutes with some thousand calls.
  */
-export class SpendAhead {
-  private readonly sum: Sum = nothing();
+export class UnreplayedSpend {
+  private readonly sum: Sum = zero();
   /** The part of the sum for each key that the execution itself asks for. */
   private readonly byKey = new Map<string, Sum>();
 
@@ -23,12 +23,12 @@ export class SpendAhead {
     }
     const keyOf = (exec: ExecId, key: string): string | undefined =>
       exec === execId ? keys.get(`${exec}\n${key}`) : keyAbove(exec, execId.length, keys);
-    for (const { exec, key, spend, isToCome } of spendsOf(recording))
-      if (!isToCome) this.add(keyOf(exec, key), spend, 1);
+    for (const { exec, key, spend, willRepeat } of spendsOf(recording))
+      if (!willRepeat) this.add(keyOf(exec, key), spend, 1);
     for (const { exec, key, more } of raisesOf(recording)) this.add(keyOf(exec, key), more, -1);
     // Assigned in two steps, because V8 would otherwise allocate the function in its old generation: see docs/decisions/0012.
-    const taken = (key: string): void => this.taken(key);
-    mine.onTaken = taken;
+    const subtract = (key: string): void => this.subtract(key);
+    mine.onTaken = subtract;
   }
 
   get spend(): Spend {
@@ -38,27 +38,27 @@ export class SpendAhead {
   private add(key: string | undefined, spend: Partial<Spend>, sign: 1 | -1): void {
     if (key === undefined) return;
     let sum = this.byKey.get(key);
-    if (sum === undefined) this.byKey.set(key, (sum = nothing()));
+    if (sum === undefined) this.byKey.set(key, (sum = zero()));
     const { tokens = 0, cost = 0, turns = 0, toolCalls = 0 } = spend;
     // Whole nano-dollars, so that exactly what was added is subtracted.
     const amounts = { tokens, cost: Math.round(cost * NANOS), turns, toolCalls };
-    move(sum, amounts, sign);
-    move(this.sum, amounts, sign);
+    addTo(sum, amounts, sign);
+    addTo(this.sum, amounts, sign);
   }
 
-  private taken(key: string): void {
+  private subtract(key: string): void {
     const sum = this.byKey.get(key);
-    if (sum !== undefined) move(this.sum, sum, -1);
+    if (sum !== undefined) addTo(this.sum, sum, -1);
   }
 }
 
 const NANOS = 1e9;
 
-function nothing(): Sum {
+function zero(): Sum {
   return { tokens: 0, cost: 0, turns: 0, toolCalls: 0 };
 }
 
-function move(sum: Sum, { tokens, cost, turns, toolCalls }: Spend, sign: 1 | -1): void {
+function addTo(sum: Sum, { tokens, cost, turns, toolCalls }: Spend, sign: 1 | -1): void {
   sum.tokens += sign * tokens;
   sum.cost += sign * cost;
   sum.turns += sign * turns;

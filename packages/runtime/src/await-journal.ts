@@ -1,12 +1,12 @@
 import { type Clock, JournalFailedError, type TimerHandle } from "@ravi/kernel";
-import { JOURNAL_PATIENCE_MS } from "./engine/run-journal.ts";
-import { turnOfLoop } from "./engine/waiting.ts";
-import type { Underway } from "./underway.ts";
+import { JOURNAL_TIMEOUT_MS } from "./engine/run-journal.ts";
+import { eventLoopTurn } from "./engine/waiting.ts";
+import type { LiveRun } from "./live-run.ts";
 
-export interface Asked<T> {
+export interface JournalWait<T> {
   /** The operation of the journal, for the error message. */
   readonly what: string;
-  readonly run: Underway;
+  readonly run: LiveRun;
   readonly clock: Clock;
   /** The run's deadline, if nothing else watches it yet. */
   readonly deadline?: number | null;
@@ -18,38 +18,39 @@ export interface Asked<T> {
 
 /**
  * Waits for an answer of the run's journal outside its agents, which have their own time limit. T4: if the run is stopped and the
- * journal does not answer within `JOURNAL_PATIENCE_MS`, it rejects with a `JournalFailedError`.
+ * journal does not answer within `JOURNAL_TIMEOUT_MS`, it rejects with a `JournalFailedError`.
  */
-export function answered<T>(
-  asked: PromiseLike<T>,
-  { what, run, clock, deadline = null, isOver, onLate = ignore }: Asked<T>,
+export function awaitJournal<T>(
+  operation: PromiseLike<T>,
+  { what, run, clock, deadline = null, isOver, onLate = ignore }: JournalWait<T>,
 ): Promise<T> {
-  const answer = Promise.resolve(asked);
+  const answer = Promise.resolve(operation);
   return new Promise((resolve, reject) => {
-    let patience: TimerHandle | undefined;
+    let timeout: TimerHandle | undefined;
     let isLeft = false;
     const giveUp = (): void => {
       if (isLeft) return;
       leave();
       answer.then(onLate, ignore);
-      const cause = new Error(`no answer within ${JOURNAL_PATIENCE_MS} ms after the run was stopped`);
+      const since = isOver === true ? "the run ended" : "the run was stopped";
+      const cause = new Error(`no answer within ${JOURNAL_TIMEOUT_MS} ms after ${since}`);
       reject(new JournalFailedError({ what: `journal.${what} for run ${run.runId}`, final: true, cause }));
     };
-    const lookAgain = (): void => void turnOfLoop().then(giveUp);
-    const losePatience = (): void => void (patience ??= clock.setTimer?.(lookAgain, JOURNAL_PATIENCE_MS));
-    const unlisten = run.token.onCancel(losePatience);
-    run.wake = losePatience;
+    const giveUpSoon = (): void => void eventLoopTurn().then(giveUp);
+    const startTimeout = (): void => void (timeout ??= clock.setTimer?.(giveUpSoon, JOURNAL_TIMEOUT_MS));
+    const unlisten = run.token.onCancel(startTimeout);
+    run.wake = startTimeout;
     const time =
-      deadline === null ? undefined : clock.setTimer?.(losePatience, Math.max(0, deadline - clock.now()));
+      deadline === null ? undefined : clock.setTimer?.(startTimeout, Math.max(0, deadline - clock.now()));
     const leave = (): void => {
       isLeft = true;
       time?.cancel();
-      patience?.cancel();
+      timeout?.cancel();
       unlisten();
       // Another wait of the run may have set its own `wake` meanwhile.
-      if (run.wake === losePatience) run.wake = undefined;
+      if (run.wake === startTimeout) run.wake = undefined;
     };
-    if (isOver === true || run.isStopped) losePatience();
+    if (isOver === true || run.isStopped) startTimeout();
     answer.finally(leave).then(resolve, reject);
   });
 }

@@ -4,7 +4,7 @@ import type { ModelResponse, ToolCall } from "@ravi/kernel";
  * A copy of an answer that shares no object with it, so that a journal in memory can keep it as it is. Undefined if the answer contains
  * more than text and tool calls.
  */
-export function ownResponse(response: ModelResponse): ModelResponse | undefined {
+export function copyResponse(response: ModelResponse): ModelResponse | undefined {
   if (!isPlain(response)) return undefined;
   const { message, usage } = response;
   const { toolCalls } = message;

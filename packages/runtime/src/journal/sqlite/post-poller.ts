@@ -2,9 +2,9 @@ import type { RunId } from "@ravi/kernel";
 import { Watchers } from "../watchers.ts";
 import type { Items, Mark } from "./items.ts";
 
-const LOOK_MS = 250;
+const POLL_MS = 250;
 
-export interface ArrivalsOptions {
+export interface PostPollerOptions {
   readonly items: Items;
   /** A number that changes whenever another connection has written to the file. */
   readonly version: () => number;
@@ -14,24 +14,24 @@ export interface ArrivalsOptions {
  * Calls listeners when something is posted, also by other processes. SQLite has no notification across processes, so one timer for
  * all listeners reads the file's version four times a second, and the items only if it has changed.
  */
-export class Arrivals {
+export class PostPoller {
   readonly watchers = new Watchers({
     coversAll: true,
     onAdd: (runId) => this.start(runId),
     onAwaited: () => this.keepAlive(),
     onEmpty: () => this.stop(),
   });
-  private readonly options: ArrivalsOptions;
+  private readonly options: PostPollerOptions;
   private timer: NodeJS.Timeout | undefined;
   private version: number | undefined;
   private mark: Mark | undefined;
   /**
-   * Runs that are watched since the last look. Their listeners are called in any case: something may have come just before they
+   * Runs that are watched since the last poll. Their listeners are called in any case: something may have come just before they
    * began to listen.
    */
   private fresh = new Set<RunId>();
 
-  constructor(options: ArrivalsOptions) {
+  constructor(options: PostPollerOptions) {
     this.options = options;
   }
 
@@ -54,7 +54,7 @@ export class Arrivals {
     this.fresh.add(runId);
     // Real time, whatever the clock of the claims says.
     if (this.timer !== undefined) return;
-    this.timer = setInterval(() => this.look(), LOOK_MS);
+    this.timer = setInterval(() => this.poll(), POLL_MS);
     this.keepAlive();
   }
 
@@ -64,7 +64,7 @@ export class Arrivals {
     else this.timer?.unref();
   }
 
-  private look(): void {
+  private poll(): void {
     try {
       const arrived = this.arrived();
       const { fresh } = this;
@@ -72,12 +72,12 @@ export class Arrivals {
       if (arrived === undefined) return this.watchers.tellAll();
       for (const runId of fresh.union(arrived)) this.watchers.tell(runId);
     } catch {
-      // If the file cannot be read now, the next look tries again. If that goes on, the next reader gets the error, at the latest
+      // If the file cannot be read now, the next poll tries again. If that goes on, the next reader gets the error, at the latest
       // the heartbeat.
     }
   }
 
-  /** The runs for which something came since the last look; undefined if it may be any run. */
+  /** The runs for which something came since the last poll; undefined if it may be any run. */
   private arrived(): ReadonlySet<RunId> | undefined {
     const { items, version } = this.options;
     const { version: before, mark } = this;

@@ -2,7 +2,7 @@ import { isPromiseLike, type MaybePromise, type Operation, type Settled } from "
 import type { InProcessEngine } from "./in-process.ts";
 
 /** Starts operations in the order given and waits for all of them. Makes no promise if none of them makes one. */
-export function allTogether(
+export function runAll(
   engine: InProcessEngine,
   operations: readonly Operation[],
 ): MaybePromise<readonly Settled[]> {
@@ -54,9 +54,9 @@ function beginAgain(
   const { recorder } = engine;
   for (const operation of operations) if (operation.kind === "tool") recorder.requireDecision(operation);
   // Each operation looks for its record synchronously, so it is enough to set the keys while they are started.
-  recorder.together(new Set(operations.map(({ key }) => key)));
+  recorder.setBatch(new Set(operations.map(({ key }) => key)));
   const begun = beginAll(engine, operations);
-  recorder.together(undefined);
+  recorder.setBatch(undefined);
   return begun;
 }
 

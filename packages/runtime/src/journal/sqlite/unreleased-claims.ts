@@ -7,7 +7,7 @@ const owners = new Map<string, string>();
  * Claims on runs of one file that this process is done with but could not release, because the disk failed. Nobody works under
  * them, so a journal that opens the file again need not wait until they lapse.
  */
-export class Unreturned {
+export class UnreleasedClaims {
   private readonly path: string;
 
   constructor(path: string) {
@@ -23,7 +23,7 @@ export class Unreturned {
   }
 
   /** Somebody has claimed the run again. */
-  taken(runId: RunId): void {
+  delete(runId: RunId): void {
     if (owners.size > 0) owners.delete(this.nameOf(runId));
   }
 

@@ -16,34 +16,35 @@ import {
 } from "@ravi/kernel";
 import { type Decisions, messageOf, tellLog } from "@ravi/kernel/loop";
 import { andThen } from "./and-then.ts";
-import { answered } from "./answered.ts";
+import { awaitJournal } from "./await-journal.ts";
 import { createRunContext } from "./context/create-run-context.ts";
-import { needsDecision, stillMeant, undecided } from "./engine/decisions.ts";
+import { needsDecision, stillValid, undecided } from "./engine/decisions.ts";
 import { Recording } from "./engine/recording.ts";
 import type { RunJournal } from "./engine/run-journal.ts";
 import { RUN_STATUS } from "./journal/run-facts.ts";
-import { LiveRun, isStatusGiven, statusRecord } from "./live-run.ts";
+import { isStatusGiven, statusRecord } from "./result-record.ts";
+import { RunAttempt } from "./run-attempt.ts";
 import type { Ports } from "./ports.ts";
 import type { Start } from "./run-start.ts";
 import { markReadAnswers, restoreTree } from "./tree/restore.ts";
 import { Tree } from "./tree/tree.ts";
-import type { Underway } from "./underway.ts";
+import type { LiveRun } from "./live-run.ts";
 
 /** What an attempt at a run continues from. */
-export interface Going {
+export interface Continuation {
   readonly recording?: Recording | undefined;
   readonly decisions: Decisions;
 }
 
 /** An attempt with nothing recorded before it. */
-export const NEW: Going = Object.freeze({ decisions: Object.freeze({}) });
+export const FROM_THE_START: Continuation = Object.freeze({ decisions: Object.freeze({}) });
 
 /** The attempts at one run until it is over. Records the run's status, and restarts it after a crash. */
-export class Goes {
+export class RunAttempts {
   private readonly ports: Ports;
   private readonly ambientScope: boolean;
   private readonly start: Start;
-  private readonly run: Underway;
+  private readonly run: LiveRun;
   private readonly execId: ExecId;
   /** How many statuses were recorded. */
   private statuses = 0;
@@ -51,7 +52,7 @@ export class Goes {
   /** Milliseconds before the next attempt. */
   private delayMs = 0;
 
-  constructor(ports: Ports, ambientScope: boolean, start: Start, run: Underway) {
+  constructor(ports: Ports, ambientScope: boolean, start: Start, run: LiveRun) {
     this.ports = ports;
     this.ambientScope = ambientScope;
     this.start = start;
@@ -61,39 +62,41 @@ export class Goes {
 
   /** Without a journal there is one attempt, whatever its result. */
   once(): Promise<RunResult> {
-    return this.begin(undefined, NEW).toEnd();
+    return this.begin(undefined, FROM_THE_START).toEnd();
   }
 
   /** With a journal a crash of the agent's own code loses nothing: the run is restarted, as often as the policy allows. */
-  toEnd(journal: RunJournal, going: Going): Promise<RunResult> {
-    if (going.recording !== undefined) return this.resume(journal, going, going.recording);
+  toEnd(journal: RunJournal, from: Continuation): Promise<RunResult> {
+    if (from.recording !== undefined) return this.resume(journal, from, from.recording);
     // The status of a new run is not recorded: its start implies that it is running.
-    const go = this.begin(journal, going);
+    const attempt = this.begin(journal, from);
     const next = (result: RunResult): MaybePromise<RunResult> => {
-      const { crash } = go;
-      return this.isToGoAgain(journal, crash)
-        ? this.restart(journal, going, crash)
+      const { crash } = attempt;
+      return this.shouldRestart(journal, crash)
+        ? this.restart(journal, from, crash)
         : this.close(journal, result);
     };
-    const { isAddressed, tree } = this.run;
+    const { hasPosts, tree } = this.run;
     // A run that was cancelled while it waited for its layers or its journal must not begin to pay.
-    return isAddressed && tree !== undefined ? this.look(tree).then(() => go.toEnd(next)) : go.toEnd(next);
+    return hasPosts && tree !== undefined
+      ? this.readPosts(tree).then(() => attempt.toEnd(next))
+      : attempt.toEnd(next);
   }
 
-  private async resume(journal: RunJournal, going: Going, recording: Recording): Promise<RunResult> {
+  private async resume(journal: RunJournal, from: Continuation, recording: Recording): Promise<RunResult> {
     this.statuses = recording.aboutRun(RUN_STATUS)?.attempt ?? 0;
     await this.note(journal, { status: "running" }, true);
-    return this.goAgain(journal, going, recording);
+    return this.runAgain(journal, from, recording);
   }
 
-  private async restart(journal: RunJournal, going: Going, crash: unknown): Promise<RunResult> {
-    return this.goAgain(journal, going, await this.afterCrash(crash));
+  private async restart(journal: RunJournal, from: Continuation, crash: unknown): Promise<RunResult> {
+    return this.runAgain(journal, from, await this.loadAfterCrash(crash));
   }
 
-  private async goAgain(journal: RunJournal, going: Going, first: Recording): Promise<RunResult> {
-    let { decisions } = going;
+  private async runAgain(journal: RunJournal, from: Continuation, first: Recording): Promise<RunResult> {
+    let { decisions } = from;
     for (let recording = first; ;) {
-      const go = this.begin(journal, { recording, decisions });
+      const attempt = this.begin(journal, { recording, decisions });
       try {
         await this.restore(recording);
       } catch (error) {
@@ -101,10 +104,10 @@ export class Goes {
         throw error;
       }
       const doubt = this.doubtIn(recording, decisions);
-      const result = doubt === undefined ? await go.toEnd() : go.suspended(doubt);
-      if (!this.isToGoAgain(journal, go.crash)) return this.close(journal, result);
-      const next = await this.afterCrash(go.crash);
-      decisions = stillMeant(decisions, recording.records, next.records);
+      const result = doubt === undefined ? await attempt.toEnd() : attempt.suspended(doubt);
+      if (!this.shouldRestart(journal, attempt.crash)) return this.close(journal, result);
+      const next = await this.loadAfterCrash(attempt.crash);
+      decisions = stillValid(decisions, recording.records, next.records);
       recording = next;
     }
   }
@@ -125,7 +128,7 @@ export class Goes {
    * Whether the run is restarted. Never if the journal accepts nothing more, since each attempt would fail at its first entry. If
    * the policy throws, it is not restarted.
    */
-  private isToGoAgain({ isLost }: RunJournal, crash: unknown): boolean {
+  private shouldRestart({ isLost }: RunJournal, crash: unknown): boolean {
     const { restart, logger } = this.ports;
     if (restart === undefined) return false;
     try {
@@ -144,7 +147,7 @@ export class Goes {
   }
 
   /** Waits for the policy's delay, then reads what is recorded by then. */
-  private async afterCrash(crash: unknown): Promise<Recording> {
+  private async loadAfterCrash(crash: unknown): Promise<Recording> {
     const { clock, hooks, journal } = this.ports;
     const { root } = this.start;
     const attempt = ++this.crashes;
@@ -152,7 +155,7 @@ export class Goes {
     if (hooks.has(HookEvent.RETRY))
       void hooks.dispatch(HookEvent.RETRY, retryPayload(root, clock.now(), attempt, delayMs, crash));
     await sleep(clock, delayMs, this.run);
-    const known = await this.answered("load", journal?.load(root.runId));
+    const known = await this.awaitJournal("load", journal?.load(root.runId));
     return new Recording(known ?? []);
   }
 
@@ -164,24 +167,24 @@ export class Goes {
     const { root } = this.start;
     const now = this.ports.clock.now();
     const note = noteOf(root.runId, RUN_STATUS, ++this.statuses, now, body, isGiven);
-    return this.answered("append", journal.append([note]));
+    return this.awaitJournal("append", journal.append([note]));
   }
 
-  private answered<T>(what: string, answer: MaybePromise<T>): MaybePromise<T> {
+  private awaitJournal<T>(what: string, answer: MaybePromise<T>): MaybePromise<T> {
     if (!isPromiseLike(answer)) return answer;
-    return answered(answer, { what, run: this.run, clock: this.ports.clock });
+    return awaitJournal(answer, { what, run: this.run, clock: this.ports.clock });
   }
 
   /** Reads what was posted to the run. If the run is stopped and the journal does not answer, it continues without. */
-  private async look(tree: Tree): Promise<void> {
+  private async readPosts(tree: Tree): Promise<void> {
     try {
-      await this.answered("items", tree.signals.look());
+      await this.awaitJournal("items", tree.signals.readPosts());
     } catch (error) {
-      tree.unreachable(error);
+      tree.postsUnreadable(error);
     }
   }
 
-  private begin(journal: RunJournal | undefined, { recording, decisions }: Going): LiveRun {
+  private begin(journal: RunJournal | undefined, { recording, decisions }: Continuation): RunAttempt {
     const { ports, start, ambientScope, run } = this;
     const { token, events } = run;
     const tree = new Tree({
@@ -195,16 +198,16 @@ export class Goes {
       ambientScope,
       createContext: createRunContext,
     });
-    run.enter(tree);
-    journal?.heldBy(tree);
-    return new LiveRun(tree, start);
+    run.attach(tree);
+    journal?.attach(tree);
+    return new RunAttempt(tree, start);
   }
 
   private async restore(recording: Recording): Promise<void> {
     const { tree } = this.run;
     if (tree === undefined) return;
     markReadAnswers(tree, recording);
-    await this.look(tree);
+    await this.readPosts(tree);
     await restoreTree(tree, recording);
   }
 }
@@ -242,7 +245,7 @@ function retryPayload(
   };
 }
 
-async function sleep(clock: Clock, delayMs: number, run: Underway): Promise<void> {
+async function sleep(clock: Clock, delayMs: number, run: LiveRun): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = clock.setTimer?.(resolve, delayMs);
   if (timer === undefined) resolve();

@@ -11,11 +11,11 @@ export interface AppendJob extends Job, EncodedEntries {
   readonly runId: RunId;
   readonly epoch: number;
   /** What was known of its run when the job was created. */
-  readonly writing: Writing | undefined;
+  readonly writing: WriteState | undefined;
 }
 
 /** What is known of a run that is being written. It stays true while nobody else writes, and the fence tells if somebody did. */
-export interface Writing extends KnownNames {
+export interface WriteState extends KnownNames {
   readonly runId: RunId;
   /** False once it was dropped. */
   isCurrent: boolean;
@@ -34,12 +34,12 @@ export interface Writing extends KnownNames {
 }
 
 /** `checkedIn` is 0 if the run was read outside a transaction: it is then compared at the first append. */
-export function startWriting(
+export function newWriteState(
   runId: RunId,
   run: StoredRun,
   records: readonly JournalRecord[],
   checkedIn: number,
-): Writing {
+): WriteState {
   const { no, fence, entries, last } = run;
   const identities = new Identities();
   for (const { exec, key, attempt, phase } of records) identities.add(exec, key, attempt, phase);

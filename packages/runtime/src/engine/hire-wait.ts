@@ -14,10 +14,10 @@ import { timer } from "./waiting.ts";
 
 /** Makes a hire and waits until the child ends, the parent is stopped, or the time of the hire has run out. */
 export function hireInTime(engine: InProcessEngine, hiring: Hiring): Promise<HireOutcome> {
-  return new Promise((resolve, reject) => new Patience(engine, hiring, resolve, reject).begin());
+  return new Promise((resolve, reject) => new HireWait(engine, hiring, resolve, reject).begin());
 }
 
-class Patience {
+class HireWait {
   private readonly engine: InProcessEngine;
   private readonly hiring: Hiring;
   private readonly resolve: (outcome: HireOutcome) => void;

@@ -14,14 +14,14 @@ import type { Execution } from "./execution.ts";
 // What hooks and observers are told of a model call, whether the agent or a tool has made it.
 
 /** The model call that is reported. */
-export interface ToldCall extends Pick<LlmLeaf, "model" | "request"> {
+export interface ReportedCall extends Pick<LlmLeaf, "model" | "request"> {
   readonly key: string;
   /** The model that it was sent to last: a layer may have replaced the agent's. Default: `model`. */
   readonly sentTo?: Pick<LLMClient, "info"> | undefined;
 }
 
 /** The end of a model call, as it is reported. */
-export interface ToldEnd {
+export interface ReportedEnd {
   readonly status: "ok" | "error";
   readonly response?: ModelResponse | undefined;
   readonly error?: unknown;
@@ -35,9 +35,9 @@ export interface ToldEnd {
 // Payloads are written out, because a spread takes longer than everything else here.
 
 /** Reports the start of a call to hooks, if any of them listens. */
-export function tellCallStart(
+export function reportCallStart(
   exec: Execution,
-  { key, model, request }: ToldCall,
+  { key, model, request }: ReportedCall,
   at: number,
   replayed = false,
 ): void {
@@ -60,10 +60,10 @@ export function tellCallStart(
 }
 
 /** Reports the end of a call. Returns the time that hooks were told; undefined if none of them listens. */
-export function tellCallEnd(
+export function reportCallEnd(
   exec: Execution,
-  { key, model, sentTo = model }: ToldCall,
-  end: ToldEnd,
+  { key, model, sentTo = model }: ReportedCall,
+  end: ReportedEnd,
 ): number | undefined {
   const { status, response, error, started, replayed, usage, costUsd, estimated } = end;
   if (!replayed) exec.emit({ type: "usage", usage, costUsd });
@@ -89,13 +89,13 @@ export function tellCallEnd(
     finishReason: response?.finishReason,
   };
   const isUsual = response !== undefined && error === undefined && !replayed && !estimated;
-  tellOwn(exec.hooks, HookEvent.LLM_END, isUsual ? payload : unusual(payload, end));
+  tellOwn(exec.hooks, HookEvent.LLM_END, isUsual ? payload : withOptionalFields(payload, end));
   return at;
 }
 
-function unusual(
+function withOptionalFields(
   { finishReason, ...payload }: HookPayloads["llm_end"],
-  { response, error, replayed, estimated }: ToldEnd,
+  { response, error, replayed, estimated }: ReportedEnd,
 ): HookPayloads["llm_end"] {
   return {
     ...payload,
@@ -107,24 +107,24 @@ function unusual(
 }
 
 /** Makes a model call inside of another effect, and reports its start and end. `bill` is a bill for this call alone. */
-export async function toldCall(
+export async function makeReported(
   exec: Execution,
-  call: ToldCall,
+  call: ReportedCall,
   bill: Bill,
   make: () => Promise<ModelResponse>,
 ): Promise<ModelResponse> {
   const started = exec.ports.clock.now();
-  tellCallStart(exec, call, started);
-  const tell = (end: Pick<ToldEnd, "status" | "response" | "error">): void => {
+  reportCallStart(exec, call, started);
+  const report = (end: Pick<ReportedEnd, "status" | "response" | "error">): void => {
     const { usage, costUsd, estimated } = bill;
-    tellCallEnd(exec, call, { ...end, started, replayed: false, usage, costUsd, estimated });
+    reportCallEnd(exec, call, { ...end, started, replayed: false, usage, costUsd, estimated });
   };
   try {
     const response = await make();
-    tell({ status: "ok", response });
+    report({ status: "ok", response });
     return response;
   } catch (error) {
-    tell({ status: "error", error });
+    report({ status: "error", error });
     throw error;
   }
 }

@@ -11,9 +11,14 @@ const TICK = Promise.resolve();
  * running. Never throws: a failure is a rejected promise. What the operation needs may be passed as `given`, which saves a closure
  * (100 bytes).
  */
-export function alone<T>(exec: Execution, what: string, operation: () => MaybePromise<T>): Promise<T>;
-export function alone<T, G>(exec: Execution, what: string, operation: Operation<T, G>, given: G): Promise<T>;
-export function alone<T>(
+export function runExclusive<T>(exec: Execution, what: string, operation: () => MaybePromise<T>): Promise<T>;
+export function runExclusive<T, G>(
+  exec: Execution,
+  what: string,
+  operation: Operation<T, G>,
+  given: G,
+): Promise<T>;
+export function runExclusive<T>(
   exec: Execution,
   what: string,
   operation: Operation<T, unknown>,
@@ -34,8 +39,8 @@ export function notBegun({ lane }: Execution, error: unknown): Promise<never> {
   return promise;
 }
 
-/** Like `alone`, but makes no promise if the operation makes none, and may throw. For callers that do nothing else meanwhile. */
-export function aloneAtOnce<T, G>(
+/** Like `runExclusive`, but makes no promise if the operation makes none, and may throw. For callers that do nothing else meanwhile. */
+export function runExclusiveAtOnce<T, G>(
   exec: Execution,
   what: string,
   operation: Operation<T, G>,

@@ -1,0 +1,86 @@
+import {
+  type AgentAccount,
+  errorFromJSON,
+  errorToJSON,
+  type JsonObject,
+  type JsonValue,
+  type RaviError,
+  type RunId,
+  type RunLimits,
+  type RunResult,
+  type SerializedError,
+  type StoppedBy,
+  type Usage,
+} from "@ravi/kernel";
+import { textAt } from "./engine/body.ts";
+
+/** Whether the record of the result consists of plain data that nobody else holds, so that the journal need not copy it. */
+export function isStatusGiven({ structured, stoppedBy, exceeded, error }: RunResult): boolean {
+  return structured === undefined && stoppedBy === undefined && exceeded === undefined && error === undefined;
+}
+
+/** What is recorded of a result: enough to return it again to a caller that resumes a finished run. */
+export function statusRecord(result: RunResult): JsonObject {
+  const { status, output, structured, stopReason, error, usage, cost, inDoubt, limits, agents } = result;
+  const { stoppedBy, exceeded } = result;
+  // The result belongs to the caller, who may change it, so everything is copied.
+  const record = {
+    status,
+    output,
+    usage: { ...usage },
+    cost,
+    inDoubt: inDoubt && copyOf(inDoubt),
+    limits: limits && limitsRecord(limits),
+    agents: agents?.map(accountRecord),
+    stopReason,
+  };
+  if (isStatusGiven(result)) return record;
+  return {
+    ...record,
+    ...(structured !== undefined && { structured: structured as JsonValue }),
+    ...(stoppedBy !== undefined && { stoppedBy }),
+    ...(exceeded !== undefined && { exceeded: [...exceeded] }),
+    ...(error !== undefined && { error: errorToJSON(error) }),
+  };
+}
+
+/** It is usually empty, and copying a frozen array takes 4 µs. */
+function copyOf(keys: readonly string[]): string[] {
+  return keys.length === 0 ? [] : [...keys];
+}
+
+function accountRecord(account: AgentAccount): JsonObject {
+  return { ...account, usage: { ...account.usage } };
+}
+
+/** As plain data: values with a `toJSON` method make serializing the whole record three times as slow. */
+function limitsRecord(limits: RunLimits): JsonObject {
+  return {
+    spawnBudget: limits.spawnBudget?.toJSON() ?? null,
+    executionBudget: limits.executionBudget?.toJSON() ?? null,
+  };
+}
+
+/** The recorded result; undefined if the run is not over. */
+export function recordedResult(runId: RunId, body: JsonObject): RunResult | undefined {
+  const status = body["status"] as RunResult["status"] | "running";
+  if (status === "running" || status === "suspended") return undefined;
+  const error = body["error"];
+  const stoppedBy = body["stoppedBy"] as StoppedBy | undefined;
+  const exceeded = body["exceeded"] as readonly StoppedBy[] | undefined;
+  return {
+    runId,
+    status,
+    output: textAt(body, "output"),
+    structured: body["structured"],
+    stopReason: body["stopReason"] as RunResult["stopReason"],
+    ...(stoppedBy !== undefined && { stoppedBy }),
+    ...(exceeded !== undefined && { exceeded }),
+    error: error === undefined ? undefined : (errorFromJSON(error as SerializedError) as RaviError),
+    usage: body["usage"] as Usage,
+    cost: body["cost"] as number | null,
+    inDoubt: body["inDoubt"] as readonly string[],
+    limits: body["limits"] as RunLimits | undefined,
+    agents: body["agents"] as readonly AgentAccount[] | undefined,
+  };
+}

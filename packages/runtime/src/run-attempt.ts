@@ -1,0 +1,153 @@
+import {
+  ExecId,
+  type HireOutcome,
+  type MaybePromise,
+  type RaviError,
+  type RunLimits,
+  type RunResult,
+  type StoppedBy,
+} from "@ravi/kernel";
+import { exceededIn, runLimits } from "@ravi/kernel/loop";
+import { isCrash } from "./context/host.ts";
+import { leftInDoubt } from "./engine/decisions.ts";
+import { InProcessEngine } from "./engine/in-process.ts";
+import { InProcessStart } from "./engine/start.ts";
+import { Suspension } from "./engine/suspension.ts";
+import { promised } from "./rejected.ts";
+import type { Start } from "./run-start.ts";
+import { totalOf } from "./tree/accounts.ts";
+import { withAgentLedger } from "./tree/ledgers.ts";
+import type { Tree } from "./tree/tree.ts";
+
+/** One attempt at a run in this process, from its first step to its result. */
+export class RunAttempt {
+  private readonly tree: Tree;
+  private readonly start: Start;
+  /** The error that the agent's own code threw. Another attempt may succeed. */
+  crash: unknown;
+  private engine: InProcessEngine | undefined;
+
+  constructor(tree: Tree, start: Start) {
+    this.tree = tree;
+    this.start = start;
+  }
+
+  /** Runs to the end. `next` gets the result and may replace it. */
+  toEnd(next: (result: RunResult) => MaybePromise<RunResult> = identity): Promise<RunResult> {
+    const { refused } = this.start;
+    if (refused !== undefined)
+      return promised(() => next(this.finish({ status: refused.status, result: refused })));
+    return promised(() => this.begin()).then(
+      (outcome) => next(this.finish(outcome)),
+      (error: unknown) => next(this.unwind(error)),
+    );
+  }
+
+  /** The result of a run that is suspended before it begins. */
+  suspended(why: RaviError): RunResult {
+    return this.unwind(this.tree.suspend(why.message, why));
+  }
+
+  private begin(): Promise<HireOutcome> {
+    this.engine = this.makeEngine();
+    return this.engine.run();
+  }
+
+  private finish(outcome: HireOutcome): RunResult {
+    this.close(outcome);
+    // The children were suspended for a restart of the crashed root. If there is none, they ended with it.
+    if (this.tree.suspension !== undefined) this.tree.accounts.cancelSuspended();
+    const { recording } = this.tree;
+    if (recording !== undefined) for (const key of leftInDoubt(recording)) this.tree.inDoubt.add(key);
+    return this.resultOf(outcome);
+  }
+
+  private unwind(error: unknown): RunResult {
+    this.close(undefined);
+    if (!(error instanceof Suspension)) throw error;
+    this.tree.accounts.suspend();
+    return this.make("suspended", NO_OUTPUT, undefined, error.why ?? error);
+  }
+
+  /** Closes the engine and the tree, also if the run failed before there was an engine. */
+  private close(outcome: HireOutcome | undefined): void {
+    try {
+      this.engine?.over(outcome);
+    } finally {
+      this.tree.close();
+    }
+  }
+
+  private makeEngine(): InProcessEngine {
+    const { tree, start } = this;
+    const { agent, input, deadline, root } = start;
+    return new InProcessEngine({
+      tree,
+      token: tree.token,
+      ledger: withAgentLedger(agent, tree.ledger, tree.ports.logger),
+      start: new InProcessStart({
+        tree,
+        agent,
+        execId: ExecId(tree.runId),
+        supervision: root,
+        input,
+        deadline,
+        onPreempt: "park",
+        isResumed: tree.recording !== undefined,
+      }),
+    });
+  }
+
+  private resultOf(outcome: HireOutcome): RunResult {
+    if ("result" in outcome) {
+      const status = outcome.status === "completed" ? "completed" : "partial";
+      return this.make(status, outcome.result, outcome.stoppedBy);
+    }
+    const error = "error" in outcome ? outcome.error : undefined;
+    if (error !== undefined && isCrash(error)) this.crash = error;
+    return this.make(outcome.status === "cancelled" ? "cancelled" : "failed", NO_OUTPUT, undefined, error);
+  }
+
+  private make(
+    status: RunResult["status"],
+    { output, structured, stopReason }: Pick<RunResult, "output" | "structured" | "stopReason">,
+    stoppedBy?: StoppedBy,
+    error?: RaviError,
+  ): RunResult {
+    const { runId, accounts, doubts: inDoubt, ledger, root } = this.tree;
+    const { list } = accounts;
+    const { usage, cost } = totalOf(list);
+    const agents = list.map((account) => account.toJSON());
+    const limits = limitsOf(this.tree);
+    const exceeded = ledger && exceededIn(ledger.used, limits, root.agentId);
+    // A failed run has no structured result and no stop reason.
+    if (error !== undefined) {
+      const failed = { runId, status, output, error, usage, cost, inDoubt, limits, agents };
+      return exceeded === undefined ? failed : { ...failed, exceeded };
+    }
+    const result = {
+      runId,
+      status,
+      output,
+      structured,
+      stopReason,
+      usage,
+      cost,
+      inDoubt,
+      limits,
+      agents,
+    };
+    if (stoppedBy === undefined && exceeded === undefined) return result;
+    return { ...result, ...(stoppedBy && { stoppedBy }), ...(exceeded && { exceeded }) };
+  }
+}
+
+const NO_OUTPUT = Object.freeze({ output: "" });
+
+function identity(result: RunResult): RunResult {
+  return result;
+}
+
+function limitsOf({ root, headcount, ledger, granted }: Tree): RunLimits {
+  return runLimits(root, { isCounted: headcount !== undefined, isMetered: ledger !== undefined }, granted);
+}
