@@ -61,7 +61,7 @@ async function causeOf(error: unknown, ctx: RunContext): Promise<unknown> {
 /** The same run with a span and audit entries around it. A resumed run makes them again. */
 export async function* watched(driven: Driven, observer: Observer, name: string): Driven {
   const watch = await observer.begin("run", name);
-  let failure: unknown = new CancellationError({ reason: "whoever read the events went away" });
+  let failure: unknown = new CancellationError({ reason: "the reader of the events stopped reading" });
   try {
     const result = yield* driven;
     failure = undefined;

@@ -23,12 +23,12 @@ export function freshSession(options: FreshSessionOptions): AgentSession {
   const { id, instructions = "", messages = [] } = options;
   for (const [name, value] of Object.entries({ id, instructions }))
     if (typeof value !== "string")
-      throw new InvalidValueError({ field: `freshSession.${name}`, value, expected: "a text" });
+      throw new InvalidValueError({ field: `freshSession.${name}`, value, expected: "a string" });
   if (!Array.isArray(messages))
     throw new InvalidValueError({
       field: "freshSession.messages",
       value: messages,
-      expected: "a list of messages",
+      expected: "an array of messages",
     });
   return {
     id,

@@ -67,7 +67,7 @@ export class StrategyAgent implements Agent {
     });
   }
 
-  /** This agent as a tool of another agent. A call of it is a hire, with its own seat and budget, not a plain tool call. */
+  /** This agent as a tool of another agent. A call of it is a hire, with its own slot and budget, not a plain tool call. */
   asDelegate(options?: DelegateOptions): DelegateTool {
     return delegateTo(this, options);
   }
@@ -80,7 +80,7 @@ export class StrategyAgent implements Agent {
       throw new InvalidValueError({
         field: "StrategyAgent.instructions(ctx, input)",
         value: text,
-        expected: "a text",
+        expected: "a string",
       });
     return freshSession({ id: ctx.execId, instructions: text });
   }

@@ -79,12 +79,12 @@ export class StrategyStream implements AsyncGenerator<NumberedEvent, AgentResult
   async return(
     value: AgentResult | PromiseLike<AgentResult>,
   ): Promise<IteratorResult<NumberedEvent, AgentResult>> {
-    await this.breakOff("its reader went away");
+    await this.breakOff("the reader of its events stopped reading");
     return { done: true, value: await value };
   }
 
   async throw(error: unknown): Promise<IteratorResult<NumberedEvent, AgentResult>> {
-    await this.breakOff("its reader failed");
+    await this.breakOff("the reader of its events threw an error");
     throw error;
   }
 
@@ -93,7 +93,7 @@ export class StrategyStream implements AsyncGenerator<NumberedEvent, AgentResult
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.breakOff("its reader is done");
+    await this.breakOff("its stream was disposed");
   }
 
   private async advance(): Promise<void> {

@@ -128,7 +128,7 @@ export class Observer {
     make: () => AsyncIterable<ModelEvent>,
   ): AsyncGenerator<ModelEvent, void> {
     const watch = await this.begin("llm", target);
-    let failure: unknown = new CancellationError({ reason: "whoever read the answer went away" });
+    let failure: unknown = new CancellationError({ reason: "the reader of the answer stopped reading" });
     try {
       for await (const event of make()) {
         if (event.type === "finish") {
@@ -174,7 +174,7 @@ export class Observer {
       const entry = { at, actor, action, target, outcome, details: { runId, execId, userId, ...details } };
       await auditLog.append(entry);
     } catch (cause) {
-      const problem = `the audit log did not take ${action} of ${target} (${messageOf(cause)}); what is not written down may not happen`;
+      const problem = `the audit log could not record ${action} of ${target} (${messageOf(cause)}); what cannot be recorded is not allowed`;
       throw new MiddlewareError({ layer: "audit", problem, cause });
     }
   }

@@ -53,7 +53,7 @@ export function workedOut(outcome: HireOutcome): Worked {
   }
   const toolName = outcome.handle.agentId;
   return {
-    error: new ToolError({ toolName, message: `${toolName} gave no answer in time; it is still working` }),
+    error: new ToolError({ toolName, message: `${toolName} did not answer in time; it is still running` }),
   };
 }
 

@@ -130,7 +130,7 @@ export class Blackboard implements Architecture {
 
   private contribute(desk: Desk, name: string, board: readonly string[]): ReturnType<Desk["hire"]> {
     const agent = this.experts[name];
-    if (agent === undefined) throw new TypeError(`the blackboard has no ${name}`);
+    if (agent === undefined) throw new TypeError(`the blackboard has no expert ${name}`);
     return desk.hire(agent, this.prompts.contribute({ task: desk.task, board: board.join("\n") }));
   }
 }

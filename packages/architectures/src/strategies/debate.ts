@@ -73,7 +73,7 @@ export class Debate implements Architecture {
       throw new InvalidValueError({
         field: "Debate.stances",
         value: stances,
-        expected: "a list of texts, at least 2 of them",
+        expected: "an array of at least 2 strings",
       });
     if (judge !== undefined) checkAgent("Debate.judge", judge);
     this.stances = debaters === undefined ? stances : Object.keys(debaters).map(() => "");

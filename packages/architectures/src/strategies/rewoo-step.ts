@@ -58,7 +58,7 @@ export function evidenceOf(outcome: Outcome): Evidence {
     const { text, stopReason } = saidBy(outcome.response);
     return stopReason === "done"
       ? { text, isError: false }
-      : failed(`no whole answer (${stopReason}): ${text}`);
+      : failed(`the answer is incomplete (${stopReason}): ${text}`);
   }
   if ("result" in outcome && "content" in outcome.result) {
     const { content, isError } = outcome.result;

@@ -129,7 +129,7 @@ export class ReWOO implements Architecture {
     return stop;
   }
 
-  /** Runs all at once. A hire that found no seat is tried again when the others have left theirs. */
+  /** Runs all at once. A hire that found no slot is tried again when the others have left theirs. */
   private async runLeaves(deps: Dependencies, leaves: readonly Leaf[]): Promise<readonly Outcome[]> {
     const outcomes = await deps.runtime.batch(leaves);
     const hires = leaves.flatMap((leaf, at) =>

@@ -42,7 +42,7 @@ export class Supervisor implements Architecture {
     checkFields("Supervisor", options, ["workers", "spawn", "maxSpawns", "prompts"]);
     this.spawn = options.spawn ?? false;
     if (typeof this.spawn !== "boolean" && typeof this.spawn !== "function") {
-      const expected = "true, false, or a function that makes a worker";
+      const expected = "true, false, or a function that creates a worker";
       throw new InvalidValueError({ field: "Supervisor.spawn", value: this.spawn, expected });
     }
     this.workers = checkWorkers("Supervisor.workers", options.workers, this.spawn === false ? 1 : 0);

@@ -110,7 +110,7 @@ export class Swarm implements Architecture {
 
   private member(name: string): Agent {
     const agent = this.members[name];
-    if (agent === undefined) throw new TypeError(`the swarm has no ${name}`);
+    if (agent === undefined) throw new TypeError(`the swarm has no member ${name}`);
     return agent;
   }
 

@@ -17,8 +17,9 @@ import { hireAgain } from "../desk/worker.ts";
 import { readChoice } from "../parse/choice.ts";
 import { checkAgent } from "./shared.ts";
 
-const WORKER = "Who: a name from your team.";
-const TASK = "The whole task, with all that is needed to do it: nothing else of this conversation is seen.";
+const WORKER = "The worker: a name from your team.";
+const TASK =
+  "The whole task, with everything that is needed to do it: the worker sees nothing else of this conversation.";
 
 const FORWARD = "forward_message";
 
@@ -55,7 +56,7 @@ export class Team {
   tools(): (Tool | DelegateTool)[] {
     const delegate = this.handOff(
       "delegate",
-      "Hands a task to a worker and gives its answer.",
+      "Gives a task to a worker and returns its answer.",
       { worker: WORKER, task: TASK },
       ({ worker, task }) => {
         const role = this.roleOf(worker);
@@ -64,7 +65,7 @@ export class Team {
     );
     const forward: Tool = {
       name: FORWARD,
-      description: "Gives a worker's last answer, unchanged, as the final answer.",
+      description: "Returns a worker's last answer, unchanged, as the final answer.",
       input: textSchema({ worker: WORKER }),
       idempotent: true,
       // Never called: `before` handles the call, and the loop ends.
@@ -79,13 +80,13 @@ export class Team {
     if (call.name !== FORWARD) return undefined;
     const role = readChoice(workerIn(call), [...this.members.keys()]);
     const answer = role === undefined ? undefined : this.answers.get(role);
-    if (answer === undefined) return `that worker has not answered yet; there are ${this.names()}`;
+    if (answer === undefined) return `that worker has not answered yet; the workers are ${this.names()}`;
     this.forwarded = answer;
     const { text: output, stopReason } = answer;
     return { finish: { status: stopReason === "done" ? "completed" : "partial", output, stopReason } };
   }
 
-  /** Stores the answer of each worker. A worker that found no seat is hired once more. */
+  /** Stores the answer of each worker. A worker that found no slot is hired once more. */
   async afterHires(hires: readonly Hired[]): Promise<readonly ToolResult[]> {
     const outcomes = await hireAgain(this.deps, hires);
     return outcomes.map((outcome, at) => {
@@ -107,12 +108,12 @@ export class Team {
   private spawnTool(spawn: SpawnWorker): DelegateTool {
     const fields = {
       name: "A new name for the worker.",
-      instructions: "What it is and how it works.",
+      instructions: "What the worker is and how it should work.",
       task: TASK,
     };
     return this.handOff(
       "spawn",
-      "Makes a worker of your own and hands a task to it.",
+      "Creates a new worker and gives it a task.",
       fields,
       ({ name, instructions, task }) => {
         const role = name
@@ -120,9 +121,13 @@ export class Team {
           .replaceAll(/[^\p{L}\p{N}_-]+/gu, "-")
           .slice(0, 48);
         if (role === "" || this.members.has(role))
-          refuse("name", name, `a new name; there are ${this.names()}`);
+          refuse("name", name, `a new name; these are taken: ${this.names()}`);
         if (this.spawnsLeft === 0)
-          refuse("spawn", name, "no more workers: all that may be made are made; delegate to one");
+          refuse(
+            "spawn",
+            name,
+            "no more workers: the maximum number has been created; delegate to an existing one",
+          );
         const agent = spawn({ name: role, instructions });
         checkAgent("Supervisor.spawn(wanted)", agent);
         this.spawnsLeft--;
