@@ -51,7 +51,7 @@ export function interrupt(session: AgentSession, reason: StopReason): void {
 }
 
 /** The conversation without tool calls and results: some providers refuse them in a request that offers no tools. */
-export function talkOf(messages: readonly ChatMessage[]): readonly ChatMessage[] {
+export function withoutToolCalls(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   return messages.flatMap((message): ChatMessage[] => {
     if (message.role === "tool") return [];
     if (message.role !== "assistant" || message.toolCalls === undefined) return [message];

@@ -14,7 +14,7 @@ import {
 } from "@ravi/kernel";
 import { type DelegateOptions, delegateTo } from "@ravi/kernel/loop";
 import { partsFor, type RunParts } from "./dependencies.ts";
-import { drive, type Driven, driveToEnd, watched } from "./drive.ts";
+import { drive, type StrategyEvents, driveToEnd, observed } from "./drive.ts";
 import { planStrategy, type StrategyAgentOptions, type StrategyPlan } from "./options.ts";
 import { freshSession } from "./session.ts";
 import { type NumberedEvent, StrategyStream } from "./stream.ts";
@@ -85,9 +85,9 @@ export class StrategyAgent implements Agent {
     return freshSession({ id: ctx.execId, instructions: text });
   }
 
-  private drive(session: AgentSession, { deps, observer }: RunParts, prompt: string): Driven {
+  private drive(session: AgentSession, { deps, observer }: RunParts, prompt: string): StrategyEvents {
     const { architecture } = this.plan;
     const driven = drive(architecture, session, deps, prompt);
-    return observer === undefined ? driven : watched(driven, observer, architecture.name);
+    return observer === undefined ? driven : observed(driven, observer, architecture.name);
   }
 }

@@ -11,9 +11,9 @@ import {
   type ToolResult,
 } from "@ravi/kernel";
 import { type Finish, type Hired, hireResult } from "@ravi/kernel/loop";
-import { describeWork, type Said, workedOut } from "../desk/said.ts";
-import { textSchema } from "../desk/text-schema.ts";
-import { hireAgain } from "../desk/worker.ts";
+import { describeWork, type Answer, outcomeOf } from "../run/answer.ts";
+import { textSchema } from "../run/text-schema.ts";
+import { hireAgain } from "../run/worker.ts";
 import { readChoice } from "../parse/choice.ts";
 import { checkAgent } from "./shared.ts";
 
@@ -36,9 +36,9 @@ export class Team {
   private readonly spawn: SpawnWorker | undefined;
   private spawnsLeft: number;
   private readonly roles = new Map<HireLeaf, string>();
-  private readonly answers = new Map<string, Said>();
+  private readonly answers = new Map<string, Answer>();
   /** The answer that is passed on unchanged, if any. */
-  forwarded: Said | undefined;
+  forwarded: Answer | undefined;
 
   constructor(
     deps: Dependencies,
@@ -92,7 +92,7 @@ export class Team {
     return outcomes.map((outcome, at) => {
       const leaf = hires[at]?.leaf;
       const role = leaf === undefined ? undefined : this.roles.get(leaf);
-      const worked = workedOut(outcome);
+      const worked = outcomeOf(outcome);
       // An empty answer cannot be forwarded.
       if (role !== undefined && worked.error === undefined && worked.text.trim() !== "")
         this.answers.set(role, worked);
@@ -102,7 +102,7 @@ export class Team {
 
   /** What the team has found so far, as text. */
   found(): string {
-    return [...this.answers].map(([role, said]) => `[${role}] ${describeWork(said)}`).join("\n");
+    return [...this.answers].map(([role, answer]) => `[${role}] ${describeWork(answer)}`).join("\n");
   }
 
   private spawnTool(spawn: SpawnWorker): DelegateTool {
