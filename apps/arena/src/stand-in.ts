@@ -46,7 +46,7 @@ const SAYINGS: readonly (readonly [words: string, say: (text: string, system: st
         ? '{"satisfied": true}'
         : '{"satisfied": false, "feedback": "Show how it can be checked."}',
   ],
-  ["with the criticism heeded", () => CHECKED],
+  ["addresses the criticism", () => CHECKED],
   [
     "How well does the answer",
     (text) => (isChecked(text) ? '{"score": 0.95}' : '{"score": 0.6, "feedback": "It is not checked."}'),
@@ -58,7 +58,7 @@ const SAYINGS: readonly (readonly [words: string, say: (text: string, system: st
     (text) =>
       isChecked(text) ? '{"score": 0.95}' : '{"score": 0.7, "feedback": "Show how it can be checked."}',
   ],
-  ["with that heeded", () => CHECKED],
+  ["addresses this feedback", () => CHECKED],
   [
     "different next thoughts",
     () => '["Count the packs: 18 / 3 is 6.", "Find the price of one pen.", "Guess."]',

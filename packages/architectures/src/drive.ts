@@ -14,7 +14,7 @@ import type { Observer } from "./context/observer.ts";
 import { findingsOf, landSession } from "./landing.ts";
 import { interrupt } from "./session.ts";
 
-export type Driven = AsyncGenerator<AgentEvent, AgentResult, void>;
+export type StrategyEvents = AsyncGenerator<AgentEvent, AgentResult, void>;
 
 /**
  * One run of a strategy: yields its events and returns the result read from its session. If it is cut off, the result is the best answer so
@@ -25,7 +25,7 @@ export async function* drive(
   session: AgentSession,
   deps: Dependencies,
   prompt: string,
-): Driven {
+): StrategyEvents {
   checkSchemas({ owner: "StrategyAgent", tools: deps.tools }, deps.runtime.validator);
   // The session may continue after it was cut off; that concerns the earlier run only.
   session.interrupted = false;
@@ -59,24 +59,24 @@ async function causeOf(error: unknown, ctx: RunContext): Promise<unknown> {
 }
 
 /** The same run with a span and audit entries around it. A resumed run makes them again. */
-export async function* watched(driven: Driven, observer: Observer, name: string): Driven {
-  const watch = await observer.begin("run", name);
-  let failure: unknown = new CancellationError({ reason: "whoever read the events went away" });
+export async function* observed(driven: StrategyEvents, observer: Observer, name: string): StrategyEvents {
+  const observation = await observer.begin("run", name);
+  let failure: unknown = new CancellationError({ reason: "the reader of the events stopped reading" });
   try {
     const result = yield* driven;
     failure = undefined;
-    watch.span?.setAttribute("status", result.status);
+    observation.span?.setAttribute("status", result.status);
     return result;
   } catch (error) {
     failure = error;
     throw error;
   } finally {
-    await (failure === undefined ? watch.end() : watch.fail(failure));
+    await (failure === undefined ? observation.end() : observation.fail(failure));
   }
 }
 
 /** Runs to the end without a reader; the events go to the context. */
-export async function driveToEnd(driven: Driven, ctx: RunContext): Promise<AgentResult> {
+export async function driveToEnd(driven: StrategyEvents, ctx: RunContext): Promise<AgentResult> {
   for (;;) {
     const { done, value } = await driven.next();
     if (done === true) return value;

@@ -8,7 +8,7 @@
  */
 
 export { scopeForWorker } from "@ravi/kernel/loop";
-export { spawnChild, spawnChildren, withExtraTools } from "./desk/worker.ts";
+export { spawnChild, spawnChildren, withExtraTools } from "./run/worker.ts";
 export type { StrategyAgentOptions } from "./options.ts";
 export { type OwnPrompts, PROMPTS, type Prompts } from "./prompts.ts";
 export { freshSession, type FreshSessionOptions } from "./session.ts";

@@ -1,6 +1,6 @@
 import type { AgentSession, ChatMessage, Dependencies } from "@ravi/kernel";
 import { land } from "@ravi/kernel/loop";
-import { interrupt, talkOf } from "./session.ts";
+import { interrupt, withoutToolCalls } from "./session.ts";
 
 /**
  * Called when the budget is exhausted. An answer that exists already is kept. If there are only parts of one, or nothing, the last turn,
@@ -9,7 +9,7 @@ import { interrupt, talkOf } from "./session.ts";
 export async function landSession(session: AgentSession, { runtime, model }: Dependencies): Promise<void> {
   const found = findingsOf(session);
   if (session.output === "" || found !== undefined) {
-    const messages: ChatMessage[] = [...talkOf(session.messages)];
+    const messages: ChatMessage[] = [...withoutToolCalls(session.messages)];
     if (found !== undefined) messages.push({ role: "user", content: `What was found so far:\n\n${found}` });
     const said = session.output === "" ? (found ?? "") : session.output;
     const { output } = await land(runtime, {

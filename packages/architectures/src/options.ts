@@ -103,6 +103,6 @@ function checkService(field: string, value: unknown, methods: readonly string[])
   throw new InvalidValueError({
     field: `${OWNER}.${field}`,
     value,
-    expected: `an object with ${methods.join(", ")}`,
+    expected: `an object with the method${methods.length === 1 ? "" : "s"} ${methods.join(", ")}`,
   });
 }

@@ -23,12 +23,12 @@ export function freshSession(options: FreshSessionOptions): AgentSession {
   const { id, instructions = "", messages = [] } = options;
   for (const [name, value] of Object.entries({ id, instructions }))
     if (typeof value !== "string")
-      throw new InvalidValueError({ field: `freshSession.${name}`, value, expected: "a text" });
+      throw new InvalidValueError({ field: `freshSession.${name}`, value, expected: "a string" });
   if (!Array.isArray(messages))
     throw new InvalidValueError({
       field: "freshSession.messages",
       value: messages,
-      expected: "a list of messages",
+      expected: "an array of messages",
     });
   return {
     id,
@@ -51,7 +51,7 @@ export function interrupt(session: AgentSession, reason: StopReason): void {
 }
 
 /** The conversation without tool calls and results: some providers refuse them in a request that offers no tools. */
-export function talkOf(messages: readonly ChatMessage[]): readonly ChatMessage[] {
+export function withoutToolCalls(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   return messages.flatMap((message): ChatMessage[] => {
     if (message.role === "tool") return [];
     if (message.role !== "assistant" || message.toolCalls === undefined) return [message];

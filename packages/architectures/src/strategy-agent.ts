@@ -14,7 +14,7 @@ import {
 } from "@ravi/kernel";
 import { type DelegateOptions, delegateTo } from "@ravi/kernel/loop";
 import { partsFor, type RunParts } from "./dependencies.ts";
-import { drive, type Driven, driveToEnd, watched } from "./drive.ts";
+import { drive, type StrategyEvents, driveToEnd, observed } from "./drive.ts";
 import { planStrategy, type StrategyAgentOptions, type StrategyPlan } from "./options.ts";
 import { freshSession } from "./session.ts";
 import { type NumberedEvent, StrategyStream } from "./stream.ts";
@@ -67,7 +67,7 @@ export class StrategyAgent implements Agent {
     });
   }
 
-  /** This agent as a tool of another agent. A call of it is a hire, with its own seat and budget, not a plain tool call. */
+  /** This agent as a tool of another agent. A call of it is a hire, with its own slot and budget, not a plain tool call. */
   asDelegate(options?: DelegateOptions): DelegateTool {
     return delegateTo(this, options);
   }
@@ -80,14 +80,14 @@ export class StrategyAgent implements Agent {
       throw new InvalidValueError({
         field: "StrategyAgent.instructions(ctx, input)",
         value: text,
-        expected: "a text",
+        expected: "a string",
       });
     return freshSession({ id: ctx.execId, instructions: text });
   }
 
-  private drive(session: AgentSession, { deps, observer }: RunParts, prompt: string): Driven {
+  private drive(session: AgentSession, { deps, observer }: RunParts, prompt: string): StrategyEvents {
     const { architecture } = this.plan;
     const driven = drive(architecture, session, deps, prompt);
-    return observer === undefined ? driven : watched(driven, observer, architecture.name);
+    return observer === undefined ? driven : observed(driven, observer, architecture.name);
   }
 }

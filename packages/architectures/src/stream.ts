@@ -1,6 +1,6 @@
 import type { AgentEvent, AgentResult, RunContext } from "@ravi/kernel";
 import { DelegatingContext } from "./context/delegating-context.ts";
-import type { Driven } from "./drive.ts";
+import type { StrategyEvents } from "./drive.ts";
 
 /** An event and its number in the run, from 1 and without gaps. */
 export interface NumberedEvent {
@@ -10,16 +10,16 @@ export interface NumberedEvent {
 
 /** Passes every emitted event on, and to a callback as well. */
 class TapContext extends DelegatingContext {
-  private readonly hear: (event: AgentEvent) => void;
+  private readonly onEvent: (event: AgentEvent) => void;
 
-  constructor(inner: RunContext, hear: (event: AgentEvent) => void) {
+  constructor(inner: RunContext, onEvent: (event: AgentEvent) => void) {
     super(inner);
-    this.hear = hear;
+    this.onEvent = onEvent;
   }
 
   override emit(event: AgentEvent): void {
     this.inner.emit(event);
-    this.hear(event);
+    this.onEvent(event);
   }
 }
 
@@ -31,19 +31,19 @@ class TapContext extends DelegatingContext {
 export class StrategyStream implements AsyncGenerator<NumberedEvent, AgentResult, void> {
   private readonly ctx: RunContext;
   private readonly input: string;
-  private readonly begin: (tapped: RunContext) => Promise<Driven>;
+  private readonly begin: (tapped: RunContext) => Promise<StrategyEvents>;
   private readonly tapped: TapContext;
   private readonly queue: AgentEvent[] = [];
-  private driven: Driven | undefined;
+  private events: StrategyEvents | undefined;
   /** The step in flight. It never rejects: a failure is kept in `end` for the next call of `next`. */
   private step: Promise<void> | undefined;
   private end: { readonly result: AgentResult } | { readonly error: unknown } | undefined;
   private isOver = false;
-  private asked: Promise<unknown> = Promise.resolve();
+  private lastRead: Promise<unknown> = Promise.resolve();
   private wake: (() => void) | undefined;
   private seq = 0;
 
-  constructor(ctx: RunContext, input: string, begin: (tapped: RunContext) => Promise<Driven>) {
+  constructor(ctx: RunContext, input: string, begin: (tapped: RunContext) => Promise<StrategyEvents>) {
     this.ctx = ctx;
     this.input = input;
     this.begin = begin;
@@ -55,9 +55,9 @@ export class StrategyStream implements AsyncGenerator<NumberedEvent, AgentResult
 
   /** If it is called again before an event has arrived, events are given out in the order of the calls. */
   next(): Promise<IteratorResult<NumberedEvent, AgentResult>> {
-    const asked = this.asked.then(() => this.take());
-    this.asked = asked.catch(() => {});
-    return asked;
+    const lastRead = this.lastRead.then(() => this.take());
+    this.lastRead = lastRead.catch(() => {});
+    return lastRead;
   }
 
   private async take(): Promise<IteratorResult<NumberedEvent, AgentResult>> {
@@ -79,12 +79,12 @@ export class StrategyStream implements AsyncGenerator<NumberedEvent, AgentResult
   async return(
     value: AgentResult | PromiseLike<AgentResult>,
   ): Promise<IteratorResult<NumberedEvent, AgentResult>> {
-    await this.breakOff("its reader went away");
+    await this.cancelRun("the reader of its events stopped reading");
     return { done: true, value: await value };
   }
 
   async throw(error: unknown): Promise<IteratorResult<NumberedEvent, AgentResult>> {
-    await this.breakOff("its reader failed");
+    await this.cancelRun("the reader of its events threw an error");
     throw error;
   }
 
@@ -93,13 +93,13 @@ export class StrategyStream implements AsyncGenerator<NumberedEvent, AgentResult
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.breakOff("its reader is done");
+    await this.cancelRun("its stream was disposed");
   }
 
   private async advance(): Promise<void> {
     try {
-      this.driven ??= await this.begin(this.tapped);
-      const { done, value } = await this.driven.next();
+      this.events ??= await this.begin(this.tapped);
+      const { done, value } = await this.events.next();
       if (done === true) this.end = { result: value };
       else this.tapped.emit(value);
     } catch (error) {
@@ -118,14 +118,14 @@ export class StrategyStream implements AsyncGenerator<NumberedEvent, AgentResult
     return this.number({ type: "completed", result: end.result });
   }
 
-  private async breakOff(reason: string): Promise<void> {
+  private async cancelRun(reason: string): Promise<void> {
     if (this.isOver) return;
     this.isOver = true;
     this.queue.length = 0;
     if (this.end !== undefined) return;
     this.ctx.meta.cancellation.cancel(reason);
     await this.step;
-    await this.driven?.return(CANCELLED);
+    await this.events?.return(CANCELLED);
   }
 
   private number(event: AgentEvent): IteratorResult<NumberedEvent, AgentResult> {

@@ -67,7 +67,7 @@ describe("prompts", () => {
       '{"satisfied": true}',
     ]);
     expect(asked(model.calls[1]?.request)).toBe("Was ist falsch an: eins");
-    expect(asked(model.calls[2]?.request)).toContain("with the criticism heeded");
+    expect(asked(model.calls[2]?.request)).toContain("so that it addresses the criticism");
   });
 
   test("they are in one place, and frozen", () => {

@@ -128,7 +128,7 @@ describe("J11: audit and telemetry", () => {
 
   test("what cannot be written down does not happen", async () => {
     const failed = run(new ReAct(), ["never"], { auditLog: ledger(true) });
-    await expect(failed).rejects.toThrow("what is not written down may not happen");
+    await expect(failed).rejects.toThrow("what cannot be recorded is not allowed");
   });
 
   test("a tool that fails ends as an error, also in the trace", async () => {

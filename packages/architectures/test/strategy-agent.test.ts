@@ -188,7 +188,7 @@ describe("J8: helpers", () => {
         expect(more.tools.map(({ name }) => name)).toEqual(["add"]);
         expect(Object.isFrozen(more)).toBe(true);
         expect(deps.tools).toEqual([]);
-        expect(() => withExtraTools(more, [add])).toThrow("another tool is called that already");
+        expect(() => withExtraTools(more, [add])).toThrow("another tool already has this name");
       }),
       [],
     );

@@ -33,7 +33,7 @@ export {
 export type { GuardedResult, Guardrail, GuardrailDecision, GuardrailSource } from "./guardrails/guardrail.ts";
 export type { EphemeralSource, LiveState } from "./prompt/ephemeral.ts";
 export type { PromptOptions } from "./prompt/options.ts";
-export type { Queued } from "./queue/queue.ts";
+export type { Queued } from "./queue/mailbox.ts";
 export type { RetryOptions } from "./retry/policy.ts";
 export type {
   BranchEntry,

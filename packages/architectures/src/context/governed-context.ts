@@ -22,7 +22,7 @@ import {
 } from "@ravi/kernel";
 import { DelegatingContext } from "./delegating-context.ts";
 import { Observer } from "./observer.ts";
-import { denialOf } from "./permit.ts";
+import { denialOf } from "./permission.ts";
 import type { Services } from "./services.ts";
 import { withCalls } from "./with-calls.ts";
 import { withExecute } from "./with-execute.ts";

@@ -24,7 +24,7 @@ export interface ObserverOptions {
 }
 
 /** One piece of work under observation. Call exactly one of `end` and `fail`, once. */
-export interface Watch {
+export interface Observation {
   readonly span: Span | undefined;
   end(): Promise<void>;
   fail(error: unknown): Promise<void>;
@@ -55,20 +55,20 @@ export class Observer {
 
   /** Observes one piece of work. If its audit entry cannot be written, the work does not start. */
   async around<R>(action: string, target: string, work: (span: Span | undefined) => Promise<R>): Promise<R> {
-    const watch = await this.begin(action, target);
+    const observation = await this.begin(action, target);
     let result: R;
     try {
-      result = await work(watch.span);
+      result = await work(observation.span);
     } catch (error) {
-      await watch.fail(error);
+      await observation.fail(error);
       throw error;
     }
-    await watch.end();
+    await observation.end();
     return result;
   }
 
   /** Throws if the audit entry cannot be written; then the work must not start. */
-  async begin(action: string, target: string): Promise<Watch> {
+  async begin(action: string, target: string): Promise<Observation> {
     const { agentId, execId } = this.ctx;
     const span = this.startSpan(action, { target, agentId, execId });
     const close = async (outcome: AuditEntry["outcome"], details: AuditEntry["details"]): Promise<void> => {
@@ -116,7 +116,7 @@ export class Observer {
       generate: (request, options) =>
         this.around("llm", id, async (span) => {
           const response = await model.generate(request, options);
-          this.tellUsage(span, id, response);
+          this.reportUsage(span, id, response);
           return response;
         }),
       stream: (make) => this.streamed(id, make),
@@ -127,12 +127,12 @@ export class Observer {
     target: string,
     make: () => AsyncIterable<ModelEvent>,
   ): AsyncGenerator<ModelEvent, void> {
-    const watch = await this.begin("llm", target);
-    let failure: unknown = new CancellationError({ reason: "whoever read the answer went away" });
+    const observation = await this.begin("llm", target);
+    let failure: unknown = new CancellationError({ reason: "the reader of the answer stopped reading" });
     try {
       for await (const event of make()) {
         if (event.type === "finish") {
-          this.tellUsage(watch.span, target, event.response);
+          this.reportUsage(observation.span, target, event.response);
           failure = undefined;
         }
         yield event;
@@ -141,11 +141,11 @@ export class Observer {
       failure = error;
       throw error;
     } finally {
-      await (failure === undefined ? watch.end() : watch.fail(failure));
+      await (failure === undefined ? observation.end() : observation.fail(failure));
     }
   }
 
-  private tellUsage(span: Span | undefined, target: string, { usage }: ModelResponse): void {
+  private reportUsage(span: Span | undefined, target: string, { usage }: ModelResponse): void {
     if (usage === undefined) return;
     span?.setAttribute("inputTokens", usage.inputTokens);
     span?.setAttribute("outputTokens", usage.outputTokens);
@@ -174,16 +174,16 @@ export class Observer {
       const entry = { at, actor, action, target, outcome, details: { runId, execId, userId, ...details } };
       await auditLog.append(entry);
     } catch (cause) {
-      const problem = `the audit log did not take ${action} of ${target} (${messageOf(cause)}); what is not written down may not happen`;
+      const problem = `the audit log could not record ${action} of ${target} (${messageOf(cause)}); what cannot be recorded is not allowed`;
       throw new MiddlewareError({ layer: "audit", problem, cause });
     }
   }
 }
 
 /** Errors of telemetry are ignored: an observer must not change the run. */
-function quietly<R>(watch: () => R): R | undefined {
+function quietly<R>(observation: () => R): R | undefined {
   try {
-    return watch();
+    return observation();
   } catch {
     return undefined;
   }

@@ -64,7 +64,7 @@ const NOT =
   /\b(?:not|no|never|neither|nor|none|nobody|without|except|cannot|instead of|rather than|other than)\b|n['’]t\b/u;
 /** Each option is replaced by one character of the private use area, which has no meaning in any text. */
 const FIRST_SIGN = 0xe000;
-const MOST_SIGNS = 0x1900;
+const MAX_SIGNS = 0x1900;
 
 /**
  * The only option that is mentioned favourably. Matches whole words only, the longest name first: `data-analyst` does not mention `data`.
@@ -72,7 +72,7 @@ const MOST_SIGNS = 0x1900;
  */
 function onlyMention(text: string, options: readonly string[]): string | undefined {
   let rest = ` ${text.toLowerCase().replaceAll(/[\ue000-\uf8ff]/g, "")} `;
-  const byLength = options.toSorted((a, b) => b.length - a.length).slice(0, MOST_SIGNS);
+  const byLength = options.toSorted((a, b) => b.length - a.length).slice(0, MAX_SIGNS);
   for (const [at, option] of byLength.entries()) {
     const pattern = new RegExp(
       `(?<![\\p{L}\\p{N}_-])${escaped(option.toLowerCase())}(?![\\p{L}\\p{N}_-])`,

@@ -1,12 +1,12 @@
 import { type JsonObject, type JsonValue, parseJson } from "@ravi/kernel";
 
 /** How many brackets that do not start valid JSON are tried: a text full of brackets must not take for ever. */
-const MOST_FALSE_STARTS = 20;
+const MAX_FALSE_STARTS = 20;
 
 /** Yields every JSON object or array in a text, whatever is around them: prose, a code fence, a second attempt. */
 export function* eachJson(text: string): Generator<JsonValue, void> {
   let tried = 0;
-  for (let at = nextStart(text, 0); at !== -1 && tried < MOST_FALSE_STARTS;) {
+  for (let at = nextStart(text, 0); at !== -1 && tried < MAX_FALSE_STARTS;) {
     const end = endOf(text, at);
     const value = end === undefined ? undefined : readJson(text.slice(at, end));
     if (end !== undefined && value !== undefined) yield value;
@@ -79,7 +79,7 @@ function endOf(text: string, start: number): number | undefined {
  * `False`, `None`.
  */
 export function readJson(text: string): JsonValue | undefined {
-  for (const attempt of [text, mended(text)]) {
+  for (const attempt of [text, withMistakesFixed(text)]) {
     try {
       return parseJson(attempt, "the answer");
     } catch {
@@ -89,7 +89,7 @@ export function readJson(text: string): JsonValue | undefined {
   return undefined;
 }
 
-function mended(text: string): string {
+function withMistakesFixed(text: string): string {
   return text
     .replaceAll(/,(\s*[}\]])/g, "$1")
     .replaceAll(/:\s*True\b/g, ": true")

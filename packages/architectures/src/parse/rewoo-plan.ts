@@ -14,7 +14,7 @@ const IN_JSON = /^\s*["[{]|[[{]\s*["{[]/;
 const LINE = /#(E\d+)\s*=\s*([A-Za-z0-9_-]+)\s*[[(](.*)[\])]\s*$/;
 
 /** A longer line is not a step but the output of a confused model. */
-const MOST_LINE = 10_000;
+const MAX_LINE = 10_000;
 
 /**
  * Reads a plan from JSON or from lines as in the ReWOO paper: `#E1 = search[weather in Oslo]`. Empty if there is none. JSON is searched for
@@ -83,13 +83,13 @@ function idOf(id: JsonValue | undefined, at: number): string {
 }
 
 function stepInLine(line: string): RewooStep | undefined {
-  const found = line.length > MOST_LINE ? null : LINE.exec(line.trim());
+  const found = line.length > MAX_LINE ? null : LINE.exec(line.trim());
   if (found === null || IN_JSON.test(found.input.slice(0, found.index))) return undefined;
   const [, id = "", tool = "", input = ""] = found;
-  return { id: id.toUpperCase(), tool, input: jsonOr(input.trim()) };
+  return { id: id.toUpperCase(), tool, input: jsonOrText(input.trim()) };
 }
 
-function jsonOr(text: string): JsonValue {
+function jsonOrText(text: string): JsonValue {
   const unquoted = /^(["'])(.*)\1$/.exec(text);
   if (unquoted !== null) return unquoted[2] ?? "";
   return text.startsWith("{") ? (findJson(text) ?? text) : text;

@@ -7,12 +7,12 @@ import {
   checkInteger,
   type Dependencies,
 } from "@ravi/kernel";
-import { Desk } from "../desk/desk.ts";
-import { limitMet, type Worked } from "../desk/said.ts";
+import { StrategyRun } from "../run/strategy-run.ts";
+import { limitReached, type WorkOutcome } from "../run/answer.ts";
 import { readScore } from "../parse/score.ts";
 import { readText } from "../parse/verdict.ts";
 import { type OwnPrompts, PROMPTS } from "../prompts.ts";
-import { Best } from "./best.ts";
+import { BestAnswer } from "./best-answer.ts";
 import { checkAgent, checkShare, ownPrompts, progress } from "./shared.ts";
 
 export interface ActorCriticOptions {
@@ -51,22 +51,22 @@ export class ActorCritic implements Architecture {
   }
 
   async *run(session: AgentSession, deps: Dependencies, prompt: string): AsyncGenerator<AgentEvent, void> {
-    const desk = await Desk.open(session, deps, prompt);
-    const best = new Best();
+    const run = await StrategyRun.open(session, deps, prompt);
+    const best = new BestAnswer();
     let input = prompt;
     for (let round = 1; round <= this.maxRounds; round++) {
       yield progress("actorCritic.round", { round });
       // If there is an answer already, a last turn for another one would be paid for and thrown away.
-      const worked = await this.act(desk, input, best.text === undefined);
+      const worked = await this.act(run, input, best.text === undefined);
       if (worked.error !== undefined) {
         if (best.text === undefined) throw worked.error;
         yield progress("actorCritic.failed", { round, who: "actor", error: worked.error.message });
-        return desk.finish({ text: best.text, stopReason: limitMet(worked) ?? "failed" });
+        return run.finish({ text: best.text, stopReason: limitReached(worked) ?? "failed" });
       }
-      const limit = limitMet(worked);
-      if (limit !== undefined) return desk.finish(best.orElse({ ...worked, stopReason: limit }));
-      desk.best(best.text ?? worked.text);
-      const judged = await this.judge(desk, worked.text);
+      const limit = limitReached(worked);
+      if (limit !== undefined) return run.finish(best.orElse({ ...worked, stopReason: limit }));
+      run.best(best.text ?? worked.text);
+      const judged = await this.judge(run, worked.text);
       if (judged.error !== undefined)
         yield progress("actorCritic.failed", { round, who: "critic", error: judged.error.message });
       const opinion = judged.error === undefined ? judged.text : "";
@@ -74,16 +74,16 @@ export class ActorCritic implements Architecture {
       yield progress("actorCritic.score", { round, score: score ?? null });
       // An answer without a readable judgement is not approved.
       best.offer(worked, score ?? 0);
-      desk.best(best.text ?? "");
-      desk.note("actorCritic", { rounds: round, score: best.score });
-      if (score !== undefined && score >= this.threshold) return desk.finish(worked);
+      run.best(best.text ?? "");
+      run.note("actorCritic", { rounds: round, score: best.score });
+      if (score !== undefined && score >= this.threshold) return run.finish(worked);
       // There is no judgement and nothing left for another one: end with the best answer so far.
-      const silenced = score === undefined ? limitMet(judged) : undefined;
-      if (silenced !== undefined) return desk.finish({ text: best.text ?? "", stopReason: silenced });
+      const limitOfJudge = score === undefined ? limitReached(judged) : undefined;
+      if (limitOfJudge !== undefined) return run.finish({ text: best.text ?? "", stopReason: limitOfJudge });
       const feedback = readText(opinion, ["feedback", "critique", "comments", "reason"]);
       input = this.prompts.revise({ task: prompt, answer: worked.text, feedback });
     }
-    return desk.finish(best.notGoodEnough());
+    return run.finish(best.notGoodEnough());
   }
 
   declaredWorkers(): Readonly<Record<string, Agent>> {
@@ -91,12 +91,12 @@ export class ActorCritic implements Architecture {
     return { ...(actor !== undefined && { actor }), ...(critic !== undefined && { critic }) };
   }
 
-  private act(desk: Desk, input: string, land: boolean): Promise<Worked> {
-    return this.actor === undefined ? desk.work(input, { land }) : desk.hire(this.actor, input);
+  private act(run: StrategyRun, input: string, land: boolean): Promise<WorkOutcome> {
+    return this.actor === undefined ? run.work(input, { land }) : run.hire(this.actor, input);
   }
 
-  private judge(desk: Desk, answer: string): Promise<Worked> {
-    const user = this.prompts.criticise({ task: desk.task, answer });
-    return this.critic === undefined ? desk.ask({ user }) : desk.hire(this.critic, user);
+  private judge(run: StrategyRun, answer: string): Promise<WorkOutcome> {
+    const user = this.prompts.criticise({ task: run.task, answer });
+    return this.critic === undefined ? run.ask({ user }) : run.hire(this.critic, user);
   }
 }

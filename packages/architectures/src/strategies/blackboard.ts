@@ -8,9 +8,9 @@ import {
   type Dependencies,
   type StopReason,
 } from "@ravi/kernel";
-import { Desk } from "../desk/desk.ts";
-import { describeWork, limitMet, type Worked } from "../desk/said.ts";
-import { describeWorkers } from "../desk/worker.ts";
+import { StrategyRun } from "../run/strategy-run.ts";
+import { describeWork, limitReached, type WorkOutcome } from "../run/answer.ts";
+import { describeWorkers } from "../run/worker.ts";
 import { readChoice } from "../parse/choice.ts";
 import { readVerdict } from "../parse/verdict.ts";
 import { type OwnPrompts, PROMPTS } from "../prompts.ts";
@@ -49,7 +49,7 @@ export class Blackboard implements Architecture {
   }
 
   async *run(session: AgentSession, deps: Dependencies, prompt: string): AsyncGenerator<AgentEvent, void> {
-    const desk = await Desk.open(session, deps, prompt);
+    const run = await StrategyRun.open(session, deps, prompt);
     const names = Object.keys(this.experts);
     const board: string[] = [];
     // Since the last contribution: `idle` are the experts that added nothing, `passed` those of them that said so. They are sets,
@@ -59,13 +59,13 @@ export class Blackboard implements Architecture {
     let cut: StopReason = "steps";
     let isReady = false;
     for (let round = 1; round <= this.maxRounds && !isReady; round++) {
-      const next = await this.next(desk, board, names[(round - 1) % names.length] ?? "");
+      const next = await this.next(run, board, names[(round - 1) % names.length] ?? "");
       yield progress("blackboard.next", { round, ...next });
       if (next.done) {
         isReady = true;
         break;
       }
-      const worked = await this.contribute(desk, next.name, board);
+      const worked = await this.contribute(run, next.name, board);
       const text = worked.error === undefined ? worked.text.trim() : "";
       if (worked.error !== undefined)
         yield progress("blackboard.failed", { round, expert: next.name, error: worked.error.message });
@@ -73,28 +73,28 @@ export class Blackboard implements Architecture {
         worked.error === undefined && worked.stopReason === "done" ? solutionIn(text) : undefined;
       if (solution !== undefined) {
         yield progress("blackboard.solved", { round, expert: next.name });
-        return desk.finish({ text: solution, stopReason: "done" });
+        return run.finish({ text: solution, stopReason: "done" });
       }
       if (text === "" || isPass(text)) {
         idle.add(next.name);
-        const limit = limitMet(worked);
+        const limit = limitReached(worked);
         if (limit !== undefined) cut = limit;
         else if (worked.error === undefined) passed.add(next.name);
       } else {
         idle.clear();
         passed.clear();
         board.push(`[${next.name}] ${describeWork(worked)}`);
-        desk.findings(board.join("\n"));
+        run.findings(board.join("\n"));
       }
       // None of the experts adds anything. The board is complete only if all of them have passed.
       if (idle.size < names.length) continue;
       isReady = passed.size === names.length;
       break;
     }
-    desk.note("blackboard", { entries: board.length, ready: isReady });
-    const said = await desk.ask({ user: this.prompts.answer({ task: prompt, board: board.join("\n") }) });
+    run.note("blackboard", { entries: board.length, ready: isReady });
+    const answer = await run.ask({ user: this.prompts.answer({ task: prompt, board: board.join("\n") }) });
     const isWhole = isReady && board.length > 0;
-    return desk.finish(said.stopReason === "done" && !isWhole ? { ...said, stopReason: cut } : said);
+    return run.finish(answer.stopReason === "done" && !isWhole ? { ...answer, stopReason: cut } : answer);
   }
 
   declaredWorkers(): Readonly<Record<string, Agent>> {
@@ -106,19 +106,19 @@ export class Blackboard implements Architecture {
 
   /** Whose turn it is. If the coordinator fails or cannot be read, the experts take turns. */
   private async next(
-    desk: Desk,
+    run: StrategyRun,
     board: readonly string[],
     byTurn: string,
   ): Promise<{ readonly name: string; readonly done: boolean; readonly by: "turn" | "coordinator" }> {
     const { coordinator, experts } = this;
     if (coordinator === undefined) return { name: byTurn, done: false, by: "turn" };
     const user = this.prompts.next({
-      task: desk.task,
+      task: run.task,
       board: board.join("\n"),
       workers: describeWorkers(experts),
     });
-    const worked: Worked =
-      coordinator === true ? await desk.ask({ user }) : await desk.hire(coordinator, user);
+    const worked: WorkOutcome =
+      coordinator === true ? await run.ask({ user }) : await run.hire(coordinator, user);
     if (worked.error !== undefined) return { name: byTurn, done: false, by: "turn" };
     if (readVerdict(worked.text, ["done", "finished", "complete"]))
       return { name: "", done: true, by: "coordinator" };
@@ -128,10 +128,10 @@ export class Blackboard implements Architecture {
       : { name, done: false, by: "coordinator" };
   }
 
-  private contribute(desk: Desk, name: string, board: readonly string[]): ReturnType<Desk["hire"]> {
+  private contribute(run: StrategyRun, name: string, board: readonly string[]): Promise<WorkOutcome> {
     const agent = this.experts[name];
-    if (agent === undefined) throw new TypeError(`the blackboard has no ${name}`);
-    return desk.hire(agent, this.prompts.contribute({ task: desk.task, board: board.join("\n") }));
+    if (agent === undefined) throw new TypeError(`the blackboard has no expert ${name}`);
+    return run.hire(agent, this.prompts.contribute({ task: run.task, board: board.join("\n") }));
   }
 }
 

@@ -8,8 +8,8 @@ import {
   type Dependencies,
   InvalidValueError,
 } from "@ravi/kernel";
-import { Desk } from "../desk/desk.ts";
-import { describeWork, type Said, type Worked } from "../desk/said.ts";
+import { StrategyRun } from "../run/strategy-run.ts";
+import { describeWork, type Answer, type WorkOutcome } from "../run/answer.ts";
 import { readChoice } from "../parse/choice.ts";
 import { type OwnPrompts, PROMPTS } from "../prompts.ts";
 import { agreementOf, answerIn, candidatesOf, countVotes, mostShared } from "./agreement.ts";
@@ -42,7 +42,7 @@ export interface DebateOptions {
 }
 
 /** The last statement of each debater, in their order; undefined if one has said nothing yet. */
-type Heard = readonly (Said | undefined)[];
+type LatestStatements = readonly (Answer | undefined)[];
 
 const STANCES = [
   "a convinced advocate of the obvious answer",
@@ -67,13 +67,13 @@ export class Debate implements Architecture {
     checkFields("Debate", options, ["debaters", "stances", "rounds", "agreement", "judge", "prompts"]);
     const { debaters, stances = STANCES, judge } = options;
     this.debaters = debaters === undefined ? NO_WORKERS : checkWorkers("Debate.debaters", debaters, 2);
-    const isTold =
+    const areStrings =
       Array.isArray(stances) && Array.from<unknown>(stances).every((each) => typeof each === "string");
-    if (!isTold || stances.length < 2)
+    if (!areStrings || stances.length < 2)
       throw new InvalidValueError({
         field: "Debate.stances",
         value: stances,
-        expected: "a list of texts, at least 2 of them",
+        expected: "an array of at least 2 strings",
       });
     if (judge !== undefined) checkAgent("Debate.judge", judge);
     this.stances = debaters === undefined ? stances : Object.keys(debaters).map(() => "");
@@ -84,38 +84,40 @@ export class Debate implements Architecture {
   }
 
   async *run(session: AgentSession, deps: Dependencies, prompt: string): AsyncGenerator<AgentEvent, void> {
-    const desk = await Desk.open(session, deps, prompt);
-    let heard: Heard = [];
-    let said: readonly Said[] = [];
+    const run = await StrategyRun.open(session, deps, prompt);
+    let latest: LatestStatements = [];
+    let statements: readonly Answer[] = [];
     for (let round = 1; round <= this.rounds; round++) {
-      const worked = await this.speak(desk, heard);
-      heard = yield* listen(worked, heard, round);
-      said = heard.filter((one) => one !== undefined);
-      const answers = said.map(({ text }) => answerIn(text));
+      const worked = await this.askDebaters(run, latest);
+      latest = yield* updateLatest(worked, latest, round);
+      statements = latest.filter((one) => one !== undefined);
+      const answers = statements.map(({ text }) => answerIn(text));
       const agreement = agreementOf(answers);
-      const shared = said[mostShared(answers)];
-      desk.best(answerIn(shared?.text ?? ""));
+      const shared = statements[mostShared(answers)];
+      run.best(answerIn(shared?.text ?? ""));
       yield progress("debate.round", { round, agreement });
-      desk.note("debate", { rounds: round, agreement });
-      if (worked.some(isSilenced)) return desk.finish({ text: session.output, stopReason: "budget" });
+      run.note("debate", { rounds: round, agreement });
+      if (worked.some(hasNoBudget)) return run.finish({ text: session.output, stopReason: "budget" });
       // A single remaining debater is no agreement.
-      if (said.length > 1 && agreement >= this.agreement) return desk.finish(finalOf(shared));
+      if (statements.length > 1 && agreement >= this.agreement) return run.finish(finalOf(shared));
     }
     // Nobody has said anything: a judge or a vote would be a waste of money.
-    if (said.length === 0) return desk.finish(finalOf(undefined));
-    const candidates = candidatesOf(said.map(({ text }) => answerIn(text))).flatMap((at) => said[at] ?? []);
+    if (statements.length === 0) return run.finish(finalOf(undefined));
+    const candidates = candidatesOf(statements.map(({ text }) => answerIn(text))).flatMap(
+      (at) => statements[at] ?? [],
+    );
     const answers = candidates.map(({ text }, at) => `${at + 1}. ${answerIn(text)}`).join("\n");
     if (this.judge !== undefined) {
-      const worked = await desk.hire(this.judge, this.prompts.judge({ task: prompt, answers }));
-      if (worked.error === undefined) return desk.finish(worked);
+      const worked = await run.hire(this.judge, this.prompts.judge({ task: prompt, answers }));
+      if (worked.error === undefined) return run.finish(worked);
       yield progress("debate.noJudge", { error: worked.error.message });
     }
     const ballot = this.prompts.vote({ task: prompt, answers });
     const ballots = await this.askEach(
-      desk,
+      run,
       this.stances.map(() => ballot),
     );
-    if (ballots.some(isSilenced)) return desk.finish({ text: session.output, stopReason: "budget" });
+    if (ballots.some(hasNoBudget)) return run.finish({ text: session.output, stopReason: "budget" });
     const votes = ballots.map((vote) =>
       vote?.error === undefined ? voteIn(vote?.text ?? "", candidates.length) : undefined,
     );
@@ -124,15 +126,18 @@ export class Debate implements Architecture {
       votes: votes.map((vote) => (vote === undefined ? null : vote + 1)),
       winner: winner + 1,
     });
-    return desk.finish(finalOf(candidates[winner]));
+    return run.finish(finalOf(candidates[winner]));
   }
 
   declaredWorkers(): Readonly<Record<string, Agent>> {
     return this.judge === undefined ? this.debaters : withRole(this.debaters, "judge", this.judge);
   }
 
-  private speak(desk: Desk, before: Heard): Promise<readonly (Worked | undefined)[]> {
-    const { task } = desk;
+  private askDebaters(
+    run: StrategyRun,
+    before: LatestStatements,
+  ): Promise<readonly (WorkOutcome | undefined)[]> {
+    const { task } = run;
     const inputs = this.stances.map((stance, at) => {
       const own = before[at];
       if (own === undefined) return this.prompts.open({ task, stance });
@@ -141,33 +146,34 @@ export class Debate implements Architecture {
       );
       return this.prompts.rebut({ task, stance, others: others.join("\n\n"), own: own.text });
     });
-    return this.askEach(desk, inputs);
+    return this.askEach(run, inputs);
   }
 
-  private async askEach(desk: Desk, inputs: readonly string[]): Promise<readonly (Worked | undefined)[]> {
+  private async askEach(
+    run: StrategyRun,
+    inputs: readonly string[],
+  ): Promise<readonly (WorkOutcome | undefined)[]> {
     const agents = Object.values(this.debaters);
     if (agents.length > 0) {
-      const worked = await desk.hireAll(
-        agents.map((agent, at) => ({ agent, input: inputs[at] ?? desk.task })),
-      );
+      const worked = await run.hireAll(agents.map((agent, at) => ({ agent, input: inputs[at] ?? run.task })));
       if (worked.some(({ error }) => error !== undefined)) {
-        keepFirst(desk, worked);
-        await desk.deps.runtime.check();
+        keepFirst(run, worked);
+        await run.deps.runtime.check();
       }
       return worked;
     }
-    const { said, stop } = await desk.askAll(inputs.map((user) => ({ user })));
-    if (stop === undefined) return said;
-    keepFirst(desk, said);
+    const { answers, stop } = await run.askAll(inputs.map((user) => ({ user })));
+    if (stop === undefined) return answers;
+    keepFirst(run, answers);
     throw stop;
   }
 }
 
 /** If the run ends in the middle of its first round, keep an answer that was already given and paid for. */
-function keepFirst(desk: Desk, worked: readonly (Worked | undefined)[]): void {
+function keepFirst(run: StrategyRun, worked: readonly (WorkOutcome | undefined)[]): void {
   for (const one of worked) {
-    if (desk.session.output !== "") return;
-    if (one?.error === undefined) desk.best(answerIn(one?.text ?? ""));
+    if (run.session.output !== "") return;
+    if (one?.error === undefined) run.best(answerIn(one?.text ?? ""));
   }
 }
 
@@ -175,30 +181,32 @@ function keepFirst(desk: Desk, worked: readonly (Worked | undefined)[]): void {
  * The last statement of each debater after a round. A debater that fails keeps its earlier one; if nobody has any, the failure is
  * thrown.
  */
-function* listen(
-  worked: readonly (Worked | undefined)[],
-  before: Heard,
+function* updateLatest(
+  worked: readonly (WorkOutcome | undefined)[],
+  before: LatestStatements,
   round: number,
-): Generator<AgentEvent, Heard> {
-  const heard: (Said | undefined)[] = [];
+): Generator<AgentEvent, LatestStatements> {
+  const latest: (Answer | undefined)[] = [];
   for (const [at, one] of worked.entries()) {
     // A debater with nothing new to say keeps its earlier statement.
-    heard.push(one?.error === undefined && one?.text.trim() !== "" ? (one ?? before[at]) : before[at]);
+    latest.push(one?.error === undefined && one?.text.trim() !== "" ? (one ?? before[at]) : before[at]);
     if (one?.error !== undefined)
       yield progress("debate.failed", { round, debater: at + 1, error: one.error.message });
   }
   const failure = worked.find((one) => one?.error !== undefined)?.error;
-  if (heard.every((one) => one === undefined) && failure !== undefined) throw failure;
-  return heard;
+  if (latest.every((one) => one === undefined) && failure !== undefined) throw failure;
+  return latest;
 }
 
 /** Whether a debater could not answer because the budget is exhausted: then there is none for another round either. */
-function isSilenced(worked: Worked | undefined): boolean {
+function hasNoBudget(worked: WorkOutcome | undefined): boolean {
   return worked?.error === undefined && worked?.stopReason === "budget" && worked.text.trim() === "";
 }
 
-function finalOf(said: Said | undefined): Said {
-  return said === undefined ? { text: "", stopReason: "steps" } : { ...said, text: answerIn(said.text) };
+function finalOf(statement: Answer | undefined): Answer {
+  return statement === undefined
+    ? { text: "", stopReason: "steps" }
+    : { ...statement, text: answerIn(statement.text) };
 }
 
 function voteIn(text: string, candidates: number): number | undefined {

@@ -38,7 +38,7 @@ export function readHandoff(text: string, members: readonly string[] = []): Hand
     const isLast = at === lastSentence || at === lines.length - 1;
     if (mark === undefined || (at > 0 && !isLast)) continue;
     const found = knownIn(line.slice(mark.length), members);
-    const handoff = found ?? (at === 0 && isLast ? strangerIn(line.slice(mark.length)) : undefined);
+    const handoff = found ?? (at === 0 && isLast ? unknownIn(line.slice(mark.length)) : undefined);
     if (handoff === undefined) continue;
     return { ...handoff, task: [handoff.task, ...lines.slice(at + 1)].join("\n").trim() };
   }
@@ -58,7 +58,7 @@ function knownIn(line: string, members: readonly string[]): Handoff | undefined 
 }
 
 /** A hand-off to an unknown name. It must be followed by a colon, or by nothing. */
-function strangerIn(line: string): Handoff | undefined {
+function unknownIn(line: string): Handoff | undefined {
   const found = NAME.exec(line);
   if (found === null || (found.groups?.["mark"] !== ":" && found[3] !== "")) return undefined;
   return { to: found[1] ?? "", task: (found[3] ?? "").trim() };

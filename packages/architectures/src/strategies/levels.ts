@@ -31,8 +31,8 @@ function reasonFor(step: RewooStep, waiting: readonly RewooStep[], known: Readon
   if (missing !== undefined) return `there is no step #${missing}`;
   const cycle = cycleFrom(step, waiting);
   return cycle === undefined
-    ? "it needs a step that can never run"
-    : `it waits for itself (${cycle.map((id) => `#${id}`).join(" → ")})`;
+    ? "it depends on a step that can never run"
+    : `it depends on itself (${cycle.map((id) => `#${id}`).join(" → ")})`;
 }
 
 /** The path from a step back to itself, if there is one. */

@@ -7,9 +7,9 @@ import {
   type Dependencies,
   type LLMClient,
 } from "@ravi/kernel";
-import { Desk } from "../desk/desk.ts";
-import { answerTo, describeWork } from "../desk/said.ts";
-import { describeTools } from "../desk/worker.ts";
+import { StrategyRun } from "../run/strategy-run.ts";
+import { answerTo, describeWork } from "../run/answer.ts";
+import { describeTools } from "../run/worker.ts";
 import { readSequence } from "../parse/list.ts";
 import { type OwnPrompts, PROMPTS } from "../prompts.ts";
 import { checkModel, NO_WORKERS, ownPrompts, progress } from "./shared.ts";
@@ -38,9 +38,9 @@ export class PlanAndExecute implements Architecture {
   }
 
   async *run(session: AgentSession, deps: Dependencies, prompt: string): AsyncGenerator<AgentEvent, void> {
-    const desk = await Desk.open(session, deps, prompt);
+    const run = await StrategyRun.open(session, deps, prompt);
     const tools = describeTools(deps.tools);
-    const plan = await desk.ask({
+    const plan = await run.ask({
       user: this.prompts.plan({ task: prompt, tools, most: this.maxSteps }),
       model: this.planner,
     });
@@ -60,15 +60,15 @@ export class PlanAndExecute implements Architecture {
       yield progress("planAndExecute.step", { step: at + 1, task: step });
       const user = this.prompts.step({ task: prompt, step, done: done.join("\n\n") });
       const part = `${at + 1}. ${step}`;
-      const said = await desk.work(user, { part });
-      done.push(`${part}\n${describeWork(said)}`);
-      desk.findings(done.join("\n\n"));
-      yield progress("planAndExecute.done", { step: at + 1, stopReason: said.stopReason });
+      const result = await run.work(user, { part });
+      done.push(`${part}\n${describeWork(result)}`);
+      run.findings(done.join("\n\n"));
+      yield progress("planAndExecute.done", { step: at + 1, stopReason: result.stopReason });
     }
     for (const left of planned.slice(steps.length)) done.push(`(not done, the plan was too long) ${left}`);
     if (isPlanned && isCut) done.push("(the plan was cut off here: there is more to do)");
-    const answer = await desk.ask({ user: this.prompts.answer({ task: prompt, done: done.join("\n\n") }) });
-    await desk.finish(isPlanned ? answerTo(plan, answer) : answer);
+    const answer = await run.ask({ user: this.prompts.answer({ task: prompt, done: done.join("\n\n") }) });
+    await run.finish(isPlanned ? answerTo(plan, answer) : answer);
   }
 
   declaredWorkers(): typeof NO_WORKERS {

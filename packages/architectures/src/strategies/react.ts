@@ -10,9 +10,9 @@ import {
 } from "@ravi/kernel";
 import { toolLoop } from "@ravi/kernel/loop";
 import { DelegatingContext } from "../context/delegating-context.ts";
-import { adoptConversation } from "../desk/desk.ts";
-import { loopPlan } from "../desk/loop-plan.ts";
-import { saidIn } from "../desk/said.ts";
+import { adoptConversation } from "../run/strategy-run.ts";
+import { loopPlan } from "../run/loop-plan.ts";
+import { answerOf } from "../run/answer.ts";
 import { interrupt } from "../session.ts";
 import { NO_WORKERS } from "./shared.ts";
 
@@ -45,9 +45,9 @@ export class ReAct implements Architecture {
     const { inbox, runtime } = deps;
     const ctx = new MirrorContext(runtime, session);
     const from = inbox !== undefined && inbox.input === prompt ? inbox : prompt;
-    const said = saidIn(await toolLoop(loopPlan(deps, session.instructions), ctx, from));
-    session.output = said.text;
-    if (said.stopReason !== "done") interrupt(session, said.stopReason);
+    const answer = answerOf(await toolLoop(loopPlan(deps, session.instructions), ctx, from));
+    session.output = answer.text;
+    if (answer.stopReason !== "done") interrupt(session, answer.stopReason);
   }
 
   declaredWorkers(): typeof NO_WORKERS {

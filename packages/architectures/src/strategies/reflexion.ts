@@ -7,12 +7,12 @@ import {
   type Dependencies,
   type LLMClient,
 } from "@ravi/kernel";
-import { Desk } from "../desk/desk.ts";
-import { keepLesson, recallLessons } from "../desk/lessons.ts";
+import { StrategyRun } from "../run/strategy-run.ts";
+import { keepLesson, recallLessons } from "../run/lessons.ts";
 import { readScore } from "../parse/score.ts";
 import { readText } from "../parse/verdict.ts";
 import { type OwnPrompts, PROMPTS } from "../prompts.ts";
-import { Best } from "./best.ts";
+import { BestAnswer } from "./best-answer.ts";
 import { checkModel, checkShare, NO_WORKERS, ownPrompts, progress } from "./shared.ts";
 
 export interface ReflexionOptions {
@@ -49,37 +49,37 @@ export class Reflexion implements Architecture {
   }
 
   async *run(session: AgentSession, deps: Dependencies, prompt: string): AsyncGenerator<AgentEvent, void> {
-    const desk = await Desk.open(session, deps, prompt);
+    const run = await StrategyRun.open(session, deps, prompt);
     const lessons = [...(await recallLessons(deps, prompt, this.lessons))];
     if (lessons.length > 0) yield progress("reflexion.lessons", { count: lessons.length });
-    const best = new Best();
+    const best = new BestAnswer();
     for (let attempt = 1; attempt <= this.maxTries; attempt++) {
       yield progress("reflexion.attempt", { attempt });
       // If there is an answer already, a last turn for another one would be paid for and thrown away.
       const land = best.text === undefined;
-      const said = await desk.work(this.prompts.attempt({ task: prompt, lessons }), { land });
-      if (said.stopReason === "budget") return desk.finish(best.orElse(said));
-      const user = this.prompts.evaluate({ task: prompt, answer: said.text });
-      desk.best(best.text ?? said.text);
-      const judgement = await desk.ask({ user, model: this.evaluator });
+      const answer = await run.work(this.prompts.attempt({ task: prompt, lessons }), { land });
+      if (answer.stopReason === "budget") return run.finish(best.orElse(answer));
+      const user = this.prompts.evaluate({ task: prompt, answer: answer.text });
+      run.best(best.text ?? answer.text);
+      const judgement = await run.ask({ user, model: this.evaluator });
       const score = readScore(judgement.text);
       yield progress("reflexion.score", { attempt, score: score ?? null });
       // A score that cannot be read counts as 0: the attempt never passes.
-      best.offer(said, score ?? 0);
-      desk.best(best.text ?? "");
-      desk.note("reflexion", { tries: attempt, score: best.score });
-      if (score !== undefined && score >= this.threshold) return desk.finish(said);
+      best.offer(answer, score ?? 0);
+      run.best(best.text ?? "");
+      run.note("reflexion", { tries: attempt, score: best.score });
+      if (score !== undefined && score >= this.threshold) return run.finish(answer);
       if (attempt === this.maxTries) break;
       const feedback = readText(judgement.text, ["feedback", "reason", "comments"]);
-      const lesson = await desk.ask({
-        user: this.prompts.reflect({ task: prompt, answer: said.text, feedback }),
+      const lesson = await run.ask({
+        user: this.prompts.reflect({ task: prompt, answer: answer.text, feedback }),
       });
       if (lesson.text.trim() === "") continue;
       lessons.push(lesson.text.trim());
       const kept = await keepLesson(deps, lesson.text.trim());
       yield progress("reflexion.lesson", { attempt, lesson: lesson.text.trim(), kept });
     }
-    return desk.finish(best.notGoodEnough());
+    return run.finish(best.notGoodEnough());
   }
 
   declaredWorkers(): typeof NO_WORKERS {

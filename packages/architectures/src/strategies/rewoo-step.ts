@@ -11,7 +11,7 @@ import {
   type ToolCall,
 } from "@ravi/kernel";
 import { messageOf, readArguments, toolSpec, truncateText } from "@ravi/kernel/loop";
-import { describeWork, saidBy, workedOut } from "../desk/said.ts";
+import { describeWork, answerFrom, outcomeOf } from "../run/answer.ts";
 import { isObject, readJson } from "../parse/json.ts";
 import type { RewooStep } from "../parse/rewoo-plan.ts";
 
@@ -22,7 +22,7 @@ export interface Evidence {
 }
 
 /** The same limit as for a tool result in a tool loop. */
-const MOST_CHARS = 50_000;
+const MAX_CHARS = 50_000;
 
 export function failed(why: string): Evidence {
   return { text: `error: ${why}`, isError: true };
@@ -55,16 +55,16 @@ export async function leafFor(
 /** Reads the outcome of a step. An empty answer, or a model's answer that was cut off, counts as an error; a worker's partial answer is only marked. */
 export function evidenceOf(outcome: Outcome): Evidence {
   if ("response" in outcome) {
-    const { text, stopReason } = saidBy(outcome.response);
+    const { text, stopReason } = answerFrom(outcome.response);
     return stopReason === "done"
       ? { text, isError: false }
-      : failed(`no whole answer (${stopReason}): ${text}`);
+      : failed(`the answer is incomplete (${stopReason}): ${text}`);
   }
   if ("result" in outcome && "content" in outcome.result) {
     const { content, isError } = outcome.result;
-    return { text: truncateText(textOf({ content }), MOST_CHARS), isError };
+    return { text: truncateText(textOf({ content }), MAX_CHARS), isError };
   }
-  const worked = workedOut(outcome as Parameters<typeof workedOut>[0]);
+  const worked = outcomeOf(outcome as Parameters<typeof outcomeOf>[0]);
   // An empty answer counts as nothing found.
   if (worked.error === undefined && worked.text.trim() === "")
     return failed(`no answer (${worked.stopReason})`);

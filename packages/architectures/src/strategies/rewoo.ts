@@ -12,9 +12,9 @@ import {
   type RaviError,
 } from "@ravi/kernel";
 import { isStop, tellHandoff } from "@ravi/kernel/loop";
-import { Desk } from "../desk/desk.ts";
-import { answerTo } from "../desk/said.ts";
-import { describeTools, hireAgain } from "../desk/worker.ts";
+import { StrategyRun } from "../run/strategy-run.ts";
+import { answerTo } from "../run/answer.ts";
+import { describeTools, hireAgain } from "../run/worker.ts";
 import {
   fillIn,
   placeholdersIn,
@@ -54,10 +54,10 @@ export class ReWOO implements Architecture {
   }
 
   async *run(session: AgentSession, deps: Dependencies, prompt: string): AsyncGenerator<AgentEvent, void> {
-    const desk = await Desk.open(session, deps, prompt);
+    const run = await StrategyRun.open(session, deps, prompt);
     const tools = describeTools(deps.tools);
     const user = this.prompts.plan({ task: prompt, tools, most: this.maxSteps });
-    const plan = await desk.ask({ user, model: this.planner });
+    const plan = await run.ask({ user, model: this.planner });
     const read = plan.stopReason === "length" ? readCutRewooPlan : readRewooPlan;
     const planned = read(plan.text);
     const steps = planned.slice(0, this.maxSteps);
@@ -72,8 +72,8 @@ export class ReWOO implements Architecture {
     const evidence = new Map<string, Evidence>();
     for (const [id, why] of stuck) evidence.set(id, failed(`not run: ${why}`));
     for (const [at, level] of levels.entries()) {
-      const stop = await this.runLevel(desk, level, evidence);
-      desk.findings(describeEvidence(steps, evidence));
+      const stop = await this.runLevel(run, level, evidence);
+      run.findings(describeEvidence(steps, evidence));
       yield progress("rewoo.level", {
         level: at + 1,
         failed: level.flatMap(({ id }) => (evidence.get(id)?.isError === true ? [id] : [])),
@@ -83,11 +83,11 @@ export class ReWOO implements Architecture {
     for (const { id } of planned.slice(this.maxSteps))
       evidence.set(id, failed("not run: the plan was too long"));
     const found = describeEvidence(planned, evidence);
-    const answer = await desk.ask({ user: this.prompts.solve({ task: prompt, evidence: found }) });
-    const said = answerTo(plan, answer);
+    const answer = await run.ask({ user: this.prompts.solve({ task: prompt, evidence: found }) });
+    const final = answerTo(plan, answer);
     // An answer without any evidence, for example after an unreadable plan, does not count as complete.
     const isFound = [...evidence.values()].some(({ isError }) => !isError);
-    await desk.finish(said.stopReason === "done" && !isFound ? { ...said, stopReason: "steps" } : said);
+    await run.finish(final.stopReason === "done" && !isFound ? { ...final, stopReason: "steps" } : final);
   }
 
   declaredWorkers(): typeof NO_WORKERS {
@@ -95,15 +95,15 @@ export class ReWOO implements Architecture {
   }
 
   private async runLevel(
-    desk: Desk,
+    run: StrategyRun,
     level: readonly RewooStep[],
     evidence: Map<string, Evidence>,
   ): Promise<RaviError | undefined> {
-    const { deps, task } = desk;
+    const { deps, task } = run;
     const ids: string[] = [];
     const leaves: Leaf[] = [];
     for (const step of level) {
-      const leaf = await this.leafOrWhy(desk, step, evidence);
+      const leaf = await this.leafOrFailure(run, step, evidence);
       if (!("kind" in leaf)) {
         evidence.set(step.id, leaf);
         continue;
@@ -129,7 +129,7 @@ export class ReWOO implements Architecture {
     return stop;
   }
 
-  /** Runs all at once. A hire that found no seat is tried again when the others have left theirs. */
+  /** Runs all at once. A hire that found no slot is tried again when the others have left theirs. */
   private async runLeaves(deps: Dependencies, leaves: readonly Leaf[]): Promise<readonly Outcome[]> {
     const outcomes = await deps.runtime.batch(leaves);
     const hires = leaves.flatMap((leaf, at) =>
@@ -143,12 +143,12 @@ export class ReWOO implements Architecture {
     return outcomes;
   }
 
-  private async leafOrWhy(
-    desk: Desk,
+  private async leafOrFailure(
+    run: StrategyRun,
     step: RewooStep,
     evidence: ReadonlyMap<string, Evidence>,
   ): Promise<Leaf | Evidence> {
-    const { deps, task } = desk;
+    const { deps, task } = run;
     const broken = placeholdersIn(step.input).find((id) => evidence.get(id)?.isError === true);
     if (broken !== undefined) return failed(`not run: it needs #${broken}, which failed`);
     const texts = new Map([...evidence].map(([id, { text }]) => [id, text]));
@@ -156,7 +156,7 @@ export class ReWOO implements Architecture {
     return leafFor(filled, deps, (input) => ({
       kind: "llm",
       model: deps.model,
-      request: desk.requestFor({ user: this.prompts.think({ task, input }) }),
+      request: run.requestFor({ user: this.prompts.think({ task, input }) }),
     }));
   }
 }

@@ -8,8 +8,8 @@ import {
   type Dependencies,
   type LLMClient,
 } from "@ravi/kernel";
-import { Desk } from "../desk/desk.ts";
-import { describeWorkers } from "../desk/worker.ts";
+import { StrategyRun } from "../run/strategy-run.ts";
+import { describeWorkers } from "../run/worker.ts";
 import { readChoice } from "../parse/choice.ts";
 import { readConfidence } from "../parse/score.ts";
 import { type OwnPrompts, PROMPTS } from "../prompts.ts";
@@ -54,9 +54,9 @@ export class Router implements Architecture {
   }
 
   async *run(session: AgentSession, deps: Dependencies, prompt: string): AsyncGenerator<AgentEvent, void> {
-    const desk = await Desk.open(session, deps, prompt);
+    const run = await StrategyRun.open(session, deps, prompt);
     const user = this.prompts.route({ task: prompt, routes: describeWorkers(this.routes) });
-    const { text } = await desk.ask({ user, model: this.classifier });
+    const { text } = await run.ask({ user, model: this.classifier });
     const choice = decide({
       route: readChoice(text, Object.keys(this.routes), ["route", "agent", "choice", "name", "to"]),
       confidence: readConfidence(text, ["confidence", "score", "probability"]),
@@ -64,19 +64,19 @@ export class Router implements Architecture {
       fallback: this.fallback,
     });
     yield progress("router.route", { ...choice });
-    desk.note("router", { ...choice });
+    run.note("router", { ...choice });
     for (const route of new Set([choice.route, this.fallback])) {
       const agent = route === undefined ? undefined : this.routes[route];
       if (agent === undefined) continue;
-      const worked = await desk.hire(agent, prompt);
+      const worked = await run.hire(agent, prompt);
       const isLast = route === this.fallback || this.fallback === undefined;
       // An empty answer does not count if the fallback can still answer.
-      if (worked.error === undefined && (isLast || worked.text.trim() !== "")) return desk.finish(worked);
+      if (worked.error === undefined && (isLast || worked.text.trim() !== "")) return run.finish(worked);
       const error = worked.error?.message ?? "an empty answer";
       yield progress("router.failed", { route: route ?? null, error });
       if (worked.error !== undefined && isLast) throw worked.error;
     }
-    return desk.finish(await desk.work(prompt));
+    return run.finish(await run.work(prompt));
   }
 
   declaredWorkers(): Readonly<Record<string, Agent>> {
@@ -103,10 +103,10 @@ export function decide(read: {
   readonly fallback: string | undefined;
 }): RouteDecision {
   const { route, confidence, least, fallback } = read;
-  const told = confidence ?? null;
-  const instead = fallback === undefined ? {} : { route: fallback };
-  if (route === undefined) return { ...instead, confidence: told, because: "unknown" };
+  const stated = confidence ?? null;
+  const fallbackRoute = fallback === undefined ? {} : { route: fallback };
+  if (route === undefined) return { ...fallbackRoute, confidence: stated, because: "unknown" };
   if (confidence !== undefined && confidence < least)
-    return { ...instead, confidence: told, because: "unsure" };
-  return { route, confidence: told, because: "chosen" };
+    return { ...fallbackRoute, confidence: stated, because: "unsure" };
+  return { route, confidence: stated, because: "chosen" };
 }

@@ -7,7 +7,7 @@ import {
   type Dependencies,
   type LLMClient,
 } from "@ravi/kernel";
-import { Desk } from "../desk/desk.ts";
+import { StrategyRun } from "../run/strategy-run.ts";
 import { readText, readVerdict } from "../parse/verdict.ts";
 import { type OwnPrompts, PROMPTS } from "../prompts.ts";
 import { checkModel, NO_WORKERS, ownPrompts, progress } from "./shared.ts";
@@ -36,18 +36,18 @@ export class SelfRefine implements Architecture {
   }
 
   async *run(session: AgentSession, deps: Dependencies, prompt: string): AsyncGenerator<AgentEvent, void> {
-    const desk = await Desk.open(session, deps, prompt);
-    let draft = await desk.work(prompt);
+    const run = await StrategyRun.open(session, deps, prompt);
+    let draft = await run.work(prompt);
     // If the budget cut the draft off, there is none left to refine it; a refusal is not a draft.
-    if (draft.stopReason !== "done") return desk.finish(draft);
-    desk.best(draft.text);
+    if (draft.stopReason !== "done") return run.finish(draft);
+    run.best(draft.text);
     for (let round = 1; round <= this.maxRounds; round++) {
       const user = this.prompts.critique({ task: prompt, answer: draft.text });
-      const critique = await desk.ask({ user, model: this.critic });
+      const critique = await run.ask({ user, model: this.critic });
       // A verdict that cannot be read counts as criticism.
       const satisfied = readVerdict(critique.text, ["satisfied", "done", "accept", "approved"]);
       yield progress("selfRefine.critique", { round, satisfied });
-      desk.note("selfRefine", { rounds: round, satisfied });
+      run.note("selfRefine", { rounds: round, satisfied });
       if (satisfied) break;
       // An empty critique gives nothing to improve; another draft would be paid for in vain.
       if (critique.text.trim() === "") {
@@ -55,7 +55,7 @@ export class SelfRefine implements Architecture {
         break;
       }
       const feedback = readText(critique.text, ["feedback", "critique", "criticism", "comments"]);
-      const refined = await desk.ask({
+      const refined = await run.ask({
         user: this.prompts.refine({ task: prompt, answer: draft.text, feedback }),
       });
       // An incomplete draft does not replace the complete one before it.
@@ -64,9 +64,9 @@ export class SelfRefine implements Architecture {
         break;
       }
       draft = refined;
-      desk.best(draft.text);
+      run.best(draft.text);
     }
-    return desk.finish(draft);
+    return run.finish(draft);
   }
 
   declaredWorkers(): typeof NO_WORKERS {

@@ -21,10 +21,14 @@ export function checkShare(field: string, value: unknown): number {
 
 /** Checks agents by role and freezes them, so that an empty team or a wrong agent is found before a paid run starts. */
 export function checkWorkers(field: string, workers: unknown, least = 1): Readonly<Record<string, Agent>> {
-  const given = checkRecord(field, workers, "agents by their role: { role: agent }");
+  const given = checkRecord(field, workers, "an object of agents by role: { role: agent }");
   const entries = Object.entries(given) as [string, Agent][];
   if (entries.length < least)
-    throw new InvalidValueError({ field, value: entries.length, expected: `at least ${least} agents` });
+    throw new InvalidValueError({
+      field,
+      value: entries.length,
+      expected: least === 1 ? "at least 1 agent" : `at least ${least} agents`,
+    });
   for (const [role, agent] of entries) checkAgent(`${field}.${role}`, agent);
   return Object.freeze(Object.fromEntries(entries));
 }
@@ -55,7 +59,7 @@ export function ownPrompts<P extends object>(
       throw new InvalidValueError({
         field: `${field}.${name}`,
         value: prompt,
-        expected: "a function that gives a text",
+        expected: "a function that returns a string",
       });
   }
   return {

@@ -9,10 +9,10 @@ import {
   InvalidValueError,
 } from "@ravi/kernel";
 import type { LoopExtension } from "@ravi/kernel/loop";
-import { Desk } from "../desk/desk.ts";
-import { loopPlan } from "../desk/loop-plan.ts";
-import type { Said } from "../desk/said.ts";
-import { describeWorkers, withExtraTools } from "../desk/worker.ts";
+import { StrategyRun } from "../run/strategy-run.ts";
+import { loopPlan } from "../run/loop-plan.ts";
+import type { Answer } from "../run/answer.ts";
+import { describeWorkers, withExtraTools } from "../run/worker.ts";
 import { type OwnPrompts, PROMPTS } from "../prompts.ts";
 import { StrategyAgent } from "../strategy-agent.ts";
 import { ReAct } from "./react.ts";
@@ -42,7 +42,7 @@ export class Supervisor implements Architecture {
     checkFields("Supervisor", options, ["workers", "spawn", "maxSpawns", "prompts"]);
     this.spawn = options.spawn ?? false;
     if (typeof this.spawn !== "boolean" && typeof this.spawn !== "function") {
-      const expected = "true, false, or a function that makes a worker";
+      const expected = "true, false, or a function that creates a worker";
       throw new InvalidValueError({ field: "Supervisor.spawn", value: this.spawn, expected });
     }
     this.workers = checkWorkers("Supervisor.workers", options.workers, this.spawn === false ? 1 : 0);
@@ -51,19 +51,20 @@ export class Supervisor implements Architecture {
   }
 
   async *run(session: AgentSession, deps: Dependencies, prompt: string): AsyncGenerator<AgentEvent, void> {
-    const desk = await Desk.open(session, deps, prompt);
+    const run = await StrategyRun.open(session, deps, prompt);
     const team = new Team(deps, this.workers, this.spawner(deps), this.maxSpawns);
-    const said = await this.lead(desk, team);
-    if (team.forwarded !== undefined) yield progress("supervisor.forwarded", { stopReason: said.stopReason });
-    await desk.finish(said);
+    const answer = await this.lead(run, team);
+    if (team.forwarded !== undefined)
+      yield progress("supervisor.forwarded", { stopReason: answer.stopReason });
+    await run.finish(answer);
   }
 
   declaredWorkers(): Readonly<Record<string, Agent>> {
     return this.workers;
   }
 
-  private async lead(desk: Desk, team: Team): Promise<Said> {
-    const { deps, session, task } = desk;
+  private async lead(run: StrategyRun, team: Team): Promise<Answer> {
+    const { deps, session, task } = run;
     const spawns = this.spawn === false ? 0 : this.maxSpawns;
     const system = this.prompts.system({ workers: describeWorkers(this.workers), spawns });
     const plan = loopPlan(
@@ -74,11 +75,11 @@ export class Supervisor implements Architecture {
       before: (call) => team.before(call),
       afterHires: async (hires) => {
         const results = await team.afterHires(hires);
-        desk.findings(team.found());
+        run.findings(team.found());
         return results;
       },
     };
-    return desk.work(task, { plan, extension });
+    return run.work(task, { plan, extension });
   }
 
   private spawner({ model, tools, maxTurns }: Dependencies): SpawnWorker | undefined {

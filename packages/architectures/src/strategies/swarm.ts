@@ -9,9 +9,9 @@ import {
   type Dependencies,
   type StopReason,
 } from "@ravi/kernel";
-import { Desk } from "../desk/desk.ts";
-import { describeWork } from "../desk/said.ts";
-import { describeWorkers } from "../desk/worker.ts";
+import { StrategyRun } from "../run/strategy-run.ts";
+import { describeWork, type WorkOutcome } from "../run/answer.ts";
+import { describeWorkers } from "../run/worker.ts";
 import { type OwnPrompts, PROMPTS } from "../prompts.ts";
 import { isCircle, memberNamed, readHandoff } from "./handoff.ts";
 import { checkWorkers, ownPrompts, progress } from "./shared.ts";
@@ -45,24 +45,24 @@ export class Swarm implements Architecture {
   }
 
   async *run(session: AgentSession, deps: Dependencies, prompt: string): AsyncGenerator<AgentEvent, void> {
-    const desk = await Desk.open(session, deps, prompt);
+    const run = await StrategyRun.open(session, deps, prompt);
     const names = Object.keys(this.members);
     const trail = [this.entry];
     const log: string[] = [];
     if (this.maxHandoffs === 0) {
       // Nobody may hand over, so no colleagues are offered: the first answer is the result.
-      const worked = await this.lastTurn(desk, this.entry, log);
+      const worked = await this.lastTurn(run, this.entry, log);
       if (worked.error !== undefined) throw worked.error;
-      return desk.finish(worked);
+      return run.finish(worked);
     }
     let ended: StopReason = "steps";
     for (let handoffs = 0; ; handoffs++) {
       const name = trail.at(-1) ?? this.entry;
-      const worked = await this.turn(desk, name, log);
+      const worked = await this.turn(run, name, log);
       if (worked.error !== undefined) throw worked.error;
       const handoff = worked.stopReason === "done" ? readHandoff(worked.text, names) : undefined;
       // An answer, complete or cut off, is the result of the run.
-      if (handoff === undefined) return desk.finish(worked);
+      if (handoff === undefined) return run.finish(worked);
       if (handoffs === this.maxHandoffs) break;
       const to = memberNamed(handoff.to, this.members);
       yield progress("swarm.handoff", {
@@ -72,14 +72,14 @@ export class Swarm implements Architecture {
         task: handoff.task,
       });
       log.push(`${name} handed over to ${handoff.to}: ${handoff.task || describeWork(worked)}`);
-      desk.findings(log.join("\n"));
+      run.findings(log.join("\n"));
       if (to === undefined) {
         // The member is told so and goes on itself.
         log.push(this.prompts.unknown({ name: handoff.to, peers: this.peersOf(name) }));
         continue;
       }
       trail.push(to);
-      desk.note("swarm", { trail: [...trail] });
+      run.note("swarm", { trail: [...trail] });
       if (isCircle(trail)) {
         ended = "loop";
         break;
@@ -87,30 +87,30 @@ export class Swarm implements Architecture {
     }
     yield progress("swarm.last", { because: ended, trail: [...trail] });
     const last = trail.at(-1) ?? this.entry;
-    const worked = await this.lastTurn(desk, last, log);
+    const worked = await this.lastTurn(run, last, log);
     if (worked.error !== undefined) throw worked.error;
     // A member that hands over even now has not answered.
     const text = readHandoff(worked.text, names) === undefined ? worked.text : log.join("\n");
-    return desk.finish({ text, stopReason: worked.stopReason === "done" ? ended : worked.stopReason });
+    return run.finish({ text, stopReason: worked.stopReason === "done" ? ended : worked.stopReason });
   }
 
   declaredWorkers(): Readonly<Record<string, Agent>> {
     return this.members;
   }
 
-  private turn(desk: Desk, name: string, log: readonly string[]): ReturnType<Desk["hire"]> {
-    const { task } = desk;
+  private turn(run: StrategyRun, name: string, log: readonly string[]): Promise<WorkOutcome> {
+    const { task } = run;
     const input = this.prompts.turn({ task, peers: this.peersOf(name), trail: log.join("\n") });
-    return desk.hire(this.member(name), input);
+    return run.hire(this.member(name), input);
   }
 
-  private lastTurn(desk: Desk, name: string, log: readonly string[]): ReturnType<Desk["hire"]> {
-    return desk.hire(this.member(name), this.prompts.last({ task: desk.task, trail: log.join("\n") }));
+  private lastTurn(run: StrategyRun, name: string, log: readonly string[]): Promise<WorkOutcome> {
+    return run.hire(this.member(name), this.prompts.last({ task: run.task, trail: log.join("\n") }));
   }
 
   private member(name: string): Agent {
     const agent = this.members[name];
-    if (agent === undefined) throw new TypeError(`the swarm has no ${name}`);
+    if (agent === undefined) throw new TypeError(`the swarm has no member ${name}`);
     return agent;
   }
 

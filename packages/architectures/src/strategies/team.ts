@@ -11,14 +11,15 @@ import {
   type ToolResult,
 } from "@ravi/kernel";
 import { type Finish, type Hired, hireResult } from "@ravi/kernel/loop";
-import { describeWork, type Said, workedOut } from "../desk/said.ts";
-import { textSchema } from "../desk/text-schema.ts";
-import { hireAgain } from "../desk/worker.ts";
+import { describeWork, type Answer, outcomeOf } from "../run/answer.ts";
+import { textSchema } from "../run/text-schema.ts";
+import { hireAgain } from "../run/worker.ts";
 import { readChoice } from "../parse/choice.ts";
 import { checkAgent } from "./shared.ts";
 
-const WORKER = "Who: a name from your team.";
-const TASK = "The whole task, with all that is needed to do it: nothing else of this conversation is seen.";
+const WORKER = "The worker: a name from your team.";
+const TASK =
+  "The whole task, with everything that is needed to do it: the worker sees nothing else of this conversation.";
 
 const FORWARD = "forward_message";
 
@@ -35,9 +36,9 @@ export class Team {
   private readonly spawn: SpawnWorker | undefined;
   private spawnsLeft: number;
   private readonly roles = new Map<HireLeaf, string>();
-  private readonly answers = new Map<string, Said>();
+  private readonly answers = new Map<string, Answer>();
   /** The answer that is passed on unchanged, if any. */
-  forwarded: Said | undefined;
+  forwarded: Answer | undefined;
 
   constructor(
     deps: Dependencies,
@@ -55,7 +56,7 @@ export class Team {
   tools(): (Tool | DelegateTool)[] {
     const delegate = this.handOff(
       "delegate",
-      "Hands a task to a worker and gives its answer.",
+      "Gives a task to a worker and returns its answer.",
       { worker: WORKER, task: TASK },
       ({ worker, task }) => {
         const role = this.roleOf(worker);
@@ -64,7 +65,7 @@ export class Team {
     );
     const forward: Tool = {
       name: FORWARD,
-      description: "Gives a worker's last answer, unchanged, as the final answer.",
+      description: "Returns a worker's last answer, unchanged, as the final answer.",
       input: textSchema({ worker: WORKER }),
       idempotent: true,
       // Never called: `before` handles the call, and the loop ends.
@@ -79,19 +80,19 @@ export class Team {
     if (call.name !== FORWARD) return undefined;
     const role = readChoice(workerIn(call), [...this.members.keys()]);
     const answer = role === undefined ? undefined : this.answers.get(role);
-    if (answer === undefined) return `that worker has not answered yet; there are ${this.names()}`;
+    if (answer === undefined) return `that worker has not answered yet; the workers are ${this.names()}`;
     this.forwarded = answer;
     const { text: output, stopReason } = answer;
     return { finish: { status: stopReason === "done" ? "completed" : "partial", output, stopReason } };
   }
 
-  /** Stores the answer of each worker. A worker that found no seat is hired once more. */
+  /** Stores the answer of each worker. A worker that found no slot is hired once more. */
   async afterHires(hires: readonly Hired[]): Promise<readonly ToolResult[]> {
     const outcomes = await hireAgain(this.deps, hires);
     return outcomes.map((outcome, at) => {
       const leaf = hires[at]?.leaf;
       const role = leaf === undefined ? undefined : this.roles.get(leaf);
-      const worked = workedOut(outcome);
+      const worked = outcomeOf(outcome);
       // An empty answer cannot be forwarded.
       if (role !== undefined && worked.error === undefined && worked.text.trim() !== "")
         this.answers.set(role, worked);
@@ -101,18 +102,18 @@ export class Team {
 
   /** What the team has found so far, as text. */
   found(): string {
-    return [...this.answers].map(([role, said]) => `[${role}] ${describeWork(said)}`).join("\n");
+    return [...this.answers].map(([role, answer]) => `[${role}] ${describeWork(answer)}`).join("\n");
   }
 
   private spawnTool(spawn: SpawnWorker): DelegateTool {
     const fields = {
       name: "A new name for the worker.",
-      instructions: "What it is and how it works.",
+      instructions: "What the worker is and how it should work.",
       task: TASK,
     };
     return this.handOff(
       "spawn",
-      "Makes a worker of your own and hands a task to it.",
+      "Creates a new worker and gives it a task.",
       fields,
       ({ name, instructions, task }) => {
         const role = name
@@ -120,9 +121,13 @@ export class Team {
           .replaceAll(/[^\p{L}\p{N}_-]+/gu, "-")
           .slice(0, 48);
         if (role === "" || this.members.has(role))
-          refuse("name", name, `a new name; there are ${this.names()}`);
+          refuse("name", name, `a new name; these are taken: ${this.names()}`);
         if (this.spawnsLeft === 0)
-          refuse("spawn", name, "no more workers: all that may be made are made; delegate to one");
+          refuse(
+            "spawn",
+            name,
+            "no more workers: the maximum number has been created; delegate to an existing one",
+          );
         const agent = spawn({ name: role, instructions });
         checkAgent("Supervisor.spawn(wanted)", agent);
         this.spawnsLeft--;

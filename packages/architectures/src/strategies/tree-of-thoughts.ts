@@ -7,7 +7,7 @@ import {
   type Dependencies,
   type LLMClient,
 } from "@ravi/kernel";
-import { Desk } from "../desk/desk.ts";
+import { StrategyRun } from "../run/strategy-run.ts";
 import { readList } from "../parse/list.ts";
 import { readScore } from "../parse/score.ts";
 import { type OwnPrompts, PROMPTS } from "../prompts.ts";
@@ -46,39 +46,39 @@ export class TreeOfThoughts implements Architecture {
   }
 
   async *run(session: AgentSession, deps: Dependencies, prompt: string): AsyncGenerator<AgentEvent, void> {
-    const desk = await Desk.open(session, deps, prompt);
+    const run = await StrategyRun.open(session, deps, prompt);
     let paths: readonly Path[] = [{ thoughts: [], score: 0 }];
     for (let level = 1; level <= this.depth; level++) {
-      const candidates = await this.propose(desk, paths);
+      const candidates = await this.propose(run, paths);
       // No more ideas: answer from what there is.
       if (candidates.length === 0) break;
       // Keep them before they are scored: they were paid for, and the money or the time may end first.
-      desk.findings(candidates.map((thoughts) => thoughts.join(" → ")).join("\n"));
-      const scored = await this.score(desk, candidates);
+      run.findings(candidates.map((thoughts) => thoughts.join(" → ")).join("\n"));
+      const scored = await this.score(run, candidates);
       paths = prune(scored, this.beam);
       const kept = paths.map(({ thoughts, score }) => ({ thought: thoughts.at(-1) ?? "", score }));
       yield progress("treeOfThoughts.level", { level, candidates: candidates.length, kept });
-      desk.findings((paths[0]?.thoughts ?? []).join("\n"));
+      run.findings((paths[0]?.thoughts ?? []).join("\n"));
     }
     const path = paths[0]?.thoughts ?? [];
-    desk.note("treeOfThoughts", { path });
-    await desk.finish(await desk.ask({ user: this.prompts.answer({ task: prompt, path }) }));
+    run.note("treeOfThoughts", { path });
+    await run.finish(await run.ask({ user: this.prompts.answer({ task: prompt, path }) }));
   }
 
   declaredWorkers(): typeof NO_WORKERS {
     return NO_WORKERS;
   }
 
-  private async propose(desk: Desk, paths: readonly Path[]): Promise<readonly (readonly string[])[]> {
-    const { task } = desk;
-    const { said, stop } = await desk.askAll(
+  private async propose(run: StrategyRun, paths: readonly Path[]): Promise<readonly (readonly string[])[]> {
+    const { task } = run;
+    const { answers, stop } = await run.askAll(
       paths.map(({ thoughts }) => ({
         user: this.prompts.propose({ task, path: thoughts, count: this.branch }),
       })),
     );
     if (stop !== undefined) throw stop;
     return paths.flatMap(({ thoughts }, at) => {
-      const text = said[at]?.text.trim() ?? "";
+      const text = answers[at]?.text.trim() ?? "";
       const list = readList(text);
       // Prose instead of a list counts as one thought.
       const next = list.length === 0 ? [text].filter((thought) => thought !== "") : list;
@@ -86,13 +86,13 @@ export class TreeOfThoughts implements Architecture {
     });
   }
 
-  private async score(desk: Desk, candidates: readonly (readonly string[])[]): Promise<Path[]> {
-    const { task } = desk;
-    const { said, stop } = await desk.askAll(
+  private async score(run: StrategyRun, candidates: readonly (readonly string[])[]): Promise<Path[]> {
+    const { task } = run;
+    const { answers, stop } = await run.askAll(
       candidates.map((path) => ({ user: this.prompts.score({ task, path }), model: this.evaluator })),
     );
     if (stop !== undefined) throw stop;
     // A thought whose score cannot be read counts as 0.
-    return candidates.map((thoughts, at) => ({ thoughts, score: readScore(said[at]?.text ?? "") ?? 0 }));
+    return candidates.map((thoughts, at) => ({ thoughts, score: readScore(answers[at]?.text ?? "") ?? 0 }));
   }
 }

@@ -82,9 +82,9 @@ describe("J10: ReWOO", () => {
     const { result, model } = await run(new ReWOO(), script, { tools });
     expect(result.status).toBe("completed");
     const evidence = asked(model.calls[1]?.request);
-    expect(evidence).toContain("not run: it waits for itself (#E1 → #E2 → #E1)");
+    expect(evidence).toContain("not run: it depends on itself (#E1 → #E2 → #E1)");
     expect(evidence).toContain("not run: there is no step #E9");
-    expect(evidence).toContain("not run: it needs a step that can never run");
+    expect(evidence).toContain("not run: it depends on a step that can never run");
     expect(evidence).toContain("facts about Oslo");
   });
 

@@ -73,7 +73,7 @@ describe("J10: Router", () => {
 
   test("a fallback that is no route is refused", () => {
     expect(() => new Router({ routes: team(), fallback: "sales" })).toThrow("Router.fallback");
-    expect(() => new Router({ routes: {} })).toThrow("at least 1 agents");
+    expect(() => new Router({ routes: {} })).toThrow("expected at least 1 agent");
   });
 
   test("when the money ends before the choice, the last turn answers", async () => {

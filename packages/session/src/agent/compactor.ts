@@ -5,7 +5,7 @@ import { ContextMeter, estimateMessages } from "../compaction/tokens.ts";
 import type { CompactionReason } from "../extensions/events.ts";
 import type { CompactionOutcome, ContextUsage } from "../extensions/extension.ts";
 import type { Session } from "../tree/session.ts";
-import type { Stage } from "./stage.ts";
+import type { SessionEmitter } from "./emitter.ts";
 
 /** What one compaction works on. */
 export interface CompactionTask {
@@ -20,16 +20,16 @@ export interface CompactionTask {
 export class Compactor {
   readonly meter = new ContextMeter();
   private readonly plan: CompactionPlan;
-  private readonly stage: Stage;
-  private isAsked = false;
+  private readonly emitter: SessionEmitter;
+  private isRequested = false;
   /** After a compaction that gained nothing: the session, and the number of tokens from which it is tried again there. */
-  private again = { sessionId: "", at: 0 };
+  private retryAt = { sessionId: "", at: 0 };
   /** The session and leaf that the meter's count is for. */
   private measured: string | undefined;
 
-  constructor(plan: CompactionPlan, stage: Stage) {
+  constructor(plan: CompactionPlan, emitter: SessionEmitter) {
     this.plan = plan;
-    this.stage = stage;
+    this.emitter = emitter;
   }
 
   usage(model: LLMClient): ContextUsage {
@@ -37,30 +37,30 @@ export class Compactor {
   }
 
   /** Requests a compaction after the running turn. */
-  ask(): void {
-    this.isAsked = true;
+  request(): void {
+    this.isRequested = true;
   }
 
   /** Estimates the size of a session that was just opened, forked or switched to. One that goes on has been counted already. */
   async measure(session: Session): Promise<void> {
-    if (this.measured !== placeOf(session)) this.meter.reset(estimateMessages(await session.messages()));
-    this.measured = placeOf(session);
+    if (this.measured !== positionOf(session)) this.meter.reset(estimateMessages(await session.messages()));
+    this.measured = positionOf(session);
   }
 
   /** Records that the meter is right for where the session stands now. */
-  settle(session: Session): void {
-    this.measured = placeOf(session);
+  markMeasured(session: Session): void {
+    this.measured = positionOf(session);
   }
 
   /** Whether to compact after this turn: it was asked for, or the context is nearly full and compaction can help. */
   isDue(model: LLMClient, { sessionId }: Session): boolean {
     const { auto, strategy, reserveTokens } = this.plan;
     const { tokens } = this.meter;
-    if (this.isAsked) return true;
-    const canCompact = strategy !== undefined || this.stage.host.handles("session_before_compact");
+    if (this.isRequested) return true;
+    const canCompact = strategy !== undefined || this.emitter.host.handles("session_before_compact");
     const isFull = isDue(tokens, this.windowOf(model), reserveTokens);
-    const { again } = this;
-    return auto && canCompact && isFull && (tokens >= again.at || again.sessionId !== sessionId);
+    const { retryAt } = this;
+    return auto && canCompact && isFull && (tokens >= retryAt.at || retryAt.sessionId !== sessionId);
   }
 
   /**
@@ -69,31 +69,31 @@ export class Compactor {
    */
   async afterTurn(task: CompactionTask): Promise<void> {
     const { tokens } = this.meter;
-    const reason = this.isAsked ? "asked" : "threshold";
-    this.isAsked = false;
-    this.again = { sessionId: "", at: 0 };
+    const reason = this.isRequested ? "asked" : "threshold";
+    this.isRequested = false;
+    this.retryAt = { sessionId: "", at: 0 };
     try {
       const { status } = await this.run(task, reason);
       if (status === "nothingToDo" || status === "noSmaller")
-        this.again = { sessionId: task.session.sessionId, at: this.muchMore(tokens, task.model) };
+        this.retryAt = { sessionId: task.session.sessionId, at: this.retryThreshold(tokens, task.model) };
     } catch (error) {
       if (task.ctx.signal.aborted) return;
       if (isRaviError(error, "SUSPENDED")) throw error;
-      this.stage.host.collect({ source: "compaction", event: "session_before_compact", error });
+      this.emitter.host.collect({ source: "compaction", event: "session_before_compact", error });
     }
   }
 
   /** Compacts now. Throws the error of the strategy, if there is one. */
   async run(task: CompactionTask, reason: CompactionReason): Promise<CompactionOutcome> {
     const { ctx, session, model, system, tools } = task;
-    const { plan, meter, stage } = this;
+    const { plan, meter, emitter } = this;
     const window = this.windowOf(model);
     // The strategy's own model call is not part of the conversation, so its text must not be streamed to the user.
-    stage.isMuted = true;
+    emitter.isMuted = true;
     try {
-      return await compact({ ctx, session, emit: stage.emit, plan, meter, reason, window, system, tools });
+      return await compact({ ctx, session, emit: emitter.emit, plan, meter, reason, window, system, tools });
     } finally {
-      stage.isMuted = false;
+      emitter.isMuted = false;
     }
   }
 
@@ -101,7 +101,7 @@ export class Compactor {
    * The size at which half of the room that is left is used up. Not earlier, because the strategy may have paid a model to find
    * out that it gains nothing.
    */
-  private muchMore(tokens: number, model: LLMClient): number {
+  private retryThreshold(tokens: number, model: LLMClient): number {
     const room = (this.windowOf(model) ?? tokens) - tokens;
     return tokens + Math.max(0, Math.ceil(room / 2));
   }
@@ -111,6 +111,6 @@ export class Compactor {
   }
 }
 
-function placeOf(session: Session): string {
+function positionOf(session: Session): string {
   return `${session.sessionId} ${session.leaf}`;
 }

@@ -4,9 +4,9 @@ import type { SessionEvent } from "../extensions/events.ts";
  * Unread events that a subscription keeps at most; then the oldest are dropped, so that a subscriber that never reads does not
  * fill the memory.
  */
-const MOST_UNREAD = 100_000;
+const MAX_UNREAD = 100_000;
 /** Up to so many read events stay in the list, because copying the rest would cost more than they do. */
-const FEW_READ = 1_024;
+const MAX_READ_KEPT = 1_024;
 
 class Subscription implements AsyncIterableIterator<SessionEvent> {
   private unread: SessionEvent[] = [];
@@ -14,17 +14,17 @@ class Subscription implements AsyncIterableIterator<SessionEvent> {
   private read = 0;
   private waiting: ((result: IteratorResult<SessionEvent>) => void)[] = [];
   private ended = false;
-  private readonly leave: (subscription: Subscription) => void;
+  private readonly unsubscribe: (subscription: Subscription) => void;
 
-  constructor(leave: (subscription: Subscription) => void) {
-    this.leave = leave;
+  constructor(unsubscribe: (subscription: Subscription) => void) {
+    this.unsubscribe = unsubscribe;
   }
 
   push(event: SessionEvent): void {
     const reader = this.waiting.shift();
     if (reader !== undefined) return reader({ value: event, done: false });
     this.unread.push(event);
-    if (this.unread.length - this.read > MOST_UNREAD) this.take();
+    if (this.unread.length - this.read > MAX_UNREAD) this.take();
   }
 
   end(): void {
@@ -41,8 +41,8 @@ class Subscription implements AsyncIterableIterator<SessionEvent> {
   }
 
   return(): Promise<IteratorResult<SessionEvent>> {
-    this.leave(this);
-    this.forget();
+    this.unsubscribe(this);
+    this.clear();
     this.end();
     return Promise.resolve({ value: undefined, done: true });
   }
@@ -55,16 +55,16 @@ class Subscription implements AsyncIterableIterator<SessionEvent> {
     const event = this.unread[this.read];
     if (event === undefined) return undefined;
     this.read++;
-    if (this.read === this.unread.length) this.forget();
+    if (this.read === this.unread.length) this.clear();
     // Otherwise a reader that never quite catches up would keep everything that it has read.
-    else if (this.read > FEW_READ && this.read * 2 > this.unread.length) {
+    else if (this.read > MAX_READ_KEPT && this.read * 2 > this.unread.length) {
       this.unread = this.unread.slice(this.read);
       this.read = 0;
     }
     return event;
   }
 
-  private forget(): void {
+  private clear(): void {
     this.unread = [];
     this.read = 0;
   }

@@ -35,7 +35,7 @@ export class Navigator {
   }
 
   /** Opens the session for the user's own turns (`invoke` and the like). */
-  async own(): Promise<Session> {
+  async openOwn(): Promise<Session> {
     this.isChosen = true;
     return this.open(this.id);
   }
@@ -44,8 +44,8 @@ export class Navigator {
    * Opens the session for a run under a runtime: the one that the user chose, else the session of the run. A hired agent gets a
    * session of its own, named after both.
    */
-  async forRun({ supervision, agentId }: RunContext): Promise<Session> {
-    if (this.isChosen) return this.own();
+  async openForRun({ supervision, agentId }: RunContext): Promise<Session> {
+    if (this.isChosen) return this.openOwn();
     const { sessionId, isRoot } = supervision;
     return this.open(isRoot ? sessionId : `${sessionId}/${agentName(agentId)}`);
   }
@@ -57,14 +57,14 @@ export class Navigator {
   }
 
   /** Switches to a new session and returns its id. */
-  async begin(): Promise<string> {
-    return this.choose(this.plan.ids.uuid());
+  async startNew(): Promise<string> {
+    return this.switchTo(this.plan.ids.uuid());
   }
 
   /** Switches to a session. It is opened before the current one is closed, so if that fails nothing has changed. */
-  async choose(id: string): Promise<string> {
+  async switchTo(id: string): Promise<string> {
     if (this.current?.sessionId !== SessionId(id)) {
-      await this.take(await this.make(id));
+      await this.replaceCurrent(await this.openSession(id));
     } else this.isChosen = true;
     return id;
   }
@@ -74,7 +74,7 @@ export class Navigator {
    * session).
    */
   async fork(entryId: string, { newSession = false, note }: ForkOptions): Promise<string> {
-    const session = await this.own();
+    const session = await this.openOwn();
     if (!newSession) {
       const before = session.leaf;
       session.moveTo(entryId);
@@ -86,14 +86,14 @@ export class Navigator {
       }
     }
     const id = this.plan.ids.uuid();
-    const next = await this.make(id);
+    const next = await this.openSession(id);
     try {
       await next.copyFrom(session, entryId, note);
     } catch (error) {
       await next.close();
       throw error;
     }
-    await this.take(next);
+    await this.replaceCurrent(next);
     return id;
   }
 
@@ -104,7 +104,7 @@ export class Navigator {
   }
 
   /** Makes `next` the open session. The old one is closed last, so that an error there does not lose the new one. */
-  private async take(next: Session): Promise<void> {
+  private async replaceCurrent(next: Session): Promise<void> {
     const old = this.current;
     this.current = next;
     this.chosenId = next.sessionId;
@@ -115,10 +115,10 @@ export class Navigator {
   private async open(id: string): Promise<Session> {
     if (this.current?.sessionId === id) return this.current;
     await this.close();
-    return (this.current = await this.make(id));
+    return (this.current = await this.openSession(id));
   }
 
-  private async make(id: string): Promise<Session> {
+  private async openSession(id: string): Promise<Session> {
     const { store, redact, clock, ids } = this.plan;
     const log = await store.open(id);
     try {

@@ -7,9 +7,9 @@ import type { GuardrailSource } from "../guardrails/guardrail.ts";
 import { GuardrailChain } from "../guardrails/chain.ts";
 import { loadGuardrails, type OwnedGuardrail } from "../guardrails/load.ts";
 import type { EphemeralSource } from "../prompt/ephemeral.ts";
-import type { PromptBook } from "../prompt/book.ts";
+import type { PromptBuilder } from "../prompt/builder.ts";
 import { skillTool } from "../prompt/skills.ts";
-import type { MergedTools } from "../turn/kit.ts";
+import type { MergedTools } from "../turn/deps.ts";
 import { OWNER, type Plan } from "./plan.ts";
 
 /** What a session loads from its options and files; `reload` loads it again. */
@@ -27,7 +27,7 @@ export interface Parts {
 export async function loadParts(
   plan: Plan,
   host: ExtensionHost,
-  book: PromptBook,
+  promptBuilder: PromptBuilder,
   children: readonly DelegateTool[],
 ): Promise<Parts> {
   const { options, cwd } = plan;
@@ -45,10 +45,11 @@ export async function loadParts(
     files: given.filter((source) => typeof source === "string"),
     cwd,
   });
-  await book.prepare();
+  await promptBuilder.prepare();
   const builtIn = [...(options.tools ?? []), ...children];
   const names = new Set(builtIn.map(({ name }) => name));
-  if (book.skills.length > 0 && !names.has("skill")) builtIn.push(skillTool(() => book.skills));
+  if (promptBuilder.skills.length > 0 && !names.has("skill"))
+    builtIn.push(skillTool(() => promptBuilder.skills));
   const merged = mergeTools(builtIn, extensions);
   host.extensions = extensions;
   return {

@@ -20,12 +20,12 @@ import {
 } from "@ravi/kernel/loop";
 import { type CompactionPlan, compactionPlan } from "../compaction/options.ts";
 import { checkExtension } from "../extensions/load.ts";
-import { isBlank } from "../queue/queue.ts";
+import { isBlank } from "../queue/mailbox.ts";
 import { retryPlan } from "../retry/policy.ts";
 import { MemorySessionStore } from "../store/memory-store.ts";
 import type { SessionStore } from "../store/store.ts";
 import { environmentSecrets, type Redactor, redactor } from "../tree/redact.ts";
-import type { TurnSettings } from "../turn/kit.ts";
+import type { TurnSettings } from "../turn/deps.ts";
 import type { SessionAgentOptions } from "./options.ts";
 import { wallClock } from "./wall-clock.ts";
 

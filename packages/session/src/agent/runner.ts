@@ -2,16 +2,16 @@ import { type AgentResult, isRaviError, type LLMClient, type RunContext } from "
 import { checkSchemas } from "@ravi/kernel/loop";
 import { abortable } from "../extensions/abortable.ts";
 import type { CompactionOutcome } from "../extensions/extension.ts";
-import type { Mailbox, Queued } from "../queue/queue.ts";
+import type { Mailbox, Queued } from "../queue/mailbox.ts";
 import type { Session } from "../tree/session.ts";
-import type { TurnKit } from "../turn/kit.ts";
+import type { TurnDeps } from "../turn/deps.ts";
 import { Turn } from "../turn/turn.ts";
 import { type CompactionTask, Compactor } from "./compactor.ts";
 import type { Gate } from "./gate.ts";
 import { allowList, type Parts } from "./parts.ts";
 import type { Plan } from "./plan.ts";
-import type { Stage } from "./stage.ts";
-import type { Inheritance, Workshop } from "./workshop.ts";
+import type { SessionEmitter } from "./emitter.ts";
+import type { Inheritance, PartsLoader } from "./parts-loader.ts";
 
 /** The state of a session that changes. */
 export interface SessionState {
@@ -38,8 +38,8 @@ interface Job {
 /** What a runner works with. */
 export interface RunnerParts {
   readonly plan: Plan;
-  readonly stage: Stage;
-  readonly workshop: Workshop;
+  readonly emitter: SessionEmitter;
+  readonly loader: PartsLoader;
   readonly state: SessionState;
   readonly inherited: Inheritance | undefined;
 }
@@ -48,17 +48,17 @@ export interface RunnerParts {
 export class Runner {
   readonly compactor: Compactor;
   private readonly plan: Plan;
-  private readonly stage: Stage;
-  private readonly workshop: Workshop;
+  private readonly emitter: SessionEmitter;
+  private readonly loader: PartsLoader;
   private readonly state: SessionState;
   private readonly inherited: Inheritance | undefined;
   private current: Turn | undefined;
 
-  constructor({ plan, stage, workshop, state, inherited }: RunnerParts) {
-    this.compactor = new Compactor(plan.compaction, stage);
+  constructor({ plan, emitter, loader, state, inherited }: RunnerParts) {
+    this.compactor = new Compactor(plan.compaction, emitter);
     this.plan = plan;
-    this.stage = stage;
-    this.workshop = workshop;
+    this.emitter = emitter;
+    this.loader = loader;
     this.state = state;
     this.inherited = inherited;
   }
@@ -66,7 +66,7 @@ export class Runner {
   /** Runs a turn, then one for each message that is queued, and returns the result of the last turn. */
   async turns(start: RunStart): Promise<AgentResult> {
     const { ctx, session, mailbox } = start;
-    const { stage } = this;
+    const { emitter } = this;
     const { sessionId } = session;
     let input: string | undefined = start.input;
     try {
@@ -76,17 +76,17 @@ export class Runner {
         const isCutOff = result.status !== "completed" || ctx.signal.aborted;
         input = isCutOff ? undefined : await mailbox.takeNext();
         if (input !== undefined) continue;
-        if (ctx.signal.aborted || !this.isQueued(mailbox)) await stage.emit("settled", { sessionId });
+        if (ctx.signal.aborted || !this.isQueued(mailbox)) await emitter.emit("settled", { sessionId });
         if (isCutOff || ctx.signal.aborted) return result;
         // A message may have arrived while `settled` was emitted.
         do input = await mailbox.takeNext();
-        while (input === undefined && !this.isQuiet());
+        while (input === undefined && !this.closeIfNothingQueued());
         if (input === undefined) return result;
       }
     } catch (error) {
-      if (ctx.signal.aborted || !this.isQueued(mailbox)) await stage.emit("settled", { sessionId });
+      if (ctx.signal.aborted || !this.isQueued(mailbox)) await emitter.emit("settled", { sessionId });
       // Exceeding the deadline or losing the slot (a pause) is not a failure: the result says so and keeps the text so far.
-      const output = this.current?.said ?? "";
+      const output = this.current?.lastText ?? "";
       if (isRaviError(error, "DEADLINE_EXCEEDED"))
         return { status: "partial", output, stopReason: "deadline" };
       if (isRaviError(error, "PAUSED")) return { status: "paused", output, stopReason: "paused" };
@@ -98,29 +98,29 @@ export class Runner {
 
   /** Compacts outside of a turn. */
   async compactNow(ctx: RunContext, session: Session): Promise<CompactionOutcome> {
-    const { stage, compactor } = this;
+    const { emitter, compactor } = this;
     const { sessionId } = session;
-    const parts = await this.workshop.loaded();
+    const parts = await this.loader.loaded();
     await compactor.measure(session);
     const outcome = await compactor.run(this.taskOf({ ctx, session, parts }), "asked");
-    compactor.settle(session);
-    await stage.emit("save_point", { sessionId, leaf: session.leaf });
-    await stage.emit("settled", { sessionId });
+    compactor.markMeasured(session);
+    await emitter.emit("save_point", { sessionId, leaf: session.leaf });
+    await emitter.emit("settled", { sessionId });
     return outcome;
   }
 
   private async turn({ ctx, session, mailbox }: RunStart, input: string): Promise<AgentResult> {
-    const parts = await abortable(this.workshop.loaded(), ctx.signal);
+    const parts = await abortable(this.loader.loaded(), ctx.signal);
     const { validator } = this.plan.turn;
     checkSchemas({ owner: "SessionAgent", tools: parts.merged.tools, validator }, ctx.validator);
     await this.compactor.measure(session);
-    const turn = new Turn(this.kit({ ctx, session, parts }, mailbox));
+    const turn = new Turn(this.turnDeps({ ctx, session, parts }, mailbox));
     this.current = turn;
     const result = await turn.run(input);
     await mailbox.answer(result.output);
-    await this.stage.emit("save_point", { sessionId: session.sessionId, leaf: session.leaf });
+    await this.emitter.emit("save_point", { sessionId: session.sessionId, leaf: session.leaf });
     await this.compactIfDue({ ctx, session, parts });
-    this.compactor.settle(session);
+    this.compactor.markMeasured(session);
     return result;
   }
 
@@ -132,17 +132,17 @@ export class Runner {
    * True if no message is left; the run then also stops accepting messages. Both happen synchronously, so that no message can
    * arrive in between and be lost.
    */
-  private isQuiet(): boolean {
-    const { running } = this.stage;
+  private closeIfNothingQueued(): boolean {
+    const { running } = this.emitter;
     if (running === undefined) return true;
     if (running.isOwn && this.state.queued.length > 0) return false;
     running.isOpen = false;
     return true;
   }
 
-  private kit(job: Job, mailbox: Mailbox): TurnKit {
+  private turnDeps(job: Job, mailbox: Mailbox): TurnDeps {
     const { ctx, session, parts } = job;
-    const { stage, workshop, compactor, plan, inherited } = this;
+    const { emitter, loader, compactor, plan, inherited } = this;
     const { channel: named } = ctx.scope.metadata;
     const channel = typeof named === "string" ? named : null;
     const { sessionId } = session;
@@ -150,7 +150,7 @@ export class Runner {
     return {
       ctx,
       session,
-      host: stage.host,
+      host: emitter.host,
       guard: parts.guard,
       model: this.state.model,
       mailbox,
@@ -159,13 +159,13 @@ export class Runner {
       ephemeral: parts.ephemeral,
       channel,
       merged: parts.merged,
-      systemPrompt: (now) => workshop.prompt({ channel, now, sessionId, toolNames }),
+      systemPrompt: (now) => loader.prompt({ channel, now, sessionId, toolNames }),
       // A child uses its parent's prompt, which names the parent's session.
       useSystemPrompt: (text) =>
-        workshop.usePrompt(channel, { sessionId: inherited?.sessionId ?? sessionId, text }),
+        loader.usePrompt(channel, { sessionId: inherited?.sessionId ?? sessionId, text }),
       compact: (reason) => compactor.run(this.taskOf(job), reason),
-      emit: stage.emit,
-      tell: (event) => stage.tell(event),
+      emit: emitter.emit,
+      report: (event) => emitter.report(event),
       errorJSON: (error) => plan.redact.error(error),
     };
   }
@@ -184,7 +184,7 @@ export class Runner {
   }
 
   private taskOf({ ctx, session, parts }: Job): CompactionTask {
-    const { state, workshop } = this;
-    return { ctx, session, model: state.model, system: workshop.lastPrompt, tools: parts.merged.specs };
+    const { state, loader } = this;
+    return { ctx, session, model: state.model, system: loader.lastPrompt, tools: parts.merged.specs };
   }
 }

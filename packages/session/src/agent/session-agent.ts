@@ -26,7 +26,7 @@ import type {
   ModelRegistry,
 } from "../extensions/extension.ts";
 import { OwnInbox } from "../queue/own-inbox.ts";
-import { Mailbox, type Queued } from "../queue/queue.ts";
+import { Mailbox, type Queued } from "../queue/mailbox.ts";
 import type { SessionManager } from "../tree/session.ts";
 import { childOptions, childTools } from "./children.ts";
 import { Gate, type SessionPhase } from "./gate.ts";
@@ -34,8 +34,8 @@ import { Navigator } from "./navigator.ts";
 import type { InvokeOptions, SessionAgentOptions, SpawnChildOptions } from "./options.ts";
 import { checkAllowed, checkText, type Plan, planFor } from "./plan.ts";
 import { Runner, type SessionState } from "./runner.ts";
-import { type Running, Stage } from "./stage.ts";
-import { type Inheritance, Workshop } from "./workshop.ts";
+import { type Running, SessionEmitter } from "./emitter.ts";
+import { type Inheritance, PartsLoader } from "./parts-loader.ts";
 
 /**
  * A long-lived conversation. One object has one conversation open at a time and does one thing at a time; an operation that
@@ -57,9 +57,9 @@ export class SessionAgent implements Agent, ExtensionContext {
   /** Opens, begins and switches sessions. */
   private readonly navigator: Navigator;
   /** Tells extensions and observers what happens. */
-  private readonly stage: Stage;
+  private readonly emitter: SessionEmitter;
   /** Loads prompts, extensions, guardrails and tools. */
-  private readonly workshop: Workshop;
+  private readonly loader: PartsLoader;
   /** Runs the turns. */
   private readonly runner: Runner;
   private readonly state: SessionState;
@@ -84,10 +84,10 @@ export class SessionAgent implements Agent, ExtensionContext {
     const models = [options.model, ...(options.models ?? [])];
     this.modelRegistry = { get: (id) => models.find((model) => model.id === id), list: () => [...models] };
     this.navigator = new Navigator(plan);
-    const stage = (this.stage = new Stage(this));
-    const children = childTools(this, options.children ?? [], () => this.workshop.toolNames);
-    const workshop = (this.workshop = new Workshop(plan, stage, children, inherited));
-    this.runner = new Runner({ plan, stage, workshop, state, inherited });
+    const emitter = (this.emitter = new SessionEmitter(this));
+    const children = childTools(this, options.children ?? [], () => this.loader.toolNames);
+    const loader = (this.loader = new PartsLoader(plan, emitter, children, inherited));
+    this.runner = new Runner({ plan, emitter, loader, state, inherited });
   }
 
   /** What the session is doing now. */
@@ -104,11 +104,11 @@ export class SessionAgent implements Agent, ExtensionContext {
   }
   /** Aborts when the running turn is aborted; undefined while idle. */
   get signal(): AbortSignalLike | undefined {
-    return this.stage.signal;
+    return this.emitter.signal;
   }
   /** Errors of extensions, guardrails and sources of live state: the newest 100. */
   get errors(): readonly CollectedError[] {
-    return this.stage.host.errors;
+    return this.emitter.host.errors;
   }
 
   /**
@@ -139,14 +139,14 @@ export class SessionAgent implements Agent, ExtensionContext {
     return this.gate.exclusively("invoke", "turn", async () => {
       const mailbox = new Mailbox(inbox);
       const running: Running = { ctx, isOwn, isOpen: true, mailbox };
-      this.stage.running = running;
+      this.emitter.running = running;
       try {
-        const session = isOwn ? await this.navigator.own() : await this.navigator.forRun(ctx);
+        const session = isOwn ? await this.navigator.openOwn() : await this.navigator.openForRun(ctx);
         return await this.runner.turns({ ctx, session, mailbox, input: inbox.input });
       } finally {
         running.isOpen = false;
         if (isOwn) this.state.queued.unshift(...mailbox.leftover());
-        this.stage.running = undefined;
+        this.emitter.running = undefined;
         await this.afterRun();
       }
     });
@@ -170,7 +170,7 @@ export class SessionAgent implements Agent, ExtensionContext {
 
   /** Aborts the running turn, and does nothing if there is none. Returns the queued messages, which are removed. */
   abort(reason = "aborted by the user"): readonly Queued[] {
-    const { running } = this.stage;
+    const { running } = this.emitter;
     const read = running?.isOwn === true ? (running.mailbox?.leftover() ?? []) : [];
     const dropped = [...read, ...this.state.queued.splice(0)];
     running?.ctx.meta.cancellation.cancel(reason);
@@ -182,7 +182,7 @@ export class SessionAgent implements Agent, ExtensionContext {
    * Under a runtime, read streamed text from the events of the run.
    */
   events(): AsyncIterableIterator<SessionEvent> {
-    return this.stage.hub.subscribe();
+    return this.emitter.hub.subscribe();
   }
 
   /**
@@ -192,24 +192,24 @@ export class SessionAgent implements Agent, ExtensionContext {
   async runCompaction(): Promise<CompactionOutcome> {
     return this.gate.exclusively("runCompaction", "compaction", async () => {
       const ctx = this.ownContext({});
-      this.stage.running = { ctx, isOwn: true, isOpen: false };
+      this.emitter.running = { ctx, isOwn: true, isOpen: false };
       try {
-        return await this.runner.compactNow(ctx, await this.navigator.own());
+        return await this.runner.compactNow(ctx, await this.navigator.openOwn());
       } finally {
         ctx.meta.cancellation.dispose();
-        this.stage.running = undefined;
+        this.emitter.running = undefined;
       }
     });
   }
 
   /** Opens the session without running a turn, so that its entries can be read. */
   open(): Promise<SessionManager> {
-    return this.gate.exclusively("open", "turn", () => this.navigator.own());
+    return this.gate.exclusively("open", "turn", () => this.navigator.openOwn());
   }
 
   /** Begins a new conversation and returns its id. */
   newSession(): Promise<string> {
-    return this.gate.exclusively("newSession", "turn", () => this.navigator.begin());
+    return this.gate.exclusively("newSession", "turn", () => this.navigator.startNew());
   }
 
   /**
@@ -226,7 +226,7 @@ export class SessionAgent implements Agent, ExtensionContext {
 
   /** Opens another session. If that fails, the current one stays open. */
   async switchSession(id: string): Promise<void> {
-    await this.gate.exclusively("switchSession", "turn", () => this.navigator.choose(id));
+    await this.gate.exclusively("switchSession", "turn", () => this.navigator.switchTo(id));
   }
 
   /** Continues the conversation with another model, given as a client or by the id of one of the `models`. */
@@ -241,7 +241,7 @@ export class SessionAgent implements Agent, ExtensionContext {
     }
     checkModel("model", chosen);
     await this.gate.exclusively("setModel", "turn", async () => {
-      const session = await this.navigator.own();
+      const session = await this.navigator.openOwn();
       // A session without any message is not created just to record this.
       if (session.info !== null) await session.append({ kind: "model", model: chosen.id });
       this.state.model = chosen;
@@ -254,14 +254,14 @@ export class SessionAgent implements Agent, ExtensionContext {
    */
   spawnChild(options: SpawnChildOptions = {}): SessionAgent {
     checkAllowed("spawnChild", options, ["tools", "name"]);
-    const { plan, workshop, inherited } = this;
+    const { plan, loader, inherited } = this;
     const sessionId = inherited?.sessionId ?? this.navigator.currentId;
     // A child's own children may not use tools that the child may not use.
     const limit = inherited?.allowed;
     const allowed =
       limit === undefined ? options.tools : (options.tools ?? limit).filter((tool) => limit.includes(tool));
     const name = options.name ?? `${this.id}-child`;
-    return new SessionAgent(childOptions(plan, this.state.model, name), { workshop, sessionId, allowed });
+    return new SessionAgent(childOptions(plan, this.state.model, name), { loader, sessionId, allowed });
   }
 
   /**
@@ -269,8 +269,8 @@ export class SessionAgent implements Agent, ExtensionContext {
    * be read; what was loaded before then stays in use.
    */
   async reload(): Promise<void> {
-    this.workshop.reload();
-    if (this.isIdle()) await this.workshop.refresh();
+    this.loader.reload();
+    if (this.isIdle()) await this.loader.refresh();
   }
 
   /** Resolves when no turn or other operation is running. */
@@ -285,7 +285,7 @@ export class SessionAgent implements Agent, ExtensionContext {
 
   /** Whether there are messages that no turn has read yet. */
   hasPendingMessages(): boolean {
-    return this.state.queued.length > 0 || this.stage.running?.mailbox?.hasMore === true;
+    return this.state.queued.length > 0 || this.emitter.running?.mailbox?.hasMore === true;
   }
 
   /** How many tokens the conversation has, and how many the model can take. */
@@ -295,12 +295,12 @@ export class SessionAgent implements Agent, ExtensionContext {
 
   /** The system prompt of the last turn; empty before the first one. */
   systemPrompt(): string {
-    return this.workshop.lastPrompt;
+    return this.loader.lastPrompt;
   }
 
   /** Requests a compaction after the running turn. */
   compact(): void {
-    this.runner.compactor.ask();
+    this.runner.compactor.request();
   }
 
   /** Aborts what is running, waits for it to end, and closes the session. */
@@ -322,7 +322,7 @@ export class SessionAgent implements Agent, ExtensionContext {
       try {
         await this.navigator.close();
       } finally {
-        this.stage.hub.close();
+        this.emitter.hub.close();
       }
     });
   }
@@ -337,7 +337,7 @@ export class SessionAgent implements Agent, ExtensionContext {
     try {
       await this.navigator.afterRun();
     } catch (error) {
-      this.stage.host.collect({ source: "session", event: "close", error });
+      this.emitter.host.collect({ source: "session", event: "close", error });
     }
   }
 
@@ -350,8 +350,8 @@ export class SessionAgent implements Agent, ExtensionContext {
     metadata?: { channel?: string };
   }): RunContext {
     const { clock, ids, options } = this.plan;
-    const { stage, workshop } = this;
-    const hear = ({ event }: RunEvent): void => stage.heard(event);
+    const { emitter, loader } = this;
+    const forward = ({ event }: RunEvent): void => emitter.forward(event);
     return bareContext({
       agent: this,
       supervision: Supervision.root(this.id, { ids, sessionId: this.navigator.id }),
@@ -362,14 +362,14 @@ export class SessionAgent implements Agent, ExtensionContext {
       validator: options.validator,
       // A getter, because somebody may begin to watch while the turn is running.
       get onEvent() {
-        return stage.isWatched || workshop.mayBring ? hear : undefined;
+        return emitter.isWatched || loader.mayAddListeners ? forward : undefined;
       },
     });
   }
 
   private enqueue(message: Queued): void {
     checkText("message", message.text);
-    const { running } = this.stage;
+    const { running } = this.emitter;
     if (running?.isOwn === true && running.isOpen) {
       this.state.queued.push(message);
       return;

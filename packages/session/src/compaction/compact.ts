@@ -38,15 +38,17 @@ export async function compact(job: CompactionJob): Promise<CompactionOutcome> {
     const expected = "a compaction strategy, such as Summarization of @ravi/context";
     throw new InvalidValueError({ field: "SessionAgent.compaction", value: undefined, expected });
   }
-  const frame = estimateMessages([{ role: "system", content: job.system }]) + estimateTools(job.tools);
-  const said = estimateMessages(messages);
-  const made = isReplaced ? event.messages : await shortened(job, messages, { frame, said });
-  if (made === messages) return { status: "nothingToDo" };
-  const shorter = validPrompt(made);
+  const fixedTokens = estimateMessages([{ role: "system", content: job.system }]) + estimateTools(job.tools);
+  const messageTokens = estimateMessages(messages);
+  const compacted = isReplaced
+    ? event.messages
+    : await runStrategy(job, messages, { fixedTokens, messageTokens });
+  if (compacted === messages) return { status: "nothingToDo" };
+  const shorter = validPrompt(compacted);
   // In the middle of a turn the model has yet to answer, so the last message must be one that it can answer.
   if (reason === "overflow" && !isOpenEnded(shorter)) return { status: "noSmaller" };
-  const before = frame + said;
-  const after = frame + estimateMessages(shorter);
+  const before = fixedTokens + messageTokens;
+  const after = fixedTokens + estimateMessages(shorter);
   if (after >= before) return { status: "noSmaller" };
   const strategy = isReplaced ? "extension" : (plan.strategy?.name ?? "compaction");
   const items = itemsOf(shorter, (message) => session.idOf(message), session.path());
@@ -61,19 +63,19 @@ export async function compact(job: CompactionJob): Promise<CompactionOutcome> {
   return { status: "compacted", entryId, before, after };
 }
 
-async function shortened(
+async function runStrategy(
   job: CompactionJob,
   messages: readonly ChatMessage[],
   sizes: Sizes,
 ): Promise<readonly ChatMessage[]> {
   const { ctx, plan, system, tools } = job;
-  const made = plan.strategy?.compact(messages, {
+  const compacted = plan.strategy?.compact(messages, {
     contextWindow: targetWindow(job, sizes),
     system,
     tools,
     llm: (model, request) => ctx.llm(model, request),
   });
-  const given = (await abortable(made, ctx.signal)) ?? messages;
+  const given = (await abortable(compacted, ctx.signal)) ?? messages;
   if (isMessages(given)) return given;
   const field = `compaction strategy ${plan.strategy?.name ?? ""}`.trimEnd();
   throw new InvalidValueError({
@@ -91,9 +93,9 @@ function isOpenEnded(messages: readonly ChatMessage[]): boolean {
 /** In estimated tokens. */
 interface Sizes {
   /** The system prompt and the tools, which compaction cannot shorten. */
-  readonly frame: number;
+  readonly fixedTokens: number;
   /** The messages. */
-  readonly said: number;
+  readonly messageTokens: number;
 }
 
 /** Strategies fill only this part of the window they are told, and leave a fifth for the answer. */
@@ -103,7 +105,10 @@ const SHARE = 0.8;
  * The window that the strategy is told to fit into. After an overflow the real window is smaller than believed, and a user who
  * asks for a compaction wants it shorter than it is: both get room for half of the messages, beside what cannot be shortened.
  */
-function targetWindow({ reason, window, plan }: CompactionJob, { frame, said }: Sizes): number {
+function targetWindow(
+  { reason, window, plan }: CompactionJob,
+  { fixedTokens, messageTokens }: Sizes,
+): number {
   const room = window === null ? Infinity : Math.max(1, thresholdOf(window, plan.reserveTokens));
-  return reason === "threshold" ? room : Math.min(room, Math.ceil((frame + said / 2) / SHARE));
+  return reason === "threshold" ? room : Math.min(room, Math.ceil((fixedTokens + messageTokens / 2) / SHARE));
 }

@@ -2,10 +2,10 @@ import { type AbortSignalLike, type AgentEvent, deepFreeze, isPromiseLike } from
 import { abortable } from "./abortable.ts";
 import type { SessionEventName, SessionEvents } from "./events.ts";
 import type { CollectedError, Extension, ExtensionContext } from "./extension.ts";
-import { checkedResult, isReduced } from "./results.ts";
+import { checkedResult, isChangeable } from "./results.ts";
 
 /** Only the newest errors are kept, so that an extension that fails at every streamed word does not fill the memory. */
-const MOST_ERRORS = 100;
+const MAX_ERRORS = 100;
 
 /** Calls the extensions one after the other, and collects their errors so that they affect nobody else. */
 export class ExtensionHost {
@@ -30,14 +30,14 @@ export class ExtensionHost {
     for (const { name: source, on } of this.extensions) {
       const handler = on?.[name];
       if (handler === undefined) continue;
-      const shown: SessionEvents[E] = frozen(current);
+      const copy: SessionEvents[E] = frozen(current);
       if (isFact && signal?.aborted === true) {
-        this.unawaited({ source, event: name }, () => handler(shown, this.agent));
+        this.callWithoutWaiting({ source, event: name }, () => handler(copy, this.agent));
         continue;
       }
       try {
-        const result: unknown = await abortable(handler(shown, this.agent), signal);
-        if (isReduced(name) && typeof result === "object" && result !== null)
+        const result: unknown = await abortable(handler(copy, this.agent), signal);
+        if (isChangeable(name) && typeof result === "object" && result !== null)
           current = { ...current, ...checkedResult(name, result) };
       } catch (error) {
         if (signal?.aborted !== true) this.collect({ source, event: name, error });
@@ -53,17 +53,17 @@ export class ExtensionHost {
   }
 
   /** Whether an extension gets the events of the loop. */
-  get hears(): boolean {
+  get hasEventListeners(): boolean {
     return this.extensions.some(({ onEvent }) => onEvent !== undefined);
   }
 
   /** Passes on an event of the loop, without waiting for the extensions. */
-  tell(event: AgentEvent): void {
+  report(event: AgentEvent): void {
     for (const { name: source, onEvent } of this.extensions)
-      this.unawaited({ source, event: event.type }, () => onEvent?.(event, this.agent));
+      this.callWithoutWaiting({ source, event: event.type }, () => onEvent?.(event, this.agent));
   }
 
-  private unawaited(where: Omit<CollectedError, "error">, call: () => unknown): void {
+  private callWithoutWaiting(where: Omit<CollectedError, "error">, call: () => unknown): void {
     try {
       const result = call();
       if (isPromiseLike(result))
@@ -75,18 +75,18 @@ export class ExtensionHost {
 
   collect(error: CollectedError): void {
     this.errors.push(error);
-    if (this.errors.length > MOST_ERRORS) this.errors.shift();
+    if (this.errors.length > MAX_ERRORS) this.errors.shift();
   }
 }
 
 /** A frozen copy of an event. Lists and messages that come from a session are frozen already, but what they contain may not be. */
 function frozen<T extends object>(event: T): T {
-  const shown = { ...event };
-  for (const value of Object.values(shown)) {
+  const copy = { ...event };
+  for (const value of Object.values(copy)) {
     const items: readonly unknown[] = Array.isArray(value) ? value : [value];
     for (const item of items)
       if (typeof item === "object" && item !== null) Object.values(item).forEach(deepFreeze);
     deepFreeze(value);
   }
-  return Object.freeze(shown);
+  return Object.freeze(copy);
 }

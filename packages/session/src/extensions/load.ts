@@ -31,11 +31,11 @@ export async function loadDefault(path: string, cwd: string): Promise<unknown> {
 
 /** Loads an extension from a file that exports one, or a function that returns one. */
 export async function loadExtension(path: string, cwd: string): Promise<Extension> {
-  return checkExtension(madeBy(await loadDefault(path, cwd), path), path);
+  return checkExtension(callIfFunction(await loadDefault(path, cwd), path), path);
 }
 
 /** Calls `source` if it is a function, otherwise returns it. If the function throws, the error names where it comes from. */
-export function madeBy(source: unknown, where: string): unknown {
+export function callIfFunction(source: unknown, where: string): unknown {
   if (typeof source !== "function") return source;
   try {
     return (source as () => unknown)();

@@ -1,34 +1,34 @@
 import { InvalidValueError } from "@ravi/kernel";
-import { isBlank } from "../queue/queue.ts";
+import { isBlank } from "../queue/mailbox.ts";
 import type { SessionEventName, SessionEventResults } from "./events.ts";
 
-type Reduced = keyof SessionEventResults;
+type ChangeableEvent = keyof SessionEventResults;
 
 /** The type of a field, as a description and as a test. */
 interface Shape {
   readonly expected: string;
-  readonly fits: (value: unknown) => boolean;
+  readonly isValid: (value: unknown) => boolean;
 }
 
-const SAID: Shape = { expected: "a non-empty string", fits: isSaid };
-const TEXT: Shape = { expected: "a string", fits: isText };
-const FLAG: Shape = { expected: "true or false", fits: isFlag };
-const CONTENT: Shape = { expected: "a string or an array of content parts", fits: isContent };
-const MESSAGES: Shape = { expected: "an array of messages", fits: isMessages };
+const NON_BLANK: Shape = { expected: "a non-empty string", isValid: isNonBlank };
+const TEXT: Shape = { expected: "a string", isValid: isText };
+const BOOLEAN: Shape = { expected: "true or false", isValid: isBoolean };
+const CONTENT: Shape = { expected: "a string or an array of content parts", isValid: isContent };
+const MESSAGES: Shape = { expected: "an array of messages", isValid: isMessages };
 
 const FIELDS: {
-  readonly [E in Reduced]: Readonly<Record<keyof SessionEventResults[E], Shape>>;
+  readonly [E in ChangeableEvent]: Readonly<Record<keyof SessionEventResults[E], Shape>>;
 } = {
-  input: { text: SAID },
+  input: { text: NON_BLANK },
   before_agent_start: { systemPrompt: TEXT },
   context: { messages: MESSAGES },
-  tool_call: { block: FLAG, reason: TEXT },
-  tool_result: { content: CONTENT, isError: FLAG, terminate: FLAG },
-  session_before_compact: { cancel: FLAG, messages: MESSAGES },
+  tool_call: { block: BOOLEAN, reason: TEXT },
+  tool_result: { content: CONTENT, isError: BOOLEAN, terminate: BOOLEAN },
+  session_before_compact: { cancel: BOOLEAN, messages: MESSAGES },
 };
 
 /** Whether handlers of this event can change it. */
-export function isReduced(name: SessionEventName): name is Reduced {
+export function isChangeable(name: SessionEventName): name is ChangeableEvent {
   return Object.hasOwn(FIELDS, name);
 }
 
@@ -36,25 +36,25 @@ export function isReduced(name: SessionEventName): name is Reduced {
  * The fields of a handler's result that this event knows. Throws if one has the wrong type, which is then reported as the
  * extension's error.
  */
-export function checkedResult(name: Reduced, result: object): object {
+export function checkedResult(name: ChangeableEvent, result: object): object {
   const fields: Readonly<Record<string, Shape>> = FIELDS[name];
-  const taken: Record<string, unknown> = {};
-  for (const [field, { expected, fits }] of Object.entries(fields)) {
+  const checked: Record<string, unknown> = {};
+  for (const [field, { expected, isValid }] of Object.entries(fields)) {
     const value: unknown = Reflect.get(result, field);
     if (value === undefined) continue;
-    if (!fits(value)) throw new InvalidValueError({ field: `${name}: ${field}`, value, expected });
-    taken[field] = value;
+    if (!isValid(value)) throw new InvalidValueError({ field: `${name}: ${field}`, value, expected });
+    checked[field] = value;
   }
-  return taken;
+  return checked;
 }
 
-function isSaid(value: unknown): boolean {
+function isNonBlank(value: unknown): boolean {
   return typeof value === "string" && !isBlank(value);
 }
 function isText(value: unknown): boolean {
   return typeof value === "string";
 }
-function isFlag(value: unknown): boolean {
+function isBoolean(value: unknown): boolean {
   return typeof value === "boolean";
 }
 export function isContent(value: unknown): boolean {

@@ -1,5 +1,5 @@
 import { InvalidValueError } from "@ravi/kernel";
-import { isObject, loadDefault, madeBy } from "../extensions/load.ts";
+import { isObject, loadDefault, callIfFunction } from "../extensions/load.ts";
 import type { Guardrail, GuardrailSource } from "./guardrail.ts";
 
 export interface GuardrailSources {
@@ -36,7 +36,7 @@ export function inherit(guardrails: readonly OwnedGuardrail[]): OwnedGuardrail[]
 }
 
 function own(source: GuardrailSource, where: string): OwnedGuardrail {
-  const guardrail = madeBy(source, where);
+  const guardrail = callIfFunction(source, where);
   if (isGuardrail(guardrail)) return { guardrail, source, isOwn: true };
   const expected =
     "a guardrail: an object with a name and a method beforeCall or afterCall, or a function that returns one";

@@ -1,5 +1,5 @@
 import type { Inbox, InboxMessage } from "@ravi/kernel";
-import type { Queued } from "./queue.ts";
+import type { Queued } from "./mailbox.ts";
 
 /** The inbox of a session that runs without a runtime. Unread messages stay for the next turn. */
 export class OwnInbox implements Inbox {

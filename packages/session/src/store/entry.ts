@@ -126,15 +126,15 @@ export function isKind(kind: string): kind is EntryKind {
 }
 
 const SMALL: ReadonlySet<EntryKind> = new Set<EntryKind>(["leaf", "label", "branch", "model"]);
-const ASIDE: ReadonlySet<EntryKind> = new Set<EntryKind>(["leaf", "label", "prompt"]);
+const OUTSIDE_PATH: ReadonlySet<EntryKind> = new Set<EntryKind>(["leaf", "label", "prompt"]);
 
 export function isSmall(kind: EntryKind): boolean {
   return SMALL.has(kind);
 }
 
 /** Whether an entry of this kind says something about the conversation without being part of a path. */
-export function isAside(kind: EntryKind): boolean {
-  return ASIDE.has(kind);
+export function isOutsidePath(kind: EntryKind): boolean {
+  return OUTSIDE_PATH.has(kind);
 }
 
 /** Only these characters, so that an id stands in a line unescaped and the front of the line can be read without a JSON parser. */

@@ -8,7 +8,7 @@ import { type EntryHead, headOf, type SessionEntry } from "./entry.ts";
 import { CREATE, discard, readAt, type SessionFile, syncFolder, writeAll } from "./files.ts";
 import { entryLine, headerLine, readBody, readFront, seedOf } from "./line-format.ts";
 import type { Lock } from "./lock.ts";
-import type { Place } from "./place.ts";
+import type { SessionLocation } from "./location.ts";
 import type { BeginOptions, SessionInfo, SessionLog } from "./store.ts";
 
 /** What `FileSessionStore` has read from an existing file. */
@@ -26,7 +26,7 @@ export class FileLog implements SessionLog {
   readonly id: string;
   readonly heads: readonly EntryHead[];
   info: SessionInfo | null;
-  private readonly place: Place;
+  private readonly location: SessionLocation;
   private file: SessionFile | undefined;
   private lock: Lock | undefined;
   private size: number;
@@ -37,9 +37,9 @@ export class FileLog implements SessionLog {
   private closed = false;
   private ahead = { place: 0, bytes: Buffer.alloc(0) };
 
-  constructor(id: string, place: Place, opened: Opened | undefined) {
+  constructor(id: string, location: SessionLocation, opened: Opened | undefined) {
     this.id = id;
-    this.place = place;
+    this.location = location;
     this.info = opened?.info ?? null;
     this.heads = opened?.heads ?? [];
     this.file = opened?.file;
@@ -74,7 +74,7 @@ export class FileLog implements SessionLog {
     // Also after a failure for good: the lock has to be released for the next writer.
     await this.tail;
     try {
-      await letGo(this.file, this.lock);
+      await closeAndRelease(this.file, this.lock);
     } catch (cause) {
       throw sessionFailed(this.id, "closed", cause);
     }
@@ -102,9 +102,9 @@ export class FileLog implements SessionLog {
     const bytes = Buffer.from(entryLine(this.id, this.count + 1, entry), "utf8");
     try {
       await writeAll(file, bytes);
-      if (this.place.sync) await file.sync();
+      if (this.location.sync) await file.sync();
     } catch (cause) {
-      throw await this.takeBack(file, cause);
+      throw await this.rollBack(file, cause);
     }
     const head = headOf(entry, this.size, bytes.length, entry);
     this.size += bytes.length;
@@ -116,7 +116,7 @@ export class FileLog implements SessionLog {
    * Removes what was written of a line. If even that fails, the log accepts nothing more, because a new line would follow a
    * torn one.
    */
-  private async takeBack(file: SessionFile, cause: unknown): Promise<JournalFailedError> {
+  private async rollBack(file: SessionFile, cause: unknown): Promise<JournalFailedError> {
     try {
       await file.truncate(this.size);
       return sessionFailed(this.id, "written", cause);
@@ -131,9 +131,9 @@ export class FileLog implements SessionLog {
     entries: readonly SessionEntry[],
     options: BeginOptions,
   ): Promise<readonly EntryHead[]> {
-    const { files, path, root, lockFolder, sync } = this.place;
+    const { files, path, root, lockFolder, sync } = this.location;
     const info: SessionInfo = { id: this.id, createdAt: options.at, origin: options.origin ?? null };
-    const lock = await this.place.claim();
+    const lock = await this.location.claim();
     const draft = join(lockFolder, `new-${randomUUID()}`);
     let file: SessionFile | undefined;
     let isNamed = false;
@@ -163,7 +163,7 @@ export class FileLog implements SessionLog {
       // The caller is told that it failed, so a second attempt must not find the file.
       if (isNamed) await discard(files, path);
       // The first error is the one to report.
-      await letGo(file, lock).catch(() => undefined);
+      await closeAndRelease(file, lock).catch(() => undefined);
       const hint = "it was created there in the meantime; open it again";
       if (hasCode(cause, "EEXIST"))
         throw new SessionLockedError({ sessionId: this.id, owner: "another process", hint });
@@ -191,7 +191,7 @@ export class FileLog implements SessionLog {
 }
 
 /** Closes the file, and releases the lock even if that fails. */
-export async function letGo(file: SessionFile | undefined, lock: Lock | undefined): Promise<void> {
+export async function closeAndRelease(file: SessionFile | undefined, lock: Lock | undefined): Promise<void> {
   try {
     await file?.close();
   } finally {

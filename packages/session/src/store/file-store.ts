@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import { checkBoolean, checkFields, InvalidValueError, isRaviError, JournalFailedError } from "@ravi/kernel";
 import { sessionFailed } from "../errors.ts";
 import { hasCode } from "../has-code.ts";
-import { FileLog, letGo, type Opened } from "./file-log.ts";
+import { FileLog, closeAndRelease, type Opened } from "./file-log.ts";
 import {
   APPEND,
   namesIn,
@@ -17,7 +17,7 @@ import {
 import { nodeFiles } from "./node-files.ts";
 import { readHeader } from "./line-format.ts";
 import { type Liveness, processLiveness } from "./owner.ts";
-import { ENDING, type Place, placeOf } from "./place.ts";
+import { FILE_EXTENSION, type SessionLocation, locationOf } from "./location.ts";
 import { scan } from "./scan.ts";
 import type { SessionInfo, SessionLog, SessionStore } from "./store.ts";
 
@@ -42,7 +42,7 @@ export class FileSessionStore implements SessionStore {
   private readonly files: SessionFiles;
   private readonly sync: boolean;
   private readonly liveness: Liveness;
-  private readonly givenUp = new Set<string>();
+  private readonly abandoned = new Set<string>();
 
   /** The folder is created by the first write. Throws an `InvalidValueError` if an option is wrong. */
   constructor(directory: string, options: FileSessionStoreOptions = {}) {
@@ -57,16 +57,16 @@ export class FileSessionStore implements SessionStore {
   }
 
   async open(id: string): Promise<SessionLog> {
-    const place = this.placeOf(id);
-    if (!(await this.exists(id, place))) return new FileLog(id, place, undefined);
-    return new FileLog(id, place, await this.openFile(id, place));
+    const location = this.locationOf(id);
+    if (!(await this.exists(id, location))) return new FileLog(id, location, undefined);
+    return new FileLog(id, location, await this.openFile(id, location));
   }
 
   async list(): Promise<readonly SessionInfo[]> {
     const infos: SessionInfo[] = [];
     try {
       for (const name of await namesIn(this.files, this.directory)) {
-        if (!name.startsWith("s-") || !name.endsWith(ENDING)) continue;
+        if (!name.startsWith("s-") || !name.endsWith(FILE_EXTENSION)) continue;
         const info = await this.infoIn(join(this.directory, name));
         if (info !== undefined) infos.push(info);
       }
@@ -78,11 +78,11 @@ export class FileSessionStore implements SessionStore {
   }
 
   async delete(id: string): Promise<void> {
-    const place = this.placeOf(id);
-    if (!(await this.exists(id, place))) return;
-    const lock = await place.claim();
+    const location = this.locationOf(id);
+    if (!(await this.exists(id, location))) return;
+    const lock = await location.claim();
     try {
-      await remove(this.files, place.path);
+      await remove(this.files, location.path);
       if (this.sync) await syncFolder(this.files, this.directory);
     } catch (cause) {
       throw sessionFailed(id, "deleted", cause);
@@ -91,11 +91,11 @@ export class FileSessionStore implements SessionStore {
     }
   }
 
-  private async openFile(id: string, place: Place): Promise<Opened> {
-    const lock = await place.claim();
+  private async openFile(id: string, location: SessionLocation): Promise<Opened> {
+    const lock = await location.claim();
     let file: SessionFile | undefined;
     try {
-      file = await this.files.open(place.path, APPEND);
+      file = await this.files.open(location.path, APPEND);
       const { info, heads, whole } = await scan(file, id);
       if (whole < (await file.stat()).size) {
         await file.truncate(whole);
@@ -104,12 +104,12 @@ export class FileSessionStore implements SessionStore {
       return { file, lock, size: whole, info, heads };
     } catch (error) {
       // The first error is the one to report.
-      await letGo(file, lock).catch(() => undefined);
+      await closeAndRelease(file, lock).catch(() => undefined);
       throw isRaviError(error) ? error : sessionFailed(id, "opened", error);
     }
   }
 
-  private async exists(id: string, { path }: Place): Promise<boolean> {
+  private async exists(id: string, { path }: SessionLocation): Promise<boolean> {
     try {
       await (await this.files.open(path, READ)).close();
       return true;
@@ -142,8 +142,8 @@ export class FileSessionStore implements SessionStore {
     }
   }
 
-  private placeOf(id: string): Place {
-    const { files, directory: root, sync, liveness, givenUp } = this;
-    return placeOf(id, { files, root, sync, liveness, givenUp });
+  private locationOf(id: string): SessionLocation {
+    const { files, directory: root, sync, liveness, abandoned } = this;
+    return locationOf(id, { files, root, sync, liveness, abandoned });
   }
 }

@@ -24,7 +24,7 @@ export interface LockOptions {
   readonly folder: string;
   readonly liveness: Liveness;
   /** Notes of this process that it could not release because of a disk error. They hold nothing. */
-  readonly givenUp: Set<string>;
+  readonly abandoned: Set<string>;
 }
 
 export interface Lock {
@@ -37,24 +37,24 @@ export interface Lock {
  * process that was slow to take over finds a higher number than its own. Returns who holds the lock if it is not free.
  */
 export async function claim(options: LockOptions): Promise<Lock | { readonly heldBy: string }> {
-  const { files, folder, liveness, givenUp } = options;
+  const { files, folder, liveness, abandoned } = options;
   await makeFolder(files, folder, false);
   for (;;) {
-    const notes = await numbersIn(options);
+    const notes = await noteNumbers(options);
     const top = notes.at(-1) ?? 0;
     if (top > 0) {
       const note = join(folder, String(top));
-      const holder = await read(files, note);
+      const holder = await readNote(files, note);
       if (holder === undefined) continue;
       // If somebody has removed the folder, as the error suggests, numbers start again and the note of that name may belong to
       // another process.
-      const isGivenUp = givenUp.has(note) && holder === liveness.me;
-      const isFree = holder === FREE || holder === "" || isGivenUp;
+      const isAbandoned = abandoned.has(note) && holder === liveness.me;
+      const isFree = holder === FREE || holder === "" || isAbandoned;
       if (!isFree && !liveness.isGone(holder)) return { heldBy: holder };
     }
     const mine = top + 1;
-    if (!(await place(options, mine, liveness.me))) continue;
-    const now = await numbersAfter(options, mine);
+    if (!(await writeNote(options, mine, liveness.me))) continue;
+    const now = await noteNumbersAfter(options, mine);
     if (now.some((number) => number > mine)) {
       await discard(files, join(folder, String(mine)));
       continue;
@@ -68,9 +68,9 @@ export async function claim(options: LockOptions): Promise<Lock | { readonly hel
  * The notes after `mine` was placed. If they cannot be read, `mine` is released: the caller gets an error and would otherwise
  * hold the lock without knowing it.
  */
-async function numbersAfter(options: LockOptions, mine: number): Promise<number[]> {
+async function noteNumbersAfter(options: LockOptions, mine: number): Promise<number[]> {
   try {
-    return await numbersIn(options);
+    return await noteNumbers(options);
   } catch (error) {
     await release(options, mine).catch(() => undefined);
     throw error;
@@ -78,20 +78,20 @@ async function numbersAfter(options: LockOptions, mine: number): Promise<number[
 }
 
 async function release(options: LockOptions, mine: number): Promise<void> {
-  const { files, folder, givenUp } = options;
+  const { files, folder, abandoned } = options;
   const note = join(folder, String(mine));
   try {
-    await place(options, mine + 1, FREE);
+    await writeNote(options, mine + 1, FREE);
   } catch (cause) {
     // There may be no space for another note. An empty note is held by nobody, and emptying one needs no space.
-    if (await isEmptied(files, note)) return;
-    givenUp.add(note);
+    if (await tryEmpty(files, note)) return;
+    abandoned.add(note);
     throw cause;
   }
   await discard(files, note);
 }
 
-async function isEmptied(files: SessionFiles, path: string): Promise<boolean> {
+async function tryEmpty(files: SessionFiles, path: string): Promise<boolean> {
   try {
     const file = await files.open(path, APPEND);
     try {
@@ -106,14 +106,14 @@ async function isEmptied(files: SessionFiles, path: string): Promise<boolean> {
   }
 }
 
-async function numbersIn({ files, folder }: LockOptions): Promise<number[]> {
+async function noteNumbers({ files, folder }: LockOptions): Promise<number[]> {
   const names = await namesIn(files, folder);
   const numbers = names.filter((name) => /^\d{1,15}$/.test(name)).map(Number);
   return numbers.toSorted((a, b) => a - b);
 }
 
 /** Creates a note with its whole content in one step. Returns false if the number is taken. */
-async function place({ files, folder }: LockOptions, number: number, text: string): Promise<boolean> {
+async function writeNote({ files, folder }: LockOptions, number: number, text: string): Promise<boolean> {
   const draft = join(folder, `draft-${randomUUID()}`);
   const file = await files.open(draft, CREATE, 0o600);
   try {
@@ -132,7 +132,7 @@ async function place({ files, folder }: LockOptions, number: number, text: strin
   }
 }
 
-async function read(files: SessionFiles, path: string): Promise<string | undefined> {
+async function readNote(files: SessionFiles, path: string): Promise<string | undefined> {
   try {
     const file = await files.open(path, READ);
     try {

@@ -3,7 +3,7 @@ import { SessionLockedError } from "../errors.ts";
 import { type EntryHead, headOf, type SessionEntry } from "./entry.ts";
 import { type BeginOptions, copyOf, type SessionInfo, type SessionLog, type SessionStore } from "./store.ts";
 
-interface Kept {
+interface StoredSession {
   info: SessionInfo | null;
   readonly entries: SessionEntry[];
   isOpen: boolean;
@@ -11,14 +11,14 @@ interface Kept {
 
 /** Stores sessions in memory, for as long as the store lives. Entries are copied in and out, as they would be with a file. */
 export class MemorySessionStore implements SessionStore {
-  private readonly sessions = new Map<string, Kept>();
+  private readonly sessions = new Map<string, StoredSession>();
 
   open(id: string): SessionLog {
-    const kept = this.sessions.get(SessionId(id)) ?? { info: null, entries: [], isOpen: false };
-    if (kept.isOpen) throw new SessionLockedError({ sessionId: id, owner: "this process" });
-    kept.isOpen = true;
-    this.sessions.set(id, kept);
-    return new MemoryLog(id, kept);
+    const stored = this.sessions.get(SessionId(id)) ?? { info: null, entries: [], isOpen: false };
+    if (stored.isOpen) throw new SessionLockedError({ sessionId: id, owner: "this process" });
+    stored.isOpen = true;
+    this.sessions.set(id, stored);
+    return new MemoryLog(id, stored);
   }
 
   list(): readonly SessionInfo[] {
@@ -27,8 +27,8 @@ export class MemorySessionStore implements SessionStore {
   }
 
   delete(id: string): void {
-    const kept = this.sessions.get(SessionId(id));
-    if (kept?.isOpen === true) throw new SessionLockedError({ sessionId: id, owner: "this process" });
+    const stored = this.sessions.get(SessionId(id));
+    if (stored?.isOpen === true) throw new SessionLockedError({ sessionId: id, owner: "this process" });
     this.sessions.delete(id);
   }
 }
@@ -36,28 +36,28 @@ export class MemorySessionStore implements SessionStore {
 class MemoryLog implements SessionLog {
   readonly id: string;
   readonly heads: readonly EntryHead[];
-  private readonly kept: Kept;
+  private readonly stored: StoredSession;
   private isOpen = true;
 
-  constructor(id: string, kept: Kept) {
+  constructor(id: string, stored: StoredSession) {
     this.id = id;
-    this.kept = kept;
-    this.heads = kept.entries.map(headAt);
+    this.stored = stored;
+    this.heads = stored.entries.map(headAt);
   }
 
   get info(): SessionInfo | null {
-    return this.kept.info;
+    return this.stored.info;
   }
 
   append(entries: readonly SessionEntry[], begin: BeginOptions): readonly EntryHead[] {
     this.check();
-    this.kept.info ??= { id: this.id, createdAt: begin.at, origin: begin.origin ?? null };
-    return entries.map((entry) => headAt(copyOf(entry), this.kept.entries.push(copyOf(entry)) - 1));
+    this.stored.info ??= { id: this.id, createdAt: begin.at, origin: begin.origin ?? null };
+    return entries.map((entry) => headAt(copyOf(entry), this.stored.entries.push(copyOf(entry)) - 1));
   }
 
   read(head: EntryHead): SessionEntry {
     this.check();
-    const entry = this.kept.entries[head.place];
+    const entry = this.stored.entries[head.place];
     if (entry?.id === head.id) return copyOf(entry);
     throw new InvalidValueError({
       field: "head",
@@ -67,7 +67,7 @@ class MemoryLog implements SessionLog {
   }
 
   close(): void {
-    if (this.isOpen) this.kept.isOpen = false;
+    if (this.isOpen) this.stored.isOpen = false;
     this.isOpen = false;
   }
 

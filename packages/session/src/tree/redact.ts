@@ -3,9 +3,9 @@ import { secretForms, secretPatterns } from "@ravi/kernel/loop";
 import type { SessionEntry } from "../store/entry.ts";
 
 /** The replacement for a secret. */
-const HIDDEN = "[secret]";
+const PLACEHOLDER = "[secret]";
 /** Shorter values are ignored, because they would be found inside ordinary words. */
-const LEAST_LENGTH = 8;
+const MIN_LENGTH = 8;
 const SECRET_NAME = /(?:^|[_-]|API)(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$/i;
 
 /** The values of environment variables whose names say that they are secret. */
@@ -18,7 +18,7 @@ export function environmentSecrets(
 }
 
 /** Patterns for secrets in addresses, headers and error texts. */
-const SHAPES = secretPatterns(HIDDEN);
+const SECRET_PATTERNS = secretPatterns(PLACEHOLDER);
 
 /** Removes secrets from entries before they are stored, and from errors before they are reported. */
 export interface Redactor {
@@ -35,11 +35,12 @@ type Clean = (text: string) => string;
  */
 export function redactor(secrets: readonly string[]): Redactor {
   // A secret that was read from a file may end in a newline, which is not part of it.
-  const long = secrets.map((secret) => secret.trim()).filter(({ length }) => length >= LEAST_LENGTH);
+  const long = secrets.map((secret) => secret.trim()).filter(({ length }) => length >= MIN_LENGTH);
   const known = [...new Set(long.flatMap(secretForms))].toSorted((a, b) => b.length - a.length);
-  const clean: Clean = (text) => known.reduce((so, secret) => so.replaceAll(secret, HIDDEN), text);
+  const clean: Clean = (text) =>
+    known.reduce((current, secret) => current.replaceAll(secret, PLACEHOLDER), text);
   const cleanError: Clean = (text) =>
-    SHAPES.reduce((so, [shape, instead]) => so.replaceAll(shape, instead), clean(text));
+    SECRET_PATTERNS.reduce((current, [shape, instead]) => current.replaceAll(shape, instead), clean(text));
   return {
     entry: (entry) => cleanEntry(entry, clean, cleanError),
     error: (thrown) => cleanSerialized(errorToJSON(thrown), cleanError),
@@ -86,7 +87,7 @@ function cleanMessage(message: ChatMessage, clean: Clean, cleanError: Clean): Ch
 }
 
 /** Fields that name a role or a type are not free text and must not be changed. */
-const FORM: ReadonlySet<string> = new Set(["role", "type"]);
+const FIXED_FIELDS: ReadonlySet<string> = new Set(["role", "type"]);
 
 /** Cleans every text in a value. Returns the same object if nothing was removed, because messages are recognised by identity. */
 function cleanTexts<T>(value: T, clean: Clean): T {
@@ -105,7 +106,7 @@ function cleanTexts<T>(value: T, clean: Clean): T {
 }
 
 function cleanField(key: string, value: unknown, clean: Clean): unknown {
-  if (FORM.has(key)) return value;
+  if (FIXED_FIELDS.has(key)) return value;
   return key === "arguments" && typeof value === "string"
     ? cleanJson(value, clean)
     : cleanTexts(value, clean);
@@ -134,7 +135,7 @@ function parsed(text: string): JsonValue | undefined {
 /** Cleans the data of an extension including its keys, since nobody else knows what they mean. */
 function cleanData(data: JsonValue, clean: Clean): JsonValue {
   if (typeof data === "string") return clean(data);
-  if (typeof data === "number") return clean(String(data)) === String(data) ? data : HIDDEN;
+  if (typeof data === "number") return clean(String(data)) === String(data) ? data : PLACEHOLDER;
   if (typeof data !== "object" || data === null) return data;
   if (isList(data)) return data.map((inner) => cleanData(inner, clean));
   return Object.fromEntries(

@@ -1,6 +1,12 @@
 import { type ChatMessage, InvalidValueError, isPromiseLike, type JsonValue, sameValue } from "@ravi/kernel";
 import { SessionCorruptError } from "../errors.ts";
-import { ENTRY_ID, type EntryHead, isAside, type MessageEntry, type SessionEntry } from "../store/entry.ts";
+import {
+  ENTRY_ID,
+  type EntryHead,
+  isOutsidePath,
+  type MessageEntry,
+  type SessionEntry,
+} from "../store/entry.ts";
 import type { SessionInfo, SessionLog, SessionOrigin } from "../store/store.ts";
 import { expand } from "./expand.ts";
 import type { Redactor } from "./redact.ts";
@@ -91,7 +97,7 @@ export class Session implements SessionManager {
   }
 
   async read(id: string): Promise<SessionEntry> {
-    return this.options.log.read(this.need(id));
+    return this.options.log.read(this.requireEntry(id));
   }
 
   async messages(): Promise<readonly ChatMessage[]> {
@@ -112,7 +118,7 @@ export class Session implements SessionManager {
   }
 
   async label(id: string, label: string | null): Promise<void> {
-    this.need(id);
+    this.requireEntry(id);
     await this.append({ kind: "label", target: id, label });
   }
 
@@ -134,7 +140,7 @@ export class Session implements SessionManager {
    * From now on ids are the prefix and a number, so that a replayed turn gives the same ids to the same entries. Undefined:
    * random ids again.
    */
-  number(prefix: string | undefined): void {
+  numberIds(prefix: string | undefined): void {
     this.numbering = prefix === undefined ? undefined : { prefix, next: 1 };
     this.ahead = null;
   }
@@ -173,7 +179,7 @@ export class Session implements SessionManager {
         return name;
       }
       if (head.parent === parent && (await this.isSame(head, entry))) {
-        this.stand(entry);
+        this.moveCursor(entry);
         return name;
       }
     }
@@ -185,13 +191,13 @@ export class Session implements SessionManager {
    * parent, since it refers to what comes before it.
    */
   private parentOf({ kind }: Draft, head: EntryHead | undefined): string | null {
-    if (isAside(kind)) return null;
+    if (isOutsidePath(kind)) return null;
     const behind = head === undefined ? this.ahead : head.parent;
-    return kind === "message" && this.leadsOn(behind) ? behind : this.cursor;
+    return kind === "message" && this.continuesFromCursor(behind) ? behind : this.cursor;
   }
 
   /** Whether the path to an entry continues from the current one without passing an entry of this turn. */
-  private leadsOn(id: string | null): boolean {
+  private continuesFromCursor(id: string | null): boolean {
     const own = `${this.numbering?.prefix}-`;
     for (let at = id; at !== this.cursor; at = this.tree.get(at)?.parent ?? null)
       if (at === null || at.startsWith(own)) return false;
@@ -200,7 +206,7 @@ export class Session implements SessionManager {
 
   /** Moves to another entry. Nothing is written; the next entry names its parent. */
   moveTo(id: string | null): void {
-    if (id !== null) this.needPlace(id);
+    if (id !== null) this.requirePathEntry(id);
     this.cursor = id;
   }
 
@@ -208,14 +214,14 @@ export class Session implements SessionManager {
    * Writes where the conversation stands, unless the file says so already, or another run has continued from there before this
    * replay.
    */
-  async keepLeaf(): Promise<void> {
-    if (this.ahead !== null && this.ahead === this.tree.leaf && this.leadsOn(this.ahead)) return;
+  async writeLeaf(): Promise<void> {
+    if (this.ahead !== null && this.ahead === this.tree.leaf && this.continuesFromCursor(this.ahead)) return;
     if (this.tree.leaf !== this.cursor) await this.append({ kind: "leaf", target: this.cursor });
   }
 
   /** Copies the path to an entry of another session, with its labels, and records the origin. A note adds a branch entry. */
   async copyFrom(other: Session, entryId: string, note?: string): Promise<void> {
-    other.needPlace(entryId);
+    other.requirePathEntry(entryId);
     const { now, newId, log, redact } = this.options;
     const entries = new Map<string, SessionEntry>();
     for (const { id } of other.path(entryId)) {
@@ -249,32 +255,32 @@ export class Session implements SessionManager {
     const written = log.append([entry], { at: now(), origin: this.origin });
     const [head] = isPromiseLike(written) ? await written : written;
     if (head !== undefined) this.tree.add(head);
-    this.stand(entry);
+    this.moveCursor(entry);
   }
 
-  private stand(entry: SessionEntry): void {
-    if (isAside(entry.kind)) return;
+  private moveCursor(entry: SessionEntry): void {
+    if (isOutsidePath(entry.kind)) return;
     const follows = this.window !== undefined && this.windowAt === entry.parent;
     this.cursor = entry.id;
     if (!follows || entry.kind === "compaction") return;
     this.windowAt = entry.id;
-    if (entry.kind === "message") this.remember(entry);
+    if (entry.kind === "message") this.addToWindow(entry);
   }
 
-  private remember({ message, id }: MessageEntry): void {
+  private addToWindow({ message, id }: MessageEntry): void {
     this.window?.push(Object.freeze(message));
     this.ids.set(message, id);
   }
 
   private async isSame(head: EntryHead, entry: SessionEntry): Promise<boolean> {
     const { at: _, ...written } = await this.read(head.id);
-    const { at: __, ...meant } = entry;
-    return sameValue(written, JSON.parse(JSON.stringify(meant)));
+    const { at: __, ...expected } = entry;
+    return sameValue(written, JSON.parse(JSON.stringify(expected)));
   }
 
   /** Throws if the entry is not part of the conversation (a label, say), since one cannot move there. */
-  private needPlace(id: string): void {
-    if (!isAside(this.need(id).kind)) return;
+  private requirePathEntry(id: string): void {
+    if (!isOutsidePath(this.requireEntry(id).kind)) return;
     throw new InvalidValueError({
       field: "entry id",
       value: id,
@@ -282,7 +288,7 @@ export class Session implements SessionManager {
     });
   }
 
-  private need(id: string): EntryHead {
+  private requireEntry(id: string): EntryHead {
     const head = this.tree.get(id);
     if (head !== undefined) return head;
     const expected = `an entry of session ${this.sessionId}`;

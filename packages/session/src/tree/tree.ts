@@ -1,4 +1,4 @@
-import { type EntryHead, isAside } from "../store/entry.ts";
+import { type EntryHead, isOutsidePath } from "../store/entry.ts";
 
 /** The place of every entry of a session. Contents are not kept. */
 export class SessionTree {
@@ -15,7 +15,7 @@ export class SessionTree {
     const { entry } = head;
     if (entry?.kind === "leaf") this.at = entry.target;
     else if (entry?.kind === "label") this.setLabel(entry.target, entry.label);
-    else if (!isAside(head.kind)) this.at = head.id;
+    else if (!isOutsidePath(head.kind)) this.at = head.id;
     return undefined;
   }
 

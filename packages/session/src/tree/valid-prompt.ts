@@ -1,5 +1,5 @@
 import type { AssistantMessage, ChatMessage, ContentPart, ToolCall, ToolMessage } from "@ravi/kernel";
-import { isBlank } from "../queue/queue.ts";
+import { isBlank } from "../queue/mailbox.ts";
 
 /** The result that is shown to the model for a call that never returned. */
 const NO_RESULT =

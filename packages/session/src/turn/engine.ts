@@ -26,8 +26,8 @@ import { estimateMessages, estimateTools } from "../compaction/tokens.ts";
 import { abortable } from "../extensions/abortable.ts";
 import { LOOP_DETECTION } from "../guardrails/chain.ts";
 import { withFreshIds } from "../tree/valid-prompt.ts";
-import type { TurnKit } from "./kit.ts";
-import { lookAround } from "./live-state.ts";
+import type { TurnDeps } from "./deps.ts";
+import { readLiveState } from "./live-state.ts";
 import type { PromptList } from "./prompt-list.ts";
 import { toolBatch } from "./tool-batch.ts";
 
@@ -43,7 +43,7 @@ export class ModelCallFailed extends Error {
  * after a failure `run` can be called again and continues from there.
  */
 export class Engine {
-  private readonly kit: TurnKit;
+  private readonly deps: TurnDeps;
   list: PromptList;
   /** The number of model calls that succeeded. */
   answered = 0;
@@ -52,27 +52,27 @@ export class Engine {
   private steps = 0;
   private cutOffs = 0;
   /** The last text of the model in this turn. */
-  said = "";
-  private wasToldToAnswer = false;
+  lastText = "";
+  private wasReminded = false;
 
-  constructor(kit: TurnKit, list: PromptList) {
-    this.kit = kit;
+  constructor(deps: TurnDeps, list: PromptList) {
+    this.deps = deps;
     this.list = list;
   }
 
   async run(): Promise<AgentResult<never>> {
-    const { kit } = this;
+    const { deps } = this;
     for (;;) {
-      if (this.steps >= kit.settings.maxSteps) return this.land("steps");
-      await this.hear();
+      if (this.steps >= deps.settings.maxSteps) return this.land("steps");
+      await this.takeSteering();
       const step = this.steps + 1;
-      this.tellStep(HookEvent.STEP_START, step);
-      kit.tell({ type: "step", step });
+      this.reportStep(HookEvent.STEP_START, step);
+      deps.report({ type: "step", step });
       try {
         const result = await this.step();
         if (result !== undefined) return result;
       } finally {
-        this.tellStep(HookEvent.STEP_END, step);
+        this.reportStep(HookEvent.STEP_END, step);
       }
       // Counted only now: a step whose model call failed is taken again by the next attempt.
       this.steps = step;
@@ -80,11 +80,11 @@ export class Engine {
   }
 
   /** Stores a message, and adds it to what the model sees. Returns the id of its entry. */
-  async keep(
+  async store(
     message: ChatMessage,
     extra: { prompt?: string; id?: string; response?: ModelResponse } = {},
   ): Promise<string> {
-    const { session, meter, model, emit } = this.kit;
+    const { session, meter, model, emit } = this.deps;
     const { prompt, id, response } = extra;
     const usage = response?.usage;
     const name = response === undefined ? undefined : (response.model ?? model.info.model);
@@ -104,28 +104,29 @@ export class Engine {
 
   /** One model call and its tool calls. Returns a result if the turn is over. */
   private async step(): Promise<AgentResult<never> | undefined> {
-    const response = await this.ask();
+    const response = await this.callModel();
     if (response === "budget") return this.land("budget");
-    const { kit } = this;
+    const { deps } = this;
     this.answered++;
     const message = withFreshIds(response.message, this.list.callIds);
     const text = textOf(message);
-    if (text.trim() !== "") this.said = text;
-    const answer = readTurn({ ...response, message }, kit.merged.tools.length > 0);
+    if (text.trim() !== "") this.lastText = text;
+    const answer = readTurn({ ...response, message }, deps.merged.tools.length > 0);
     if (answer.kind === "tools") return this.callTools({ ...response, message }, answer.isCutOff);
     // Some providers refuse an empty message when it is sent back to them, and all refuse calls without results.
-    if (text.trim() !== "") await this.keep(withoutCalls(message), { response });
+    if (text.trim() !== "") await this.store(withoutCalls(message), { response });
     this.hasWork ||= text.trim() !== "";
     if (answer.kind === "end") return this.partial(answer.stopReason);
     if (answer.kind === "answer") {
-      if (!(await this.hear())) return { status: "completed", output: answer.text, stopReason: "done" };
+      if (!(await this.takeSteering()))
+        return { status: "completed", output: answer.text, stopReason: "done" };
       return undefined;
     }
-    if (this.wasToldToAnswer) return this.partial("steps");
-    this.wasToldToAnswer = true;
+    if (this.wasReminded) return this.partial("steps");
+    this.wasReminded = true;
     // Only for the model, and not stored: it is not part of the conversation.
     this.list.push({ role: "user", content: answer.tell });
-    kit.meter.added({ role: "user", content: answer.tell });
+    deps.meter.added({ role: "user", content: answer.tell });
     return undefined;
   }
 
@@ -133,17 +134,17 @@ export class Engine {
     response: ModelResponse,
     isCutOff: boolean,
   ): Promise<AgentResult<never> | undefined> {
-    this.wasToldToAnswer = false;
-    await this.keep(response.message, { response });
+    this.wasReminded = false;
+    await this.store(response.message, { response });
     const calls = response.message.toolCalls ?? [];
     // Ids are assigned before any call is made, so that a resumed run gives each result the same id.
-    const ids = calls.map(() => this.kit.session.nextId());
-    const batch = await toolBatch(response, this.kit);
+    const ids = calls.map(() => this.deps.session.nextId());
+    const batch = await toolBatch(response, this.deps);
     // Set before storing: the calls were made even if their results cannot be stored.
     this.hasWork = true;
     for (const [at, message] of batch.messages.entries()) {
       const id = ids[at];
-      if (message !== undefined && id !== undefined) await this.keep(message, { id });
+      if (message !== undefined && id !== undefined) await this.store(message, { id });
     }
     if (batch.stop !== undefined) {
       if (isRaviError(batch.stop, "BUDGET_EXHAUSTED")) return this.land("budget");
@@ -156,9 +157,9 @@ export class Engine {
     return this.cutOffs < MOST_CUT_OFFS ? undefined : this.partial("length");
   }
 
-  private async ask(): Promise<ModelResponse | "budget"> {
-    const { ctx, model, meter, ephemeral, host } = this.kit;
-    const seen = await abortable(lookAround(ctx, ephemeral, host), ctx.signal);
+  private async callModel(): Promise<ModelResponse | "budget"> {
+    const { ctx, model, meter, ephemeral, host } = this.deps;
+    const seen = await abortable(readLiveState(ctx, ephemeral, host), ctx.signal);
     const request = this.request(seen);
     try {
       const response = await abortable(ctx.llm(model, request), ctx.signal);
@@ -178,33 +179,33 @@ export class Engine {
 
   private request(seen: readonly UserMessage[] = []): ModelRequest {
     const { messages } = this.list;
-    const { specs } = this.kit.merged;
+    const { specs } = this.deps.merged;
     return {
-      ...this.kit.settings.settings,
+      ...this.deps.settings.settings,
       ...(specs !== undefined && { tools: specs }),
       messages: seen.length === 0 ? messages : [...messages, ...seen],
     };
   }
 
   /** Stores messages that were sent to the running turn; whether there were any. */
-  private async hear(): Promise<boolean> {
-    const texts = await this.kit.mailbox.takeSteering();
-    for (const content of texts) await this.keep({ role: "user", content });
+  private async takeSteering(): Promise<boolean> {
+    const texts = await this.deps.mailbox.takeSteering();
+    for (const content of texts) await this.store({ role: "user", content });
     return texts.length > 0;
   }
 
   /** Ends the turn with one last model call without tools, and returns a partial result. */
   private async land(stopReason: LandOptions["stopReason"]): Promise<AgentResult<never>> {
-    const { ctx, model } = this.kit;
+    const { ctx, model } = this.deps;
     const result = await land(ctx, {
       model,
       request: this.request(),
       stopReason,
-      said: this.said,
+      said: this.lastText,
       hasWorked: this.answered > 0,
     });
-    if (result.output.trim() !== "" && result.output !== this.said)
-      await this.keep({ role: "assistant", content: result.output });
+    if (result.output.trim() !== "" && result.output !== this.lastText)
+      await this.store({ role: "assistant", content: result.output });
     this.hasWork = true;
     return result;
   }
@@ -217,7 +218,7 @@ export class Engine {
     readonly by: string;
     readonly reason: string;
   }): Promise<AgentResult<never>> {
-    const { ctx } = this.kit;
+    const { ctx } = this.deps;
     const stop = new MiddlewareTermination({ layer: by, reason });
     tellTermination(ctx.hooks, stop, () => hookBase(ctx));
     if (by === LOOP_DETECTION) return this.land("loop");
@@ -225,11 +226,11 @@ export class Engine {
   }
 
   private partial(stopReason: StopReason): AgentResult<never> {
-    return { status: "partial", output: this.said, stopReason };
+    return { status: "partial", output: this.lastText, stopReason };
   }
 
-  private tellStep(event: typeof HookEvent.STEP_START | typeof HookEvent.STEP_END, step: number): void {
-    const { ctx } = this.kit;
+  private reportStep(event: typeof HookEvent.STEP_START | typeof HookEvent.STEP_END, step: number): void {
+    const { ctx } = this.deps;
     if (ctx.hooks.has(event)) void ctx.hooks.dispatch(event, { ...hookBase(ctx), step });
   }
 }
@@ -239,7 +240,7 @@ export class Engine {
  * Earlier texts were no answer.
  */
 function terminalText({ message }: ModelResponse, results: readonly (ChatMessage | undefined)[]): string {
-  const said = textOf(message);
+  const lastText = textOf(message);
   const last = results.at(-1);
-  return said.trim() !== "" || last === undefined ? said : textOf(last);
+  return lastText.trim() !== "" || last === undefined ? lastText : textOf(last);
 }

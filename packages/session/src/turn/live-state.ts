@@ -13,7 +13,7 @@ import type { EphemeralSource, LiveState } from "../prompt/ephemeral.ts";
  * What the sources show now, as messages for one model call. It is recorded with the run, so that a resumed run sees what was
  * seen then and not the present state.
  */
-export async function lookAround(
+export async function readLiveState(
   ctx: RunContext,
   sources: readonly EphemeralSource[],
   host: ExtensionHost,
@@ -28,9 +28,9 @@ async function look(sources: readonly EphemeralSource[], host: ExtensionHost): P
     try {
       const state = await source.look();
       if (state === undefined) continue;
-      if (!isContent(state)) throw wrong(source.name, state);
+      if (!isContent(state)) throw invalidState(source.name, state);
       // A copy, as the record will return it. If it is not JSON, the error is attributed to its source.
-      const content = JSON.parse(JSON.stringify(shown(source.name, state))) as JsonValue;
+      const content = JSON.parse(JSON.stringify(withTitle(source.name, state))) as JsonValue;
       seen.push({ role: "user", content });
     } catch (error) {
       host.collect({ source: source.name, event: "look", error });
@@ -40,12 +40,12 @@ async function look(sources: readonly EphemeralSource[], host: ExtensionHost): P
 }
 
 /** Reported here, because a provider would refuse the whole request without naming the source. */
-function wrong(name: string, value: unknown): InvalidValueError {
+function invalidState(name: string, value: unknown): InvalidValueError {
   const expected = "a string, an array of content parts, or undefined";
   return new InvalidValueError({ field: `${name}: look()`, value, expected });
 }
 
-function shown(name: string, state: LiveState): string | readonly ContentPart[] {
+function withTitle(name: string, state: LiveState): string | readonly ContentPart[] {
   const title = `[${name}, as it is now]`;
   return typeof state === "string" ? `${title}\n${state}` : [{ type: "text", text: title }, ...state];
 }

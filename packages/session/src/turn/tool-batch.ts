@@ -9,8 +9,8 @@ import {
 import { hookBase, isCutOff, shorten, toolTurn, type ToolTurn } from "@ravi/kernel/loop";
 import { abortable } from "../extensions/abortable.ts";
 import type { Verdict } from "../guardrails/chain.ts";
-import type { TurnKit } from "./kit.ts";
-import { gateOf, OPEN } from "./tool-gate.ts";
+import type { TurnDeps } from "./deps.ts";
+import { decideCalls, ALLOW_ALL } from "./call-decisions.ts";
 import { type Reviewed, reviewResults } from "./tool-results.ts";
 
 /** What came of the tool calls of one model answer. */
@@ -27,22 +27,22 @@ export interface ToolBatch {
  * Makes the tool calls of one answer: asks extensions and guardrails, makes the calls, then shows the results to extensions and
  * guardrails.
  */
-export async function toolBatch(response: ModelResponse, kit: TurnKit): Promise<ToolBatch> {
-  const { ctx, tell } = kit;
-  const { concurrency, validator, maxChars } = kit.settings;
+export async function toolBatch(response: ModelResponse, deps: TurnDeps): Promise<ToolBatch> {
+  const { ctx, report } = deps;
+  const { concurrency, validator, maxChars } = deps.settings;
   const calls = response.message.toolCalls ?? [];
-  for (const call of calls) tell({ type: "toolCall", call });
+  for (const call of calls) report({ type: "toolCall", call });
   const isBroken = isCutOff(response);
-  const gate = isBroken ? OPEN : await gateOf(calls, kit);
+  const decisions = isBroken ? ALLOW_ALL : await decideCalls(calls, deps);
   const done = new Map<string, ToolMessage>();
   let turn: ToolTurn;
   try {
     turn = await abortable(
-      toolTurn(ctx, response, kit.merged.tools, {
+      toolTurn(ctx, response, deps.merged.tools, {
         concurrency,
         validator,
-        before: ({ id }) => gate.refusals.get(id),
-        onHire: (_, leaf) => tellHire(leaf, kit),
+        before: ({ id }) => decisions.refusals.get(id),
+        onHire: (_, leaf) => reportHire(leaf, deps),
         onResult: ({ id }, message) => void done.set(id, message),
       }),
       ctx.signal,
@@ -68,9 +68,9 @@ export async function toolBatch(response: ModelResponse, kit: TurnKit): Promise<
       const result = results[at];
       return result === undefined ? [] : [{ call, result }];
     });
-    const reviewed = isBroken ? plain : await reviewResults(answered, gate, kit);
-    for (const message of reviewed.messages) tellResult(message, kit);
-    return { ...reviewed, halt: gate.halt ?? reviewed.halt, stop: turn.stop };
+    const reviewed = isBroken ? plain : await reviewResults(answered, decisions, deps);
+    for (const message of reviewed.messages) reportResult(message, deps);
+    return { ...reviewed, halt: decisions.halt ?? reviewed.halt, stop: turn.stop };
   } catch (error) {
     // The abort came while extensions or guardrails looked at the results. The calls were made, so their results are kept.
     if (ctx.signal.aborted) return { ...plain, stop: cancellationOf(ctx.signal) };
@@ -78,14 +78,14 @@ export async function toolBatch(response: ModelResponse, kit: TurnKit): Promise<
   }
 }
 
-function tellHire({ agent, input: task }: HireLeaf, { ctx, tell }: TurnKit): void {
+function reportHire({ agent, input: task }: HireLeaf, { ctx, report }: TurnDeps): void {
   const to = agent.id;
-  tell({ type: "handoff", to, task });
+  report({ type: "handoff", to, task });
   if (ctx.hooks.has(HookEvent.HANDOFF))
     void ctx.hooks.dispatch(HookEvent.HANDOFF, { ...hookBase(ctx), to, task });
 }
 
-function tellResult(message: ToolMessage, { tell }: TurnKit): void {
+function reportResult(message: ToolMessage, { report }: TurnDeps): void {
   const { toolCallId: callId, name, content, isError = false } = message;
-  tell({ type: "toolResult", callId, name, content, isError });
+  report({ type: "toolResult", callId, name, content, isError });
 }

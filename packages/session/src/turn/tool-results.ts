@@ -1,8 +1,8 @@
 import { deepFreeze, type ToolCall, type ToolMessage } from "@ravi/kernel";
 import { withNote } from "@ravi/kernel/loop";
 import type { Verdict } from "../guardrails/chain.ts";
-import type { TurnKit } from "./kit.ts";
-import type { Gate } from "./tool-gate.ts";
+import type { TurnDeps } from "./deps.ts";
+import type { CallDecisions } from "./call-decisions.ts";
 
 /** A call, and the result that the model gets. */
 export interface Answered {
@@ -20,24 +20,24 @@ export interface Reviewed {
 /** Shows each result to extensions, then to guardrails, and applies what they decide. */
 export async function reviewResults(
   answered: readonly Answered[],
-  gate: Gate,
-  kit: TurnKit,
+  decisions: CallDecisions,
+  deps: TurnDeps,
 ): Promise<Reviewed> {
-  const { shown, isTerminal } = await showExtensions(answered, gate, kit);
-  const { messages, halt } = await askGuardrails(shown, gate, kit);
+  const { shown, isTerminal } = await showExtensions(answered, decisions, deps);
+  const { messages, halt } = await askGuardrails(shown, decisions, deps);
   return { messages, isTerminal: isTerminal && halt === undefined, halt };
 }
 
 /** The results as extensions have changed them. Calls that were refused are not shown. */
 async function showExtensions(
   answered: readonly Answered[],
-  gate: Gate,
-  { emit }: TurnKit,
+  decisions: CallDecisions,
+  { emit }: TurnDeps,
 ): Promise<{ readonly shown: readonly Answered[]; readonly isTerminal: boolean }> {
   let isTerminal = answered.length > 0;
   const shown: Answered[] = [];
   for (const { call, result } of answered) {
-    if (gate.refusals.has(call.id)) {
+    if (decisions.refusals.has(call.id)) {
       isTerminal = false;
       shown.push({ call, result });
       continue;
@@ -52,40 +52,40 @@ async function showExtensions(
 
 async function askGuardrails(
   answered: readonly Answered[],
-  gate: Gate,
-  { ctx, guard }: TurnKit,
+  decisions: CallDecisions,
+  { ctx, guard }: TurnDeps,
 ): Promise<Pick<Reviewed, "messages" | "halt">> {
   const loops = guard.afterBatch(
     answered.map(({ call, result: { content, isError = false } }) => ({
       call,
       content,
       isError,
-      blocked: gate.refusals.has(call.id),
+      blocked: decisions.refusals.has(call.id),
     })),
   );
   let halt: Verdict | undefined;
   const messages: ToolMessage[] = [];
   for (const [at, { call, result }] of answered.entries()) {
     const { content, isError = false } = result;
-    const isMade = !gate.refusals.has(call.id);
+    const isMade = !decisions.refusals.has(call.id);
     const shown = deepFreeze({ content, isError });
     const verdicts = isMade ? [...(await guard.after(call, shown, ctx.signal))] : [];
     const loop = loops[at];
     if (loop !== undefined) verdicts.unshift(loop);
-    const warning = gate.warnings.get(call.id);
+    const warning = decisions.warnings.get(call.id);
     if (warning !== undefined) verdicts.push({ by: "before", action: "warn", reason: warning });
     halt ??= verdicts.find(({ action }) => action === "halt");
-    messages.push(marked(result, verdicts));
+    messages.push(withVerdicts(result, verdicts));
   }
   return { messages, halt };
 }
 
-function marked(message: ToolMessage, verdicts: readonly Verdict[]): ToolMessage {
+function withVerdicts(message: ToolMessage, verdicts: readonly Verdict[]): ToolMessage {
   const blocked = verdicts.find(({ action }) => action === "block");
   if (blocked !== undefined)
     return { ...message, content: `error: the result was withheld: ${blocked.reason}`, isError: true };
   return verdicts.reduce(
-    (so, { reason }) => ({ ...so, content: withNote(so.content, `\n[warning: ${reason}]`) }),
+    (current, { reason }) => ({ ...current, content: withNote(current.content, `\n[warning: ${reason}]`) }),
     message,
   );
 }

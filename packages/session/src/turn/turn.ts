@@ -2,9 +2,9 @@ import { createHash } from "node:crypto";
 import { type AgentResult, isRaviError } from "@ravi/kernel";
 import { abortable } from "../extensions/abortable.ts";
 import type { PromptEntry } from "../store/entry.ts";
-import { attempts } from "./attempts.ts";
+import { runWithRetries } from "./retries.ts";
 import { Engine } from "./engine.ts";
-import type { TurnKit } from "./kit.ts";
+import type { TurnDeps } from "./deps.ts";
 import { PromptList } from "./prompt-list.ts";
 
 /** The system prompt that a replayed turn was first sent with. */
@@ -12,66 +12,66 @@ type Recorded = Pick<PromptEntry, "id" | "text">;
 
 /** One turn, in the order of O3. What follows it (compaction, `settled`) is done by the agent. */
 export class Turn {
-  private readonly kit: TurnKit;
+  private readonly deps: TurnDeps;
   private engine: Engine | undefined;
   /** Where the conversation stood before the turn. */
   private start: string | null = null;
 
-  constructor(kit: TurnKit) {
-    this.kit = kit;
+  constructor(deps: TurnDeps) {
+    this.deps = deps;
   }
 
   /** The last text of the model. */
-  get said(): string {
-    return this.engine?.said ?? "";
+  get lastText(): string {
+    return this.engine?.lastText ?? "";
   }
 
   async run(input: string): Promise<AgentResult<never>> {
-    const { ctx, session } = this.kit;
+    const { ctx, session } = this.deps;
     // A replay gives the same id again, and so the same names to the turn's entries.
     const prefix = (await ctx.uuid()).replaceAll("-", "");
-    session.number(prefix);
+    session.numberIds(prefix);
     let result: AgentResult<never>;
     try {
       const recorded = await this.findStart(prefix);
-      result = await this.inOrder(input, `${prefix}-u`, recorded);
-      await session.keepLeaf();
+      result = await this.runSteps(input, `${prefix}-u`, recorded);
+      await session.writeLeaf();
     } catch (error) {
-      await this.failed(error);
+      await this.afterFailure(error);
       throw error;
     } finally {
-      session.number(undefined);
+      session.numberIds(undefined);
     }
     const { status, output } = result;
-    await this.kit.emit("agent_end", { status: status === "completed" ? status : "partial", output });
+    await this.deps.emit("agent_end", { status: status === "completed" ? status : "partial", output });
     return result;
   }
 
-  private async inOrder(
+  private async runSteps(
     input: string,
     userId: string,
     recorded: Recorded | undefined,
   ): Promise<AgentResult<never>> {
-    const { kit } = this;
-    const { ctx, session, guard, channel, emit } = kit;
+    const { deps } = this;
+    const { ctx, session, guard, channel, emit } = deps;
     await guard.turnStart(ctx.signal);
     const { text } = await emit("input", { text: input, channel });
-    const built = await abortable(kit.systemPrompt(await ctx.now()), ctx.signal);
+    const built = await abortable(deps.systemPrompt(await ctx.now()), ctx.signal);
     const { systemPrompt } = await emit("before_agent_start", { systemPrompt: built, input: text, channel });
     // If the stored prompt is the same, the one just built is used, because secrets were removed from the stored one.
     const isSame = recorded === undefined || recorded.id === promptId(systemPrompt);
     const system = isSame ? systemPrompt : recorded.text;
-    kit.useSystemPrompt(system);
+    deps.useSystemPrompt(system);
     const history = await session.messages();
     const { messages } = await emit("context", { messages: history });
     const list = new PromptList(system, messages);
-    const prompt = await this.keepPrompt(system);
-    const engine = (this.engine = new Engine(kit, list));
-    await engine.keep(
+    const prompt = await this.storePrompt(system);
+    const engine = (this.engine = new Engine(deps, list));
+    await engine.store(
       { role: "user", content: text },
       { id: userId, ...(prompt !== undefined && { prompt }) },
     );
-    return attempts(kit, engine, async () => {
+    return runWithRetries(deps, engine, async () => {
       const shorter = await emit("context", { messages: await session.messages() });
       engine.list = new PromptList(system, shorter.messages);
     });
@@ -79,7 +79,7 @@ export class Turn {
 
   /** If this turn is a replay: goes back to where it began, and returns the system prompt that it was first sent with. */
   private async findStart(prefix: string): Promise<Recorded | undefined> {
-    const { session } = this.kit;
+    const { session } = this.deps;
     this.start = session.leaf;
     const userId = `${prefix}-u`;
     if (!session.has(userId)) return undefined;
@@ -93,9 +93,9 @@ export class Turn {
   }
 
   /** Stores the system prompt once for all turns that use it, so that a resumed run is sent with the prompt that it began with. */
-  private async keepPrompt(text: string): Promise<string | undefined> {
+  private async storePrompt(text: string): Promise<string | undefined> {
     if (text === "") return undefined;
-    const { session } = this.kit;
+    const { session } = this.deps;
     const id = promptId(text);
     if (!session.has(id)) await session.append({ kind: "prompt", text }, id);
     return id;
@@ -105,20 +105,20 @@ export class Turn {
    * O4. Nothing that was completed is dropped. If nothing was, and every attempt has failed, the user's message is dropped too
    * and the conversation stands where it stood. A turn that was stopped keeps what was said.
    */
-  private async failed(error: unknown): Promise<void> {
-    const { ctx, session, host, emit } = this.kit;
+  private async afterFailure(error: unknown): Promise<void> {
+    const { ctx, session, host, emit } = this.deps;
     const isPaused = isRaviError(error, "PAUSED") || isRaviError(error, "SUSPENDED");
-    const isStopped = isPaused || ctx.signal.aborted || (await isEnding(() => ctx.check()));
+    const isStopped = isPaused || ctx.signal.aborted || (await throws(() => ctx.check()));
     const isKept = isStopped || this.engine?.hasWork === true;
     try {
       if (!isKept) session.moveTo(this.start);
-      if (!isStopped) await session.keepLeaf();
+      if (!isStopped) await session.writeLeaf();
     } catch (problem) {
       // The store itself may have failed. The first error is the one to report.
       host.collect({ source: "session", event: "agent_end", error: problem });
     }
     const status = isStopped ? "aborted" : "failed";
-    await emit("agent_end", { status, output: "", error: this.kit.errorJSON(error) });
+    await emit("agent_end", { status, output: "", error: this.deps.errorJSON(error) });
   }
 }
 
@@ -126,7 +126,7 @@ function promptId(text: string): string {
   return `p-${createHash("sha256").update(text, "utf8").digest("hex").slice(0, 32)}`;
 }
 
-async function isEnding(check: () => PromiseLike<void> | void): Promise<boolean> {
+async function throws(check: () => PromiseLike<void> | void): Promise<boolean> {
   try {
     await check();
     return false;

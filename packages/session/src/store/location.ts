@@ -4,11 +4,11 @@ import { fileNameOf } from "./file-name.ts";
 import { discard, makeFolder, namesIn, type SessionFiles } from "./files.ts";
 import { claim, type Lock, type LockOptions } from "./lock.ts";
 
-export const ENDING = ".jsonl";
-const LOCKS = "locks";
+export const FILE_EXTENSION = ".jsonl";
+const LOCK_FOLDER = "locks";
 
 /** The paths of one session on the disk. */
-export interface Place {
+export interface SessionLocation {
   readonly files: SessionFiles;
   readonly root: string;
   readonly path: string;
@@ -18,23 +18,26 @@ export interface Place {
   claim(): Promise<Lock>;
 }
 
-export interface PlaceOptions extends Pick<LockOptions, "files" | "liveness" | "givenUp"> {
+export interface LocationOptions extends Pick<LockOptions, "files" | "liveness" | "abandoned"> {
   readonly root: string;
   readonly sync: boolean;
 }
 
-export function placeOf(id: string, { files, root, sync, liveness, givenUp }: PlaceOptions): Place {
+export function locationOf(
+  id: string,
+  { files, root, sync, liveness, abandoned }: LocationOptions,
+): SessionLocation {
   const name = fileNameOf(id);
-  const lockFolder = join(root, LOCKS, name);
+  const lockFolder = join(root, LOCK_FOLDER, name);
   return {
     files,
     root,
-    path: join(root, name + ENDING),
+    path: join(root, name + FILE_EXTENSION),
     lockFolder,
     sync,
     async claim() {
       const lock = await makeFolders(files, root, sync)
-        .then(() => claim({ files, folder: lockFolder, liveness, givenUp }))
+        .then(() => claim({ files, folder: lockFolder, liveness, abandoned }))
         .catch((cause: unknown) => {
           throw sessionFailed(id, "locked", cause);
         });
@@ -51,7 +54,7 @@ export function placeOf(id: string, { files, root, sync, liveness, givenUp }: Pl
 /** The folders are created by the first write. */
 async function makeFolders(files: SessionFiles, root: string, sync: boolean): Promise<void> {
   await makeFolder(files, root, sync);
-  await makeFolder(files, join(root, LOCKS), false);
+  await makeFolder(files, join(root, LOCK_FOLDER), false);
 }
 
 /** Removes what a crash left of a first write. Safe, since only the holder of the lock creates such files. */

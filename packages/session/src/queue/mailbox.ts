@@ -14,7 +14,7 @@ interface Mail extends Queued {
  * Reads an inbox message. A text or `{ steer: text }` is read by the running turn between two model calls; `{ followUp: text }`
  * begins another turn when this one is over.
  */
-function readMail(content: JsonValue): Queued {
+function readMessage(content: JsonValue): Queued {
   if (typeof content === "string") return { kind: "steer", text: content };
   if (isObject(content)) {
     const { steer, followUp } = content;
@@ -39,7 +39,7 @@ export class Mailbox {
   private readonly steering: Mail[] = [];
   private readonly following: Mail[] = [];
   /** Messages that a turn has read and that wait for its answer. */
-  private heard: Mail[] = [];
+  private unanswered: Mail[] = [];
 
   constructor(inbox: Inbox) {
     this.inbox = inbox;
@@ -49,7 +49,7 @@ export class Mailbox {
   async takeSteering(): Promise<readonly string[]> {
     await this.read();
     const mail = this.steering.splice(0);
-    this.heard.push(...mail);
+    this.unanswered.push(...mail);
     return mail.map(({ text }) => text);
   }
 
@@ -57,7 +57,7 @@ export class Mailbox {
   async takeNext(): Promise<string | undefined> {
     await this.read();
     const next = this.steering.shift() ?? this.following.shift();
-    if (next !== undefined) this.heard.push(next);
+    if (next !== undefined) this.unanswered.push(next);
     return next?.text;
   }
 
@@ -75,9 +75,9 @@ export class Mailbox {
 
   /** Replies to all messages that the turn which has just ended has read. */
   async answer(output: string): Promise<void> {
-    const heard = this.heard;
-    this.heard = [];
-    for (const { message } of heard) {
+    const unanswered = this.unanswered;
+    this.unanswered = [];
+    for (const { message } of unanswered) {
       await this.inbox.reply(message, output);
       await this.inbox.ack(message);
     }
@@ -87,8 +87,8 @@ export class Mailbox {
     while (this.inbox.hasMail?.() !== false) {
       const message = await this.inbox.take();
       if (message === undefined) return;
-      const mail = { ...readMail(message.content), message };
-      if (isBlank(mail.text)) this.heard.push(mail);
+      const mail = { ...readMessage(message.content), message };
+      if (isBlank(mail.text)) this.unanswered.push(mail);
       else (mail.kind === "steer" ? this.steering : this.following).push(mail);
     }
   }

@@ -15,7 +15,7 @@ import type { ExtensionHost } from "../extensions/host.ts";
 import type { GuardrailChain } from "../guardrails/chain.ts";
 import type { ContextMeter } from "../compaction/tokens.ts";
 import type { EphemeralSource } from "../prompt/ephemeral.ts";
-import type { Mailbox } from "../queue/queue.ts";
+import type { Mailbox } from "../queue/mailbox.ts";
 import type { RetryPlan } from "../retry/policy.ts";
 import type { Session } from "../tree/session.ts";
 
@@ -40,7 +40,7 @@ export interface MergedTools {
 }
 
 /** Everything that a turn works with. */
-export interface TurnKit {
+export interface TurnDeps {
   readonly ctx: RunContext;
   readonly session: Session;
   readonly host: ExtensionHost;
@@ -58,7 +58,7 @@ export interface TurnKit {
   readonly compact: (reason: CompactionReason) => Promise<CompactionOutcome>;
   /** Emits an event to extensions and observers. */
   readonly emit: Emit;
-  readonly tell: (event: AgentEvent) => void;
+  readonly report: (event: AgentEvent) => void;
   /** An error for events and hooks, without secrets. */
   readonly errorJSON: (error: unknown) => SerializedError;
 }

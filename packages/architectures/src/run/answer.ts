@@ -11,13 +11,13 @@ import {
 import { truncateText } from "@ravi/kernel/loop";
 
 /** A text and why its author stopped: "done", or what cut it off. */
-export interface Said {
+export interface Answer {
   readonly text: string;
   readonly stopReason: StopReason;
 }
 
 /** An empty answer counts as none, whatever the provider reports. */
-export function saidBy(response: ModelResponse): Said {
+export function answerFrom(response: ModelResponse): Answer {
   const text = textOf(response.message);
   const { finishReason } = response;
   if (finishReason === "length" || finishReason === "refused" || finishReason === "filtered")
@@ -25,7 +25,7 @@ export function saidBy(response: ModelResponse): Said {
   return { text, stopReason: text.trim() === "" ? "steps" : "done" };
 }
 
-export function saidIn({ output, status, stopReason }: AgentResult): Said {
+export function answerOf({ output, status, stopReason }: AgentResult): Answer {
   // A result that was cut off never counts as complete, whatever its reason.
   if (status !== "completed")
     return { text: output, stopReason: stopReason === "done" ? "steps" : stopReason };
@@ -33,17 +33,17 @@ export function saidIn({ output, status, stopReason }: AgentResult): Said {
 }
 
 /** If the plan was cut off by its length, an answer from it is cut off too. */
-export function answerTo(plan: Said, answer: Said): Said {
+export function answerTo(plan: Answer, answer: Answer): Answer {
   const isPart = plan.stopReason === "length" && answer.stopReason === "done";
   return isPart ? { ...answer, stopReason: "length" } : answer;
 }
 
 /** The outcome of a worker: an answer, or an error. */
-export type Worked = (Said & { readonly error?: undefined }) | { readonly error: RaviError };
+export type WorkOutcome = (Answer & { readonly error?: undefined }) | { readonly error: RaviError };
 
 /** Reads the outcome of a hire. A worker that is still running after its timeout counts as failed. */
-export function workedOut(outcome: HireOutcome): Worked {
-  if ("result" in outcome) return saidIn(outcome.result);
+export function outcomeOf(outcome: HireOutcome): WorkOutcome {
+  if ("result" in outcome) return answerOf(outcome.result);
   if ("error" in outcome) {
     const { status, error: cause } = outcome;
     // If only the worker was cancelled, it has failed: a cancellation error would look as if the whole run had been cancelled.
@@ -53,12 +53,12 @@ export function workedOut(outcome: HireOutcome): Worked {
   }
   const toolName = outcome.handle.agentId;
   return {
-    error: new ToolError({ toolName, message: `${toolName} gave no answer in time; it is still working` }),
+    error: new ToolError({ toolName, message: `${toolName} did not answer in time; it is still running` }),
   };
 }
 
 /** The limit of the run that was reached, if any: then there is nothing left for others either. */
-export function limitMet(worked: Worked): "budget" | "deadline" | "paused" | undefined {
+export function limitReached(worked: WorkOutcome): "budget" | "deadline" | "paused" | undefined {
   if (worked.error !== undefined) {
     if (isRaviError(worked.error, "BUDGET_EXHAUSTED")) return "budget";
     if (isRaviError(worked.error, "DEADLINE_EXCEEDED")) return "deadline";
@@ -71,11 +71,11 @@ export function limitMet(worked: Worked): "budget" | "deadline" | "paused" | und
 }
 
 /** How many characters one of several answers may take of another model's context window. */
-export const MOST_CHARS = 20_000;
+export const MAX_CHARS = 20_000;
 
 /** A worker's answer as shown to another model: marked if it is incomplete, and shortened if it is too long. */
-export function describeWork(worked: Worked): string {
+export function describeWork(worked: WorkOutcome): string {
   if (worked.error !== undefined) return `(no answer: ${worked.error.message})`;
-  const text = truncateText(worked.text, MOST_CHARS);
+  const text = truncateText(worked.text, MAX_CHARS);
   return worked.stopReason === "done" ? text : `(only a part, cut off: ${worked.stopReason}) ${text}`;
 }

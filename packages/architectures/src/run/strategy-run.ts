@@ -11,11 +11,11 @@ import {
   type RaviError,
 } from "@ravi/kernel";
 import { isStop, type LoopExtension, type LoopPlan, toolLoop, truncateText } from "@ravi/kernel/loop";
-import { LaneContext } from "../context/lane-context.ts";
+import { IsolatedContext } from "../context/isolated-context.ts";
 import { findingsOf, landSession } from "../landing.ts";
-import { interrupt, talkOf } from "../session.ts";
+import { interrupt, withoutToolCalls } from "../session.ts";
 import { loopPlan } from "./loop-plan.ts";
-import { MOST_CHARS, type Said, saidBy, saidIn, type Worked, workedOut } from "./said.ts";
+import { MAX_CHARS, type Answer, answerFrom, answerOf, type WorkOutcome, outcomeOf } from "./answer.ts";
 import { spawnChild, spawnChildren } from "./worker.ts";
 
 /** One question to a model, outside of any tool loop. */
@@ -46,13 +46,13 @@ export interface WorkOptions {
 
 export interface Answers {
   /** In the order of the questions; undefined if a call failed. */
-  readonly said: readonly (Said | undefined)[];
+  readonly answers: readonly (Answer | undefined)[];
   /** The error that ends the run: a limit was reached, or every call failed. */
   readonly stop: RaviError | undefined;
 }
 
 /** The operations of a strategy in one run: asking a model, working with tools, hiring, and finishing. */
-export class Desk {
+export class StrategyRun {
   readonly session: AgentSession;
   readonly deps: Dependencies;
   /** The prompt of this run. */
@@ -68,15 +68,15 @@ export class Desk {
   }
 
   /** Appends the prompt to the session and to the context's conversation. An existing conversation is continued. */
-  static async open(session: AgentSession, deps: Dependencies, prompt: string): Promise<Desk> {
+  static async open(session: AgentSession, deps: Dependencies, prompt: string): Promise<StrategyRun> {
     const past = await adoptConversation(session, deps);
-    await say(session, deps, { role: "user", content: prompt });
-    return new Desk(session, deps, prompt, talkOf(past));
+    await appendMessage(session, deps, { role: "user", content: prompt });
+    return new StrategyRun(session, deps, prompt, withoutToolCalls(past));
   }
 
-  async ask(question: Question): Promise<Said> {
+  async ask(question: Question): Promise<Answer> {
     const { model, request } = this.leafFor(question);
-    return saidBy(await this.deps.runtime.llm(model, request));
+    return answerFrom(await this.deps.runtime.llm(model, request));
   }
 
   /**
@@ -85,14 +85,16 @@ export class Desk {
    */
   async askAll(questions: readonly Question[]): Promise<Answers> {
     const outcomes = await this.deps.runtime.batch(questions.map((question) => this.leafFor(question)));
-    const said = outcomes.map((outcome) => ("response" in outcome ? saidBy(outcome.response) : undefined));
+    const answers = outcomes.map((outcome) =>
+      "response" in outcome ? answerFrom(outcome.response) : undefined,
+    );
     const errors = outcomes.flatMap((outcome) => ("error" in outcome ? [outcome.error] : []));
     const stop = errors.find(isStop) ?? (errors.length === outcomes.length ? errors[0] : undefined);
-    return { said, stop };
+    return { answers, stop };
   }
 
   /** Works on a prompt with the agent's tools, in a separate conversation. If it is cut off, what was done by then is kept. */
-  async work(prompt: string, options: WorkOptions = {}): Promise<Said> {
+  async work(prompt: string, options: WorkOptions = {}): Promise<Answer> {
     const { deps, session } = this;
     const {
       plan = loopPlan(deps, session.instructions),
@@ -100,29 +102,31 @@ export class Desk {
       part,
       land = part === undefined,
     } = options;
-    const lane = new LaneContext(deps.runtime, { past: this.past, land });
+    const isolated = new IsolatedContext(deps.runtime, { past: this.past, land });
     try {
-      const said = saidIn(await toolLoop(plan, lane, prompt, extension));
-      if (!land && lane.outOfBudget !== undefined) throw lane.outOfBudget;
-      return said;
+      const answer = answerOf(await toolLoop(plan, isolated, prompt, extension));
+      if (!land && isolated.outOfBudget !== undefined) throw isolated.outOfBudget;
+      return answer;
     } catch (error) {
-      this.keep(lane, part);
+      this.keepUnfinished(isolated, part);
       throw error;
     }
   }
 
-  async hire(agent: Agent, input: string): Promise<Worked> {
+  async hire(agent: Agent, input: string): Promise<WorkOutcome> {
     const outcome = await spawnChild(this.deps, { agent, input });
     // If it was cancelled together with the whole run, this throws.
     if (outcome.status === "cancelled") await this.deps.runtime.check();
-    return workedOut(outcome);
+    return outcomeOf(outcome);
   }
 
   /**
    * Hires several at once. A worker that failed may have been stopped together with the whole run; the caller must check that.
    */
-  async hireAll(leaves: readonly { readonly agent: Agent; readonly input: string }[]): Promise<Worked[]> {
-    return (await spawnChildren(this.deps, leaves)).map(workedOut);
+  async hireAll(
+    leaves: readonly { readonly agent: Agent; readonly input: string }[],
+  ): Promise<WorkOutcome[]> {
+    return (await spawnChildren(this.deps, leaves)).map(outcomeOf);
   }
 
   /** Stores the best answer so far, which is the result if the run is cut off. An empty one is ignored. */
@@ -144,7 +148,7 @@ export class Desk {
   }
 
   /** Ends the run with an answer. An answer that was cut off makes the run `partial`. */
-  async finish({ text, stopReason }: Said): Promise<void> {
+  async finish({ text, stopReason }: Answer): Promise<void> {
     const { session, deps } = this;
     // The answering call had no budget left: make an answer in the last turn, which is reserved for this run.
     if (stopReason === "budget" && text.trim() === "") return landSession(session, deps);
@@ -152,7 +156,7 @@ export class Desk {
     if (stopReason !== "done") interrupt(session, stopReason);
     delete session.metadata["findings"];
     if (session.output.trim() !== "")
-      await say(session, deps, { role: "assistant", content: session.output });
+      await appendMessage(session, deps, { role: "assistant", content: session.output });
   }
 
   requestFor({ system, user }: Question): ModelRequest {
@@ -163,15 +167,15 @@ export class Desk {
   }
 
   /** Keeps what was found by work that was cut off: it was paid for. */
-  private keep(lane: LaneContext, part: string | undefined): void {
+  private keepUnfinished(isolated: IsolatedContext, part: string | undefined): void {
     const { session } = this;
     const known = findingsOf(session);
     if (part === undefined) {
-      if (session.output === "" && known === undefined) this.best(lane.lastText);
+      if (session.output === "" && known === undefined) this.best(isolated.lastText);
       return;
     }
-    if (lane.found === "") return;
-    const found = `${part}\n(not finished) ${truncateText(lane.found, MOST_CHARS)}`;
+    if (isolated.found === "") return;
+    const found = `${part}\n(not finished) ${truncateText(isolated.found, MAX_CHARS)}`;
     this.findings(known === undefined ? found : `${known}\n\n${found}`);
   }
 
@@ -191,21 +195,25 @@ export async function adoptConversation(
   const { instructions } = session;
   const system = instructions === "" ? {} : { system: instructions };
   const window = runtime.window(system);
-  const kept = (isPromiseLike(window) ? await window : window).filter(isTalk);
+  const kept = (isPromiseLike(window) ? await window : window).filter(isNotSystem);
   if (session.messages.length === 0) {
     if (instructions !== "") session.messages.push({ role: "system", content: instructions });
     session.messages.push(...kept);
   } else if (kept.length === 0) {
-    for (const message of session.messages.filter(isTalk)) await runtime.remember(message);
+    for (const message of session.messages.filter(isNotSystem)) await runtime.remember(message);
   }
-  return session.messages.filter(isTalk);
+  return session.messages.filter(isNotSystem);
 }
 
-function isTalk({ role }: ChatMessage): boolean {
+function isNotSystem({ role }: ChatMessage): boolean {
   return role !== "system";
 }
 
-async function say(session: AgentSession, { runtime }: Dependencies, message: ChatMessage): Promise<void> {
+async function appendMessage(
+  session: AgentSession,
+  { runtime }: Dependencies,
+  message: ChatMessage,
+): Promise<void> {
   session.messages.push(message);
   await runtime.remember(message);
 }

@@ -1,20 +1,20 @@
 import type { DelegateTool } from "@ravi/kernel";
 import { GuardrailChain } from "../guardrails/chain.ts";
 import { inherit } from "../guardrails/load.ts";
-import { PromptBook } from "../prompt/book.ts";
+import { PromptBuilder } from "../prompt/builder.ts";
 import { loadParts, type Parts } from "./parts.ts";
 import type { Plan } from "./plan.ts";
-import type { Stage } from "./stage.ts";
+import type { SessionEmitter } from "./emitter.ts";
 
 /** What a child shares with its parent. Created by `spawnChild`. */
 export interface Inheritance {
-  readonly workshop: Workshop;
+  readonly loader: PartsLoader;
   readonly sessionId: string;
   readonly allowed: readonly string[] | undefined;
 }
 
 /** What a system prompt depends on. */
-export interface PromptWish {
+export interface PromptRequest {
   readonly channel: string | null;
   /** Epoch milliseconds. */
   readonly now: number;
@@ -29,17 +29,17 @@ interface SentPrompt {
 }
 
 /** Prompts kept at most, so that an application with a channel for each user does not fill the memory. */
-const MOST_CHANNELS = 64;
+const MAX_CHANNELS = 64;
 
 /** Holds what turns are made of: tools, guardrails and prompts. A child takes these from its parent. */
-export class Workshop {
+export class PartsLoader {
   /** The prompt of the last turn. */
   lastPrompt = "";
   private readonly plan: Plan;
-  private readonly stage: Stage;
+  private readonly emitter: SessionEmitter;
   private readonly children: readonly DelegateTool[];
   private readonly inherited: Inheritance | undefined;
-  private readonly book: PromptBook;
+  private readonly promptBuilder: PromptBuilder;
   /** The last prompt of each channel, the most recent one at the end. */
   private readonly prompts = new Map<string | null, SentPrompt>();
   private parts: Parts | undefined;
@@ -49,15 +49,15 @@ export class Workshop {
 
   constructor(
     plan: Plan,
-    stage: Stage,
+    emitter: SessionEmitter,
     children: readonly DelegateTool[],
     inherited: Inheritance | undefined,
   ) {
     this.plan = plan;
-    this.stage = stage;
+    this.emitter = emitter;
     this.children = children;
     this.inherited = inherited;
-    this.book = inherited?.workshop.book ?? new PromptBook(plan.options.prompt, plan.cwd);
+    this.promptBuilder = inherited?.loader.promptBuilder ?? new PromptBuilder(plan.options.prompt, plan.cwd);
   }
 
   /**
@@ -70,7 +70,7 @@ export class Workshop {
       return await this.refresh();
     } catch (error) {
       if (this.parts === undefined) throw error;
-      this.stage.host.collect({ source: "session", event: "reload", error });
+      this.emitter.host.collect({ source: "session", event: "reload", error });
       return this.parts;
     }
   }
@@ -83,7 +83,7 @@ export class Workshop {
   }
 
   /** Whether extensions that are not loaded yet may want to get streamed text. */
-  get mayBring(): boolean {
+  get mayAddListeners(): boolean {
     return this.isStale && (this.plan.options.extensions ?? []).length > 0;
   }
 
@@ -94,18 +94,18 @@ export class Workshop {
 
   /** Makes the next turn load everything again. */
   reload(): void {
-    if (this.inherited === undefined) this.book.reload();
+    if (this.inherited === undefined) this.promptBuilder.reload();
     this.prompts.clear();
     this.isStale = true;
   }
 
   /** The system prompt for a turn. A child's is its parent's, byte for byte, so that it hits the provider's prompt cache. */
-  async prompt({ channel, now, sessionId, toolNames }: PromptWish): Promise<string> {
+  async prompt({ channel, now, sessionId, toolNames }: PromptRequest): Promise<string> {
     const { inherited, plan } = this;
-    const same = inherited?.workshop.promptOf(channel, inherited.sessionId);
+    const same = inherited?.loader.promptOf(channel, inherited.sessionId);
     if (same !== undefined) return same;
-    await this.prepareBook();
-    return this.book.build({
+    await this.preparePrompts();
+    return this.promptBuilder.build({
       channel,
       date: new Date(now).toISOString().slice(0, 10),
       cwd: plan.cwd,
@@ -114,12 +114,12 @@ export class Workshop {
     });
   }
 
-  private async prepareBook(): Promise<void> {
+  private async preparePrompts(): Promise<void> {
     try {
-      await this.book.prepare();
+      await this.promptBuilder.prepare();
     } catch (error) {
-      if (!this.book.isReady) throw error;
-      this.stage.host.collect({ source: "session", event: "prompt", error });
+      if (!this.promptBuilder.isReady) throw error;
+      this.emitter.host.collect({ source: "session", event: "prompt", error });
     }
   }
 
@@ -129,14 +129,14 @@ export class Workshop {
     this.prompts.delete(channel);
     this.prompts.set(channel, sent);
     const [oldest] = this.prompts.keys();
-    if (this.prompts.size > MOST_CHANNELS && oldest !== undefined) this.prompts.delete(oldest);
+    if (this.prompts.size > MAX_CHANNELS && oldest !== undefined) this.prompts.delete(oldest);
   }
 
   /** The prompt that was sent for this channel and session. A caller without a channel gets the most recent one. */
   private promptOf(channel: string | null, sessionId: string): string | undefined {
     const sent =
       this.prompts.get(channel) ?? (channel === null ? [...this.prompts.values()].at(-1) : undefined);
-    return sent?.sessionId === sessionId ? sent.text : this.inherited?.workshop.promptOf(channel, sessionId);
+    return sent?.sessionId === sessionId ? sent.text : this.inherited?.loader.promptOf(channel, sessionId);
   }
 
   private async load(): Promise<Parts> {
@@ -155,14 +155,14 @@ export class Workshop {
   }
 
   private async make(): Promise<Parts> {
-    const { plan, stage, inherited } = this;
-    if (inherited === undefined) return loadParts(plan, stage.host, this.book, this.children);
-    const { merged, guardrails } = await inherited.workshop.loaded();
+    const { plan, emitter, inherited } = this;
+    if (inherited === undefined) return loadParts(plan, emitter.host, this.promptBuilder, this.children);
+    const { merged, guardrails } = await inherited.loader.loaded();
     const own = inherit(guardrails);
     return {
       merged,
       guardrails: own,
-      guard: new GuardrailChain(own, stage.host, plan.loopDetection),
+      guard: new GuardrailChain(own, emitter.host, plan.loopDetection),
       ephemeral: [],
     };
   }

@@ -2,7 +2,7 @@ import { type AbortSignalLike, type AgentEvent, cancellationOf, type RunContext 
 import type { Emit, SessionEvent, SessionEventName } from "../extensions/events.ts";
 import type { ExtensionContext } from "../extensions/extension.ts";
 import { ExtensionHost } from "../extensions/host.ts";
-import type { Mailbox } from "../queue/queue.ts";
+import type { Mailbox } from "../queue/mailbox.ts";
 import { SessionHub } from "./hub.ts";
 
 /** A run that is going on. */
@@ -29,7 +29,7 @@ const FACTS: ReadonlySet<SessionEventName> = new Set([
 const DELTAS: ReadonlySet<AgentEvent["type"]> = new Set(["text", "reasoning", "toolArguments"] as const);
 
 /** Emits what happens in a session: first to extensions, which may change it, then to observers, which may not. */
-export class Stage {
+export class SessionEmitter {
   readonly host: ExtensionHost;
   readonly hub = new SessionHub();
   running: Running | undefined;
@@ -46,7 +46,7 @@ export class Stage {
 
   /** Whether anybody wants to get text while it is streamed. */
   get isWatched(): boolean {
-    return this.hub.isWatched || this.host.hears;
+    return this.hub.isWatched || this.host.hasEventListeners;
   }
 
   /**
@@ -64,17 +64,17 @@ export class Stage {
   };
 
   /**
-   * Reports an event of the loop through the context. In a run of `invoke` the context passes it back to `heard`; under a
-   * runtime it does not, so `heard` is called here.
+   * Reports an event of the loop through the context. In a run of `invoke` the context passes it back to `forward`; under a
+   * runtime it does not, so `forward` is called here.
    */
-  tell(event: AgentEvent): void {
+  report(event: AgentEvent): void {
     this.running?.ctx.emit(event);
-    if (this.running?.isOwn !== true) this.heard(event);
+    if (this.running?.isOwn !== true) this.forward(event);
   }
 
-  heard(event: AgentEvent): void {
+  forward(event: AgentEvent): void {
     if (this.isMuted && DELTAS.has(event.type)) return;
     this.hub.publish(event);
-    this.host.tell(event);
+    this.host.report(event);
   }
 }

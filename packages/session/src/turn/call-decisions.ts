@@ -1,9 +1,9 @@
 import type { ToolCall } from "@ravi/kernel";
 import { strictest, type Verdict } from "../guardrails/chain.ts";
-import type { TurnKit } from "./kit.ts";
+import type { TurnDeps } from "./deps.ts";
 
 /** What was decided before any call is made. */
-export interface Gate {
+export interface CallDecisions {
   /** By call id, why the call is not made. */
   readonly refusals: ReadonlyMap<string, string>;
   readonly warnings: ReadonlyMap<string, string>;
@@ -11,22 +11,22 @@ export interface Gate {
 }
 
 /** Refuses nothing. For an answer that was cut off: its calls are not made anyway, so nobody is asked. */
-export const OPEN: Gate = { refusals: new Map(), warnings: new Map(), halt: undefined };
+export const ALLOW_ALL: CallDecisions = { refusals: new Map(), warnings: new Map(), halt: undefined };
 
 /** Asks extensions, then guardrails, about each call, in the order asked. A halt refuses all of them. */
-export async function gateOf(calls: readonly ToolCall[], kit: TurnKit): Promise<Gate> {
-  const { ctx, emit, guard } = kit;
-  const { allowed } = kit.settings;
+export async function decideCalls(calls: readonly ToolCall[], deps: TurnDeps): Promise<CallDecisions> {
+  const { ctx, emit, guard } = deps;
+  const { allowed } = deps.settings;
   const refusals = new Map<string, string>();
   const warnings = new Map<string, string>();
   let halt: Verdict | undefined;
   for (const call of calls) {
     Object.freeze(call);
     if (allowed !== undefined && !allowed.has(call.name)) {
-      const may = [...allowed].join(", ") || "none";
+      const names = [...allowed].join(", ") || "none";
       refusals.set(
         call.id,
-        `${call.name} is not allowed here; of the listed tools, these are allowed: ${may}`,
+        `${call.name} is not allowed here; of the listed tools, these are allowed: ${names}`,
       );
       continue;
     }

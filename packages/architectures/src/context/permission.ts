@@ -20,7 +20,7 @@ export async function denialOf(
 ): Promise<string | undefined> {
   const { agentId, scope, signal } = ctx;
   try {
-    const decision = await beforeEnd(
+    const decision = await orAborted(
       signal,
       Promise.resolve(permissions.check({ agentId, action, target, arguments: args, scope })),
     );
@@ -35,7 +35,7 @@ export async function denialOf(
 }
 
 /** Waits for a promise, but no longer than until the run ends. */
-async function beforeEnd<R>(signal: RunContext["signal"], waiting: Promise<R>): Promise<R> {
+async function orAborted<R>(signal: RunContext["signal"], waiting: Promise<R>): Promise<R> {
   const { promise, reject } = Promise.withResolvers<never>();
   const end = (): void => reject(new CancellationError({ reason: "the run has ended" }));
   if (signal.aborted) end();

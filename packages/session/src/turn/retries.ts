@@ -2,18 +2,18 @@ import { type AgentResult, classifyError, HookEvent, isRaviError, type Serialize
 import { hookBase } from "@ravi/kernel/loop";
 import { decideRetry } from "../retry/policy.ts";
 import { type Engine, ModelCallFailed } from "./engine.ts";
-import type { TurnKit } from "./kit.ts";
+import type { TurnDeps } from "./deps.ts";
 
 /**
  * Runs the engine until the turn ends, or until its failures are not worth another attempt (O5). Failures in a row are counted
  * from the last model call that succeeded. Throws the error of the last attempt unchanged.
  */
-export async function attempts(
-  kit: TurnKit,
+export async function runWithRetries(
+  deps: TurnDeps,
   engine: Engine,
   rebuild: () => Promise<void>,
 ): Promise<AgentResult<never>> {
-  const { ctx, settings, emit } = kit;
+  const { ctx, settings, emit } = deps;
   let failures = 0;
   let answered = 0;
   let isCompacted = false;
@@ -36,15 +36,15 @@ export async function attempts(
       if (decision.action === "fail") throw error;
       attempt = failures;
       const delayMs = decision.action === "retry" ? decision.delayMs : 0;
-      const told = { attempt, delayMs, error: kit.errorJSON(error) };
-      await emit("retry_start", { ...told, kind: known.kind });
-      tellRetry(kit, told);
+      const details = { attempt, delayMs, error: deps.errorJSON(error) };
+      await emit("retry_start", { ...details, kind: known.kind });
+      reportRetry(deps, details);
       if (decision.action === "retry") {
         if (delayMs > 0) await ctx.sleepUntil((await ctx.now()) + delayMs);
         continue;
       }
       isCompacted = true;
-      if (!(await isCompactedNow(kit))) {
+      if (!(await compactAfterOverflow(deps))) {
         await emit("retry_end", { attempt, success: false });
         throw error;
       }
@@ -53,13 +53,13 @@ export async function attempts(
   }
 }
 
-interface Retry {
+interface RetryDetails {
   readonly attempt: number;
   readonly delayMs: number;
   readonly error: SerializedError;
 }
 
-function tellRetry({ ctx }: TurnKit, retry: Retry): void {
+function reportRetry({ ctx }: TurnDeps, retry: RetryDetails): void {
   if (ctx.hooks.has(HookEvent.RETRY))
     void ctx.hooks.dispatch(HookEvent.RETRY, { ...hookBase(ctx), ...retry });
 }
@@ -68,7 +68,7 @@ function tellRetry({ ctx }: TurnKit, retry: Retry): void {
  * Compacts after an overflow; whether it got shorter. If the compaction itself fails, that is collected, and the overflow is
  * the error that the caller gets.
  */
-async function isCompactedNow({ ctx, host, compact }: TurnKit): Promise<boolean> {
+async function compactAfterOverflow({ ctx, host, compact }: TurnDeps): Promise<boolean> {
   try {
     return (await compact("overflow")).status === "compacted";
   } catch (error) {

@@ -14,7 +14,7 @@ import {
 import { Conversation } from "@ravi/kernel/loop";
 import { DelegatingContext } from "./delegating-context.ts";
 
-export interface LaneOptions {
+export interface IsolatedOptions {
   /** The messages that the conversation begins with. */
   readonly past?: readonly ChatMessage[] | undefined;
   /** If `false`, the last turn is not used here but left to the strategy, which has more to answer from. Default: true. */
@@ -25,14 +25,14 @@ export interface LaneOptions {
  * A separate conversation of the agent, for one attempt or one step of a plan. Its messages are not part of the agent's own conversation
  * and are discarded with it.
  */
-export class LaneContext extends DelegatingContext {
+export class IsolatedContext extends DelegatingContext {
   /** The error, if the budget was exhausted. */
   outOfBudget: RaviError | undefined;
   private readonly mayLand: boolean;
   private readonly pastLength: number;
   private readonly conversation: Conversation;
 
-  constructor(inner: RunContext, options: LaneOptions = {}) {
+  constructor(inner: RunContext, options: IsolatedOptions = {}) {
     super(inner);
     this.mayLand = options.land ?? true;
     this.pastLength = options.past?.length ?? 0;
@@ -41,7 +41,7 @@ export class LaneContext extends DelegatingContext {
 
   /** The last text of the model in this conversation. */
   get lastText(): string {
-    const last = this.said.findLast(
+    const last = this.newMessages.findLast(
       (message) => message.role === "assistant" && textOf(message).trim() !== "",
     );
     return last === undefined ? "" : textOf(last);
@@ -49,7 +49,7 @@ export class LaneContext extends DelegatingContext {
 
   /** The texts of the model and of tools in this conversation, as material for a model that continues from there. */
   get found(): string {
-    const parts = this.said.flatMap((message) => {
+    const parts = this.newMessages.flatMap((message) => {
       const text = textOf(message).trim();
       if (text === "" || message.role === "user") return [];
       return message.role === "tool" ? `[${message.name}] ${text}` : text;
@@ -58,7 +58,7 @@ export class LaneContext extends DelegatingContext {
   }
 
   /** The messages after `past`, without the system prompt. */
-  private get said(): readonly ChatMessage[] {
+  private get newMessages(): readonly ChatMessage[] {
     return this.conversation.messages.filter(({ role }) => role !== "system").slice(this.pastLength);
   }
 

@@ -20,7 +20,7 @@ export function textSchema<K extends string>(
       const text: unknown = Reflect.get(value, name);
       return typeof text === "string" && text.trim() !== ""
         ? []
-        : [{ message: "expected a text", path: [name] }];
+        : [{ message: "expected a non-empty string", path: [name] }];
     });
     // Every name was checked above.
     return issues.length === 0 ? { value: value as Readonly<Record<K, string>> } : { issues };

@@ -7,13 +7,13 @@ import { loadResources, memoryStamp, type Resources } from "./resources.ts";
 import type { Skill } from "./skills.ts";
 
 /** Prompts kept at most, one for each combination of channel, day, session and tools in use. */
-const MOST_CACHED = 64;
+const MAX_CACHED = 64;
 
 /**
  * Builds system prompts, and returns the same bytes for the same facts. Files are read again after `reload`, and when MEMORY.md
- * or USER.md has changed. Children share their parent's book, so that their prompts hit the provider's cache too.
+ * or USER.md has changed. Children share their parent's builder, so that their prompts hit the provider's cache too.
  */
-export class PromptBook {
+export class PromptBuilder {
   private readonly options: PromptOptions;
   private readonly directories: readonly string[];
   private readonly cached = new Map<string, string>();
@@ -58,7 +58,7 @@ export class PromptBook {
     if (this.resources === undefined) return "";
     const text = assemble(this.options, this.resources, { ...facts, appended });
     this.cached.set(key, text);
-    if (this.cached.size > MOST_CACHED)
+    if (this.cached.size > MAX_CACHED)
       for (const oldest of this.cached.keys()) {
         this.cached.delete(oldest);
         break;

@@ -20,24 +20,24 @@ export function withExtraTools(deps: Dependencies, extra: readonly (Tool | Deleg
       throw new InvalidValueError({
         field: "tools",
         value: name,
-        expected: "a name of its own; another tool is called that already",
+        expected: "a unique name; another tool already has this name",
       });
     names.add(name);
   }
   return Object.freeze({ ...deps, tools: Object.freeze([...deps.tools, ...extra]) });
 }
 
-/** Hires one worker and waits for its outcome. If no seat is free, it works in its parent's seat, in a separate conversation. */
+/** Hires one worker and waits for its outcome. If no slot is free, it works in its parent's slot, in a separate conversation. */
 export async function spawnChild<T>(
   deps: Dependencies,
   leaf: Omit<HireLeaf<T>, "kind">,
 ): Promise<HireOutcome<T>> {
   const [outcome] = await spawnChildren(deps, [leaf]);
-  if (outcome === undefined) throw new TypeError(`nothing came of hiring ${leaf.agent.id}`);
+  if (outcome === undefined) throw new TypeError(`hiring ${leaf.agent.id} returned no outcome`);
   return outcome;
 }
 
-/** Hires several workers at once, as many as there are seats, and then the others. Outcomes come in the order of `leaves`. */
+/** Hires several workers at once, as many as there are slots, and then the others. Outcomes come in the order of `leaves`. */
 export async function spawnChildren<T>(
   { runtime }: Dependencies,
   leaves: readonly Omit<HireLeaf<T>, "kind">[],
@@ -49,7 +49,7 @@ export async function spawnChildren<T>(
   );
 }
 
-/** Hires those of a batch again that were denied a seat, now that the others have left theirs. */
+/** Hires those of a batch again that were denied a slot, now that the others have left theirs. */
 export async function hireAgain(
   { runtime }: Dependencies,
   hires: readonly { readonly leaf: HireLeaf; readonly outcome: HireOutcome }[],
