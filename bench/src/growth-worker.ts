@@ -13,5 +13,5 @@ const cases: Readonly<Record<string, (size: number) => Promise<object>>> = {
 
 const [name = "", size = ""] = process.argv.slice(2);
 const measure = cases[name];
-assert(measure !== undefined, `no case ${name}; there are ${Object.keys(cases).join(", ")}`);
+assert(measure !== undefined, `unknown case ${name}; expected one of ${Object.keys(cases).join(", ")}`);
 console.log(JSON.stringify(await measure(Number(size))));

@@ -13,27 +13,27 @@ import { resume } from "./resume.ts";
 import { session } from "./session.ts";
 import { supervision } from "./supervision.ts";
 
-const HELP = `bench: what Ravi costs, beside the plain code that it replaces.
+const HELP = `bench: measures what Ravi costs, compared with the plain code that it replaces.
 
   pnpm bench [SECTION ...] [--pairs N] [--scenarios S1,S2]
 
-  imports   what importing an entry costs above an empty process, and what an install brings (S6)
-  loops     agents on a bare, a governed and a durable runtime beside a hand-written loop (S1 to S5, S7, S8)
-  growth    what must not grow: with the size of a tree, with a history, with runs that wait or are over
+  imports   the time to import an entry, compared with an empty process, and the size of an install (S6)
+  loops     agents on a bare, a governed and a durable runtime, compared with a hand-written loop (S1 to S5, S7, S8)
+  growth    costs that must not grow with the size of the tree, the history, or the number of waiting and finished runs
   architectures
-            ReAct behind the interface of all strategies beside ReActAgent
+            the ReAct strategy, compared with ReActAgent
   supervision, resources, hooks, middleware, journal
-            what each package costs beside the plain code that it wraps
-  resume    how long a run of 100,000 entries takes to catch up with its record
-  session   what opening a session of 100,000 entries takes, and an entry at its end
+            each package, compared with the plain code that it wraps
+  resume    the time to resume a run of 100,000 entries
+  session   the time to open a session of 100,000 entries, and to append to it
 
-  parked    100,000 runs that wait in a SQLite file (PARKED_RUNS for another number); long, so only when it is named
+  parked    100,000 waiting runs in a SQLite file (PARKED_RUNS sets the number); slow, so it runs only if it is named
 
-  --scenarios S1,S2   of the loops, only these
-  --pairs N   how often each pair is measured (default 15)
+  --scenarios S1,S2   only these scenarios of loops
+  --pairs N           how often each pair is measured (default: 15)
 
 Everything runs in alternating child processes; a ratio is the median of paired ratios. WARM_MS (2000) and MEASURE_MS
-(500) set how long a process warms up and measures. All of it takes about an hour; --pairs 3 shows the same in ten minutes.`;
+(500) set how long a process warms up and measures. All sections take about an hour; with --pairs 3, about ten minutes.`;
 
 const sections: Readonly<Record<string, (pairs: number, scenarios?: readonly string[]) => Promise<void>>> = {
   imports,
@@ -55,7 +55,7 @@ const asked = readOptions(process.argv.slice(2), Object.keys(sections), SCENARIO
 if (asked === "help") {
   console.log(HELP);
 } else if ("problem" in asked) {
-  console.error(`bench: ${asked.problem}\n  --help lists what there is`);
+  console.error(`bench: ${asked.problem}\n  --help lists all sections and options`);
   process.exitCode = 1;
 } else {
   console.log(

@@ -28,13 +28,14 @@ export function readOptions(
   const { values, positionals: sections } = parsed;
   if (values.help) return "help";
   const stranger = sections.find((name) => !known.includes(name));
-  if (stranger !== undefined) return { problem: `no section ${stranger}; there are ${known.join(", ")}` };
+  if (stranger !== undefined)
+    return { problem: `unknown section ${stranger}; expected one of ${known.join(", ")}` };
   const pairs = Number(values.pairs);
   if (!Number.isInteger(pairs) || pairs < 1)
     return { problem: `--pairs is ${values.pairs}; expected a whole number above 0` };
   const asked = values.scenarios?.split(",").map((name) => name.trim());
   const unknown = asked?.find((name) => name === "" || !scenarios.some((each) => each.startsWith(name)));
   if (unknown !== undefined)
-    return { problem: `no scenario ${unknown || "without a name"}; there are ${scenarios.join(", ")}` };
+    return { problem: `unknown scenario ${unknown || "(empty)"}; expected one of ${scenarios.join(", ")}` };
   return { sections, pairs, scenarios: asked };
 }

@@ -8,7 +8,10 @@ import type { Subject } from "./subject.ts";
 
 const [name = "", scenarioName = ""] = process.argv.slice(2);
 const scenario = scenarios[scenarioName];
-assert(scenario !== undefined, `no scenario ${scenarioName}; there are ${Object.keys(scenarios).join(", ")}`);
+assert(
+  scenario !== undefined,
+  `unknown scenario ${scenarioName}; expected one of ${Object.keys(scenarios).join(", ")}`,
+);
 const file = name.endsWith(".mjs") ? resolve(name) : `./subjects/${name}.ts`;
 const subject = (await import(file)) as Subject;
 console.log(JSON.stringify(await scenario(subject)));

@@ -15,10 +15,10 @@ test("what is asked for is read", () => {
 
 test.each([
   [["--fast"], "--fast"],
-  [["lops"], "no section lops; there are imports, loops"],
+  [["lops"], "unknown section lops; expected one of imports, loops"],
   [["--pairs", "few"], "--pairs is few; expected a whole number above 0"],
-  [["loops", "--scenarios", "S99"], "no scenario S99; there are S1, S4runs, S4heap"],
-  [["loops", "--scenarios", ""], "no scenario without a name"],
+  [["loops", "--scenarios", "S99"], "unknown scenario S99; expected one of S1, S4runs, S4heap"],
+  [["loops", "--scenarios", ""], "unknown scenario (empty)"],
 ])("%j is refused in words: nothing is measured for an hour, or at all", (args, why) => {
   expect(read(...args)).toEqual({ problem: expect.stringContaining(why) });
 });

@@ -128,9 +128,11 @@ describe("the command", () => {
   });
 
   test("what is not there is named", () => {
-    expect(readOptions(["--only", "nobody"], {}, SCENARIOS)).toEqual({ problem: "no framework nobody" });
+    expect(readOptions(["--only", "nobody"], {}, SCENARIOS)).toEqual({
+      problem: "unknown framework nobody; expected one of pi, ai, strands, openai-agents, langchain, mastra",
+    });
     expect(readOptions(["--scenarios", "S9"], {}, SCENARIOS)).toEqual({
-      problem: "no scenario S9; there are S1, S2, S4, S4heap, S6",
+      problem: "unknown scenario S9; expected one of S1, S2, S4, S4heap, S6",
     });
     expect(readOptions(["--repeats", "0"], {}, SCENARIOS)).toMatchObject({
       problem: expect.stringContaining("0"),

@@ -4,7 +4,7 @@ import * as z from "zod";
 /** The only tool in the arena. */
 export const calculate = defineTool({
   name: "calculate",
-  description: "Calculates: numbers, + - * / and parentheses.",
+  description: "Evaluates an arithmetic expression of numbers, + - * / and parentheses.",
   input: z.object({ expression: z.string().max(200) }),
   idempotent: true,
   execute: ({ expression }) => evaluate(expression),

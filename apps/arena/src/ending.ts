@@ -24,8 +24,8 @@ export function watchForEnding(stream: NodeJS.WriteStream): Ending {
     if (ending.isUnheard) return;
     ending.isUnheard = true;
     process.exitCode = 1;
-    console.error(`arena: standard output cannot be written to any more (${error.message})`);
-    end(1, "nobody reads what comes of it");
+    console.error(`arena: cannot write to standard output any more (${error.message})`);
+    end(1, "standard output is closed");
   });
   return ending;
 }

@@ -25,11 +25,11 @@ export async function limitFor(
   const price = await new ModelMeter({ prices }).price(info, { inputTokens: 1, outputTokens: 1 });
   if (!("unpriced" in price)) return { maxCostUsd: usd ?? DEFAULT_USD };
   if (usd === undefined && isOwnServer) return { maxTokens: DEFAULT_TOKENS };
-  const instead = isOwnServer ? "; without --usd, tokens are counted and no price is needed" : "";
+  const instead = isOwnServer ? "; without --usd, tokens are limited instead and no price is needed" : "";
   throw new InvalidValueError({
     field: "--price",
     value: undefined,
-    expected: `what ${info.model} costs, since it is not known: dollars per million tokens in and out, such as 0.25,2${instead}`,
+    expected: `the price of ${info.model}, which is not known: dollars per million input and output tokens, such as 0.25,2${instead}`,
   });
 }
 
@@ -40,6 +40,6 @@ export function priceIn(text: string): ModelPrice {
     .map((part) => (part.trim() === "" ? Number.NaN : Number(part)));
   if (more.length === 0 && input >= 0 && output >= 0 && Number.isFinite(input + output))
     return { input, output };
-  const expected = "dollars per million tokens in and out, such as 0.25,2";
+  const expected = "dollars per million input and output tokens, such as 0.25,2";
   throw new InvalidValueError({ field: "--price", value: text, expected });
 }

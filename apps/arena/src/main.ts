@@ -8,22 +8,22 @@ import { limitFor, priceIn } from "./limit.ts";
 import { lineUp } from "./line-up.ts";
 import { QUESTION, standIn } from "./stand-in.ts";
 
-const HELP = `arena: the same question through twelve ways of thinking, with what each of them costs.
+const HELP = `arena: asks twelve reasoning strategies the same question, and shows what each of them costs.
 
-  --only NAMES        some of them, with commas between: react,debate
-  --model PROVIDER:M  a real model, such as openai:gpt-5.2 (OPENAI_API_KEY, or --base-url for a compatible server)
-  --base-url URL      with --model: where an OpenAI-compatible server is, such as one of your own
-  --price IN,OUT      with --model: what it costs, in dollars per million tokens, where that is not known
-  --question TEXT     what to ask; only with --model
-  --usd N             what each may spend at most, in dollars (default 0.50; 200,000 tokens where the price is not known)
-  --json              one JSON object on standard output, and nothing else
-  --help              this text
+  --only NAMES        run only these strategies, separated by commas: react,debate
+  --model openai:NAME a real model, such as openai:gpt-5.2 (needs OPENAI_API_KEY, or --base-url for a compatible server)
+  --base-url URL      with --model: the URL of an OpenAI-compatible server, for example your own
+  --price IN,OUT      with --model: its price in dollars per million input and output tokens, if it is not known
+  --question TEXT     the question; only with --model
+  --usd N             the most that each strategy may spend, in dollars (default: 0.50, or 200,000 tokens if the price is not known)
+  --json              print one JSON object to standard output, and nothing else
+  --help              show this text
 
-Without --model a scripted stand-in answers: no key, nothing is spent, every run gives the same figures. Its answers and its
-time are pretended (so many milliseconds for a call and a character); calls, tokens, limits and strategies are real.
+Without --model, a scripted stand-in answers: no key is needed, nothing is spent, and every run gives the same figures. Its answers
+and times are simulated (some milliseconds for each call and character); calls, tokens, limits and strategies are real.
 
-Exit codes: 0 when all answered, 2 when one was cut off, 1 when one failed, 130 after Ctrl-C, 143 after SIGTERM. Ctrl-C makes no
-further call and shows how far it came; a second one ends at once.`;
+Exit codes: 0 all strategies answered, 2 one was cut off, 1 one failed, 130 Ctrl-C, 143 SIGTERM. After Ctrl-C no further call is
+made and the results so far are shown; a second Ctrl-C exits at once.`;
 
 const STAND_IN_PRICE = { input: 0.25, output: 2 };
 
@@ -38,11 +38,11 @@ async function main(): Promise<number> {
   const names = namesIn(values.only, Object.keys(lineUp(contest.model)));
   if (!values.json) {
     const who =
-      values.model ?? "a scripted stand-in (nothing is spent; answers, prices and times are pretended)";
+      values.model ?? "a scripted stand-in (nothing is spent; answers, prices and times are simulated)";
     const { limit } = contest;
     const counted =
       "maxTokens" in limit
-        ? ` (what it costs is not known, so tokens are counted: ${limit.maxTokens} at the most for each)`
+        ? ` (its price is not known, so tokens are limited instead: ${limit.maxTokens} for each strategy)`
         : "";
     console.log(`question: ${contest.question}\nmodel: ${who}${counted}\n\n${row(HEAD)}`);
   }
@@ -57,7 +57,7 @@ async function main(): Promise<number> {
       console.error(printable(`arena: ${name}: ${score.error}`));
     if (score.isUnanswered === true) {
       if (scores.length < names.length)
-        console.error("arena: the model answered no call at all, so the others are not tried");
+        console.error("arena: the model answered no call at all, so the other strategies are skipped");
       break;
     }
   }
@@ -91,7 +91,7 @@ function valuesOf() {
     return parseArgs({ options: OPTIONS }).values;
   } catch (cause) {
     const problem = cause instanceof Error ? cause.message : String(cause);
-    throw new Error(`${problem}\n  --help lists the options`, { cause });
+    throw new Error(`${problem}\n  --help lists all options`, { cause });
   }
 }
 
@@ -105,8 +105,8 @@ interface Values {
 
 async function contestOf(values: Values, signal: AbortSignal): Promise<Contest> {
   const usd = values.usd === undefined ? undefined : Number(values.usd);
-  if (usd !== undefined && !(usd > 0)) refuse("--usd", values.usd, "dollars above 0");
-  if (values.question?.trim() === "") refuse("--question", values.question, "a question");
+  if (usd !== undefined && !(usd > 0)) refuse("--usd", values.usd, "a number of dollars above 0");
+  if (values.question?.trim() === "") refuse("--question", values.question, "a question that is not empty");
   if (values.model === undefined) return pretendedContest(values, usd, signal);
   const baseURL = values["base-url"];
   const model = realModel(values.model, baseURL);
@@ -127,10 +127,10 @@ async function pretendedContest(
   signal: AbortSignal,
 ): Promise<Contest> {
   if (values.question !== undefined)
-    refuse("--question", values.question, "--model as well: the stand-in knows one question");
+    refuse("--question", values.question, "--model as well: the stand-in only knows its own question");
   for (const option of ["base-url", "price"] as const) {
     if (values[option] !== undefined)
-      refuse(`--${option}`, values[option], "a --model beside it, such as openai:llama3.3");
+      refuse(`--${option}`, values[option], "--model as well, such as --model openai:llama3.3");
   }
   const clock = virtualClock({ now: 0 });
   const pass = async (until: Promise<unknown>): Promise<void> => {
@@ -159,7 +159,7 @@ function realModel(spec: string, baseURL: string | undefined): LLMClient {
   if (provider !== "openai" || name === "")
     refuse("--model", spec, "openai:NAME, with --base-url for a compatible server");
   if (baseURL !== undefined && !/^https?:\/\/\S+$/.test(baseURL))
-    refuse("--base-url", baseURL, "the address of a server, such as http://127.0.0.1:11434/v1");
+    refuse("--base-url", baseURL, "the URL of a server, such as http://127.0.0.1:11434/v1");
   return openai(name, baseURL === undefined ? {} : { baseURL });
 }
 

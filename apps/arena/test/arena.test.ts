@@ -145,7 +145,7 @@ describe("the arena", () => {
     const { code, stdout, stderr } = await arena(...own);
     expect(stderr).toBe("");
     expect(code).toBe(0);
-    expect(stdout).toContain("what it costs is not known, so tokens are counted: 200000 at the most");
+    expect(stdout).toContain("its price is not known, so tokens are limited instead: 200000");
     expect(stdout).toMatch(/^react .* \? .* completed +It is 24\.$/m);
     const priced = await arena(...own, "--json", "--price", "1,5", "--usd", "0.5");
     expect(JSON.parse(priced.stdout)).toMatchObject({
@@ -198,7 +198,7 @@ describe("the arena", () => {
     const child = start();
     child.stdout.once("data", () => child.stdout.destroy());
     const { code, stderr } = await ended(child);
-    expect(stderr).toContain("standard output cannot be written to any more");
+    expect(stderr).toContain("cannot write to standard output any more");
     expect(stderr).not.toContain("    at ");
     expect(code).toBe(1);
   });
@@ -210,13 +210,13 @@ describe("the arena", () => {
       stdio: ["ignore", "pipe", "pipe"],
     });
     const { code, stderr } = await ended(child);
-    expect(stderr).toMatch(/^arena: standard output cannot be written to any more \(ENOSPC.*\n$/);
+    expect(stderr).toMatch(/^arena: cannot write to standard output any more \(ENOSPC.*\n$/);
     expect(code).toBe(1);
   });
 
   test.each([
-    [["--base-url", "http://127.0.0.1:1/v1"], "a --model beside it"],
-    [["--price", "1,2"], "a --model beside it"],
+    [["--base-url", "http://127.0.0.1:1/v1"], "--model as well"],
+    [["--price", "1,2"], "--model as well"],
     [["--model", "openai:llama3.3", "--base-url", "here"], '--base-url is "here"'],
     [["--model", "openai:llama3.3", "--price", "cheap"], '--price is "cheap"'],
     [["--only", "reakt"], "one of react, self-refine"],
@@ -224,7 +224,7 @@ describe("the arena", () => {
     [["--model", "gpt-5.2"], "openai:NAME"],
     [["--model", "openai:gpt-5-mini", "--question", " "], '--question is " "'],
     [["--usd", "0"], "dollars above 0"],
-    [["--fast"], "--fast'\n  --help lists the options"],
+    [["--fast"], "--fast'\n  --help lists all options"],
   ])("%j is refused, and what was wrong is said", async (args, why) => {
     const { code, stdout, stderr } = await arena(...args);
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
@@ -240,7 +240,7 @@ describe("the arena", () => {
   test("--help says what it does", async () => {
     const { code, stdout } = await arena("--help");
     expect(code).toBe(0);
-    expect(stdout).toContain("twelve ways of thinking");
+    expect(stdout).toContain("twelve reasoning strategies");
   });
 });
 

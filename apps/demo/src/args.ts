@@ -5,27 +5,27 @@ import { DEFAULT_QUESTION } from "./roles.ts";
 
 export const HELP = `demo: a lead, three researchers, an analyst and a writer answer a question over a few documents.
 
-  --question TEXT    what to ask (default: "${DEFAULT_QUESTION}")
-  --budget DOLLARS   what the whole tree may spend (default: 0.1; 300,000 tokens where the price is not known)
-  --agents N         how many may work at once, the lead included (default: 5)
-  --journal DIR      where the run and the server's bill are kept (default: a new folder, gone when the run is over)
-  --crash-at N       really kills this process (SIGKILL) once entry N of the journal is written; needs --journal
-  --resume           goes on with the newest run in --journal
-  --model NAME       openai:gpt-5-mini, anthropic:claude-...: a real model, with a key, for real money
-  --base-url URL     with --model openai:...: another server that speaks OpenAI's protocol, such as one of your own
-  --price IN,OUT     with --model: what it costs, in dollars per million tokens, where that is not known
-  --live             draws the tree also where standard output is not a terminal
-  --engine restate   on a Restate server of this machine, with two workers as processes (downloads 216 MB the first time)
-  --sdk              wired by @ravi/sdk instead of by hand; the result is the same
-  --json             one JSON object on standard output, and nothing else there
-  --help             this text
+  --question TEXT    the question (default: "${DEFAULT_QUESTION}")
+  --budget DOLLARS   the most that the whole tree may spend (default: 0.1, or 300,000 tokens if the price is not known)
+  --agents N         how many agents may work at the same time, including the lead (default: 5)
+  --journal DIR      the folder for the run and the server's bill (default: a new folder, deleted when the run is over)
+  --crash-at N       kill this process (SIGKILL) when entry N of the journal is written; needs --journal
+  --resume           continue the newest run in --journal
+  --model NAME       use a real model, for real money: openai:gpt-5-mini, anthropic:claude-...; needs a key
+  --base-url URL     with --model openai:...: the URL of an OpenAI-compatible server, for example your own
+  --price IN,OUT     with --model: its price in dollars per million input and output tokens, if it is not known
+  --live             draw the tree even if standard output is not a terminal
+  --engine restate   run on a local Restate server with two worker processes (downloads 216 MB the first time)
+  --sdk              wire everything with @ravi/sdk instead of by hand; the result is the same
+  --json             print one JSON object to standard output, and nothing else
+  --help             show this text
 
-Without --model no key is needed and nothing is spent: a server on this machine stands in for OpenAI. Its answers follow a
-script, but each depends on what it is really sent, over HTTP, through the real provider. The tools, the rules, the journal
-and the bill are real. A key in the environment alone changes nothing.
+Without --model, no key is needed and nothing is spent: a server on this machine stands in for OpenAI. Its answers follow a
+script, but each depends on the request that it gets over HTTP from the real provider. The tools, the rules, the journal and
+the bill are real. A key in the environment alone changes nothing.
 
-Exit codes: 0 completed, 2 partial, 3 suspended, 1 failed, 130 interrupted, 143 terminated. Ctrl-C keeps the run's place and
-says how to go on; a second Ctrl-C ends at once.`;
+Exit codes: 0 completed, 2 partial, 3 suspended, 1 failed, 130 interrupted, 143 terminated. Ctrl-C suspends the run and shows
+how to continue it; a second Ctrl-C exits at once.`;
 
 /** The demo's command line, parsed and checked. */
 export interface Args {
@@ -72,18 +72,20 @@ export function readArgs(args: readonly string[]): Args {
     wrong(
       "--journal",
       undefined,
-      `a folder to keep the run in; ${values.resume ? "--resume" : "--crash-at"} needs one`,
+      `a folder for the run; ${values.resume ? "--resume" : "--crash-at"} needs one`,
     );
   if (values.model === undefined && values["base-url"] !== undefined)
-    wrong("--base-url", values["base-url"], "a --model beside it, such as openai:llama3.3");
+    wrong("--base-url", values["base-url"], "--model as well, such as --model openai:llama3.3");
   if (values["base-url"] !== undefined && !/^https?:\/\/\S+$/.test(values["base-url"]))
-    wrong("--base-url", values["base-url"], "the address of a server, such as http://127.0.0.1:11434/v1");
+    wrong("--base-url", values["base-url"], "the URL of a server, such as http://127.0.0.1:11434/v1");
   if (values.model === undefined && values.price !== undefined)
-    wrong("--price", values.price, "a --model beside it; the stand-in's prices are its own");
+    wrong("--price", values.price, "--model as well; the stand-in has its own prices");
   if (values.price !== undefined) priceIn(values.price);
   return {
     question:
-      values.question.trim() === "" ? wrong("--question", values.question, "a question") : values.question,
+      values.question.trim() === ""
+        ? wrong("--question", values.question, "a question that is not empty")
+        : values.question,
     budgetUsd: values.budget === undefined ? undefined : dollars(values.budget),
     maxAgents: count("--agents", values.agents),
     journal: values.journal,
@@ -105,7 +107,7 @@ function valuesOf(args: readonly string[]) {
     return parseArgs({ args: signed(args), options: OPTIONS }).values;
   } catch (cause) {
     const problem = cause instanceof Error ? cause.message : String(cause);
-    throw new Error(`${problem}\n  --help lists the options`, { cause });
+    throw new Error(`${problem}\n  --help lists all options`, { cause });
   }
 }
 
@@ -131,7 +133,7 @@ export function priceIn(text: string): ModelPrice {
     .map((part) => (part.trim() === "" ? Number.NaN : Number(part)));
   if (more.length === 0 && input >= 0 && output >= 0 && Number.isFinite(input + output))
     return { input, output };
-  return wrong("--price", text, "dollars per million tokens in and out, such as 0.25,2");
+  return wrong("--price", text, "dollars per million input and output tokens, such as 0.25,2");
 }
 
 function engine(text: string, isLocalOnly: boolean): "local" | "restate" {
@@ -140,7 +142,7 @@ function engine(text: string, isLocalOnly: boolean): "local" | "restate" {
     return wrong(
       "--engine",
       text,
-      "local beside --sdk and --crash-at; on Restate, kill a worker or the server",
+      "local with --sdk or --crash-at; to try a crash on Restate, kill a worker or the server",
     );
   return text;
 }
@@ -149,7 +151,7 @@ function dollars(text: string): number {
   const value = Number(text);
   return text.trim() !== "" && Number.isFinite(value) && value > 0
     ? value
-    : wrong("--budget", text, "dollars above 0, such as 0.05");
+    : wrong("--budget", text, "a number of dollars above 0, such as 0.05");
 }
 
 function count(option: string, text: string): number {

@@ -28,11 +28,11 @@ export function evaluate(expression: string): number {
     if (token === "-") return -factor();
     if (token === "(") {
       const value = sum();
-      return tokens[at++] === ")" ? value : wrong("a closing bracket");
+      return tokens[at++] === ")" ? value : wrong("a closing parenthesis");
     }
     const value = Number(token);
     return token === undefined || Number.isNaN(value)
-      ? wrong(`a number or a bracket instead of ${token ?? "the end"}`)
+      ? wrong(`a number or a parenthesis instead of ${token ?? "the end"}`)
       : value;
   };
   const value = sum();

@@ -25,7 +25,7 @@ export function crashingJournal(journal: Journal, at: number): Journal {
       written += entries.length;
       await journal.append(runId, epoch, entries);
       if (before >= at || written < at) return;
-      writeSync(process.stderr.fd, `demo: entry ${at} is written; killing this process, as asked\n`);
+      writeSync(process.stderr.fd, `demo: entry ${at} is written; killing this process (--crash-at)\n`);
       process.kill(process.pid, "SIGKILL");
     },
   };

@@ -22,10 +22,10 @@ export async function limitFor(
   if (!("unpriced" in price)) return { usd: budgetUsd ?? DEFAULT_USD };
   if (budgetUsd === undefined && baseURL !== undefined) return { tokens: DEFAULT_TOKENS };
   const instead =
-    baseURL === undefined ? "" : "; without --budget, tokens are counted and no price is needed";
+    baseURL === undefined ? "" : "; without --budget, tokens are limited instead and no price is needed";
   throw new InvalidValueError({
     field: "--price",
     value: undefined,
-    expected: `what ${model ?? info.model} costs, since it is not known: dollars per million tokens in and out, such as 0.25,2${instead}`,
+    expected: `the price of ${model ?? info.model}, which is not known: dollars per million input and output tokens, such as 0.25,2${instead}`,
   });
 }

@@ -15,7 +15,7 @@ export function watchOutput(stream: NodeJS.WriteStream): Output {
     if (output.isLost) return;
     output.isLost = true;
     process.exitCode = 1;
-    console.error(`demo: standard output cannot be written to any more (${error.message})`);
+    console.error(`demo: cannot write to standard output any more (${error.message})`);
     output.onLost?.();
   });
   return output;

@@ -62,15 +62,15 @@ export function toText(ended: Ended): string {
   if (result.stoppedBy !== undefined) {
     const { dimension, used, limit, scope } = result.stoppedBy;
     lines.push(
-      `Stopped by a limit: ${dimension} of ${scope}, ${used} of ${limit} used, and the next step did not fit.`,
+      `Stopped by a limit: ${dimension} of ${scope}, ${used} of ${limit} used; the next step did not fit.`,
     );
   }
   if (bill !== null)
     lines.push(
-      `The server's own bill: ${bill.calls} calls, ${money(bill.costUsd)} dollars (stand-in prices; nobody pays them).`,
+      `The server's own bill: ${bill.calls} calls, ${money(bill.costUsd)} dollars (simulated prices; nothing is paid).`,
     );
   if (result.inDoubt !== undefined && result.inDoubt.length > 0)
-    lines.push(`In flight at the crash, so perhaps made twice: ${result.inDoubt.join(", ")}.`);
+    lines.push(`In flight at the crash, so possibly made twice: ${result.inDoubt.join(", ")}.`);
   return lines.join("\n");
 }
 
@@ -86,12 +86,12 @@ function ruleLines(
   const lines: string[] = [];
   if (preempted > 0)
     lines.push(
-      `Preempted: ${preempted} gave a seat to more urgent work; ${resumed} went on later, paying for nothing twice.`,
+      `Preempted: ${preempted} gave a slot to more urgent work; ${resumed} continued later, and nothing was paid for twice.`,
     );
   const landed = partial - unheard;
-  if (landed > 0) lines.push(`Soft landing: ${landed} stopped at a limit, each with what it had by then.`);
-  if (unheard > 0) lines.push(`Cut off: ${unheard} had no room for a single call.`);
-  if (denied > 0) lines.push(`Denied: ${denied} were not hired, for want of a seat.`);
+  if (landed > 0) lines.push(`Soft landing: ${landed} stopped at a limit, each with a partial result.`);
+  if (unheard > 0) lines.push(`Cut off: ${unheard} could not afford a single call.`);
+  if (denied > 0) lines.push(`Denied: ${denied} were not hired, because no slot was free.`);
   return lines;
 }
 

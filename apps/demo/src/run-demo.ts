@@ -84,13 +84,13 @@ async function runIn(args: Args, watched: Watched): Promise<number> {
     if (args.json) console.log(JSON.stringify(toJSON(ended)));
     else if (!output.isLost) console.log(printable(`\n${result.output}\n\n${toText(ended)}`));
     if (status === "suspended")
-      console.error(`demo: the run keeps its place. To go on: ${resumeLine(args, folder)}`);
+      console.error(`demo: the run is suspended. To continue it: ${resumeLine(args, folder)}`);
     else if (result.error !== undefined) console.error(printable(`demo: ${result.error.message}`));
     return signals.code ?? EXIT_CODES[status];
   } catch (error) {
     // The folder is kept, since the journal in it holds the calls that were already paid for.
     isKept ||= isRaviError(error, "JOURNAL_FAILED");
-    if (isKept) console.error(`demo: to go on afterwards: ${resumeLine(args, workplace.folder)}`);
+    if (isKept) console.error(`demo: to continue the run later: ${resumeLine(args, workplace.folder)}`);
     throw error;
   } finally {
     await workplace.close({ keep: isKept });
@@ -136,13 +136,13 @@ async function follow(
 }
 
 function introduction({ question, resume, model }: Args, limit: Limit): string {
-  const what = resume ? "going on with the newest run" : `question: ${question}`;
+  const what = resume ? "continuing the newest run" : `question: ${question}`;
   const who =
     model === undefined
       ? "(a server on this machine stands in for the model and follows a script; tools, rules, journal and bill are real)"
       : "usd" in limit
-        ? `(the model is ${model}, and is paid for)`
-        : `(the model is ${model}; what it costs is not known, so tokens are counted, ${limit.tokens} at the most, and no dollars)`;
+        ? `(the model is ${model}; its calls cost real money)`
+        : `(the model is ${model}; its price is not known, so tokens are limited instead of dollars: ${limit.tokens} at most)`;
   return `${what}\n${who}\n`;
 }
 

@@ -88,7 +88,7 @@ async function realModelOf(name: string, args: Args): Promise<ModelParts> {
 }
 
 async function standInOf(server: LoopbackServer | undefined, args: Args): Promise<ModelParts> {
-  if (server === undefined) throw new TypeError("there is no server to stand in for a model");
+  if (server === undefined) throw new TypeError("there is no stand-in server");
   const model = standInModel(server);
   const prices = { "openai:stand-in": STAND_IN_PRICES };
   const limit = await limitFor(model, prices, args);
@@ -118,7 +118,8 @@ function lock(folder: string): () => void {
     database.exec("BEGIN EXCLUSIVE");
   } catch (cause) {
     database.close();
-    const expected = "a folder in which no other demo is at work; wait for it to end, or give another one";
+    const expected =
+      "a folder that no other demo is using; wait until that one ends, or choose another folder";
     throw new InvalidValueError({ field: "--journal", value: folder, expected, cause });
   }
   return () => database.close();
@@ -134,7 +135,7 @@ function openLock(folder: string): DatabaseSync {
 
 function notAFolder(folder: string, cause: unknown): never {
   const why = cause instanceof Error ? cause.message : String(cause);
-  const expected = `a folder that is there or can be made, and that this process may write to (${why})`;
+  const expected = `a folder that exists or can be created, and that this process can write to (${why})`;
   throw new InvalidValueError({ field: "--journal", value: folder, expected, cause });
 }
 
@@ -142,7 +143,7 @@ function nothingToResume(folder: string): never {
   throw new InvalidValueError({
     field: "--resume",
     value: folder,
-    expected: "a journal with a run in it; nothing was written there yet, so start without --resume",
+    expected: "a journal that has a run; this one is empty, so start without --resume",
   });
 }
 

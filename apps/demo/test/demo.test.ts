@@ -11,7 +11,7 @@ test("the team answers from the documents, and says what was not settled", async
   );
   expect(stdout).toContain("| Acme | $4990.00 | 4 weeks | 24 months |");
   expect(stdout).toContain("| Cascade | open |");
-  expect(stdout).toMatch(/Preempted: 1 gave a seat/);
+  expect(stdout).toMatch(/Preempted: 1 gave a slot/);
   expect(stdout).toMatch(/Soft landing: 1 stopped at a limit/);
   expect(stdout).toMatch(/^fact_checker\/2\.1 +high +completed +2 /m);
 });
@@ -72,7 +72,7 @@ test("--budget 0.01 stops before the cap is passed, by the server's own bill, wi
 test("a budget with no room for a call is told as that, and not as a soft landing", async () => {
   const { stdout, code } = await demo(["--budget", "0.0001"]);
   expect(code).toBe(2);
-  expect(stdout).toContain("Cut off: 1 had no room for a single call.");
+  expect(stdout).toContain("Cut off: 1 could not afford a single call.");
   expect(stdout).not.toContain("Soft landing");
 });
 
@@ -94,7 +94,7 @@ test("--help says what it does; a wrong option says what is wrong and what was e
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     return stderr;
   };
-  expect(await wrong("--cheap")).toContain("Unknown option '--cheap'\n  --help lists the options");
+  expect(await wrong("--cheap")).toContain("Unknown option '--cheap'\n  --help lists all options");
   expect(await wrong("--budget", "free")).toContain("--budget");
   expect(await wrong("--agents", "0")).toContain("a whole number, 1 or more");
   expect(await wrong("--resume")).toContain("--journal");

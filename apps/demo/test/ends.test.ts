@@ -89,7 +89,7 @@ test("two of them in one folder would spoil the bill: the second is refused", as
     using lock = new DatabaseSync(join(folder, "demo.lock"));
     lock.exec("BEGIN EXCLUSIVE");
     const second = await demo(["--json", "--journal", folder]);
-    expect(second).toMatchObject({ code: 1, stderr: expect.stringMatching(/no other demo is at work/) });
+    expect(second).toMatchObject({ code: 1, stderr: expect.stringMatching(/no other demo is using/) });
   });
 });
 

@@ -14,7 +14,9 @@ test("a model on one's own server needs no price: tokens are counted instead of 
   const { code, stdout, stderr } = await demo([...OWN, server.url]);
   expect(stderr).toBe("");
   expect(code).toBe(0);
-  expect(stdout).toContain("what it costs is not known, so tokens are counted, 300000 at the most");
+  expect(stdout).toContain(
+    "its price is not known, so tokens are limited instead of dollars: 300000 at most",
+  );
   expect(stdout).toMatch(/^all .* unpriced$/m);
   expect(stdout).toContain("Borealis at $4800.00 meets the requirements");
 });
@@ -71,10 +73,10 @@ async function refused(...args: string[]): Promise<string> {
 
 test("a budget in dollars without a price is refused, and so is a price without a model or of another kind", async () => {
   expect(await refused(...OWN, "http://127.0.0.1:9/v1", "--budget", "1")).toMatch(
-    /--price is undefined; expected what openai:stand-in costs/,
+    /--price is undefined; expected the price of openai:stand-in/,
   );
   expect(await refused("--model", "openai:nobody-knows-it")).toContain("--price");
-  expect(await refused("--price", "1,2")).toContain("a --model beside it");
+  expect(await refused("--price", "1,2")).toContain("--model as well");
   expect(await refused("--model", "openai:x", "--price", "1")).toContain(
     '--price is "1"; expected dollars per million',
   );
@@ -84,10 +86,10 @@ test("a budget in dollars without a price is refused, and so is a price without 
 test("what is asked for wrongly leaves nothing behind", async () => {
   expect(await refused("--model", "foo:x")).toContain("openai:NAME or anthropic:NAME");
   expect(await refused("--model", "openai:gpt-5-mini", "--base-url", "not a url")).toContain(
-    '--base-url is "not a url"; expected the address of a server',
+    '--base-url is "not a url"; expected the URL of a server',
   );
   expect(await refused("--model", "openai:gpt-5-mini", "--base-url", "http://[")).toContain("baseURL");
-  expect(await refused("--budget", "-1")).toContain('--budget is "-1"; expected dollars above 0');
+  expect(await refused("--budget", "-1")).toContain('--budget is "-1"; expected a number of dollars above 0');
   expect(await refused("--agents", "-2")).toContain('--agents is "-2"; expected a whole number');
 });
 

@@ -14,7 +14,7 @@ function serverBinary(): string {
   const platform = `restate-server-${process.platform}-${process.arch}`;
   const path = join(FOLDER, "node_modules/@restatedev", platform, "bin/restate-server");
   if (existsSync(path)) return path;
-  throw new Error("there is no Restate server: install it with `npm install --prefix restate` (216 MB)");
+  throw new Error("the Restate server is not installed: run `npm install --prefix restate` (216 MB)");
 }
 
 export interface ServerOptions {

@@ -41,7 +41,7 @@ export async function install(name: string, signal: AbortSignal): Promise<Readon
   }
   const versions = installedVersions(name);
   if (versions === undefined)
-    throw new Error(`peers/${name}: the install did not bring what package.json says`);
+    throw new Error(`peers/${name}: the installed versions do not match package.json`);
   return versions;
 }
 

@@ -96,7 +96,7 @@ async function installAll(
     } catch (error) {
       if (signal.aborted) break;
       leftOut[peer.name] = (error instanceof Error ? error.message : String(error)).split("\n")[0] ?? "";
-      note(`left out ${peer.name}: ${leftOut[peer.name]}`);
+      note(`skipped ${peer.name}: ${leftOut[peer.name]}`);
     }
   }
   return { peers, versions, leftOut };

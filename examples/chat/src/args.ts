@@ -2,29 +2,29 @@ import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 
-export const HELP = `chat: a conversation in the terminal that survives being closed.
+export const HELP = `chat: a conversation in the terminal that can be closed and continued later.
 
-  --model NAME     openai:gpt-5-mini, anthropic:claude-...: a real model, with a key, for real money
-  --base-url URL   with --model openai:...: another server that speaks OpenAI's protocol
-  --session ID     go on with that session (default: a new one)
-  --dir PATH       where sessions are kept (default: ~/.ravi/chat)
-  --help           this text
+  --model NAME     use a real model, for real money: openai:gpt-5-mini, anthropic:claude-...; needs a key
+  --base-url URL   with --model openai:...: the URL of an OpenAI-compatible server
+  --session ID     continue this session (default: a new one)
+  --dir PATH       the folder for sessions (default: ~/.ravi/chat)
+  --help           show this text
 
-Without --model no key is needed and nothing is spent: a server on this machine stands in for a model, over HTTP. Its answers
-are a script's. A key in the environment alone changes nothing.
+Without --model, no key is needed and nothing is spent: a server on this machine stands in for a model, over HTTP. Its answers
+are scripted. A key in the environment alone changes nothing.
 
-What is piped in is answered line by line, and the exit code is 1 where an answer failed.`;
+Piped input is answered line by line; the exit code is 1 if an answer failed.`;
 
-export const COMMANDS = `  /help             this list
-  /tree             the conversation as a tree; * is where it stands
-  /fork [N]         go on from entry N of the tree, or from before the last exchange
-  /compact          make what the model sees shorter; the session keeps every word
-  /model [NAME]     which model answers, or let another one (openai:NAME, anthropic:NAME)
-  /cost             what this session has used and cost
-  /new              a new session
-  /quit             leave; the session stays
+export const COMMANDS = `  /help             show this list
+  /tree             show the conversation as a tree; * marks the current position
+  /fork [N]         continue from entry N of the tree, or from before the last exchange
+  /compact          shorten what the model sees; the session keeps every message
+  /model [NAME]     show the model, or switch to another one (openai:NAME, anthropic:NAME)
+  /cost             show the tokens and cost of this session
+  /new              start a new session
+  /quit             leave; the session is kept
 
-Ctrl-C ends the running turn and keeps the session; twice leaves. A line that is typed while an answer comes steers it.`;
+Ctrl-C stops the running turn and keeps the session; a second Ctrl-C leaves. A line typed during an answer steers it.`;
 
 export interface Args {
   readonly model: string | undefined;
@@ -46,7 +46,7 @@ export function readArgs(args: readonly string[]): Args {
   const values = valuesOf(args);
   if (values.model === undefined && values["base-url"] !== undefined)
     throw new Error(
-      "--base-url needs a --model beside it, such as openai:llama3.3\n  --help lists the options",
+      "--base-url needs --model as well, such as --model openai:llama3.3\n  --help lists all options",
     );
   return {
     model: values.model,
@@ -62,11 +62,10 @@ function folderOf(dir: string | undefined): string {
   if (dir === undefined) {
     const home = homedir();
     if (home === "")
-      throw new Error("HOME is empty, so there is no place for the sessions: name one with --dir");
+      throw new Error("HOME is empty, so there is no default folder for sessions: set one with --dir");
     return join(home, ".ravi", "chat");
   }
-  if (dir.trim() === "")
-    throw new Error("--dir needs the path of a folder behind it\n  --help lists the options");
+  if (dir.trim() === "") throw new Error("--dir needs the path of a folder\n  --help lists all options");
   return resolve(process.env["INIT_CWD"] ?? ".", dir);
 }
 
@@ -75,6 +74,6 @@ function valuesOf(args: readonly string[]) {
     return parseArgs({ args: [...args], options: OPTIONS }).values;
   } catch (cause) {
     const problem = cause instanceof Error ? cause.message : String(cause);
-    throw new Error(`${problem}\n  --help lists the options`, { cause });
+    throw new Error(`${problem}\n  --help lists all options`, { cause });
   }
 }

@@ -29,8 +29,8 @@ export async function chat({ agent, view, input, output, isTerminal }: ChatOptio
     const unheard = isBusy ? agent.abort("Ctrl-C") : [];
     if (state.isWarned || state.isOver) return leave();
     state.isWarned = true;
-    for (const { text } of unheard) view.note(`[not heard: ${text}]`);
-    view.note(isBusy ? "[stopped; Ctrl-C again leaves]" : "[Ctrl-C again leaves]");
+    for (const { text } of unheard) view.note(`[not sent: ${text}]`);
+    view.note(isBusy ? "[stopped; press Ctrl-C again to leave]" : "[press Ctrl-C again to leave]");
     if (isTerminal && !isBusy) lines.prompt();
   };
   /** The output is closed: there is nobody to talk to any more. */
@@ -50,7 +50,7 @@ export async function chat({ agent, view, input, output, isTerminal }: ChatOptio
   output.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code !== "EPIPE" && process.exitCode === undefined) {
       process.exitCode = 1;
-      console.error(`chat: standard output cannot be written to any more (${error.message})`);
+      console.error(`chat: cannot write to standard output any more (${error.message})`);
     }
     quit();
   });

@@ -31,7 +31,7 @@ export async function command(line: string, agent: SessionAgent): Promise<string
       return outcome.status === "compacted" ? "done" : `nothing was changed (${outcome.status})`;
     }
     default:
-      return `no command ${name}; /help lists them`;
+      return `unknown command ${name}; /help lists all commands`;
   }
 }
 
@@ -41,9 +41,13 @@ async function fork(agent: SessionAgent, argument: string): Promise<string> {
   if (argument !== "") {
     const place = /^\d+$/.test(argument) ? places[Number(argument) - 1] : undefined;
     if (place === undefined)
-      throw new InvalidValueError({ field: "/fork", value: argument, expected: "a number of the /tree" });
+      throw new InvalidValueError({
+        field: "/fork",
+        value: argument,
+        expected: "the number of an entry in /tree",
+      });
     await agent.fork(place.id);
-    return `going on from ${argument}; the other way stays in the /tree`;
+    return `continuing from ${argument}; the other branch stays in /tree`;
   }
   const path = manager.path();
   for (let at = path.length - 1; at > 0; at--) {
@@ -51,11 +55,11 @@ async function fork(agent: SessionAgent, argument: string): Promise<string> {
     const entry = head?.kind === "message" ? await manager.read(head.id) : undefined;
     if (entry?.kind !== "message" || entry.message.role !== "user" || entry.parent === null) continue;
     await agent.fork(entry.parent);
-    return "going on from before the last exchange; it stays in the /tree";
+    return "continuing from before the last exchange, which stays in /tree";
   }
   throw new InvalidValueError({
     field: "/fork",
     value: "the first exchange",
-    expected: "something before it; try /new",
+    expected: "an exchange with another one before it; use /new to start over",
   });
 }

@@ -21,5 +21,5 @@ export async function costOf(manager: SessionManager, { info }: LLMClient): Prom
     const cost = "usd" in price ? `$${price.usd.toFixed(6)}` : "price unknown";
     lines.push(`${model}: ${usage.inputTokens} tokens in, ${usage.outputTokens} out, ${cost}`);
   }
-  return lines.length === 0 ? "nothing was used yet" : lines.join("\n");
+  return lines.length === 0 ? "nothing used yet" : lines.join("\n");
 }

@@ -39,9 +39,11 @@ async function main(): Promise<void> {
     view.note(
       server === undefined
         ? `Talking to ${model.id}, for real money.`
-        : "No real model: a script on this machine answers (try: count to 50, what time is it). --model openai:... asks a real one.",
+        : "No real model: a script on this machine answers (try: count to 50, what time is it). --model openai:... uses a real one.",
     );
-    view.note(`Session ${sessionId}; --session ${sessionId} goes on with it. /help lists commands.`);
+    view.note(
+      `Session ${sessionId}; continue it later with --session ${sessionId}. /help lists all commands.`,
+    );
     await chat({ agent, view, input: process.stdin, output: process.stdout, isTerminal });
   } finally {
     await server?.close();

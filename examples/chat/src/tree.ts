@@ -25,7 +25,7 @@ export async function treeOf(manager: SessionManager): Promise<string> {
     const name = label === undefined ? "" : ` [${label}]`;
     lines.push(`${mark} ${"  ".repeat(level)}${at + 1}. ${describe(await manager.read(id))}${name}`);
   }
-  return lines.length === 0 ? "nothing was said yet" : lines.join("\n");
+  return lines.length === 0 ? "no messages yet" : lines.join("\n");
 }
 
 function describe(entry: SessionEntry): string {

@@ -88,8 +88,8 @@ test("a whole conversation, piped: streaming, a tool, the tree, a fork, the cost
   expect(output).not.toContain("They talked");
   expect(output).toMatch(/stand-in: \d+ tokens in, \d+ out, \$0\.000\d\d\d/);
   expect(output).toContain("model: openai/stand-in");
-  expect(output).toContain('/fork is "99"; expected a number of the /tree');
-  expect(output).toContain("no command /nonsense");
+  expect(output).toContain('/fork is "99"; expected the number of an entry in /tree');
+  expect(output).toContain("unknown command /nonsense");
   expect(output).toMatch(/new session: [0-9a-f-]{36}/);
   expect(output).not.toContain("\u001b");
 
@@ -105,7 +105,7 @@ test("Ctrl-C in the middle of a turn ends it and keeps the session, which goes o
   program.say("count to 5000");
   await program.until(/1 2 3 4 5/);
   program.interrupt();
-  await program.until(/\[stopped; Ctrl-C again leaves\]/);
+  await program.until(/\[stopped; press Ctrl-C again to leave\]/);
   program.say("are you there?");
   await program.until(/You said "are you there\?". Before that you said "count to 5000"\./);
   program.say("/quit");
@@ -119,7 +119,7 @@ test("Ctrl-C twice leaves, and the session is there for the next", async () => {
   program.say("hello");
   await program.until(/the first thing that you said\.\n/);
   program.interrupt();
-  await program.until(/\[Ctrl-C again leaves\]/);
+  await program.until(/\[press Ctrl-C again to leave\]/);
   program.interrupt();
   expect(await program.end()).toBe(0);
   const next = start(["--dir", dir, "--session", "s"]);
@@ -147,7 +147,7 @@ test("Ctrl-C twice leaves also when more was piped in: what waits is not begun",
   for (let n = 0; n < 5; n++) program.say("count to 9000");
   await program.until(/1 2 3/);
   program.interrupt();
-  await program.until(/\[stopped; Ctrl-C again leaves\]/);
+  await program.until(/\[stopped; press Ctrl-C again to leave\]/);
   program.interrupt();
   expect(await program.end()).toBe(0);
   expect(program.output().match(/1 2 3/g)?.length).toBeLessThan(3);
@@ -177,8 +177,8 @@ test("when nobody reads any more it leaves quietly, and keeps what was said", as
   const next = start(["--dir", dir, "--session", "s"]);
   for (const line of ["/fork 0", "/fork x", "/model nobody", "/tree"]) next.say(line);
   expect(await next.end()).toBe(0);
-  expect(next.output()).toContain('/fork is "0"; expected a number of the /tree');
-  expect(next.output()).toContain('/fork is "x"; expected a number of the /tree');
+  expect(next.output()).toContain('/fork is "0"; expected the number of an entry in /tree');
+  expect(next.output()).toContain('/fork is "x"; expected the number of an entry in /tree');
   expect(next.output()).toContain('model is "nobody"; expected openai:NAME or anthropic:NAME');
   expect(next.output()).toContain("* 1. user: count to 9000");
 });
@@ -199,7 +199,7 @@ test.runIf(existsSync("/dev/full"))("a full disk is said, and is no success", as
     stdio: ["ignore", "ignore", "pipe"],
   });
   const [stderr, [code]] = await Promise.all([text(child.stderr), once(child, "close")]);
-  expect(stderr).toMatch(/^chat: standard output cannot be written to any more \(ENOSPC.*\n$/);
+  expect(stderr).toMatch(/^chat: cannot write to standard output any more \(ENOSPC.*\n$/);
   expect(code).toBe(1);
 });
 
@@ -227,7 +227,7 @@ test("a relative --dir is in the folder where the command was typed, also below 
 test("--base-url without --model is refused: nobody would be asked there", async () => {
   const program = start(["--base-url", "http://127.0.0.1:1/v1"]);
   expect(await program.end()).toBe(1);
-  expect(program.output()).toContain("--base-url needs a --model beside it");
+  expect(program.output()).toContain("--base-url needs --model as well");
 });
 
 test("without a home it asks for a folder, and writes none into the one it was started in", async () => {

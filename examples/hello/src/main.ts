@@ -20,5 +20,5 @@ const result = await run(greeter, "I am Ada.");
 assert.equal(result.status, "completed");
 console.log(result.output);
 // If you set no limits, safe defaults apply: a dollar, 100 model calls, ten minutes.
-console.log(`held to $${result.limits.budget.usd} and ${result.limits.budget.turns} model calls`);
+console.log(`limited to $${result.limits.budget.usd} and ${result.limits.budget.turns} model calls`);
 console.log(String(result.tree));

@@ -11,6 +11,6 @@ test("the greeter greets, under limits that nobody had to write", async () => {
   );
   expect(stderr).toBe("");
   expect(stdout).toContain("Hello, Ada. Nice to meet you.");
-  expect(stdout).toContain("held to $1 and 100 model calls");
+  expect(stdout).toContain("limited to $1 and 100 model calls");
   expect(stdout).toContain("greeter  completed");
 });

@@ -21,8 +21,8 @@ import { explain } from "./failure/explain.ts";
 import type { AiSdkCallOptions, AiSdkModel, AiSdkReader } from "./model.ts";
 import { type AiSdkOptions, checkModel, checkOptions } from "./options.ts";
 import { callOptions } from "./request/call-options.ts";
-import { tagOf } from "./request/keepsake.ts";
-import { tellWarnings } from "./warnings.ts";
+import { tagOf } from "./request/provider-metadata.ts";
+import { logWarnings } from "./warnings.ts";
 
 /**
  * Makes a language model of the AI SDK usable as a model of Ravi. Each call makes one call of `doGenerate` or `doStream`, without
@@ -82,7 +82,7 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): LLMCli
       try {
         const prepared = await prepare(request, call, given);
         const result = await call.wait(model.doGenerate(prepared));
-        tellWarnings(notice, field(result, "warnings"));
+        logWarnings(notice, field(result, "warnings"));
         const answer = collectAnswer(model.provider);
         answer.addWhole(result);
         checkEnding(answer);
@@ -107,7 +107,7 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): LLMCli
           if (done) break;
           const type = field(value, "type");
           if (type === "error") throw field(value, "error");
-          if (type === "stream-start") tellWarnings(notice, field(value, "warnings"));
+          if (type === "stream-start") logWarnings(notice, field(value, "warnings"));
           yield* answer.add(value);
         }
         checkEnding(answer, "streamed");
@@ -125,7 +125,7 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): LLMCli
 /** Throws if the answer was cut off: a partial answer must not pass for a complete one. */
 function checkEnding({ ending }: AnswerCollector, streamed?: "streamed"): void {
   if (ending === undefined || (streamed !== undefined && !ending.isSaid)) {
-    throw new UnusableAnswer("the answer ended before the model said that it was done");
+    throw new UnusableAnswer("the answer ended before the model finished");
   }
   if (ending.reason === "error") throw new UnusableAnswer("the model stopped because of an error");
 }

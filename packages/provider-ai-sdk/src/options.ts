@@ -55,12 +55,16 @@ export function checkOptions(options: AiSdkOptions): Pick<WireLimits, "idleTimeo
   checkClientParts("fromAiSdk options", options);
   const { secrets = [], systemAnywhere, providerOptions } = options;
   if (!Array.isArray(secrets) || !Array.from<unknown>(secrets).every((each) => typeof each === "string")) {
-    const expected = "a list of texts";
+    const expected = "a list of strings";
     throw new InvalidValueError({ field: "secrets", value: "another value (not shown)", expected });
   }
   if (systemAnywhere !== undefined) checkBoolean("systemAnywhere", systemAnywhere);
   if (providerOptions !== undefined)
-    checkRecord("providerOptions", providerOptions, "options by the name of a provider");
+    checkRecord(
+      "providerOptions",
+      providerOptions,
+      "an object with the options of each provider, such as { openai: { … } }",
+    );
   if (options.contextWindow !== undefined) checkInteger("contextWindow", options.contextWindow, 1);
   if (options.maxOutputTokens !== undefined) checkInteger("maxOutputTokens", options.maxOutputTokens, 1);
   return wireLimits({ idleTimeoutMs: options.idleTimeoutMs });

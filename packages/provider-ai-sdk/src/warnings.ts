@@ -1,7 +1,7 @@
 import { field, listOf, type Notice, stringOr } from "@ravi/kernel/provider";
 
 /** Logs the model's warnings. The versions use different fields; the subject comes first. */
-export function tellWarnings(notice: Notice, warnings: unknown): void {
+export function logWarnings(notice: Notice, warnings: unknown): void {
   for (const warning of listOf(warnings)) {
     const type = stringOr(field(warning, "type"), "other");
     const about = ["feature", "setting", "message"].map((key) => stringOr(field(warning, key), undefined));

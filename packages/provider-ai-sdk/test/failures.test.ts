@@ -204,7 +204,7 @@ describe("what is no model, or no option, is refused before anything is sent", (
     expect(wrong(fixedModel(), Promise.resolve({}))).toThrow(/^fromAiSdk options is .* \(await it first\)/);
     expect(wrong(fixedModel(), { headers: { authorization: 5 } })).toThrow(/headers\.authorization is 5/);
     expect(wrong(fixedModel(), { headers: new Headers({ x: SECRET }) })).toThrow(/^headers is an object/);
-    expect(wrong(fixedModel(), { secrets: SECRET })).toThrow(/^secrets is .*expected a list of texts/);
+    expect(wrong(fixedModel(), { secrets: SECRET })).toThrow(/^secrets is .*expected a list of strings/);
     expect(wrong(fixedModel(), { secrets: SECRET })).not.toThrow(new RegExp(SECRET));
     expect(wrong(fixedModel(), { secrets: [1] })).toThrow(/^secrets is/);
     expect(wrong(fixedModel(), { systemAnywhere: "no" })).toThrow(/^systemAnywhere is "no"/);

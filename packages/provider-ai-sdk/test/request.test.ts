@@ -167,7 +167,7 @@ describe("files", () => {
     const blind = fixedModel({ supportedUrls: { "image/*": [/^https:\/\/elsewhere\//] } });
     await fromAiSdk(blind, { logger }).generate({ messages });
     expect(JSON.stringify(blind.seen[0]?.prompt)).toContain(
-      "[an image was left out: this model takes it as a data: URL only]",
+      "[an image was left out: this model accepts it only as a data: URL]",
     );
     expect(logger.notes).toHaveLength(1);
   });
@@ -224,7 +224,7 @@ describe("files", () => {
         ...toolTurn(content),
       ];
       await fromAiSdk(model, { logger }).generate({ messages });
-      const text = '[a part of the kind "video" was left out: it cannot be sent here]';
+      const text = '[a part of the type "video" was left out: it cannot be sent here]';
       const output =
         provider === "test.api"
           ? { type: "content", value: [{ type: "text", text }] }

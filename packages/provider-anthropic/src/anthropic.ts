@@ -101,7 +101,7 @@ export function anthropic(model: string, options: AnthropicOptions = {}): LLMCli
       const correction = call.stopped === undefined ? correctionOf(error, first.body) : undefined;
       if (correction === undefined) throw error;
       corrections.add(correction);
-      notice(`${correction} is left out: the server does not take it`);
+      notice(`${correction} is left out: the server does not accept it`);
       const second = prepared(request, isOwn);
       // A different body needs a different idempotency key.
       const key = how.idempotencyKey === undefined ? undefined : `${how.idempotencyKey}:corrected`;
@@ -147,7 +147,7 @@ export function anthropic(model: string, options: AnthropicOptions = {}): LLMCli
         if (event.type === "finish") return event.response;
       }
       // `run` ends with `finish` or throws.
-      throw new ProviderError({ kind: "UNKNOWN", provider, model, message: "an answer without an end" });
+      throw new ProviderError({ kind: "UNKNOWN", provider, model, message: "the answer has no end" });
     },
     stream: (request: ModelRequest, callOptions?: CallOptions) => run(request, callOptions, true),
   });

@@ -2,7 +2,7 @@ import { Anthropic } from "@anthropic-ai/sdk";
 import { InvalidValueError } from "@ravi/kernel";
 import { headerSecrets, type Scrub, scrubber, urlSecrets, lowerCased } from "@ravi/kernel/provider";
 import { type AnthropicOptions, readBaseURL } from "./options.ts";
-import { carefulFetch } from "./wire/careful-fetch.ts";
+import { guardedFetch } from "./wire/guarded-fetch.ts";
 
 /** The official client for one server, with the secrets to remove from error messages. */
 export interface Connection {
@@ -31,7 +31,7 @@ export function connect(options: AnthropicOptions): Connection {
       : options.apiKey;
   const isAuthorized = "authorization" in headers || "x-api-key" in headers;
   if (key === undefined && url === undefined && !isAuthorized) {
-    const expected = "a key: give anthropic(model, { apiKey }), or set ANTHROPIC_API_KEY";
+    const expected = "a key: pass it as anthropic(model, { apiKey }), or set ANTHROPIC_API_KEY";
     throw new InvalidValueError({ field: "apiKey", value: undefined, expected });
   }
   const isOwn = url === undefined || /(?:^|\.)anthropic\.com$/.test(url.hostname);
@@ -46,7 +46,7 @@ export function connect(options: AnthropicOptions): Connection {
       ...(options.apiVersion === undefined ? {} : { "anthropic-version": options.apiVersion }),
       ...headers,
     },
-    fetch: carefulFetch(options.fetch),
+    fetch: guardedFetch(options.fetch),
     maxRetries: 0,
     timeout: NO_TIMEOUT,
     logLevel: "off",

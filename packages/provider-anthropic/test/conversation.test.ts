@@ -290,7 +290,7 @@ describe("a conversation", () => {
       { role: "assistant", content: strange, toolCalls: [{ id: "a", name: "f", arguments: "{}" }] },
       { role: "tool", toolCallId: "a", name: "f", content: strange },
     ]);
-    const note = { type: "text", text: '[a part of the kind "video" was left out: it cannot be sent here]' };
+    const note = { type: "text", text: '[a part of the type "video" was left out: it cannot be sent here]' };
     expect(turns[0]?.content).toEqual([note]);
     expect(turns[1]?.content[0]).toEqual(note);
     expect(turns[2]?.content).toMatchObject([{ type: "tool_result", content: note.text }]);

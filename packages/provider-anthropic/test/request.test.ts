@@ -456,7 +456,7 @@ describe("an answer of a given shape", () => {
   test("that no tool can give is told", async () => {
     const schema = { type: "array", items: {} };
     const notices = await noticesOf({ ...HELLO, output: { name: "x", schema } });
-    expect(notices.join()).toContain("shape of the answer");
+    expect(notices.join()).toContain("schema of the answer");
   });
 });
 
@@ -512,7 +512,7 @@ describe("a parameter that the server does not take", () => {
     expect(first).toContain(`"${gone}"`);
     expect(second).not.toContain(`"${gone}"`);
     expect(third).toBe(second);
-    expect(notices.join()).toContain("does not take it");
+    expect(notices.join()).toContain("does not accept it");
     // Another body under the same key would be a contradiction.
     expect(server.received.map(({ headers }) => headers["idempotency-key"])).toEqual([
       "k",

@@ -35,7 +35,7 @@ export function connect(options: OpenAIOptions): Connection {
     /^(?:authorization|api-key)$/i.test(name),
   );
   if (apiKey === undefined && url === undefined && !authorized) {
-    const expected = "a key: give openai(model, { apiKey }), or set OPENAI_API_KEY";
+    const expected = "a key: pass it as openai(model, { apiKey }), or set OPENAI_API_KEY";
     throw new InvalidValueError({ field: "apiKey", value: undefined, expected });
   }
   const client = new OpenAI({

@@ -3,7 +3,7 @@ import { checkRequest, headerText, type Notice, type ProviderCall } from "@ravi/
 import { APIError } from "openai";
 import type { Connection } from "./connection.ts";
 import { correct, learn, rejectionOf, type Remedy } from "./failure/corrections.ts";
-import { meaningOf } from "./failure/words.ts";
+import { classify } from "./failure/full-message.ts";
 
 interface SendOptions {
   readonly stream: boolean;
@@ -44,12 +44,12 @@ export function makeSender({ model, provider, connection, notice }: SenderSetup)
       if (call.stopped !== undefined || !(error instanceof APIError)) throw error;
       // A prompt that was filtered or is too long was read before it was refused, and Azure charges for that. It must not be sent
       // again.
-      const { kind } = meaningOf(error);
+      const { kind } = classify(error);
       if (kind === ErrorKind.CONTENT_BLOCKED || kind === ErrorKind.CONTEXT_OVERFLOW) throw error;
       const remedy = protocol.remedyFor(rejectionOf(error), body);
       if (remedy === undefined) throw error;
       learn(learned, remedy);
-      notice(`the server does not take ${remedy.param}: ${remedy.effect}`);
+      notice(`the server does not accept ${remedy.param}: ${remedy.effect}`);
       // A different body needs a different idempotency key.
       return post(
         correct(body, [remedy]),

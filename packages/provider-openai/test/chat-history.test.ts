@@ -248,7 +248,7 @@ test("a turn in which nothing was said is not sent, nor an image that is at no U
     ],
   });
   expect(server.bodies[0]?.["messages"]).toEqual([
-    { role: "user", content: [{ type: "text", text: "[an image was left out: it is at no URL]" }] },
+    { role: "user", content: [{ type: "text", text: "[an image was left out: it has no valid URL]" }] },
     { role: "user", content: "go on" },
   ]);
 });

@@ -94,8 +94,8 @@ describe("a request", () => {
       },
       { logger },
     );
-    const video = '[a part of the kind "video" was left out: it cannot be sent here]';
-    const other = "[a part of no known kind was left out: it cannot be sent here]";
+    const video = '[a part of the type "video" was left out: it cannot be sent here]';
+    const other = "[a part of an unknown type was left out: it cannot be sent here]";
     expect(body["messages"]).toMatchObject([
       {
         content: [
@@ -107,8 +107,8 @@ describe("a request", () => {
       { content: video + other },
     ]);
     expect(said).toEqual([
-      'openai/test-model: a part of the kind "video" was left out: it cannot be sent here',
-      "openai/test-model: a part of no known kind was left out: it cannot be sent here",
+      'openai/test-model: a part of the type "video" was left out: it cannot be sent here',
+      "openai/test-model: a part of an unknown type was left out: it cannot be sent here",
     ]);
   });
 
@@ -194,7 +194,7 @@ describe("a request", () => {
           { type: "file", file: { file_data: "data:application/pdf;base64,AAAA", filename: "a.pdf" } },
           { type: "file", file: { file_id: "file-abc" } },
           { type: "input_audio", input_audio: { data: "BBBB", format: "wav" } },
-          { type: "text", text: "[the file b.pdf was left out: it can be sent as a data: URL only]" },
+          { type: "text", text: "[the file b.pdf was left out: it can only be sent as a data: URL]" },
         ],
       },
       {
@@ -225,7 +225,7 @@ test("reasoning stays behind with notice, once", async () => {
   ] as const;
   for (let n = 0; n < 2; n++) await model.generate({ messages: [{ role: "assistant", content }] });
   expect(server.bodies[0]?.["messages"]).toEqual([{ role: "assistant", content: "hi" }]);
-  expect(said).toEqual([expect.stringContaining("reasoning of earlier turns stays behind")]);
+  expect(said).toEqual([expect.stringContaining("reasoning of earlier turns is left out")]);
 });
 
 test.each(["chat", "responses"] as const)(
@@ -365,7 +365,7 @@ describe("a parameter that the server does not take", () => {
     expect(server.headers.map((headers) => headers["idempotency-key"])).toEqual(["k", "k:corrected"]);
     await model.generate(request);
     expect(server.bodies).toHaveLength(3);
-    expect(said).toEqual([expect.stringContaining(`the server does not take ${param}: it is `)]);
+    expect(said).toEqual([expect.stringContaining(`the server does not accept ${param}: it is `)]);
     // Another client has learned nothing.
     await client(server).generate(request);
     expect(server.bodies).toHaveLength(5);
@@ -382,7 +382,7 @@ describe("a parameter that the server does not take", () => {
       { role: "system", content: expect.stringContaining('fits this JSON Schema:\n{"type":"object"') },
     ]);
     expect(said).toEqual([
-      "openai/test-model: the server does not take response_format: the model is asked for the shape of its answer in words from now on",
+      "openai/test-model: the server does not accept response_format: the schema of the answer is sent as text from now on",
     ]);
   });
 

@@ -160,7 +160,7 @@ describe("reasoning", () => {
       ],
     };
     expect(await inputOf([message], { logger })).toEqual([{ role: "assistant", content: "Done." }]);
-    expect(said).toEqual(["openai/test-model: reasoning that is not this provider's own is left out"]);
+    expect(said).toEqual(["openai/test-model: reasoning of another provider is left out"]);
   });
 
   test("R19: that another account has sealed is left out after one refusal, and only that", async () => {

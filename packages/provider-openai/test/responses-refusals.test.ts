@@ -72,7 +72,7 @@ describe("a parameter that the server does not take", () => {
       expect(bodies).toHaveLength(3);
       expect(bodies[1]).toMatchObject({ max_output_tokens: 50, ...left });
       expect(holds(bodies[2] ?? {}, param)).toBe(false);
-      expect(said).toEqual([expect.stringContaining(`does not take ${param}`)]);
+      expect(said).toEqual([expect.stringContaining(`does not accept ${param}`)]);
     },
   );
 

@@ -161,7 +161,9 @@ describe("a request", () => {
       { role: "system", content: "hurry" },
       { role: "user", content: "bob: and?" },
     ]);
-    expect(said).toEqual(["openai/test-model: sound and film are left out: the Responses API takes none"]);
+    expect(said).toEqual([
+      "openai/test-model: audio and video are left out: the Responses API does not accept them",
+    ]);
   });
 
   test("begins the same from call to call, so that the prompt cache finds it", async () => {
@@ -193,15 +195,15 @@ describe("what the Responses API has no place for", () => {
       { role: "tool", toolCallId: "a", name: "f", content },
     ];
     const expected = [
-      "[the file (text/plain) was left out: it is at no URL]",
-      "[the file a.pdf was left out: it is at no URL]",
-      "[an image was left out: it is at no URL]",
-      '[a part of the kind "video" was left out: it cannot be sent here]',
+      "[the file (text/plain) was left out: it has no valid URL]",
+      "[the file a.pdf was left out: it has no valid URL]",
+      "[an image was left out: it has no valid URL]",
+      '[a part of the type "video" was left out: it cannot be sent here]',
     ].map((text) => ({ type: "input_text", text }));
     expect(await inputOf(messages, { logger })).toMatchObject([{ content: expected }, { output: expected }]);
     expect(said).toEqual([
-      "openai/test-model: images and files that are at no URL are left out",
-      'openai/test-model: a part of the kind "video" was left out: it cannot be sent here',
+      "openai/test-model: images and files without a valid URL are left out",
+      'openai/test-model: a part of the type "video" was left out: it cannot be sent here',
     ]);
   });
 

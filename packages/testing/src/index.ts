@@ -15,7 +15,7 @@ export type { CassetteOptions, RecordOptions, ReplayOptions } from "./cassette/o
 export { record } from "./cassette/record.ts";
 export { type Replay, replay } from "./cassette/replay.ts";
 export { UnrecordedRequestError } from "./cassette/unrecorded.ts";
-export type { LoopbackOptions } from "./loopback/house.ts";
+export type { LoopbackOptions } from "./loopback/server-context.ts";
 export type { Prices } from "./loopback/price.ts";
 export { type BillEntry, type BillSummary, readBill } from "./loopback/read-bill.ts";
 export type { LoopbackCall, LoopbackRequest } from "./loopback/request.ts";

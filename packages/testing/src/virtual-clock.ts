@@ -59,7 +59,11 @@ export function virtualClock(options: { readonly now?: number | undefined } = {}
     },
     async advance(ms) {
       if (checkTime("ms", ms) < 0) {
-        throw new InvalidValueError({ field: "ms", value: ms, expected: "0 or more: time does not go back" });
+        throw new InvalidValueError({
+          field: "ms",
+          value: ms,
+          expected: "0 or more: the clock cannot go back",
+        });
       }
       return inTurn(async () => {
         const until = time + ms;
@@ -74,7 +78,7 @@ export function virtualClock(options: { readonly now?: number | undefined } = {}
         await settle();
         for (let fired = 0, timer = next(Infinity); timer !== undefined; timer = next(Infinity)) {
           if (++fired > most) {
-            const expected = `at most ${most}; something starts timers for ever, or give runAll a higher bound`;
+            const expected = `at most ${most}; either something keeps starting timers, or runAll(most) needs a higher limit`;
             throw new InvalidValueError({ field: "the number of timers that fired", value: fired, expected });
           }
           await fire(timer);

@@ -179,7 +179,7 @@ describe("the file", () => {
       /billFile is .*; expected a file that can be written/,
     );
     expect(existsSync(`${file}/below`)).toBe(false);
-    await expect(bill("/dev/full")).rejects.toThrow(/billFile is "\/dev\/full"; expected a plain file/);
+    await expect(bill("/dev/full")).rejects.toThrow(/billFile is "\/dev\/full"; expected a regular file/);
   });
 
   test("T5: on a full disk nothing more is charged, and so nothing more is answered", async () => {
@@ -193,7 +193,9 @@ describe("the file", () => {
     const opened = makeBill({ disk, prices: undefined, clock: systemClock });
     const failed = await Promise.allSettled([opened.add(charge(one)), opened.add(charge(one))]);
     for (const outcome of failed) expect(outcome).toMatchObject({ reason: { cause: full } });
-    await expect(opened.add(charge(one))).rejects.toThrow(/cannot be written, so nothing more is answered/);
+    await expect(opened.add(charge(one))).rejects.toThrow(
+      /cannot be written, so no more requests are answered/,
+    );
     expect(opened.summary().calls).toBe(0);
     await opened.close();
     expect(closed).toBe(true);

@@ -42,7 +42,7 @@ describe("a request that was not recorded", () => {
       @@ messages[1] user @@
        Acme or Borealis?"
     `);
-    expect(error.message).toContain("the nearest is call 2");
+    expect(error.message).toContain("the most similar one is call 2");
     expect(error.message).toContain(error.diff);
     expect(again.unused).toHaveLength(3);
   });
@@ -83,7 +83,9 @@ describe("a request that was not recorded", () => {
     const again = replay(await recorded());
     await again.generate(ask("hello"));
     const error = await failureOf(again.generate(ask("hello")));
-    expect(String(error)).toMatch(/this one was made once, and each was replayed/);
+    expect(String(error)).toMatch(
+      /this one was recorded once, and every recording has been replayed already/,
+    );
   });
 
   test("shows a diff that a person can read, however long the prompt is", async () => {

@@ -168,7 +168,9 @@ describe("a cassette's file", () => {
     const file = temporaryFile("run.jsonl");
     const model = scriptedModel(["1"]);
     expect(() => record(model, "")).toThrow(/the path of a file/);
-    expect(() => record(model, file, { redact: "secret" as never })).toThrow(/a list of texts and patterns/);
+    expect(() => record(model, file, { redact: "secret" as never })).toThrow(
+      /a list of strings and regular expressions/,
+    );
     expect(() => record(model, file, { append: "yes" as never })).toThrow(/append/);
     expect(() => replay(file, { normalize: "x" as never })).toThrow(/normalize/);
   });
@@ -185,7 +187,7 @@ describe("a cassette's file", () => {
   test("is not recorded over by mistake", async () => {
     const file = temporaryFile("run.jsonl");
     await recording(["1"], file).generate(ask("a"));
-    expect(() => recording(["2"], file)).toThrow(/delete it to record again, or say append: true/);
+    expect(() => recording(["2"], file)).toThrow(/delete it to record again, or set append: true/);
   });
 
   test("that is not there, is empty or has another client is an error that says what to do", () => {

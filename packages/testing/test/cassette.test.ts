@@ -58,7 +58,7 @@ describe("a cassette", () => {
     expect((await replay(file, { id: "helper" }).generate(ask("who?"))).message.content).toBe("I help");
     expect((await replay(file, { id: "lead" }).generate(ask("who?"))).message.content).toBe("I lead");
     expect(() => replay(file)).toThrow(
-      /replay id is undefined; expected one of those in .*: (lead, helper|helper, lead)/,
+      /replay id is undefined; expected one of the clients in .*: (lead, helper|helper, lead)/,
     );
   });
 

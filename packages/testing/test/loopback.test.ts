@@ -440,7 +440,7 @@ describe("options", () => {
   test("a port that is taken is an error that says so", async () => {
     await using server = await loopbackOpenAI({ script: [] });
     await expect(loopbackOpenAI({ script: [], port: server.port })).rejects.toThrow(
-      /port is \d+; expected a port that is free/,
+      /port is \d+; expected a free port/,
     );
   });
 

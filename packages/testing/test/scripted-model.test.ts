@@ -73,7 +73,7 @@ describe("a script", () => {
     const answers: Answer[] = [];
     const model = scriptedModel((_, index) => answers[index] as Answer);
     await expect(model.generate(ask("who?"))).rejects.toThrow(
-      /the script gave is undefined.*\n {2}user: who\?/,
+      /the script returned is undefined.*\n {2}user: who\?/,
     );
   });
 
@@ -87,13 +87,13 @@ describe("a script", () => {
   test("that is no script is refused when the model is made", () => {
     expect(() => scriptedModel(["text", { when: "x", answer: "y" }] as never)).toThrow(/this list has both/);
     expect(() => scriptedModel(undefined as never)).toThrow(
-      /script is undefined; expected a list or a function/,
+      /script is undefined; expected a list of answers, a list of matchers/,
     );
   });
 
   test.each([
     [{ toolcalls: [] }, /answer\.toolcalls.*no field of that name/],
-    [{ text: 5 }, /answer\.text is 5; expected a text/],
+    [{ text: 5 }, /answer\.text is 5; expected a string/],
     [{ finishReason: "tool_calls" }, /answer\.finishReason is "tool_calls"; expected one of stop, toolCalls/],
     [{ toolCalls: [{ arguments: {} }] }, /answer\.toolCalls\[0\]\.name is undefined/],
     [{ usage: { inputTokens: -1 } }, /answer\.usage\.inputTokens is -1/],

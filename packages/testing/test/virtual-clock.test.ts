@@ -106,7 +106,9 @@ describe("virtualClock", () => {
       clock.setTimer(again, 1);
     };
     clock.setTimer(again, 1);
-    await expect(clock.runAll(25)).rejects.toThrow(/expected at most 25; something starts timers for ever/);
+    await expect(clock.runAll(25)).rejects.toThrow(
+      /expected at most 25; either something keeps starting timers/,
+    );
     expect(fired).toBe(25);
   });
 
@@ -118,7 +120,7 @@ describe("virtualClock", () => {
   );
 
   test("time does not go back", async () => {
-    await expect(virtualClock().advance(-1)).rejects.toThrow(/time does not go back/);
+    await expect(virtualClock().advance(-1)).rejects.toThrow(/the clock cannot go back/);
     expect(() => virtualClock({ now: Number.NaN })).toThrow(/now is NaN/);
   });
 

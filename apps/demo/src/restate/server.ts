@@ -55,7 +55,7 @@ export async function startServer(folder: string): Promise<Server> {
       () => false,
     );
   while (!((await isUp(`${urls.admin}/health`)) && (await isUp(`${urls.ingress}/restate/health`)))) {
-    if (keeper.exitCode !== null) throw new Error(`the Restate server ended with ${keeper.exitCode}`);
+    if (keeper.exitCode !== null) throw new Error(`the Restate server exited with code ${keeper.exitCode}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
   return {

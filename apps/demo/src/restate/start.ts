@@ -64,13 +64,14 @@ function startWorker(args: readonly string[], hooks: Hooks): ChildProcess {
 
 async function isReady(worker: ChildProcess): Promise<void> {
   await Promise.race([once(worker, "message"), once(worker, "exit")]);
-  if (worker.exitCode !== null) throw new Error(`a worker ended with ${worker.exitCode} before it was ready`);
+  if (worker.exitCode !== null)
+    throw new Error(`a worker exited with code ${worker.exitCode} before it was ready`);
 }
 
 async function newest(client: RestateRuntime): Promise<string> {
   const runs = await client.list();
   const run = runs.toSorted((a, b) => b.startedAt - a.startedAt)[0];
   if (run !== undefined) return run.runId;
-  const expected = "a folder with a run of --engine restate in it; start without --resume";
+  const expected = "a folder that has a run of --engine restate; start without --resume";
   throw new InvalidValueError({ field: "--resume", value: "nothing", expected });
 }

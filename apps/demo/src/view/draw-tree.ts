@@ -53,7 +53,7 @@ export function drawTree(board: Board, options: DrawOptions): readonly string[] 
       `${elapsed.toFixed(1)}s`.padStart(6),
     ].join(" ");
     const room = options.width - (NAME + 10 + 7 + 8 + BAR + 8 + 6 + 8);
-    const doing = row.status === "paused" ? "gave its seat to more urgent work" : row.doing;
+    const doing = row.status === "paused" ? "gave its slot to more urgent work" : row.doing;
     const line = `${paint(color, sign)} ${columns.slice(0, Math.max(0, options.width - 2))}`;
     return room < 8 ? line : `${line}  ${paint("gray", inOneLine(doing).slice(0, room))}`;
   });

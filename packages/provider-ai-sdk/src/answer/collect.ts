@@ -6,7 +6,7 @@ import {
   textOf,
 } from "@ravi/kernel";
 import { field, listOf, stringOr } from "@ravi/kernel/provider";
-import { reasoningKeepsake, tagOf } from "../request/keepsake.ts";
+import { reasoningMetadata, tagOf } from "../request/provider-metadata.ts";
 import { type Ending, endingOf, finishReasonOf } from "./finish.ts";
 import { assembleToolCalls } from "./tool-calls.ts";
 import { usageOf } from "./usage.ts";
@@ -121,7 +121,7 @@ export function collectAnswer(provider: string): AnswerCollector {
       const calls = tools.calls();
       const parts: ContentPart[] = [
         ...passages.map(({ type, text, metadata }): ContentPart =>
-          type === "text" ? { type, text } : { type, text, opaque: reasoningKeepsake(tag, metadata) },
+          type === "text" ? { type, text } : { type, text, opaque: reasoningMetadata(tag, metadata) },
         ),
         ...files,
       ];

@@ -1,6 +1,6 @@
 import type { ModelEvent, ToolCall } from "@ravi/kernel";
 import { field, stringOr, uniqueIds } from "@ravi/kernel/provider";
-import { type Keepsake, toolCallKeepsake } from "../request/keepsake.ts";
+import { type OpaqueMetadata, toolCallMetadata } from "../request/provider-metadata.ts";
 
 type ToolCallEvent = Extract<ModelEvent, { type: "toolCall" }>;
 
@@ -18,7 +18,7 @@ interface Draft {
   text: string;
   whole: boolean;
   /** The metadata that the provider needs back with the call. */
-  opaque: Keepsake | undefined;
+  opaque: OpaqueMetadata | undefined;
 }
 
 export function assembleToolCalls(tag: string): ToolCallAssembly {
@@ -63,7 +63,7 @@ export function assembleToolCalls(tag: string): ToolCallAssembly {
     const rest = input.startsWith(draft.text) ? grow(draft, input.slice(draft.text.length)) : [];
     draft.text = input;
     draft.whole = true;
-    draft.opaque = toolCallKeepsake(tag, field(part, "providerMetadata"));
+    draft.opaque = toolCallMetadata(tag, field(part, "providerMetadata"));
     return isNew ? [head(draft), ...rest] : rest;
   };
 

@@ -86,7 +86,7 @@ function messageOf(error: unknown): string {
   const text =
     stringOr(field(error, "message"), undefined) ??
     stringOr(field(field(error, "error"), "message"), undefined);
-  return text === undefined || text === "" ? "the model failed and did not say why" : text;
+  return text === undefined || text === "" ? "the model failed without an error message" : text;
 }
 
 /** Looks up headers in a plain object, whatever the case of their names. */

@@ -20,10 +20,12 @@ export function callOptions(
     ...(idempotencyKey === undefined ? {} : { "idempotency-key": headerText(idempotencyKey) }),
   };
   if (reasoning?.effort !== undefined && target.version !== "v4") {
-    target.notice(`reasoning.effort was left out: ${target.version} has no word for it; use providerOptions`);
+    target.notice(
+      `reasoning.effort was left out: version ${target.version} of the AI SDK's interface has no setting for it; use providerOptions`,
+    );
   }
   if (reasoning?.summary !== undefined) {
-    target.notice("reasoning.summary was left out: the AI SDK has no word for it; use providerOptions");
+    target.notice("reasoning.summary was left out: the AI SDK has no setting for it; use providerOptions");
   }
   const options = {
     prompt: promptOf(request.messages, target),

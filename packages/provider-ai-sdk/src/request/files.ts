@@ -46,7 +46,7 @@ export function toolFilePart(part: Attachment, target: FileTarget): object {
     }
     default:
       if ("url" in content)
-        return { type: "text", text: leaveOut(part, "it can be sent as a data: URL only", target) };
+        return { type: "text", text: leaveOut(part, "it can only be sent as a data: URL", target) };
       return { type: "media", data: content.data, mediaType };
   }
 }
@@ -61,7 +61,7 @@ export function leaveOut(part: Attachment, why: string, { notice }: Pick<FileTar
 /** The same for a part of an unknown type, for example one of a newer version. */
 export function leaveUnknownOut(part: unknown, { notice }: Pick<FileTarget, "notice">): string {
   const kind = textIn(field(part, "type"));
-  const what = kind === undefined ? "no known kind" : `the kind ${JSON.stringify(kind.slice(0, 40))}`;
+  const what = kind === undefined ? "an unknown type" : `the type ${JSON.stringify(kind.slice(0, 40))}`;
   const text = `a part of ${what} was left out: it cannot be sent here`;
   notice(text);
   return `[${text}]`;
@@ -77,9 +77,10 @@ function contentOf(part: Attachment, supported: SupportedUrls): Content {
     return /;\s*base64$/i.test(head[2] ?? "") ? { data: body, mediaType } : percentEncoded(body, mediaType);
   }
   const url = URL.canParse(part.url) ? new URL(part.url) : undefined;
-  if (url === undefined) return { problem: "it is neither a URL nor a data: URL" };
+  if (url === undefined) return { problem: "it has no valid URL" };
   const mediaType = part.mediaType ?? "image/*";
-  if (!isSupported(url, mediaType, supported)) return { problem: "this model takes it as a data: URL only" };
+  if (!isSupported(url, mediaType, supported))
+    return { problem: "this model accepts it only as a data: URL" };
   return { url, mediaType };
 }
 
@@ -87,7 +88,7 @@ function percentEncoded(body: string, mediaType: string): Content {
   try {
     return { data: Buffer.from(decodeURIComponent(body), "utf8").toString("base64"), mediaType };
   } catch {
-    return { problem: "its data: URL cannot be read" };
+    return { problem: "its data: URL is invalid" };
   }
 }
 

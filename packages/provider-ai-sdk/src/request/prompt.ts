@@ -11,7 +11,7 @@ import {
 import { type CallIds, callIds } from "./call-ids.ts";
 import { filePart, type FileTarget, leaveOut, leaveUnknownOut, toolFilePart } from "./files.ts";
 import { inputOf } from "./input.ts";
-import { keptOptions } from "./keepsake.ts";
+import { metadataOptions } from "./provider-metadata.ts";
 
 export interface PromptTarget extends FileTarget {
   /** The provider whose reasoning can be sent back, such as `ai-sdk/openai.responses`. */
@@ -95,7 +95,7 @@ function assistantParts(message: AssistantMessage, target: Writing): readonly ob
         return reasoningPart(part, target);
       case "image":
       case "file":
-        return textPart(leaveOut(part, "only text of the assistant's can be sent", target));
+        return textPart(leaveOut(part, "an assistant message can only contain text", target));
       default:
         return textPart(leaveUnknownOut(part, target));
     }
@@ -108,7 +108,7 @@ function reasoningPart({ text, opaque }: ReasoningPart, target: PromptTarget): o
     target.notice("reasoning of another provider was left out");
     return [];
   }
-  return [{ type: "reasoning", text: text.toWellFormed(), ...keptOptions(opaque) }];
+  return [{ type: "reasoning", text: text.toWellFormed(), ...metadataOptions(opaque) }];
 }
 
 function toolCallPart({ id, name, arguments: args, opaque }: ToolCall, target: Writing): object {
@@ -117,7 +117,7 @@ function toolCallPart({ id, name, arguments: args, opaque }: ToolCall, target: W
     toolCallId: target.ids.begin(id),
     toolName: name,
     input: inputOf(args),
-    ...(opaque?.provider === target.tag ? keptOptions(opaque) : {}),
+    ...(opaque?.provider === target.tag ? metadataOptions(opaque) : {}),
   };
 }
 

@@ -25,7 +25,7 @@ export function collectAnswer(setup: AnswerSetup): Answer {
   const usage = usageReader(setup);
   let id: string | undefined;
   let model: string | undefined;
-  let said: string | undefined;
+  let stopReason: string | undefined;
   let hasText = false;
   let isWhole = false;
 
@@ -36,19 +36,19 @@ export function collectAnswer(setup: AnswerSetup): Answer {
   /** Reads the stop reason. A refusal may have no text but only an explanation, which then becomes the text. */
   const readEnd = (source: unknown): readonly ModelEvent[] => {
     const { stop_reason: reason, stop_details: details } = fieldsOf(source);
-    said = textIn(reason) ?? said;
+    stopReason = textIn(reason) ?? stopReason;
     const why = textIn(fieldsOf(details)["explanation"]);
-    if (said?.toLowerCase() !== "refusal" || hasText || why === undefined) return [];
+    if (stopReason?.toLowerCase() !== "refusal" || hasText || why === undefined) return [];
     return [...blocks.start("refusal", { type: "text", text: why }), ...blocks.stop("refusal")];
   };
-  const told = (events: readonly ModelEvent[]): readonly ModelEvent[] => {
+  const noteText = (events: readonly ModelEvent[]): readonly ModelEvent[] => {
     hasText ||= events.some((event) => event.type === "text");
     return events;
   };
 
   return {
     addEvent(event) {
-      if (!isObject(event)) throw new UnusableAnswer("the stream holds an event that is no object");
+      if (!isObject(event)) throw new UnusableAnswer("the stream contains an event that is not an object");
       const { type, index } = event;
       switch (type) {
         case "error":
@@ -58,16 +58,16 @@ export function collectAnswer(setup: AnswerSetup): Answer {
           usage.start(fieldsOf(event["message"])["usage"]);
           return [];
         case "content_block_start":
-          return told(blocks.start(index, event["content_block"]));
+          return noteText(blocks.start(index, event["content_block"]));
         case "content_block_delta":
-          return told(blocks.delta(index, event["delta"]));
+          return noteText(blocks.delta(index, event["delta"]));
         case "content_block_stop":
-          return told(blocks.stop(index));
+          return noteText(blocks.stop(index));
         case "message_delta":
           usage.end(event["usage"]);
-          return told(readEnd(event["delta"]));
+          return noteText(readEnd(event["delta"]));
         case "message_stop":
-          if (blocks.hasOpenCall && !isBrokenOff(finishReasonOf({ said, hasCalls: true })))
+          if (blocks.hasOpenCall && !isBrokenOff(finishReasonOf({ stopReason, hasCalls: true })))
             throw new UnusableAnswer("the answer ended inside a tool call");
           isWhole = true;
           return [];
@@ -78,17 +78,17 @@ export function collectAnswer(setup: AnswerSetup): Answer {
       }
     },
     addWhole(message) {
-      if (!isObject(message)) throw new UnusableAnswer("the server sent JSON that is no object");
+      if (!isObject(message)) throw new UnusableAnswer("the server sent JSON that is not an object");
       if (message["type"] === "error" || isObject(message["error"])) throw new ReportedError(message);
       const { content } = message;
       if (!Array.isArray(content)) throw new UnusableAnswer("the server sent an answer without content");
       readHead(message);
       usage.end(message["usage"]);
       const events = listOf(content).flatMap((block, at) => [
-        ...told(blocks.start(at, block)),
-        ...told(blocks.stop(at)),
+        ...noteText(blocks.start(at, block)),
+        ...noteText(blocks.stop(at)),
       ]);
-      events.push(...told(readEnd(message)));
+      events.push(...noteText(readEnd(message)));
       isWhole = true;
       return events;
     },
@@ -105,7 +105,7 @@ export function collectAnswer(setup: AnswerSetup): Answer {
       const spent = usage.total();
       return {
         message,
-        finishReason: finishReasonOf({ said, hasCalls: calls.length > 0 }),
+        finishReason: finishReasonOf({ stopReason, hasCalls: calls.length > 0 }),
         ...(spent === undefined ? {} : { usage: spent }),
         ...(model === undefined ? {} : { model }),
         ...(id === undefined ? {} : { id }),

@@ -34,11 +34,11 @@ export function usageReader({ cacheTtl }: UsageSetup = {}): UsageReader {
 
   const readInputs = (value: unknown): void => {
     forAnHour.add(fieldsOf(fieldsOf(value)["cache_creation"])["ephemeral_1h_input_tokens"]);
-    const told = laterInputs(inputs, value);
-    const sum = sumOf(told);
+    const latest = laterInputs(inputs, value);
+    const sum = sumOf(latest);
     // Only the sum can be compared: some servers report only at the end how much of the same input was cached.
     if (sum < mostInput) return;
-    inputs = told;
+    inputs = latest;
     if (!Number.isNaN(sum)) mostInput = sum;
   };
 
@@ -96,10 +96,10 @@ function growing(): { add(value: unknown): void; readonly count: Count } {
   let most = 0;
   return {
     add(value) {
-      const told = later(count, value);
-      if (typeof told === "number" && told < most) return;
-      count = told;
-      if (typeof told === "number") most = told;
+      const latest = later(count, value);
+      if (typeof latest === "number" && latest < most) return;
+      count = latest;
+      if (typeof latest === "number") most = latest;
     },
     get count() {
       return count;

@@ -27,8 +27,8 @@ function judge(error: unknown): FailureVerdict {
     return { kind: ErrorKind.FORMAT_ERROR, status: redirect.status, said: redirect.message };
   }
   if (error instanceof ReportedError) return { ...classifyReport(error.report, undefined), said };
-  const onTheWay = transportVerdict(error, faultOf(error));
-  if (onTheWay !== undefined) return onTheWay;
+  const transport = transportVerdict(error, faultOf(error));
+  if (transport !== undefined) return transport;
   if (!(error instanceof APIError)) return { kind: ErrorKind.UNKNOWN, retryable: false, said };
   const { status, error: body } = fieldsOf(error);
   const report = readReport(body ?? said);

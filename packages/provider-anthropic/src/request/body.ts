@@ -123,7 +123,7 @@ function toolsFor(
   // Some servers refuse a conversation with tool calls if no tools are defined.
   return called.map((name) => ({
     name,
-    description: "Not available any more.",
+    description: "No longer available.",
     input_schema: { type: "object" },
   }));
 }
@@ -149,7 +149,7 @@ function choiceFor(
 function stopSequences(stop: ModelRequest["stop"], notice: Notice): readonly string[] | undefined {
   if (stop === undefined || stop.length === 0) return undefined;
   const usable = stop.filter((text) => text.trim() !== "");
-  if (usable.length < stop.length) notice("a stop text of blanks is left out");
+  if (usable.length < stop.length) notice("a stop sequence of only whitespace is left out");
   return usable.length === 0 ? undefined : usable;
 }
 
@@ -159,7 +159,7 @@ function sampling(
   isThinking: boolean,
   notice: Notice,
 ): Body {
-  if (seed !== undefined) notice("seed is left out: this API has none");
+  if (seed !== undefined) notice("seed is left out: this API does not support it");
   if (temperature === undefined && topP === undefined) return {};
   if (isThinking || (version ?? WITHOUT_SAMPLING) >= WITHOUT_SAMPLING) {
     const why = isThinking ? "while the model thinks" : `since API version ${WITHOUT_SAMPLING}`;

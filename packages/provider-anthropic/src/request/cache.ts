@@ -1,5 +1,5 @@
 import type { CacheControlEphemeral, ContentBlockParam } from "@anthropic-ai/sdk/resources/messages";
-import { isThought, type Turn } from "./conversation.ts";
+import { isThinkingBlock, type Turn } from "./conversation.ts";
 
 interface Markable {
   cache_control?: CacheControlEphemeral | null;
@@ -30,13 +30,13 @@ export function markTurns(
   control: CacheControlEphemeral | undefined,
 ): readonly Turn[] {
   if (control === undefined) return turns;
-  const spoken = turns.flatMap((turn, at) => (turn.role === "user" ? [at] : []));
-  const marked = new Set([...spoken.slice(-2), turns.length - 1]);
+  const userTurns = turns.flatMap((turn, at) => (turn.role === "user" ? [at] : []));
+  const marked = new Set([...userTurns.slice(-2), turns.length - 1]);
   return turns.map((turn, at) => (marked.has(at) ? markTurn(turn, control) : turn));
 }
 
 function markTurn(turn: Turn, control: CacheControlEphemeral): Turn {
-  const at = turn.content.findLastIndex((block) => !isThought(block));
+  const at = turn.content.findLastIndex((block) => !isThinkingBlock(block));
   const content = turn.content.map((block, index): ContentBlockParam => {
     if (index !== at || block.type === "thinking" || block.type === "redacted_thinking") return block;
     return { ...block, cache_control: control };

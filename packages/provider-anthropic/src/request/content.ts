@@ -42,7 +42,7 @@ export function noteOf(part: ImagePart | FilePart, why: string): TextBlockParam 
 /** A text that replaces a part of an unknown type, for example one of a newer version. */
 export function unknownNote(part: unknown): TextBlockParam {
   const kind = textIn(field(part, "type"));
-  const what = kind === undefined ? "no known kind" : `the kind ${JSON.stringify(kind.slice(0, 40))}`;
+  const what = kind === undefined ? "an unknown type" : `the type ${JSON.stringify(kind.slice(0, 40))}`;
   return { type: "text", text: `[a part of ${what} was left out: it cannot be sent here]` };
 }
 
@@ -54,7 +54,7 @@ function imageBlock(part: ImagePart | FilePart): InputBlock {
   if (UPLOADED.test(url)) return { type: "image", source: { type: "file", file_id: url } };
   if (/^https?:/i.test(url)) return { type: "image", source: { type: "url", url } };
   const inline = readDataUrl(url);
-  if (inline === undefined) return noteOf(part, "its address is neither http nor data");
+  if (inline === undefined) return noteOf(part, "its URL is neither an http(s): nor a data: URL");
   const named = (inline.mediaType || part.mediaType) ?? "";
   const mediaType = IMAGE_TYPES.find((type) => type === named.replace("image/jpg", "image/jpeg"));
   if (mediaType === undefined) return noteOf(part, "only JPEG, PNG, GIF and WebP can be sent");
@@ -73,7 +73,7 @@ function fileBlock(part: FilePart): InputBlock {
   if (inline === undefined) {
     return isPdf && /^https?:/i.test(url)
       ? { type: "document", source: { type: "url", url }, ...title }
-      : noteOf(part, "of files behind a URL only PDF can be sent");
+      : noteOf(part, "of files at a URL, only PDF can be sent");
   }
   if (isPdf) {
     const data = inline.bytes().toString("base64");

@@ -57,7 +57,7 @@ export function toConversation(
       add(
         turns,
         "user",
-        source.slice(at, end).flatMap((item) => spokenBlocks(item, translation)),
+        source.slice(at, end).flatMap((item) => otherBlocks(item, translation)),
       );
     }
     at = end;
@@ -79,7 +79,7 @@ function addAnswer(
   const { toolCalls = [] } = answer;
   const blocks = answerBlocks(answer, translation);
   // The API refuses a turn that ends with thinking, as one that was cut off does.
-  while (toolCalls.length === 0 && isThought(blocks.at(-1))) blocks.pop();
+  while (toolCalls.length === 0 && isThinkingBlock(blocks.at(-1))) blocks.pop();
   /** The calls that still need a result, with the ids under which they are sent. */
   const open = toolCalls.map((call) => ({ call, id: translation.newId(call.id) }));
   for (const { call, id } of open) {
@@ -90,19 +90,19 @@ function addAnswer(
   add(turns, "assistant", blocks);
 
   const results: ContentBlockParam[] = [];
-  const spoken: ContentBlockParam[] = [];
+  const others: ContentBlockParam[] = [];
   for (const message of following) {
     const position =
       message.role === "tool" ? open.findIndex(({ call }) => call.id === message.toolCallId) : -1;
     const [match] = position === -1 ? [] : open.splice(position, 1);
     if (match !== undefined && message.role === "tool") results.push(resultBlock(match.id, message));
-    else spoken.push(...spokenBlocks(message, translation));
+    else others.push(...otherBlocks(message, translation));
   }
   for (const { id } of open) {
     const content = "There is no result: the call was not finished.";
     results.push({ type: "tool_result", tool_use_id: id, content, is_error: true });
   }
-  add(turns, "user", [...results, ...spoken]);
+  add(turns, "user", [...results, ...others]);
 }
 
 function answerBlocks(
@@ -122,10 +122,10 @@ function answerBlocks(
 }
 
 /** The blocks of a user's turn other than tool results. */
-function spokenBlocks(message: ChatMessage, { notice }: Translation): ContentBlockParam[] {
+function otherBlocks(message: ChatMessage, { notice }: Translation): ContentBlockParam[] {
   switch (message.role) {
     case "system":
-      notice("a system message after the beginning is sent inside the user's turn");
+      notice("a system message after the beginning is sent as part of the user's turn");
       return textBlocks(message.content).map(({ text }) => ({
         type: "text",
         text: `<system>\n${text}\n</system>`,
@@ -160,7 +160,7 @@ function failureText(blocks: readonly InputBlock[]): string {
   const texts = blocks.map((block) =>
     block.type === "text" ? block.text : `[a ${block.type} was left out]`,
   );
-  return texts.join("\n") || "The tool failed, and said nothing.";
+  return texts.join("\n") || "The tool failed without an error message.";
 }
 
 /**
@@ -179,7 +179,7 @@ function inputOf(text: string): unknown {
 }
 
 /** Whether the block is thinking, plain or encrypted. */
-export function isThought(block: ContentBlockParam | undefined): boolean {
+export function isThinkingBlock(block: ContentBlockParam | undefined): boolean {
   return block?.type === "thinking" || block?.type === "redacted_thinking";
 }
 
@@ -195,10 +195,10 @@ function closeEnds(turns: Turn[]): void {
   const [first] = turns;
   if (first === undefined) add(turns, "user", textBlocks("Begin."));
   else if (first.role === "assistant") {
-    turns.unshift({ role: "user", content: textBlocks("[What was said before is not shown.]") });
+    turns.unshift({ role: "user", content: textBlocks("[Earlier messages are not shown.]") });
   }
   const last = turns.at(-1);
   // A turn that Anthropic paused must be sent as it is, so that it continues where it stopped.
   const paused = /^(?:server|mcp)_tool_use$|_tool_result$/.test(last?.content.at(-1)?.type ?? "");
-  if (last?.role === "assistant" && !paused) add(turns, "user", textBlocks("Go on."));
+  if (last?.role === "assistant" && !paused) add(turns, "user", textBlocks("Continue."));
 }

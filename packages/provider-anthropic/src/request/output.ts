@@ -25,11 +25,11 @@ export function planOutput(question: OutputQuestion): OutputPlan | undefined {
   const schema = isRefused ? undefined : outputSchema(output.schema);
   if (schema !== undefined) return { by: "format", schema };
   if (output.schema["type"] !== "object") {
-    notice("the shape of the answer is left out: neither structured output nor a tool can ask for it");
+    notice("the schema of the answer is left out: it fits neither structured output nor a tool");
     return undefined;
   }
   let name = toolName(output.name);
   while (toolNames.includes(name)) name = `${name.slice(0, 57)}_output`;
-  const description = "Gives the final answer, in the shape that was asked for.";
+  const description = "Returns the final answer in the requested format.";
   return { by: "tool", tool: { name, description, input_schema: inputSchema(output.schema) } };
 }

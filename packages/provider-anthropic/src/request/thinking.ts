@@ -3,7 +3,7 @@ import type { ModelRequest } from "@ravi/kernel";
 import type { Notice } from "@ravi/kernel/provider";
 import type { KnownModel } from "../models.ts";
 import type { AnthropicOptions } from "../options.ts";
-import { isThought, type Turn } from "./conversation.ts";
+import { isThinkingBlock, type Turn } from "./conversation.ts";
 
 export interface ThinkingQuestion {
   readonly asked: ModelRequest["reasoning"];
@@ -26,7 +26,7 @@ export function thinkingFor(question: ThinkingQuestion): ThinkingConfigParam | u
   const isAsked = option !== undefined || asked?.summary === true || isEffort(asked?.effort);
   if (!isAsked) return undefined;
   if (isForced) {
-    notice("thinking is left out where a tool must be called");
+    notice("thinking is left out because a tool must be called");
     return undefined;
   }
   const display =
@@ -37,11 +37,11 @@ export function thinkingFor(question: ThinkingQuestion): ThinkingConfigParam | u
   // Thinking counts as output, so some tokens must be left for the answer.
   const budget = Math.min(wanted, Math.floor(question.maxTokens * 0.8));
   if (budget < LEAST) {
-    notice("thinking is left out where maxOutputTokens leaves no room for it");
+    notice("thinking is left out because maxOutputTokens leaves no room for it");
     return undefined;
   }
   if (lacksThoughts(question.turns)) {
-    notice("thinking is left out while a tool turn goes on that began without it");
+    notice("thinking is left out until the current tool turn, which began without it, is over");
     return undefined;
   }
   return { type: "enabled", budget_tokens: budget, ...display };
@@ -64,5 +64,5 @@ function isEffort(effort: NonNullable<ModelRequest["reasoning"]>["effort"]): boo
 function lacksThoughts(turns: readonly Turn[]): boolean {
   const answer = turns.findLast((turn) => turn.role === "assistant");
   const calls = answer?.content.some((block) => block.type === "tool_use") ?? false;
-  return calls && !isThought(answer?.content[0]);
+  return calls && !isThinkingBlock(answer?.content[0]);
 }

@@ -3,7 +3,7 @@ export class RedirectedRequest extends Error {
   readonly status: number | undefined;
   constructor(status: number) {
     super(
-      `the server redirects${status === 0 ? "" : ` (${status})`}; redirects are not followed, so that no key is sent elsewhere: set baseURL to where it leads`,
+      `the server redirects${status === 0 ? "" : ` (${status})`}; redirects are not followed, so that the key is not sent to another server: set baseURL to the address it redirects to`,
     );
     this.name = "RedirectedRequest";
     this.status = status === 0 ? undefined : status;

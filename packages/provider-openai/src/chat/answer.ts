@@ -21,7 +21,7 @@ export function collectAnswer(provider: string): Answer {
   const reasoning = assembleReasoning();
   let text = "";
   let refused = false;
-  let said: string | undefined;
+  let finishReason: string | undefined;
   let usage: Usage | undefined;
   let id: string | undefined;
   let model: string | undefined;
@@ -33,7 +33,7 @@ export function collectAnswer(provider: string): Answer {
   const readHead = (body: unknown): void => {
     const error = field(body, "error");
     if (error !== undefined && error !== null && error !== false) throw new ReportedError(error);
-    if (!isObject(body)) throw new UnusableAnswer("the server sent JSON that is no object");
+    if (!isObject(body)) throw new UnusableAnswer("the server sent JSON that is not an object");
     id ??= stringOr(field(body, "id"), undefined);
     model ??= stringOr(field(body, "model"), undefined);
     // Some servers send a growing count with each chunk, and some send a broken count or zeros after a good one.
@@ -46,7 +46,7 @@ export function collectAnswer(provider: string): Answer {
     readSpent(field(choice, "usage"));
     if (typeof reason === "string" && FAILED.test(reason))
       throw new ReportedError(field(choice, "error") ?? "the model failed");
-    if (typeof reason === "string" && reason !== "") said = reason;
+    if (typeof reason === "string" && reason !== "") finishReason = reason;
   };
   const readTexts = (source: unknown): ModelEvent[] => {
     const events: ModelEvent[] = [];
@@ -72,7 +72,11 @@ export function collectAnswer(provider: string): Answer {
     };
     return {
       message,
-      finishReason: finishReasonOf({ said: said || undefined, refused, hasCalls: calls.length > 0 }),
+      finishReason: finishReasonOf({
+        reported: finishReason || undefined,
+        refused,
+        hasCalls: calls.length > 0,
+      }),
       ...(usage === undefined ? {} : { usage }),
       ...(model === undefined ? {} : { model }),
       ...(id === undefined ? {} : { id }),
@@ -102,15 +106,15 @@ export function collectAnswer(provider: string): Answer {
       const message = field(choice, "message");
       readEnd(choice);
       // A filtered answer may have no message at all.
-      if (!isObject(message) && reasonMeantBy(said ?? "") !== "filtered")
+      if (!isObject(message) && reasonMeantBy(finishReason ?? "") !== "filtered")
         throw new UnusableAnswer("the server sent an answer without a message");
       const events = readTexts(message);
       for (const item of listOf(field(message, "tool_calls"))) tools.addWhole(item);
-      said ??= "";
+      finishReason ??= "";
       return events;
     },
     get isFinished() {
-      return said !== undefined;
+      return finishReason !== undefined;
     },
     // Usage and [DONE] come after the finish reason.
     isOver: false,

@@ -3,15 +3,15 @@ import { reasonMeantBy } from "@ravi/kernel/provider";
 
 export interface Ending {
   /** The server's finish reason; undefined if it gave none. */
-  readonly said: string | undefined;
+  readonly reported: string | undefined;
   readonly refused: boolean;
   readonly hasCalls: boolean;
 }
 
 /** Why the answer ended. If a server says `stop` although there are tool calls, the result is `toolCalls`. */
-export function finishReasonOf({ said, refused, hasCalls }: Ending): FinishReason {
+export function finishReasonOf({ reported, refused, hasCalls }: Ending): FinishReason {
   const natural = hasCalls ? "toolCalls" : "stop";
-  const reason = said === undefined ? natural : reasonMeantBy(said);
+  const reason = reported === undefined ? natural : reasonMeantBy(reported);
   if (reason === "filtered" || reason === "length") return reason;
   if (refused) return "refused";
   if (reason === "stop" || reason === "toolCalls") return natural;

@@ -79,7 +79,7 @@ function markOf(text: string): string {
 }
 
 /** Stores the `extra_content` that a server sent with a call, to be sent back with the same call. */
-export function callKeepsake(extra: unknown, provider: string): Pick<ToolCall, "opaque"> {
+export function opaqueOf(extra: unknown, provider: string): Pick<ToolCall, "opaque"> {
   return isObject(extra) ? { opaque: { provider, data: JSON.stringify({ extra_content: extra }) } } : {};
 }
 

@@ -2,7 +2,7 @@ import { field, isObject, listOf, textIn } from "@ravi/kernel/provider";
 import { type Rejection, type Remedy, UNSUPPORTED, without } from "../failure/corrections.ts";
 import type { RequestBody } from "../protocol.ts";
 import { KEPT_FIELDS } from "./kept.ts";
-import { saidBy } from "./messages.ts";
+import { withSpeaker } from "./messages.ts";
 
 /** A change to messages that the server refuses. Applied to this and all later requests. */
 interface MessageRemedy {
@@ -19,7 +19,7 @@ const REMEDIES: readonly MessageRemedy[] = [
   {
     // DeepSeek and Moonshot say this about turns of another model, which had no reasoning or has dropped it.
     fits: (words) => /reasoning_content/.test(words) && /missing|must be passed back/i.test(words),
-    effect: "an assistant's message without reasoning says from now on that there was none",
+    effect: "assistant messages without reasoning are sent with an empty reasoning_content from now on",
     change: (message) =>
       isObject(message) && message["role"] === "assistant" && message["reasoning_content"] === undefined
         ? { ...message, reasoning_content: "" }
@@ -35,21 +35,21 @@ const REMEDIES: readonly MessageRemedy[] = [
   },
   {
     fits: (words) => /\bmessages\b.{0,60}\bname\b/.test(words) && UNSUPPORTED.test(words),
-    effect: "the name of a speaker is said in the text from now on",
+    effect: "the name of a speaker is sent in the text from now on",
     change: (message) => {
       const name = textIn(field(message, "name"));
       if (!isObject(message) || name === undefined) return undefined;
       const { content } = message;
       return {
         ...without(message, "name"),
-        content: saidBy(name, typeof content === "string" ? content : listOf(content)),
+        content: withSpeaker(name, typeof content === "string" ? content : listOf(content)),
       };
     },
   },
   {
     // Mistral's own ids are of this form. Those of other providers, and of servers that host its models, are not.
     fits: (words) => /tool call id .{0,200}length of 9/i.test(words),
-    effect: "the ids of calls have nine letters and digits from now on",
+    effect: "ids of tool calls are sent as nine letters and digits from now on",
     change: (message) => {
       if (!isObject(message)) return undefined;
       const { tool_call_id: id, tool_calls: calls } = message;

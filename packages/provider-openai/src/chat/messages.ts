@@ -25,7 +25,7 @@ type Reader = Pick<Target, "provider" | "isCompatible" | "notice">;
 export function chatMessages(messages: readonly ChatMessage[], reader: Reader): ChatCompletionMessageParam[] {
   return messages.flatMap((message) => {
     if (losesReasoning(message, reader))
-      reader.notice("reasoning of earlier turns stays behind: Chat Completions has no place for it");
+      reader.notice("reasoning of earlier turns is left out: Chat Completions has no field for it");
     const translated = chatMessage(message, reader);
     // Many servers refuse an empty turn, for example one that was cut off while the model was thinking.
     return isEmpty(translated) ? [] : [translated];
@@ -58,7 +58,7 @@ function chatMessage(message: ChatMessage, reader: Reader): ChatCompletionMessag
       if (name === undefined) return { role: "user", content: said };
       return SPEAKER.test(name)
         ? { role: "user", content: said, name }
-        : { role: "user", content: saidBy(name, said) };
+        : { role: "user", content: withSpeaker(name, said) };
     }
     case "assistant":
       return assistantMessage(message, reader);
@@ -72,7 +72,7 @@ function chatMessage(message: ChatMessage, reader: Reader): ChatCompletionMessag
 }
 
 /** Puts the speaker's name into the text, for names that have no field of their own. */
-export function saidBy<Part>(
+export function withSpeaker<Part>(
   name: string,
   content: string | readonly Part[],
 ): string | (Part | ChatCompletionContentPartText)[] {
@@ -148,7 +148,7 @@ function imagePart(part: ImagePart | FilePart): ChatCompletionContentPart {
   const { url } = part;
   return isAddress(url)
     ? { type: "image_url", image_url: { url } }
-    : { type: "text", text: leftOut(part, "it is at no URL") };
+    : { type: "text", text: leftOut(part, "it has no valid URL") };
 }
 
 function filePart(part: FilePart): ChatCompletionContentPart {
@@ -157,7 +157,7 @@ function filePart(part: FilePart): ChatCompletionContentPart {
   // The id of an uploaded file.
   if (/^file-[\w-]+$/.test(url)) return { type: "file", file: { file_id: url } };
   if (!url.startsWith("data:"))
-    return { type: "text", text: leftOut(part, "it can be sent as a data: URL only") };
+    return { type: "text", text: leftOut(part, "it can only be sent as a data: URL") };
   const format = AUDIO.get(mediaType);
   const comma = url.indexOf(",");
   if (format !== undefined && url.slice(0, comma).endsWith(";base64"))

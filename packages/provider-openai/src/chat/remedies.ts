@@ -7,7 +7,7 @@ import {
   rename,
   without,
 } from "../failure/corrections.ts";
-import { type SchemaPlaces, unfitSchema } from "../failure/unfit-schemas.ts";
+import { type SchemaPlaces, schemaRemedy } from "../failure/schema-remedy.ts";
 import type { RequestBody } from "../protocol.ts";
 import { outputInWords } from "../request/output-format.ts";
 import { messageRemedy } from "./message-remedies.ts";
@@ -24,13 +24,13 @@ const REMEDIES: readonly Remedy[] = [
   {
     // Some accounts may not stream the newest models. The answer then comes in one piece.
     param: "stream",
-    effect: "answers come in one piece from now on",
+    effect: "answers are not streamed from now on",
     apply: (body) => without(without(body, "stream"), "stream_options"),
   },
   {
     param: "response_format",
     words: /json_schema|structured output/i,
-    effect: "the model is asked for the shape of its answer in words from now on",
+    effect: "the schema of the answer is sent as text from now on",
     apply: askInWords,
   },
 ];
@@ -38,7 +38,7 @@ const REMEDIES: readonly Remedy[] = [
 /** What to change in a request that the server refused; undefined if nothing can be. */
 export function chatRemedy(rejection: Rejection, sent: RequestBody): Remedy | undefined {
   return (
-    unfitSchema(rejection, sent, PLACES) ??
+    schemaRemedy(rejection, sent, PLACES) ??
     chooseRemedy(rejection, sent, REMEDIES) ??
     messageRemedy(rejection, sent)
   );

@@ -1,7 +1,7 @@
 import type { ModelEvent, ToolCall } from "@ravi/kernel";
 import { field, textIn, uniqueIds } from "@ravi/kernel/provider";
 import { argumentText } from "../answer/argument-text.ts";
-import { callKeepsake } from "./kept.ts";
+import { opaqueOf } from "./kept.ts";
 import { type JsonExtent, jsonExtent } from "./json-extent.ts";
 
 type ToolCallEvent = Extract<ModelEvent, { type: "toolCall" }>;
@@ -20,7 +20,7 @@ export interface ToolCallAssembly {
 
 interface Draft {
   readonly position: number;
-  /** The server's id; once `told`, the unique id that was emitted. */
+  /** The server's id; once `announced`, the unique id that was emitted. */
   id: string | undefined;
   /** The server's id, even if another call has the same one. */
   givenId: string | undefined;
@@ -30,7 +30,7 @@ interface Draft {
   /** The server's `extra_content`, to be sent back with the call. */
   extra: unknown;
   /** Its first event was emitted: id and name cannot change any more. */
-  told: boolean;
+  announced: boolean;
 }
 
 interface Piece {
@@ -56,7 +56,7 @@ export function assembleToolCalls(provider = "openai"): ToolCallAssembly {
       pieces: [],
       extent: jsonExtent(),
       extra: undefined,
-      told: false,
+      announced: false,
     };
     drafts.push(draft);
     return draft;
@@ -82,7 +82,7 @@ export function assembleToolCalls(provider = "openai"): ToolCallAssembly {
     return draft;
   };
   const fill = (draft: Draft, piece: Piece): void => {
-    if (!draft.told) {
+    if (!draft.announced) {
       draft.id ??= piece.id;
       draft.givenId = draft.id;
       draft.name = grown(draft.name, piece.name);
@@ -94,7 +94,7 @@ export function assembleToolCalls(provider = "openai"): ToolCallAssembly {
     draft.extent.add(piece.text);
   };
   const tell = (draft: Draft): ToolCallEvent => {
-    draft.told = true;
+    draft.announced = true;
     draft.id = ids.give(draft.id ?? `call_${draft.position}`);
     draft.name ??= "";
     const { id, name, position: index } = draft;
@@ -105,22 +105,22 @@ export function assembleToolCalls(provider = "openai"): ToolCallAssembly {
     add(item) {
       const piece = readPiece(item);
       const draft = targetOf(piece);
-      const { told } = draft;
+      const { announced } = draft;
       fill(draft, piece);
-      if (told)
+      if (announced)
         return piece.text === "" ? undefined : { type: "toolCall", index: draft.position, delta: piece.text };
       // Until the arguments begin, more of the name may come.
       const isSettled = draft.id !== undefined && draft.name !== undefined && draft.pieces.length > 0;
       return isSettled ? tell(draft) : undefined;
     },
     addWhole: (item) => fill(begin(), readPiece(item)),
-    flush: () => drafts.filter((draft) => !draft.told).map(tell),
+    flush: () => drafts.filter((draft) => !draft.announced).map(tell),
     calls: () =>
       drafts.map(({ id = "", name = "", pieces, extra }) => ({
         id,
         name,
         arguments: pieces.join(""),
-        ...callKeepsake(extra, provider),
+        ...opaqueOf(extra, provider),
       })),
   };
 }

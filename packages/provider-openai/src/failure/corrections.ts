@@ -1,6 +1,6 @@
 import { field, isObject, stringOr } from "@ravi/kernel/provider";
 import type { RequestBody } from "../protocol.ts";
-import { wordsOf } from "./words.ts";
+import { fullMessage } from "./full-message.ts";
 
 /** How to change a request that the server refused because of one parameter. */
 export interface Remedy {
@@ -8,7 +8,7 @@ export interface Remedy {
   readonly param: string;
   /** The name under which it is sent instead, if it is renamed. */
   readonly to?: string | undefined;
-  /** For the log: follows "the server does not take `param`". */
+  /** For the log: follows "the server does not accept `param`". */
   readonly effect: string;
   /** Matches error messages that mean this parameter without naming it. */
   readonly words?: RegExp | undefined;
@@ -32,7 +32,7 @@ export function rejectionOf(error: Error): Rejection {
     status: typeof status === "number" ? status : undefined,
     code: stringOr(field(error, "code"), ""),
     param: stringOr(field(error, "param"), ""),
-    message: wordsOf(error),
+    message: fullMessage(error),
   };
 }
 

@@ -9,7 +9,7 @@ import {
 } from "@ravi/kernel/provider";
 import { APIConnectionError, APIConnectionTimeoutError, APIError } from "openai";
 import { ReportedError } from "./reported-error.ts";
-import { meaningOf, wordsOf } from "./words.ts";
+import { classify, fullMessage } from "./full-message.ts";
 
 export interface FailureContext extends CallContext {
   /** The protocol that was used. */
@@ -25,13 +25,13 @@ export function explain(error: unknown, context: FailureContext): RaviError {
 }
 
 function judge(error: unknown, api: FailureContext["api"]): FailureVerdict {
-  const onTheWay = transportVerdict(error, faultOf(error));
-  if (onTheWay !== undefined) return onTheWay;
-  const said = wordsOf(error);
-  const { kind, retryable, status } = meaningOf(error);
+  const transport = transportVerdict(error, faultOf(error));
+  if (transport !== undefined) return transport;
+  const said = fullMessage(error);
+  const { kind, retryable, status } = classify(error);
   if (status !== undefined && status >= 300 && status < 400) {
     const advice =
-      "; redirects are not followed, so that no key is sent elsewhere: set baseURL to where it leads";
+      "; redirects are not followed, so that the key is not sent to another server: set baseURL to the address it redirects to";
     return { kind: ErrorKind.FORMAT_ERROR, status, said, advice };
   }
   if (error instanceof ReportedError && kind === ErrorKind.UNKNOWN) {

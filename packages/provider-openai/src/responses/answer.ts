@@ -63,14 +63,14 @@ export function collectResponse(provider: string): Answer {
     return events;
   };
   const response = (): ModelResponse => {
-    if (result === undefined) throw new UnusableAnswer("the answer is not whole");
+    if (result === undefined) throw new UnusableAnswer("the answer is incomplete");
     return result;
   };
 
   return {
     add(event, name) {
       if (result !== undefined) return [];
-      if (!isObject(event)) throw new UnusableAnswer("the server sent JSON that is no object");
+      if (!isObject(event)) throw new UnusableAnswer("the server sent JSON that is not an object");
       const type = stringOr(field(event, "type"), name);
       if (type === "error" || name === "error" || (hasError(event) && !type.startsWith("response.")))
         throw new ReportedError(field(event, "error") ?? event);
@@ -79,7 +79,7 @@ export function collectResponse(provider: string): Answer {
         case "response.completed":
         case "response.incomplete": {
           if (!isObject(inner) && drafts.all().length === 0)
-            throw new UnusableAnswer("the stream ended with a response that is none");
+            throw new UnusableAnswer("the stream ended without a response object");
           const said = statusOf(inner);
           // Some servers send a response with the status `completed` in an `incomplete` event. It counts as incomplete.
           return [
@@ -89,14 +89,14 @@ export function collectResponse(provider: string): Answer {
         }
         case "response.failed":
         case "response.cancelled":
-          throw new ReportedError(field(inner, "error") ?? `the server says ${type}`);
+          throw new ReportedError(field(inner, "error") ?? `the server reported ${type}`);
         default:
           if (inner !== undefined) readHead(inner);
           return read(event, type);
       }
     },
     addWhole(body) {
-      if (!isObject(body)) throw new UnusableAnswer("the server sent JSON that is no object");
+      if (!isObject(body)) throw new UnusableAnswer("the server sent JSON that is not an object");
       const status = statusOf(body);
       if (!Array.isArray(field(body, "output")))
         throw new UnusableAnswer("the server sent a response without output");
@@ -141,5 +141,7 @@ function statusOf(response: unknown): string {
   if (hasError(response)) throw new ReportedError(field(response, "error"));
   const status = stringOr(field(response, "status"), "completed");
   if (status === "completed" || status === "incomplete") return status;
-  throw new UnusableAnswer(`the server sent a response that is ${status.slice(0, 40)}, and so no answer`);
+  throw new UnusableAnswer(
+    `the server sent a response with the status ${status.slice(0, 40)} instead of an answer`,
+  );
 }

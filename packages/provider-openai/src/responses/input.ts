@@ -77,7 +77,7 @@ function assistantItems(message: AssistantMessage, ids: CallIds, context: InputC
         continue;
       }
       const item = kept === undefined ? undefined : reasoningItem(part.text, kept);
-      if (item === undefined) context.notice("reasoning that is not this provider's own is left out");
+      if (item === undefined) context.notice("reasoning of another provider is left out");
       else {
         sendCalls(kept?.calls ?? 0);
         items.push(item);

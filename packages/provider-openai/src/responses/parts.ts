@@ -38,15 +38,15 @@ function imagePart(part: ImagePart | FilePart, notice: Notice): JsonObject {
 }
 
 function withoutAddress(part: ImagePart | FilePart, notice: Notice): JsonObject {
-  notice("images and files that are at no URL are left out");
-  return inputText(leftOut(part, "it is at no URL"));
+  notice("images and files without a valid URL are left out");
+  return inputText(leftOut(part, "it has no valid URL"));
 }
 
 function filePart(part: FilePart, notice: Notice): JsonObject {
   const { url, mediaType, name } = part;
   if (mediaType.startsWith("image/")) return imagePart(part, notice);
   if (mediaType.startsWith("audio/") || mediaType.startsWith("video/")) {
-    notice("sound and film are left out: the Responses API takes none");
+    notice("audio and video are left out: the Responses API does not accept them");
     return inputText(leftOut(part, "only text, images and documents can be sent here"));
   }
   if (UPLOADED.test(url)) return { type: "input_file", file_id: url };

@@ -1,6 +1,6 @@
 import { field, listOf, stringOr } from "@ravi/kernel/provider";
 import { chooseRemedy, leaveOut, type Rejection, type Remedy, without } from "../failure/corrections.ts";
-import { type SchemaPlaces, unfitSchema } from "../failure/unfit-schemas.ts";
+import { type SchemaPlaces, schemaRemedy } from "../failure/schema-remedy.ts";
 import type { RequestBody } from "../protocol.ts";
 import { outputInWords } from "../request/output-format.ts";
 
@@ -17,7 +17,7 @@ const REMEDIES: readonly Remedy[] = [
   {
     param: "text.format",
     words: /json_schema|structured output/i,
-    effect: "the model is asked for the shape of its answer in words from now on",
+    effect: "the schema of the answer is sent as text from now on",
     apply: askInWords,
   },
 ];
@@ -26,7 +26,7 @@ const REMEDIES: readonly Remedy[] = [
 export function responsesRemedy(rejection: Rejection, sent: RequestBody): Remedy | undefined {
   return (
     reasoningRemedy(rejection, sent) ??
-    unfitSchema(rejection, sent, PLACES) ??
+    schemaRemedy(rejection, sent, PLACES) ??
     chooseRemedy(rejection, sent, REMEDIES)
   );
 }
@@ -74,10 +74,10 @@ function reasoningRemedy({ status, code, message }: Rejection, sent: RequestBody
     param: "input",
     repeats: true,
     effect: isUnreadable
-      ? "the reasoning in it is not its own, and is left out"
+      ? "it has reasoning that the server cannot read, which is left out"
       : leadsNowhere
-        ? "the reasoning in it is left out, because what followed from it was not kept"
-        : "the model takes no reasoning of earlier turns, and it is left out from now on",
+        ? "it has reasoning without the item that followed it, which is left out"
+        : "the model accepts no reasoning of earlier turns, which is left out from now on",
     apply: (body) => ({ ...body, input: listOf(body["input"]).filter((item) => !isRefused(item)) }),
   };
 }

@@ -15,9 +15,9 @@ import { inputItems } from "./input.ts";
 export function responsesBody(request: ModelRequest, target: Target): RequestBody {
   const { tools = [], output, reasoning } = request;
   if (request.stop !== undefined && request.stop.length > 0)
-    target.notice('stop sequences are left out: the Responses API has none; api: "chat" does');
+    target.notice('stop sequences are left out: the Responses API does not support them; api: "chat" does');
   if (request.seed !== undefined)
-    target.notice('the seed is left out: the Responses API has none; api: "chat" does');
+    target.notice('the seed is left out: the Responses API does not support it; api: "chat" does');
   const body: Record<string, unknown> = {
     model: target.model,
     input: inputItems(request.messages, target),

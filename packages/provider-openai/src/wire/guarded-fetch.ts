@@ -1,6 +1,6 @@
 import { InvalidValueError } from "@ravi/kernel";
 import { untilAborted } from "@ravi/kernel/provider";
-import { wholeCharacters } from "./whole-characters.ts";
+import { replaceLoneSurrogates } from "./lone-surrogates.ts";
 
 type Fetch = typeof globalThis.fetch;
 
@@ -15,7 +15,7 @@ const BODILESS = new Set([204, 205, 304]);
  */
 export function guardedFetch(fetch: Fetch | undefined): Fetch {
   return async (input, init) => {
-    const body = typeof init?.body === "string" ? { body: wholeCharacters(init.body) } : {};
+    const body = typeof init?.body === "string" ? { body: replaceLoneSurrogates(init.body) } : {};
     // Looked up at each call, so that a replaced global `fetch` is used.
     const sent = (fetch ?? globalThis.fetch)(input, { ...init, ...body, redirect: "manual" });
     const response = await untilAborted(sent, init?.signal);
@@ -25,7 +25,7 @@ export function guardedFetch(fetch: Fetch | undefined): Fetch {
       throw new InvalidValueError({
         field: "baseURL",
         value: "a URL that is redirected",
-        expected: "the URL that it leads to",
+        expected: "the URL that it redirects to",
       });
     }
     const said = await beginningOf(response);

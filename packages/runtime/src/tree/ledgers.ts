@@ -1,6 +1,6 @@
 import type { Agent, Ledger, Logger, MaybePromise, Reservation, Settlement } from "@ravi/kernel";
 import { isLedger, least, messageOf, tellLog } from "@ravi/kernel/loop";
-import { orLog } from "../or-log.ts";
+import { tryOrLog } from "../try-or-log.ts";
 
 /**
  * The ledger of an execution, combined with the one that the user gave to the agent (`defaults.executionBudget`), if there is one: every
@@ -53,7 +53,7 @@ function jointLedger(first: Ledger, second: Ledger, logger: Logger | undefined):
       } catch (error) {
         // The refusal is what the caller must see.
         const message = "what was set aside for a refused call could not be given back";
-        await orLog(logger, "error", message, () => one.cancel());
+        await tryOrLog(logger, "error", message, () => one.cancel());
         throw error;
       }
       return {

@@ -71,9 +71,9 @@ export function errorOfFault(
 }
 
 const WHAT_HAPPENED = {
-  cut: "the connection broke off (scripted)",
-  unfinished: "the answer ended before its finish (scripted)",
-  malformed: "the body is no answer (scripted)",
+  cut: "the connection was cut (scripted)",
+  unfinished: "the answer ended before it was finished (scripted)",
+  malformed: "the body is not a valid answer (scripted)",
 } as const;
 
 export function statusMessage(fault: StatusFault): string {

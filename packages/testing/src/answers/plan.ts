@@ -78,8 +78,8 @@ export function planAnswer(answer: Answer, request: ModelRequest): Plan {
 
 function partsOf(answer: Answer | undefined, request: ModelRequest): AnswerParts {
   if (answer === undefined) {
-    const expected = `an answer to this request, a text at least:\n${describeRequest(request)}`;
-    throw new InvalidValueError({ field: "what the script gave", value: answer, expected });
+    const expected = `an answer to this request, such as a string:\n${describeRequest(request)}`;
+    throw new InvalidValueError({ field: "what the script returned", value: answer, expected });
   }
   if (typeof answer === "string") return { text: answer };
   if (answer instanceof Error) return { error: answer };
@@ -123,7 +123,7 @@ function planUsage(
 function checkText(field: string, value: unknown): string {
   if (value === undefined) return "";
   if (typeof value === "string") return value;
-  throw new InvalidValueError({ field, value, expected: "a text" });
+  throw new InvalidValueError({ field, value, expected: "a string" });
 }
 
 function checkFinishReason(value: FinishReason | undefined): FinishReason | undefined {
@@ -140,6 +140,6 @@ function checkError(value: unknown): Error | undefined {
 function checkDelay(field: string, value: number | undefined): number {
   if (value === undefined) return 0;
   if (Number.isFinite(value) && value >= 0) return value;
-  const expected = 'milliseconds, 0 or more (to wait for ever, use fault: { type: "hang" })';
+  const expected = 'a number of milliseconds, 0 or more (to never answer, use fault: { type: "hang" })';
   throw new InvalidValueError({ field, value, expected });
 }

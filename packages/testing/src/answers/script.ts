@@ -28,7 +28,11 @@ export type CompiledScript<Call> = (request: ModelRequest, index: number, call: 
 export function compileScript<Call>(script: Script<Call>): CompiledScript<Call> {
   if (typeof script === "function") return (request, _index, call) => script(request, call);
   if (!isList(script)) {
-    throw new InvalidValueError({ field: "script", value: script, expected: "a list or a function" });
+    throw new InvalidValueError({
+      field: "script",
+      value: script,
+      expected: "a list of answers, a list of matchers ({ when, answer }), or a function",
+    });
   }
   // `filter` copies, so changing the list later does not change the answers.
   const items: readonly (Answer | ScriptMatcher<Call>)[] = script;
@@ -66,7 +70,7 @@ function byMatch<Call>(matchers: readonly ScriptMatcher<Call>[]): CompiledScript
       if (fits(when, request, text)) return typeof answer === "function" ? answer(request, call) : answer;
     }
     const tried = matchers.map(({ when }) => (typeof when === "function" ? "a function" : String(when)));
-    throw unexpected(request, index, `none of the matchers fits (${tried.join(", ")})`);
+    throw unexpected(request, index, `no matcher fits (${tried.join(", ")})`);
   };
 }
 

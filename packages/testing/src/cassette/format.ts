@@ -82,7 +82,7 @@ function parseLine(text: string, file: string, number: number): CassetteLine {
   const value = parse(text);
   if (isLine(value)) return value;
   const expected =
-    'a recording: one line of JSON with type "client", or "call" with a request and what came of it; record the cassette again';
+    'a recording: one line of JSON with type "client", or "call" with a request and its result; record the cassette again';
   throw new InvalidValueError({ field: `${file}:${number}`, value: text.slice(0, 80), expected });
 }
 

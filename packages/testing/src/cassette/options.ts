@@ -37,7 +37,7 @@ export function checkReplayOptions(options: ReplayOptions): void {
   checkRedact(options.redact);
   const { normalize } = options;
   if (normalize !== undefined && typeof normalize !== "function") {
-    const expected = "a function of a request that gives one";
+    const expected = "a function that takes a request and returns one";
     throw new InvalidValueError({ field: "normalize", value: normalize, expected });
   }
 }
@@ -46,5 +46,9 @@ function checkRedact(redact: unknown): void {
   if (redact === undefined) return;
   const isRedact = (each: unknown): boolean => typeof each === "string" || each instanceof RegExp;
   if (Array.isArray(redact) && redact.every(isRedact)) return;
-  throw new InvalidValueError({ field: "redact", value: redact, expected: "a list of texts and patterns" });
+  throw new InvalidValueError({
+    field: "redact",
+    value: redact,
+    expected: "a list of strings and regular expressions",
+  });
 }

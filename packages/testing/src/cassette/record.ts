@@ -42,10 +42,10 @@ export function record(client: LLMClient, file: string, options: RecordOptions =
     request: redact(request),
   });
   const write = (line: CallLine): void => {
-    const { type, client: id, n, events, ...told } = line;
-    const heard = events === undefined ? told : { ...told, events: redactEvents(events, redact) };
+    const { type, client: id, n, events, ...outcome } = line;
+    const body = events === undefined ? outcome : { ...outcome, events: redactEvents(events, redact) };
     // The client id is not redacted, or replay would not find its calls.
-    append.write({ type, client: id, n, ...redact(heard) });
+    append.write({ type, client: id, n, ...redact(body) });
   };
 
   async function* recorded(
@@ -55,11 +55,11 @@ export function record(client: LLMClient, file: string, options: RecordOptions =
     const line = begin(request);
     const events: ModelEvent[] = [];
     let isWritten = false;
-    const writeOnce = (told: Pick<CallLine, "error">): void => {
+    const writeOnce = (outcome: Pick<CallLine, "error">): void => {
       if (isWritten) return;
       // Set even if the write below fails: an error while writing must not be recorded as a failure of the call.
       isWritten = true;
-      write({ ...line, events, ...told });
+      write({ ...line, events, ...outcome });
     };
     try {
       for await (const event of client.stream?.(request, call) ?? []) {
@@ -105,7 +105,7 @@ function openFile(file: string, client: LLMClient, append: boolean): Appender {
   const before = readCassette(file);
   const known = before?.lines.filter((line) => line.type === "call" && line.client === client.id) ?? [];
   if (known.length > 0 && !append) {
-    const expected = `a file without calls of ${client.id} (it has ${known.length}): delete it to record again, or say append: true`;
+    const expected = `a file without calls of ${client.id} (it has ${known.length}): delete it to record again, or set append: true`;
     throw new InvalidValueError({ field: "cassette", value: file, expected });
   }
   // Otherwise the next line would be appended to a cut-off one.

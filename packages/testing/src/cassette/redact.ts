@@ -65,13 +65,13 @@ export function redactEvents(events: readonly ModelEvent[], redact: Redact): rea
       texts.set(channelOf(event), (texts.get(channelOf(event)) ?? "") + event.delta);
   }
   const clean = new Map([...texts].map(([channel, text]) => [channel, redact(text)]));
-  const told = new Set<string>();
+  const started = new Set<string>();
   return events.flatMap((event): ModelEvent[] => {
     if (event.type === "finish") return [redact(event)];
     const channel = channelOf(event);
     if (clean.get(channel) === texts.get(channel)) return [event];
-    if (told.has(channel)) return [];
-    told.add(channel);
+    if (started.has(channel)) return [];
+    started.add(channel);
     return [{ ...event, delta: clean.get(channel) ?? "" }];
   });
 }

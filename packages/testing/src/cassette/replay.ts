@@ -97,7 +97,7 @@ export function replay(file: string, options: ReplayOptions = {}): Replay {
       throw new InvalidValueError({
         field: `cassette ${file}`,
         value: `${left.length} of ${recordings.length} calls of ${id} not replayed`,
-        expected: `each recorded call to be made. Left over:\n${shown.join("\n")}`,
+        expected: `each recorded call to be replayed. Not replayed:\n${shown.join("\n")}`,
       });
     },
   };
@@ -119,7 +119,7 @@ function chooseClient(lines: readonly CassetteLine[], file: string, id: string |
   if (found !== undefined) return found;
   const known = clients.map((client) => client.id).join(", ");
   const expected =
-    known === "" ? `a cassette with calls; ${file} has none` : `one of those in ${file}: ${known}`;
+    known === "" ? `a cassette with calls; ${file} has none` : `one of the clients in ${file}: ${known}`;
   throw new InvalidValueError({ field: "replay id", value: id, expected });
 }
 
@@ -152,6 +152,6 @@ function responseOf({ response, events = [], n }: CallLine, file: string): Model
   throw new InvalidValueError({
     field: `${file}: call ${n}`,
     value: undefined,
-    expected: "a response or events",
+    expected: "a recorded response or events; record the cassette again",
   });
 }

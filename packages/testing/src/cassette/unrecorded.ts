@@ -25,7 +25,7 @@ export class UnrecordedRequestError extends InvalidValueError {
     super({
       field: `call ${call} of ${client}`,
       value: lastText(request),
-      expected: `a request that was recorded in ${cassette}: ${why}${diff === "" ? "" : `\n${diff}`}\nIf the change is meant, delete the file and record again.`,
+      expected: `a request that was recorded in ${cassette}: ${why}${diff === "" ? "" : `\n${diff}`}\nIf the change is intended, delete the file and record again.`,
     });
     this.cassette = cassette;
     this.client = client;
@@ -51,7 +51,7 @@ export function unrecorded(init: Unrecorded): UnrecordedRequestError {
     const times = same.length === 1 ? "once" : `${same.length} times`;
     return new UnrecordedRequestError({
       ...rest,
-      why: `this one was made ${times}, and each was replayed`,
+      why: `this one was recorded ${times}, and every recording has been replayed already`,
       diff: "",
     });
   }
@@ -62,11 +62,12 @@ export function unrecorded(init: Unrecorded): UnrecordedRequestError {
     // Of equally near recordings, prefer one that was not used yet: it is more likely the one that was meant.
     .toSorted((a, b) => b.score - a.score || Number(a.recording.used) - Number(b.recording.used));
   const nearest = ranked[0];
-  if (nearest === undefined) return new UnrecordedRequestError({ ...rest, why: "it has no calls", diff: "" });
+  if (nearest === undefined)
+    return new UnrecordedRequestError({ ...rest, why: "the cassette has no calls", diff: "" });
   const diff = unifiedDiff(nearest.lines, asked);
   return new UnrecordedRequestError({
     ...rest,
-    why: `the nearest is call ${nearest.recording.call.n}`,
+    why: `the most similar one is call ${nearest.recording.call.n}`,
     diff,
   });
 }

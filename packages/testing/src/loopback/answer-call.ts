@@ -3,7 +3,7 @@ import { hangsAtOnce } from "../answers/fault.ts";
 import { type Plan, planAnswer } from "../answers/plan.ts";
 import { abortable } from "../time.ts";
 import { deliver } from "./deliver.ts";
-import type { House } from "./house.ts";
+import type { ServerContext } from "./server-context.ts";
 import type { Served } from "./protocol.ts";
 import { RefusedRequest, refusalOf } from "./refusal.ts";
 import type { Wire } from "./wire.ts";
@@ -19,21 +19,24 @@ export interface ReadCall {
 }
 
 /** Answers from the script. The charge is on the disk before the delay and before the first byte of the answer. */
-export async function answerCall(call: ReadCall, { incoming, response, house, gone }: Served): Promise<void> {
+export async function answerCall(
+  call: ReadCall,
+  { incoming, response, context, gone }: Served,
+): Promise<void> {
   const { model, stream, body, request } = call;
-  checkModel(model, house);
-  const index = house.nextIndex();
-  const answer = house.script(request, index, { ...incoming, index, model, stream, body, signal: gone });
+  checkModel(model, context);
+  const index = context.nextIndex();
+  const answer = context.script(request, index, { ...incoming, index, model, stream, body, signal: gone });
   // Only `closing` aborts this, and not a client that has gone: once the model has begun, the call is charged.
-  const plan = planAnswer(isPromiseLike(answer) ? await abortable(answer, house.closing) : answer, request);
+  const plan = planAnswer(isPromiseLike(answer) ? await abortable(answer, context.closing) : answer, request);
   if (isCharged(plan)) {
     const { idempotencyKey, key } = incoming;
-    await house.bill.add({ model, usage: plan.usage, idempotencyKey, key });
+    await context.bill.add({ model, usage: plan.usage, idempotencyKey, key });
   }
 
   response.setHeader("x-request-id", `req-${index}`);
-  const wire = call.wire(plan, { index, created: Math.floor(house.clock.now() / 1_000) });
-  await deliver(response, { plan, wire, stream, house, signal: gone });
+  const wire = call.wire(plan, { index, created: Math.floor(context.clock.now() / 1_000) });
+  await deliver(response, { plan, wire, stream, context, signal: gone });
 }
 
 /** Every answer is charged, also one that breaks off. A refusal is not, nor a hang from the start. */
@@ -41,7 +44,7 @@ function isCharged(plan: Plan): boolean {
   return refusalOf(plan) === undefined && !hangsAtOnce(plan.fault);
 }
 
-function checkModel(model: string, { models }: House): void {
+function checkModel(model: string, { models }: ServerContext): void {
   if (models === undefined || models.includes(model)) return;
   throw new RefusedRequest({
     status: 404,

@@ -33,7 +33,7 @@ export async function serveCount(served: Served): Promise<void> {
   response.end(JSON.stringify({ input_tokens: estimateInputTokens(request) }));
 }
 
-function readCall({ incoming, house }: Served, needsLimit: boolean): MessagesRequest {
+function readCall({ incoming, context }: Served, needsLimit: boolean): MessagesRequest {
   const version = incoming.headers["anthropic-version"];
   if (version === undefined || !/^\d{4}-\d\d-\d\d$/.test(version)) {
     throw wrong("anthropic-version", "header is required");
@@ -43,6 +43,6 @@ function readCall({ incoming, house }: Served, needsLimit: boolean): MessagesReq
   if (/(?<!\\)(?:\\\\)*\\ud[89a-f]/.test(JSON.stringify(incoming.body))) {
     throw wrong("The request body is not valid JSON", "no low surrogate in string");
   }
-  const { checkToolPairs } = house;
+  const { checkToolPairs } = context;
   return readMessagesRequest(incoming.body, { version, needsLimit, checkToolPairs });
 }

@@ -35,7 +35,7 @@ export async function openBillFile(file: string): Promise<BillDisk> {
 
 async function readWhole(handle: FileHandle, file: string): Promise<readonly BillEntry[]> {
   if (!(await handle.stat()).isFile()) {
-    throw new InvalidValueError({ field: "billFile", value: file, expected: "a plain file" });
+    throw new InvalidValueError({ field: "billFile", value: file, expected: "a regular file" });
   }
   const bytes = await handle.readFile();
   const whole = bytes.subarray(0, bytes.lastIndexOf(NEWLINE) + 1);

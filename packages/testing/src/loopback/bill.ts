@@ -50,7 +50,7 @@ export function makeBill({ disk, prices = DEFAULT_PRICES, clock }: BillOptions):
       try {
         await disk?.append(group.map(({ entry }) => `${JSON.stringify(entry)}\n`).join(""));
       } catch (cause) {
-        refusal = new Error("the bill cannot be written, so nothing more is answered", { cause });
+        refusal = new Error("the bill cannot be written, so no more requests are answered", { cause });
         for (const { reject } of [...group, ...waiting.splice(0)]) reject(refusal);
         break;
       }

@@ -10,7 +10,7 @@ import { findUnpaired } from "./tool-pairs.ts";
 export async function serveChat(served: Served): Promise<void> {
   const body = readObject(served.incoming.body, "body");
   const { model, stream, includeUsage, request } = readChatRequest(body);
-  const unpaired = served.house.checkToolPairs ? findUnpaired(request.messages) : undefined;
+  const unpaired = served.context.checkToolPairs ? findUnpaired(request.messages) : undefined;
   if (unpaired !== undefined) throw new RefusedRequest({ status: 400, message: unpaired, param: "messages" });
   await answerCall(
     {

@@ -4,7 +4,7 @@ import { deltasOf } from "../answers/deltas.ts";
 import { deltasBefore, hangsAtOnce } from "../answers/fault.ts";
 import type { Plan } from "../answers/plan.ts";
 import { wait } from "../time.ts";
-import type { House } from "./house.ts";
+import type { ServerContext } from "./server-context.ts";
 import { type Refusal, refusalOf } from "./refusal.ts";
 import { frame, SSE_HEADERS } from "./sse.ts";
 import type { Wire } from "./wire.ts";
@@ -13,7 +13,7 @@ export interface Delivery {
   readonly plan: Plan;
   readonly wire: Wire;
   readonly stream: boolean;
-  readonly house: House;
+  readonly context: ServerContext;
   /** Aborts when the client has gone or the server closes; sending then throws a `CancellationError`. */
   readonly signal: AbortSignalLike;
 }
@@ -24,28 +24,28 @@ const BROKEN_JSON = '{"id":"chatcmpl-';
 
 /** Sends an answer with its delays and its fault. */
 export async function deliver(response: ServerResponse, delivery: Delivery): Promise<void> {
-  const { plan, house, signal } = delivery;
-  if (plan.delayMs > 0) await wait(house.clock, plan.delayMs, signal);
-  if (hangsAtOnce(plan.fault)) await wait(house.clock, Infinity, signal);
+  const { plan, context, signal } = delivery;
+  if (plan.delayMs > 0) await wait(context.clock, plan.delayMs, signal);
+  if (hangsAtOnce(plan.fault)) await wait(context.clock, Infinity, signal);
   const refusal = refusalOf(plan);
-  if (refusal !== undefined) refuse(response, refusal, house);
+  if (refusal !== undefined) refuse(response, refusal, context);
   else if (plan.fault?.type === "malformed") sendMalformed(response, delivery, plan.fault);
   else if (delivery.stream) await sendStream(response, delivery);
   else await sendWhole(response, delivery);
 }
 
-export function refuse(response: ServerResponse, refusal: Refusal, { protocol }: House): void {
+export function refuse(response: ServerResponse, refusal: Refusal, { protocol }: ServerContext): void {
   response.writeHead(refusal.status, { ...JSON_HEADERS, ...refusal.headers });
   response.end(JSON.stringify(protocol.errorBody(refusal)));
 }
 
-async function sendWhole(response: ServerResponse, { plan, wire, house, signal }: Delivery): Promise<void> {
+async function sendWhole(response: ServerResponse, { plan, wire, context, signal }: Delivery): Promise<void> {
   const body = Buffer.from(JSON.stringify(wire.whole()));
   const half = body.subarray(0, Math.floor(body.length / 2));
   switch (plan.fault?.type) {
     case "hang":
       response.writeHead(200, JSON_HEADERS).flushHeaders();
-      return wait(house.clock, Infinity, signal);
+      return wait(context.clock, Infinity, signal);
     case "cut":
       response.writeHead(200, { ...JSON_HEADERS, "content-length": body.length });
       await write(response, half);
@@ -60,19 +60,19 @@ async function sendWhole(response: ServerResponse, { plan, wire, house, signal }
 }
 
 async function sendStream(response: ServerResponse, delivery: Delivery): Promise<void> {
-  const { plan, wire, house, signal } = delivery;
+  const { plan, wire, context, signal } = delivery;
   response.writeHead(200, SSE_HEADERS).flushHeaders();
   let left = deltasBefore(plan.fault);
   if (left > 0) await write(response, wire.opening());
-  for (const delta of deltasOf(plan, house.chunkSize)) {
+  for (const delta of deltasOf(plan, context.chunkSize)) {
     if (left-- <= 0) break;
-    if (plan.chunkDelayMs > 0) await wait(house.clock, plan.chunkDelayMs, signal);
+    if (plan.chunkDelayMs > 0) await wait(context.clock, plan.chunkDelayMs, signal);
     signal.throwIfAborted();
     await write(response, wire.delta(delta));
   }
   switch (plan.fault?.type) {
     case "hang":
-      return wait(house.clock, Infinity, signal);
+      return wait(context.clock, Infinity, signal);
     case "cut":
       if (plan.fault.error === undefined) response.destroy();
       else response.end(wire.failure(plan.fault.error));

@@ -14,8 +14,8 @@ export const OPENAI: Protocol = {
   errorBody,
 };
 
-async function serveModels({ response, house }: Served): Promise<void> {
-  const data = (house.models ?? ["loopback"]).map((id) => ({
+async function serveModels({ response, context }: Served): Promise<void> {
+  const data = (context.models ?? ["loopback"]).map((id) => ({
     id,
     object: "model",
     created: 0,

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { AbortSignalLike, JsonObject } from "@ravi/kernel";
-import type { House } from "./house.ts";
+import type { ServerContext } from "./server-context.ts";
 import type { Refusal } from "./refusal.ts";
 import type { LoopbackRequest } from "./request.ts";
 
@@ -23,7 +23,7 @@ interface Route {
 export interface Served {
   readonly incoming: LoopbackRequest;
   readonly response: ServerResponse;
-  readonly house: House;
+  readonly context: ServerContext;
   /** Aborts when the client has gone. */
   readonly gone: AbortSignalLike;
 }

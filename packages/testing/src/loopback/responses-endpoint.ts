@@ -7,7 +7,7 @@ import { responsesWire } from "./responses-wire.ts";
 /** `POST /v1/responses`. */
 export async function serveResponses(served: Served): Promise<void> {
   const body = readObject(served.incoming.body, "body");
-  const { checkToolPairs } = served.house;
+  const { checkToolPairs } = served.context;
   const { model, stream, sealsReasoning, request } = readResponsesRequest(body, { checkToolPairs });
   await answerCall(
     {

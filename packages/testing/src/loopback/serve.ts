@@ -3,7 +3,7 @@ import { CancellationError, type JsonValue, parseJson } from "@ravi/kernel";
 import { messageOf } from "@ravi/kernel/loop";
 import { readBody } from "./body.ts";
 import { refuse } from "./deliver.ts";
-import type { House } from "./house.ts";
+import type { ServerContext } from "./server-context.ts";
 import type { Served } from "./protocol.ts";
 import { RefusedRequest, refusalOfError } from "./refusal.ts";
 import { describeIncoming, keyOf, type LoopbackRequest } from "./request.ts";
@@ -12,20 +12,24 @@ import { describeIncoming, keyOf, type LoopbackRequest } from "./request.ts";
 const MAX_DEPTH = 200;
 
 /** Serves one request to its end. Never rejects. */
-export async function serve(request: IncomingMessage, response: ServerResponse, house: House): Promise<void> {
+export async function serve(
+  request: IncomingMessage,
+  response: ServerResponse,
+  context: ServerContext,
+): Promise<void> {
   const gone = new AbortController();
-  response.once("close", () => gone.abort(new CancellationError({ reason: "the client has gone" })));
+  response.once("close", () => gone.abort(new CancellationError({ reason: "the client disconnected" })));
   try {
-    const { incoming, problem } = await receive(request, house);
-    house.note(incoming);
-    checkKey(keyOf(request.headers), house.requireKey);
+    const { incoming, problem } = await receive(request, context);
+    context.note(incoming);
+    checkKey(keyOf(request.headers), context.requireKey);
     if (problem !== undefined) throw problem;
-    await route({ incoming, response, house, gone: gone.signal });
+    await route({ incoming, response, context, gone: gone.signal });
   } catch (error) {
-    if (gone.signal.aborted || house.closing.aborted || response.headersSent) response.destroy();
+    if (gone.signal.aborted || context.closing.aborted || response.headersSent) response.destroy();
     else {
       const refusal = error instanceof RefusedRequest ? error.refusal : refusalOfError(error);
-      refuse(response, refusal, house);
+      refuse(response, refusal, context);
     }
   }
 }
@@ -36,13 +40,13 @@ export async function serve(request: IncomingMessage, response: ServerResponse, 
  */
 async function receive(
   request: IncomingMessage,
-  house: House,
+  context: ServerContext,
 ): Promise<{ readonly incoming: LoopbackRequest; readonly problem: RefusedRequest | undefined }> {
   let body: JsonValue | undefined;
   let problem: RefusedRequest | undefined;
   try {
-    const text = await readBody(request, house.maxBodyBytes);
-    if (text !== "") body = parseBody(text, house.maxBodyBytes);
+    const text = await readBody(request, context.maxBodyBytes);
+    if (text !== "") body = parseBody(text, context.maxBodyBytes);
   } catch (error) {
     if (!(error instanceof RefusedRequest)) throw error;
     problem = error;
@@ -79,7 +83,7 @@ function checkKey(key: string | undefined, required: boolean | string): void {
 
 async function route(served: Served): Promise<void> {
   const { method, path } = served.incoming;
-  const { routes } = served.house.protocol;
+  const { routes } = served.context.protocol;
   const wanted = routes.get(path);
   if (wanted === undefined) {
     throw new RefusedRequest({

@@ -5,7 +5,7 @@ import { withTimers } from "../time.ts";
 import { ANTHROPIC } from "./anthropic-protocol.ts";
 import { type Bill, makeBill } from "./bill.ts";
 import { openBillFile } from "./bill-file.ts";
-import { checkOptions, type LoopbackOptions, makeHouse } from "./house.ts";
+import { checkOptions, type LoopbackOptions, createContext } from "./server-context.ts";
 import { OPENAI } from "./openai-protocol.ts";
 import type { Protocol } from "./protocol.ts";
 import type { BillSummary } from "./read-bill.ts";
@@ -60,9 +60,9 @@ export async function serveLoopback(
   setMaxListeners(0, closing.signal);
   const underWay = new Set<Promise<void>>();
   try {
-    const house = makeHouse(options, { bill, closing: closing.signal, protocol });
+    const context = createContext(options, { bill, closing: closing.signal, protocol });
     const server = createServer((request, response) => {
-      const served = serve(request, response, house).finally(() => underWay.delete(served));
+      const served = serve(request, response, context).finally(() => underWay.delete(served));
       underWay.add(served);
     });
     const port = await listen(server, checkInteger("port", options.port ?? 0, 0));
@@ -78,7 +78,7 @@ export async function serveLoopback(
     return {
       url: `http://127.0.0.1:${port}${protocol.basePath}`,
       port,
-      requests: house.requests,
+      requests: context.requests,
       bill: () => bill.summary(),
       close: closeOnce,
       [Symbol.asyncDispose]: closeOnce,
@@ -92,7 +92,7 @@ export async function serveLoopback(
 function listen(server: Server, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once("error", (cause) => {
-      reject(new InvalidValueError({ field: "port", value: port, expected: "a port that is free", cause }));
+      reject(new InvalidValueError({ field: "port", value: port, expected: "a free port", cause }));
     });
     server.listen(port, "127.0.0.1", () => {
       const address = server.address();

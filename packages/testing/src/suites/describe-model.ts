@@ -102,7 +102,7 @@ function watch(answers: Parameters<ModelStage["open"]>[0]): Watched {
       arrival(index + 1).resolve(one);
       const answer = typeof answers === "function" ? answers(request, index) : answers[index];
       if (answer === undefined)
-        throw new Error(`request ${index + 1} came, and the case has ${answers.length} answers`);
+        throw new Error(`request ${index + 1} came, but the case has only ${answers.length} answers`);
       return answer;
     },
   };

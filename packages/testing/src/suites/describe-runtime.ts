@@ -1,6 +1,6 @@
 import type { MaybePromise } from "@ravi/kernel";
 import { describe, test } from "vitest";
-import { askedCases } from "./runtime/asked.ts";
+import { askCases } from "./runtime/asks.ts";
 import { crashCases } from "./runtime/crashes.ts";
 import { hireCases } from "./runtime/hires.ts";
 import { lifeCases } from "./runtime/life.ts";
@@ -12,7 +12,7 @@ import type {
   RuntimeHouse,
   RuntimeUnderTest,
 } from "./runtime/stage.ts";
-import { toldCases } from "./runtime/told.ts";
+import { eventCases } from "./runtime/events.ts";
 import { waitCases } from "./runtime/waits.ts";
 
 /** Only a guard against hanging. */
@@ -24,8 +24,8 @@ export const runtimeCases: readonly RuntimeCase[] = [
   ...waitCases,
   ...hireCases,
   ...ruleCases,
-  ...askedCases,
-  ...toldCases,
+  ...askCases,
+  ...eventCases,
   ...crashCases,
 ];
 

@@ -70,7 +70,7 @@ export async function keysOf(journal: Journal, run: RunId): Promise<string[]> {
 }
 
 export function lengthOf(value: JsonValue | undefined): number {
-  if (typeof value !== "string") throw new TypeError("a text was expected");
+  if (typeof value !== "string") throw new TypeError("expected a string");
   return value.length;
 }
 

@@ -183,7 +183,7 @@ export async function readStream(
 
 /** The error for a client without `stream`, which is optional but has to be declared to the suite. */
 export const NO_STREAM =
-  'the client has no stream; give it one, or leave those cases out: describeModel(name, { open, without: ["streaming"] })';
+  'the client has no stream method; add one, or leave these cases out: describeModel(name, { open, without: ["streaming"] })';
 
 export function streamOf(
   client: LLMClient,
@@ -216,5 +216,5 @@ export async function failureOf(what: string, promise: PromiseLike<unknown>): Pr
     if (error instanceof Error && error.message === `${what} did not settle`) throw error;
     return error;
   }
-  throw new Error(`${what} should have failed, and gave ${JSON.stringify(value)}`);
+  throw new Error(`${what} should have failed, but returned ${JSON.stringify(value)}`);
 }

@@ -8,7 +8,7 @@ const MAX_REFUSAL_BYTES = 64 * 1024;
 const WITHOUT_BODY = new Set([204, 205, 304]);
 
 /** Wraps `fetch`. It follows no redirect, which could send the key and the prompt anywhere, and it ends at once on an abort. */
-export function carefulFetch(given: Fetch | undefined): Fetch {
+export function guardedFetch(given: Fetch | undefined): Fetch {
   return async (input, init) => {
     // Looked up at each call, so that a replaced global `fetch` is used.
     const sent = (given ?? globalThis.fetch)(input, { ...init, redirect: "manual" });

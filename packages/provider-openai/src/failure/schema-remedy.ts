@@ -24,7 +24,7 @@ const UNFIT_TOOL = /invalid schema for function '([^']{1,128})'/i;
  * What to do if the server refuses a schema. Its limits depend on the model, and an answer that is not an object is never accepted.
  * Only the refused schema is affected.
  */
-export function unfitSchema(
+export function schemaRemedy(
   { status, message }: Rejection,
   sent: RequestBody,
   { output, tool }: SchemaPlaces,
@@ -35,7 +35,7 @@ export function unfitSchema(
     return {
       param: output.param,
       repeats: true,
-      effect: "the model is asked for this shape of its answer in words",
+      effect: "this schema of the answer is sent as text from now on",
       apply: (body) => (JSON.stringify(output.schemaOf(body)) === schema ? output.inWords(body) : body),
     };
   const name = UNFIT_TOOL.exec(message)?.[1];
@@ -51,7 +51,7 @@ export function unfitSchema(
   return {
     param: "tools",
     repeats: true,
-    effect: `the schema of ${name} is not strict from now on`,
+    effect: `the tool ${name} is sent without strict mode from now on`,
     apply: (body) => ({ ...body, tools: listOf(body["tools"]).map(loosened) }),
   };
 }

@@ -19,7 +19,7 @@ import { TurnsLedger } from "./turns-ledger.ts";
 const REFUSED = { code: "INVALID_VALUE" } as const;
 
 /** What a caller may ask of a run: limits, more budget, a stop, decisions. */
-export const askedCases: readonly RuntimeCase[] = [
+export const askCases: readonly RuntimeCase[] = [
   {
     rule: "R16",
     needs: "checks",

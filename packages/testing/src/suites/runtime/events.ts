@@ -5,7 +5,7 @@ import { listening } from "./listening.ts";
 import { agent, ANYTHING, done, outputOf, type RuntimeCase, say, until, word } from "./stage.ts";
 import { TurnsLedger } from "./turns-ledger.ts";
 
-export const toldCases: readonly RuntimeCase[] = [
+export const eventCases: readonly RuntimeCase[] = [
   {
     rule: "R21",
     says: "who finds out at its next calls that it has lost its slot tells it once, waits, and tells once that it goes on",

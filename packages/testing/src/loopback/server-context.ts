@@ -47,7 +47,7 @@ const OPTIONS = [
 ] as const satisfies readonly (keyof LoopbackOptions)[];
 
 /** What all endpoints of one server share. */
-export interface House {
+export interface ServerContext {
   readonly protocol: Protocol;
   readonly script: CompiledScript<LoopbackCall>;
   readonly bill: Bill;
@@ -70,18 +70,21 @@ export function checkOptions(options: LoopbackOptions): void {
   const { prices, requireKey } = options;
   if (prices !== undefined && typeof prices !== "function") checkPrices(prices);
   if (requireKey === "") {
-    const expected = "true, or a key of at least one character";
+    const expected = "true, or a key that is not empty";
     throw new InvalidValueError({ field: "requireKey", value: requireKey, expected });
   }
 }
 
-interface HouseSetup {
+interface ContextSetup {
   readonly bill: Bill;
   readonly closing: AbortSignalLike;
   readonly protocol: Protocol;
 }
 
-export function makeHouse(options: LoopbackOptions, { bill, closing, protocol }: HouseSetup): House {
+export function createContext(
+  options: LoopbackOptions,
+  { bill, closing, protocol }: ContextSetup,
+): ServerContext {
   const { requireKey = false, record = true } = options;
   const requests: LoopbackRequest[] = [];
   let index = 0;
