@@ -56,7 +56,7 @@ function reserve(
   }
 }
 
-/** The kernel's option names and what they are called here. */
+/** Whether it is the estimate of a model call whose price is not known. */
 function isUnpriced({ cost, tokens = 0, turns = 0 }: Partial<Spend>): boolean {
   return cost === undefined && (tokens > 0 || turns > 0);
 }
