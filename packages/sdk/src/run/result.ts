@@ -136,11 +136,13 @@ function unwrap<T>(result: SdkResult<T>): CompletedResult<T> {
   if (error !== undefined && (status === "failed" || status === "cancelled")) throw error;
   const limit = stoppedBy === undefined ? "" : `: ${stoppedBy.dimension} of ${stoppedBy.scope}`;
   const why = stopReason === undefined ? (error?.message ?? "") : `stopReason ${stopReason}${limit}`;
-  const hint = stoppedBy?.hint === undefined ? "" : `${stoppedBy.hint}; `;
+  const misfit =
+    stopReason === "invalid" ? "each progress event outputMisfit says what did not fit" : undefined;
+  const hint = stoppedBy?.hint ?? misfit;
   const advice =
     status === "suspended"
       ? `resume(${JSON.stringify(runId)}, …) goes on with it`
-      : `${hint}read result.output for what there is`;
+      : `${hint === undefined ? "" : `${hint}; `}read result.output for what there is`;
   throw new InvalidValueError({
     field: "result.status",
     value: status,
