@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { AgentId, classifyError, type LLMClient, ProviderError } from "@ravi/kernel";
 import { bareContext } from "@ravi/kernel/loop";
+import { retryAfterMs } from "@ravi/kernel/provider";
 
 // Any object of this shape can be a model. It sends one request per call: the caller decides whether to retry, since it pays
 // again.
@@ -15,10 +16,14 @@ function houseModel(url: string): LLMClient {
         body: JSON.stringify(messages),
         signal: signal ?? null,
       });
-      const { ok, status } = response;
-      // The kind, derived from the status, tells the caller whether the call may have been paid for and whether a retry can help.
-      const { kind } = classifyError({ status });
-      if (!ok) throw new ProviderError({ kind, message: `the house says ${status}`, status });
+      if (!response.ok) {
+        const { status, headers } = response;
+        // The kind tells the caller whether the call may have been paid for and whether a retry can help. The server's words
+        // count too: a quota that is used up is a 429, like a limit that is over in a second.
+        const { kind } = classifyError({ status, message: await response.text() });
+        const wait = retryAfterMs(headers, Date.now());
+        throw new ProviderError({ kind, message: `the house says ${status}`, status, retryAfterMs: wait });
+      }
       const { text, read, written } = (await response.json()) as {
         text: string;
         read: number;

@@ -213,16 +213,19 @@ export class Runtime {
 
   /**
    * Ends all runs here. With `drain` it waits for them. Otherwise a run with a journal is suspended, to be resumed later, and one
-   * without is cancelled. The journal stays open: its owner closes it.
+   * without is cancelled; `reason` is what their errors say. The journal stays open: its owner closes it.
    */
-  async close(options: { readonly drain?: boolean | undefined } = {}): Promise<void> {
-    checkFields("close options", options, ["drain"]);
+  async close(
+    options: { readonly drain?: boolean | undefined; readonly reason?: string | undefined } = {},
+  ): Promise<void> {
+    checkFields("close options", options, ["drain", "reason"]);
+    const { drain, reason = "the runtime was closed" } = options;
     this.closed = true;
     const running = this.live.list();
-    if (options.drain !== true) {
+    if (drain !== true) {
       for (const run of running) {
-        if (this.ports.journal === undefined) run.token.cancel("the runtime was closed");
-        else run.suspend("the runtime was closed");
+        if (this.ports.journal === undefined) run.token.cancel(reason);
+        else run.suspend(reason);
       }
     }
     await Promise.allSettled(running.map(async ({ result }) => result));

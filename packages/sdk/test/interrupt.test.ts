@@ -57,7 +57,7 @@ test("Ctrl-C suspends the run and says how to go on; another process does, and r
   expect(first.stderr).toContain(
     "ravi: its limit of 600 seconds counts from its start, also while it is suspended",
   );
-  expect(lastLine(first)).toMatchObject({ status: "suspended", listeners: 0 });
+  expect(lastLine(first)).toMatchObject({ status: "suspended", why: "suspended: Ctrl-C", listeners: 0 });
 
   const second = await interrupted(["resume", directory]);
   expect(second).toMatchObject({ code: 0, stderr: "" });
@@ -75,7 +75,7 @@ test("without a journal Ctrl-C cancels, and says so", async () => {
   const ended = await interrupted(["start", "", "true"], /called/);
   expect(ended.stderr).toContain("has no journal and is being cancelled");
   expect(ended.stderr).not.toContain("resume(");
-  expect(lastLine(ended)).toMatchObject({ status: "cancelled", listeners: 0 });
+  expect(lastLine(ended)).toMatchObject({ status: "cancelled", why: "cancelled: Ctrl-C", listeners: 0 });
 });
 
 test("a program that did not ask for it, away from a terminal, dies of Ctrl-C as always; its run can be resumed", async () => {

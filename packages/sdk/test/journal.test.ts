@@ -48,7 +48,8 @@ describe("a run with a journal", () => {
     const first = clerk();
     const handle = start(first.agent, "Write to Ada", { journal, runId: "letter" });
     const name = await asked(handle);
-    expect((await handle.suspend()).status).toBe("suspended");
+    const { status, error } = await handle.suspend();
+    expect([status, error?.message]).toEqual(["suspended", "suspended: suspend() was called"]);
     expect(await runs({ journal })).toMatchObject([{ runId: "letter", status: "suspended" }]);
 
     await deliver("letter", name, true, { journal });

@@ -243,6 +243,14 @@ test("R18: a limit with no room for the first call says what that call may take,
   expect(again.stoppedBy).toEqual(result.stoppedBy);
 });
 
+test("R18: the hint of a ledger that the user made names its own limits: more for the run would not help", async () => {
+  const prices = { scripted: { input: 0.25, output: 2 } };
+  const budget = new ExecutionTracker({ maxCostUsd: 0.01 }, { scope: "tenant acme" });
+  const { stoppedBy } = await run(greeter({ budget }), "Hi", { prices });
+  expect(stoppedBy?.scope).toBe("tenant acme");
+  expect(stoppedBy?.hint).toMatch(/; raise maxCostUsd or lower settings\.maxOutputTokens$/);
+});
+
 test("R18: whatever the cap, an agent that has used it up gets its last turn, and stays below it", async () => {
   const read = tool({
     name: "read",

@@ -180,6 +180,14 @@ test.each([
     "team.members[0]",
     () => Reflect.apply(team, undefined, [{ name: "t", model: scriptedModel([]), members: [null] }]),
   ],
+  ["team.members", () => team({ name: "t", model: scriptedModel([]), members: [] })],
+  [
+    "team.members[0].prio",
+    () => {
+      const member = { agent: agent({ name: "a", model: scriptedModel([]) }), prio: 3 };
+      return team({ name: "t", model: scriptedModel([]), members: [member] });
+    },
+  ],
   [
     "team.dynamicHiring",
     () => Reflect.apply(team, undefined, [{ name: "t", model: scriptedModel([]), dynamicHiring: true }]),

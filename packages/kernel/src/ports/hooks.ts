@@ -94,7 +94,7 @@ export interface HookPayloads {
     readonly durationMs: number;
   };
   budget_warning: HookBase & BudgetWarning;
-  /** `by` is the agent that took the slot, if the headcount tells. */
+  /** `by` is the agent that took the slot, if the engine knows. Those of Ravi leave it out. */
   preempted: HookBase & { readonly by?: AgentId | undefined };
   resumed: HookBase & { readonly pausedMs: number };
   retry: HookBase & {

@@ -72,7 +72,10 @@ export interface JournalWatch {
 
 /** Stores what must survive a crash. Only the holder of a run's claim may append to it; each append names the claim's epoch. */
 export interface Journal {
-  /** Takes a run for `ttlMs`, or renews it for the same owner. Gives null if another owner holds it and its time has not run out. */
+  /**
+   * Takes a run for `ttlMs`, or renews it for the same owner, under the same epoch. Gives null if another owner holds it and its
+   * time has not run out. Every new claim has a higher epoch than all before it, also if the run was deleted in between.
+   */
   claim(runId: RunId, owner: string, ttlMs: number): MaybePromise<{ readonly epoch: number } | null>;
   /** Gives the claim back. Does nothing if it has a newer epoch. */
   release(runId: RunId, epoch: number): MaybePromise<void>;
@@ -81,17 +84,24 @@ export interface Journal {
   /** All entries in the order of `seq`; empty if the run is not known. */
   load(runId: RunId): MaybePromise<readonly JournalRecord[]>;
   /**
-   * Writes all entries or none; they are durable when it resolves. Throws a `JournalLockedError` if the epoch is no longer
-   * current.
+   * Writes all entries or none; they are durable when it resolves. Throws a `JournalLockedError` if the epoch is no longer current
+   * or the claim was given back, and an `InvalidValueError` if something is no entry, or if an entry with the same `exec`, `key`,
+   * `attempt` and `phase` is there already.
    */
   append(runId: RunId, epoch: number, entries: readonly JournalEntry[]): MaybePromise<void>;
-  /** Sends something to a run. It needs no claim, so any process may do it. */
+  /** Sends something to a run, which need not be on record yet. It needs no claim, so any process may do it. */
   post(runId: RunId, item: PostedItem): MaybePromise<void>;
   /** What was posted, from the first item whose `seq` is greater than `after`. */
   items(runId: RunId, after: number): MaybePromise<readonly PostedRecord[]>;
   /** Calls `listener` whenever something may have been posted to the run. Never throws. If it is absent, the runtime polls. */
   watch?(runId: RunId, listener: () => void): JournalWatch;
+  /**
+   * All runs that are claimed or have entries. What a summary shows is in notes of the root (`phase` is `note`, `exec` the run's id):
+   * `run:start` or `run:start#n` has the `agent` in its body, and its `at` is `startedAt`; the latest `run:status` or `run:status#n`
+   * has the `status`. A run is `pending` before its start is noted, and `running` from then until a status is.
+   */
   list(): MaybePromise<readonly RunSummary[]>;
+  /** Removes a run with its entries and posts, even if it is claimed. */
   delete(runId: RunId): MaybePromise<void>;
   close(): MaybePromise<void>;
 }

@@ -272,3 +272,13 @@ test("R24: the result of a run that was suspended by a close says why, as one th
     error: { code: "SUSPENDED", message: "suspended: the runtime was closed" },
   });
 });
+
+test("R24: whoever closes a runtime can say why, and the results of its runs repeat it", async () => {
+  const waiting = agent("waiting", async (ctx) => done(String(await ctx.waitFor("never"))));
+  for (const journal of [new MemoryJournal(), undefined]) {
+    const runtime = new Runtime({ journal });
+    const { result } = runtime.run(waiting, "");
+    await runtime.close({ reason: "the machine is being updated" });
+    expect((await result).error?.message).toMatch(/^(suspended|cancelled): the machine is being updated$/);
+  }
+});

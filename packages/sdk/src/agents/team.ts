@@ -1,4 +1,11 @@
-import { type Agent, checkFields, isDelegate, type LLMClient, type RestartPolicy } from "@ravi/kernel";
+import {
+  type Agent,
+  checkFields,
+  InvalidValueError,
+  isDelegate,
+  type LLMClient,
+  type RestartPolicy,
+} from "@ravi/kernel";
 import {
   type DynamicHiringOptions,
   OrchestratorAgent,
@@ -107,7 +114,7 @@ export function team<T = unknown>(options: TeamOptions<T>): OrchestratorAgent<T>
     ...rest
   } = asOwn<TeamOptions<T>>(options, TEAM_OPTIONS);
   checkList("team.tools", rest.tools, "tools");
-  checkMembers(members);
+  checkMembers(members, dynamicHiring !== undefined);
   if (dynamicHiring !== undefined) checkFields("team.dynamicHiring", dynamicHiring, DYNAMIC_HIRING_OPTIONS);
   const client = resolveModel("team.model", model, models);
   const made = new OrchestratorAgent<T>({
@@ -130,8 +137,12 @@ export function team<T = unknown>(options: TeamOptions<T>): OrchestratorAgent<T>
   return made;
 }
 
-function checkMembers(members: readonly unknown[]): void {
+function checkMembers(members: readonly unknown[], mayBeNone: boolean): void {
   checkList("team.members", members, "agents");
+  if (members.length === 0 && !mayBeNone) {
+    const expected = "at least one agent to hand work to, or dynamicHiring";
+    throw new InvalidValueError({ field: "team.members", value: members, expected });
+  }
   for (const [at, member] of members.entries()) {
     const isObject = typeof member === "object" && member !== null;
     checkAgent(`team.members[${at}]`, isObject && "agent" in member ? member.agent : member);
@@ -141,8 +152,8 @@ function checkMembers(members: readonly unknown[]): void {
 /** A bare agent is a member on the default terms. */
 function configOf(field: string, member: Agent | Member): SubAgentConfig {
   if (!("agent" in member)) return { agent: member };
-  // What it has beyond these is for the orchestrator to refuse.
-  const { budget, ...rest } = { ...member, ...asOwn(member, MEMBER_OPTIONS) };
+  checkFields(field, member, MEMBER_OPTIONS);
+  const { budget, ...rest } = asOwn(member, MEMBER_OPTIONS);
   return budget === undefined
     ? rest
     : { ...rest, executionBudget: toExecutionBudget(checkBudget(`${field}.budget`, budget)) };

@@ -92,7 +92,7 @@ export function launch<T>(
   let isOver = false;
   const stop = (): void => {
     wasInterrupted = true;
-    void runtime.close();
+    void runtime.close({ reason: "Ctrl-C" });
   };
   const stopListening = isListening
     ? stopAtInterrupt({ runId: handle.runId, canResume: journal !== undefined, stop })
@@ -131,7 +131,7 @@ export function launch<T>(
     },
     cancel: (reason) => handle.cancel(reason),
     async suspend() {
-      await runtime.close();
+      await runtime.close({ reason: "suspend() was called" });
       return result;
     },
     async deliver(name, value, how) {

@@ -10,7 +10,8 @@ export interface OutsideOptions {
 
 /**
  * Gives a run a value that it waits for, or will wait for: an approval, an answer. The run may be in another process, or not be
- * running at all. If the same value may be delivered twice, pass an `id`: a second call with the same `id` has no effect.
+ * running at all. If the same value may be delivered twice, pass an `id`: a second call with the same `id` has no effect. A value
+ * that comes early is kept, so a wrong `runId` or `name` is not noticed.
  */
 export async function deliver(
   runId: string,

@@ -81,7 +81,8 @@ export function sdkResult<T>(result: RunResult<T>, { agentId, asked, log }: Resu
   const { stoppedBy, exceeded } = result;
   const [root = soleAccount(result, agentId), ...others] = result.agents ?? [];
   const limits = limitsOf(result.limits, asked);
-  const tree = runTree([root, ...others], log);
+  const accounts = [root, ...others] as const;
+  const tree = runTree(accounts, log);
   // An agent without `output` has no structured answer; its `T` is then `unknown`, so undefined is a valid value.
   const shaped = structured !== undefined && { structured };
   const ended =
@@ -93,7 +94,7 @@ export function sdkResult<T>(result: RunResult<T>, { agentId, asked, log }: Resu
     runId,
     output,
     ...(stopReason !== undefined && { stopReason }),
-    ...(stoppedBy !== undefined && { stoppedBy: withSdkNames(stoppedBy) }),
+    ...(stoppedBy !== undefined && { stoppedBy: withSdkNames(stoppedBy, accounts) }),
     ...(exceeded !== undefined && { exceeded }),
     usage,
     cost,
@@ -117,12 +118,16 @@ const OPTIONS: ReadonlyMap<string, string> = new Map([
 
 /**
  * The hint of the ledger, with the names of the sdk's options. Replaced only here: models see the ledger's text too, and get the same
- * prompt with any wiring.
+ * prompt with any wiring. A ledger that the user made (its scope is not an agent of the run) keeps the names of its own limits: to
+ * raise `budget` would not help.
  */
-function withSdkNames(stoppedBy: StoppedBy): StoppedBy {
-  const { hint } = stoppedBy;
+function withSdkNames(stoppedBy: StoppedBy, agents: readonly AgentAccount[]): StoppedBy {
+  const { hint, scope } = stoppedBy;
   if (hint === undefined) return stoppedBy;
-  return { ...stoppedBy, hint: hint.replace(/\bmax[A-Z]\w*/g, (name) => OPTIONS.get(name) ?? name) };
+  const isOfRun = agents.some(({ agentId }) => agentId === scope);
+  const named = (name: string): string =>
+    isOfRun || name === "maxOutputTokens" ? (OPTIONS.get(name) ?? name) : name;
+  return { ...stoppedBy, hint: hint.replace(/\bmax[A-Z]\w*/g, named) };
 }
 
 function unwrap<T>(result: SdkResult<T>): CompletedResult<T> {
@@ -131,11 +136,13 @@ function unwrap<T>(result: SdkResult<T>): CompletedResult<T> {
   if (error !== undefined && (status === "failed" || status === "cancelled")) throw error;
   const limit = stoppedBy === undefined ? "" : `: ${stoppedBy.dimension} of ${stoppedBy.scope}`;
   const why = stopReason === undefined ? (error?.message ?? "") : `stopReason ${stopReason}${limit}`;
-  const hint = stoppedBy?.hint === undefined ? "" : `${stoppedBy.hint}; `;
+  const misfit =
+    stopReason === "invalid" ? "each progress event outputMisfit says what did not fit" : undefined;
+  const hint = stoppedBy?.hint ?? misfit;
   const advice =
     status === "suspended"
       ? `call resume(${JSON.stringify(runId)}, …) to continue it`
-      : `${hint}result.output has what was produced so far`;
+      : `${hint === undefined ? "" : `${hint}; `}result.output has what was produced so far`;
   throw new InvalidValueError({
     field: "result.status",
     value: status,

@@ -47,5 +47,13 @@ const result =
     ? await resume("run-1", { agents: clerk, journal: directory, handleSignals })
     : await run(clerk, "Note it", { runId: "run-1", journal, handleSignals, budget: { seconds: 600 } });
 clearInterval(keepAlive);
-const { status, output, inDoubt } = result;
-console.log(JSON.stringify({ status, output, inDoubt, listeners: process.listenerCount("SIGINT") }));
+const { status, output, inDoubt, error } = result;
+console.log(
+  JSON.stringify({
+    status,
+    output,
+    inDoubt,
+    why: error?.message,
+    listeners: process.listenerCount("SIGINT"),
+  }),
+);
