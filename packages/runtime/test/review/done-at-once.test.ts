@@ -188,7 +188,7 @@ describe("review: the turns of a loop", () => {
     for (const options of [{}, { journal: new MemoryJournal() }]) {
       asks = 0;
       const { output, usage: used } = await new Runtime(options).run(lead, "").result;
-      expect(output).toMatch(/^(ProviderError: m gave|Error: no network).*, then fine$/);
+      expect(output).toMatch(/^(ProviderError: m returned|Error: no network).*, then fine$/);
       expect(used).toEqual(usage);
       expect(asks).toBe(1);
     }
