@@ -58,10 +58,7 @@ export class Team {
       "delegate",
       "Gives a task to a worker and returns its answer.",
       { worker: WORKER, task: TASK },
-      ({ worker, task }) => {
-        const role = this.roleOf(worker);
-        return this.leaf(role, task);
-      },
+      ({ worker, task }) => this.leaf(this.roleOf(worker), task),
     );
     const forward: Tool = {
       name: FORWARD,

@@ -276,10 +276,7 @@ class DirectoryHistory implements FileHistory {
 
   private keepState(name: string, state: FileState): void {
     this.states.set(name, state);
-    if (this.states.size <= MAX_STATES) return;
-    for (const oldest of this.states.keys()) {
-      this.states.delete(oldest);
-      return;
-    }
+    const [oldest] = this.states.keys();
+    if (this.states.size > MAX_STATES && oldest !== undefined) this.states.delete(oldest);
   }
 }

@@ -55,8 +55,8 @@ export class Partition {
 
   /** The id of the item that was added first. */
   oldest(): string | undefined {
-    for (const id of this.items.keys()) return id;
-    return undefined;
+    const [id] = this.items.keys();
+    return id;
   }
 
   /** The best matches first, and the newest first among equals. Items that share no word with the query are not returned. */

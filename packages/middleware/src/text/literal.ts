@@ -1,4 +1,4 @@
-import { type Detector, END, isWordCode } from "./reader.ts";
+import { codesOf, type Detector, END, isWordCode } from "./reader.ts";
 
 export interface LiteralOptions {
   readonly kind: string;
@@ -10,7 +10,7 @@ export interface LiteralOptions {
 
 /** A detector that finds one text exactly as it is written. */
 export function literal({ kind, text, ignoreCase, wholeWord }: LiteralOptions): Detector {
-  const wanted = [...codesOf(text)].map((code) => (ignoreCase ? foldsOf(code) : [code]));
+  const wanted = codesOf(text).map((code) => (ignoreCase ? foldsOf(code) : [code]));
   const first = wanted[0] ?? [];
   const startsWord = isWordCode(text.charCodeAt(0));
   const endsWord = isWordCode(text.charCodeAt(text.length - 1));
@@ -27,10 +27,6 @@ export function literal({ kind, text, ignoreCase, wholeWord }: LiteralOptions): 
       return after !== END && isWordCode(after) ? 0 : wanted.length;
     },
   };
-}
-
-function* codesOf(text: string): Generator<number> {
-  for (let at = 0; at < text.length; at++) yield text.charCodeAt(at);
 }
 
 /** A UTF-16 unit in both cases, if both are one unit long. */

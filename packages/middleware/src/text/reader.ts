@@ -96,6 +96,11 @@ export function isWordCode(code: number): boolean {
 export const DIGITS = "0123456789";
 export const LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
+/** The UTF-16 units of a text. */
+export function codesOf(text: string): number[] {
+  return Array.from({ length: text.length }, (_, at) => text.charCodeAt(at));
+}
+
 /** Whether exactly this text is at the position. */
 export function begins(reader: Reader, at: number, text: string): boolean {
   for (let index = 0; index < text.length; index++)

@@ -1,4 +1,4 @@
-import type { Detector } from "./reader.ts";
+import { codesOf, type Detector } from "./reader.ts";
 
 /** A detector and its index in its list. */
 export interface Candidate {
@@ -39,15 +39,11 @@ export function planOf(detectors: readonly Detector[]): ScanPlan {
 function byStart(candidates: readonly Candidate[]): ReadonlyMap<number, readonly Candidate[]> {
   const found = new Map<number, Candidate[]>();
   for (const candidate of candidates) {
-    for (const code of codesOf(candidate.detector.starts)) {
+    for (const code of new Set(codesOf(candidate.detector.starts))) {
       const list = found.get(code);
       if (list === undefined) found.set(code, [candidate]);
       else list.push(candidate);
     }
   }
   return found;
-}
-
-function codesOf(text: string): ReadonlySet<number> {
-  return new Set(Array.from({ length: text.length }, (_, at) => text.charCodeAt(at)));
 }

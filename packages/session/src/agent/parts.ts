@@ -3,7 +3,6 @@ import { checkTools, toolSpec } from "@ravi/kernel/loop";
 import type { ExtensionHost } from "../extensions/host.ts";
 import { checkExtension, loadExtension } from "../extensions/load.ts";
 import type { Extension } from "../extensions/extension.ts";
-import type { GuardrailSource } from "../guardrails/guardrail.ts";
 import { GuardrailChain } from "../guardrails/chain.ts";
 import { loadGuardrails, type OwnedGuardrail } from "../guardrails/load.ts";
 import type { EphemeralSource } from "../prompt/ephemeral.ts";
@@ -41,7 +40,10 @@ export async function loadParts(
   }
   const given = options.guardrails ?? [];
   const guardrails = await loadGuardrails({
-    given: [...extensions.flatMap((extension) => extension.guardrails ?? []), ...given.filter(isSource)],
+    given: [
+      ...extensions.flatMap((extension) => extension.guardrails ?? []),
+      ...given.filter((source) => typeof source !== "string"),
+    ],
     files: given.filter((source) => typeof source === "string"),
     cwd,
   });
@@ -76,10 +78,6 @@ function mergeTools(
   }
   const tools = Object.freeze([...merged.values()]);
   return { tools, specs: tools.length === 0 ? undefined : Object.freeze(tools.map(toolSpec)) };
-}
-
-function isSource(source: GuardrailSource | string): source is GuardrailSource {
-  return typeof source !== "string";
 }
 
 /** The allowed tool names as a set. Throws an `InvalidValueError` if there is no tool of a name. */

@@ -58,11 +58,8 @@ export class PromptBuilder {
     if (this.resources === undefined) return "";
     const text = assemble(this.options, this.resources, { ...facts, appended });
     this.cached.set(key, text);
-    if (this.cached.size > MAX_CACHED)
-      for (const oldest of this.cached.keys()) {
-        this.cached.delete(oldest);
-        break;
-      }
+    const [oldest] = this.cached.keys();
+    if (this.cached.size > MAX_CACHED && oldest !== undefined) this.cached.delete(oldest);
     return text;
   }
 

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
+import { hasCode } from "../has-code.ts";
 
 /** Identifies who holds a lock, and whether that holder still exists. */
 export interface Liveness {
@@ -33,7 +34,7 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return !(error instanceof Error && "code" in error && error.code === "ESRCH");
+    return !hasCode(error, "ESRCH");
   }
 }
 
