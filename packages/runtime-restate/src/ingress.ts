@@ -1,7 +1,7 @@
 import { InvalidValueError, ToolError } from "@ravi/kernel";
 import { messageOf } from "@ravi/kernel/loop";
 import { pause } from "./pause.ts";
-import { serverUrl } from "./server-url.ts";
+import { refusalOf, serverUrl } from "./server-url.ts";
 
 export interface IngressOptions {
   /** The server's ingress, for example `http://localhost:8080`. */
@@ -46,7 +46,7 @@ export class Ingress {
   /** Resolves when the workflow of that key is over, or the server stops waiting. */
   async whenOver(service: string, key: string, signal: AbortSignal): Promise<void> {
     const path = `${this.url}/restate/workflow/${service}/${segmentOf(key)}/attach`;
-    const response = await this.send(path, { headers: this.headers, signal });
+    const response = await this.send(path, { headers: this.headers, signal, redirect: "manual" });
     await response.text();
   }
 
@@ -63,11 +63,13 @@ export class Ingress {
     const headers = { ...this.headers, "content-type": "application/json" };
     for (let attempt = 0; ; attempt++) {
       signal.throwIfAborted();
-      const answer = await this.attempt(path, { method: "POST", headers, body, signal });
+      const answer = await this.attempt(path, { method: "POST", headers, body, signal, redirect: "manual" });
       if (answer.ok) return answer.text;
       if (!answer.isPassing || performance.now() >= until) {
-        const what = answer.status === 0 ? `did not reach ${this.url}` : `was refused with ${answer.status}`;
-        const message = `${service}/${handler} ${what}: ${answer.text.slice(0, 500)}`;
+        const { status, text } = answer;
+        const what =
+          status === 0 ? `did not reach ${this.url}: ${text.slice(0, 500)}` : refusalOf(status, text);
+        const message = `${service}/${handler} ${what}`;
         throw new ToolError({ toolName: "restate", message, retryable: answer.isPassing });
       }
       await pause(WAITS_MS[Math.min(attempt, WAITS_MS.length - 1)] ?? 1_000, signal);

@@ -16,3 +16,13 @@ export function serverUrl(field: string, url: string, example: string): string {
   }
   return url.replace(/\/$/, "");
 }
+
+/**
+ * Why a request got no answer. Redirects are not followed (`redirect: "manual"`): the request may carry a key, and another server must
+ * not get it.
+ */
+export function refusalOf(status: number, text: string): string {
+  if (status >= 300 && status < 400)
+    return `was redirected (${status}), which is not followed; give the address that it leads to`;
+  return `was refused with ${status}: ${text.slice(0, 500)}`;
+}

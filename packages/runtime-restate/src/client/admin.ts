@@ -2,7 +2,7 @@ import { type RunSummary, ToolError } from "@ravi/kernel";
 import { messageOf } from "@ravi/kernel/loop";
 import { EXECUTION, ROOT, SUMMARY, TOPIC, WATCHER } from "../names.ts";
 import { pause } from "../pause.ts";
-import { serverUrl } from "../server-url.ts";
+import { refusalOf, serverUrl } from "../server-url.ts";
 
 export interface AdminOptions {
   /** For example `http://localhost:9070`. */
@@ -163,15 +163,15 @@ export class Admin {
   ): Promise<string> {
     const headers = { ...this.headers, accept: "application/json", "content-type": "application/json" };
     const init = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) };
-    const response = await fetch(`${this.url}${path}`, init).catch((cause: unknown) => {
-      const message = `${method} ${path.split("?")[0] ?? ""} did not reach ${this.url}: ${messageOf(cause)}`;
-      throw new ToolError({ toolName: "restate", message, retryable: true, cause });
-    });
+    const what = `${method} ${path.split("?")[0] ?? ""}`;
+    const response = await fetch(`${this.url}${path}`, { ...init, redirect: "manual" }).catch(
+      (cause: unknown) => {
+        const message = `${what} did not reach ${this.url}: ${messageOf(cause)}`;
+        throw new ToolError({ toolName: "restate", message, retryable: true, cause });
+      },
+    );
     const text = await response.text();
     if (response.ok || tolerated.includes(response.status)) return text;
-    throw new ToolError({
-      toolName: "restate",
-      message: `${method} ${path.split("?")[0] ?? ""} was refused with ${response.status}: ${text.slice(0, 500)}`,
-    });
+    throw new ToolError({ toolName: "restate", message: `${what} ${refusalOf(response.status, text)}` });
   }
 }
