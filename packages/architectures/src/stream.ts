@@ -133,4 +133,5 @@ export class StrategyStream implements AsyncGenerator<NumberedEvent, AgentResult
   }
 }
 
+/** Only for a reader who has left and asks again: there is no answer. A run that is cancelled throws a `CancellationError` to its reader. */
 const CANCELLED: AgentResult = Object.freeze({ status: "partial", output: "", stopReason: "steps" });

@@ -166,6 +166,15 @@ describe("J3: the same events in the same order, numbered, in both modes", () =>
     }
   });
 
+  test("R9: a run that is cancelled says so to its reader, with the reason", async () => {
+    const ctx = bareContext();
+    const stream = agent().stream(ctx, ctx.inbox("go"));
+    await stream.next();
+    ctx.meta.cancellation.cancel("enough");
+    await expect(Array.fromAsync(stream)).rejects.toMatchObject({ code: "CANCELLED", reason: "enough" });
+    expect(await stream.next()).toMatchObject({ done: true, value: { status: "partial", output: "" } });
+  });
+
   test("a failure is thrown to the reader, once", async () => {
     const model = scriptedModel([new Error("overloaded")]);
     const ctx = bareContext();

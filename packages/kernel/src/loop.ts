@@ -33,6 +33,7 @@ export {
 } from "./loop/decisions.ts";
 export { deliveryId } from "./loop/delivery-id.ts";
 export { hasNoSeat, hireAll } from "./loop/hire-all.ts";
+export { hireBy } from "./loop/hire-by.ts";
 export { hireResult } from "./loop/hire-result.ts";
 export { land, type LandOptions } from "./loop/land.ts";
 export {

@@ -121,6 +121,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "hasMethod",
       "hasNoSeat",
       "hireAll",
+      "hireBy",
       "hireResult",
       "hiredId",
       "hookBase",

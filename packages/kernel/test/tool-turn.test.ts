@@ -3,6 +3,7 @@ import {
   type Agent,
   AgentId,
   CancellationError,
+  type HireLeaf,
   type Leaf,
   type LLMClient,
   type ModelResponse,
@@ -75,6 +76,36 @@ describe("toolTurn tells each result as it comes", () => {
     });
     expect(told).toEqual(["1: soon", "2: helped"]);
   });
+
+  test.each<[string, unknown, string]>([
+    ["nothing", undefined, "hired.hire(args) is undefined; expected { kind"],
+    ["a promise", Promise.resolve({}), "(hire must not be async)"],
+    ["nobody", { kind: "hire", input: "" }, "hired.hire(args).agent is undefined"],
+    [
+      "no task",
+      { kind: "hire", agent: { id: AgentId("a"), run: () => {} } },
+      "hired.hire(args).input is undefined",
+    ],
+  ])(
+    "T11: a delegate that hires %s is told as a failed call, and the others are made",
+    async (_, leaf, why) => {
+      const delegate = {
+        kind: "delegate",
+        name: "hired",
+        description: "",
+        input: {},
+        hire: () => leaf as HireLeaf,
+      } as const;
+      const tools = [tool("quick", () => "soon"), delegate];
+      const { messages } = await toolTurn(
+        bareContext(free),
+        asking(call("hired", "1"), call("quick", "2")),
+        tools,
+      );
+      expect(messages).toMatchObject([{ isError: true }, { content: "soon" }]);
+      expect(messages[0]?.content).toContain(why);
+    },
+  );
 
   test("a stop between two batches keeps what was done, and answers every call", async () => {
     let batches = 0;

@@ -262,6 +262,25 @@ describe("J11: an audit that can be proved", () => {
     },
   );
 
+  test.each([
+    ["zeros", "\0".repeat(60)],
+    ["half of a name", "process:some-host:12"],
+  ])("J11: a claim of which a power failure left %s holds nobody up", async (_, left) => {
+    await written(1);
+    const { size } = await stat(path);
+    // It was in the way of cutting off the half line, so the log could not even be opened.
+    await appendFile(path, '{"seq":2');
+    const claim = `${path}.${size}.0.claim`;
+    await writeFile(claim, left);
+    await expect(FileAuditLog.open(path)).rejects.toMatchObject({ code: "JOURNAL_LOCKED" });
+    await utimes(claim, 1, 1);
+    await writeFile(`${path}.0.0.claim`, left);
+    await utimes(`${path}.0.0.claim`, 1, 1);
+    await (await FileAuditLog.open(path)).append(entry(2));
+    expect(await FileAuditLog.verify(path)).toMatchObject({ ok: true, entries: 2, torn: false });
+    expect(await readdir(folder)).toEqual(["audit.jsonl"]);
+  });
+
   test("J11: a half line that a living process is writing at this moment is not cut off", async () => {
     await written(1);
     const { size } = await stat(path);

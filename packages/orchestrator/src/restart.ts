@@ -3,12 +3,13 @@ import {
   type HireLeaf,
   type HireOutcome,
   HookEvent,
+  InvalidValueError,
   isCancellation,
   isRaviError,
   type RestartPolicy,
   type RunContext,
 } from "@ravi/kernel";
-import { hookBase } from "@ravi/kernel/loop";
+import { hookBase, messageOf } from "@ravi/kernel/loop";
 
 /** One hand-off: the hire, and its latest outcome. */
 export interface Attempt {
@@ -28,21 +29,54 @@ export async function restartCrashed(
   policy: RestartPolicy,
   attempts: readonly Attempt[],
 ): Promise<void> {
-  for (const { id } of attempts) policy.reset(id);
+  const forget = (): void => {
+    for (const { id } of attempts) asked(ctx, () => policy.reset(id));
+  };
+  forget();
   for (let due = attempts; ;) {
-    due = due.filter(({ id, outcome }) => isCrash(outcome) && policy.shouldRetry(id, outcome.error));
-    if (due.length === 0) break;
     let longest = 0;
-    for (const attempt of due) {
-      const delayMs = policy.delayMs(++attempt.restarts);
+    due = due.filter((attempt) => {
+      const delayMs = delayBefore(ctx, policy, attempt);
+      if (delayMs === undefined) return false;
+      attempt.restarts++;
       longest = Math.max(longest, delayMs);
       reportRestart(ctx, attempt, delayMs);
-    }
+      return true;
+    });
+    if (due.length === 0) break;
     await ctx.sleepUntil((await ctx.now()) + longest);
     const outcomes = await ctx.batch(due.map(({ leaf }) => leaf));
     due = due.filter((attempt, at) => isStarted(attempt, outcomes[at]));
   }
-  for (const { id } of attempts) policy.reset(id);
+  forget();
+}
+
+/** How long to wait before the agent is hired again, in milliseconds; undefined if it is not. */
+function delayBefore(
+  ctx: RunContext,
+  policy: RestartPolicy,
+  { id, outcome, restarts }: Attempt,
+): number | undefined {
+  if (!isCrash(outcome)) return undefined;
+  return asked(ctx, () => {
+    // Only `true` counts as yes, whatever an untyped policy may return: a promise would be a yes for ever.
+    const isWanted: unknown = policy.shouldRetry(id, outcome.error);
+    if (isWanted !== true) return undefined;
+    const delayMs = policy.delayMs(restarts + 1);
+    if (Number.isFinite(delayMs)) return delayMs;
+    const field = `retryPolicy.delayMs(${restarts + 1})`;
+    throw new InvalidValueError({ field, value: delayMs, expected: "milliseconds" });
+  });
+}
+
+/** If the policy throws, nobody is hired again; the orchestrator goes on with what it has paid for. */
+function asked<T>(ctx: RunContext, ask: () => T): T | undefined {
+  try {
+    return ask();
+  } catch (error) {
+    ctx.emit({ type: "progress", name: "restartPolicyFailed", data: { message: messageOf(error) } });
+    return undefined;
+  }
 }
 
 /** Whether the agent was started again. If the hire was denied, its outcome stays the crash, and it is not tried again. */

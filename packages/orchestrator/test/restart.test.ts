@@ -26,6 +26,10 @@ function policy(times: number, delayMs = 0): RestartPolicy & { readonly counts: 
   };
 }
 
+function broken(): never {
+  throw new Error("the policy is broken");
+}
+
 /** Crashes so many times, then answers. */
 function flaky(crashes: number, error: () => Error = () => new TypeError("oops")) {
   const inputs: string[] = [];
@@ -53,6 +57,25 @@ describe("R17: a helper that crashed is hired again", () => {
     const restarts = events.filter(({ event }) => event.type === "progress" && event.name === "restart");
     expect(restarts).toHaveLength(2);
     expect(heard.filter(([event]) => event === HookEvent.HANDOFF)).toHaveLength(1);
+  });
+
+  test.each<[string, Partial<Record<keyof RestartPolicy, () => unknown>>, number]>([
+    ["says yes with a promise", { shouldRetry: async () => true }, 0],
+    ["throws", { shouldRetry: broken }, 1],
+    ["gives no delay", { shouldRetry: () => true, delayMs: () => undefined }, 1],
+    ["cannot forget", { reset: broken }, 2],
+  ])("T11: not by a policy that %s, and what was paid for is not lost", async (_, odd, failures) => {
+    const { agent: crashing, inputs } = flaky(9);
+    const retryPolicy = { ...policy(0), ...odd } as RestartPolicy;
+    const { told, events } = await lead([hands(["flaky", "x"]), "ok"], [{ agent: crashing }], {
+      retryPolicy,
+    });
+    expect(inputs).toHaveLength(1);
+    expect(told).toMatchObject([{ isError: true, text: expect.stringContaining("flaky did not succeed: ") }]);
+    const failed = events.filter(
+      ({ event }) => event.type === "progress" && event.name === "restartPolicyFailed",
+    );
+    expect(failed).toHaveLength(failures);
   });
 
   test("until the policy gives up; then the model hears how often it was tried", async () => {

@@ -1,7 +1,7 @@
 import { InvalidValueError, ToolError } from "@ravi/kernel";
 import { messageOf } from "@ravi/kernel/loop";
 import { pause } from "./pause.ts";
-import { serverUrl } from "./server-url.ts";
+import { describeStatus, serverUrl } from "./server-url.ts";
 
 export interface IngressOptions {
   /** The server's ingress, for example `http://localhost:8080`. */
@@ -46,7 +46,7 @@ export class Ingress {
   /** Resolves when the workflow of that key is over, or the server stops waiting. */
   async whenOver(service: string, key: string, signal: AbortSignal): Promise<void> {
     const path = `${this.url}/restate/workflow/${service}/${segmentOf(key)}/attach`;
-    const response = await this.send(path, { headers: this.headers, signal });
+    const response = await this.send(path, { headers: this.headers, signal, redirect: "manual" });
     await response.text();
   }
 
@@ -63,14 +63,15 @@ export class Ingress {
     const headers = { ...this.headers, "content-type": "application/json" };
     for (let attempt = 0; ; attempt++) {
       signal.throwIfAborted();
-      const answer = await this.attempt(path, { method: "POST", headers, body, signal });
+      const answer = await this.attempt(path, { method: "POST", headers, body, signal, redirect: "manual" });
       if (answer.ok) return answer.text;
       if (!answer.isPassing || performance.now() >= until) {
+        const { status, text } = answer;
         const what =
-          answer.status === 0
-            ? `cannot reach the Restate server at ${this.url}`
-            : `the Restate server answered with status ${answer.status}`;
-        const message = `${service}/${handler}: ${what}: ${answer.text.slice(0, 500)}`;
+          status === 0
+            ? `cannot reach the Restate server at ${this.url}: ${text.slice(0, 500)}`
+            : `the Restate server ${describeStatus(status, text)}`;
+        const message = `${service}/${handler}: ${what}`;
         throw new ToolError({ toolName: "restate", message, retryable: answer.isPassing });
       }
       await pause(WAITS_MS[Math.min(attempt, WAITS_MS.length - 1)] ?? 1_000, signal);

@@ -49,8 +49,8 @@ export interface RestateRuntimeOptions extends Omit<ContextPorts, "clock" | "ids
   /** Whether model calls are streamed to the run's topic. Each batch of events is a message to the server. Default: true. */
   readonly stream?: boolean | undefined;
   /**
-   * The longest that one call may take, in seconds. The server cuts off a longer call, which is then made again. Default: 15
-   * minutes.
+   * The longest that one call may take, in seconds. The server cuts off a call a minute after that, and it is then made again.
+   * Default: 15 minutes.
    */
   readonly callTimeoutS?: number | undefined;
   /**

@@ -17,3 +17,13 @@ export function serverUrl(field: string, url: string, example: string): string {
   }
   return url.replace(/\/$/, "");
 }
+
+/**
+ * Why a request got no answer. Redirects are not followed (`redirect: "manual"`): the request may carry a key, and another server must
+ * not get it.
+ */
+export function describeStatus(status: number, text: string): string {
+  if (status >= 300 && status < 400)
+    return `answered with a redirect (status ${status}), which is not followed; use the address that it leads to`;
+  return `answered with status ${status}: ${text.slice(0, 500)}`;
+}

@@ -65,7 +65,10 @@ export function workerHandler(
   });
 }
 
-/** The server cuts off a call only well after its own time is up. What is over is kept as long as somebody may ask for it. */
+/**
+ * The server cuts off a call a minute after its time is up: it waits for the inactivity timeout, and then for the abort timeout. What
+ * is over is kept as long as somebody may ask for it.
+ */
 function serviceOptions({
   callTimeoutS = 15 * 60,
   retentionS = 7 * 24 * 60 * 60,
@@ -75,7 +78,7 @@ function serviceOptions({
     workflowRetention: retention,
     journalRetention: retention,
     inactivityTimeout: MINUTE,
-    abortTimeout: callTimeoutS * 1000 + MINUTE,
+    abortTimeout: callTimeoutS * 1000,
     onJournalMismatchErrors: "pause",
     retryPolicy: EXECUTION_RETRIES,
   };

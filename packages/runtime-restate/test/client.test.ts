@@ -341,3 +341,24 @@ test("R24: a worker that is given keys of its servers refuses what none of them 
   }
   expect(answers).toEqual([200, 401]);
 });
+
+test("a call is cut off a minute after its time: the server waits for one timeout after the other", async () => {
+  await using worker = restateRuntime({
+    createContext,
+    ingress: "http://localhost:8080",
+    admin: "http://localhost:9070",
+    callTimeoutS: 120,
+  });
+  const { port } = await worker.listen({ host: "127.0.0.1", port: 0 });
+  const session = connect(`http://127.0.0.1:${port}`);
+  const accept = "application/vnd.restate.endpointmanifest.v4+json";
+  const told = await Array.fromAsync(session.request({ ":path": "/discover", accept }));
+  session.destroy();
+  const { services } = JSON.parse(told.join("")) as {
+    readonly services: readonly Readonly<Record<string, unknown>>[];
+  };
+  const timed = services.filter(({ abortTimeout }) => abortTimeout !== undefined);
+  expect(timed.length).toBeGreaterThan(0);
+  for (const { inactivityTimeout, abortTimeout } of timed)
+    expect([inactivityTimeout, abortTimeout]).toEqual([60_000, 120_000]);
+});

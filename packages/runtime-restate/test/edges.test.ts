@@ -75,6 +75,32 @@ test("an address with a password is refused, and is in no error", () => {
   }
 });
 
+test("T10: a redirect is not followed, and the key goes to nobody else", async () => {
+  const headers = { "x-api-key": "canary-4711" };
+  const seen: unknown[] = [];
+  const elsewhere = createServer((request, response) => {
+    seen.push(request.headers);
+    response.end("{}");
+  });
+  const portOf = (server: ReturnType<typeof createServer>): number => {
+    const address = server.address();
+    return typeof address === "object" && address !== null ? address.port : 0;
+  };
+  await new Promise<void>((resolve) => elsewhere.listen(0, "127.0.0.1", resolve));
+  const server = createServer((_request, response) => {
+    response.writeHead(307, { location: `http://127.0.0.1:${portOf(elsewhere)}/` }).end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = `http://127.0.0.1:${portOf(server)}`;
+  const redirected = { code: "TOOL_ERROR", message: expect.stringMatching(/was redirected \(307\)/) };
+  const ingress = new Ingress({ url, headers });
+  await expect(ingress.call(target, {}, never)).rejects.toMatchObject(redirected);
+  await ingress.whenOver("RaviWatcher", "r", never);
+  await expect(new Admin({ url, headers }).list()).rejects.toMatchObject(redirected);
+  for (const one of [server, elsewhere]) await new Promise((resolve) => one.close(resolve));
+  expect(seen).toEqual([]);
+});
+
 test.each([".", ".."])("a run named %s is refused: its address would be another's", async (key) => {
   const asked: unknown[] = [];
   const send: typeof fetch = async (url) => {

@@ -125,7 +125,8 @@ export class Runtime {
 
   /**
    * Gives a run a value that it waits for, or will wait for. The run may be in another process. A value that nobody waits for is
-   * kept for the next wait of that name. If you may send it twice, give an `id`: the same id under one name counts once.
+   * kept for the next wait of that name. With a journal this is so even if the run has not begun, so a misspelt run id is not
+   * noticed. If you may send it twice, give an `id`: the same id under one name counts once.
    */
   async deliver(
     runId: string,

@@ -158,6 +158,23 @@ test("an estimate that forgot the repeated attempts would be caught", async () =
   expect(usage.inputTokens + usage.outputTokens).toBeGreaterThan(forgetful.tokens ?? 0);
 });
 
+test("an estimate counts with the defaults of a run: for attempts, and for answers of the wrong shape", async () => {
+  const settings = { maxOutputTokens: 100 };
+  const failing = scriptedModel(() => new ProviderError({ kind: "SERVER_ERROR", message: "cut off" }));
+  const unlucky = agent({ name: "unlucky", model: failing, settings });
+  const retry = { baseMs: 0, capMs: 0 };
+  await run(unlucky, "Hi", { prices, retry });
+  const once = await estimate(unlucky, "Hi", { prices, retry: false });
+  const repeated = await estimate(unlucky, "Hi", { prices, retry });
+  expect(repeated.calls).toBe((once.calls ?? 0) * failing.calls.length);
+
+  const wrong = scriptedModel(() => "{}");
+  const shaped = agent({ name: "shaped", model: wrong, settings, output: z.object({ n: z.number() }) });
+  await run(shaped, "Hi", { prices, retry: false });
+  const { calls } = await estimate(shaped, "Hi", { prices, retry: false });
+  expect(calls).toBe((once.calls ?? 0) + wrong.calls.length - 1);
+});
+
 test("the tighter of what an agent can take and what it may, in each dimension", () => {
   const none = { usd: null, tokens: null, turns: null, toolCalls: null, seconds: null };
   const priced = { unpriced: undefined, isStrict: true };

@@ -10,7 +10,7 @@ import {
   type Tool,
   type ToolCall,
 } from "@ravi/kernel";
-import { messageOf, readArguments, toolSpec, truncateText } from "@ravi/kernel/loop";
+import { hireBy, messageOf, readArguments, toolSpec, truncateText } from "@ravi/kernel/loop";
 import { describeWork, answerFrom, outcomeOf } from "../run/answer.ts";
 import { isObject, readJson } from "../parse/json.ts";
 import type { RewooStep } from "../parse/rewoo-plan.ts";
@@ -46,7 +46,7 @@ export async function leafFor(
   const parsed = await readArguments(call, tool, runtime.validator);
   if (!parsed.ok) return failed(parsed.problem);
   try {
-    return tool.hire(parsed.value);
+    return hireBy(tool, parsed.value);
   } catch (error) {
     return failed(messageOf(error));
   }

@@ -34,7 +34,7 @@ export function checkWorkers(field: string, workers: unknown, least = 1): Readon
 }
 
 export function checkAgent(field: string, agent: unknown): asserts agent is Agent {
-  if (hasMethod(agent, "run")) return;
+  if (hasMethod(agent, "run") && typeof Reflect.get(Object(agent), "id") === "string") return;
   throw new InvalidValueError({ field, value: agent, expected: "an agent, with an id and a run method" });
 }
 

@@ -54,6 +54,15 @@ describe("J10: ReWOO", () => {
     expect(result).toEqual({ status: "partial", output: "Oslo", stopReason: "length" });
   });
 
+  test("T11: a delegate that hires nobody is a step that failed, and the plan goes on", async () => {
+    const nobody = (): never => undefined as never;
+    const odd = { ...delegateTo(worker("odd", [])), hire: nobody };
+    const script = ["#E1 = odd[Oslo]\n#E2 = look_up[Bern]", "Bern"];
+    const { result, model } = await run(new ReWOO(), script, { tools: [...tools, odd] });
+    expect(result.status).toBe("completed");
+    expect(asked(model.calls[1]?.request)).toContain("error: odd.hire(args) is undefined");
+  });
+
   test("a number that one step has found is a number for the next, and a text where that takes texts", async () => {
     const script = ['#E1 = add[{"a": 1, "b": 2}]\n#E2 = add[{"a": "#E1", "b": 4}]\n#E3 = look_up[#E2]', "7"];
     const { result, model } = await run(new ReWOO(), script, { tools });

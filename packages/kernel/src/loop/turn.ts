@@ -6,6 +6,7 @@ import { isRaviError } from "../errors/is.ts";
 import type { ToolCall, ToolMessage } from "../model/messages.ts";
 import { type DelegateTool, type Tool, isDelegate } from "../model/tool.ts";
 import { atOnceOf } from "./at-once.ts";
+import { hireBy } from "./hire-by.ts";
 import { hireResult } from "./hire-result.ts";
 import type { Parsed } from "./parse-with.ts";
 import { isStop, messageOf, readArguments } from "./tool-call.ts";
@@ -225,7 +226,7 @@ export class Turn {
     if (!parsed.ok) return this.refuse(at, failure(call, parsed.problem));
     let leaf: HireLeaf;
     try {
-      leaf = tool.hire(parsed.value);
+      leaf = hireBy(tool, parsed.value);
     } catch (error) {
       return this.refuse(at, failure(call, messageOf(error)));
     }

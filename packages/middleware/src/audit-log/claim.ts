@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { JournalLockedError } from "@ravi/kernel";
 import { codeOf } from "../error-code.ts";
-import { localProcesses, type Processes } from "./owner.ts";
+import { isOwner, localProcesses, type Processes } from "./owner.ts";
 
 /** A claim's owner writes its name into it at once. A claim without a name after this time was left by a crash. */
 const UNNAMED_MS = 10_000;
@@ -131,12 +131,12 @@ async function create(name: string, owner: string): Promise<boolean> {
   }
 }
 
-/** Undefined if there is no claim; empty if its owner crashed before it wrote its name. */
+/** Undefined if there is no claim; empty if its name was not written, or was lost in a power failure, and nobody is writing it now. */
 async function ownerOf(name: string): Promise<string | undefined> {
   const { readFile, stat } = await import("node:fs/promises");
   try {
     const owner = await readFile(name, "utf8");
-    if (owner !== "") return owner;
+    if (isOwner(firstLine(owner))) return owner;
     return Date.now() - (await stat(name)).mtimeMs > UNNAMED_MS ? "" : "a writer that has just started";
   } catch (error) {
     if (codeOf(error) === "ENOENT") return undefined;

@@ -10,6 +10,11 @@ export interface Processes {
 
 const FORM = /^process:([^:]*):(\d+):(\d+)$/;
 
+/** Whether the text is the whole name of a process. After a power failure a file may be cut off, or consist of zeros. */
+export function isOwner(text: string): boolean {
+  return FORM.test(text);
+}
+
 /** A process on another machine counts as alive, because it cannot be checked from here. */
 export async function localProcesses(): Promise<Processes> {
   const [{ hostname }, { default: process }] = await Promise.all([import("node:os"), import("node:process")]);

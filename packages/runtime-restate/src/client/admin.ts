@@ -2,7 +2,7 @@ import { type RunSummary, ToolError } from "@ravi/kernel";
 import { messageOf } from "@ravi/kernel/loop";
 import { EXECUTION, ROOT, SUMMARY, TOPIC, WATCHER } from "../names.ts";
 import { pause } from "../pause.ts";
-import { serverUrl } from "../server-url.ts";
+import { describeStatus, serverUrl } from "../server-url.ts";
 
 export interface AdminOptions {
   /** For example `http://localhost:9070`. */
@@ -164,15 +164,18 @@ export class Admin {
   ): Promise<string> {
     const headers = { ...this.headers, accept: "application/json", "content-type": "application/json" };
     const init = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) };
-    const response = await fetch(`${this.url}${path}`, init).catch((cause: unknown) => {
-      const message = `${method} ${path.split("?")[0] ?? ""}: cannot reach the Restate admin API at ${this.url}: ${messageOf(cause)}`;
-      throw new ToolError({ toolName: "restate", message, retryable: true, cause });
-    });
+    const what = `${method} ${path.split("?")[0] ?? ""}`;
+    const response = await fetch(`${this.url}${path}`, { ...init, redirect: "manual" }).catch(
+      (cause: unknown) => {
+        const message = `${what}: cannot reach the Restate admin API at ${this.url}: ${messageOf(cause)}`;
+        throw new ToolError({ toolName: "restate", message, retryable: true, cause });
+      },
+    );
     const text = await response.text();
     if (response.ok || tolerated.includes(response.status)) return text;
     throw new ToolError({
       toolName: "restate",
-      message: `${method} ${path.split("?")[0] ?? ""}: the Restate admin API answered with status ${response.status}: ${text.slice(0, 500)}`,
+      message: `${what}: the Restate admin API ${describeStatus(response.status, text)}`,
     });
   }
 }

@@ -49,7 +49,7 @@ export const AGENT_OPTIONS = [
   "clock",
 ] as const satisfies readonly (keyof AgentOptions)[];
 
-/** Must be the default of `outputRetries` in `ReActAgent`. */
+/** Must be the default of `outputRetries` in `ReActAgent`, which a test checks. */
 const OUTPUT_RETRIES = 2;
 
 /**

@@ -21,7 +21,7 @@ export interface CostEstimate {
 
 /** Tokens. An upper bound for the message that tells a model to answer again. */
 const CORRECTION_TOKENS = 1_200;
-/** Must be the default of the retry layer. */
+/** Must be the default of the retry layer, which a test checks. */
 const RETRIES = 3;
 
 /**
