@@ -234,7 +234,7 @@ test("without a home it asks for a folder, and writes none into the one it was s
   const program = start([], { HOME: "" });
   expect(await program.end()).toBe(1);
   expect(program.output()).toContain(
-    "HOME is empty, so there is no place for the sessions: name one with --dir",
+    "HOME is empty, so there is no default folder for sessions: set one with --dir",
   );
   const help = start(["--help"], { HOME: "" });
   expect(await help.end()).toBe(0);

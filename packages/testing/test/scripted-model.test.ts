@@ -73,7 +73,7 @@ describe("a script", () => {
     const answers: Answer[] = [];
     const model = scriptedModel((_, index) => answers[index] as Answer);
     await expect(model.generate(ask("who?"))).rejects.toThrow(
-      /the script returned is undefined.*\n {2}user: who\?/,
+      /the script gave is undefined.*\n {2}user: who\?/,
     );
   });
 

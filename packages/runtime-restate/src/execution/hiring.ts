@@ -107,7 +107,7 @@ class InputSizes {
 
   refusal(input: string): RaviError | undefined {
     const bytes = this.total + bytesOf(input);
-    if (bytes > MOST) return tooLarge("hire.input, together with the inputs before it in the batch,", bytes);
+    if (bytes > MOST) return tooLarge("hire.input, with those before it in its batch", bytes);
     this.total = bytes;
     return undefined;
   }

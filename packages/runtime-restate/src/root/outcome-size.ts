@@ -16,10 +16,7 @@ export function fitOutcome(state: RootState, execId: string, outcome: JsonObject
   if (bytesOf(outcome) < LARGE && areSmallTogether(state)) return outcome;
   const bytes = STATE_SERDE.serialize({ ...state, result: outcome }).length;
   if (bytes <= MOST) return outcome;
-  const error = tooLarge(
-    `the result of ${execId}, together with other results that may still be joined,`,
-    bytes,
-  );
+  const error = tooLarge(`the result of ${execId}, with those that may still be joined`, bytes);
   return { status: "failed", failure: errorToJSON(error) };
 }
 

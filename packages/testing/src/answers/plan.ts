@@ -79,7 +79,7 @@ export function planAnswer(answer: Answer, request: ModelRequest): Plan {
 function partsOf(answer: Answer | undefined, request: ModelRequest): AnswerParts {
   if (answer === undefined) {
     const expected = `an answer to this request, such as a string:\n${describeRequest(request)}`;
-    throw new InvalidValueError({ field: "what the script returned", value: answer, expected });
+    throw new InvalidValueError({ field: "what the script gave", value: answer, expected });
   }
   if (typeof answer === "string") return { text: answer };
   if (answer instanceof Error) return { error: answer };
