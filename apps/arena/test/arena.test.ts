@@ -234,7 +234,9 @@ describe("the arena", () => {
   test("a limit that no ledger can count is told in one line, without a stack", async () => {
     const { code, stderr } = await arena("--only", "react", "--usd", "1e9");
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^arena: executionBudget\.maxCostUsd is 1000000000; expected dollars .*\n$/);
+    expect(stderr).toMatch(
+      /^arena: executionBudget\.maxCostUsd is 1000000000; expected an amount in dollars .*\n$/,
+    );
   });
 
   test("--help says what it does", async () => {
