@@ -1,8 +1,8 @@
-import { AgentId, Supervision } from "@ravi/kernel";
+import { AgentId, type Ledger, Supervision } from "@ravi/kernel";
 import { scriptedModel } from "@ravi/testing";
-import { ExecutionTracker } from "@ravi/resources";
+import { ExecutionTracker, ModelMeter } from "@ravi/resources";
 import { MemoryJournal } from "@ravi/runtime";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import * as z from "zod";
 import { ledgerFor } from "../src/run/ledger.ts";
 import {
@@ -308,3 +308,30 @@ test("an agent that may ask for more gets it through the handle, under the defau
   }
   expect(await handle.result).toMatchObject({ status: "completed", output: "Done." });
 });
+
+test.each(["ledger", "meter"])(
+  "R18: where the %s fails, an answer that was paid for is not asked for again",
+  async (whose) => {
+    const down = async (): Promise<never> => {
+      throw new Error("the database is down");
+    };
+    const unlimited = new ExecutionTracker({});
+    const broken: Ledger = {
+      reserve: () => ({ settle: down, cancel() {} }),
+      charge: (spent) => unlimited.charge(spent),
+      child: () => broken,
+      remaining: () => unlimited.remaining(),
+      used: unlimited.used,
+      snapshot: () => ({}),
+    };
+    if (whose === "meter") vi.spyOn(ModelMeter.prototype, "price").mockImplementation(down);
+    const model = scriptedModel(() => "Hello.");
+    const options = { model, budget: whose === "ledger" ? broken : undefined };
+    const result = await run(greeter(options), "Hi", { retry: { baseMs: 1 } });
+    vi.restoreAllMocks();
+    expect(model.calls).toHaveLength(1);
+    expect(result.error?.message).toMatch(
+      new RegExp(`^the ${whose} failed after a call of scripted:scripted was sent: the database is down; `),
+    );
+  },
+);

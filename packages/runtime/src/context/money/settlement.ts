@@ -10,10 +10,11 @@ import {
   type Price,
   type Reservation,
   type Settlement,
+  ToolError,
   totalTokens,
   type Usage,
 } from "@ravi/kernel";
-import { warningsIn } from "@ravi/kernel/loop";
+import { messageOf, warningsIn } from "@ravi/kernel/loop";
 import { andThen } from "../../and-then.ts";
 import { tryOrLog } from "../../try-or-log.ts";
 import type { Execution } from "../execution.ts";
@@ -36,7 +37,7 @@ export function settle(attempt: Attempt, usage: Usage | undefined, isWaste: bool
   try {
     price = meter === undefined ? UNPRICED : meter.price(attempt.model.info, usage, attempt.estimate);
   } catch (error) {
-    return chargeAsWaste(attempt, undefined, error);
+    return chargeAsWaste(attempt, undefined, asFinal(attempt, "meter", error));
   }
   return isPromiseLike(price)
     ? settleWhenPriced(attempt, usage, price, isWaste)
@@ -55,7 +56,7 @@ async function settleWhenPriced(
     price = await pricing;
   } catch (error) {
     if (attempt.isAbandoned) throw error;
-    return chargeAsWaste(attempt, undefined, error);
+    return chargeAsWaste(attempt, undefined, asFinal(attempt, "meter", error));
   }
   if (!attempt.isAbandoned) await settleAt(price, attempt, usage, isWaste);
 }
@@ -186,12 +187,12 @@ function closeReservation(attempt: Attempt, { cost, isEstimated }: Charge): Mayb
   try {
     settlement = reservation.settle(isEstimated ? ALL_OF_IT : { tokens, cost: cost ?? 0, turns: 1 });
   } catch (error) {
-    return settleInFull(exec, reservation, error);
+    return settleInFull(attempt, reservation, error);
   }
   if (!isPromiseLike(settlement)) return reportWarnings(exec, settlement);
   return Promise.resolve(settlement).then(
     (done) => reportWarnings(exec, done),
-    (error: unknown) => settleInFull(exec, reservation, error),
+    (error: unknown) => settleInFull(attempt, reservation, error),
   );
 }
 
@@ -199,15 +200,25 @@ function closeReservation(attempt: Attempt, { cost, isEstimated }: Charge): Mayb
  * If the ledger finds the amount invalid, all that was set aside is settled instead: a reservation that stays open would never be given
  * back. After any other failure it is not tried again, since the ledger may have counted the amount. Throws `error`.
  */
-async function settleInFull(exec: Execution, reservation: Reservation, error: unknown): Promise<never> {
+async function settleInFull(attempt: Attempt, reservation: Reservation, error: unknown): Promise<never> {
   if (isRaviError(error, "INVALID_VALUE")) {
     try {
-      reportWarnings(exec, await reservation.settle(ALL_OF_IT));
+      reportWarnings(attempt.exec, await reservation.settle(ALL_OF_IT));
     } catch {
       // The reservation is closed already, or the ledger accepts nothing at all. The first error says more.
     }
   }
-  throw error;
+  throw asFinal(attempt, "ledger", error);
+}
+
+/**
+ * The error of a meter or a ledger, as one that no layer retries: the call was sent, so each further try would be paid for as well, and
+ * end in the same way.
+ */
+function asFinal({ model: { info } }: Attempt, whose: "ledger" | "meter", error: unknown): unknown {
+  if (isRaviError(error)) return error;
+  const message = `the ${whose} failed after a call of ${info.provider}:${info.model} was sent: ${messageOf(error)}; the call may be paid for and is not repeated`;
+  return new ToolError({ toolName: whose, message, cause: error });
 }
 
 const NONE: readonly never[] = Object.freeze([]);
