@@ -75,7 +75,7 @@ export class LiveRun implements Linked<LiveRun> {
   }
 
   /** Something was posted to its journal. If the run has no tree yet, it looks when it begins. */
-  look(): Promise<void> | undefined {
+  readPosts(): Promise<void> | undefined {
     if (this.tree === undefined) this.hasPosts = true;
     return this.tree?.signals.readPosts();
   }

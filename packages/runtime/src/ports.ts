@@ -83,7 +83,7 @@ export interface Ports extends RuntimePorts {
 }
 
 /** Checks the ports and applies the defaults. Throws an `InvalidValueError`. */
-export function settlePorts(given: RuntimePorts): Ports {
+export function resolvePorts(given: RuntimePorts): Ports {
   checkPorts("runtime options", given);
   const { journal, blobs } = given;
   return {

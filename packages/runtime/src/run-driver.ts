@@ -71,7 +71,7 @@ export class RunDriver {
   }
 
   /** Continues a recorded run. */
-  async goOn(runId: RunId, decisions: Decisions, run: LiveRun): Promise<RunResult> {
+  async resume(runId: RunId, decisions: Decisions, run: LiveRun): Promise<RunResult> {
     checkDecisions(decisions);
     const { journal: store } = this.ports;
     if (store === undefined) throw noJournal();

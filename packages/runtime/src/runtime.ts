@@ -29,11 +29,11 @@ import {
   versionName,
   versionOf,
 } from "@ravi/kernel/loop";
-import { type Ports, type RuntimePorts, settlePorts } from "./ports.ts";
+import { type Ports, type RuntimePorts, resolvePorts } from "./ports.ts";
 import { noJournal, RunDriver, wrongRun } from "./run-driver.ts";
 import { newStart, type RunOptions } from "./run-start.ts";
 import { checkItem } from "./journal/posted.ts";
-import { LiveHandle, LiveRun as Underway } from "./live-run.ts";
+import { LiveHandle, LiveRun } from "./live-run.ts";
 import { EventHub, type EventListener } from "./tree/event-hub.ts";
 import { LiveRuns } from "./live-runs.ts";
 
@@ -79,7 +79,7 @@ export class Runtime {
     const { agents = [], ambientScope = false, ...ports } = asOwn(options, OPTIONS);
     checkAgents("runtime options.agents", agents);
     checkBoolean("runtime options.ambientScope", ambientScope);
-    this.ports = settlePorts(ports);
+    this.ports = resolvePorts(ports);
     this.driver = new RunDriver({ ports: this.ports, ambientScope, agents: this.agents });
     for (const agent of agents) this.register(agent);
   }
@@ -100,11 +100,11 @@ export class Runtime {
   run<T>(agent: Agent<T>, input: string, options?: RunOptions): RootHandle<T>;
   run<A extends Agent>(agent: A, input: string, options?: RunOptions): RootHandle<AnswerOf<A>>;
   run<T>(agent: Agent<T>, input: string, options: RunOptions = {}): RootHandle<T> {
-    const meant = versionOf(this.agents, agent, options?.version);
-    const start = newStart(this.ports, meant, input, options);
+    const chosen = versionOf(this.agents, agent, options?.version);
+    const start = newStart(this.ports, chosen, input, options);
     // Without a journal nothing is ever resumed, and a service that creates an agent for each user must not keep them all.
-    if (this.ports.journal !== undefined) this.register(meant);
-    return this.launch(start.root, options, (run) => this.driver.begin(start, run), meant) as RootHandle<T>;
+    if (this.ports.journal !== undefined) this.register(chosen);
+    return this.launch(start.root, options, (run) => this.driver.begin(start, run), chosen) as RootHandle<T>;
   }
 
   /** Continues a recorded run from where it stopped. If the run is over, it returns the recorded result. */
@@ -119,7 +119,7 @@ export class Runtime {
     const root = Supervision.root(ROOT_UNKNOWN, { runId });
     const { signal } = options;
     return this.launch(root, { signal, onEvent: options.onEvent, runId }, (run) =>
-      this.driver.goOn(root.runId, options.decisions ?? {}, run),
+      this.driver.resume(root.runId, options.decisions ?? {}, run),
     );
   }
 
@@ -239,7 +239,7 @@ export class Runtime {
   private launch(
     root: Supervision,
     { runId: given, signal, onEvent }: Pick<RunOptions, "runId" | "signal" | "onEvent">,
-    start: (run: Underway) => Promise<RunResult>,
+    start: (run: LiveRun) => Promise<RunResult>,
     agent?: Agent,
   ): RootHandle {
     if (this.closed)
@@ -255,14 +255,14 @@ export class Runtime {
       throw wrongRun(runId, "an id that no running run here has; use the handle of that run, or another id");
     }
     const events = new EventHub(onEvent, this.ports.logger);
-    const run = new Underway(root, signal, events, this.ports.clock.now(), agent);
+    const run = new LiveRun(root, signal, events, this.ports.clock.now(), agent);
     const result = this.supervise(run, start);
     run.result = result;
     this.live.add(run);
     return new LiveHandle(run, result);
   }
 
-  private async supervise(run: Underway, start: (run: Underway) => Promise<RunResult>): Promise<RunResult> {
+  private async supervise(run: LiveRun, start: (run: LiveRun) => Promise<RunResult>): Promise<RunResult> {
     // So that a caller of `events()` right after `run()` gets the first event.
     await Promise.resolve();
     run.status = "running";
@@ -299,7 +299,7 @@ export class Runtime {
     }
     await journal.post(runId, item);
     // In the order of the journal: an earlier post may not have been read yet.
-    await live?.look();
+    await live?.readPosts();
   }
 
   private journal(): Journal {
