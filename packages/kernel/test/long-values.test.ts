@@ -67,5 +67,5 @@ test.each<[string, unknown]>([
   ["disk full", "disk full"],
 ])("a store that fails with anything at all says so: %s", (why, cause) => {
   const { message } = new JournalFailedError({ what: "it failed", final: false, cause });
-  expect(message).toBe(`it failed: ${why}; nothing was written; try again`);
+  expect(message).toBe(`it failed: ${why}; nothing was changed; try again`);
 });

@@ -92,7 +92,10 @@ test("T10: a redirect is not followed, and the key goes to nobody else", async (
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const url = `http://127.0.0.1:${portOf(server)}`;
-  const redirected = { code: "TOOL_ERROR", message: expect.stringMatching(/answered with a redirect \(status 307\)/) };
+  const redirected = {
+    code: "TOOL_ERROR",
+    message: expect.stringMatching(/answered with a redirect \(status 307\)/),
+  };
   const ingress = new Ingress({ url, headers });
   await expect(ingress.call(target, {}, never)).rejects.toMatchObject(redirected);
   await ingress.whenOver("RaviWatcher", "r", never);

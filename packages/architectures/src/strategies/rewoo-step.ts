@@ -38,7 +38,7 @@ export async function leafFor(
   if (tool === undefined) {
     if (name.toLowerCase() === "llm") return think(typeof input === "string" ? input : JSON.stringify(input));
     return failed(
-      `no tool is called ${name}; there are ${[...tools.map((known) => known.name), "LLM"].join(", ")}`,
+      `unknown tool ${JSON.stringify(name)}; available tools: ${[...tools.map((known) => known.name), "LLM"].join(", ")}`,
     );
   }
   const call: ToolCall = { id, name: tool.name, arguments: JSON.stringify(argumentsFor(tool, input)) };

@@ -112,7 +112,7 @@ describe("J10: ReWOO", () => {
     const evidence = asked(model.calls[1]?.request);
     expect(evidence).toContain("error: not found");
     expect(evidence).toContain("not run: it needs #E1, which failed");
-    expect(evidence).toContain("no tool is called unknown; there are look_up, add, LLM");
+    expect(evidence).toContain('unknown tool "unknown"; available tools: look_up, add, LLM');
     expect(evidence).toContain("invalid arguments for add");
     expect(evidence).toMatch(/#E5 .*: 3$/m);
   });

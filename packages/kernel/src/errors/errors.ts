@@ -367,7 +367,7 @@ function textOfCause(cause: unknown): string {
   return typeof said === "string" ? said : show(cause);
 }
 
-/** The store could not write. With `final` it takes nothing more, so that no run pays for what could not be recorded. */
+/** The store could not be read or written. With `final` it takes nothing more, so that no run pays for what could not be recorded. */
 export class JournalFailedError extends RaviError {
   static override readonly codes: readonly ErrorCode[] = [ErrorCode.JOURNAL_FAILED];
   override readonly code = ErrorCode.JOURNAL_FAILED;
@@ -377,7 +377,7 @@ export class JournalFailedError extends RaviError {
     const why = cut(textOfCause(init.cause), MAX_CAUSE_CHARS);
     const next = init.final
       ? "the journal takes no more writes; fix the cause, open it again and resume its runs"
-      : "nothing was written; try again";
+      : "nothing was changed; try again";
     const message = `${init.what}: ${why}; ${next}`;
     super({ code: ErrorCode.JOURNAL_FAILED, message, cause: init.cause, retryable: !init.final });
     this.final = init.final;

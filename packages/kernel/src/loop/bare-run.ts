@@ -209,12 +209,15 @@ export class BareRun implements BareContext {
     const delayMs = timeLimitOf("ask.timeoutS", options.timeoutS, this.tree.clock);
     checkMessage("ask.message", message);
     const late = (): Error =>
-      new ToolError({ toolName: handle.agentId, message: `no reply from ${handle.agentId} in time` });
+      new ToolError({
+        toolName: handle.agentId,
+        message: `${handle.agentId} did not reply within ${options.timeoutS} s`,
+      });
     // A child that has ended will not reply.
     const ended = outcome.then((): never => {
       throw new ToolError({
         toolName: handle.agentId,
-        message: `${handle.agentId} has ended without a reply; join it for what came of it`,
+        message: `${handle.agentId} ended without a reply; ctx.join(handle) gives its outcome`,
       });
     });
     const reply = Promise.race([inbox.replyTo(inbox.send(this.agentId, message)), ended]);

@@ -43,7 +43,7 @@ export class RootClient {
     const { isNew, refused } = (await this.ask(runId, "start", await message())) as Started;
     if (refused !== undefined) throw errorFromJSON(refused);
     if (isNew) return;
-    const expected = "a run that is not on record yet; resume it instead";
+    const expected = "an id that the server does not know yet; call resume() to continue that run";
     throw new InvalidValueError({ field: "runId", value: runId, expected });
   }
 
@@ -73,7 +73,7 @@ export class RootClient {
     const { admin } = this.options;
     const { isGone } = (await this.askAfterStart(runId, "forget", {})) as { isGone: boolean };
     if (!isGone) {
-      const expected = "a run that is not under way; cancel it first";
+      const expected = "a run that is not running; cancel it first";
       throw new InvalidValueError({ field: "runId", value: runId, expected });
     }
     const over = await admin.finished(runId);

@@ -10,5 +10,9 @@ export function knownAnswer(answer: unknown, runId: string): unknown {
 }
 
 export function unknownRun(runId: string): InvalidValueError {
-  return new InvalidValueError({ field: "runId", value: runId, expected: "a run that is on record" });
+  return new InvalidValueError({
+    field: "runId",
+    value: runId,
+    expected: "the id of a run that the server knows",
+  });
 }
