@@ -155,7 +155,7 @@ describe("the arena", () => {
     expect(unpriced).toMatchObject({
       code: 1,
       stdout: "",
-      stderr: expect.stringMatching(/--price .*llama3\.3 costs/),
+      stderr: expect.stringMatching(/--price .*the price of llama3\.3/),
     });
   });
 
@@ -220,7 +220,7 @@ describe("the arena", () => {
     [["--model", "openai:llama3.3", "--base-url", "here"], '--base-url is "here"'],
     [["--model", "openai:llama3.3", "--price", "cheap"], '--price is "cheap"'],
     [["--only", "reakt"], "one of react, self-refine"],
-    [["--question", "Why?"], "the stand-in knows one question"],
+    [["--question", "Why?"], "the stand-in only knows its own question"],
     [["--model", "gpt-5.2"], "openai:NAME"],
     [["--model", "openai:gpt-5-mini", "--question", " "], '--question is " "'],
     [["--usd", "0"], "dollars above 0"],
