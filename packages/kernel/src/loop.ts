@@ -57,6 +57,7 @@ export {
   tighterBudget,
 } from "./loop/limits.ts";
 export { checkRun, newRoot, versionName, versionOf } from "./loop/run-start.ts";
+export { engineRunMeta } from "./run/run-meta.ts";
 export { ownMetadata } from "./loop/own-metadata.ts";
 export { checkHireChoices, spawnTerms } from "./loop/hire-choices.ts";
 export { type Parsed, parseWith } from "./loop/parse-with.ts";

@@ -115,6 +115,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "checkTransform",
       "delegateTo",
       "deliveryId",
+      "engineRunMeta",
       "exceededIn",
       "fullDecisions",
       "guardedHooks",

@@ -5,10 +5,9 @@ import {
   type Journal,
   type MaybePromise,
   type RunId,
-  RunMeta,
   type RunResult,
 } from "@ravi/kernel";
-import { admitRun, type Decisions, checkDecisions, fullDecisions } from "@ravi/kernel/loop";
+import { admitRun, type Decisions, checkDecisions, engineRunMeta, fullDecisions } from "@ravi/kernel/loop";
 import { andThen } from "./and-then.ts";
 import { awaitJournal } from "./await-journal.ts";
 import { mayAdmit, type Plan, planFor } from "./context/plan.ts";
@@ -104,7 +103,7 @@ export class RunDriver {
     const { clock, ids } = ports;
     const { token } = run;
     const { root, deadline, tenantId } = start;
-    const meta = RunMeta.of({ supervision: root, cancellation: token, deadline, tenantId, clock, ids });
+    const meta = engineRunMeta({ supervision: root, cancellation: token, deadline, tenantId, clock, ids });
     const layers = agent === undefined ? [] : [agent];
     const scope = scopeOf(start);
     const asked = { layers, whom: root, input: start.input, meta, scope, hooks, clock };

@@ -119,6 +119,11 @@ class Meta implements RunMeta {
   }
 }
 
+/** For engines, whose options are right: the checks of `RunMeta.of` would take 1 µs of a governed run of 24. */
+export function engineRunMeta(options: RunMetaOptions): RunMeta {
+  return new Meta(options);
+}
+
 /** Makes a `RunMeta`: `of` within a tree of agents, `standalone` without one. */
 export const RunMeta = Object.freeze({
   of(options: RunMetaOptions): RunMeta {

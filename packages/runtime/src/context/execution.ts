@@ -32,7 +32,7 @@ import {
   type Remaining,
   type RunContext,
   type RunHandle,
-  RunMeta,
+  type RunMeta,
   type RunScope,
   type StoppedBy,
   type Supervision,
@@ -44,7 +44,7 @@ import {
   type ToolResult,
   type WindowOptions,
 } from "@ravi/kernel";
-import { type LinkedList, makeAtOnce, makeDirect, spawnTerms } from "@ravi/kernel/loop";
+import { engineRunMeta, type LinkedList, makeAtOnce, makeDirect, spawnTerms } from "@ravi/kernel/loop";
 import { rejected } from "../rejected.ts";
 import { runExclusive, runExclusiveAtOnce } from "./exclusive.ts";
 import { bareBatch, bareDirect, bareLlm, isBare, isPlain } from "./bare.ts";
@@ -354,7 +354,7 @@ export class Execution implements RunContext {
   private makeMeta(): RunMeta {
     const { supervision, execId, token, engine, ports } = this;
     const { deadline, tenantId } = engine.start;
-    return RunMeta.of({
+    return engineRunMeta({
       runId: supervision.runId,
       execId,
       cancellation: token,
