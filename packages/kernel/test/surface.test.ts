@@ -99,6 +99,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "bareContext",
       "bareInbox",
       "bothHooks",
+      "checkAgent",
       "checkAgentParts",
       "checkAgents",
       "checkDecisions",

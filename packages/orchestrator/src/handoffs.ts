@@ -1,5 +1,5 @@
 import { agentName, checkFields, type DelegateTool, InvalidValueError } from "@ravi/kernel";
-import { delegateTo } from "@ravi/kernel/loop";
+import { checkAgent, delegateTo } from "@ravi/kernel/loop";
 import { safeName } from "./names.ts";
 import type { SubAgentConfig } from "./options.ts";
 import { termsOf } from "./terms.ts";
@@ -47,14 +47,8 @@ export function handoffsFor(field: string, subAgents: readonly SubAgentConfig[])
 
 function agentOf(path: string, { agent }: SubAgentConfig): string {
   const given: unknown = agent;
-  const isAgent =
-    typeof given === "object" &&
-    given !== null &&
-    typeof Reflect.get(given, "id") === "string" &&
-    typeof Reflect.get(given, "run") === "function";
-  if (isAgent) return agentName(agent.id);
-  const expected = "an agent: an object with an id and a run(ctx, inbox) method";
-  throw new InvalidValueError({ field: `${path}.agent`, value: agent, expected });
+  checkAgent(`${path}.agent`, given);
+  return agentName(given.id);
 }
 
 /** Checked here, because otherwise the provider would refuse the tool in the middle of a paid run. */

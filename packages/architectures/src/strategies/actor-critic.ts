@@ -7,13 +7,14 @@ import {
   checkInteger,
   type Dependencies,
 } from "@ravi/kernel";
+import { checkAgent } from "@ravi/kernel/loop";
 import { StrategyRun } from "../run/strategy-run.ts";
 import { limitReached, type WorkOutcome } from "../run/answer.ts";
 import { readScore } from "../parse/score.ts";
 import { readText } from "../parse/verdict.ts";
 import { type OwnPrompts, PROMPTS } from "../prompts.ts";
 import { BestAnswer } from "./best-answer.ts";
-import { checkAgent, checkShare, ownPrompts, progress } from "./shared.ts";
+import { checkShare, ownPrompts, progress } from "./shared.ts";
 
 export interface ActorCriticOptions {
   /** The agent that answers. Default: the agent itself, with its tools. */

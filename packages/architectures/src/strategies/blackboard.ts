@@ -8,13 +8,14 @@ import {
   type Dependencies,
   type StopReason,
 } from "@ravi/kernel";
+import { checkAgent } from "@ravi/kernel/loop";
 import { StrategyRun } from "../run/strategy-run.ts";
 import { describeWork, limitReached, type WorkOutcome } from "../run/answer.ts";
 import { describeWorkers } from "../run/worker.ts";
 import { readChoice } from "../parse/choice.ts";
 import { readVerdict } from "../parse/verdict.ts";
 import { type OwnPrompts, PROMPTS } from "../prompts.ts";
-import { checkAgent, checkWorkers, ownPrompts, progress, withRole } from "./shared.ts";
+import { checkWorkers, ownPrompts, progress, withRole } from "./shared.ts";
 
 export interface BlackboardOptions {
   /** The agents that may write on the board, by name. Their descriptions are shown to the coordinator. */

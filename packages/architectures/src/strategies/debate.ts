@@ -8,20 +8,13 @@ import {
   type Dependencies,
   InvalidValueError,
 } from "@ravi/kernel";
+import { checkAgent } from "@ravi/kernel/loop";
 import { StrategyRun } from "../run/strategy-run.ts";
 import { describeWork, type Answer, type WorkOutcome } from "../run/answer.ts";
 import { readChoice } from "../parse/choice.ts";
 import { type OwnPrompts, PROMPTS } from "../prompts.ts";
 import { agreementOf, answerIn, candidatesOf, countVotes, mostShared } from "./agreement.ts";
-import {
-  checkAgent,
-  checkShare,
-  checkWorkers,
-  NO_WORKERS,
-  ownPrompts,
-  progress,
-  withRole,
-} from "./shared.ts";
+import { checkShare, checkWorkers, NO_WORKERS, ownPrompts, progress, withRole } from "./shared.ts";
 
 export interface DebateOptions {
   /** The agents that debate, by name; at least two. Default: the agent's own model takes several `stances`. */

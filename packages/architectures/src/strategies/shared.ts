@@ -6,7 +6,7 @@ import {
   type JsonValue,
   type LLMClient,
 } from "@ravi/kernel";
-import { checkModel as checkOwn, checkRecord, hasMethod } from "@ravi/kernel/loop";
+import { checkAgent, checkModel as checkOwn, checkRecord } from "@ravi/kernel/loop";
 
 /** An event that reports a decision of a strategy. */
 export function progress(name: string, data: JsonValue): AgentEvent {
@@ -31,11 +31,6 @@ export function checkWorkers(field: string, workers: unknown, least = 1): Readon
     });
   for (const [role, agent] of entries) checkAgent(`${field}.${role}`, agent);
   return Object.freeze(Object.fromEntries(entries));
-}
-
-export function checkAgent(field: string, agent: unknown): asserts agent is Agent {
-  if (hasMethod(agent, "run") && typeof Reflect.get(Object(agent), "id") === "string") return;
-  throw new InvalidValueError({ field, value: agent, expected: "an agent, with an id and a run method" });
 }
 
 /** Checks an optional model. */

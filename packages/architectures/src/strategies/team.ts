@@ -10,12 +10,11 @@ import {
   type ToolCall,
   type ToolResult,
 } from "@ravi/kernel";
-import { type Finish, type Hired, hireResult } from "@ravi/kernel/loop";
+import { checkAgent, type Finish, type Hired, hireResult } from "@ravi/kernel/loop";
 import { describeWork, type Answer, outcomeOf } from "../run/answer.ts";
 import { textSchema } from "../run/text-schema.ts";
 import { hireAgain } from "../run/worker.ts";
 import { readChoice } from "../parse/choice.ts";
-import { checkAgent } from "./shared.ts";
 
 const WORKER = "The worker: a name from your team.";
 const TASK =

@@ -18,6 +18,6 @@ export function hireBy<T>(tool: DelegateTool<T>, args: unknown): HireLeaf<T> {
   }
   checkAgent(`${field}.agent`, leaf.agent);
   if (typeof leaf.input !== "string")
-    throw new InvalidValueError({ field: `${field}.input`, value: leaf.input, expected: "a text" });
+    throw new InvalidValueError({ field: `${field}.input`, value: leaf.input, expected: "a string" });
   return leaf;
 }
