@@ -15,6 +15,7 @@ export { type CheckedPorts, checkPort, checkPorts } from "./loop/check-ports.ts"
 export { checkModel } from "./loop/check-model.ts";
 export { checkAgent, checkAgents, checkHosted } from "./loop/check-agent.ts";
 export { answerMisfit, answerProblem, isContent } from "./loop/answer.ts";
+export { keepShapes } from "./loop/keep-shapes.ts";
 export { type AtOnce, type Direct, makeAtOnce, makeDirect } from "./loop/at-once.ts";
 export { bareContext, type BareContext, type BareContextOptions } from "./loop/bare-context.ts";
 export { bothHooks, isAmong, tellOwn } from "./loop/both-hooks.ts";
@@ -83,7 +84,7 @@ export { checkTools, type LoopPlan, planLoop } from "./loop/tool-loop/plan.ts";
 export { MOST_CUT_OFFS, readTurn, type Turn, withoutCalls } from "./loop/tool-loop/read-turn.ts";
 export { hookBase, tellHandoff } from "./loop/tool-loop/tell.ts";
 export type { Finish, LoopExtension } from "./loop/tool-loop/extension.ts";
-export { toolLoop } from "./loop/tool-loop/tool-loop.ts";
+export { keepLoopShapes, toolLoop } from "./loop/tool-loop/tool-loop.ts";
 export {
   type Hired,
   toolTurn,

@@ -134,6 +134,8 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "isStop",
       "isUnset",
       "jsonSchemaOf",
+      "keepLoopShapes",
+      "keepShapes",
       "land",
       "least",
       "loopDetector",

@@ -1,4 +1,5 @@
 import { isPromiseLike, type MaybePromise, type Next, type Pipeline } from "@ravi/kernel";
+import { keepShapes } from "@ravi/kernel/loop";
 import {
   AGAIN_TOO_EARLY,
   AGAIN_WHILE_RUNNING,
@@ -254,4 +255,12 @@ function handledRejection(reason: Error): Promise<void> {
   const rejection = rejected(reason);
   rejection.catch(() => {});
   return rejection;
+}
+
+void runLayers([{ name: "specimen", process: keepNext }], { result: undefined }, () => {}, undefined);
+
+/** The function `next` holds on to the `LayerRun` that has made it. */
+function keepNext(_: WithResult, next: Next): Promise<void> {
+  keepShapes(next);
+  return next();
 }

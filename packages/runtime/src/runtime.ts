@@ -26,6 +26,7 @@ import {
   checkMessage,
   type Decisions,
   deliveryId,
+  keepShapes,
   versionName,
   versionOf,
 } from "@ravi/kernel/loop";
@@ -36,6 +37,9 @@ import { checkItem } from "./journal/posted.ts";
 import { LiveHandle, LiveRun } from "./live-run.ts";
 import { EventHub, type EventListener } from "./tree/event-hub.ts";
 import { LiveRuns } from "./live-runs.ts";
+import { MemoryJournal } from "./journal/memory-journal.ts";
+import { tryOrLog } from "./try-or-log.ts";
+import { outside, waitingAgent } from "./waiting-run.ts";
 
 /** Options of `Runtime`. All are optional. */
 export interface RuntimeOptions extends RuntimePorts {
@@ -73,6 +77,8 @@ export class Runtime {
   private readonly driver: RunDriver;
   private newest: Agent | undefined;
   private closed = false;
+  private readonly given: RuntimePorts;
+  private readonly ended: typeof BARE_RUNS;
 
   constructor(options: RuntimeOptions = {}) {
     checkFields("runtime options", options, OPTIONS);
@@ -80,6 +86,8 @@ export class Runtime {
     checkAgents("runtime options.agents", agents);
     checkBoolean("runtime options.ambientScope", ambientScope);
     this.ports = resolvePorts(ports);
+    this.given = ports;
+    this.ended = Object.keys(ports).every((name) => PLAIN_PORTS.includes(name)) ? BARE_RUNS : GOVERNED_RUNS;
     this.driver = new RunDriver({ ports: this.ports, ambientScope, agents: this.agents });
     for (const agent of agents) this.register(agent);
   }
@@ -276,7 +284,23 @@ export class Runtime {
     } finally {
       this.live.delete(run);
       run.close();
+      if (++this.ended.runs === SECOND) this.keepWaitingRun();
     }
+  }
+
+  /**
+   * Keeps what V8 needs to remember compiled code while there are no runs. Only after the second run: a process that makes a single one
+   * has nothing to gain, and later it would disturb code that is compiled by then.
+   */
+  private keepWaitingRun(): void {
+    const journal = this.ended === BARE_RUNS ? undefined : new MemoryJournal();
+    // With the fields that this runtime was given, so that compiled code finds the same hidden class in both.
+    const blank: RuntimeOptions = Object.fromEntries(
+      Object.keys(this.given).map((name) => [name, undefined]),
+    );
+    const options = journal === undefined ? blank : { ...blank, journal };
+    const keep = (): void => keepShapes(new Runtime(options).run(waitingAgent, "wait"));
+    void tryOrLog(this.ports.logger, "warn", "the waiting run could not be started", () => outside(keep));
   }
 
   private async post(
@@ -334,6 +358,11 @@ const OPTIONS: readonly (keyof RuntimeOptions)[] = [
   "ids",
   "logger",
 ];
+/** How many runs have ended in this process, of runtimes without and with options. */
+const BARE_RUNS = { runs: 0 };
+const GOVERNED_RUNS = { runs: 0 };
+const SECOND = 2;
+const PLAIN_PORTS: readonly string[] = ["clock", "ids", "logger"];
 const isOver = (): true => true;
 const TOGETHER = 100;
 const ROOT_UNKNOWN = AgentId("unknown");

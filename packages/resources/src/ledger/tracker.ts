@@ -16,7 +16,7 @@ import {
   type Spend,
   systemClock,
 } from "@ravi/kernel";
-import { asOwn } from "@ravi/kernel/loop";
+import { asOwn, keepShapes } from "@ravi/kernel/loop";
 import { checkClock } from "../clock-check.ts";
 import { type Account, openAccount } from "./account.ts";
 import { addCapped, findOverrun, findRefusal, hold, spend } from "./chain.ts";
@@ -318,3 +318,5 @@ function emptyEstimate(estimate: Partial<Spend>): InvalidValueError {
     expected: "at least one of tokens, cost, turns and toolCalls",
   });
 }
+
+keepShapes(new ExecutionTracker().child({}, "agent").reserve({ turns: 1 }));

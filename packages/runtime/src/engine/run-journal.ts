@@ -150,6 +150,11 @@ export class RunJournal implements Heartbeat {
     if ((await journal.items(runId, 0)).length === 0) await journal.delete(runId);
   }
 
+  /** For a run that waits for ever and whose journal nobody else can claim. */
+  stopHeartbeat(): void {
+    this.heartbeats.delete(this);
+  }
+
   beat(): void {
     this.renewing = this.renew();
   }

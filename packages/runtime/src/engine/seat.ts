@@ -2,14 +2,17 @@ import type { Headcount, MaybePromise } from "@ravi/kernel";
 import { andThen } from "../and-then.ts";
 import type { InProcessEngine } from "./in-process.ts";
 
+/** What it asks the headcount. */
+type Pauses = Pick<Headcount, "isPaused" | "whenResumed">;
+
 /** The seat of one execution in the headcount of its tree: whether it was preempted, and for how long. */
 export class Seat {
   private readonly engine: InProcessEngine;
-  private readonly headcount: Headcount;
+  private readonly headcount: Pauses;
   private parkedFor = 0;
   private parkedSince: number | undefined;
 
-  constructor(engine: InProcessEngine, headcount: Headcount) {
+  constructor(engine: InProcessEngine, headcount: Pauses) {
     this.engine = engine;
     this.headcount = headcount;
   }

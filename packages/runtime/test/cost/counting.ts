@@ -40,7 +40,8 @@ export async function perTurn(
   count: (turns: number) => Promise<number>,
 ): Promise<{ readonly turn: number; readonly run: number }> {
   const [few, many] = [10, 60];
-  // The first run of a kind makes what is made once.
+  // The first run of a kind makes what is made once, and the second of a process what is kept while there are no runs.
+  await count(few);
   await count(few);
   const [short, long] = [await count(few), await count(many)];
   const turn = (long - short) / (many - few);

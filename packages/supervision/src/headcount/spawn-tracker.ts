@@ -9,6 +9,7 @@ import {
   spawnBudget,
   systemClock,
 } from "@ravi/kernel";
+import { keepShapes } from "@ravi/kernel/loop";
 import { checkAgentId } from "./check-id.ts";
 import { Roster } from "./roster.ts";
 import { RosterHeadcount } from "./roster-headcount.ts";
@@ -74,3 +75,6 @@ export class SpawnTracker extends RosterHeadcount {
     return tracker;
   }
 }
+
+const specimen = new SpawnTracker();
+keepShapes(specimen, specimen.acquire(AgentId("agent")));

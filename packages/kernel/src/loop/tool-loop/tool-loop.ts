@@ -16,9 +16,12 @@ import type { SchemaLike } from "../../model/schema.ts";
 import { HookEvent } from "../../ports/hooks.ts";
 import { directOf } from "../at-once.ts";
 import { checkSchemas } from "../check-schemas.ts";
+import { keepShapes } from "../keep-shapes.ts";
+import { KnownCalls } from "../known-calls.ts";
 import { land, type LandOptions } from "../land.ts";
 import { type ToolTurn, turnAtOnce } from "../tool-turn.ts";
 import { truncateText } from "../truncate.ts";
+import { Turn as MadeTurn } from "../turn.ts";
 import type { LoopExtension } from "./extension.ts";
 import { Mail } from "./mail.ts";
 import type { LoopPlan } from "./plan.ts";
@@ -47,6 +50,19 @@ export function toolLoop<T>(
 ): Promise<AgentResult<T>> {
   const loop = new Loop(plan, ctx, typeof inbox === "string" ? undefined : new Mail(inbox), extension);
   return loop.start(typeof inbox === "string" ? inbox : inbox.input);
+}
+
+/** Keeps an object of each class that a loop is made of. */
+export function keepLoopShapes(plan: LoopPlan, ctx: RunContext, inbox: Inbox): void {
+  const steps = new ToolSteps(plan, ctx, NO_EXTENSION);
+  const calls = new KnownCalls();
+  calls.getOrAdd("");
+  keepShapes(
+    new Loop(plan, ctx, new Mail(inbox), NO_EXTENSION),
+    steps,
+    new MadeTurn(ctx, [], steps, true),
+    calls,
+  );
 }
 
 class Loop<T> {
