@@ -32,6 +32,7 @@ export {
   type InDoubt,
 } from "./loop/decisions.ts";
 export { deliveryId } from "./loop/delivery-id.ts";
+export { isFinalFailure } from "./loop/final-failure.ts";
 export { hasNoSeat, hireAll } from "./loop/hire-all.ts";
 export { hireBy } from "./loop/hire-by.ts";
 export { hireResult } from "./loop/hire-result.ts";
