@@ -130,6 +130,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "isAmong",
       "isContent",
       "isCutOff",
+      "isFinalFailure",
       "isLedger",
       "isStop",
       "isUnset",
