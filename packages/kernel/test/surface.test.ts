@@ -225,6 +225,7 @@ test("the exports of @ravi/kernel/provider are these", () => {
       "transportVerdict",
       "tryParse",
       "uniqueIds",
+      "unknownLeftOut",
       "untilAborted",
       "urlSecrets",
       "wireLimits",
