@@ -13,7 +13,7 @@ export { asOwn, checkRecord } from "./core/check.ts";
 export { checkMessage } from "./core/plain-json.ts";
 export { type CheckedPorts, checkPort, checkPorts } from "./loop/check-ports.ts";
 export { checkModel } from "./loop/check-model.ts";
-export { checkAgent, checkAgents, checkHosted } from "./loop/check-agent.ts";
+export { checkAgent, checkAgents, checkHosted, isAgent } from "./loop/check-agent.ts";
 export { answerMisfit, answerProblem, isContent } from "./loop/answer.ts";
 export { type AtOnce, type Direct, makeAtOnce, makeDirect } from "./loop/at-once.ts";
 export { bareContext, type BareContext, type BareContextOptions } from "./loop/bare-context.ts";

@@ -127,6 +127,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "hireResult",
       "hiredId",
       "hookBase",
+      "isAgent",
       "isAmong",
       "isContent",
       "isCutOff",
