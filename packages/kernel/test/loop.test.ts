@@ -157,7 +157,7 @@ describe("tool calls", () => {
     expect(toToolResult(new Date(0)).content).toBe('"1970-01-01T00:00:00.000Z"');
     for (const [value, name] of [
       [() => "the source", "Function"],
-      [class Secret {}, "Function"],
+      [Date, "Function"],
       [Symbol("x"), "Symbol"],
       [{ toJSON: () => undefined }, "Object"],
     ] as const)

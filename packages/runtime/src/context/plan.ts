@@ -46,12 +46,12 @@ function hooksFor({ hooks: own }: Agent, { hooks: shared, logger }: ContextPorts
 
 /** Two pipelines as one. Undefined if there is no layer at all, so that the hot path has a single check. */
 function join<C extends { result: unknown }>(
-  outer: Pipeline<C> | undefined,
-  inner: Pipeline<C> | undefined,
+  outside: Pipeline<C> | undefined,
+  inside: Pipeline<C> | undefined,
 ): Pipeline<C> | undefined {
   // A pipeline is left out only if it says that it is empty: a guard without `isNoop` must not be.
-  const first = outer?.isNoop === true ? undefined : outer;
-  const second = inner?.isNoop === true ? undefined : inner;
+  const first = outside?.isNoop === true ? undefined : outside;
+  const second = inside?.isNoop === true ? undefined : inside;
   if (first === undefined || second === undefined) return first ?? second;
   return {
     isNoop: false,
