@@ -169,6 +169,7 @@ describe("T5: what a crash leaves", () => {
         code: "JOURNAL_CORRUPT",
         runId: "s",
         position: expect.any(Number),
+        message: expect.stringMatching(/^the history of session s is damaged at \d+: /),
       });
     }
   });

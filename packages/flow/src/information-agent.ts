@@ -100,7 +100,17 @@ export class InformationAgent implements Agent<RunMetrics> {
       const expected = "an async iterable of the run's events: pass the handle that run() returned";
       throw new InvalidValueError({ field: `${OWNER}.watch: events()`, value: events, expected });
     }
-    for await (const event of events) watchedRun.metrics.add(event);
+    for await (const event of events) {
+      if (!isRunEvent(event)) {
+        const expected = "an event of the run, { seq, at, agentId, execId, event }";
+        throw new InvalidValueError({
+          field: `${OWNER}.watch: what events() yields`,
+          value: event,
+          expected,
+        });
+      }
+      watchedRun.metrics.add(event);
+    }
     return watchedRun.metrics.snapshot(watched.runId, true);
   }
 
@@ -111,6 +121,12 @@ export class InformationAgent implements Agent<RunMetrics> {
       return;
     }
   }
+}
+
+/** Only what is read of it. */
+function isRunEvent(value: Partial<RunEvent> | null | undefined): boolean {
+  const event: unknown = value?.event;
+  return typeof value?.execId === "string" && typeof event === "object" && event !== null && "type" in event;
 }
 
 function isAsyncIterable(value: unknown): boolean {

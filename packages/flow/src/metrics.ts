@@ -5,6 +5,7 @@ import {
   NO_USAGE,
   type RunEvent,
   type RunId,
+  type SerializedError,
   totalTokens,
   type Usage,
 } from "@ravi/kernel";
@@ -13,7 +14,7 @@ import {
 export type AgentMetrics = {
   readonly agentId: AgentId;
   readonly execId: ExecId;
-  readonly status: "running" | "completed" | "partial" | "paused" | "failed";
+  readonly status: "running" | "completed" | "partial" | "paused" | "failed" | "cancelled";
   /** Model calls that used tokens or cost money. */
   readonly calls: number;
   /** Tool calls that the model asked for, including hand-offs and calls that were refused. */
@@ -21,7 +22,7 @@ export type AgentMetrics = {
   readonly usage: Usage;
   /** Dollars; null if the price of a call is not known. */
   readonly costUsd: number | null;
-  /** Failed tool calls and hand-offs, plus the agent's own failure. */
+  /** Failed tool calls and hand-offs, plus the agent's own failure. A cancellation is not one. */
   readonly errors: number;
   /** Milliseconds from its first event to its last. */
   readonly durationMs: number;
@@ -83,8 +84,8 @@ export class Metrics {
         if (event.isError) agent.errors++;
         break;
       case "error":
-        agent.errors++;
-        agent.status = "failed";
+        agent.status = isCancelled(event.error) ? "cancelled" : "failed";
+        if (agent.status === "failed") agent.errors++;
         break;
       case "completed":
         agent.status = event.result.status;
@@ -113,6 +114,11 @@ export class Metrics {
     };
     return { runId, isOver, agents, total };
   }
+}
+
+/** As a runtime decides it: a passed deadline that nobody has caught cancels too. */
+function isCancelled({ code }: SerializedError): boolean {
+  return code === "CANCELLED" || code === "DEADLINE_EXCEEDED";
 }
 
 /**

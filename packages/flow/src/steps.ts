@@ -9,7 +9,7 @@ import {
   InvalidValueError,
   Priority,
 } from "@ravi/kernel";
-import { asOwn, checkHireChoices } from "@ravi/kernel/loop";
+import { asOwn, checkAgent, checkHireChoices, hasMethod } from "@ravi/kernel/loop";
 import { checkOptionalText } from "./check.ts";
 
 /** An agent and the terms on which it is hired. */
@@ -48,7 +48,7 @@ export function readSteps(field: string, steps: readonly FlowStep[]): readonly S
 }
 
 export function readStep(field: string, step: FlowStep): Step {
-  const { agent, name, ...terms } = isAgent(step) ? { agent: step } : readConfig(field, step);
+  const { agent, name, ...terms } = isMeantAsAgent(step) ? agentAlone(field, step) : readConfig(field, step);
   return Object.freeze({
     name: name ?? agentName(agent.id),
     leaf: (input: string): HireLeaf => ({ ...terms, kind: "hire", agent, input }),
@@ -61,7 +61,7 @@ function readConfig(field: string, config: FlowStepConfig): FlowStepConfig {
   const wrong = (name: string, value: unknown, expected: string): never => {
     throw new InvalidValueError({ field: `${field}.${name}`, value, expected });
   };
-  if (!isAgent(agent)) wrong("agent", agent, "an agent: an object with an id and a run(ctx, inbox) method");
+  checkAgent(`${field}.agent`, agent);
   checkOptionalText(`${field}.name`, config.name);
   if (priority !== undefined) checkOneOf(`${field}.priority`, priority, Priority);
   if (retention !== undefined) checkOneOf(`${field}.retention`, retention, HistoryRetention);
@@ -72,11 +72,12 @@ function readConfig(field: string, config: FlowStepConfig): FlowStepConfig {
   return asOwn<FlowStepConfig>(config, KNOWN);
 }
 
-function isAgent(value: unknown): value is Agent {
-  return (
-    typeof value === "object" &&
-    value !== null &&
-    "id" in value &&
-    typeof Reflect.get(value, "run") === "function"
-  );
+/** The terms of a hire have no `run`. */
+function isMeantAsAgent(step: FlowStep): step is Agent {
+  return hasMethod(step, "run");
+}
+
+function agentAlone(field: string, agent: Agent): FlowStepConfig {
+  checkAgent(field, agent);
+  return { agent };
 }

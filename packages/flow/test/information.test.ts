@@ -1,5 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { type AgentEvent, AgentId, errorToJSON, ExecId, type RunEvent, RunId } from "@ravi/kernel";
+import {
+  type AgentEvent,
+  AgentId,
+  CancellationError,
+  DeadlineExceededError,
+  errorToJSON,
+  ExecId,
+  type RunEvent,
+  RunId,
+} from "@ravi/kernel";
 import { bareContext } from "@ravi/kernel/loop";
 import { InformationAgent } from "@ravi/flow";
 import { done } from "./support.ts";
@@ -105,6 +114,36 @@ describe("R26: an information agent", () => {
       },
     });
   });
+
+  test("an agent that was cancelled has not failed", async () => {
+    const run = written();
+    const stopped = new CancellationError({ reason: "enough" });
+    const late = new DeadlineExceededError({ deadline: 0 });
+    run.tell("lead", 1, { type: "error", error: errorToJSON(stopped) });
+    run.tell("late", 2, { type: "error", error: errorToJSON(late) });
+    run.tell("broken", 3, { type: "error", error: errorToJSON(new Error("no")) });
+    expect(await new InformationAgent().watch(run)).toMatchObject({
+      agents: [
+        { status: "cancelled", errors: 0 },
+        { status: "cancelled", errors: 0 },
+        { status: "failed", errors: 1 },
+      ],
+      total: { errors: 1 },
+    });
+  });
+
+  test.each([5, null, undefined, "started", {}, { execId: "r" }, { execId: "r", event: "started" }])(
+    "T11: refuses %j as an event, by name",
+    async (wrong) => {
+      const events = async function* (): AsyncGenerator<RunEvent> {
+        yield odd(wrong);
+      };
+      await expect(new InformationAgent().watch({ runId: RUN, events })).rejects.toMatchObject({
+        code: "INVALID_VALUE",
+        field: "InformationAgent.watch: what events() yields",
+      });
+    },
+  );
 
   test("a cost that is not known is not 0", async () => {
     const run = written();

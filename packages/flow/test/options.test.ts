@@ -35,6 +35,12 @@ describe("a bad option is refused at once, by name", () => {
     ["no predicate", ConditionalFlow, { if: true, whenTrue: a }, /ConditionalFlow\.if is true/],
     ["no agent", ParallelFlow, { branches: [{ agent: {} }] }, /ParallelFlow\.branches\[0\]\.agent/],
     [
+      "an agent whose id is a number",
+      SequentialFlow,
+      { steps: [{ id: 5, run: a.run }] },
+      /SequentialFlow\.steps\[0\] is an object; expected an agent: an object with an id/,
+    ],
+    [
       "a misspelt field",
       ParallelFlow,
       { branch: [a] },

@@ -13,7 +13,7 @@ export { asOwn, checkRecord } from "./core/check.ts";
 export { checkMessage } from "./core/plain-json.ts";
 export { type CheckedPorts, checkPort, checkPorts } from "./loop/check-ports.ts";
 export { checkModel } from "./loop/check-model.ts";
-export { checkAgent, checkAgents, checkHosted } from "./loop/check-agent.ts";
+export { checkAgent, checkAgents, checkHosted, isAgent } from "./loop/check-agent.ts";
 export { answerMisfit, answerProblem, isContent } from "./loop/answer.ts";
 export { keepShapes } from "./loop/keep-shapes.ts";
 export { type AtOnce, type Direct, makeAtOnce, makeDirect } from "./loop/at-once.ts";
@@ -33,6 +33,7 @@ export {
   type InDoubt,
 } from "./loop/decisions.ts";
 export { deliveryId } from "./loop/delivery-id.ts";
+export { isFinalFailure } from "./loop/final-failure.ts";
 export { hasNoSeat, hireAll } from "./loop/hire-all.ts";
 export { hireBy } from "./loop/hire-by.ts";
 export { hireResult } from "./loop/hire-result.ts";

@@ -32,7 +32,7 @@ export {
   textIn,
   tryParse,
 } from "./provider/json.ts";
-export { leftOut } from "./provider/left-out.ts";
+export { leftOut, unknownLeftOut } from "./provider/left-out.ts";
 export { type Notice, onceEach } from "./provider/notices.ts";
 export {
   checkBaseURL,

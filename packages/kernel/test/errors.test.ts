@@ -258,4 +258,31 @@ describe("R13: errors", () => {
     expect(new InvalidValueError({ field: "f", value: [1, 2], expected: "e" }).value).toBe("an array of 2");
     expect(new InvalidValueError({ field: "f", value: 10n, expected: "e" }).value).toBe("10n");
   });
+
+  test.each([
+    ["MiddlewareTermination", (reason: string) => new MiddlewareTermination({ layer: "guard", reason })],
+    ["SuspendedError", (reason: string) => new SuspendedError({ reason })],
+    ["CancellationError", (reason: string) => new CancellationError({ reason })],
+  ])("R13: the message of a %s has the beginning of a long reason, and the field all of it", (_, make) => {
+    const reason = "x".repeat(1_000_000);
+    const error = make(reason);
+    expect(error.reason).toBe(reason);
+    expect(error.message.length).toBeLessThan(5_000);
+    expect(error.message).toMatch(/x\.\.\. \(1000000 characters\)$/);
+    expect(new MiddlewareError({ layer: "guard", problem: reason }).message.length).toBeLessThan(5_000);
+  });
+
+  test("R13: what is locked or damaged and is not a run is called by its name", () => {
+    const what = "the audit log /var/audit.jsonl";
+    expect(new JournalLockedError({ runId: "/var/audit.jsonl", what }).message).toBe(
+      `${what} is claimed by another process; wait for it to end, or stop it`,
+    );
+    const torn = { position: 3, problem: "torn" };
+    expect(new JournalCorruptError({ runId: "/var/audit.jsonl", what, ...torn }).message).toBe(
+      `${what} is damaged at 3: torn`,
+    );
+    expect(new JournalCorruptError({ runId: "r", ...torn }).message).toBe(
+      "the journal of r is damaged at 3: torn",
+    );
+  });
 });

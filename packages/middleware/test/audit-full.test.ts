@@ -94,6 +94,7 @@ describe("J11: an audit log on a disk that is full for a while", () => {
     failing.clear();
     await writeFile(path, (await readFile(path, "utf8")).replace('"t1"', '"t10"'));
     await expect(log.append(entry(3))).rejects.toMatchObject({ code: "JOURNAL_CORRUPT" });
+    await expect(FileAuditLog.open(path)).rejects.toThrow(`the audit log ${path} is damaged at 1: line 1`);
   });
 });
 

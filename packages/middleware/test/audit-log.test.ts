@@ -172,6 +172,7 @@ describe("J11: an audit that can be proved", () => {
     const [one, two] = [await FileAuditLog.open(path), await FileAuditLog.open(path)];
     await one.append(entry(1));
     await expect(two.append(entry(1))).rejects.toMatchObject({ code: "JOURNAL_LOCKED" });
+    await expect(two.append(entry(1))).rejects.toThrow(`the audit log ${path} is claimed by another writer`);
     await one.append(entry(2));
     await expect(two.append(entry(2))).rejects.toMatchObject({ code: "JOURNAL_LOCKED" });
     expect(await one.verify()).toMatchObject({ ok: true, entries: 2 });
@@ -288,6 +289,7 @@ describe("J11: an audit that can be proved", () => {
     const claim = `${path}.${size}.0.claim`;
     await writeFile(claim, `process:${encodeURIComponent(hostname())}:${process.ppid}:0\nx`);
     await expect(FileAuditLog.open(path)).rejects.toMatchObject({ code: "JOURNAL_LOCKED" });
+    await expect(FileAuditLog.open(path)).rejects.toThrow(`the audit log ${path} is claimed by process`);
     expect(await readFile(path, "utf8")).toMatch(/\n\{"seq":2$/);
     await rm(claim);
     await (await FileAuditLog.open(path)).append(entry(2));

@@ -4,12 +4,10 @@ import {
   type HireOutcome,
   HookEvent,
   InvalidValueError,
-  isCancellation,
-  isRaviError,
   type RestartPolicy,
   type RunContext,
 } from "@ravi/kernel";
-import { hookBase, messageOf } from "@ravi/kernel/loop";
+import { hookBase, isFinalFailure, messageOf } from "@ravi/kernel/loop";
 
 /** One hand-off: the hire, and its latest outcome. */
 export interface Attempt {
@@ -102,27 +100,7 @@ function reportRestart(ctx: RunContext, { leaf, outcome, restarts }: Attempt, de
     void ctx.hooks.dispatch(HookEvent.RETRY, { ...hookBase(ctx), attempt: restarts, delayMs, error });
 }
 
-/**
- * Whether hiring again could help. Decisions (a cancellation, a budget) and errors that a layer below has already retried are not
- * repeated.
- */
+/** Whether hiring again could help, however eager the policy is. */
 function isCrash(outcome: HireOutcome): outcome is Extract<HireOutcome, { readonly error: unknown }> {
-  if (outcome.status !== "failed") return false;
-  const { error } = outcome;
-  return !isCancellation(error) && !FINAL.some((code) => isRaviError(error, code));
+  return outcome.status === "failed" && !isFinalFailure(outcome.error);
 }
-
-const FINAL = [
-  "PROVIDER_ERROR",
-  // A configuration mistake, such as a missing key, is the same next time.
-  "INVALID_VALUE",
-  "BUDGET_EXHAUSTED",
-  "MIDDLEWARE_TERMINATION",
-  "PAUSED",
-  "SUSPENDED",
-  "NEEDS_DECISION",
-  "NON_DETERMINISM",
-  "JOURNAL_CORRUPT",
-  "JOURNAL_FAILED",
-  "JOURNAL_LOCKED",
-] as const;

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import {
   BudgetExhaustedError,
   HookEvent,
+  JournalFailedError,
   MiddlewareTermination,
   ProviderError,
   type RestartPolicy,
@@ -150,9 +151,26 @@ describe("R17: a helper that crashed is hired again", () => {
   test.each([
     ["a provider's error", () => new ProviderError({ kind: "SERVER_ERROR", message: "down" })],
     ["a guardrail", () => new MiddlewareTermination({ layer: "guard", reason: "no" })],
+    [
+      "a provider's error in another's words",
+      () => new Error("no answer", { cause: new ProviderError({ kind: "SERVER_ERROR", message: "down" }) }),
+    ],
+    [
+      "a journal that takes nothing more",
+      () => new JournalFailedError({ what: "append", final: true, cause: "full" }),
+    ],
   ])("never after %s, however eager the policy is", async (_, error) => {
     const { agent: failing, inputs } = flaky(9, error);
     await lead([hands(["flaky", "x"]), "ok"], [{ agent: failing }], { retryPolicy: policy(9) });
     expect(inputs).toHaveLength(1);
+  });
+
+  test("after a journal that was only busy", async () => {
+    const { agent: failing, inputs } = flaky(
+      1,
+      () => new JournalFailedError({ what: "append", final: false, cause: "busy" }),
+    );
+    await lead([hands(["flaky", "x"]), "ok"], [{ agent: failing }], { retryPolicy: policy(9) });
+    expect(inputs).toHaveLength(2);
   });
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { isRaviError } from "@ravi/kernel";
 import { type AiSdkModel, fromAiSdk } from "@ravi/provider-ai-sdk";
 
-// Any AI SDK model works: openai("gpt-5.2") of @ai-sdk/openai, google("gemini-3-pro") of @ai-sdk/google, ... This one is written
+// Any AI SDK model works: openai("gpt-5.2") of @ai-sdk/openai, google("gemini-2.5-pro") of @ai-sdk/google, ... This one is written
 // by hand, so that the example runs without a key.
 let overloaded = false;
 const someModel: AiSdkModel = {

@@ -372,6 +372,17 @@ describe("who goes on", () => {
     return tree;
   };
 
+  test("R24: a delivery id counts once as long as it is among the newest 200", async () => {
+    const tree = await StoredTree.start(rootLaunch());
+    for (let n = 1; n <= 200; n++) await tree.say("deliver", { id: `${n}`, name: "word", value: n });
+    await tree.say("deliver", { id: "1", name: "word", value: 1 });
+    expect(tree.state.signals["word"]).toHaveLength(200);
+    await tree.say("deliver", { id: "201", name: "word", value: 201 });
+    await tree.say("deliver", { id: "1", name: "word", value: 1 });
+    expect(tree.state.delivered).toHaveLength(200);
+    expect(tree.state.signals["word"]).toHaveLength(202);
+  });
+
   test("R24: what is delivered is for whoever has waited the longest, and not for who was hired first", async () => {
     const tree = await two("b", "a");
     await tree.say("want", want("run/hire:b", 1));

@@ -1,13 +1,5 @@
-import {
-  ErrorCode,
-  errorToJSON,
-  InvalidValueError,
-  type RestartPolicy,
-  type SerializedError,
-  checkFields,
-  checkInteger,
-  systemIds,
-} from "@ravi/kernel";
+import { InvalidValueError, type RestartPolicy, checkFields, checkInteger, systemIds } from "@ravi/kernel";
+import { isFinalFailure } from "@ravi/kernel/loop";
 
 export interface RetryPolicyOptions {
   /** How often one execution is restarted at most. Default: 3. */
@@ -21,26 +13,6 @@ export interface RetryPolicyOptions {
   /** How many executions are counted at once; beyond that the one that crashed first is forgotten. Default: 10,000. */
   readonly maxTracked?: number | undefined;
 }
-
-/**
- * Errors after which a restart makes no sense: somebody decided to stop, or the restart would fail in the same way. A failed model call is
- * one of them: the layer around the model has already retried it, and a restart would multiply the two retry counts.
- */
-const FINAL: ReadonlySet<ErrorCode> = new Set([
-  ErrorCode.PROVIDER_ERROR,
-  // A mistake in the set-up, such as a missing key, would be the same after a restart.
-  ErrorCode.INVALID_VALUE,
-  ErrorCode.CANCELLED,
-  ErrorCode.DEADLINE_EXCEEDED,
-  ErrorCode.BUDGET_EXHAUSTED,
-  ErrorCode.MIDDLEWARE_TERMINATION,
-  ErrorCode.PAUSED,
-  ErrorCode.SUSPENDED,
-  ErrorCode.NEEDS_DECISION,
-  ErrorCode.NON_DETERMINISM,
-  ErrorCode.JOURNAL_CORRUPT,
-  ErrorCode.JOURNAL_LOCKED,
-]);
 
 /** Restarts a crashed execution a limited number of times, with exponential backoff and full jitter. */
 export class RetryPolicy implements RestartPolicy {
@@ -72,7 +44,7 @@ export class RetryPolicy implements RestartPolicy {
    * uncounted.
    */
   shouldRetry(execId: string, error?: unknown): boolean {
-    if (isFinal(error)) return false;
+    if (isFinalFailure(error)) return false;
     const count = this.counts.get(execId) ?? 0;
     if (count >= this.maxRetries) return false;
     this.counts.set(execId, count + 1);
@@ -102,17 +74,4 @@ export class RetryPolicy implements RestartPolicy {
       return;
     }
   }
-}
-
-/**
- * Also looks at the causes: a provider's failure wrapped in a plain `Error` is still final. It decides by the serialized error, which is
- * all that a journal keeps, so that a replayed run decides the same.
- */
-function isFinal(error: unknown): boolean {
-  for (let at: SerializedError | null = errorToJSON(error); at !== null; at = at.cause) {
-    if (at.code !== null && FINAL.has(at.code)) return true;
-    // Not every failed write is final: a journal that failed once may succeed after a restart.
-    if (at.code === ErrorCode.JOURNAL_FAILED && at.fields["final"] === true) return true;
-  }
-  return false;
 }

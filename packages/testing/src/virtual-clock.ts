@@ -1,4 +1,4 @@
-import { checkInteger, type Clock, InvalidValueError, type TimerHandle } from "@ravi/kernel";
+import { checkFields, checkInteger, type Clock, InvalidValueError, type TimerHandle } from "@ravi/kernel";
 
 /** A clock for tests, whose time moves only by `advance` and `runAll`. */
 export interface VirtualClock extends Clock {
@@ -21,6 +21,7 @@ interface Waiting {
 
 /** Creates a clock whose time moves only when a test moves it. `now` is the start, in epoch milliseconds (default: 0). */
 export function virtualClock(options: { readonly now?: number | undefined } = {}): VirtualClock {
+  checkFields("virtualClock", options, ["now"]);
   let time = checkTime("now", options.now ?? 0);
   let turn: Promise<void> = Promise.resolve();
   const waiting = new Set<Waiting>();

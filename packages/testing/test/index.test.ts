@@ -18,13 +18,19 @@ test("the package exports exactly these values", () => {
 
 test("the entry of the suites exports exactly these values", () => {
   expect(Object.keys(suites).toSorted()).toEqual([
+    "assertHeadcountCase",
     "assertJournalCase",
+    "assertLedgerCase",
     "assertModelCase",
     "assertRuntimeCase",
+    "describeHeadcount",
     "describeJournal",
+    "describeLedger",
     "describeModel",
     "describeRuntime",
+    "headcountCases",
     "journalCases",
+    "ledgerCases",
     "modelCases",
     "runtimeCases",
   ]);

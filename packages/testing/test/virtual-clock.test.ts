@@ -124,6 +124,11 @@ describe("virtualClock", () => {
     expect(() => virtualClock({ now: Number.NaN })).toThrow(/now is NaN/);
   });
 
+  test("an option that it does not know is refused by name", () => {
+    const misspelt = { start: 5 };
+    expect(() => virtualClock(misspelt as object)).toThrow(/^virtualClock\.start is 5; .*known fields: now/);
+  });
+
   test("works while a test runner has replaced the timers", async () => {
     vi.useFakeTimers();
     try {

@@ -6,5 +6,10 @@ export function lostMessages(
   { wanted, found, position }: { wanted: number; found: number; position: number },
 ): JournalCorruptError {
   const problem = `the history of ${key.agentName} has ${found} messages, but the run recorded ${wanted}; it was cleared, or it is another history`;
-  return new JournalCorruptError({ runId: key.sessionId, position, problem });
+  return new JournalCorruptError({
+    runId: key.sessionId,
+    what: `the history of session ${key.sessionId}`,
+    position,
+    problem,
+  });
 }

@@ -32,7 +32,13 @@ export function scan(
   const header = Buffer.from(headerLine(keyText), "utf8");
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const corrupt = (position: number, problem: string, cause?: unknown): JournalCorruptError =>
-    new JournalCorruptError({ runId: sessionId, position, problem, cause });
+    new JournalCorruptError({
+      runId: sessionId,
+      what: `the history of session ${sessionId}`,
+      position,
+      problem,
+      cause,
+    });
   if (!buffer.subarray(0, header.length).equals(header)) {
     unreadableHeader({ buffer, header, keyText, corrupt });
     return { messages: [], whole: 0 };

@@ -60,7 +60,7 @@ export class SuspendedError extends RaviError {
   readonly reason: string;
   constructor(init: { reason: string; cause?: unknown } | string) {
     const { reason, cause } = read("SuspendedError", init, { reason: "string" }, toReason);
-    super({ code: ErrorCode.SUSPENDED, message: `suspended: ${reason}`, cause });
+    super({ code: ErrorCode.SUSPENDED, message: `suspended: ${cut(reason, MAX_TEXT_CHARS)}`, cause });
     this.reason = reason;
   }
 }
@@ -123,7 +123,7 @@ export class MiddlewareTermination extends RaviError {
     } = read("MiddlewareTermination", init, { reason: "string" }, toReason);
     super({
       code: ErrorCode.MIDDLEWARE_TERMINATION,
-      message: `${shortName(layer)} stopped the run: ${reason}`,
+      message: `${shortName(layer)} stopped the run: ${cut(reason, MAX_TEXT_CHARS)}`,
       cause,
     });
     this.layer = layer;
@@ -141,7 +141,7 @@ export class MiddlewareError extends RaviError {
       problem: text,
     }));
     const where = layer === undefined ? "middleware" : `middleware ${shortName(layer)}`;
-    super({ code: ErrorCode.MIDDLEWARE_ERROR, message: `${where}: ${problem}`, cause });
+    super({ code: ErrorCode.MIDDLEWARE_ERROR, message: `${where}: ${cut(problem, MAX_TEXT_CHARS)}`, cause });
     this.layer = layer ?? "middleware";
   }
 }
@@ -322,36 +322,45 @@ export class NeedsDecisionError extends RaviError {
   }
 }
 
-/** Another process owns the run (a run has one owner at a time) or writes the file. */
+/** Another process owns the run (a run has one owner at a time) or writes the file. `what` names it, if it is not a run. */
 export class JournalLockedError extends RaviError {
   static override readonly codes: readonly ErrorCode[] = [ErrorCode.JOURNAL_LOCKED];
   override readonly code = ErrorCode.JOURNAL_LOCKED;
   readonly runId: string;
-  constructor(init: { runId: string; owner?: string | undefined } | string) {
-    const { runId, owner: by = "another process" } = read(
-      "JournalLockedError",
-      init,
-      { runId: "string" },
-      (text) => ({ runId: text }),
-    );
+  constructor(init: { runId: string; owner?: string | undefined; what?: string | undefined } | string) {
+    const {
+      runId,
+      owner: by = "another process",
+      what = `run ${runId}`,
+    } = read("JournalLockedError", init, { runId: "string" }, (text) => ({ runId: text }));
     super({
       code: ErrorCode.JOURNAL_LOCKED,
-      message: `run ${shortName(runId)} is claimed by ${shortName(by)}; wait for it to end, or stop it`,
+      message: `${shortName(what)} is claimed by ${shortName(by)}; wait for it to end, or stop it`,
     });
     this.runId = runId;
   }
 }
 
-/** The stored journal is damaged. Nothing was changed or guessed: restore the file from a copy. */
+/**
+ * What is stored is damaged. Nothing was changed or guessed: restore the file from a copy. `what` names it, if it is not the
+ * journal of a run.
+ */
 export class JournalCorruptError extends RaviError {
   static override readonly codes: readonly ErrorCode[] = [ErrorCode.JOURNAL_CORRUPT];
   override readonly code = ErrorCode.JOURNAL_CORRUPT;
   readonly runId: string;
   /** A sequence number, or a byte offset in a file. */
   readonly position: number;
-  constructor(init: { runId: string; position: number; problem: string; cause?: unknown }) {
+  constructor(init: {
+    runId: string;
+    position: number;
+    problem: string;
+    what?: string | undefined;
+    cause?: unknown;
+  }) {
     read("JournalCorruptError", init, { runId: "string", position: "number", problem: "string" });
-    const message = `the journal of ${shortName(init.runId)} is damaged at ${init.position}: ${init.problem}`;
+    const what = shortName(init.what ?? `the journal of ${init.runId}`);
+    const message = `${what} is damaged at ${init.position}: ${init.problem}`;
     super({ code: ErrorCode.JOURNAL_CORRUPT, message, cause: init.cause });
     this.runId = init.runId;
     this.position = init.position;

@@ -3,16 +3,21 @@ import { checkFields } from "../core/check.ts";
 import { InvalidValueError } from "../errors/errors.ts";
 import { checkPipelines } from "./pipeline-levels.ts";
 
+/** Whether the value can be run or hired. */
+export function isAgent(value: unknown): value is Agent {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    "id" in value &&
+    typeof value.id === "string" &&
+    "run" in value &&
+    typeof value.run === "function"
+  );
+}
+
 /** Throws an `InvalidValueError` unless the value is an agent. */
 export function checkAgent(field: string, agent: unknown): asserts agent is Agent {
-  const isAgent =
-    typeof agent === "object" &&
-    agent !== null &&
-    "id" in agent &&
-    typeof agent.id === "string" &&
-    "run" in agent &&
-    typeof agent.run === "function";
-  if (isAgent) return;
+  if (isAgent(agent)) return;
   const expected = "an agent: an object with an id and a run(ctx, inbox) method";
   throw new InvalidValueError({ field, value: agent, expected });
 }

@@ -48,8 +48,9 @@ export function toToolResult<R>(value: R): ToolResult<R> {
   if (typeof value === "number" && !Number.isFinite(value))
     return { content: String(value), isError: false, value };
   try {
-    const content = JSON.stringify(value) ?? String(value);
-    if (content === "{}" && !isPlain(value))
+    // Of a function and a symbol there is none. As a text, a function would be its source.
+    const content: string | undefined = JSON.stringify(value);
+    if (content === undefined || (content === "{}" && !isPlain(value)))
       return toolFailure(
         `the tool returned a ${nameOf(value)}, which JSON cannot represent; return plain data`,
       );

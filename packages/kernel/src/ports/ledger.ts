@@ -36,7 +36,7 @@ export interface Settlement {
   readonly exceeded: readonly BudgetWarning[];
 }
 
-/** Money set aside for one call. Call exactly one of its methods, once. */
+/** Money set aside for one call. Call exactly one of its methods, once. A later call may throw, and must not change anything. */
 export interface Reservation {
   /** Charges what the call has used and gives back the rest. */
   settle(actual: Actual): MaybePromise<Settlement>;

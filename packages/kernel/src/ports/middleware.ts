@@ -103,7 +103,7 @@ export interface FunctionContext extends LevelContext {
 }
 
 /** One passage through a pipeline. */
-interface WayIn {
+interface OuterCall {
   /** Whether a layer further out has stopped waiting for it. Nothing new may be started or paid then. */
   isGivenUp(): boolean;
 }
@@ -118,11 +118,15 @@ export interface Pipeline<C> {
   admit(context: C, gate: Gate): MaybePromise<void>;
   /**
    * Runs the layers around `core`. `core` is called with the passage that it belongs to; if it runs another pipeline, it gives that
-   * as `way`.
+   * as `outer`.
    */
-  run(context: C, core: (way?: WayIn | void) => Promise<void>, way?: WayIn): Promise<void>;
+  run(context: C, core: (outer?: OuterCall | void) => Promise<void>, outer?: OuterCall): Promise<void>;
   /** Like `run`, for a core that need not return a promise. Returns none itself if neither the core nor a layer makes one. */
-  runDirect?(context: C, core: (way?: WayIn | void) => MaybePromise<void>, way?: WayIn): MaybePromise<void>;
+  runDirect?(
+    context: C,
+    core: (outer?: OuterCall | void) => MaybePromise<void>,
+    outer?: OuterCall,
+  ): MaybePromise<void>;
 }
 
 /** The middleware of an agent or a runtime: a pipeline for each level that has any. */

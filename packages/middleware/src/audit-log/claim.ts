@@ -156,6 +156,7 @@ async function remove(name: string): Promise<void> {
 function claimedBy(path: string, name: string, owner: string): Error {
   return new JournalLockedError({
     runId: path,
+    what: `the audit log ${path}`,
     owner: `${firstLine(owner)}, which is writing to it (if that process no longer exists, delete ${name})`,
   });
 }

@@ -267,6 +267,7 @@ function unconfirmedLine(path: string, cause: unknown): Error {
 function changedByAnother(path: string): Error {
   return new JournalLockedError({
     runId: path,
+    what: `the audit log ${path}`,
     owner: "another writer, which has changed the file since it was opened here",
   });
 }
@@ -274,6 +275,7 @@ function changedByAnother(path: string): Error {
 function corruptLog(path: string, report: Extract<ChainReport, { ok: false }>): Error {
   return new JournalCorruptError({
     runId: path,
+    what: `the audit log ${path}`,
     position: report.line,
     problem: `line ${report.line} ${report.problem}; keep the file as evidence and start a new one`,
   });

@@ -1,5 +1,5 @@
 import type { FilePart, ImagePart } from "@ravi/kernel";
-import { field, leftOut, type Notice, textIn } from "@ravi/kernel/provider";
+import { leftOut, type Notice, unknownLeftOut } from "@ravi/kernel/provider";
 import type { SpecificationVersion, SupportedUrls } from "../model.ts";
 
 export interface FileTarget {
@@ -60,11 +60,9 @@ export function leaveOut(part: Attachment, why: string, { notice }: Pick<FileTar
 
 /** The same for a part of an unknown type, for example one of a newer version. */
 export function leaveUnknownOut(part: unknown, { notice }: Pick<FileTarget, "notice">): string {
-  const kind = textIn(field(part, "type"));
-  const what = kind === undefined ? "an unknown type" : `the type ${JSON.stringify(kind.slice(0, 40))}`;
-  const text = `a part of ${what} was left out: it cannot be sent here`;
-  notice(text);
-  return `[${text}]`;
+  const text = unknownLeftOut(part);
+  notice(text.slice(1, -1));
+  return text;
 }
 
 const DATA_URL = /^data:([^;,]*)((?:;[^,]*)?),/;

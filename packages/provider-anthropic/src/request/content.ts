@@ -4,7 +4,7 @@ import type {
   TextBlockParam,
 } from "@anthropic-ai/sdk/resources/messages";
 import type { ContentPart, FilePart, ImagePart } from "@ravi/kernel";
-import { field, leftOut, textIn } from "@ravi/kernel/provider";
+import { leftOut, unknownLeftOut } from "@ravi/kernel/provider";
 
 /** The blocks that a user or a tool may send. */
 export type InputBlock = TextBlockParam | ImageBlockParam | DocumentBlockParam;
@@ -41,9 +41,7 @@ export function noteOf(part: ImagePart | FilePart, why: string): TextBlockParam 
 
 /** A text that replaces a part of an unknown type, for example one of a newer version. */
 export function unknownNote(part: unknown): TextBlockParam {
-  const kind = textIn(field(part, "type"));
-  const what = kind === undefined ? "an unknown type" : `the type ${JSON.stringify(kind.slice(0, 40))}`;
-  return { type: "text", text: `[a part of ${what} was left out: it cannot be sent here]` };
+  return { type: "text", text: unknownLeftOut(part) };
 }
 
 const IMAGE_TYPES = ["image/jpeg", "image/png", "image/gif", "image/webp"] as const;

@@ -41,7 +41,7 @@ export async function want(tree: TreeSession, message: WantMessage): Promise<Wan
 export async function deliver(tree: TreeSession, { id, name, value }: DeliverMessage): Promise<null> {
   const { state } = tree;
   if (state.delivered.includes(id)) return null;
-  state.delivered = [...state.delivered.slice(-REMEMBERED), id];
+  state.delivered = [...state.delivered, id].slice(-REMEMBERED);
   state.entries++;
   const first = longestWaiting(state, name);
   if (first === undefined) {

@@ -1,5 +1,4 @@
 import {
-  type Agent,
   InvalidValueError,
   type Leaf,
   type LLMClient,
@@ -7,6 +6,7 @@ import {
   type Tool,
   type ToolCall,
 } from "@ravi/kernel";
+import { hasMethod, isAgent } from "@ravi/kernel/loop";
 
 // Checks at run time what a compiler would have caught, for agents in plain JavaScript. They are told what is wrong before any leaf begins.
 
@@ -49,11 +49,11 @@ export function toolProblem(owner: string, call: ToolCall, tool: Tool): InvalidV
 }
 
 /** Why nobody can hire it; undefined if it is an agent. */
-export function agentProblem(field: string, agent: Agent | undefined): InvalidValueError | undefined {
-  if (typeof agent?.run !== "function")
-    return invalid(field, agent, "an agent: an object with an id and a run method");
-  if (typeof agent.id !== "string") return invalid(`${field}.id`, agent.id, "an AgentId (a string)");
-  return undefined;
+export function agentProblem(field: string, agent: unknown): InvalidValueError | undefined {
+  if (isAgent(agent)) return undefined;
+  return hasMethod(agent, "run")
+    ? invalid(`${field}.id`, Reflect.get(Object(agent), "id"), "an AgentId (a string)")
+    : invalid(field, agent, "an agent: an object with an id and a run(ctx, inbox) method");
 }
 
 /** Why it names no child; undefined if it is a handle. */

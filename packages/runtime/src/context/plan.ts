@@ -21,7 +21,7 @@ export interface Plan {
 }
 
 type Core<C> = Parameters<NonNullable<Pipeline<C>["runDirect"]>>[1];
-type WayIn = Parameters<Pipeline<never>["run"]>[2];
+type OuterCall = Parameters<Pipeline<never>["run"]>[2];
 
 const BARE: Plan = Object.freeze({ hooks: NO_HOOKS, agent: undefined, chat: undefined, function: undefined });
 
@@ -46,12 +46,12 @@ function hooksFor({ hooks: own }: Agent, { hooks: shared, logger }: ContextPorts
 
 /** Two pipelines as one. Undefined if there is no layer at all, so that the hot path has a single check. */
 function join<C extends { result: unknown }>(
-  outer: Pipeline<C> | undefined,
-  inner: Pipeline<C> | undefined,
+  outside: Pipeline<C> | undefined,
+  inside: Pipeline<C> | undefined,
 ): Pipeline<C> | undefined {
   // A pipeline is left out only if it says that it is empty: a guard without `isNoop` must not be.
-  const first = outer?.isNoop === true ? undefined : outer;
-  const second = inner?.isNoop === true ? undefined : inner;
+  const first = outside?.isNoop === true ? undefined : outside;
+  const second = inside?.isNoop === true ? undefined : inside;
   if (first === undefined || second === undefined) return first ?? second;
   return {
     isNoop: false,
@@ -61,17 +61,17 @@ function join<C extends { result: unknown }>(
         isUnset(context.result) ? admitBy(second, context, gate) : undefined,
       ),
     // The inner layers are told if an outer layer has given up the attempt, so that nothing is paid for it any more.
-    run: (context, core, way) => first.run(context, (to) => second.run(context, core, wayOf(to)), way),
+    run: (context, core, outer) => first.run(context, (to) => second.run(context, core, outerOf(to)), outer),
     ...(first.runDirect !== undefined && {
-      runDirect: (context: C, core: Core<C>, way?: WayIn) =>
-        first.runDirect?.(context, (to) => runLayers(second, context, core, wayOf(to)), way),
+      runDirect: (context: C, core: Core<C>, outer?: OuterCall) =>
+        first.runDirect?.(context, (to) => runLayers(second, context, core, outerOf(to)), outer),
     }),
   };
 }
 
 /** A custom pipeline may call its core with any argument, as `.catch(core)` does. */
-function wayOf(given: unknown): WayIn {
-  return hasMethod(given, "isGivenUp") ? (given as WayIn) : undefined;
+function outerOf(given: unknown): OuterCall {
+  return hasMethod(given, "isGivenUp") ? (given as OuterCall) : undefined;
 }
 
 /** Runs a call through the layers. Makes no promise if neither the core nor a layer makes one and the pipeline has `runDirect`. */
@@ -79,11 +79,11 @@ export function runLayers<C>(
   layers: Pipeline<C>,
   context: C,
   core: Core<C>,
-  way?: WayIn,
+  outer?: OuterCall,
 ): MaybePromise<void> {
   return layers.runDirect === undefined
-    ? layers.run(context, (inner) => promised(() => core(inner)), way)
-    : layers.runDirect(context, core, way);
+    ? layers.run(context, (inner) => promised(() => core(inner)), outer)
+    : layers.runDirect(context, core, outer);
 }
 
 /** Whether a layer may have an `admit`, which may refuse or wait before a call begins. */

@@ -28,6 +28,7 @@ export function verifiedBlob(ref: string, bytes: Uint8Array | undefined): Uint8A
   if (blobRef(bytes) === ref) return bytes;
   throw new JournalCorruptError({
     runId: ref,
+    what: `the blob ${ref}`,
     position: 0,
     problem: "the content of the blob does not match the hash in its name",
   });

@@ -1,5 +1,5 @@
 import { checkBoolean, InvalidValueError } from "@ravi/kernel";
-import { hasMethod } from "@ravi/kernel/loop";
+import { hasMethod, isAgent } from "@ravi/kernel/loop";
 import { retry as retryLayer } from "@ravi/middleware";
 import { checkLayers } from "../agents/layers.ts";
 import type { HostOptions } from "./options.ts";
@@ -43,7 +43,7 @@ export function checkHost(options: HostOptions): void {
 }
 
 export function checkAgent(field: string, agent: unknown): void {
-  if (hasMethod(agent, "run")) return;
+  if (isAgent(agent)) return;
   const expected =
     "an agent: the result of agent({ … }) or team({ … }), or an object with an id and a method run(ctx, inbox)";
   wrong(field, agent, expected);

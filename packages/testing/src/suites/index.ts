@@ -26,3 +26,19 @@ export type {
   RuntimeUnderTest,
   SuiteRunOptions,
 } from "./runtime/stage.ts";
+export {
+  assertLedgerCase,
+  describeLedger,
+  ledgerCases,
+  type LedgerSetup,
+  type LedgerSuite,
+} from "./describe-ledger.ts";
+export type { LedgerCase, LedgerStage } from "./ledger/stage.ts";
+export {
+  assertHeadcountCase,
+  describeHeadcount,
+  headcountCases,
+  type HeadcountSetup,
+  type HeadcountSuite,
+} from "./describe-headcount.ts";
+export type { HeadcountCase, HeadcountStage } from "./headcount/stage.ts";

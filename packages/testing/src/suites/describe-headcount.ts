@@ -1,0 +1,100 @@
+import type { Headcount, JsonObject, MaybePromise } from "@ravi/kernel";
+import { describe, test } from "vitest";
+import { virtualClock } from "../virtual-clock.ts";
+import { gameCases } from "./headcount/games.ts";
+import { hireCases } from "./headcount/hires.ts";
+import { queueCases } from "./headcount/queues.ts";
+import { releaseCases } from "./headcount/releases.ts";
+import { snapshotCases } from "./headcount/snapshots.ts";
+import { type HeadcountCase, type HeadcountSetup, ROOT, throughJson } from "./headcount/stage.ts";
+
+export type { HeadcountSetup } from "./headcount/stage.ts";
+
+/** What an implementation offers beyond `open`. Cases that need something it lacks are left out. */
+export interface HeadcountSuite {
+  /** Opens a second handle on the same slots, as another process would. */
+  readonly second?: ((headcount: Headcount, setup: HeadcountSetup) => MaybePromise<Headcount>) | undefined;
+  /** Makes a headcount from what `snapshot()` returned. */
+  readonly restore?: ((snapshot: JsonObject, setup: HeadcountSetup) => MaybePromise<Headcount>) | undefined;
+  /** Called at the end of a case for each headcount that the suite has opened. */
+  readonly close?: ((headcount: Headcount) => MaybePromise<void>) | undefined;
+  /** How long a slot that must come may take, in real milliseconds. Default: 5,000. */
+  readonly patienceMs?: number | undefined;
+}
+
+/** Only a guard against hanging: with RAVI_LONG a case plays thousands of games. */
+const PATIENCE_MS = process.env["RAVI_LONG"] ? 900_000 : 60_000;
+
+/** All cases of `describeHeadcount`. */
+export const headcountCases: readonly HeadcountCase[] = [
+  ...hireCases,
+  ...releaseCases,
+  ...queueCases,
+  ...snapshotCases,
+  ...gameCases,
+];
+
+/**
+ * Declares vitest tests for what every headcount must do. `open` returns a new headcount with the given budget, in which only the
+ * root holds a slot. A case may open several.
+ */
+export function describeHeadcount(
+  name: string,
+  open: (setup: HeadcountSetup) => MaybePromise<Headcount>,
+  suite: HeadcountSuite = {},
+): void {
+  describe(`the headcount ${name}`, () => {
+    for (const each of headcountCases) {
+      if (each.needs !== undefined && suite[each.needs] === undefined) continue;
+      test(`${each.rule}: ${each.says}`, { timeout: PATIENCE_MS }, () =>
+        assertHeadcountCase(each, open, suite),
+      );
+    }
+  });
+}
+
+/** Runs one case. Rejects if the headcount does not do what the case says. */
+export async function assertHeadcountCase(
+  each: HeadcountCase,
+  open: (setup: HeadcountSetup) => MaybePromise<Headcount>,
+  suite: HeadcountSuite = {},
+): Promise<void> {
+  const clock = virtualClock({ now: 1_700_000_000_000 });
+  const setups = new Map<Headcount, HeadcountSetup>();
+  const derive = async (how: "second" | "restore", from: Headcount): Promise<Headcount> => {
+    const setup = setups.get(from) ?? { budget: {}, rootId: ROOT, clock };
+    const { second, restore } = suite;
+    let next: Headcount | undefined;
+    if (how === "second") next = await second?.(from, setup);
+    else next = await restore?.(throughJson(from.snapshot()), setup);
+    if (next === undefined) throw new TypeError(`${each.says}: the suite has no ${how}`);
+    setups.set(next, setup);
+    return next;
+  };
+  try {
+    await each.run({
+      async open(budget) {
+        const setup = { budget, rootId: ROOT, clock };
+        const headcount = await open(setup);
+        setups.set(headcount, setup);
+        return headcount;
+      },
+      second: (of) => derive("second", of),
+      restore: (from) => derive("restore", from),
+      soon: (what, promise) => within(suite.patienceMs ?? 5_000, what, promise),
+    });
+  } finally {
+    for (const headcount of setups.keys()) await suite.close?.(headcount);
+  }
+}
+
+/** Rejects if the promise does not settle in time: then a slot was lost, and the case would hang. */
+async function within<T>(ms: number, what: string, promise: Promise<T>): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(new Error(`${what}: nothing happened for ${ms} ms`)), ms);
+  try {
+    return await Promise.race([promise, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,95 @@
+import type { ExecutionBudgetOptions, JsonObject, Ledger, MaybePromise, Spend } from "@ravi/kernel";
+import { expect } from "vitest";
+
+/** What `open` of `describeLedger` gets: the limits of a root, and its name in errors and warnings. */
+export interface LedgerSetup {
+  readonly budget: ExecutionBudgetOptions;
+  readonly scope: string;
+}
+
+/** What a case works with. */
+export interface LedgerStage {
+  /** A new ledger without a parent, in which nothing was spent. */
+  readonly open: (budget: ExecutionBudgetOptions) => Promise<Ledger>;
+  /** The same, but it holds a part of its limits back for a last turn. */
+  readonly openHoldingBack: (budget: ExecutionBudgetOptions) => Promise<Ledger>;
+  readonly second: (of: Ledger) => Promise<Ledger>;
+  readonly restore: (from: Ledger) => Promise<Ledger>;
+}
+
+/** One test case. */
+export interface LedgerCase {
+  /** Its number in the checklist. */
+  readonly rule: string;
+  /** What the ledger must do. */
+  readonly says: string;
+  /** What the implementation must offer; otherwise the case is left out. */
+  readonly needs?: "second" | "restore" | "holdingBack";
+  readonly run: (stage: LedgerStage) => Promise<void>;
+}
+
+/** The name of every root. */
+export const ROOT = "lead";
+
+export const EXHAUSTED = { code: "BUDGET_EXHAUSTED" };
+
+/** Each dimension with its limit's name and an amount that is easy to divide. */
+export const DIMENSIONS = [
+  { dimension: "tokens", field: "maxTokens", limit: 1_000 },
+  { dimension: "cost", field: "maxCostUsd", limit: 2 },
+  { dimension: "turns", field: "maxTurns", limit: 10 },
+  { dimension: "toolCalls", field: "maxToolCalls", limit: 10 },
+] as const satisfies readonly {
+  readonly dimension: keyof Spend;
+  readonly field: keyof ExecutionBudgetOptions;
+  readonly limit: number;
+}[];
+
+const NOTHING: Spend = { tokens: 0, cost: 0, turns: 0, toolCalls: 0 };
+
+/** Calls in an async function, because a ledger may either throw or reject. */
+export async function attempt<T>(act: () => MaybePromise<T>): Promise<T> {
+  return act();
+}
+
+/** Whether the attempt succeeds. Only a refusal may make it fail. */
+export async function admits(act: () => MaybePromise<unknown>): Promise<boolean> {
+  try {
+    await act();
+    return true;
+  } catch (error) {
+    expect(error).toMatchObject(EXHAUSTED);
+    return false;
+  }
+}
+
+/** Compares what was spent. Dollars may differ by less than a millionth, because a ledger may count in fractions. */
+export function expectUsed(ledger: Ledger, spent: Partial<Spend>, which = ""): void {
+  const { tokens, cost, turns, toolCalls } = ledger.used;
+  const expected = { ...NOTHING, ...spent };
+  expect({ which, tokens, cost: rounded(cost), turns, toolCalls }).toEqual({
+    which,
+    ...expected,
+    cost: rounded(expected.cost),
+  });
+}
+
+/** Compares what is left in one dimension. */
+export function expectLeft(ledger: Ledger, dimension: keyof Spend, left: number | null, which = ""): void {
+  const found = ledger.remaining()[dimension];
+  expect({ which, [dimension]: rounded(found) }).toEqual({ which, [dimension]: rounded(left) });
+}
+
+function rounded(amount: number | null): number | null {
+  return amount === null ? null : Math.round(amount * 1e6) / 1e6;
+}
+
+/** For what is checked in the middle of a game. */
+export function must(isSo: boolean, what: string): void {
+  if (!isSo) throw new Error(`not so: ${what}`);
+}
+
+/** What a store and another process would make of a snapshot. */
+export function throughJson(snapshot: JsonObject): JsonObject {
+  return JSON.parse(JSON.stringify(snapshot)) as JsonObject;
+}
