@@ -98,7 +98,7 @@ export type {
 } from "./models/options.ts";
 export { type CostEstimate, estimate } from "./run/estimate.ts";
 export type { SdkHandle } from "./run/launch.ts";
-export type { HostOptions, ResumeOptions, RunOptions } from "./run/options.ts";
+export type { HostOptions, ResumeOptions, ResumeOptionsFor, RunOptions } from "./run/options.ts";
 export { cancel, deliver, type OutsideOptions, runs } from "./run/outside.ts";
 export type { CompletedResult, ResultBase, SdkResult, UnfinishedResult } from "./run/result.ts";
 export { resume, run, start, startResume } from "./run/run.ts";
