@@ -37,7 +37,7 @@ describe("model", () => {
     ["provider", { provider: "" }],
     ["fetch", { fetch: "https" }],
     ["model options.clock", { clock: 1_000 }],
-    ["openai model options.cache", { cache: "1h" }],
+    ["model options.cache", { cache: "1h" }],
     ["model options.baseURL", { baseURL: "https://user:canary@127.0.0.1/v1" }],
   ])("R18: a wrong %s is named at once, and not at the first call", (field, options) => {
     expect(() => model("openai:gpt-5-mini", options as object)).toThrow(
@@ -181,9 +181,10 @@ test("a model by name takes the options of its provider, all of them and no othe
   expect(model("openai:x", { models: {}, api: "responses", apiKey: null }).id).toBe("openai/x");
   expect(model("anthropic:x", { thinking: { budgetTokens: 2_048 } }).id).toBe("anthropic/x");
   // @ts-expect-error an option of Anthropic
-  expect(() => model("openai:x", { thinking: "off" })).toThrow("openai model options.thinking");
+  expect(() => model("openai:x", { thinking: "off" })).toThrow("model options.thinking");
   // @ts-expect-error an option of OpenAI
-  expect(() => model("anthropic:x", { api: "chat" })).toThrow("anthropic model options.api");
+  expect(() => model("anthropic:x", { api: "chat" })).toThrow("model options.api");
+  expect(() => model(name, { baseUrl: "x" } as object)).toThrow(/known fields: models, .*, project$/);
   // @ts-expect-error not every provider has it
   expect(model(name, { api: "chat" }).id).toBe("openai/x");
 });

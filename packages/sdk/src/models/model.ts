@@ -3,12 +3,11 @@ import { asOwn, checkRecord, hasMethod } from "@ravi/kernel/loop";
 import { checkBaseURL, checkClientParts, fieldsOf, wireLimits } from "@ravi/kernel/provider";
 import { lazyModel } from "./lazy-model.ts";
 import type { ModelOptions, ModelOptionsOf, Models, ProviderOptions } from "./options.ts";
-import { BUILT_IN } from "./providers.ts";
+import { BUILT_IN, type Provider } from "./providers.ts";
 
 type Options = ProviderOptions & Pick<ModelOptions, "models">;
 
-const PROVIDER_OPTIONS = [...new Set(Object.values(BUILT_IN).flatMap(({ options }) => options))];
-const OPTIONS: readonly (keyof Options)[] = ["models", ...PROVIDER_OPTIONS];
+const ALL_OPTIONS = [...new Set(Object.values(BUILT_IN).flatMap(({ options }) => options))];
 
 /**
  * A model by name: `"openai:gpt-5-mini"`, with the options of its provider. The provider is loaded, and its API key looked up, at the
@@ -16,8 +15,10 @@ const OPTIONS: readonly (keyof Options)[] = ["models", ...PROVIDER_OPTIONS];
  */
 export function model<S extends string>(spec: S, options?: ModelOptionsOf<S>): LLMClient;
 export function model(spec: string, options: Options = {}): LLMClient {
-  checkFields("model options", withoutValues(options), OPTIONS);
-  const { models = {}, ...rest } = asOwn(options, OPTIONS);
+  const builtIn = builtInOf(spec);
+  const names: readonly (keyof Options)[] = ["models", ...(builtIn?.options ?? ALL_OPTIONS)];
+  checkFields("model options", withoutValues(options), names);
+  const { models = {}, ...rest } = asOwn(options, names);
   checkModels(models);
   const { prefix, name } = parseSpec(spec, models);
   const own = Object.hasOwn(models, prefix) ? models[prefix] : undefined;
@@ -25,9 +26,7 @@ export function model(spec: string, options: Options = {}): LLMClient {
     refuseOptions(prefix, rest);
     return checkModel(`models["${prefix}"]("${name}")`, own(name));
   }
-  const known = Object.hasOwn(BUILT_IN, prefix) ? BUILT_IN[prefix] : undefined;
-  if (known === undefined) throw unknownModel(spec, models);
-  checkFields(`${prefix} model options`, withoutValues(rest), known.options);
+  if (builtIn === undefined) throw unknownModel(spec, models);
   // The client is created at the first call; a wrong option has to be reported here, where it was written.
   checkClientParts("model options", rest);
   wireLimits(rest);
@@ -43,7 +42,12 @@ export function model(spec: string, options: Options = {}): LLMClient {
     // What is reserved for a call depends on it.
     ...(cache === "1h" && { cacheTtl: cache }),
   };
-  return lazyModel(`${provider}/${name}`, info, () => known.load(name, rest));
+  return lazyModel(`${provider}/${name}`, info, () => builtIn.load(name, rest));
+}
+
+function builtInOf(spec: unknown): Provider | undefined {
+  const [prefix = ""] = typeof spec === "string" ? spec.split(":", 1) : [];
+  return Object.hasOwn(BUILT_IN, prefix) ? BUILT_IN[prefix] : undefined;
 }
 
 function urlOf(text: unknown): URL | undefined {

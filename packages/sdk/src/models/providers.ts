@@ -3,7 +3,7 @@ import type { anthropic } from "@ravi/provider-anthropic";
 import type { ProviderOptions } from "./options.ts";
 
 /** A provider that is named by a prefix. */
-interface Provider {
+export interface Provider {
   /** The names of its options. */
   readonly options: readonly (keyof ProviderOptions)[];
   readonly load: (name: string, options: ProviderOptions) => Promise<LLMClient>;
