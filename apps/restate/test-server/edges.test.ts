@@ -96,6 +96,44 @@ test("R11: a client elsewhere follows a run over a crash of its worker, without 
   await second.close();
 });
 
+test("R11: what a tool reports after its call is over, when it is between two calls, moves no number of the agent's events", async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let calls = 0;
+  const starter = defineTool({
+    name: "starter",
+    description: "starts something that goes on after it",
+    input: ANYTHING,
+    execute: (_, { progress }) => {
+      calls++;
+      void promise.then(() => progress?.("late", calls));
+      return "started";
+    },
+  });
+  const teller = agent("teller", async (ctx) => {
+    await ctx.tool({ id: "c", name: "starter", arguments: "{}" }, starter);
+    resolve();
+    await promise;
+    for (let n = 0; n < 3; n++) ctx.emit({ type: "progress", name: "n", data: n });
+    await ctx.waitFor("on");
+    for (let n = 3; n < 6; n++) ctx.emit({ type: "progress", name: "n", data: n });
+    return done("told");
+  });
+  const here = house(server);
+  const first = await here.create({ agents: [teller] });
+  const started = first.run(teller, "", { runId: "angry-late" });
+  while (started.status !== "suspended") await new Promise((wait) => setTimeout(wait, 2));
+  await here.crash(first);
+  const second = await here.create({ agents: [teller] });
+  const resumed = second.resume("angry-late");
+  const seen = Array.fromAsync(resumed.events());
+  await second.deliver("angry-late", "on", 1);
+  expect((await resumed.result).output).toBe("told");
+  const told = (await seen).flatMap(({ event }) => (event.type === "progress" ? [event.data] : []));
+  // The first is the tool's, in the one call that it had.
+  expect(told).toEqual([1, 0, 1, 2, 3, 4, 5]);
+  await second.close();
+});
+
 test("R11: whoever closes his end while he looks on sees an end, and the run is not touched", async () => {
   const sleeper = agent("sleeper", async (ctx) => done(JSON.stringify(await ctx.waitFor("word"))));
   const here = house(server);

@@ -46,7 +46,10 @@ export function incomplete(
   const failed = outcomes.find((outcome) => "error" in outcome);
   const allFailed = outcomes.every((outcome) => "error" in outcome);
   if (allFailed && failed !== undefined && "error" in failed) throw toFlowError(ctx, failed.error);
-  return { status: "partial", output, structured, stopReason: stopReasonOf(outcomes) };
+  const first = outcomes.find(({ status }) => status !== "completed");
+  const problem = first !== undefined && "result" in first ? first.result.problem : undefined;
+  const stopReason = stopReasonOf(first);
+  return { status: "partial", output, structured, stopReason, ...(problem !== undefined && { problem }) };
 }
 
 /**
@@ -58,8 +61,7 @@ function toFlowError({ agentId, meta }: RunContext, error: RaviError): RaviError
 }
 
 /** Taken from the first step that is not completed. */
-function stopReasonOf(outcomes: readonly HireOutcome[]): StopReason {
-  const first = outcomes.find(({ status }) => status !== "completed");
+function stopReasonOf(first: HireOutcome | undefined): StopReason {
   if (first === undefined) return "failed";
   if ("result" in first) return first.result.stopReason;
   if (!("error" in first)) return "deadline";

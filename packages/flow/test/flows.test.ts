@@ -51,6 +51,12 @@ describe("R25: a sequential flow", () => {
     expect((await run(flow, "x")).result.output).toBe("<<x>>");
   });
 
+  test("says what was wrong with the answer of the step that it ended at", async () => {
+    const vague = says("b", { ...partial("{}", "invalid"), problem: "sum: expected a number" });
+    const { result } = await run(new SequentialFlow({ name: "f", steps: [says("a", "whole"), vague] }));
+    expect(result).toMatchObject({ stopReason: "invalid", problem: "sum: expected a number" });
+  });
+
   test.each<[string, Agent, AgentResult["stopReason"]]>([
     ["partial", says("b", partial("half", "length")), "length"],
     ["paused", says("b", { status: "paused", output: "half", stopReason: "paused" }), "paused"],

@@ -74,6 +74,7 @@ export {
   toolFailure,
   toolFailureOf,
 } from "./loop/tool-call.ts";
+export { toolProgress } from "./loop/tool-progress.ts";
 export { refuseSpawnTime } from "./loop/spawn-time.ts";
 export { soundUsage } from "./loop/sound-usage.ts";
 export { LEAST_RESULT_CHARS, shorten, withNote } from "./loop/tool-content.ts";

@@ -1,6 +1,15 @@
 import { describe, expect, test } from "vitest";
-import { type Agent, AgentId, type AgentResult, type JsonValue, type RunHandle } from "@ravi/kernel";
+import {
+  type Agent,
+  AgentId,
+  type AgentResult,
+  defineTool,
+  type JsonValue,
+  type RunEvent,
+  type RunHandle,
+} from "@ravi/kernel";
 import { bareContext } from "@ravi/kernel/loop";
+import * as z from "zod";
 
 // What holds in a Runtime holds here too.
 
@@ -77,5 +86,42 @@ describe("a bare context keeps what a runtime keeps", () => {
     ctx.deliver("answer", 42);
     expect((await ctx.hire({ agent: stopped, input: "" })).status).toBe("cancelled");
     expect(await ctx.waitFor("answer")).toBe(42);
+  });
+});
+
+describe("what a tool reports in a bare context", () => {
+  const { promise: later, resolve: goOn } = Promise.withResolvers<void>();
+  const copier = (timeoutS?: number) =>
+    defineTool({
+      name: "copier",
+      description: "",
+      input: z.object({}),
+      timeoutS,
+      execute: async (_, { progress }) => {
+        progress?.("rows", { done: 1 });
+        await later;
+        progress?.("rows", { done: 2 });
+        return "copied";
+      },
+    });
+  const call = { id: "c1", name: "copier", arguments: "{}" };
+  const report = (rows: number) => ({ type: "progress", name: "rows", data: { done: rows }, callId: "c1" });
+
+  test("J3: is an event with the id of its call; of one that took too long nothing more is heard", async () => {
+    const due: (() => void)[] = [];
+    const clock = {
+      now: () => 0,
+      setTimer: (callback: () => void) => (due.push(callback), { cancel: () => {} }),
+    };
+    const seen: RunEvent[] = [];
+    const ctx = bareContext({ clock, agentId: AgentId("a"), onEvent: (event) => seen.push(event) });
+    const slow = ctx.tool(call, copier(5));
+    while (due.length === 0) await Promise.resolve();
+    for (const fire of due) fire();
+    expect(await slow).toMatchObject({ isError: true, content: expect.stringContaining("took longer") });
+    goOn();
+    expect(await ctx.tool(call, copier())).toMatchObject({ value: "copied" });
+    expect(seen.map(({ event }) => event)).toEqual([report(1), report(1), report(2)]);
+    expect(seen).toMatchObject([1, 2, 3].map((seq) => ({ seq, agentId: "a" })));
   });
 });

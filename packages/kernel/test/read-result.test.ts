@@ -8,6 +8,7 @@ const WRONG: readonly (readonly [string, unknown, RegExp])[] = [
   ["a text", "done", /result is "done"/],
   ["a status that is none", { status: "ok", output: "" }, /result\.status is "ok"/],
   ["no output", { status: "completed", stopReason: "done" }, /result\.output is undefined/],
+  ["a problem without words", { status: "partial", output: "", problem: 7 }, /result\.problem is 7/],
 ];
 
 test.each(WRONG)("R12: %s is no result", (_, value, message) => {

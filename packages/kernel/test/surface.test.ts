@@ -176,6 +176,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "toolFailure",
       "toolFailureOf",
       "toolLoop",
+      "toolProgress",
       "toolSpec",
       "toolTurn",
       "truncateText",

@@ -238,7 +238,28 @@ test("an answer that never fits its schema ends as invalid", async () => {
     status: "partial",
     output: "1",
     stopReason: "invalid",
+    problem: "no",
   });
+});
+
+test("a result that is invalid names the fields, but not at any length", async () => {
+  const plan = (message: string) =>
+    planLoop("Test", {
+      name: "a",
+      model: {
+        id: "m",
+        info: { provider: "test", model: "m" },
+        generate: async () => ({ message: { role: "assistant", content: "{}" }, finishReason: "stop" }),
+      },
+      output: { type: "object" },
+      outputRetries: 0,
+      validator: () => [{ message, path: ["items", 3, "price"] }],
+    });
+  const short = await toolLoop(plan("expected a number"), bareContext(), "go");
+  expect(short.problem).toBe("items.3.price: expected a number");
+  const long = await toolLoop(plan("x".repeat(1e6)), bareContext(), "go");
+  expect(long.problem).toMatch(/^items\.3\.price: xxx/);
+  expect(long.problem?.length).toBeLessThanOrEqual(2_000);
 });
 
 test("R13: a suspension is a stop, also after JSON", () => {

@@ -359,6 +359,14 @@ describe("R27: piiRedaction", () => {
   };
   const done = { status: "completed", stopReason: "done" } as const;
 
+  it("R27: what is wrong with an answer is cleaned, or left out if it may quote a part of what was redacted", async () => {
+    const invalid = { status: "partial", stopReason: "invalid" } as const;
+    const cut = { ...invalid, output: "Ask alice@example.com", problem: 'the answer is "Ask alice@exam..."' };
+    expect(await ran(cut)).toEqual({ ...invalid, output: "Ask [EMAIL]" });
+    const plain = { ...invalid, output: '{"to":1}', problem: "to: expected one like alice@example.com" };
+    expect(await ran(plain)).toEqual({ ...plain, problem: "to: expected one like [EMAIL]" });
+  });
+
   it("R27: a run's structured value is cleaned like its output, in a copy", async () => {
     const structured = {
       who: { mail: "alice@example.com", ages: [1, 2] },

@@ -141,7 +141,12 @@ describe("output", () => {
   test("after two more tries the result is partial, with what there is", async () => {
     const { agent, model } = agentOf(["one", "two", "three", fine]);
     const { result } = await run(agent);
-    expect(result).toEqual({ status: "partial", output: "three", stopReason: "invalid" });
+    expect(result).toEqual({
+      status: "partial",
+      output: "three",
+      stopReason: "invalid",
+      problem: expect.stringContaining('the answer is "three"; expected valid JSON'),
+    });
     expect(model.calls).toHaveLength(3);
     expect((await run(agentOf(["one", fine], { outputRetries: 0 }).agent)).result.output).toBe("one");
   });

@@ -29,6 +29,21 @@ test("R11: what the agents of a run tell at once goes in one parcel, each in its
   expect(sent).toEqual(["run: a1 b1 a2", "other: c1"]);
 });
 
+test("R11: very many events go in several parcels, in order, and what comes meanwhile goes after them", async () => {
+  const sent: (readonly NumberedEvent[])[] = [];
+  const publishers = new Publishers({
+    clock: virtualClock(),
+    closed: new AbortController().signal,
+    send: async (_runId, events) => {
+      if (sent.push(events) === 1) publishers.of("run").add(told("a", 2_501));
+    },
+  });
+  for (let n = 1; n <= 2_500; n++) publishers.of("run").add(told("a", n));
+  await publishers.of("run").flush();
+  expect(sent.map((events) => events.length)).toEqual([1_000, 1_000, 500, 1]);
+  expect(sent.flat().map(({ n }) => n)).toEqual(Array.from({ length: 2_501 }, (_, at) => at + 1));
+});
+
 test("R11: whoever ends has all of it sent first, without waiting for company; what cannot be sent keeps nobody", async () => {
   const sent: number[] = [];
   const send = async (_runId: string, events: readonly NumberedEvent[]): Promise<void> => {

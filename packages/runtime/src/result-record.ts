@@ -15,14 +15,15 @@ import {
 import { textAt } from "./engine/body.ts";
 
 /** Whether the record of the result consists of plain data that nobody else holds, so that the journal need not copy it. */
-export function isStatusGiven({ structured, stoppedBy, exceeded, error }: RunResult): boolean {
-  return structured === undefined && stoppedBy === undefined && exceeded === undefined && error === undefined;
+export function isStatusGiven({ structured, problem, stoppedBy, exceeded, error }: RunResult): boolean {
+  const isShort = structured === undefined && problem === undefined && error === undefined;
+  return isShort && stoppedBy === undefined && exceeded === undefined;
 }
 
 /** What is recorded of a result: enough to return it again to a caller that resumes a finished run. */
 export function statusRecord(result: RunResult): JsonObject {
   const { status, output, structured, stopReason, error, usage, cost, inDoubt, limits, agents } = result;
-  const { stoppedBy, exceeded } = result;
+  const { problem, stoppedBy, exceeded } = result;
   // The result belongs to the caller, who may change it, so everything is copied.
   const record = {
     status,
@@ -38,6 +39,7 @@ export function statusRecord(result: RunResult): JsonObject {
   return {
     ...record,
     ...(structured !== undefined && { structured: structured as JsonValue }),
+    ...(problem !== undefined && { problem }),
     ...(stoppedBy !== undefined && { stoppedBy }),
     ...(exceeded !== undefined && { exceeded: [...exceeded] }),
     ...(error !== undefined && { error: errorToJSON(error) }),
@@ -66,6 +68,7 @@ export function recordedResult(runId: RunId, body: JsonObject): RunResult | unde
   const status = body["status"] as RunResult["status"] | "running";
   if (status === "running" || status === "suspended") return undefined;
   const error = body["error"];
+  const problem = body["problem"] as string | undefined;
   const stoppedBy = body["stoppedBy"] as StoppedBy | undefined;
   const exceeded = body["exceeded"] as readonly StoppedBy[] | undefined;
   return {
@@ -74,6 +77,7 @@ export function recordedResult(runId: RunId, body: JsonObject): RunResult | unde
     output: textAt(body, "output"),
     structured: body["structured"],
     stopReason: body["stopReason"] as RunResult["stopReason"],
+    ...(problem !== undefined && { problem }),
     ...(stoppedBy !== undefined && { stoppedBy }),
     ...(exceeded !== undefined && { exceeded }),
     error: error === undefined ? undefined : (errorFromJSON(error as SerializedError) as RaviError),

@@ -110,10 +110,11 @@ export class RunAttempt {
 
   private make(
     status: RunResult["status"],
-    { output, structured, stopReason }: Pick<RunResult, "output" | "structured" | "stopReason">,
+    given: Pick<RunResult, "output" | "structured" | "stopReason" | "problem">,
     stoppedBy?: StoppedBy,
     error?: RaviError,
   ): RunResult {
+    const { output, structured, stopReason, problem } = given;
     const { runId, accounts, doubts: inDoubt, ledger, root } = this.tree;
     const { list } = accounts;
     const { usage, cost } = totalOf(list);
@@ -137,8 +138,13 @@ export class RunAttempt {
       limits,
       agents,
     };
-    if (stoppedBy === undefined && exceeded === undefined) return result;
-    return { ...result, ...(stoppedBy && { stoppedBy }), ...(exceeded && { exceeded }) };
+    if (stoppedBy === undefined && exceeded === undefined && problem === undefined) return result;
+    return {
+      ...result,
+      ...(problem !== undefined && { problem }),
+      ...(stoppedBy && { stoppedBy }),
+      ...(exceeded && { exceeded }),
+    };
   }
 }
 

@@ -193,7 +193,7 @@ test("R9: under rules, a copy of what a tool and a provider get holds all of it"
   });
   const { output } = await new Runtime({ journal: new MemoryJournal() }).run(caller, "").result;
   expect(seen).toEqual([[false, "string"]]);
-  expect(output).toContain("idempotencyKey llm scope signal");
+  expect(output).toContain("idempotencyKey llm progress scope signal");
 });
 
 describe("R24: a call that failed, told again by a replay", () => {

@@ -87,10 +87,18 @@ export type { Layers } from "./agents/layers.ts";
 export { type DynamicHiring, type Member, team, type TeamOptions } from "./agents/team.ts";
 export { tool } from "./agents/tool.ts";
 export { type Budget, DEFAULT_LIMITS, type Limits, type TreeLimits } from "./limits.ts";
-export { model, type ModelFactory, type ModelOptions, type Models } from "./models/model.ts";
+export { model } from "./models/model.ts";
+export type {
+  AnthropicModelOptions,
+  ModelFactory,
+  ModelOptions,
+  ModelOptionsOf,
+  Models,
+  OpenAIModelOptions,
+} from "./models/options.ts";
 export { type CostEstimate, estimate } from "./run/estimate.ts";
 export type { SdkHandle } from "./run/launch.ts";
-export type { HostOptions, ResumeOptions, RunOptions } from "./run/options.ts";
+export type { HostOptions, ResumeOptions, ResumeOptionsFor, RunOptions } from "./run/options.ts";
 export { cancel, deliver, type OutsideOptions, runs } from "./run/outside.ts";
 export type { CompletedResult, ResultBase, SdkResult, UnfinishedResult } from "./run/result.ts";
 export { resume, run, start, startResume } from "./run/run.ts";

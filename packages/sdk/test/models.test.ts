@@ -1,8 +1,10 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import { loopbackOpenAI, scriptedModel } from "@ravi/testing";
-import { afterEach, describe, expect, test, vi } from "vitest";
-import { agent, model, run } from "@ravi/sdk";
+import type { AnthropicOptions } from "@ravi/provider-anthropic";
+import type { OpenAIOptions } from "@ravi/provider-openai";
+import { loopbackAnthropic, loopbackOpenAI, scriptedModel } from "@ravi/testing";
+import { afterEach, describe, expect, expectTypeOf, test, vi } from "vitest";
+import { agent, model, type ModelOptions, type ModelOptionsOf, run } from "@ravi/sdk";
 import { peerFailure } from "../src/models/providers.ts";
 
 afterEach(() => vi.unstubAllEnvs());
@@ -30,6 +32,12 @@ describe("model", () => {
     ["models", { models: new Map() }],
     ["model options.baseURL", { baseURL: "nonsense" }],
     ["model options.baseURL", { baseURL: 5 }],
+    ["idleTimeoutMs", { idleTimeoutMs: "30 s" }],
+    ["maxResponseBytes", { maxResponseBytes: 0 }],
+    ["provider", { provider: "" }],
+    ["fetch", { fetch: "https" }],
+    ["model options.clock", { clock: 1_000 }],
+    ["model options.cache", { cache: "1h" }],
     ["model options.baseURL", { baseURL: "https://user:canary@127.0.0.1/v1" }],
   ])("R18: a wrong %s is named at once, and not at the first call", (field, options) => {
     expect(() => model("openai:gpt-5-mini", options as object)).toThrow(
@@ -107,6 +115,51 @@ describe("model", () => {
     expect(server.bill().calls).toBe(1);
   });
 
+  test("a provider's own options reach it", async () => {
+    await using server = await loopbackOpenAI({ script: ["Good morning."] });
+    const sent: Request[] = [];
+    const client = model("openai:small", {
+      baseURL: server.url,
+      apiKey: "sk-loopback",
+      api: "responses",
+      organization: "acme",
+      provider: "house",
+      idleTimeoutMs: 5_000,
+      headers: { "x-team": "blue" },
+      fetch: (input, init) => {
+        const request = new Request(input, init);
+        sent.push(request.clone());
+        return fetch(request);
+      },
+    });
+    expect(client).toMatchObject({ id: "house/small", info: { provider: "house", model: "small" } });
+    expect((await run(agent({ name: "clerk", model: client }), "Hi")).unwrap().output).toBe("Good morning.");
+    expect(sent.map(({ url }) => url)).toEqual([`${server.url}/responses`]);
+    const { headers } = sent[0] ?? new Request(server.url);
+    expect([headers.get("x-team"), headers.get("openai-organization")]).toEqual(["blue", "acme"]);
+  });
+
+  test("an hour in the cache of Anthropic is known before the first call, because it is reserved for", async () => {
+    await using server = await loopbackAnthropic({ script: ["Good morning."] });
+    const options = { baseURL: server.url, apiKey: "sk-loopback", cache: "1h" } as const;
+    const client = model("anthropic:claude-sonnet-5-5", options);
+    expect(client.info).toEqual({
+      provider: "anthropic",
+      model: "claude-sonnet-5-5",
+      cacheTtl: "1h",
+    });
+    expect(model("anthropic:claude-sonnet-5-5", { cache: "5m" }).info).not.toHaveProperty("cacheTtl");
+    expect((await run(agent({ name: "clerk", model: client }), "Hi")).output).toBe("Good morning.");
+  });
+
+  test("what only the provider can check is the first call's error, before anything is sent", async () => {
+    const wrong: object = { thinking: "much", apiKey: "sk-canary", baseURL: "http://127.0.0.1:1" };
+    const clerk = agent({ name: "clerk", model: model("anthropic:claude-sonnet-5-5", wrong) });
+    const { error } = await run(clerk, "Hi");
+    expect(error).toMatchObject({ code: "INVALID_VALUE", field: "thinking" });
+    expect(JSON.stringify(error)).not.toContain("canary");
+  });
+
   test("a missing key is an error of the first call that names its variable", async () => {
     vi.stubEnv("OPENAI_API_KEY", "");
     vi.stubEnv("OPENAI_BASE_URL", "");
@@ -115,6 +168,25 @@ describe("model", () => {
     expect(result).toMatchObject({ status: "failed", cost: 0, error: { code: "INVALID_VALUE" } });
     expect(result.error?.message).toContain("OPENAI_API_KEY");
   });
+});
+
+test("a model by name takes the options of its provider, all of them and no others", () => {
+  expectTypeOf<Omit<ModelOptionsOf<"openai:x">, "models">>().toEqualTypeOf<OpenAIOptions>();
+  expectTypeOf<Omit<ModelOptionsOf<"anthropic:x">, "models">>().toEqualTypeOf<AnthropicOptions>();
+  expectTypeOf<ModelOptionsOf<string>>().toEqualTypeOf<ModelOptions>();
+  expectTypeOf<ModelOptionsOf<"my:small">>().toEqualTypeOf<ModelOptions>();
+  const name: string = "openai:x";
+  expect(model(name, { apiKey: "k", idleTimeoutMs: 1_000 }).id).toBe("openai/x");
+  expect(model(`openai:${name}`, { api: "chat" }).id).toBe("openai/openai:x");
+  expect(model("openai:x", { models: {}, api: "responses", apiKey: null }).id).toBe("openai/x");
+  expect(model("anthropic:x", { thinking: { budgetTokens: 2_048 } }).id).toBe("anthropic/x");
+  // @ts-expect-error an option of Anthropic
+  expect(() => model("openai:x", { thinking: "off" })).toThrow("model options.thinking");
+  // @ts-expect-error an option of OpenAI
+  expect(() => model("anthropic:x", { api: "chat" })).toThrow("model options.api");
+  expect(() => model(name, { baseUrl: "x" } as object)).toThrow(/known fields: models, .*, project$/);
+  // @ts-expect-error not every provider has it
+  expect(model(name, { api: "chat" }).id).toBe("openai/x");
 });
 
 test("importing the sdk loads no provider, no prices, no SQLite and no schema library", async () => {

@@ -44,15 +44,25 @@ describe("run", () => {
     expect(done.unwrap()).toBe(done);
   });
 
-  test("`unwrap` of an answer that had the wrong shape says where to read what was wrong with it", async () => {
+  test("an answer that had the wrong shape: the result, its JSON and `unwrap` say what was wrong with it", async () => {
     const output = z.object({ sum: z.number() });
-    const adder = agent({ name: "adder", model: scriptedModel(["five"]), output, outputRetries: 0 });
+    const adder = agent({
+      name: "adder",
+      model: scriptedModel(['{"sum":"five"}']),
+      output,
+      outputRetries: 0,
+    });
     const names: string[] = [];
     const result = await run(adder, "2 + 3", {
       onEvent: ({ event }) => event.type === "progress" && names.push(event.name),
     });
     expect(names).toEqual(["outputMisfit"]);
-    expect(() => result.unwrap()).toThrow(/stopReason invalid\); each progress event outputMisfit says/);
+    expect(result).toMatchObject({
+      stopReason: "invalid",
+      problem: expect.stringMatching(/^sum: .*expected number/),
+    });
+    expect(result.toJSON()).toMatchObject({ problem: result.problem });
+    expect(() => result.unwrap()).toThrow(/stopReason invalid\); the last answer did not fit: sum: .*number/);
   });
 
   test("`unwrap` of a partial result says why it is one", async () => {

@@ -8,12 +8,15 @@ import type { RESUME_OPTIONS, RUN_OPTIONS } from "../src/run/options.ts";
 import {
   type ResumeOptions,
   type RunOptions,
+  type SdkHandle,
+  type SdkResult,
   agent,
   type AgentOptions,
   estimate,
   resume,
   run,
   start,
+  startResume,
   team,
   type TeamOptions,
   tool,
@@ -32,9 +35,6 @@ test("the type of `output` is the type of the result", async () => {
     .resolves.toHaveProperty("structured")
     .toEqualTypeOf<{ people: number } | undefined>();
   expectTypeOf(resume<{ people: number }>).returns.resolves.toHaveProperty("structured");
-  const other = agent({ name: "other", model: model(), output: z.object({ isOpen: z.boolean() }) });
-  const again = () => resume("r", { agents: [counter, other], journal: "j" });
-  expectTypeOf(again).returns.resolves.toHaveProperty("structured").toBeUnknown();
   expect(result.unwrap().structured.people).toBe(7);
 });
 
@@ -109,4 +109,48 @@ test("`status` says what else is known of a result, and an error's code what it 
     if (error.code === "PROVIDER_ERROR") expectTypeOf(error.status).toEqualTypeOf<number | undefined>();
   }
   expect(result.status).toBe("partial");
+});
+
+test("a run that is resumed with several agents has the result of one of them", () => {
+  type Open = { isOpen: boolean };
+  type People = { people: number };
+  const one = () => scriptedModel(["x"]);
+  const counter = agent({ name: "counter", model: one(), output: answer });
+  const other = agent({ name: "other", model: one(), output: z.object({ isOpen: z.boolean() }) });
+  const lead = team({ name: "lead", model: one(), members: [counter], output: z.string() });
+  const plain = agent({ name: "plain", model: one() });
+  const own: Agent<Open> = { id: other.id, run: (ctx, inbox) => other.run(ctx, inbox) };
+  const from = <T>(agents: readonly Agent<T>[]) => resume("r", { agents, journal: "j" });
+
+  const alone = () => resume("r", { agents: counter, journal: "j" });
+  expectTypeOf(alone).returns.resolves.toEqualTypeOf<SdkResult<People>>();
+  const same = () => resume("r", { agents: [counter, counter], journal: "j" });
+  expectTypeOf(same).returns.resolves.toEqualTypeOf<SdkResult<People>>();
+  const either = () => resume("r", { agents: [counter, other], journal: "j", decisions: { key: "retry" } });
+  expectTypeOf(either).returns.resolves.toEqualTypeOf<SdkResult<People | Open>>();
+  const three = () => resume("r", { agents: [counter, lead, own], journal: "j" });
+  expectTypeOf(three).returns.resolves.toEqualTypeOf<SdkResult<People | string | Open>>();
+  const known = () => resume("r", { agents: [counter, other] as const, journal: "j" });
+  expectTypeOf(known).returns.resolves.toEqualTypeOf<SdkResult<People | Open>>();
+  const chosen = () => resume("r", { agents: Math.random() < 1 ? counter : other, journal: "j" });
+  expectTypeOf(chosen).returns.resolves.toEqualTypeOf<SdkResult<People | Open>>();
+  const going = () => startResume("r", { agents: [counter, other], journal: "j" });
+  expectTypeOf(going).returns.toEqualTypeOf<SdkHandle<People | Open>>();
+  const handedOn = () => from([counter, counter]);
+  expectTypeOf(handedOn).returns.resolves.toEqualTypeOf<SdkResult<People>>();
+  const named = () => resume<People | Open>("r", { agents: [counter, other], journal: "j" });
+  expectTypeOf(named).returns.resolves.toEqualTypeOf<SdkResult<People | Open>>();
+  // One without `output` may have any result.
+  const any = () => resume("r", { agents: [counter, plain], journal: "j" });
+  expectTypeOf(any).returns.resolves.toEqualTypeOf<SdkResult>();
+  const list = () => resume("r", { agents: [counter, other] as Agent[], journal: "j" });
+  expectTypeOf(list).returns.resolves.toEqualTypeOf<SdkResult>();
+  const options: ResumeOptions = { agents: [counter, other], journal: "j" };
+  expectTypeOf(() => resume("r", options)).returns.resolves.toEqualTypeOf<SdkResult>();
+  // @ts-expect-error a journal is needed
+  expect(() => startResume("r", { agents: [counter, other] })).toThrow("resume options.journal");
+  // @ts-expect-error a misspelt option
+  expect(() => startResume("r", { agents: [counter, other], journal: "j", decision: {} })).toThrow(
+    "decision",
+  );
 });

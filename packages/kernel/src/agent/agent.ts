@@ -51,6 +51,8 @@ export interface AgentResult<T = unknown> {
   /** The answer in the shape of the agent's `output` schema. */
   readonly structured?: T | undefined;
   readonly stopReason: StopReason;
+  /** What was wrong with the last answer, if `stopReason` is `invalid`: each field, and what was expected there. */
+  readonly problem?: string | undefined;
 }
 
 /** Why an agent stopped. Anything but `done` means that its answer may be incomplete. */

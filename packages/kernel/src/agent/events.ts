@@ -34,8 +34,14 @@ export type AgentEvent =
       readonly limit: number;
       readonly scope: string;
     }
-  /** Any other event of an agent, a strategy or the runtime, such as `approvalRequested` or `answerRestarted`. */
-  | { readonly type: "progress"; readonly name: string; readonly data: JsonValue }
+  /** Any other event of an agent, a strategy, a tool or the runtime, such as `approvalRequested` or `answerRestarted`. */
+  | {
+      readonly type: "progress";
+      readonly name: string;
+      readonly data: JsonValue;
+      /** The tool call that reports it; absent if no tool does. */
+      readonly callId?: string | undefined;
+    }
   | { readonly type: "error"; readonly error: SerializedError }
   | { readonly type: "completed"; readonly result: AgentResult };
 

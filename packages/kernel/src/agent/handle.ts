@@ -48,6 +48,8 @@ export interface RunResult<T = unknown> {
   /** The answer in the shape of the agent's `output` schema. */
   readonly structured?: T | undefined;
   readonly stopReason?: StopReason | undefined;
+  /** What was wrong with the last answer, if `stopReason` is `invalid`: each field, and what was expected there. */
+  readonly problem?: string | undefined;
   /** The limit that stopped it, if `stopReason` is `budget`. */
   readonly stoppedBy?: StoppedBy | undefined;
   /** Limits of the whole tree that were exceeded because a provider used more than was reserved. */

@@ -47,6 +47,7 @@ import { readStream } from "./read-stream.ts";
 import { soundUsage } from "./sound-usage.ts";
 import { refuseSpawnTime } from "./spawn-time.ts";
 import { messageOf, readArguments, toolFailure, toolFailureOf } from "./tool-call.ts";
+import { toolProgress } from "./tool-progress.ts";
 
 /** What all contexts of one tree share. */
 export interface BareTree {
@@ -143,6 +144,7 @@ export class BareRun implements BareContext {
       scope: this.scope,
       idempotencyKey: `${this.execId}:tool#${++this.calls}`,
       llm: (model, request) => this.llm(model, request),
+      progress: (name, data) => this.emit(toolProgress(call.id, name, data)),
     };
     try {
       const parsed = await readArguments(call, tool, validator);

@@ -37,7 +37,11 @@ async function withinTime<R>(
     resolve(late);
   }, timeoutS * 1_000);
   try {
-    const made = Promise.resolve(tool.execute(args, { ...context, signal: token.signal }));
+    const progress: ToolContext["progress"] = (name, data) => {
+      // If the call alone was aborted, it took too long, and its failure was reported.
+      if (!token.isCancelled || context.signal.aborted) context.progress?.(name, data);
+    };
+    const made = Promise.resolve(tool.execute(args, { ...context, signal: token.signal, progress }));
     const result = await Promise.race([made.then(toToolResult), promise]);
     return clock.now() > until ? late : result;
   } finally {

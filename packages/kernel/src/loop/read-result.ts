@@ -10,10 +10,12 @@ export function readResult<T>(agentId: Agent["id"], result: AgentResult<T>): Age
   if (typeof given !== "object" || given === null) {
     throw wrong(agentId, "", given, "{ status, output, stopReason }");
   }
-  const { status, output, stopReason } = result;
+  const { status, output, stopReason, problem } = result;
   if (status !== "completed" && status !== "partial" && status !== "paused")
     throw wrong(agentId, ".status", status, '"completed", "partial" or "paused"');
   if (typeof output !== "string") throw wrong(agentId, ".output", output, "a string");
+  if (problem !== undefined && typeof problem !== "string")
+    throw wrong(agentId, ".problem", problem, "a string, or none");
   const isCutOff = status === "completed" && stopReason !== "done" && stopReason !== undefined;
   return isCutOff ? { ...result, status: "partial" } : result;
 }

@@ -1,4 +1,5 @@
 import { checkFields } from "../core/check.ts";
+import type { JsonValue } from "../core/json.ts";
 import { InvalidValueError } from "../errors/errors.ts";
 import { type AbortSignalLike, isPromiseLike, type MaybePromise } from "../core/types.ts";
 import type { HireLeaf } from "../agent/leaves.ts";
@@ -14,6 +15,14 @@ export interface ToolContext {
   readonly idempotencyKey: string;
   /** Calls a model from inside the tool, paid from the agent's budget. */
   llm(model: LLMClient, request: ModelRequest): Promise<ModelResponse>;
+  /**
+   * Tells whoever observes the run how far the tool is: a `progress` event of the agent, with the `callId` of this call. The data is
+   * copied as `JSON.stringify` writes it; if it cannot be written, throws an `InvalidValueError`. It has no effect on the run, is not
+   * recorded, and is dropped if the call has timed out or its agent has ended.
+   *
+   * Every context that Ravi makes has it. It is optional for contexts that are made by hand, such as in a tool's own tests.
+   */
+  readonly progress?: ((name: string, data?: JsonValue) => void) | undefined;
 }
 
 /** A tool that the model may call. Make one with `defineTool`, which checks it and infers the arguments' type. */

@@ -36,9 +36,12 @@ export function piiRunRedaction(options: RedactionOptions = {}): AgentMiddleware
 /**
  * A structured value that cannot be cleaned without changing its shape is left out: it must not reveal what the output does not.
  */
-function cleanResult({ structured, ...rest }: AgentResult, redaction: Redaction): AgentResult {
+function cleanResult({ structured, problem, ...rest }: AgentResult, redaction: Redaction): AgentResult {
   const numbering: Numbering = new Map();
-  const result = { ...rest, output: cleanText(rest.output, redaction, numbering) };
+  const output = cleanText(rest.output, redaction, numbering);
+  // It may quote a part of the answer, and half of a secret is not recognised.
+  const isKept = problem !== undefined && output === rest.output;
+  const result = { ...rest, output, ...(isKept && { problem: redaction.whole(problem, numbering) }) };
   const cleaned = cleanValue(structured, (text) => redaction.whole(text, numbering));
   return cleaned?.value === undefined ? result : { ...result, structured: cleaned.value };
 }

@@ -32,17 +32,21 @@ export function detachedResult(runId: RunId): RunResult {
   return { runId, status: "suspended", output: "", usage: NO_USAGE, cost: 0 };
 }
 
-type Ending = Pick<RunResult, "status" | "output" | "structured" | "stopReason" | "stoppedBy" | "error">;
+type Ending = Pick<
+  RunResult,
+  "status" | "output" | "structured" | "stopReason" | "problem" | "stoppedBy" | "error"
+>;
 
 function endingOf(outcome: HireOutcome): Ending {
   const { stoppedBy } = outcome;
   if ("result" in outcome) {
-    const { output, structured, stopReason } = outcome.result;
+    const { output, structured, stopReason, problem } = outcome.result;
     return {
       status: outcome.status === "completed" ? "completed" : "partial",
       output,
       structured,
       stopReason,
+      ...(problem !== undefined && { problem }),
       ...(stoppedBy !== undefined && { stoppedBy }),
     };
   }

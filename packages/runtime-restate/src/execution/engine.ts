@@ -147,8 +147,9 @@ export class RestateEngine implements DurableEngine {
 
   publish(event: AgentEvent): void {
     // An event inside a call is published once. One between calls is published again by a replay, so it has a number by which the
-    // repeat is recognised.
-    const n = this.lane.isBusy ? null : ++this.published;
+    // repeat is recognised. A tool may report something when its call is over already, but never in a replay.
+    const isOfTool = event.type === "progress" && event.callId !== undefined;
+    const n = this.lane.isBusy || isOfTool ? null : ++this.published;
     const { publisher, ports } = this.attempt;
     const { supervision, execId } = this.start;
     const plain = JSON.parse(JSON.stringify(event)) as JsonObject;

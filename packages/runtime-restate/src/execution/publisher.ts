@@ -7,6 +7,9 @@ import type { NumberedEvent } from "../topic/log.ts";
  */
 const LINGER_MS = 100;
 
+/** Events of one message. The server refuses one of 32 MiB, which the reports of a tool in a tight loop could reach. */
+const MOST_AT_ONCE = 1_000;
+
 /** Must not throw. */
 type Send = (events: readonly NumberedEvent[]) => Promise<void>;
 
@@ -83,9 +86,10 @@ export class Publisher {
   private async drain(): Promise<void> {
     await this.linger();
     while (this.waiting.length > 0) {
-      const batch = this.waiting;
+      const waiting = this.waiting;
       this.waiting = [];
-      await this.send(batch);
+      for (let at = 0; at < waiting.length; at += MOST_AT_ONCE)
+        await this.send(waiting.slice(at, at + MOST_AT_ONCE));
     }
     this.sending = undefined;
     this.onIdle();

@@ -11,7 +11,6 @@ import {
   NO_HOOKS,
   type Outcome,
   type Tally,
-  type Tool,
   type ToolContext,
   type ToolLeaf,
   type ToolOutcome,
@@ -35,6 +34,7 @@ import type { Execution } from "./execution.ts";
 import { hire } from "./hires.ts";
 import { isModel } from "./leaf-check.ts";
 import { refuseStopped } from "./reserved.ts";
+import { publishProgress } from "./tool-progress.ts";
 
 // A shortcut for executions without a journal, limits, layers and hooks. The rules that are left (one operation at a time, cancellation)
 // are enforced by the execution itself. A turn costs a quarter of what it costs the usual way.
@@ -56,13 +56,21 @@ function callOptions(exec: Execution): CallOptions {
   return { signal: exec.signal, idempotencyKey: `${exec.execId}:llm#${++exec.modelCalls}` };
 }
 
-function toolContext(exec: Execution, tally: Tally): ToolContext {
+function toolContext(exec: Execution, tally: Tally, callId: string): ToolContext {
   return {
     signal: exec.signal,
     scope: exec.scope,
     idempotencyKey: `${exec.execId}:tool#${++exec.toolCalls}`,
-    llm: (model, request) => bareModelCall(exec, tally, { model, request }, true),
+    llm: exec.toolLlm ?? toolLlm(exec, tally),
+    progress: (name, data) => publishProgress(exec, callId, name, data),
   };
+}
+
+/** The same for all tools of an execution, because here a model call does not depend on which of them makes it. */
+function toolLlm(exec: Execution, tally: Tally): ToolContext["llm"] {
+  const llm: ToolContext["llm"] = (model, request) => bareModelCall(exec, tally, { model, request }, true);
+  exec.toolLlm = llm;
+  return llm;
 }
 
 /** A model call of the agent itself, in its lane. Makes one promise beside the provider's. */
@@ -137,31 +145,31 @@ function bareToolCall(exec: Execution, tally: Tally, leaf: ToolLeaf): MaybePromi
   const { call, tool, validator = exec.ports.validator } = leaf;
   const parsed = readArguments(call, tool, validator);
   return isPromiseLike(parsed)
-    ? callParsedLater(parsed, exec, tally, tool)
-    : callParsed(parsed, exec, tally, tool);
+    ? callParsedLater(parsed, exec, tally, leaf)
+    : callParsed(parsed, exec, tally, leaf);
 }
 
 async function callParsedLater(
   parsed: PromiseLike<Parsed<unknown>>,
   exec: Execution,
   tally: Tally,
-  tool: Tool,
+  leaf: ToolLeaf,
 ): Promise<ToolResult> {
   const read = await parsed;
   // The run may have been stopped while the arguments were read.
   exec.token.check();
-  return callParsed(read, exec, tally, tool);
+  return callParsed(read, exec, tally, leaf);
 }
 
 function callParsed(
   parsed: Parsed<unknown>,
   exec: Execution,
   tally: Tally,
-  tool: Tool,
+  { call, tool }: ToolLeaf,
 ): MaybePromise<ToolResult> {
   if (!parsed.ok) return toolFailure(parsed.problem);
   tally.tool();
-  return executeTool(exec, tool, parsed.value, toolContext(exec, tally));
+  return executeTool(exec, tool, parsed.value, toolContext(exec, tally, call.id));
 }
 
 /** Runs a batch. Makes no promise if every tool returns synchronously. */

@@ -39,6 +39,7 @@ import {
   type Tally,
   type Tool,
   type ToolCall,
+  type ToolContext,
   type ToolLeaf,
   type ToolOutcome,
   type ToolResult,
@@ -94,6 +95,8 @@ export class Execution implements RunContext {
   /** How many model calls it has made. The key of a tool call contains it, to say which of them asked for it. */
   modelCalls = 0;
   toolCalls = 0;
+  /** `llm` of its tools, if they take the short way. Made with the first call. */
+  toolLlm: ToolContext["llm"] | undefined;
   /** How many hires it has made, of any agent. */
   hires = 0;
   /** Attempts at model calls that were sent and are not charged yet. Made with the first one. */

@@ -32,6 +32,7 @@ import { runLayers } from "./plan.ts";
 import { refuseCancelled, reservedInTime } from "./reserved.ts";
 import { reportReplayedTool, reportToolEnd, reportToolStart, type ReportedTool } from "./report-tool.ts";
 import { ToolModels } from "./tool-models.ts";
+import { publishProgress } from "./tool-progress.ts";
 import { withinTime } from "./tool-time.ts";
 import { formOf, valueIn } from "./tool-value.ts";
 
@@ -188,32 +189,47 @@ export class ToolEffect implements Effect<ToolResult>, ReportedTool {
    * Settles the reservation, then calls `next`. If the ledger fails, the call fails; its end is still reported to everyone who was told of
    * its start.
    */
-  private whenSettled<T>(next: () => T): MaybePromise<T> {
+  private whenSettled<T, R>(next: (call: ToolEffect, given: T) => R, given: T): MaybePromise<R> {
     let settled: MaybePromise<unknown>;
     try {
       settled = this.settle();
     } catch (error) {
       return this.failed(error);
     }
-    if (!isPromiseLike(settled)) return next();
-    return Promise.resolve(settled).then(next, (error: unknown) => this.failed(error));
+    return isPromiseLike(settled) ? this.settledLater(settled, next, given) : next(this, given);
+  }
+
+  private settledLater<T, R>(
+    settled: PromiseLike<unknown>,
+    next: (call: ToolEffect, given: T) => R,
+    given: T,
+  ): Promise<R> {
+    return Promise.resolve(settled).then(
+      () => next(this, given),
+      (error: unknown) => this.failed(error),
+    );
   }
 
   private succeeded(result: ToolResult): MaybePromise<ToolResult> {
-    return this.whenSettled(() => {
-      this.endedAt = reportToolEnd(this, result.isError ? "error" : "ok");
-      this.notifyResult(result);
-      return result;
-    });
+    return this.whenSettled(endWell, result);
   }
 
   private failed(error: unknown): MaybePromise<never> {
-    return this.whenSettled(() => {
-      this.endedAt = reportToolEnd(this, "error", error);
-      // An error of Ravi is thrown as it is; any other is wrapped, so that it has a code.
-      if (isRaviError(error)) throw error;
-      throw new ToolError({ toolName: this.tool.name, message: messageOf(error), cause: error });
-    });
+    return this.whenSettled(endBadly, error);
+  }
+
+  /** Reports the end to everyone who was told of the start, and to the agent. */
+  end(result: ToolResult): ToolResult {
+    this.endedAt = reportToolEnd(this, result.isError ? "error" : "ok");
+    this.notifyResult(result);
+    return result;
+  }
+
+  /** An error of Ravi is thrown as it is; any other is wrapped, so that it has a code. */
+  endWith(error: unknown): never {
+    this.endedAt = reportToolEnd(this, "error", error);
+    if (isRaviError(error)) throw error;
+    throw new ToolError({ toolName: this.tool.name, message: messageOf(error), cause: error });
   }
 
   /** Calls the tool, through the layers if there are any. Makes no promise if neither a layer nor the tool makes one. */
@@ -270,7 +286,14 @@ export class ToolEffect implements Effect<ToolResult>, ReportedTool {
       scope: this.exec.scope,
       idempotencyKey,
       llm: (model, request) => this.models.ask(model, request, signal, effect),
+      progress: (name, data) => this.tellProgress(name, data, signal),
     };
+  }
+
+  private tellProgress(name: unknown, data: unknown, signal: AbortSignalLike): void {
+    const { exec, call } = this;
+    // If the call alone was aborted, it took too long, and its failure was reported.
+    if (!signal.aborted || exec.stopped !== undefined) publishProgress(exec, call.id, name, data);
   }
 
   private get models(): ToolModels {
@@ -290,6 +313,14 @@ function counted(
 
 function makeIt(_: void, call: ToolEffect, scope: EffectScope): MaybePromise<ToolResult> {
   return call.make(scope);
+}
+
+function endWell(call: ToolEffect, result: ToolResult): ToolResult {
+  return call.end(result);
+}
+
+function endBadly(call: ToolEffect, error: unknown): never {
+  return call.endWith(error);
 }
 
 function takeResult(result: ToolResult, context: FunctionCall, own: AbortSignalLike | undefined): void {

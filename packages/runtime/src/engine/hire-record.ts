@@ -24,6 +24,7 @@ export type ResultRecord = {
   readonly output: string;
   readonly stopReason: StopReason;
   readonly structured?: JsonValue;
+  readonly problem?: string;
 };
 
 /** The part of a hire's begin entry that says who is hired. */
@@ -91,7 +92,13 @@ export function accountStatus({ status }: HireOutcome): AgentAccount["status"] {
 }
 
 /** A structured result is recorded as plain JSON. It is not parsed by its schema again when it is restored. */
-export function resultToJSON({ status, output, stopReason, structured }: AgentResult): ResultRecord {
+export function resultToJSON(result: AgentResult): ResultRecord {
+  const { status, output, stopReason, structured, problem } = result;
   const record = { status, output, stopReason };
-  return structured === undefined ? record : { ...record, structured: structured as JsonValue };
+  if (structured === undefined && problem === undefined) return record;
+  return {
+    ...record,
+    ...(structured !== undefined && { structured: structured as JsonValue }),
+    ...(problem !== undefined && { problem }),
+  };
 }

@@ -184,13 +184,14 @@ function resultOf({ world, runId, root, ledger }: Known, end: HireOutcome | Ravi
   if (end === "closed") return { ...common, status: "suspended" };
   if (!("status" in end)) return { ...common, status: "suspended", error: end };
   if ("result" in end) {
-    const { output, structured, stopReason } = end.result;
+    const { output, structured, stopReason, problem } = end.result;
     return {
       ...common,
       status: end.status === "completed" ? "completed" : "partial",
       output,
       structured,
       stopReason,
+      problem,
     };
   }
   const error = "error" in end ? end.error : undefined;

@@ -59,6 +59,7 @@ describe.each(HOUSES)("%s", (_, house) => {
       idempotent: true,
       execute: async (_input, context) => {
         copy = { ...context };
+        copy.progress?.("looking");
         const { message } = await copy.llm(scriptedModel(["seen"]), { messages: [] });
         return String(message.content);
       },
@@ -72,7 +73,13 @@ describe.each(HOUSES)("%s", (_, house) => {
       "go",
     ).result;
     expect(result.output).toBe("seen");
-    expect(Object.keys(copy ?? {}).toSorted()).toEqual(["idempotencyKey", "llm", "scope", "signal"]);
+    expect(Object.keys(copy ?? {}).toSorted()).toEqual([
+      "idempotencyKey",
+      "llm",
+      "progress",
+      "scope",
+      "signal",
+    ]);
     expect(copy?.signal.aborted).toBe(false);
     expect(copy?.scope.runId).toBe(result.runId);
     expect(copy?.idempotencyKey).toContain(result.runId);

@@ -2,7 +2,8 @@ import { checkFields, InvalidValueError, isDelegate, type Ledger, type LLMClient
 import { answerShape, asOwn, hasMethod, SETTINGS } from "@ravi/kernel/loop";
 import { ReActAgent, type ReActAgentOptions } from "@ravi/react-agent";
 import { type Budget, checkBudget, toExecutionBudget } from "../limits.ts";
-import { type Models, resolveModel } from "../models/model.ts";
+import { resolveModel } from "../models/model.ts";
+import type { Models } from "../models/options.ts";
 import { type ClosedLoop, rememberBlueprint } from "./blueprint.ts";
 import { hasRetry, type Layers, pipelinesOf } from "./layers.ts";
 

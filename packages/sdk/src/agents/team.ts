@@ -22,7 +22,8 @@ import {
   toSpawnBudget,
   type TreeLimits,
 } from "../limits.ts";
-import { type Models, resolveModel } from "../models/model.ts";
+import { resolveModel } from "../models/model.ts";
+import type { Models } from "../models/options.ts";
 import { checkAgent } from "../run/check.ts";
 import { AGENT_OPTIONS, type AgentOptions, budgetOf, checkList } from "./agent.ts";
 import { rememberBlueprint } from "./blueprint.ts";

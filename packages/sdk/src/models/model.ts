@@ -1,38 +1,24 @@
 import { checkFields, checkInteger, InvalidValueError, type LLMClient } from "@ravi/kernel";
 import { asOwn, checkRecord, hasMethod } from "@ravi/kernel/loop";
-import { checkBaseURL, checkClientParts, fieldsOf } from "@ravi/kernel/provider";
+import { checkBaseURL, checkClientParts, fieldsOf, wireLimits } from "@ravi/kernel/provider";
 import { lazyModel } from "./lazy-model.ts";
-import { BUILT_IN, type ProviderOptions } from "./providers.ts";
+import type { ModelOptions, ModelOptionsOf, Models, ProviderOptions } from "./options.ts";
+import { BUILT_IN, type Provider } from "./providers.ts";
+
+type Options = ProviderOptions & Pick<ModelOptions, "models">;
+
+const ALL_OPTIONS = [...new Set(Object.values(BUILT_IN).flatMap(({ options }) => options))];
 
 /**
- * Creates a model from the name behind your prefix: with `models: { local: (name) => openai(name, { baseURL }) }`,
- * `"local:qwen3"` calls it with `"qwen3"`.
+ * A model by name: `"openai:gpt-5-mini"`, with the options of its provider. The provider is loaded, and its API key looked up, at the
+ * first call. Throws an `InvalidValueError` if the provider is not known or an option is wrong.
  */
-export type ModelFactory = (name: string) => LLMClient;
-/** Model factories by prefix. */
-export type Models = Readonly<Record<string, ModelFactory>>;
-
-export interface ModelOptions extends ProviderOptions {
-  /** Your own prefixes. They take precedence over the built-in ones. */
-  readonly models?: Models | undefined;
-}
-
-const OPTIONS = [
-  "models",
-  "apiKey",
-  "baseURL",
-  "headers",
-  "contextWindow",
-  "maxOutputTokens",
-] as const satisfies readonly (keyof ModelOptions)[];
-
-/**
- * A model by name: `"openai:gpt-5-mini"`. The provider is loaded, and its API key looked up, at the first call. Throws an
- * `InvalidValueError` if the provider is not known or an option is wrong.
- */
-export function model(spec: string, options: ModelOptions = {}): LLMClient {
-  checkFields("model options", withoutValues(options), OPTIONS);
-  const { models = {}, ...rest } = asOwn(options, OPTIONS);
+export function model<S extends string>(spec: S, options?: ModelOptionsOf<S>): LLMClient;
+export function model(spec: string, options: Options = {}): LLMClient {
+  const builtIn = builtInOf(spec);
+  const names: readonly (keyof Options)[] = ["models", ...(builtIn?.options ?? ALL_OPTIONS)];
+  checkFields("model options", withoutValues(options), names);
+  const { models = {}, ...rest } = asOwn(options, names);
   checkModels(models);
   const { prefix, name } = parseSpec(spec, models);
   const own = Object.hasOwn(models, prefix) ? models[prefix] : undefined;
@@ -40,21 +26,28 @@ export function model(spec: string, options: ModelOptions = {}): LLMClient {
     refuseOptions(prefix, rest);
     return checkModel(`models["${prefix}"]("${name}")`, own(name));
   }
-  const load = Object.hasOwn(BUILT_IN, prefix) ? BUILT_IN[prefix] : undefined;
-  if (load === undefined) throw unknownModel(spec, models);
+  if (builtIn === undefined) throw unknownModel(spec, models);
   // The client is created at the first call; a wrong option has to be reported here, where it was written.
   checkClientParts("model options", rest);
-  const { baseURL, contextWindow, maxOutputTokens } = rest;
+  wireLimits(rest);
+  const { provider = prefix, baseURL, contextWindow, maxOutputTokens, cache } = rest;
   if (baseURL !== undefined) checkBaseURL("model options.baseURL", urlOf(baseURL));
   if (contextWindow !== undefined) checkInteger("model options.contextWindow", contextWindow, 1);
   if (maxOutputTokens !== undefined) checkInteger("model options.maxOutputTokens", maxOutputTokens, 1);
   const info = {
-    provider: prefix,
+    provider,
     model: name,
     ...(contextWindow !== undefined && { contextWindow }),
     ...(maxOutputTokens !== undefined && { maxOutputTokens }),
+    // What is reserved for a call depends on it.
+    ...(cache === "1h" && { cacheTtl: cache }),
   };
-  return lazyModel(`${prefix}/${name}`, info, () => load(name, rest));
+  return lazyModel(`${provider}/${name}`, info, () => builtIn.load(name, rest));
+}
+
+function builtInOf(spec: unknown): Provider | undefined {
+  const [prefix = ""] = typeof spec === "string" ? spec.split(":", 1) : [];
+  return Object.hasOwn(BUILT_IN, prefix) ? BUILT_IN[prefix] : undefined;
 }
 
 function urlOf(text: unknown): URL | undefined {

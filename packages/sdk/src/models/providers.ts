@@ -1,33 +1,43 @@
 import { InvalidValueError, type LLMClient } from "@ravi/kernel";
 import type { anthropic } from "@ravi/provider-anthropic";
+import type { ProviderOptions } from "./options.ts";
 
-/**
- * Options that every provider takes. For others, use the function of the provider's own package and pass the client as `model`.
- */
-export interface ProviderOptions {
-  /** Default: `OPENAI_API_KEY` or `ANTHROPIC_API_KEY` of the environment, read at the first call. */
-  readonly apiKey?: string | undefined;
-  /** The address of another server that speaks the same protocol. */
-  readonly baseURL?: string | undefined;
-  /** Sent with each request. */
-  readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Tokens that the model can take in one call, prompt and answer together. */
-  readonly contextWindow?: number | undefined;
-  /** The most tokens that the model can give in one answer. */
-  readonly maxOutputTokens?: number | undefined;
+/** A provider that is named by a prefix. */
+export interface Provider {
+  /** The names of its options. */
+  readonly options: readonly (keyof ProviderOptions)[];
+  readonly load: (name: string, options: ProviderOptions) => Promise<LLMClient>;
 }
 
-type Load = (name: string, options: ProviderOptions) => Promise<LLMClient>;
+const OF_ALL = [
+  "apiKey",
+  "baseURL",
+  "headers",
+  "provider",
+  "idleTimeoutMs",
+  "maxResponseBytes",
+  "contextWindow",
+  "maxOutputTokens",
+  "fetch",
+  "clock",
+  "logger",
+] as const satisfies readonly (keyof ProviderOptions)[];
 
 /** The provider's package is imported at the first call of one of its models. */
-export const BUILT_IN: Readonly<Record<string, Load>> = Object.freeze({
-  openai: async (name: string, options: ProviderOptions) => {
-    const { openai } = await import("@ravi/provider-openai");
-    return openai(name, options);
+export const BUILT_IN: Readonly<Record<string, Provider>> = Object.freeze({
+  openai: {
+    options: [...OF_ALL, "api", "organization", "project"],
+    load: async (name: string, options: ProviderOptions) => {
+      const { openai } = await import("@ravi/provider-openai");
+      return openai(name, options);
+    },
   },
-  anthropic: async (name: string, options: ProviderOptions) => {
-    const provider = await loadAnthropic();
-    return provider.anthropic(name, options);
+  anthropic: {
+    options: [...OF_ALL, "apiVersion", "cache", "thinking"],
+    load: async (name: string, options: ProviderOptions) => {
+      const provider = await loadAnthropic();
+      return provider.anthropic(name, options);
+    },
   },
 });
 

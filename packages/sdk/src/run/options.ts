@@ -99,6 +99,9 @@ export interface ResumeOptions<T = unknown> extends HostOptions {
   readonly decisions?: Decisions | undefined;
 }
 
+/** The same for agents of different types. `A` is the union of their types. */
+export type ResumeOptionsFor<A> = ResumeOptions & { readonly agents: A | readonly A[] };
+
 const HOST_OPTIONS = [
   "journal",
   "hooks",

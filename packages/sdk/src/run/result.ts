@@ -29,6 +29,8 @@ export interface ResultBase<T = unknown> {
   readonly output: string;
   /** Why the agent stopped. */
   readonly stopReason?: StopReason | undefined;
+  /** What was wrong with the last answer, if `stopReason` is `invalid`: each field, and what was expected there. */
+  readonly problem?: string | undefined;
   /**
    * The limit that stopped the run, if `stopReason` is `budget`: its dimension, what was used, the limit, whose budget it is,
    * and what to do.
@@ -78,7 +80,7 @@ export interface ResultContext {
 
 export function sdkResult<T>(result: RunResult<T>, { agentId, asked, log }: ResultContext): SdkResult<T> {
   const { runId, status, output, structured, stopReason, error, usage, cost, inDoubt = [] } = result;
-  const { stoppedBy, exceeded } = result;
+  const { problem, stoppedBy, exceeded } = result;
   const [root = soleAccount(result, agentId), ...others] = result.agents ?? [];
   const limits = limitsOf(result.limits, asked);
   const accounts = [root, ...others] as const;
@@ -94,6 +96,7 @@ export function sdkResult<T>(result: RunResult<T>, { agentId, asked, log }: Resu
     runId,
     output,
     ...(stopReason !== undefined && { stopReason }),
+    ...(problem !== undefined && { problem }),
     ...(stoppedBy !== undefined && { stoppedBy: withSdkNames(stoppedBy, accounts) }),
     ...(exceeded !== undefined && { exceeded }),
     usage,
@@ -132,12 +135,11 @@ function withSdkNames(stoppedBy: StoppedBy, agents: readonly AgentAccount[]): St
 
 function unwrap<T>(result: SdkResult<T>): CompletedResult<T> {
   if (result.status === "completed") return result;
-  const { status, stopReason, stoppedBy, error, runId } = result;
+  const { status, stopReason, problem, stoppedBy, error, runId } = result;
   if (error !== undefined && (status === "failed" || status === "cancelled")) throw error;
   const limit = stoppedBy === undefined ? "" : `: ${stoppedBy.dimension} of ${stoppedBy.scope}`;
   const why = stopReason === undefined ? (error?.message ?? "") : `stopReason ${stopReason}${limit}`;
-  const misfit =
-    stopReason === "invalid" ? "each progress event outputMisfit says what did not fit" : undefined;
+  const misfit = problem === undefined ? undefined : `the last answer did not fit: ${problem}`;
   const hint = stoppedBy?.hint ?? misfit;
   const advice =
     status === "suspended"
@@ -152,13 +154,14 @@ function unwrap<T>(result: SdkResult<T>): CompletedResult<T> {
 }
 
 function toJSON({ error, structured, tree, limits, usage, ...rest }: SdkResult): JsonObject {
-  const { runId, status, output, stopReason, stoppedBy, exceeded, cost, inDoubt } = rest;
+  const { runId, status, output, stopReason, problem, stoppedBy, exceeded, cost, inDoubt } = rest;
   return {
     runId,
     status,
     output,
     ...(structured !== undefined && { structured: structured as JsonValue }),
     ...(stopReason !== undefined && { stopReason }),
+    ...(problem !== undefined && { problem }),
     ...(stoppedBy !== undefined && { stoppedBy }),
     ...(exceeded !== undefined && { exceeded: [...exceeded] }),
     ...(error !== undefined && { error: errorToJSON(error) }),

@@ -11,7 +11,13 @@ import { isDefaultUsd, limitsFor, toExecutionBudget, toSpawnBudget } from "../li
 import { checkAgent, checkHost, checkInput, checkRunId } from "./check.ts";
 import { checkOnRecord } from "./journals.ts";
 import { launch, type SdkHandle } from "./launch.ts";
-import { RESUME_OPTIONS, type ResumeOptions, RUN_OPTIONS, type RunOptions } from "./options.ts";
+import {
+  RESUME_OPTIONS,
+  type ResumeOptions,
+  type ResumeOptionsFor,
+  RUN_OPTIONS,
+  type RunOptions,
+} from "./options.ts";
 import type { SdkResult } from "./result.ts";
 
 /**
@@ -68,15 +74,15 @@ export function start<T>(agent: Agent<T>, input: string, options: RunOptions = {
 
 /** Continues a recorded run from where it stopped. If it is over already, returns its result again, and nothing is called. */
 export function resume<T>(runId: string, options: ResumeOptions<T>): Promise<SdkResult<T>>;
-/** For several agents with results of different shapes: it is not known at compile time which one was run. */
-export function resume(runId: string, options: ResumeOptions): Promise<SdkResult>;
+/** For several agents whose results have different shapes: the result has one of them. */
+export function resume<A>(runId: string, options: ResumeOptionsFor<A>): Promise<SdkResult<AnswerOf<A>>>;
 export async function resume<T>(runId: string, options: ResumeOptions<T>): Promise<SdkResult<T>> {
   return startResume(runId, options).result;
 }
 
 /** As `resume`, but returns a handle at once. */
 export function startResume<T>(runId: string, options: ResumeOptions<T>): SdkHandle<T>;
-export function startResume(runId: string, options: ResumeOptions): SdkHandle;
+export function startResume<A>(runId: string, options: ResumeOptionsFor<A>): SdkHandle<AnswerOf<A>>;
 export function startResume<T>(runId: string, options: ResumeOptions<T>): SdkHandle<T> {
   checkRunId(runId);
   checkFields("resume options", options, RESUME_OPTIONS);

@@ -294,7 +294,7 @@ class Loop<T> {
     if (parsed.ok) return this.complete({ status: "completed", ...parsed.value, stopReason: "done" });
     const problem = truncateText(parsed.problem, MAX_PROBLEM_CHARS);
     this.ctx.emit({ type: "progress", name: "outputMisfit", data: { problem } });
-    if (++this.invalidAnswers > outputRetries) return this.partial("invalid");
+    if (++this.invalidAnswers > outputRetries) return { ...this.partial("invalid"), problem };
     const content = `Your answer does not match the required schema: ${problem}. Answer again, with the corrected JSON only.`;
     await this.remember({ role: "user", content });
     return undefined;

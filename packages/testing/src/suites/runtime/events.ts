@@ -110,4 +110,44 @@ export const eventCases: readonly RuntimeCase[] = [
       expect(enough.exceeded).toBeUndefined();
     },
   },
+  {
+    rule: "J3",
+    says: "a tool reports how far it is by events of its agent, with the id of its call, in between the agent's own",
+    async run({ create }) {
+      const copier = defineTool({
+        name: "copier",
+        description: "copies",
+        input: ANYTHING,
+        idempotent: true,
+        execute: (_, { progress }) => {
+          const rows = { done: 0 };
+          for (; rows.done < 3; rows.done++) progress?.("rows", rows);
+          return "copied";
+        },
+      });
+      const teller = agent("teller", async (ctx) => {
+        ctx.emit({ type: "progress", name: "before", data: null });
+        await ctx.tool({ id: "c1", name: "copier", arguments: "{}" }, copier);
+        ctx.emit({ type: "progress", name: "after", data: null });
+        return done("told");
+      });
+      const runtime = await create({ agents: [teller] });
+      const handle = runtime.run(teller, "");
+      const events = await Array.fromAsync(handle.events());
+      expect((await handle.result).output).toBe("told");
+      const told = events.flatMap(({ event }) => (event.type === "progress" ? [event] : []));
+      const rows = [0, 1, 2].map((n) => ({
+        type: "progress",
+        name: "rows",
+        data: { done: n },
+        callId: "c1",
+      }));
+      expect(told).toEqual([
+        { type: "progress", name: "before", data: null },
+        ...rows,
+        { type: "progress", name: "after", data: null },
+      ]);
+      expect(new Set(events.map(({ execId }) => execId)).size).toBe(1);
+    },
+  },
 ];

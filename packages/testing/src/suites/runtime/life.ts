@@ -37,6 +37,31 @@ export const lifeCases: readonly RuntimeCase[] = [
   },
   {
     rule: "R12",
+    says: "what was wrong with an answer of the wrong shape is in the result of its run, now and when asked again, and of its hire",
+    async run({ create }) {
+      const result = { status: "partial", output: "{}", stopReason: "invalid" } as const;
+      const vague = agent("vague", async () => ({ ...result, problem: "sum: expected a number" }));
+      const lead = agent("lead", async (ctx) => {
+        const outcome = await ctx.hire({ agent: vague, input: "" });
+        // Recorded, so that a replay has to give the same.
+        await ctx.waitFor("on");
+        return done("result" in outcome ? String(outcome.result.problem) : outcome.status);
+      });
+      const runtime = await create({ agents: [vague, lead] });
+      const said = { ...result, problem: "sum: expected a number" };
+      expect(await runtime.run(vague, "", { runId: "life-9" }).result).toMatchObject(said);
+      expect(await runtime.resume("life-9").result).toMatchObject(said);
+      const handle = runtime.run(lead, "", { runId: "life-10" });
+      await untilWaiting(handle);
+      await runtime.close();
+      const next = await create({ agents: [vague, lead] });
+      const resumed = next.resume("life-10");
+      await next.deliver("life-10", "on", true);
+      expect((await resumed.result).output).toBe("sum: expected a number");
+    },
+  },
+  {
+    rule: "R12",
     says: "an agent that says so is partial, with its reason",
     async run({ create }) {
       const tired = agent("tired", async () => ({ status: "partial", output: "half", stopReason: "steps" }));
