@@ -127,7 +127,7 @@ export interface Journal {
    *
    * A journal that tells what runs wait for finds it in the latest `run:waits` or `run:waits#n`: `waitingFor` is the list `waits` of its
    * body, until a status other than `suspended` is noted. Left out are waits that are answered: each signal with a `seq` above `heard` of
-   * that body answers the first wait of its name that is a `signal` or an `approval`.
+   * that body answers the first wait of its name that is a `signal` or an `approval`, and a `cancel` above it all of them.
    */
   list(): MaybePromise<readonly RunSummary[]>;
   /** Removes a run with its entries and posts, even if it is claimed. */

@@ -75,11 +75,11 @@ export class MemoryRun implements Linked<MemoryRun>, Indexed<MemoryRun> {
     const { runId, agent, status, startedAt, updatedAt, kept, waits } = this;
     const summary = { runId, agent, status, startedAt, updatedAt, entries: kept.length };
     if (waits === null || this.hasEnded) return summary;
-    const unread = posted.slice(waits.heard).filter(({ kind }) => kind === "signal");
-    const waitingFor = openWaits(
-      waits.text,
-      unread.map(({ name }) => name),
-    );
+    const unread = posted
+      .slice(waits.heard)
+      .filter(({ kind }) => kind === "signal" || kind === "cancel")
+      .map(({ kind, name }) => (kind === "cancel" ? null : name));
+    const waitingFor = openWaits(waits.text, unread);
     return waitingFor === undefined ? summary : { ...summary, waitingFor };
   }
 

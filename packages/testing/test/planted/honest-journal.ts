@@ -134,6 +134,7 @@ export class HonestJournal implements Journal {
       } else if (/^run:status(?:#|$)/.test(key) && body["status"] !== "suspended") waits = [];
     }
     for (const { kind, name } of this.items(runId, heard)) {
+      if (kind === "cancel") return [];
       const at = waits.findIndex((wait) => wait.name === name && wait.kind !== "timer");
       if (kind === "signal" && at !== -1) waits = waits.toSpliced(at, 1);
     }

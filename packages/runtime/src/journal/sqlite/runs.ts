@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { RunId, RunSummary } from "@ravi/kernel";
 import { type Claim, type ClaimRequest, decideClaim, isHeld } from "../claims.ts";
-import { openWaits } from "../open-waits.ts";
+import { openWaits, type Unread } from "../open-waits.ts";
 import { isEnded, isPrunable, type PrunePlan } from "../retention.ts";
 import type { RunFacts } from "../run-facts.ts";
 import type { Tip } from "./log.ts";
@@ -24,7 +24,7 @@ interface ListedRun {
 interface WaitingRun extends ListedRun {
   /** Null if it has noted no waits. */
   readonly list: string | null;
-  /** A JSON list of the names of signals that it had not read by then; null if there are none. */
+  /** A JSON list of what it had not read by then; null if there is nothing. */
   readonly unread: string | null;
 }
 
@@ -79,8 +79,8 @@ export class Runs {
     this.selectAll = db.prepare(`${listed} ORDER BY no`);
     this.selectWaiting = db.prepare(
       `SELECT id, agent, status, started, updated, entries, list,
-         (SELECT json_group_array(name) FROM items
-          WHERE items.run = runs.id AND seq > heard AND kind = 'signal' HAVING count(*) > 0) AS unread
+         (SELECT json_group_array(iif(kind = 'signal', name, NULL)) FROM items
+          WHERE items.run = runs.id AND seq > heard AND kind IN ('signal', 'cancel') HAVING count(*) > 0) AS unread
        FROM runs JOIN tips ON tips.run = no LEFT JOIN waits ON waits.run = no ORDER BY no`,
     );
     this.setWaits = db.prepare("REPLACE INTO waits VALUES (?, ?, ?)");
@@ -201,7 +201,7 @@ function summaryOf(run: ListedRun): RunSummary {
 function withWaits(run: WaitingRun): RunSummary {
   const summary = summaryOf(run);
   if (run.list === null || isEnded(run.status)) return summary;
-  const unread = run.unread === null ? [] : (JSON.parse(run.unread) as readonly string[]);
+  const unread = run.unread === null ? [] : (JSON.parse(run.unread) as readonly Unread[]);
   const waitingFor = openWaits(run.list, unread);
   return waitingFor === undefined ? summary : { ...summary, waitingFor };
 }

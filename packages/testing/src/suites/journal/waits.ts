@@ -59,7 +59,7 @@ export const waitCases: readonly JournalCase[] = [
   {
     rule: "R24",
     needs: "waits",
-    says: "a wait that somebody has answered is no longer listed: each signal answers the first of its name",
+    says: "a wait that somebody has answered is no longer listed: each signal answers the first of its name, and a cancel all",
     async run({ journal }) {
       for (const id of ["old-1", "old-2"]) await journal.post(R1, signal(id, { name: "word" }));
       const [one, two] = [wait("signal", "word"), wait("signal", "word", { execId: "run-1/hire:a#1" })];
@@ -73,6 +73,10 @@ export const waitCases: readonly JournalCase[] = [
       await journal.post(R1, signal("yes", { name: "ok" }));
       await journal.post(R1, signal("new-2", { name: "word" }));
       expect(await waitingFor(journal, R1)).toEqual([wait("timer", "nap")]);
+      await journal.post(R2, signal("stop", { kind: "cancel", name: "cancel" }));
+      expect(await waitingFor(journal, R1)).toHaveLength(1);
+      await journal.post(R1, signal("stop", { kind: "cancel", name: "cancel" }));
+      expect(await waitingFor(journal, R1)).toBeUndefined();
     },
   },
   {
