@@ -29,6 +29,15 @@ async function waitsOf(list: Journal["list"]): Promise<readonly PendingWait[]> {
   return (await list()).flatMap(({ waitingFor = [] }) => waitingFor);
 }
 
+/** A small generator of random numbers, the same for each seed. */
+function randomOf(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
 const briefly = (waits: readonly PendingWait[]) =>
   waits.map(({ kind, name, agentId }) => [kind, name, agentId]);
 
@@ -135,6 +144,50 @@ describe("R24: what a run waits for", () => {
     expect(again.list()).toMatchObject([{ status: "completed" }]);
     expect(await waitsOf(() => again.list())).toEqual([]);
   });
+
+  test.each([1, 2, 3, 4, 5, 6])(
+    "whoever answers only what is listed answers each wait once, wherever the run stops in between (seed %i)",
+    async (seed) => {
+      const random = randomOf(seed);
+      const journal = new MemoryJournal();
+      const helper = agent("helper", async (ctx, inbox) => {
+        for (let n = 0; n < 3; n++) {
+          await ctx.waitFor("shared");
+          await ctx.batch(["a", "b"].map((to) => ({ kind: "tool", call: payment(to), tool: pay })));
+          await ctx.waitFor(inbox.input);
+        }
+        return done("");
+      });
+      const lead = agent("lead", async (ctx) => {
+        await ctx.batch(["x", "y", "shared"].map((input) => ({ kind: "hire", agent: helper, input })));
+        return done("");
+      });
+      let runtime = new Runtime({ journal, agents: [lead, helper] });
+      let { result } = runtime.run(lead, "", { runId: "r" });
+      await turns(1);
+      let answers = 0;
+      const answer = async (from: Runtime): Promise<void> => {
+        const before = await waitsOf(() => journal.list());
+        const wait = before[Math.floor(random() * before.length)];
+        if (wait === undefined) return;
+        await from.deliver("r", wait.name, random() < 0.5, { mustExist: true });
+        answers++;
+      };
+      while (journal.list()[0]?.status !== "completed") {
+        await turns(Math.floor(random() * 4));
+        if (random() < 0.7) await answer(runtime);
+        if (random() > 0.2) continue;
+        await runtime.close();
+        await result;
+        if (random() < 0.5) await answer(new Runtime({ journal }));
+        runtime = new Runtime({ journal, agents: [lead, helper] });
+        ({ result } = runtime.resume("r"));
+      }
+      expect((await result).status).toBe("completed");
+      expect(answers).toBe(3 * 3 * 4);
+      expect(await waitsOf(() => journal.list())).toEqual([]);
+    },
+  );
 
   test("who is told of a question finds it in the list", async () => {
     await using journal = SqliteJournal.open(temporaryDirectory());
