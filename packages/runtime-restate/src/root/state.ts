@@ -34,7 +34,7 @@ export interface Mark {
 }
 
 /** A value that an execution waits for. */
-export interface Want {
+interface Want {
   readonly name: string;
   readonly awakeable: string;
   /** Its place in the order of the waits of the whole tree. */
