@@ -26,12 +26,14 @@ const lines: string[] = [];
 for await (const line of createInterface({ input: clerk.stdout })) {
   lines.push(line);
   console.log(`clerk: ${line}`);
-  const asked = /^may I\? (\S+)$/.exec(line)?.[1];
-  if (asked === undefined) continue;
-  const [waiting] = await runs({ journal });
-  assert.ok(waiting !== undefined);
-  console.log(`boss: yes to ${waiting.runId}`);
-  await deliver(waiting.runId, asked, { approved: true }, { journal });
+  if (!line.startsWith("may I?")) continue;
+  // The journal knows what every run waits for, so this process could also look once an hour.
+  for (const { runId, waitingFor = [] } of await runs({ journal })) {
+    for (const { name, question } of waitingFor) {
+      console.log(`boss: yes to ${runId}, which asked ${JSON.stringify(question)}`);
+      await deliver(runId, name, { approved: true }, { journal, mustExist: true });
+    }
+  }
 }
 
 assert.deepEqual(lines.slice(1), ["paid 4980 to cascade", "completed: Cascade is paid."]);

@@ -15,7 +15,7 @@ test("one process waits, the other says yes", async () => {
   );
   expect(stderr).toBe("");
   expect(stdout).toContain("clerk: may I? approval:");
-  expect(stdout).toContain("boss: yes to ");
+  expect(stdout).toMatch(/boss: yes to .+, which asked .+"tool":"pay".+4980/);
   expect(stdout).toContain("clerk: paid 4980 to cascade");
   expect(stdout).toContain("clerk: completed: Cascade is paid.");
 });

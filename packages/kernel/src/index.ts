@@ -147,6 +147,7 @@ export type {
   JournalEntry,
   JournalRecord,
   JournalWatch,
+  PendingWait,
   PostedItem,
   PostedRecord,
   RunSummary,

@@ -58,6 +58,7 @@ export {
   runLimits,
   tighterBudget,
 } from "./loop/limits.ts";
+export { listedQuestion } from "./loop/listed-question.ts";
 export { checkRun, newRoot, versionName, versionOf } from "./loop/run-start.ts";
 export { engineRunMeta } from "./run/run-meta.ts";
 export { ownMetadata } from "./loop/own-metadata.ts";

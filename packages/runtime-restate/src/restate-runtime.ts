@@ -2,6 +2,7 @@ import {
   type AbortSignalLike,
   type Agent,
   CancellationToken,
+  checkBoolean,
   checkFields,
   type ContextPorts,
   InvalidValueError,
@@ -58,13 +59,14 @@ export interface RestateRuntime {
   resume(runId: string, options?: RestateResumeOptions): RootHandle;
   /**
    * Gives a run a value that it waits for, or will wait for. The same `id` under one name counts once, among the newest 200
-   * deliveries of the run. Default of `id`: a new one.
+   * deliveries of the run. Default of `id`: a new one. Rejects with an `InvalidValueError` if the server does not know the run;
+   * with `mustExist` also if the run has ended.
    */
   deliver(
     runId: string,
     name: string,
     value: JsonValue,
-    options?: { readonly id?: string | undefined },
+    options?: { readonly id?: string | undefined; readonly mustExist?: boolean | undefined },
   ): Promise<void>;
   /** Cancels a run for good, wherever its agents are. */
   cancel(runId: string, reason: string): Promise<void>;
@@ -178,11 +180,12 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
       });
     },
     async deliver(runId, name, value, asked = {}) {
-      checkFields("deliver options", asked, ["id"]);
-      const { id } = asked;
+      checkFields("deliver options", asked, ["id", "mustExist"]);
+      const { id, mustExist = false } = asked;
+      checkBoolean("deliver options.mustExist", mustExist);
       const known = id === undefined ? ids.uuid() : deliveryId(name, id);
       checkDelivered(name, value);
-      await roots.deliver(RunId(runId), { id: known, name, value });
+      await roots.deliver(RunId(runId), { id: known, name, value, mustExist });
     },
     async cancel(runId, reason) {
       if (typeof reason !== "string")

@@ -400,6 +400,47 @@ describe("who goes on", () => {
     expect(tree.resolved.has("run/hire:a-word")).toBe(false);
   });
 
+  test("R24: the list has what all of them wait for, and changes with every wait and every answer", async () => {
+    const tree = await two("b", "a");
+    const waitingFor = () => tree.summary["waitingFor"];
+    const wait = (name: string, since: number) => ({
+      kind: "signal",
+      name: "word",
+      agentId: name,
+      execId: `run/hire:${name}`,
+      since,
+    });
+    expect(waitingFor()).toEqual([wait("a", 1_004), wait("b", 1_003)]);
+    const question = { tool: "pay", arguments: "{}" };
+    const asked = { ...want("run", 3), name: "ok", question };
+    await tree.say("want", asked);
+    const approval = { kind: "approval", name: "ok", agentId: "lead", execId: "run", since: 1_005, question };
+    expect(waitingFor()).toEqual([approval, wait("a", 1_004), wait("b", 1_003)]);
+    await tree.say("want", asked);
+    await tree.say("deliver", { id: "1", name: "word", value: 1 });
+    expect(waitingFor()).toEqual([approval, wait("a", 1_004)]);
+    await tree.say("stop", { execId: "run/hire:a", stopped: { reason: "enough" } });
+    expect(waitingFor()).toEqual([approval]);
+    const error = { code: null, name: "E", message: "", retryable: false, fields: {}, cause: null } as const;
+    await tree.say("doubt", { execId: "run/hire:b", lane: 2, key: "tool#1", awakeable: "d", error });
+    const decision = { ...wait("b", 1_009), kind: "decision", name: "run/hire:b:tool#1" };
+    expect(waitingFor()).toEqual([approval, decision]);
+    await tree.say("resume", { decisions: { "run/hire:b:tool#1": "skip" } });
+    await tree.say("deliver", { id: "2", name: "ok", value: true });
+    expect(waitingFor()).toBeUndefined();
+  });
+
+  test("R24: a run that is over refuses what must reach one that is there, unless it has it already", async () => {
+    const tree = await StoredTree.start(rootLaunch());
+    const said = (id: string, mustExist?: boolean) => ({ id, name: "word", value: id, mustExist });
+    expect(await tree.say("deliver", said("1", true))).toBeNull();
+    await tree.say("over", over("run"));
+    expect(await tree.say("deliver", said("1", true))).toBeNull();
+    expect(await tree.say("deliver", said("2", true))).toEqual({ ended: "completed" });
+    expect(tree.state.signals).toEqual({ word: ["1"] });
+    expect(await tree.say("deliver", said("2"))).toBeNull();
+  });
+
   test("R9: a stop without a reason has one all the same", async () => {
     const tree = await StoredTree.start(rootLaunch());
     await tree.say("stop", { execId: null, stopped: {} as { reason: string } });

@@ -1,7 +1,8 @@
-import type { Supervision } from "@ravi/kernel";
+import type { JsonObject, Supervision } from "@ravi/kernel";
 import { type Answer, begin, decide, type Message, type MessageName, runViewOf } from "../src/root/decide.ts";
 import type { Launch, RunView } from "../src/root/messages.ts";
 import type { RootState } from "../src/root/state.ts";
+import { summaryOf } from "../src/root/summary.ts";
 import type { TreePorts } from "../src/root/tree.ts";
 import { QueueHeadcount, TurnLedger } from "./fakes.ts";
 
@@ -34,13 +35,17 @@ export class StoredTree {
     return JSON.parse(this.stored) as RootState;
   }
 
+  /** What the list of runs has of it: written only when a decision says that it has changed. */
+  summary: JsonObject = {};
+
   get standings(): RunView {
     return runViewOf(this.state, this.ports);
   }
 
   async say<N extends MessageName>(name: N, message: Omit<Message<N>, "at">): Promise<Answer<N>> {
     const sent = JSON.parse(JSON.stringify({ at: ++this.at, ...message })) as Message<N>;
-    const { state, answer, outbox } = await decide(this.state, this.ports, name, sent);
+    const { state, answer, outbox, hasNewSummary } = await decide(this.state, this.ports, name, sent);
+    if (hasNewSummary) this.summary = JSON.parse(JSON.stringify(summaryOf(state))) as JsonObject;
     this.stored = JSON.stringify(state);
     this.launched.push(...outbox.launched);
     for (const { awakeable, value } of outbox.resolved) this.resolved.set(awakeable, value);

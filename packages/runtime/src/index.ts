@@ -14,6 +14,12 @@ export type { PruneOptions } from "./journal/retention.ts";
 export { SqliteJournal, type SqliteJournalOptions } from "./journal/sqlite-journal.ts";
 export type { RuntimePorts } from "./ports.ts";
 export type { RunOptions } from "./run-start.ts";
-export { type ResumeOptions, Runtime, type RuntimeOptions, type SendOptions } from "./runtime.ts";
+export {
+  type DeliverOptions,
+  type ResumeOptions,
+  Runtime,
+  type RuntimeOptions,
+  type SendOptions,
+} from "./runtime.ts";
 export { getRunScope } from "./scope.ts";
 export { wallClock } from "./wall-clock.ts";

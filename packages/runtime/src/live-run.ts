@@ -71,7 +71,16 @@ export class LiveRun implements Linked<LiveRun> {
   summary(): RunSummary {
     const { runId, agent, startedAt } = this;
     const name = agent === undefined ? this.agentId : versionName(agent);
-    return { runId, agent: name, status: this.publicStatus, startedAt, updatedAt: startedAt, entries: 0 };
+    const waits = this.tree?.waits.list ?? [];
+    const listed = {
+      runId,
+      agent: name,
+      status: this.publicStatus,
+      startedAt,
+      updatedAt: startedAt,
+      entries: 0,
+    };
+    return waits.length === 0 ? listed : { ...listed, waitingFor: waits };
   }
 
   /** Something was posted to its journal. If the run has no tree yet, it looks when it begins. */

@@ -9,7 +9,6 @@ import {
   type JsonObject,
   isPromiseLike,
   type MaybePromise,
-  type NeedsDecisionError,
   type RunId,
   type RunResult,
   type Supervision,
@@ -18,10 +17,10 @@ import { type Decisions, messageOf, tellLog } from "@ravi/kernel/loop";
 import { andThen } from "./and-then.ts";
 import { awaitJournal } from "./await-journal.ts";
 import { createRunContext } from "./context/create-run-context.ts";
-import { needsDecision, stillValid, undecided } from "./engine/decisions.ts";
+import { type Doubt, needsDecision, stillValid, undecided } from "./engine/decisions.ts";
 import { Recording } from "./engine/recording.ts";
 import type { RunJournal } from "./engine/run-journal.ts";
-import { RUN_STATUS } from "./journal/run-facts.ts";
+import { RUN_STATUS, RUN_WAITS } from "./journal/run-facts.ts";
 import { isStatusGiven, statusRecord } from "./result-record.ts";
 import { RunAttempt } from "./run-attempt.ts";
 import type { Ports } from "./ports.ts";
@@ -90,7 +89,7 @@ export class RunAttempts {
   }
 
   private async restart(journal: RunJournal, from: Continuation, crash: unknown): Promise<RunResult> {
-    return this.runAgain(journal, from, await this.loadAfterCrash(crash));
+    return this.runAgain(journal, from, await this.loadAfterCrash(journal, crash));
   }
 
   private async runAgain(journal: RunJournal, from: Continuation, first: Recording): Promise<RunResult> {
@@ -103,25 +102,36 @@ export class RunAttempts {
         this.run.tree?.close();
         throw error;
       }
-      const doubt = this.doubtIn(recording, decisions);
+      const doubts = this.doubtsIn(recording, decisions);
+      const doubt = needsDecision(doubts);
+      if (doubt !== undefined) await this.noteDoubts(doubts);
       const result = doubt === undefined ? await attempt.toEnd() : attempt.suspended(doubt);
       if (!this.shouldRestart(journal, attempt.crash)) return this.close(journal, result);
-      const next = await this.loadAfterCrash(attempt.crash);
+      const next = await this.loadAfterCrash(journal, attempt.crash);
       decisions = stillValid(decisions, recording.records, next.records);
       recording = next;
     }
   }
 
-  /**
-   * The error that asks for decisions, if there are any to make. For a cancelled run nothing is asked: its result lists the calls
-   * in doubt.
-   */
-  private doubtIn({ records }: Recording, decisions: Decisions): NeedsDecisionError | undefined {
+  /** The calls that somebody has to decide on. For a cancelled run nothing is asked: its result lists the calls in doubt. */
+  private doubtsIn({ records }: Recording, decisions: Decisions): readonly Doubt[] {
     const { tree } = this.run;
     const doubts = undecided(records, decisions);
-    if (tree?.isCancelled !== true) return needsDecision(doubts);
+    if (tree?.isCancelled !== true) return doubts;
     for (const { full } of doubts) tree.inDoubt.add(full);
-    return undefined;
+    return [];
+  }
+
+  /** For the list of runs. */
+  private async noteDoubts(doubts: readonly Doubt[]): Promise<void> {
+    const { tree } = this.run;
+    if (tree === undefined) return;
+    const { waits, accounts, root } = tree;
+    const pending = doubts.map(({ execId, full, tool }) => {
+      const { agentId } = accounts.find(execId) ?? root;
+      return waits.describe({ execId, agentId }, full, { kind: "decision", name: full, question: { tool } });
+    });
+    await this.awaitJournal("append", waits.write(pending));
   }
 
   /**
@@ -147,7 +157,7 @@ export class RunAttempts {
   }
 
   /** Waits for the policy's delay, then reads what is recorded by then. */
-  private async loadAfterCrash(crash: unknown): Promise<Recording> {
+  private async loadAfterCrash(store: RunJournal, crash: unknown): Promise<Recording> {
     const { clock, hooks, journal } = this.ports;
     const { root } = this.start;
     const attempt = ++this.crashes;
@@ -156,7 +166,10 @@ export class RunAttempts {
       void hooks.dispatch(HookEvent.RETRY, retryPayload(root, clock.now(), attempt, delayMs, crash));
     await sleep(clock, delayMs, this.run);
     const known = await this.awaitJournal("load", journal?.load(root.runId));
-    return new Recording(known ?? []);
+    const recording = new Recording(known ?? []);
+    // The list of runs is to forget what the crashed attempt has waited for.
+    if (recording.aboutRun(RUN_WAITS) !== undefined) await this.note(store, { status: "running" }, true);
+    return recording;
   }
 
   private close(journal: RunJournal, result: RunResult): MaybePromise<RunResult> {

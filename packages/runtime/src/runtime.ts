@@ -34,6 +34,7 @@ import { type Ports, type RuntimePorts, resolvePorts } from "./ports.ts";
 import { noJournal, RunDriver, wrongRun } from "./run-driver.ts";
 import { newStart, type RunOptions } from "./run-start.ts";
 import { checkItem } from "./journal/posted.ts";
+import { RUN_STATUS } from "./journal/run-facts.ts";
 import { LiveHandle, LiveRun } from "./live-run.ts";
 import { EventHub, type EventListener } from "./tree/event-hub.ts";
 import { LiveRuns } from "./live-runs.ts";
@@ -47,6 +48,14 @@ export interface RuntimeOptions extends RuntimePorts {
   readonly agents?: readonly Agent[] | undefined;
   /** Whether `getRunScope()` works in tools and hooks. Default: false, because it costs time at every step. */
   readonly ambientScope?: boolean | undefined;
+}
+
+/** Options of `deliver`. All are optional. */
+export interface DeliverOptions {
+  /** The same id under one name counts once. Default: a new one. */
+  readonly id?: string | undefined;
+  /** Throws an `InvalidValueError` if there is no such run, or if it has ended. Default: false, since a value may come early. */
+  readonly mustExist?: boolean | undefined;
 }
 
 /** Options of `send`. All are optional. */
@@ -134,19 +143,16 @@ export class Runtime {
   /**
    * Gives a run a value that it waits for, or will wait for. The run may be in another process. A value that nobody waits for is
    * kept for the next wait of that name. With a journal this is so even if the run has not begun, so a misspelt run id is not
-   * noticed. If you may send it twice, give an `id`: the same id under one name counts once.
+   * noticed: `mustExist` does. If you may send it twice, give an `id`: the same id under one name counts once.
    */
-  async deliver(
-    runId: string,
-    name: string,
-    value: JsonValue,
-    options: { readonly id?: string | undefined } = {},
-  ): Promise<void> {
-    checkFields("deliver options", options, ["id"]);
-    const { id } = options;
+  async deliver(runId: string, name: string, value: JsonValue, options: DeliverOptions = {}): Promise<void> {
+    checkFields("deliver options", options, DELIVER_OPTIONS);
+    const { id, mustExist = false } = options;
+    checkBoolean("deliver options.mustExist", mustExist);
     const known = id === undefined ? undefined : deliveryId(name, id);
     // Checked in the same way without a journal. A journal would turn NaN and dates into something else.
     if (value !== undefined) checkMessage("deliver.value", value);
+    if (mustExist) await this.refuseOver(RunId(runId), known);
     await this.post(RunId(runId), { kind: "signal", name, value }, known);
   }
 
@@ -169,7 +175,7 @@ export class Runtime {
     const id = RunId(runId);
     const { journal } = this.ports;
     if (journal !== undefined && this.live.find(id) === undefined && (await journal.load(id)).length === 0) {
-      throw wrongRun(runId, "the id of a run in the journal");
+      throw wrongRun(runId, IN_THE_JOURNAL);
     }
     const posted = this.post(id, { kind: "cancel", name: "cancel", value: reason });
     const running = this.live.find(id);
@@ -182,6 +188,18 @@ export class Runtime {
     if (live !== undefined) live.token.cancel(reason);
     // A runtime without agents does not claim the run: another process may be about to resume it.
     else if (journal !== undefined && !this.closed && this.agents.size > 0) await this.endAtRest(id);
+  }
+
+  /** Throws if the run is not known, or is over and was not given that item before. Without a journal, `post` knows those that run here. */
+  private async refuseOver(runId: RunId, item: string | undefined): Promise<void> {
+    const { journal } = this.ports;
+    if (journal === undefined || this.live.find(runId) !== undefined) return;
+    const records = await journal.load(runId);
+    if (records.length === 0) throw wrongRun(runId, IN_THE_JOURNAL);
+    const status = records.findLast(({ key }) => key === RUN_STATUS)?.body["status"] as RunStatus | undefined;
+    if (status === undefined || !OVER.has(status)) return;
+    if (item !== undefined && (await journal.items(runId, 0)).some(({ id }) => id === item)) return;
+    throw wrongRun(runId, `the id of a run that has not ended; this one is ${status}`);
   }
 
   private async endAtRest(id: RunId): Promise<void> {
@@ -333,6 +351,8 @@ export class Runtime {
   }
 }
 
+const IN_THE_JOURNAL = "the id of a run in the journal";
+const DELIVER_OPTIONS = ["id", "mustExist"] as const satisfies readonly (keyof DeliverOptions)[];
 const RESUME_OPTIONS = ["decisions", "signal", "onEvent"] as const satisfies readonly (keyof ResumeOptions)[];
 
 const OPTIONS: readonly (keyof RuntimeOptions)[] = [

@@ -679,8 +679,10 @@ describe("keeping house", () => {
     };
     const handle = runtime.run(patient, "", { runId: "w" });
     await until(() => handle.status === "suspended");
+    const wait = { kind: "signal", name: "a", agentId: "patient", execId: "w", since: 7_000 };
+    const times = { startedAt: 7_000, updatedAt: 7_000 };
     expect(await runtime.list()).toEqual([
-      { runId: "w", agent: "patient@2", status: "suspended", startedAt: 7_000, updatedAt: 7_000, entries: 0 },
+      { runId: "w", agent: "patient@2", status: "suspended", ...times, entries: 0, waitingFor: [wait] },
     ]);
     await runtime.close();
     expect(await runtime.list()).toEqual([]);

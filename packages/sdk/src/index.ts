@@ -36,6 +36,7 @@ export type {
   Logger,
   ModelRequest,
   ModelResponse,
+  PendingWait,
   RunContext,
   RunEvent,
   RunId,

@@ -244,6 +244,27 @@ describe("a run with a journal", () => {
   });
 });
 
+test("another process sees what a run waits for, and is told if it answers one that is not there", async () => {
+  const { agent: who, sent } = clerk();
+  const handle = start(who, "Write to Ada", { journal, runId: "letter" });
+  const name = await asked(handle);
+  await handle.suspend();
+  const question = { tool: "send", arguments: JSON.stringify({ to: "Ada" }) };
+  const wait = { kind: "approval", name, agentId: "clerk", execId: "letter", question };
+  expect(await runs({ journal })).toMatchObject([
+    { runId: "letter", status: "suspended", waitingFor: [wait] },
+  ]);
+  const yes = (runId: string) => deliver(runId, name, true, { journal, mustExist: true });
+  await expect(yes("leter")).rejects.toMatchObject({ code: "INVALID_VALUE", field: "runId" });
+  await yes("letter");
+  expect((await runs({ journal }))[0]?.waitingFor).toBeUndefined();
+  expect((await resume("letter", { agents: who, journal })).status).toBe("completed");
+  expect(sent).toEqual(["Ada"]);
+  await expect(yes("letter")).rejects.toThrow(
+    /expected the id of a run that has not ended; this one is completed/,
+  );
+});
+
 test("options of a new run are not taken by `resume`: they are on record", () => {
   const who = clerk().agent;
   const wrong = { agents: who, journal, budget: { usd: 5 } };

@@ -72,6 +72,8 @@ export interface WaitSpec {
   readonly kind: "wait";
   readonly key: string;
   readonly name: string;
+  /** What somebody is asked, if it is an approval. */
+  readonly question?: JsonValue | undefined;
   /** Called if the value is not there yet, so that somebody can be asked for it. Not called in a replay. */
   onWait?(): void;
 }

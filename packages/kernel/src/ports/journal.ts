@@ -1,4 +1,4 @@
-import type { ExecId, RunId } from "../core/ids.ts";
+import type { AgentId, ExecId, RunId } from "../core/ids.ts";
 import type { JsonObject, JsonValue } from "../core/json.ts";
 import type { MaybePromise } from "../core/types.ts";
 import type { RunStatus } from "../agent/handle.ts";
@@ -45,6 +45,29 @@ export interface PostedRecord extends PostedItem {
   readonly seq: number;
 }
 
+/** Something that a run waits for. */
+export interface PendingWait {
+  /**
+   * `approval`: somebody has to allow a tool call, or to grant more budget. `signal`: a value for `ctx.waitFor`. `timer`: the end of a
+   * sleep. `decision`: somebody has to say what becomes of a tool call that was in flight at a crash.
+   */
+  readonly kind: "approval" | "signal" | "timer" | "decision";
+  /** How to answer it: the `name` for `deliver`; for a decision, its key in `decisions` of `resume`. A timer needs no answer. */
+  readonly name: string;
+  /** The agent that waits. */
+  readonly agentId: AgentId;
+  readonly execId: ExecId;
+  /** Epoch milliseconds. */
+  readonly since: number;
+  /** When a timer ends, in epoch milliseconds. */
+  readonly until?: number | undefined;
+  /**
+   * What was asked, as in the event `approvalRequested`: for a tool an object with `tool` and `arguments`. If it takes more than 20,000
+   * characters, it has only its short fields.
+   */
+  readonly question?: JsonValue | undefined;
+}
+
 export interface RunSummary {
   readonly runId: RunId;
   /** `name@version` of the root. */
@@ -56,6 +79,8 @@ export interface RunSummary {
   readonly updatedAt: number;
   /** How many entries it has. */
   readonly entries: number;
+  /** What it waits for and nobody has answered yet. Absent if there is nothing, or if the journal or the engine does not tell. */
+  readonly waitingFor?: readonly PendingWait[] | undefined;
 }
 
 /** A subscription to what is posted to a run. */
@@ -99,6 +124,10 @@ export interface Journal {
    * All runs that are claimed or have entries. What a summary shows is in notes of the root (`phase` is `note`, `exec` the run's id):
    * `run:start` or `run:start#n` has the `agent` in its body, and its `at` is `startedAt`; the latest `run:status` or `run:status#n`
    * has the `status`. A run is `pending` before its start is noted, and `running` from then until a status is.
+   *
+   * A journal that tells what runs wait for finds it in the latest `run:waits` or `run:waits#n`: `waitingFor` is the list `waits` of its
+   * body, until a status other than `suspended` is noted. Left out are waits that are answered: each signal with a `seq` above `heard` of
+   * that body answers the first wait of its name that is a `signal` or an `approval`, and a `cancel` above it all of them.
    */
   list(): MaybePromise<readonly RunSummary[]>;
   /** Removes a run with its entries and posts, even if it is claimed. */

@@ -1,8 +1,15 @@
-import { type Clock, errorFromJSON, InvalidValueError, type JsonValue } from "@ravi/kernel";
+import { type Clock, errorFromJSON, InvalidValueError } from "@ravi/kernel";
 import type { Decisions } from "@ravi/kernel/loop";
 import type { Ingress } from "../ingress.ts";
 import { ROOT } from "../names.ts";
-import type { Resumed, Started, StartMessage, StopAnswer } from "../root/messages.ts";
+import type {
+  DeliverAnswer,
+  DeliverMessage,
+  Resumed,
+  Started,
+  StartMessage,
+  StopAnswer,
+} from "../root/messages.ts";
 import { knownAnswer } from "../root/unknown-run.ts";
 import { unblockWhileWaiting } from "../unblock.ts";
 import type { Admin } from "./admin.ts";
@@ -63,9 +70,12 @@ export class RootClient {
     await this.options.admin.kill(deaf);
   }
 
-  /** Gives the run a value that it waits for. */
-  async deliver(runId: string, delivery: { id: string; name: string; value: JsonValue }): Promise<void> {
-    await this.askAfterStart(runId, "deliver", delivery);
+  /** Gives the run a value that it waits for. Throws an `InvalidValueError` if the run refuses it because it has ended. */
+  async deliver(runId: string, delivery: Omit<DeliverMessage, "at">): Promise<void> {
+    const answer = (await this.askAfterStart(runId, "deliver", delivery)) as DeliverAnswer;
+    if (answer === null) return;
+    const expected = `the id of a run that has not ended; this one is ${answer.ended}`;
+    throw new InvalidValueError({ field: "runId", value: runId, expected });
   }
 
   /** Deletes a run that is over. Throws an `InvalidValueError` if it is still under way. */

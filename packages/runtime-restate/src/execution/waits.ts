@@ -10,6 +10,7 @@ import {
   type SerializedError,
   type WaitSpec,
 } from "@ravi/kernel";
+import { listedQuestion } from "@ravi/kernel/loop";
 import { json } from "../json.ts";
 import type { Mail, Standing, Wanted } from "../root/messages.ts";
 import type { Attempt } from "./attempt.ts";
@@ -67,7 +68,8 @@ export function* waiting(attempt: Attempt, lane: number, spec: WaitSpec): Steps<
   const asked = context.run(
     "wait",
     async () => {
-      const message = { ...attempt.fromNow(lane), key, name, awakeable: delivered.id };
+      const question = listedQuestion(spec.question);
+      const message = { ...attempt.fromNow(lane), key, name, awakeable: delivered.id, question };
       const wanted = await channel.ask("want", message, attempt.isOver);
       if (wanted.got === undefined) spec.onWait?.();
       return { key, wanted };

@@ -1,8 +1,7 @@
 import {
   errorToJSON,
   InvalidValueError,
-  type JsonObject,
-  type JsonValue,
+  type PendingWait,
   type SerializedError,
   type Spend,
   Supervision,
@@ -14,6 +13,7 @@ import * as money from "./money.ts";
 import type { Outbox } from "./outbox.ts";
 import { addSpend } from "./spend.ts";
 import { type ExecState, newRoot, NOTHING_SPENT, type RootState } from "./state.ts";
+import { statusOf, waitsOf } from "./summary.ts";
 import * as talk from "./talk.ts";
 import { accountsOf, rootOf, type TreePorts, TreeSession } from "./tree.ts";
 
@@ -57,8 +57,8 @@ export interface Decided<A> {
   readonly state: RootState;
   readonly answer: A;
   readonly outbox: Outbox;
-  /** Whether the status of the run has changed, so that the list of runs must be updated. */
-  readonly hasNewStatus: boolean;
+  /** Whether what the list of runs shows of it must be updated: its status or what it waits for has changed. */
+  readonly hasNewSummary: boolean;
 }
 
 /** Decides one message: returns the next state, the answer and the actions to take. Changes the given state. */
@@ -79,6 +79,7 @@ export async function decideAll(
   said: readonly NamedMessage[],
 ): Promise<Decided<unknown[]>> {
   const before = statusOf(state);
+  const waitedFor = namesOf(waitsOf(state));
   const tree = await TreeSession.open(state, ports, 0);
   const answers: unknown[] = [];
   for (const { name, message } of said) answers.push(await act(tree, name, message as never));
@@ -88,7 +89,12 @@ export async function decideAll(
   const answer = await money.withNearLimit(tree, answers);
   const hasNewStatus = statusOf(state) !== before;
   if (hasNewStatus) state.version++;
-  return { state, answer, outbox: tree.outbox, hasNewStatus };
+  const hasNewSummary = hasNewStatus || namesOf(waitsOf(state)) !== waitedFor;
+  return { state, answer, outbox: tree.outbox, hasNewSummary };
+}
+
+function namesOf(waits: readonly PendingWait[]): string {
+  return waits.map(({ execId, name }) => `${execId} ${name}`).join("\n");
 }
 
 async function act<N extends MessageName>(
@@ -160,7 +166,7 @@ export async function begin(
   if (launch.refused === undefined) tree.launch(launch);
   else await hires.over(tree, { at, execId: launch.execId, outcome: launch.refused, settle: [] });
   tree.seats.keep();
-  return { state, answer: { isNew: true }, outbox: tree.outbox, hasNewStatus: true };
+  return { state, answer: { isNew: true }, outbox: tree.outbox, hasNewSummary: true };
 }
 
 /** An execution runs, and says how it can be stopped. */
@@ -211,36 +217,4 @@ function usedBy(state: RootState): Spend {
     ({ phase, parent }) => phase !== "over" && parent !== null,
   );
   return living.reduce((sum, { own }) => addSpend(sum, own), rootOf(state).own);
-}
-
-function statusOf(state: RootState): Exclude<messages.RunView["status"], "pending"> {
-  if (state.result !== undefined) return "over";
-  const living = Object.values(state.execs).filter(({ phase }) => phase !== "over");
-  if (living.some(({ suspended }) => suspended !== undefined)) return "suspended";
-  return living.some(({ wants }) => Object.keys(wants).length > 0) ? "waiting" : "running";
-}
-
-/** The entry of a run in the list of runs. */
-export function summaryOf(state: RootState): JsonObject {
-  const status = statusOf(state);
-  const ended = state.result?.["status"];
-  const shown = {
-    running: "running",
-    waiting: "suspended",
-    suspended: "suspended",
-    over: endOf(ended),
-  } as const;
-  return {
-    runId: state.runId,
-    agent: rootOf(state).launch.agent,
-    status: shown[status],
-    startedAt: state.startedAt,
-    updatedAt: state.at,
-    entries: state.entries,
-  };
-}
-
-function endOf(status: JsonValue | undefined): "completed" | "partial" | "failed" | "cancelled" {
-  if (status === "completed" || status === "cancelled") return status;
-  return status === "partial" || status === "paused" ? "partial" : "failed";
 }

@@ -158,9 +158,19 @@ export type WantMessage = FromExec & {
   readonly key: string;
   readonly name: string;
   readonly awakeable: string;
+  /** For the list of runs. */
+  readonly question?: JsonValue | undefined;
 };
 export type Wanted = Standing & { readonly got?: { readonly value: JsonValue } | undefined };
-export type DeliverMessage = At & { readonly id: string; readonly name: string; readonly value: JsonValue };
+export type DeliverMessage = At & {
+  readonly id: string;
+  readonly name: string;
+  readonly value: JsonValue;
+  /** Whether a run that is over refuses it. */
+  readonly mustExist?: boolean | undefined;
+};
+/** How the run has ended, if that is why it refuses a value. */
+export type DeliverAnswer = { readonly ended: string } | null;
 
 export type AskMessage = FromExec & {
   readonly child: string;

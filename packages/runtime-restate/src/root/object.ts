@@ -16,11 +16,11 @@ import {
   type NamedMessage,
   runViewOf,
   startedBefore,
-  summaryOf,
 } from "./decide.ts";
 import type { StartMessage } from "./messages.ts";
 import type { RootState } from "./state.ts";
 import { STATE_SERDE } from "./state-serde.ts";
+import { summaryOf } from "./summary.ts";
 import type { TreePorts } from "./tree.ts";
 import { UNKNOWN } from "./unknown-run.ts";
 
@@ -92,7 +92,7 @@ async function apply<A>(context: restate.ObjectContext, make: () => Promise<Deci
   }
   const { state, outbox, answer } = decided;
   context.set(STATE, state, STATE_SERDE);
-  if (decided.hasNewStatus) context.set(SUMMARY, summaryOf(state));
+  if (decided.hasNewSummary) context.set(SUMMARY, summaryOf(state));
   for (const { awakeable, value } of outbox.resolved) context.resolveAwakeable(awakeable, value);
   if (outbox.isOver) sendToTopic(context, "close");
   for (const launch of outbox.launched) {

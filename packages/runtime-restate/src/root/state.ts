@@ -33,6 +33,16 @@ export interface Mark {
   readonly reserved?: string | undefined;
 }
 
+/** A value that an execution waits for. */
+interface Want {
+  readonly name: string;
+  readonly awakeable: string;
+  /** Its place in the order of the waits of the whole tree. */
+  readonly n?: number | undefined;
+  readonly since?: number | undefined;
+  readonly question?: JsonValue | undefined;
+}
+
 export interface ExecState {
   readonly parent: string | null;
   readonly agentId: string;
@@ -56,8 +66,7 @@ export interface ExecState {
   /** What was granted beyond the limits, to it or anyone below it, each under its full key. */
   raised: Record<string, Partial<Spend>>;
   marks: Record<string, Mark>;
-  /** `n` is the order of the waits in the whole tree. */
-  wants: Record<string, { readonly name: string; readonly awakeable: string; readonly n?: number }>;
+  wants: Record<string, Want>;
   /** Answers to requests of this lane, kept because the answer may be lost and the request repeated. */
   given: Record<string, { readonly lane: number; readonly value: JsonValue }>;
   mail: InboxMessage[];
@@ -74,6 +83,8 @@ export interface ExecState {
   unseatedMs: number;
   doubts: Record<string, string>;
   suspended?: SerializedError | undefined;
+  /** Since when somebody has to decide on `doubts`. */
+  suspendedAt?: number | undefined;
   /** How often its agent's own code threw, and the nonce of the last time. */
   crashes?: { readonly count: number; readonly nonce: string } | undefined;
   /** Warnings that could not be reported to the execution that caused them. */

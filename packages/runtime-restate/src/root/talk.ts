@@ -2,6 +2,7 @@ import { errorToJSON, type JsonValue } from "@ravi/kernel";
 import { type Decision, type Decisions, fullDecisions, type InDoubt } from "@ravi/kernel/loop";
 import type {
   AskMessage,
+  DeliverAnswer,
   DeliverMessage,
   DoubtMessage,
   Mail,
@@ -14,6 +15,7 @@ import type {
   WantMessage,
 } from "./messages.ts";
 import { drop, type RootState } from "./state.ts";
+import { endOf } from "./summary.ts";
 import type { TreeSession } from "./tree.ts";
 
 /** How many delivery ids are remembered. */
@@ -21,7 +23,7 @@ const REMEMBERED = 200;
 
 /** Returns a value that was delivered early, or notes that the execution waits for it. */
 export async function want(tree: TreeSession, message: WantMessage): Promise<Wanted> {
-  const { execId, lane, key, name, awakeable } = message;
+  const { execId, lane, key, name, awakeable, question, at } = message;
   const { exec, standing } = await tree.senderOf(execId, lane);
   if (exec === undefined) return standing;
   const given = exec.given[key];
@@ -33,14 +35,17 @@ export async function want(tree: TreeSession, message: WantMessage): Promise<Wan
     drop(exec.wants, key);
     return { ...standing, got: { value: early } };
   }
-  exec.wants[key] = { name, awakeable, n: exec.wants[key]?.n ?? ++tree.state.entries };
+  const { n = ++tree.state.entries, since = at } = exec.wants[key] ?? {};
+  exec.wants[key] = { name, awakeable, n, since, question };
   return standing;
 }
 
 /** Gives the value to the execution that has waited longest for that name, or keeps it until one does. */
-export async function deliver(tree: TreeSession, { id, name, value }: DeliverMessage): Promise<null> {
+export async function deliver(tree: TreeSession, message: DeliverMessage): Promise<DeliverAnswer> {
+  const { id, name, value, mustExist } = message;
   const { state } = tree;
   if (state.delivered.includes(id)) return null;
+  if (mustExist === true && state.result !== undefined) return { ended: endOf(state.result["status"]) };
   state.delivered = [...state.delivered, id].slice(-REMEMBERED);
   state.entries++;
   const first = longestWaiting(state, name);
@@ -134,6 +139,7 @@ export async function doubt(
   if (exec === undefined || decision !== undefined) return { decision: decision ?? null };
   exec.doubts[key] = awakeable;
   exec.suspended = error;
+  exec.suspendedAt = message.at;
   return { decision: null };
 }
 

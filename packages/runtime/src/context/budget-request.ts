@@ -33,7 +33,7 @@ function ask(exec: Execution, name: string, question: string): Promise<JsonValue
     if (exec.hooks.has(HookEvent.APPROVAL_REQUESTED))
       void exec.hooks.dispatch(HookEvent.APPROVAL_REQUESTED, { ...exec.hookBase(false), name, question });
   };
-  return exec.engine.wait({ kind: "wait", key: exec.nextKey("wait", name), name, onWait });
+  return exec.engine.wait({ kind: "wait", key: exec.nextKey("wait", name), name, question, onWait });
 }
 
 /** Ledgers count whole nano-dollars, so this is the most that they can represent exactly. */

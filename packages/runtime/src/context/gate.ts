@@ -120,7 +120,7 @@ export class Gates {
       exec.emit({ type: "progress", name: "approvalRequested", data: { name, question } });
       onAsk?.();
     };
-    const asked = new Question({ kind: "wait", key: gate, name, onWait });
+    const asked = new Question({ kind: "wait", key: gate, name, question, onWait });
     this.pending.push(asked);
     this.questions.set(gate, asked);
     return asked;

@@ -1,4 +1,4 @@
-import { type JournalRecord, NeedsDecisionError } from "@ravi/kernel";
+import { type ExecId, type JournalRecord, NeedsDecisionError } from "@ravi/kernel";
 import type { Decisions, InDoubt } from "@ravi/kernel/loop";
 import { textAt } from "./body.ts";
 import { endedHiresIn, isBelowEnded } from "./ended-hires.ts";
@@ -24,7 +24,8 @@ export function needsDecision([first, ...others]: readonly Doubt[]): NeedsDecisi
   });
 }
 
-interface Doubt extends InDoubt {
+export interface Doubt extends InDoubt {
+  readonly execId: ExecId;
   readonly full: string;
   readonly tool: string;
 }

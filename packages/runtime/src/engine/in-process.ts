@@ -52,6 +52,9 @@ export interface InProcessOptions {
   readonly account?: Account | undefined;
 }
 
+/** A shorter sleep is not worth an entry in the journal. */
+const LISTED_MS = 60_000;
+
 const UNLIMITED: Remaining = Object.freeze({ tokens: null, cost: null, turns: null, toolCalls: null });
 
 /** Carries one execution in this process, with the journal of its tree or without one. It finds recorded steps by their keys. */
@@ -236,19 +239,19 @@ export class InProcessEngine implements DurableEngine, Recorded {
     const time = Number(await recorder.fact(key, () => until));
     // If something is on record after it, the agent has slept to the end.
     if (recorder.isCatchingUp) return;
-    // A timer may fire a little before the clock shows that time.
-    for (let left = time - clock.now(); left > 0; left = time - clock.now()) {
-      await orStopped(this, delay(clock, left));
+    const unlist = time - clock.now() < LISTED_MS ? undefined : this.listTimer(key, time);
+    try {
+      // A timer may fire a little before the clock shows that time.
+      for (let left = time - clock.now(); left > 0; left = time - clock.now()) {
+        await orStopped(this, delay(clock, left));
+      }
+    } finally {
+      unlist?.();
     }
   }
 
   async wait(spec: WaitSpec): Promise<JsonValue> {
-    const answer = await this.recorder.fact(spec.key, () => {
-      // After a restart somebody is asked again, but not if the answer has arrived meanwhile: a second one would be taken for the
-      // answer to the next question.
-      if (this.tree.recording === undefined || !this.tree.signals.has(spec.name)) spec.onWait?.();
-      return this.nextSignal(spec.name);
-    });
+    const answer = await this.recorder.fact(spec.key, () => this.nextSignal(spec));
     return (answer as Answer).value;
   }
 
@@ -328,10 +331,28 @@ export class InProcessEngine implements DurableEngine, Recorded {
     }
   }
 
-  private async nextSignal(name: string): Promise<Answer> {
-    const { value, leave } = this.tree.signals.next(name);
+  private async nextSignal(spec: WaitSpec): Promise<Answer> {
+    const { recording, journal, signals, waits } = this.tree;
+    const { name, question } = spec;
+    const isHere = signals.has(name);
+    const kind = question === undefined ? "signal" : "approval";
+    const wait = waits.describe(this.account, spec.key, { kind, name, question });
+    const { value, leave } = signals.next(wait);
     // When it is stopped it leaves the line at once, so that a later answer goes to the next one that waits.
-    return orStopped(this, { promise: value, cancel: leave });
+    const answer = orStopped(this, { promise: value, cancel: leave });
+    // After a restart somebody is asked again, but not if the answer has arrived meanwhile: a second one would be taken for the answer to
+    // the next question.
+    const tell = (): void => {
+      if (recording === undefined ? this.stopped === undefined : signals.awaits(wait)) spec.onWait?.();
+    };
+    // Whoever is asked finds the question in the list of runs.
+    const told = journal === undefined || isHere ? tell() : waits.note().then(tell);
+    return (await Promise.all([answer, told]))[0];
+  }
+
+  private listTimer(name: string, until: number): () => void {
+    const { waits } = this.tree;
+    return waits.addTimer(waits.describe(this.account, name, { kind: "timer", name, until }));
   }
 }
 

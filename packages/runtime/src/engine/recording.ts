@@ -1,5 +1,5 @@
 import type { ExecId, JournalRecord, JsonObject } from "@ravi/kernel";
-import { RUN_START, RUN_STATUS } from "../journal/run-facts.ts";
+import { RUN_START, RUN_STATUS, RUN_WAITS } from "../journal/run-facts.ts";
 import { textAt } from "./body.ts";
 
 /** What is on record under one key, of the newest attempt. */
@@ -131,7 +131,7 @@ export function attemptOf({ exec, key, attempt }: JournalRecord): string {
 
 /** Whether an entry is about the run as a whole, or about money. Such entries are not steps of an agent. */
 function isNotAStep(key: string): boolean {
-  return key === RUN_START || key === RUN_STATUS || key.startsWith(SPEND);
+  return key === RUN_START || key === RUN_STATUS || key === RUN_WAITS || key.startsWith(SPEND);
 }
 
 /** The body of the end of an effect that was stopped while nothing of it was running. It may have a `spend` for earlier attempts. */
@@ -181,7 +181,7 @@ export class Recording {
   }
 
   /** The newest entry about the run as a whole with that key. */
-  aboutRun(key: typeof RUN_START | typeof RUN_STATUS): JournalRecord | undefined {
+  aboutRun(key: typeof RUN_START | typeof RUN_STATUS | typeof RUN_WAITS): JournalRecord | undefined {
     return this.records.findLast((record) => record.key === key);
   }
 }

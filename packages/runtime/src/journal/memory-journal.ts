@@ -140,7 +140,7 @@ export class MemoryJournal implements Journal {
   }
 
   list(): readonly RunSummary[] {
-    return this.runs.toArray().map((run) => run.summary());
+    return this.runs.toArray().map((run) => run.summary(this.posted.get(run.runId)?.items));
   }
 
   /** Deletes a run, even if it is claimed: the next append of its holder is refused. */

@@ -1,12 +1,13 @@
-import type { JournalEntry, JournalRecord, JsonObject, RunId, RunSummary } from "@ravi/kernel";
+import type { JournalEntry, JournalRecord, JsonObject, PostedItem, RunId, RunSummary } from "@ravi/kernel";
 import type { Indexed, Linked } from "@ravi/kernel/loop";
 import type { Claim } from "./claims.ts";
 import { checkEntry, checkFields, plainZero, refuseNoEntry } from "./entry-check.ts";
 import { EntryList, type KeptBody } from "./entry-list.ts";
 import { duplicateError, Identities } from "./identities.ts";
+import { openWaits } from "./open-waits.ts";
 import { stringify } from "./plain-json.ts";
 import { isEnded } from "./retention.ts";
-import { factsOf, type RunFacts } from "./run-facts.ts";
+import { factsOf, type NotedWaits, type RunFacts } from "./run-facts.ts";
 
 /** Up to this many entries are searched one by one. An index of their identities would take 0.3 kB a run. */
 const FEW = 24;
@@ -22,6 +23,7 @@ export class MemoryRun implements Linked<MemoryRun>, Indexed<MemoryRun> {
   private status: RunSummary["status"] = "pending";
   private startedAt: number;
   private updatedAt: number;
+  private waits: NotedWaits | null = null;
   private readonly kept = new EntryList();
   private identities: Identities | undefined;
 
@@ -68,9 +70,17 @@ export class MemoryRun implements Linked<MemoryRun>, Indexed<MemoryRun> {
       .map((entry, index) => ({ seq: index + 1, ...entry, body: copyOf(entry.body) }));
   }
 
-  summary(): RunSummary {
-    const { runId, agent, status, startedAt, updatedAt, kept } = this;
-    return { runId, agent, status, startedAt, updatedAt, entries: kept.length };
+  /** `posted` is everything that was posted to it, in order. */
+  summary(posted: readonly Pick<PostedItem, "kind" | "name">[] = []): RunSummary {
+    const { runId, agent, status, startedAt, updatedAt, kept, waits } = this;
+    const summary = { runId, agent, status, startedAt, updatedAt, entries: kept.length };
+    if (waits === null || this.hasEnded) return summary;
+    const unread = posted
+      .slice(waits.heard)
+      .filter(({ kind }) => kind === "signal" || kind === "cancel")
+      .map(({ kind, name }) => (kind === "cancel" ? null : name));
+    const waitingFor = openWaits(waits.text, unread);
+    return waitingFor === undefined ? summary : { ...summary, waitingFor };
   }
 
   private appendAll(entries: readonly JournalEntry[]): void {
@@ -105,6 +115,7 @@ export class MemoryRun implements Linked<MemoryRun>, Indexed<MemoryRun> {
     this.agent = facts.agent ?? this.agent;
     this.status = facts.status ?? this.status;
     this.startedAt = facts.startedAt ?? this.startedAt;
+    if (facts.waits !== undefined) this.waits = facts.waits;
   }
 }
 

@@ -1,4 +1,4 @@
-import type { RunId, RunStatus } from "@ravi/kernel";
+import type { JournalEntry, JsonObject, RunId, RunStatus } from "@ravi/kernel";
 import type { Row } from "./entry-check.ts";
 
 /**
@@ -6,7 +6,9 @@ import type { Row } from "./entry-check.ts";
  * execution only (`exec` is the run's own id):
  *
  * - `run:start` with a body `{ agent: "name@version", … }`: the agent, and when it started;
- * - `run:status` with a body `{ status, … }`, each time it changes.
+ * - `run:status` with a body `{ status, … }`, each time it changes;
+ * - `run:waits` with a body `{ waits, heard }`: all that it waits for, and the `seq` of the last posted item that it has read. It
+ *   counts until a status other than `suspended`.
  *
  * Entries are unique, so further ones are numbered: `run:status#2`, or the same key with a higher attempt. Until the first status
  * is recorded, a started run is `running`, and a claimed one without entries `pending`. Notes of children, and bodies of another
@@ -16,10 +18,20 @@ export interface RunFacts {
   readonly agent?: string | undefined;
   readonly status?: RunStatus | undefined;
   readonly startedAt?: number | undefined;
+  /** Null if it waits for nothing. */
+  readonly waits?: NotedWaits | null | undefined;
+}
+
+/** What a run has noted to wait for, which may be answered by now: see `openWaits`. */
+export interface NotedWaits {
+  /** A JSON list of `PendingWait`. */
+  readonly text: string;
+  readonly heard: number;
 }
 
 export const RUN_START = "run:start";
 export const RUN_STATUS = "run:status";
+export const RUN_WAITS = "run:waits";
 
 /** Every status that a run can have. */
 export const STATUSES: { readonly [S in RunStatus]: S } = {
@@ -45,11 +57,28 @@ export function factsOf(runId: RunId, rows: readonly Row[]): RunFacts | undefine
 function after([, key, , , at, body]: Row, before: RunFacts | undefined): RunFacts | undefined {
   if (isKey(key, RUN_START)) {
     const { agent } = body;
-    return { agent: typeof agent === "string" ? agent : before?.agent, status: "running", startedAt: at };
+    return {
+      agent: typeof agent === "string" ? agent : before?.agent,
+      status: "running",
+      startedAt: at,
+      waits: before?.waits,
+    };
+  }
+  if (isKey(key, RUN_WAITS)) {
+    const waits = waitsIn(body);
+    return waits === undefined ? before : { ...before, waits };
   }
   if (!isKey(key, RUN_STATUS)) return before;
   const { status } = body;
-  return isStatus(status) ? { agent: before?.agent, status, startedAt: before?.startedAt } : before;
+  if (!isStatus(status)) return before;
+  const waits = status === "suspended" ? before?.waits : null;
+  return { agent: before?.agent, status, startedAt: before?.startedAt, waits };
+}
+
+/** Undefined if the body has another shape. */
+function waitsIn({ waits, heard }: JsonObject): NotedWaits | null | undefined {
+  if (!Array.isArray(waits) || typeof heard !== "number") return undefined;
+  return waits.length === 0 ? null : { text: JSON.stringify(waits), heard };
 }
 
 function isKey(key: string, name: string): boolean {
@@ -58,4 +87,13 @@ function isKey(key: string, name: string): boolean {
 
 function isStatus(value: unknown): value is RunStatus {
   return typeof value === "string" && Object.hasOwn(STATUSES, value);
+}
+
+/** The part of a note that `list` needs, for a store that keeps large bodies elsewhere. */
+export function listedPart({ key, phase, body }: JournalEntry): JsonObject {
+  const { agent, status, waits, heard } = body;
+  if (phase !== "note") return {};
+  if (isKey(key, RUN_START)) return { agent };
+  if (isKey(key, RUN_WAITS)) return { waits, heard };
+  return isKey(key, RUN_STATUS) ? { status } : {};
 }

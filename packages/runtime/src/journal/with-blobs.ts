@@ -10,8 +10,9 @@ import {
 } from "@ravi/kernel";
 import { andThen } from "../and-then.ts";
 import { bodyOf, largeBody } from "./large-body.ts";
+import { listedPart } from "./run-facts.ts";
 
-/** The only field of a body that is stored as a blob. No body of Ravi has a field of this name. */
+/** The field that a body has if it is stored as a blob. Beside it is only what `list` needs. No body of Ravi has a field of this name. */
 const REF = "~blob";
 
 /**
@@ -31,7 +32,8 @@ export function withBlobs(journal: Journal, blobs: BlobStore): Journal {
     Promise.all(
       entries.map(async (entry) => {
         const blob = largeBody(entry.body);
-        return blob === undefined ? entry : { ...entry, body: { [REF]: await put(blob.bytes) } };
+        if (blob === undefined) return entry;
+        return { ...entry, body: { ...listedPart(entry), [REF]: await put(blob.bytes) } };
       }),
     );
   const read = async (record: JournalRecord): Promise<JournalRecord> => {

@@ -3,6 +3,7 @@ import type {
   Journal,
   JournalWatch,
   JsonValue,
+  PendingWait,
   PostedItem,
   PostedRecord,
   RunId,
@@ -23,6 +24,13 @@ export interface SignalTarget {
   deliver(item: PostedItem): void;
   /** Called if the journal cannot be read: then nothing from outside reaches the run. */
   postsUnreadable(error: unknown): void;
+  /** Called if somebody has given up waiting. */
+  readonly waits: { changed(): void };
+}
+
+interface Waiter {
+  readonly wait: PendingWait;
+  readonly resolve: (answer: Answer) => void;
 }
 
 /** A value that was delivered, with the id of its delivery. */
@@ -36,7 +44,7 @@ export class Signals {
   private readonly run: SignalTarget;
   // Made when they are first needed: nobody talks to most runs.
   private early: Map<string, Answer[]> | undefined;
-  private waiting: Map<string, ((answer: Answer) => void)[]> | undefined;
+  private waiting: Map<string, Waiter[]> | undefined;
   private seen: Set<string> | undefined;
   /** Executions that wait for a message. */
   private listeners = 0;
@@ -63,7 +71,7 @@ export class Signals {
     const waiter = queue?.shift();
     if (queue?.length === 0) this.waiting?.delete(item.name);
     const answer: Answer = { id: item.id, value: item.value };
-    if (waiter !== undefined) waiter(answer);
+    if (waiter !== undefined) waiter.resolve(answer);
     else add((this.early ??= new Map<string, Answer[]>()), item.name, answer);
     this.stopIfIdle();
   }
@@ -73,23 +81,27 @@ export class Signals {
     return this.early?.has(name) === true;
   }
 
-  /** The next value of that name, which may be here already. `leave` gives up waiting. */
-  next(name: string): { readonly value: Promise<Answer>; readonly leave: () => void } {
+  /** The next value of that wait's name, which may be here already. `leave` gives up waiting. */
+  next(wait: PendingWait): { readonly value: Promise<Answer>; readonly leave: () => void } {
+    const { name } = wait;
     const kept = this.early?.get(name);
     const first = kept?.shift();
     if (kept?.length === 0) this.early?.delete(name);
     if (first !== undefined) return { value: Promise.resolve(first), leave: () => {} };
     const { promise, resolve } = Promise.withResolvers<Answer>();
-    const waiting = (this.waiting ??= new Map<string, ((answer: Answer) => void)[]>());
-    add(waiting, name, resolve);
+    const waiting = (this.waiting ??= new Map<string, Waiter[]>());
+    const waiter: Waiter = { wait, resolve };
+    add(waiting, name, waiter);
     void this.readPosts();
     return {
       value: promise,
       leave: () => {
-        const left = (waiting.get(name) ?? []).filter((waiter) => waiter !== resolve);
+        const all = waiting.get(name) ?? [];
+        const left = all.filter((other) => other !== waiter);
         if (left.length === 0) waiting.delete(name);
         else waiting.set(name, left);
         this.stopIfIdle();
+        if (left.length < all.length) this.run.waits.changed();
       },
     };
   }
@@ -107,6 +119,21 @@ export class Signals {
   /** Marks an item that was read before and is on record, so that it is not delivered again. */
   markRead(id: string): void {
     (this.seen ??= new Set()).add(id);
+  }
+
+  /** Whether that wait is not answered yet. */
+  awaits(wait: PendingWait): boolean {
+    return this.waiting?.get(wait.name)?.some((waiter) => waiter.wait === wait) === true;
+  }
+
+  /** What is waited for, those of one name in the order in which they are answered. */
+  get pending(): readonly PendingWait[] {
+    return [...(this.waiting?.values() ?? [])].flat().map(({ wait }) => wait);
+  }
+
+  /** The number of the last item that was read from the journal. */
+  get heard(): number {
+    return this.after;
   }
 
   get isWaiting(): boolean {

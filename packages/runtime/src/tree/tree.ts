@@ -26,6 +26,7 @@ import { Accounts } from "./accounts.ts";
 import type { EventHub } from "./event-hub.ts";
 import { Mailbox } from "../engine/mailbox.ts";
 import { type SignalTarget, Signals } from "./signals.ts";
+import { Waits, type WaitingRun } from "./waits.ts";
 import { Suspension } from "../engine/suspension.ts";
 
 /** The value of a message that was posted. */
@@ -48,7 +49,7 @@ export interface TreeOptions {
 }
 
 /** What all executions of one run share. */
-export class Tree implements SignalTarget, Holder {
+export class Tree implements SignalTarget, WaitingRun, Holder {
   readonly ports: Ports;
   readonly root: Supervision;
   private readonly start: Start;
@@ -80,6 +81,7 @@ export class Tree implements SignalTarget, Holder {
   private lazyRestored: Restored | undefined;
   private lazyDoubts: Set<string> | undefined;
   private lazySignals: Signals | undefined;
+  private lazyWaits: Waits | undefined;
   private lazyMail: Map<ExecId, Mailbox> | undefined;
 
   constructor(options: TreeOptions) {
@@ -131,6 +133,10 @@ export class Tree implements SignalTarget, Holder {
   }
   get signals(): Signals {
     return (this.lazySignals ??= new Signals(this));
+  }
+  /** What is waited for, from outside or until a time. */
+  get waits(): Waits {
+    return (this.lazyWaits ??= new Waits(this));
   }
   /** Whether somebody waits for a signal. */
   get isWaiting(): boolean {
@@ -187,6 +193,10 @@ export class Tree implements SignalTarget, Holder {
       if (account?.status === "pending") account.status = "cancelled";
       if (this.takeRestoredSeat(below)) void headcount?.release(agentId);
     }
+  }
+
+  get isStopping(): boolean {
+    return this.token.isCancelled || this.isEnding;
   }
 
   /** Whether the run was cancelled for good, and not only suspended. */

@@ -3,7 +3,7 @@ import { MemoryJournal } from "../../src/journal/memory-journal.ts";
 import { SqliteJournal } from "../../src/journal/sqlite-journal.ts";
 import { temporaryDirectory } from "./helpers/directory.ts";
 
-describeJournal("MemoryJournal", ({ clock }) => new MemoryJournal({ clock }));
+describeJournal("MemoryJournal", ({ clock }) => new MemoryJournal({ clock }), { waits: true });
 
 const places = new WeakMap<object, string>();
 
@@ -14,6 +14,7 @@ function openAt(directory: string, clock: { now(): number }): SqliteJournal {
 }
 
 describeJournal("SqliteJournal", ({ clock }) => openAt(temporaryDirectory(), clock), {
+  waits: true,
   second: (journal, { clock }) => openAt(places.get(journal) ?? "", clock),
   async reopen(journal, { clock }) {
     await journal.close();

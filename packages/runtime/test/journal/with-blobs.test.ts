@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type BlobStore, ExecId, type JournalEntry, RunId } from "@ravi/kernel";
+import { type BlobStore, ExecId, type JournalEntry, type JsonObject, RunId } from "@ravi/kernel";
 import { MemoryJournal } from "../../src/journal/memory-journal.ts";
 import { withBlobs } from "../../src/journal/with-blobs.ts";
 
@@ -54,6 +54,27 @@ describe("a journal with its large bodies beside it", () => {
     await Promise.all([large, small]);
     await journal.append(RUN, epoch, [entry("d", "small")]);
     expect((await journal.load(RUN)).map(({ key }) => key)).toEqual(["a", "b", "d"]);
+  });
+
+  test("R24: a run whose result or waits are large is listed as any other", async () => {
+    const { blobs, done } = slowStore();
+    done.resolve();
+    const journal = withBlobs(new MemoryJournal(), blobs);
+    const epoch = (await journal.claim(RUN, "o", 1_000))?.epoch ?? 0;
+    const waits = [{ kind: "signal", name: LARGE }];
+    const say = async (key: string, body: JsonObject) =>
+      journal.append(RUN, epoch, [{ ...entry(key, ""), body }]);
+    await say("run:start", { agent: "lead@1", input: LARGE });
+    await say("run:waits", { waits, heard: 0 });
+    expect(await journal.list()).toMatchObject([{ agent: "lead@1", status: "running", waitingFor: waits }]);
+    await say("run:status", { status: "completed", output: LARGE });
+    expect(await journal.list()).toMatchObject([{ agent: "lead@1", status: "completed" }]);
+    const bodies = (await journal.load(RUN)).map(({ body }) => body);
+    expect(bodies).toEqual([
+      { agent: "lead@1", input: LARGE },
+      { waits, heard: 0 },
+      { status: "completed", output: LARGE },
+    ]);
   });
 
   test("R24: where its blob cannot be kept, nothing stands in the place of what came before", async () => {

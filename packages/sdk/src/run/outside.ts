@@ -1,5 +1,5 @@
 import { checkFields, type Clock, type Journal, type JsonValue, type RunSummary } from "@ravi/kernel";
-import { Runtime } from "@ravi/runtime";
+import { type DeliverOptions, Runtime } from "@ravi/runtime";
 import { borrowJournal, checkGiven, checkOnRecord } from "./journals.ts";
 
 /** Where the run is on record. */
@@ -11,17 +11,19 @@ export interface OutsideOptions {
 /**
  * Gives a run a value that it waits for, or will wait for: an approval, an answer. The run may be in another process, or not be
  * running at all. If the same value may be delivered twice, pass an `id`: a second call with the same `id` has no effect. A value
- * that comes early is kept, so a wrong `runId` or `name` is not noticed.
+ * that comes early is kept, so a wrong `name` is not noticed, and a wrong `runId` only with `mustExist`: then the call rejects with an
+ * `InvalidValueError` if there is no such run or if it has ended.
  */
 export async function deliver(
   runId: string,
   name: string,
   value: JsonValue,
-  options: OutsideOptions & { readonly id?: string | undefined },
+  options: OutsideOptions & DeliverOptions,
 ): Promise<void> {
-  checkFields("options", options, ["journal", "clock", "id"]);
-  const { id, journal, clock } = options;
-  return outside({ journal, clock }, (runtime) => runtime.deliver(runId, name, value, { id }), checkOnRecord);
+  checkFields("options", options, ["journal", "clock", "id", "mustExist"]);
+  const { id, mustExist, journal, clock } = options;
+  const act = (runtime: Runtime): Promise<void> => runtime.deliver(runId, name, value, { id, mustExist });
+  return outside({ journal, clock }, act, checkOnRecord);
 }
 
 /**
@@ -32,7 +34,7 @@ export function cancel(runId: string, reason: string, options: OutsideOptions): 
   return outside(options, (runtime) => runtime.cancel(runId, reason), checkOnRecord);
 }
 
-/** Lists the runs on record and their status. */
+/** Lists the runs on record: their status, and what they wait for. */
 export function runs(options: OutsideOptions): Promise<readonly RunSummary[]> {
   return outside(options, (runtime) => runtime.list(), checkGiven);
 }

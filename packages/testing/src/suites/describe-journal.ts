@@ -10,6 +10,7 @@ import { modelCases } from "./journal/model.ts";
 import { plainDataCases } from "./journal/plain-data.ts";
 import { postedCases } from "./journal/posted.ts";
 import type { JournalCase, JournalSetup } from "./journal/stage.ts";
+import { waitCases } from "./journal/waits.ts";
 import { watchCases } from "./journal/watches.ts";
 
 export type { JournalSetup } from "./journal/stage.ts";
@@ -20,6 +21,8 @@ export interface JournalSuite {
   readonly reopen?: ((journal: Journal, setup: JournalSetup) => MaybePromise<Journal>) | undefined;
   /** Opens a second handle on the same store, as another process would. */
   readonly second?: ((journal: Journal, setup: JournalSetup) => MaybePromise<Journal>) | undefined;
+  /** Whether its `list` tells what runs wait for. */
+  readonly waits?: true | undefined;
 }
 
 /** Only a guard against hanging: with RAVI_LONG a case plays thousands of games. */
@@ -35,6 +38,7 @@ export const journalCases: readonly JournalCase[] = [
   ...watchCases,
   ...amountCases,
   ...lifeCases,
+  ...waitCases,
   ...modelCases,
 ];
 

@@ -6,6 +6,8 @@ import {
   JournalLockedError,
   type JournalRecord,
   type JournalWatch,
+  type JsonObject,
+  type PendingWait,
   type PostedItem,
   type PostedRecord,
   RunId,
@@ -108,11 +110,35 @@ export class HonestJournal implements Journal {
   }
 
   list(): readonly RunSummary[] {
-    return [...this.store.runs].map(([runId, { summary, records }]) => ({
-      runId,
-      ...summary,
-      entries: records.length,
-    }));
+    return [...this.store.runs].map(([runId, { summary, records }]) => {
+      const listed = { runId, ...summary, entries: records.length };
+      const waitingFor =
+        summary.status.endsWith("ed") && summary.status !== "suspended" ? [] : this.waits(runId);
+      return waitingFor.length === 0 ? listed : { ...listed, waitingFor };
+    });
+  }
+
+  /** What the run waits for, without what was answered. */
+  protected waits(runId: RunId): readonly PendingWait[] {
+    let waits: readonly PendingWait[] = [];
+    let heard = 0;
+    for (const { exec, key, phase, body } of this.load(runId)) {
+      if (phase !== "note" || exec !== String(runId)) continue;
+      if (
+        /^run:waits(?:#|$)/.test(key) &&
+        Array.isArray(body["waits"]) &&
+        typeof body["heard"] === "number"
+      ) {
+        waits = body["waits"] as readonly (JsonObject & PendingWait)[];
+        heard = body["heard"];
+      } else if (/^run:status(?:#|$)/.test(key) && body["status"] !== "suspended") waits = [];
+    }
+    for (const { kind, name } of this.items(runId, heard)) {
+      if (kind === "cancel") return [];
+      const at = waits.findIndex((wait) => wait.name === name && wait.kind !== "timer");
+      if (kind === "signal" && at !== -1) waits = waits.toSpliced(at, 1);
+    }
+    return waits;
   }
 
   delete(runId: RunId): void {

@@ -4,6 +4,7 @@ import type {
   JournalRecord,
   JournalWatch,
   JsonObject,
+  PendingWait,
   PostedItem,
   PostedRecord,
   RunId,
@@ -24,6 +25,7 @@ const STOPS = "a watch that was stopped";
 const COVERS = "a watch that covers all";
 const ENTRIES = "of many entries all come back";
 const ITEMS = "of many items all come back";
+const ANSWERED = "a wait that somebody has answered";
 const STATUSES = "list says each status";
 
 export const PLANTED_JOURNALS: readonly PlantedJournal[] = [
@@ -232,6 +234,40 @@ export const PLANTED_JOURNALS: readonly PlantedJournal[] = [
       override load(run: RunId): JournalRecord[] {
         const isLarge = (body: JsonObject): boolean => JSON.stringify(body).length > 1_100_000;
         return super.load(run).map((record) => (isLarge(record.body) ? { ...record, body: {} } : record));
+      }
+    },
+  },
+  {
+    says: "goes on listing a wait that is answered",
+    caughtBy: ANSWERED,
+    Broken: class extends HonestJournal {
+      override list(): RunSummary[] {
+        return super.list().map((run) => ({ ...run, waitingFor: this.noted(run.runId) }));
+      }
+      private noted(run: RunId): readonly PendingWait[] | undefined {
+        const last = this.load(run).findLast(({ key }) => key.startsWith("run:waits"));
+        return last?.body["waits"] as readonly (JsonObject & PendingWait)[] | undefined;
+      }
+    },
+  },
+  {
+    says: "takes a signal for the answer to all waits of its name",
+    caughtBy: ANSWERED,
+    Broken: class extends HonestJournal {
+      protected override waits(run: RunId): readonly PendingWait[] {
+        const names = new Set(this.items(run, 2).map(({ name }) => name));
+        return super.waits(run).filter(({ name }) => !names.has(name));
+      }
+    },
+  },
+  {
+    says: "forgets what a suspended run waits for",
+    caughtBy: "list says what a run waits for",
+    Broken: class extends HonestJournal {
+      override list(): RunSummary[] {
+        return super
+          .list()
+          .map((run) => (run.status === "suspended" ? { ...run, waitingFor: undefined } : run));
       }
     },
   },

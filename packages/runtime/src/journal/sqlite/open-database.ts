@@ -4,7 +4,7 @@ import { InvalidValueError } from "@ravi/kernel";
 import { messageOf } from "@ravi/kernel/loop";
 import { nodeFiles } from "../../platform.ts";
 import { isBusy, isDamaged } from "./errors.ts";
-import { APPLICATION_ID, FORMAT, INDEX, SCHEMA } from "./schema.ts";
+import { ADDED, APPLICATION_ID, FORMAT, SCHEMA } from "./schema.ts";
 
 const FILE = "ravi.db";
 /** How long opening waits for other processes that open the file, or recover it after a crash, at the same time. */
@@ -117,7 +117,7 @@ function setUp(db: Sqlite.DatabaseSync, path: string): void {
     const header = { format: pragma(db, "user_version"), application: pragma(db, "application_id") };
     refuseForeign(path, header);
     if (header.format === 0) create(db, path);
-    db.exec(INDEX);
+    db.exec(ADDED);
     db.exec("COMMIT");
   } catch (error) {
     // After a full disk SQLite has rolled back already. Another rollback would hide the original error.

@@ -1,7 +1,8 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { RunId, RunSummary } from "@ravi/kernel";
 import { type Claim, type ClaimRequest, decideClaim, isHeld } from "../claims.ts";
-import { isPrunable, type PrunePlan } from "../retention.ts";
+import { openWaits, type Unread } from "../open-waits.ts";
+import { isEnded, isPrunable, type PrunePlan } from "../retention.ts";
 import type { RunFacts } from "../run-facts.ts";
 import type { Tip } from "./log.ts";
 import { RowWriter } from "./row-writer.ts";
@@ -11,13 +12,20 @@ export interface StoredRun extends Claim, Tip {
   readonly no: number;
 }
 
-interface ListedRun extends Claim {
+interface ListedRun {
   readonly id: RunId;
   readonly agent: string;
   readonly status: RunSummary["status"];
   readonly started: number;
   readonly updated: number;
   readonly entries: number;
+}
+
+interface WaitingRun extends ListedRun {
+  /** Null if it has noted no waits. */
+  readonly list: string | null;
+  /** A JSON list of what it had not read by then; null if there is nothing. */
+  readonly unread: string | null;
 }
 
 interface NewTip {
@@ -38,9 +46,12 @@ export class Runs {
   private readonly updateFacts: StatementSync;
   private readonly moveTip: StatementSync;
   private readonly tips: RowWriter;
+  private readonly setWaits: StatementSync;
+  private readonly deleteWaits: StatementSync;
   private readonly dataVersion: StatementSync;
   private readonly selectAll: StatementSync;
   private readonly selectListed: StatementSync;
+  private readonly selectWaiting: StatementSync;
   private readonly deleteRun: StatementSync;
   private readonly deleteTip: StatementSync;
   private readonly selectFloor: StatementSync;
@@ -66,6 +77,14 @@ export class Runs {
     const listed = `SELECT id, owner, epoch, expires, agent, status, started, updated, entries
        FROM runs JOIN tips ON run = no`;
     this.selectAll = db.prepare(`${listed} ORDER BY no`);
+    this.selectWaiting = db.prepare(
+      `SELECT id, agent, status, started, updated, entries, list,
+         (SELECT json_group_array(iif(kind = 'signal', name, NULL)) FROM items
+          WHERE items.run = runs.id AND seq > heard AND kind IN ('signal', 'cancel') HAVING count(*) > 0) AS unread
+       FROM runs JOIN tips ON tips.run = no LEFT JOIN waits ON waits.run = no ORDER BY no`,
+    );
+    this.setWaits = db.prepare("REPLACE INTO waits VALUES (?, ?, ?)");
+    this.deleteWaits = db.prepare("DELETE FROM waits WHERE run = ?");
     this.selectListed = db.prepare(`${listed} WHERE id = ?`);
     this.deleteRun = db.prepare("DELETE FROM runs WHERE no = ?");
     this.deleteTip = db.prepare("DELETE FROM tips WHERE run = ?");
@@ -135,11 +154,14 @@ export class Runs {
   }
 
   note(run: number, facts: RunFacts): void {
-    this.updateFacts.run(facts.agent ?? null, facts.status ?? null, facts.startedAt ?? null, run);
+    const { agent, status, startedAt, waits } = facts;
+    this.updateFacts.run(agent ?? null, status ?? null, startedAt ?? null, run);
+    if (waits === null) this.deleteWaits.run(run);
+    else if (waits !== undefined) this.setWaits.run(run, waits.heard, waits.text);
   }
 
   list(): RunSummary[] {
-    return this.listed().map(summaryOf);
+    return (this.selectWaiting.all() as (Record<string, unknown> & WaitingRun)[]).map(withWaits);
   }
 
   /** The runs that the plan allows to delete and that nobody holds. */
@@ -151,7 +173,7 @@ export class Runs {
 
   /** The same check for one run, at a later time. */
   isPrunable(runId: RunId, plan: PrunePlan, now: number): boolean {
-    const run = this.selectListed.get(runId) as (Record<string, unknown> & ListedRun) | undefined;
+    const run = this.selectListed.get(runId) as (Record<string, unknown> & ListedRun & Claim) | undefined;
     return run !== undefined && isFree(run, plan, now);
   }
 
@@ -159,18 +181,27 @@ export class Runs {
     this.updateFloor.run(run.epoch);
     this.deleteRun.run(run.no);
     this.deleteTip.run(run.no);
+    this.deleteWaits.run(run.no);
   }
 
-  private listed(): (Record<string, unknown> & ListedRun)[] {
-    return this.selectAll.all() as (Record<string, unknown> & ListedRun)[];
+  private listed(): (Record<string, unknown> & ListedRun & Claim)[] {
+    return this.selectAll.all() as (Record<string, unknown> & ListedRun & Claim)[];
   }
 }
 
-function isFree(run: ListedRun, plan: PrunePlan, now: number): boolean {
+function isFree(run: ListedRun & Claim, plan: PrunePlan, now: number): boolean {
   return !isHeld(run, now) && isPrunable(summaryOf(run), plan);
 }
 
 function summaryOf(run: ListedRun): RunSummary {
   const { id, agent, status, started, updated, entries } = run;
   return { runId: id, agent, status, startedAt: started, updatedAt: updated, entries };
+}
+
+function withWaits(run: WaitingRun): RunSummary {
+  const summary = summaryOf(run);
+  if (run.list === null || isEnded(run.status)) return summary;
+  const unread = run.unread === null ? [] : (JSON.parse(run.unread) as readonly Unread[]);
+  const waitingFor = openWaits(run.list, unread);
+  return waitingFor === undefined ? summary : { ...summary, waitingFor };
 }

@@ -64,7 +64,12 @@ export const SCHEMA = `
 `;
 
 /**
- * Created if it is missing, since files of earlier releases have none. Without it, each blob of a deleted run costs a scan of all
- * uses.
+ * Created if they are missing, since files of earlier releases do not have them.
+ *
+ * - Without the index, each blob of a deleted run costs a scan of all uses.
+ * - `waits` has what a run waits for, as a JSON list, for `list`; `heard` is the last item that the run had read when it noted that.
  */
-export const INDEX = "CREATE INDEX IF NOT EXISTS blob_users ON blob_uses (ref)";
+export const ADDED = `
+  CREATE INDEX IF NOT EXISTS blob_users ON blob_uses (ref);
+  CREATE TABLE IF NOT EXISTS waits (run INTEGER PRIMARY KEY, heard INTEGER NOT NULL, list TEXT NOT NULL);
+`;

@@ -107,6 +107,8 @@ export const lifeCases: readonly JournalCase[] = [
       const large = { text: "x".repeat(300_000) };
       await journal.append(R1, epoch, [note(R1, "run:start", 5, { agent: "lead" }), entry(R1, "a")]);
       await journal.append(R1, epoch, [entry(R1, "b", { body: large })]);
+      const waits = ["approval", "b"].map((name) => ({ kind: "signal", name }));
+      await journal.append(R1, epoch, [note(R1, "run:waits", 6, { waits, heard: 0 })]);
       await journal.post(R1, signal("s"));
       await journal.delete(R2);
       const before = [await journal.load(R1), await journal.items(R1, 0), await journal.list()];
@@ -122,7 +124,7 @@ export const lifeCases: readonly JournalCase[] = [
       await again.post(R1, signal("s"));
       await again.post(R1, signal("t"));
       const last = await reopen(again);
-      expect(await keysOf(last, R1)).toEqual(["run:start", "a", "b", "c", "d"]);
+      expect(await keysOf(last, R1)).toEqual(["run:start", "a", "b", "run:waits", "c", "d"]);
       expect((await last.items(R1, 0)).map(({ seq, id }) => [seq, id])).toEqual([
         [1, "s"],
         [2, "t"],
@@ -139,9 +141,14 @@ export const lifeCases: readonly JournalCase[] = [
       const epoch = await claimed(journal, R1);
       await journal.append(R1, epoch, [note(R1, "run:start", 5, { agent: "lead" })]);
       expect(await summary(other, R1)).toMatchObject({ status: "running", entries: 1 });
+      const waits = [{ kind: "signal", name: "approval" }];
+      await journal.append(R1, epoch, [note(R1, "run:waits", 5, { waits, heard: 0 })]);
+      expect(await other.list()).toEqual(await journal.list());
+      await other.post(R1, signal("s"));
+      expect(await other.list()).toEqual(await journal.list());
       await journal.append(R1, epoch, [note(R1, "run:status", 6, { status: "completed" })]);
       expect(await other.list()).toEqual(await journal.list());
-      expect(await summary(other, R1)).toMatchObject({ status: "completed", entries: 2 });
+      expect(await summary(other, R1)).toMatchObject({ status: "completed", entries: 3 });
       await other.delete(R1);
       expect([await journal.list(), await journal.load(R1)]).toEqual([[], []]);
       await expect(attempt(() => journal.append(R1, epoch, [entry(R1, "a")]))).rejects.toMatchObject(LOCKED);

@@ -29,7 +29,7 @@ export interface JournalCase {
   /** What the journal must do. */
   readonly says: string;
   /** What the implementation must offer; otherwise the case is left out. */
-  readonly needs?: "reopen" | "second";
+  readonly needs?: "reopen" | "second" | "waits";
   readonly run: (stage: JournalStage) => Promise<void>;
 }
 

@@ -40,9 +40,9 @@ export interface RuntimeSetup {
 /**
  * What not every runtime can do. `restart`: restart a root whose own code threw. `layers`: run the layers around a root before
  * its input is recorded. `checks`: check what the caller asks for, including signals and decisions, and report in the result
- * which limits applied. These are features of Ravi's own runtime, so a bare engine lacks them.
+ * which limits applied. `waits`: say in the list what a run waits for, and refuse what is delivered to a run that has ended. These are features of Ravi's own runtime, so a bare engine lacks them.
  */
-export type RuntimeAbility = "restart" | "layers" | "checks";
+export type RuntimeAbility = "restart" | "layers" | "checks" | "waits";
 
 export interface SuiteRunOptions {
   readonly runId?: string | undefined;
@@ -63,7 +63,7 @@ export interface RuntimeUnderTest {
     runId: string,
     name: string,
     value: JsonValue,
-    options?: { readonly id?: string | undefined },
+    options?: { readonly id?: string | undefined; readonly mustExist?: boolean | undefined },
   ): Promise<void>;
   cancel(runId: string, reason: string): Promise<void>;
   list(): MaybePromise<readonly RunSummary[]>;
@@ -142,6 +142,11 @@ export async function until(condition: () => boolean): Promise<void> {
 export async function untilWaiting(handle: RootHandle): Promise<void> {
   handle.result.catch(() => {});
   await until(() => handle.status !== "pending" && handle.status !== "running");
+}
+
+/** Waits until something is in a list. */
+export async function untilListed(list: () => Promise<readonly unknown[] | undefined>): Promise<void> {
+  while ((await list()) === undefined) await new Promise((resolve) => setTimeout(resolve, 1));
 }
 
 /** A schema that accepts everything. */

@@ -1,6 +1,17 @@
 import { expect } from "vitest";
-import { defineTool, isRaviError } from "@ravi/kernel";
-import { agent, ANYTHING, call, done, outputOf, type RuntimeCase, untilWaiting, word } from "./stage.ts";
+import { defineTool, isRaviError, type PendingWait } from "@ravi/kernel";
+import {
+  agent,
+  ANYTHING,
+  call,
+  done,
+  outputOf,
+  type RuntimeCase,
+  type RuntimeUnderTest,
+  untilListed,
+  untilWaiting,
+  word,
+} from "./stage.ts";
 
 export const waitCases: readonly RuntimeCase[] = [
   {
@@ -47,6 +58,70 @@ export const waitCases: readonly RuntimeCase[] = [
       const other = await create({ agents: [reader] });
       await other.deliver("wait-2", "answer", { yes: [1, null] });
       expect((await handle.result).output).toBe('{"yes":[1,null]}');
+    },
+  },
+  {
+    rule: "R24",
+    needs: "waits",
+    says: "the list says what a run and all whom it has hired wait for, also after a crash, until it is answered",
+    async run({ create, crash }) {
+      const pay = defineTool({
+        name: "pay",
+        description: "pays",
+        input: ANYTHING,
+        needsApproval: true,
+        execute: () => "paid",
+      });
+      const clerk = agent("clerk", async (ctx) => {
+        const { isError } = await ctx.tool(call("pay"), pay);
+        return done(`${isError} ${word(await ctx.waitFor("word"))}`);
+      });
+      const lead = agent("lead", async (ctx) => done(outputOf(await ctx.hire({ agent: clerk, input: "" }))));
+      const waitingFor = async (from: RuntimeUnderTest): Promise<readonly PendingWait[] | undefined> =>
+        (await from.list()).find(({ runId }) => runId === "wait-5")?.waitingFor;
+      const first = await create({ agents: [lead, clerk] });
+      const handle = first.run(lead, "", { runId: "wait-5" });
+      await untilListed(() => waitingFor(first));
+      const [asked, ...others] = (await waitingFor(first)) ?? [];
+      expect(others).toEqual([]);
+      const execId = "wait-5/hire:clerk#1";
+      const question = { tool: "pay", arguments: "{}" };
+      const who = { execId, agentId: "clerk/1", since: expect.any(Number) as number };
+      expect(asked).toEqual({ kind: "approval", name: `approval:${execId}:tool:pay#1`, question, ...who });
+      await crash(first);
+      void handle.result.catch(() => {});
+      const second = await create({ agents: [lead, clerk] });
+      expect(await waitingFor(second)).toEqual([asked]);
+      const again = second.resume("wait-5");
+      await untilListed(() => waitingFor(second));
+      await second.deliver("wait-5", asked?.name ?? "", true);
+      await untilListed(() => waitingFor(second));
+      expect(await waitingFor(second)).toEqual([{ kind: "signal", name: "word", ...who }]);
+      await second.deliver("wait-5", "word", "done", { mustExist: true });
+      expect((await again.result).output).toBe("false done");
+      expect(await waitingFor(second)).toBeUndefined();
+    },
+  },
+  {
+    rule: "R24",
+    needs: "waits",
+    says: "with mustExist, what is delivered to a run that is not known or has ended is refused; a repeated delivery is not",
+    async run({ create }) {
+      const reader = agent("reader", async (ctx) => done(word(await ctx.waitFor("word"))));
+      const runtime = await create({ agents: [reader] });
+      const say = (runId: string, id: string): Promise<void> =>
+        runtime.deliver(runId, "word", "one", { id, mustExist: true });
+      const refused = { code: "INVALID_VALUE", field: "runId" };
+      await expect(say("wait-6-misspelt", "1")).rejects.toMatchObject(refused);
+      const handle = runtime.run(reader, "", { runId: "wait-6" });
+      await say("wait-6", "1");
+      expect((await handle.result).output).toBe("one");
+      await say("wait-6", "1");
+      await expect(say("wait-6", "2")).rejects.toMatchObject({
+        ...refused,
+        message: expect.stringContaining("has not ended; this one is completed") as string,
+      });
+      await runtime.deliver("wait-6", "word", "nobody reads it");
     },
   },
   {

@@ -1,0 +1,56 @@
+import type { AgentId, ExecId, JsonObject, JsonValue, PendingWait } from "@ravi/kernel";
+import type { RunView } from "./messages.ts";
+import type { RootState } from "./state.ts";
+import { rootOf } from "./tree.ts";
+
+export function statusOf(state: RootState): Exclude<RunView["status"], "pending"> {
+  if (state.result !== undefined) return "over";
+  const living = Object.values(state.execs).filter(({ phase }) => phase !== "over");
+  if (living.some(({ suspended }) => suspended !== undefined)) return "suspended";
+  return living.some(({ wants }) => Object.keys(wants).length > 0) ? "waiting" : "running";
+}
+
+/** The entry of a run in the list of runs. */
+export function summaryOf(state: RootState): JsonObject {
+  const status = statusOf(state);
+  const ended = state.result?.["status"];
+  const shown = {
+    running: "running",
+    waiting: "suspended",
+    suspended: "suspended",
+    over: endOf(ended),
+  } as const;
+  const waits = waitsOf(state) as readonly (PendingWait & JsonObject)[];
+  return {
+    runId: state.runId,
+    agent: rootOf(state).launch.agent,
+    status: shown[status],
+    startedAt: state.startedAt,
+    updatedAt: state.at,
+    entries: state.entries,
+    ...(waits.length > 0 && { waitingFor: waits }),
+  };
+}
+
+/** What its executions wait for. Those that were told to stop wait for nothing. Timers are the server's, and not known here. */
+export function waitsOf({ execs, startedAt, result }: RootState): readonly PendingWait[] {
+  if (result !== undefined) return [];
+  return Object.entries(execs).flatMap(([execId, exec]): PendingWait[] => {
+    if (exec.phase === "over" || exec.stopped !== undefined) return [];
+    const who = { agentId: exec.agentId as AgentId, execId: execId as ExecId };
+    const wanted = Object.values(exec.wants).map(({ name, question, since = startedAt }): PendingWait => {
+      if (question === undefined) return { kind: "signal", name, ...who, since };
+      return { kind: "approval", name, ...who, since, question };
+    });
+    const doubts = Object.keys(exec.doubts).map((key): PendingWait => {
+      return { kind: "decision", name: `${execId}:${key}`, ...who, since: exec.suspendedAt ?? startedAt };
+    });
+    return [...wanted, ...doubts];
+  });
+}
+
+/** How a run with that outcome has ended. */
+export function endOf(status: JsonValue | undefined): "completed" | "partial" | "failed" | "cancelled" {
+  if (status === "completed" || status === "cancelled") return status;
+  return status === "partial" || status === "paused" ? "partial" : "failed";
+}

@@ -1,0 +1,316 @@
+import { DatabaseSync } from "node:sqlite";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import * as z from "zod";
+import { virtualClock } from "@ravi/testing";
+import {
+  defineTool,
+  type FunctionContext,
+  type Journal,
+  type JsonValue,
+  type PendingWait,
+  type Pipeline,
+  RunId,
+} from "@ravi/kernel";
+import { MemoryJournal, Runtime, SqliteJournal } from "@ravi/runtime";
+import { temporaryDirectory } from "./journal/helpers/directory.ts";
+import { agent, cut, done, hangingPayer, turns, until } from "./review/helpers.ts";
+
+const pay = defineTool({
+  name: "pay",
+  description: "pays",
+  input: z.object({ to: z.string() }),
+  needsApproval: true,
+  execute: ({ to }) => `paid ${to}`,
+});
+const payment = (to: string) => ({ id: to, name: "pay", arguments: JSON.stringify({ to }) });
+
+async function waitsOf(list: Journal["list"]): Promise<readonly PendingWait[]> {
+  return (await list()).flatMap(({ waitingFor = [] }) => waitingFor);
+}
+
+/** A small generator of random numbers, the same for each seed. */
+function randomOf(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+const briefly = (waits: readonly PendingWait[]) =>
+  waits.map(({ kind, name, agentId }) => [kind, name, agentId]);
+
+describe("R24: what a run waits for", () => {
+  test("all waits of a tree are listed, each until it is answered, given up or over", async () => {
+    const clock = virtualClock({ now: 1_000 });
+    const journal = new MemoryJournal({ clock });
+    const runtime = new Runtime({ journal, clock });
+    const helper = agent("helper", async (ctx) => done(String(await ctx.waitFor("word"))));
+    const sleeper = agent("sleeper", async (ctx) => {
+      await ctx.sleepUntil(1_000 + 120_000);
+      return done("slept");
+    });
+    const lead = agent("lead", async (ctx) => {
+      const hired = [helper, helper].map((each) => ({ kind: "hire" as const, agent: each, input: "" }));
+      const pays = ["ada", "bob"].map((to) => ({ kind: "tool" as const, call: payment(to), tool: pay }));
+      await ctx.batch([...hired, { kind: "hire", agent: sleeper, input: "" }, ...pays]);
+      await ctx.hire({ agent: helper, input: "", timeoutS: 60 });
+      return done("");
+    });
+    const handle = runtime.run(lead, "", { runId: "r" });
+    const listed = async () => briefly(await waitsOf(() => runtime.list()));
+    await turns();
+    // Calls are approved before anything of the batch begins.
+    const approvals = [3, 4].map((place) => ["approval", `approval:r:tool:0:${place}`, "lead"]);
+    expect(await listed()).toEqual(approvals);
+    const [first] = await waitsOf(() => runtime.list());
+    expect(first).toMatchObject({ question: { tool: "pay", arguments: '{"to":"ada"}' }, since: 1_000 });
+    await runtime.deliver("r", "approval:r:tool:0:3", false);
+    expect(await listed()).toEqual(approvals.slice(1));
+    await runtime.deliver("r", "approval:r:tool:0:4", true);
+    await turns();
+    const words = [1, 2].map((n) => ["signal", "word", `helper/${n}`]);
+    const timer = ["timer", "sleep:until#1", "sleeper/3"];
+    expect(await listed()).toEqual([...words, timer]);
+    expect((await waitsOf(() => runtime.list())).at(-1)).toMatchObject({ until: 121_000 });
+    await runtime.deliver("r", "word", "one");
+    expect(await listed()).toEqual([words[1], timer]);
+    await clock.advance(120_000);
+    expect(await listed()).toEqual([words[1]]);
+    await runtime.deliver("r", "word", "two");
+    await turns();
+    expect(await listed()).toEqual([["signal", "word", "helper/4"]]);
+    // The last helper is given up after a minute.
+    await clock.advance(61_000);
+    expect(await handle.result).toMatchObject({ status: "completed" });
+    expect(await listed()).toEqual([]);
+  });
+
+  test("a helper that is given up no longer waits, though its run goes on", async () => {
+    const clock = virtualClock();
+    const runtime = new Runtime({ journal: new MemoryJournal({ clock }), clock });
+    const helper = agent("helper", async (ctx) => done(String(await ctx.waitFor("word"))));
+    const lead = agent("lead", async (ctx) => {
+      await ctx.hire({ agent: helper, input: "", timeoutS: 10 });
+      return done(String(await ctx.waitFor("other")));
+    });
+    runtime.run(lead, "", { runId: "r" });
+    await turns();
+    expect(briefly(await waitsOf(() => runtime.list()))).toEqual([["signal", "word", "helper/1"]]);
+    await clock.advance(11_000);
+    await turns();
+    expect(briefly(await waitsOf(() => runtime.list()))).toEqual([["signal", "other", "lead"]]);
+    const closing = runtime.close();
+    await clock.advance(1_000);
+    await closing;
+  });
+
+  test("a run in no process waits on, keeps its time, and is not listed for what was answered meanwhile", async () => {
+    const directory = temporaryDirectory();
+    const clock = virtualClock({ now: 5_000 });
+    const patient = agent("patient", async (ctx) => {
+      const words = [await ctx.waitFor("word"), await ctx.waitFor("word")];
+      return done(words.join(" "));
+    });
+    const journal = SqliteJournal.open(directory, { clock });
+    const first = new Runtime({ journal, clock });
+    const { result } = first.run(patient, "", { runId: "r" });
+    const wait = { kind: "signal", name: "word", agentId: "patient", execId: "r", since: 5_000 };
+    while ((await waitsOf(() => journal.list())).length === 0) await turns(1);
+    await clock.advance(10);
+    await first.close();
+    expect((await result).status).toBe("suspended");
+    await journal.close();
+
+    await using again = SqliteJournal.open(directory, { clock });
+    expect(again.list()).toMatchObject([{ runId: "r", status: "suspended", waitingFor: [wait] }]);
+    const second = new Runtime({ journal: again, clock, agents: [patient] });
+    const noAnswer = second.resume("r");
+    while ((await waitsOf(() => again.list())).length === 0) await turns(1);
+    expect(await waitsOf(() => again.list())).toEqual([wait]);
+    await second.close();
+    await noAnswer.result;
+    await new Runtime({ journal: again }).deliver("r", "word", "one");
+    expect(again.list()).toMatchObject([{ status: "suspended" }]);
+    expect(await waitsOf(() => again.list())).toEqual([]);
+    await clock.advance(90);
+    const third = new Runtime({ journal: again, clock, agents: [patient] });
+    const resumed = third.resume("r");
+    while ((await waitsOf(() => again.list())).length === 0) await turns(1);
+    expect(await waitsOf(() => again.list())).toEqual([{ ...wait, since: 5_100 }]);
+    await third.deliver("r", "word", "two");
+    expect((await resumed.result).output).toBe("one two");
+    expect(again.list()).toMatchObject([{ status: "completed" }]);
+    expect(await waitsOf(() => again.list())).toEqual([]);
+  });
+
+  test.each([1, 2, 3, 4, 5, 6])(
+    "whoever answers only what is listed answers each wait once, wherever the run stops in between (seed %i)",
+    async (seed) => {
+      const random = randomOf(seed);
+      const journal = new MemoryJournal();
+      const helper = agent("helper", async (ctx, inbox) => {
+        for (let n = 0; n < 3; n++) {
+          await ctx.waitFor("shared");
+          await ctx.batch(["a", "b"].map((to) => ({ kind: "tool", call: payment(to), tool: pay })));
+          await ctx.waitFor(inbox.input);
+        }
+        return done("");
+      });
+      const lead = agent("lead", async (ctx) => {
+        await ctx.batch(["x", "y", "shared"].map((input) => ({ kind: "hire", agent: helper, input })));
+        return done("");
+      });
+      let runtime = new Runtime({ journal, agents: [lead, helper] });
+      let { result } = runtime.run(lead, "", { runId: "r" });
+      await turns(1);
+      let answers = 0;
+      const answer = async (from: Runtime): Promise<void> => {
+        const before = await waitsOf(() => journal.list());
+        const wait = before[Math.floor(random() * before.length)];
+        if (wait === undefined) return;
+        await from.deliver("r", wait.name, random() < 0.5, { mustExist: true });
+        answers++;
+      };
+      while (journal.list()[0]?.status !== "completed") {
+        await turns(Math.floor(random() * 4));
+        if (random() < 0.7) await answer(runtime);
+        if (random() > 0.2) continue;
+        await runtime.close();
+        await result;
+        if (random() < 0.5) await answer(new Runtime({ journal }));
+        runtime = new Runtime({ journal, agents: [lead, helper] });
+        ({ result } = runtime.resume("r"));
+      }
+      expect((await result).status).toBe("completed");
+      expect(answers).toBe(3 * 3 * 4);
+      expect(await waitsOf(() => journal.list())).toEqual([]);
+    },
+  );
+
+  test("who is told of a question finds it in the list", async () => {
+    await using journal = SqliteJournal.open(temporaryDirectory());
+    const runtime = new Runtime({ journal });
+    const clerk = agent("clerk", async (ctx) => {
+      const { content } = await ctx.tool(payment("ada"), pay);
+      return done(String(content));
+    });
+    let found: Promise<readonly PendingWait[]> | undefined;
+    const handle = runtime.run(clerk, "", {
+      onEvent: ({ event }) => {
+        if (event.type === "progress" && event.name === "approvalRequested")
+          found ??= waitsOf(() => runtime.list());
+      },
+    });
+    await until(() => found !== undefined);
+    const [asked, ...others] = (await found) ?? [];
+    expect([asked?.kind, others]).toEqual(["approval", []]);
+    await runtime.deliver(handle.runId, asked?.name ?? "", { approved: false, reason: "too dear" });
+    expect((await handle.result).output).toContain("too dear");
+  });
+
+  test("a call that somebody has to decide on is listed with the key for the decision", async () => {
+    const clock = virtualClock();
+    const before = new MemoryJournal({ clock });
+    let paid = 0;
+    const payer = hangingPayer(() => paid++);
+    void new Runtime({ journal: before, clock }).run(payer, "", { runId: "r" }).result.catch(() => {});
+    await until(() => paid === 1);
+    const journal = cut("r", before.load(RunId("r")));
+    const second = new Runtime({ journal, agents: [payer], clock });
+    const { error } = await second.resume("r").result;
+    expect(error).toMatchObject({ code: "NEEDS_DECISION" });
+    const [doubt, ...others] = await waitsOf(() => second.list());
+    expect(others).toEqual([]);
+    expect(doubt).toMatchObject({ kind: "decision", agentId: "payer", question: { tool: "pay" } });
+    const decided = second.resume("r", { decisions: { [doubt?.name ?? ""]: "skip" } });
+    expect((await decided.result).status).toBe("completed");
+    expect(await waitsOf(() => second.list())).toEqual([]);
+  });
+
+  test("after a restart of a crashed root, what it waited for is forgotten", async () => {
+    const clock = virtualClock();
+    const restart = { shouldRetry: () => true, delayMs: () => 0, reset: () => {} };
+    const journal = new MemoryJournal({ clock });
+    const runtime = new Runtime({ journal, clock, restart });
+    const helper = agent("helper", async (ctx) => done(String(await ctx.waitFor("word"))));
+    let starts = 0;
+    const lead = agent("lead", async (ctx) => {
+      const handle = await ctx.spawn(helper, { input: "" });
+      await ctx.sleepUntil(10);
+      if (++starts === 1) throw new Error("a bug");
+      handle.cancel("not needed");
+      await ctx.sleepUntil(1_000);
+      return done("well");
+    });
+    const { result } = runtime.run(lead, "", { runId: "r" });
+    await turns();
+    expect(briefly(await waitsOf(() => journal.list()))).toEqual([["signal", "word", "helper/1"]]);
+    await clock.advance(500);
+    expect(starts).toBe(2);
+    expect(await waitsOf(() => journal.list())).toEqual([]);
+    await clock.advance(1_000);
+    expect((await result).output).toBe("well");
+  });
+
+  test.each<[string, () => JsonValue, JsonValue | undefined]>([
+    ["is no JSON", () => ({ tool: "pay", amount: 1n as never }), undefined],
+    ["is long", () => ({ tool: "pay", text: "x".repeat(30_000) }), { tool: "pay" }],
+    ["is a long text", () => "x".repeat(30_000), undefined],
+    ["is there", () => "really?", "really?"],
+    ["is not there", () => null, null],
+  ])("a layer whose question %s waits like any other", async (_, question, listed) => {
+    const journal = new MemoryJournal();
+    const asking: Pipeline<FunctionContext> = {
+      has: () => true,
+      admit: async (
+        _context: unknown,
+        gate: { require(name: string, asked: JsonValue): Promise<JsonValue> },
+      ) => void (await gate.require("may-i", question())),
+      run: (_context: unknown, next: () => Promise<void>) => next(),
+    } as never;
+    const runtime = new Runtime({ journal, pipelines: { function: asking } });
+    const free = defineTool({ ...pay, needsApproval: false });
+    const clerk = agent("clerk", async (ctx) => done(String((await ctx.tool(payment("ada"), free)).content)));
+    const handle = runtime.run(clerk, "", { runId: "r" });
+    await turns();
+    const [wait] = await waitsOf(() => runtime.list());
+    expect(wait).toMatchObject({ kind: "approval", name: "may-i" });
+    expect(wait?.question).toEqual(listed);
+    await runtime.deliver("r", "may-i", true);
+    expect((await handle.result).output).toBe("paid ada");
+  });
+
+  test("a sleep of less than a minute leaves no entry of its own", async () => {
+    const clock = virtualClock();
+    const journal = new MemoryJournal({ clock });
+    const sleeper = agent("sleeper", async (ctx) => {
+      await ctx.sleepUntil(59_000);
+      return done("");
+    });
+    const { result } = new Runtime({ journal, clock }).run(sleeper, "", { runId: "r" });
+    await clock.advance(60_000);
+    await result;
+    expect(journal.load(RunId("r")).map(({ key }) => key)).toEqual([
+      "run:start",
+      "sleep:until#1",
+      "run:status",
+    ]);
+  });
+
+  test("a file of an earlier release is opened, and lists what its runs wait for from then on", async () => {
+    const directory = temporaryDirectory();
+    await SqliteJournal.open(directory).close();
+    const db = new DatabaseSync(join(directory, "ravi.db"));
+    db.exec("DROP TABLE waits");
+    db.close();
+    await using journal = SqliteJournal.open(directory);
+    const runtime = new Runtime({ journal });
+    const patient = agent("patient", async (ctx) => done(String(await ctx.waitFor("word"))));
+    const { result } = runtime.run(patient, "", { runId: "r" });
+    while ((await waitsOf(() => journal.list())).length === 0) await turns(1);
+    await runtime.deliver("r", "word", "one", { mustExist: true });
+    expect((await result).output).toBe("one");
+  });
+});
