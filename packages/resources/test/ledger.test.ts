@@ -229,6 +229,12 @@ describe("R18: a model without a price under a limit in dollars", () => {
     expect(root.open).toBe(0);
   });
 
+  test.each([{ tokens: 1 }, { turns: 1 }])("R18: %j alone is a call that needs a price", (call) => {
+    const tracker = new ExecutionTracker({ maxCostUsd: 1 });
+    expect(complaint(() => tracker.reserve(call)).message).toContain("price");
+    tracker.reserve({ ...call, cost: 0 }).settle();
+  });
+
   test("R18: a price of 0 is a price, a tool call needs none, and without a limit in dollars nobody asks", () => {
     const root = new ExecutionTracker({ maxCostUsd: 0 });
     root.reserve({ tokens: 100, cost: 0, turns: 1 }).settle({});

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import type { ModelInfo, Usage } from "@ravi/kernel";
 import { type ListedPrice, PriceBook } from "@ravi/resources";
 import { findListing, ratesFor } from "../src/prices/catalogue.ts";
-import { priceAt } from "../src/prices/rates.ts";
+import { priceAt, worstPriceAt } from "../src/prices/rates.ts";
 import { complaint } from "./helpers.ts";
 
 const RUNS = process.env["RAVI_LONG"] ? 20_000 : 500;
@@ -159,6 +159,12 @@ describe("R18: prices", () => {
     const book = new PriceBook();
     const worst = await book.worstPrice(sonnet, 1000, 100);
     expect(worst).toMatchObject({ usd: (1000 * 3.75 + 100 * 15) / 1e6 });
+  });
+
+  test("R18: the worst price has the fee of a request, and the dearer of answer and reasoning", () => {
+    const rates = { input: 1, cachedInput: 1, cacheWrite: 1, output: 2, reasoning: 5, request: 0.5 };
+    expect(worstPriceAt(rates, 1_000_000, 1_000_000)).toBe(6.5);
+    expect(worstPriceAt({ ...rates, output: 7 }, 1_000_000, 1_000_000)).toBe(8.5);
   });
 
   test("R18: usage that makes no sense is an error that names it; parts above the whole are not", () => {
