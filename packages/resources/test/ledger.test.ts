@@ -438,4 +438,29 @@ describe("R18: reserveAll, for a tracker of the user's own beside the run's", ()
     await both.cancel();
     expect([run.open, far.open]).toEqual([0, 0]);
   });
+
+  test("R18: every ledger after a remote one is asked, waited for, settled and given back like the first", async () => {
+    const far = [50, 50, 20].map((maxTokens) => new ExecutionTracker({ maxTokens }, { reserve: false }));
+    const [one, two, three] = far.map((ledger): Ledger =>
+      Object.assign(new ExecutionTracker(), {
+        reserve: async (estimate: { tokens: number }) => {
+          const held = ledger.reserve(estimate);
+          return {
+            settle: async (actual: object) => held.settle(actual),
+            cancel: async () => {
+              await Promise.resolve();
+              if (isRefusing) held.cancel();
+            },
+          };
+        },
+      }),
+    );
+    if (one === undefined || two === undefined || three === undefined) throw new Error("three were made");
+    await expect(reserveAll([one, two, three], { tokens: 30 })).rejects.toThrow("tokens budget");
+    expect(far.map(({ open }) => open)).toEqual([0, 0, 0]);
+    const both = await reserveAll([one, two], { tokens: 30 });
+    expect(far.map(({ open }) => open)).toEqual([1, 1, 0]);
+    expect((await both.settle({ tokens: 45 })).warnings).toHaveLength(2);
+    expect(far.map(({ used }) => used.tokens)).toEqual([45, 45, 0]);
+  });
 });

@@ -66,6 +66,13 @@ describe("R18: a ledger survives as plain JSON", () => {
     expect(root.child({}, "child").snapshot()).toMatchObject({ at: 5 });
   });
 
+  test("R18: a threshold that only a reservation left open has crossed is still warned of", () => {
+    const before = new ExecutionTracker({ maxTokens: 10 }, { scope: "run", reserve: false });
+    before.reserve({ tokens: 8 });
+    const after = ExecutionTracker.restore(json(before));
+    expect(after.charge({ tokens: 1 }).warnings).toMatchObject([{ used: 9, limit: 10 }]);
+  });
+
   test("R18: a run can go on with more money than it began with", () => {
     const before = new ExecutionTracker({ maxTokens: 100 }, { scope: "run" });
     before.charge({ tokens: 100 });
@@ -150,8 +157,16 @@ describe("R18: a ledger survives as plain JSON", () => {
     expect(complaint(() => ExecutionTracker.restore(good, { parent: root })).expected).toContain(
       "was a root",
     );
-    expect(complaint(() => restoreLedgers([child.snapshot()])).value).toBe('"run"');
+    const orphan = complaint(() => restoreLedgers([child.snapshot()]));
+    expect([orphan.value, orphan.expected]).toEqual([
+      '"run"',
+      expect.stringContaining("a snapshot of this scope"),
+    ]);
+    const misspelt: object = { opened: "keep" };
+    complaint(() => restoreLedgers([good], misspelt));
     expect(complaint(() => restoreLedgers([good, good])).expected).toBe("each scope only once");
-    complaint(() => restoreLedgers([{ ...child.snapshot(), parent: "child" }]));
+    expect(complaint(() => restoreLedgers([{ ...child.snapshot(), parent: "child" }])).expected).toContain(
+      "not its own ancestor",
+    );
   });
 });
