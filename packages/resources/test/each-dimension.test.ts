@@ -90,3 +90,9 @@ test("R18: one charge that crosses limits here and above reports all of them", (
     ["helper", "lead"],
   ]);
 });
+
+test("R18: the limit that is passed is named, and not one that is only reached", () => {
+  const reached = { tokens: 10, cost: 10, turns: 10, toolCalls: 10 };
+  for (const dimension of DIMENSIONS)
+    expect(exhaustion(() => ledger(ALL).consume({ ...reached, [dimension]: 11 })).dimension).toBe(dimension);
+});

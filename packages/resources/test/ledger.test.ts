@@ -209,6 +209,15 @@ describe("R18: a refusal says what to do", () => {
     );
   });
 
+  test("R18: it names the unit, and how many calls hold the rest", () => {
+    const tracker = new ExecutionTracker({ maxTokens: 100, maxTurns: 2 }, { reserve: false });
+    const refused = (estimate: object): string => exhaustion(() => tracker.reserve(estimate)).hint;
+    tracker.reserve({ tokens: 40 });
+    expect(refused({ tokens: 70 })).toMatch(/may take up to 70 tokens.* 1 open call[^s]/);
+    tracker.reserve({ tokens: 40 });
+    expect(refused({ tokens: 70 })).toContain("2 open calls");
+  });
+
   test("R18: it says when the last turn is what is held back", () => {
     const tracker = new ExecutionTracker({ maxTurns: 2 });
     tracker.reserve({ turns: 1 }).settle({});
@@ -449,7 +458,7 @@ describe("R18: reserveAll, for a tracker of the user's own beside the run's", ()
             settle: async (actual: object) => held.settle(actual),
             cancel: async () => {
               await Promise.resolve();
-              if (isRefusing) held.cancel();
+              held.cancel();
             },
           };
         },
