@@ -8,10 +8,12 @@ import {
   InvalidValueError,
   type Journal,
   JournalFailedError,
+  type Limiter,
   type LLMClient,
   type Meter,
   type ModelResponse,
   type Pipeline,
+  Priority,
   ProviderError,
   type Reservation,
   RunId,
@@ -191,6 +193,28 @@ describe("review: money", () => {
     await clock.advance(1_000);
     expect(JSON.parse((await resumed.result).output)).toEqual([9, 7, 5, 4, 4]);
     expect(model.paid).toBe(5);
+  });
+
+  test("R18: a limiter is asked for all that a call may take, and told what it took", async () => {
+    const asked: unknown[] = [];
+    const told: unknown[] = [];
+    const limiter: Limiter = {
+      acquire: ({ tokens, priority }) => {
+        asked.push({ tokens, priority });
+        return { release: (actual) => void told.push(actual?.tokens), [Symbol.dispose]() {} };
+      },
+      slowDown() {},
+    };
+    const meter: Meter = {
+      estimate: () => ({ inputTokens: 30, maxOutputTokens: 70, price: { usd: 0 } }),
+      price: () => ({ usd: 0 }),
+    };
+    const lead = agent("lead", async (ctx) => {
+      await ctx.llm(counting(), ask("1"));
+      return done("");
+    });
+    await new Runtime({ limiter, meter }).run(lead, "").result;
+    expect([asked, told]).toEqual([[{ tokens: 100, priority: Priority.NORMAL }], [15]]);
   });
 
   test("R24: in a suspended run, who has ended keeps its status, and who has not is suspended", async () => {
