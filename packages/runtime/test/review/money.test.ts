@@ -174,7 +174,7 @@ describe("review: money", () => {
     const lead = agent("lead", async (ctx) => {
       const seen = [ctx.budget.turns];
       for (let n = 0; n < 2; n++) {
-        await ctx.hire({ agent: child, input: "", key: `${n}` });
+        await ctx.hire({ agent: child, input: "" });
         seen.push(ctx.budget.turns);
       }
       await ctx.llm(model, ask("1"));
@@ -225,7 +225,7 @@ describe("review: money", () => {
       await ctx.waitFor("go");
       return done("");
     });
-    const deaf = agent("deaf", () => new Promise(() => undefined));
+    const deaf = agent("deaf", () => new Promise<never>(() => undefined));
     const lead = agent("lead", async (ctx) => {
       await ctx.hire({ agent: ended, input: "" });
       await ctx.spawn(deaf, { input: "" });
