@@ -211,7 +211,8 @@ describe("R18: a refusal says what to do", () => {
 
   test("R18: it names the unit, and how many calls hold the rest", () => {
     const tracker = new ExecutionTracker({ maxTokens: 100, maxTurns: 2 }, { reserve: false });
-    const refused = (estimate: object): string | undefined => exhaustion(() => tracker.reserve(estimate)).hint;
+    const refused = (estimate: object): string | undefined =>
+      exhaustion(() => tracker.reserve(estimate)).hint;
     tracker.reserve({ tokens: 40 });
     expect(refused({ tokens: 70 })).toMatch(/may take up to 70 tokens.* 1 open call[^s]/);
     tracker.reserve({ tokens: 40 });
