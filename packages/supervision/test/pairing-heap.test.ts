@@ -40,3 +40,15 @@ test("a heap's top is the first of a sorted list, whatever is added and taken ou
   });
   fc.assert(property);
 });
+
+test("a member that moves to another heap takes nobody along", () => {
+  const [first, second] = [0, 1].map(() => new PairingHeap<Node>((a, b) => a.key < b.key));
+  if (first === undefined || second === undefined) throw new Error("two were made");
+  const nodes = [1, 2, 3].map((key) => new Node(key));
+  for (const node of nodes) first.add(node);
+  const [, , last] = nodes;
+  if (last === undefined) throw new Error("three were made");
+  first.remove(last);
+  second.add(last);
+  expect([Array.from(first, ({ key }) => key), Array.from(second, ({ key }) => key)]).toEqual([[1, 2], [3]]);
+});
