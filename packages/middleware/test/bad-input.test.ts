@@ -1,13 +1,16 @@
 import { scriptedModel } from "@ravi/testing";
 import { expect, test, vi } from "vitest";
 import {
+  cache,
   fallback,
   FileAuditLog,
   llmJudge,
   MiddlewarePipeline,
   promptInjection,
+  retry,
   schemaValidator,
   sessionValidation,
+  timeout,
   truncateHistory,
   wrapModel,
 } from "@ravi/middleware";
@@ -31,6 +34,12 @@ test.each<[string, () => unknown]>([
   ["llmJudge.model.info", () => llmJudge({ model: odd({ generate() {} }), criteria: "fair" })],
   ["wrapModel.client.info", () => wrapModel(odd({ generate() {} }), [])],
   ["fallback.on", () => fallback({ models: [model], on: odd("OVERLOADED") })],
+  // A misspelt option would be passed over, and the default would hold.
+  ["retry.maxRetry", () => retry(odd({ maxRetry: 1 }))],
+  ["retry.random", () => retry({ random: odd(0.5) })],
+  ["timeout.ms", () => timeout(odd({ ms: 5 }))],
+  ["cache.ttl", () => cache(odd({ ttl: 5 }))],
+  ["fallback.model", () => fallback(odd({ models: [model], model }))],
   ["promptInjection.roles", () => promptInjection({ roles: odd("user") })],
   ["MiddlewarePipeline options.level", () => new MiddlewarePipeline([], { level: odd("chats") })],
   ["MiddlewarePipeline options.lvl", () => new MiddlewarePipeline([], odd({ lvl: "chat" }))],
@@ -60,6 +69,8 @@ test.each<[string, () => Promise<unknown>]>([
   ["path", () => FileAuditLog.open("a\0b")],
   ["path", () => FileAuditLog.verify(odd(null))],
   ["disk", () => FileAuditLog.open("audit.jsonl", { disk: odd({}) })],
+  ["FileAuditLog options.disc", () => FileAuditLog.open("audit.jsonl", odd({ disc: {} }))],
+  ["FileAuditLog options.disc", () => FileAuditLog.verify("audit.jsonl", odd({ disc: {} }))],
   ["head", () => FileAuditLog.verify("audit.jsonl", { head: odd(5) })],
 ])("T11: where there can be no audit log, that is said of its %s", async (field, attempt) => {
   await expect(attempt()).rejects.toMatchObject({ code: "INVALID_VALUE", field });

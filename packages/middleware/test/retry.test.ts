@@ -80,6 +80,10 @@ describe("R27: retry", () => {
     expect(await finish(patient.run(), patient.clock)).toBeUndefined();
     expect(patient.clock.now()).toBe(7_000);
 
+    const just = setup({ script: [overloaded(300_000), "ok"], layers: [retry()] });
+    expect(await finish(just.run(), just.clock)).toBeUndefined();
+    expect(just.clock.now()).toBe(300_000);
+
     const hopeless = setup({ script: [overloaded(3_600_000), "ok"], layers: [retry()] });
     expect(isRaviError(await finish(hopeless.run(), hopeless.clock), "PROVIDER_ERROR")).toBe(true);
     expect(hopeless.clock.now()).toBe(0);
@@ -106,6 +110,17 @@ describe("R27: retry", () => {
     expect(await finish(run(), clock)).toBe(error);
     expect(model.requests).toHaveLength(1);
     expect(hooks.events).toEqual([]);
+  });
+
+  it("R27: a call that fails after it was cancelled is not said to be tried again, and its own error is thrown", async () => {
+    const { clock, hooks, token, context } = setup({ script: [], layers: [] });
+    const failure = overloaded();
+    const run = new MiddlewarePipeline<ChatContext>([retry()]).run(context, async () => {
+      token.cancel("enough");
+      throw failure;
+    });
+    expect(await finish(run, clock)).toBe(failure);
+    expect([hooks.events, clock.pending]).toEqual([[], 0]);
   });
 
   it("R27: a wait is cancelled at once, and leaves neither timer nor listener behind", async () => {
@@ -158,11 +173,12 @@ describe("R27: fallback", () => {
       models: [second, third],
       onFallback: ({ from, to }) => void steps.push(`${from} → ${to}`),
     });
-    const { clock, context, model, run } = setup({
+    const { clock, context, hooks, model, run } = setup({
       script: [new ProviderError({ kind: "MODEL_NOT_FOUND", message: "404" })],
       layers: [layer],
     });
     expect(await finish(run(), clock)).toBeUndefined();
+    expect(hooks.events.map(({ event }) => event)).toEqual([HookEvent.RETRY, HookEvent.RETRY]);
     expect(context.result?.message.content).toBe("from the third");
     expect(context.result?.model).toBe("third");
     expect(context.model).toBe(model);

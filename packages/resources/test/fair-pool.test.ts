@@ -68,7 +68,9 @@ describe("FairPool: calls at once", () => {
     const odd: object = { priority: 3 };
     expect(complaint(() => new FairPool().acquire(odd as { priority: Priority })).field).toBe("priority");
     expect(complaint(() => new FairPool().acquire({ ...NORMAL, tokens: -1 })).field).toBe("tokens");
-    expect(complaint(() => new FairPool().slowDown(Number.NaN)).field).toBe("retryAfterMs");
+    for (const wrong of [Number.NaN, -1, Infinity, "5"])
+      expect(complaint(() => new FairPool().slowDown(wrong as number)).field).toBe("retryAfterMs");
+    new FairPool().slowDown(0);
   });
 });
 
@@ -201,10 +203,32 @@ describe("FairPool: rates", () => {
   });
 
   test("a figure that makes no sense is an error, but the place is free", () => {
-    const pool = new FairPool({ concurrency: 1, tokensPerMinute: 100, clock: virtualClock() });
-    const permit = now(pool.acquire(NORMAL));
-    expect(complaint(() => permit.release({ tokens: Number.NaN })).field).toBe("actual.tokens");
-    expect(pool.active).toBe(0);
+    for (const wrong of [Number.NaN, -1, Infinity]) {
+      const pool = new FairPool({ concurrency: 1, tokensPerMinute: 100, clock: virtualClock() });
+      const permit = now(pool.acquire({ ...NORMAL, tokens: 60 }));
+      expect(complaint(() => permit.release({ tokens: wrong })).field).toBe("actual.tokens");
+      expect(pool.active).toBe(0);
+      now(pool.acquire({ ...NORMAL, tokens: 40 })).release();
+      expect(isPromiseLike(pool.acquire({ ...NORMAL, tokens: 1 }))).toBe(true);
+    }
+  });
+
+  test("a call that used nothing gives all of its tokens back", () => {
+    const pool = new FairPool({ tokensPerMinute: 100, clock: virtualClock() });
+    now(pool.acquire({ ...NORMAL, tokens: 100 })).release({ tokens: 0 });
+    expect(isPromiseLike(pool.acquire({ ...NORMAL, tokens: 100 }))).toBe(false);
+  });
+
+  test("after a call that does not say what it used, the next still waits for its tokens", async () => {
+    const clock = virtualClock();
+    const pool = new FairPool({ tokensPerMinute: 600, clock });
+    now(pool.acquire({ ...NORMAL, tokens: 600 })).release();
+    const order: string[] = [];
+    queue(pool, order, "next", Priority.NORMAL, 300);
+    await clock.advance(29_999);
+    expect(order).toEqual([]);
+    await clock.advance(1);
+    expect(order).toEqual(["next"]);
   });
 
   test("a small call does not pass a large one that waits for its tokens", async () => {
@@ -260,6 +284,22 @@ describe("FairPool: a 429 slows everybody down", () => {
     expect(order).toEqual([]);
     await clock.advance(1);
     expect(order).toEqual(["next"]);
+  });
+
+  test("T4: a real timer goes with the last who gives up", async () => {
+    vi.useFakeTimers();
+    try {
+      const pool = new FairPool();
+      pool.slowDown(5000);
+      const stop = new AbortController();
+      const waiting = pool.acquire({ ...NORMAL, signal: stop.signal });
+      expect(vi.getTimerCount()).toBe(1);
+      stop.abort();
+      await expect(waiting).rejects.toMatchObject({ code: "CANCELLED" });
+      expect(vi.getTimerCount()).toBe(0);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   test("a clock without timers gets real ones", async () => {

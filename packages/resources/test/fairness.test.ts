@@ -68,6 +68,41 @@ describe("FairPool: shares by priority", () => {
     expect(next.filter((name) => name === "low").length).toBe(10);
   });
 
+  test("a line in which only one waits at a time gets no more than its share either", () => {
+    const queue = new FairQueue<string>(60_000);
+    for (let n = 0; n < 100; n++) queue.add("high", Priority.HIGH, 1, 0);
+    queue.add("low", Priority.LOW, 1, 0);
+    let low = 0;
+    for (let n = 0; n < 50; n++) {
+      const place = queue.peek(0);
+      if (place === undefined) throw new Error("nobody waits");
+      queue.serve(place);
+      if (place.value !== "low") continue;
+      low++;
+      queue.add("low", Priority.LOW, 1, 0);
+    }
+    expect(low).toBe(10);
+  });
+
+  test.each([
+    ["tokens, where they are limited", 1_000, ["n1", "l1", "l2", "l3", "l4", "l5", "n2", "l6"]],
+    ["calls, where they are not", undefined, ["n1", "l1", "n2", "l2", "l3", "l4", "l5", "l6"]],
+  ])("a priority is charged for %s", async (_what, tokensPerMinute, expected) => {
+    const pool = new FairPool({ concurrency: 1, tokensPerMinute, clock: virtualClock() });
+    const holder = await pool.acquire({ priority: Priority.NORMAL });
+    const order: string[] = [];
+    const ask = async (name: string, priority: Priority, tokens: number): Promise<void> => {
+      const permit = await pool.acquire({ priority, tokens });
+      order.push(name);
+      permit.release({ tokens });
+    };
+    const large = ["n1", "n2"].map((name) => ask(name, Priority.NORMAL, 100));
+    const small = ["l1", "l2", "l3", "l4", "l5", "l6"].map((name) => ask(name, Priority.LOW, 10));
+    holder.release();
+    await Promise.all([...large, ...small]);
+    expect(order).toEqual(expected);
+  });
+
   test("the lowest is served soon among any crowd of the highest: nothing starves", async () => {
     const pool = new FairPool({ concurrency: 1, clock: virtualClock() });
     const order: string[] = [];
@@ -97,6 +132,18 @@ describe("FairPool: shares by priority", () => {
     holder.release();
     await Promise.all(calls);
     expect(order).toEqual(["other", "other", "other", "background", "background"]);
+  });
+
+  test("how long BACKGROUND has waited is counted from when it came", () => {
+    const queue = new FairQueue<string>(60_000);
+    queue.add("background", Priority.BACKGROUND, 1, 100_000);
+    for (let n = 0; n < 3; n++) queue.add("high", Priority.HIGH, 1, 100_000);
+    const served = (now: number): string | undefined => {
+      const place = queue.peek(now);
+      if (place !== undefined) queue.serve(place);
+      return place?.value;
+    };
+    expect([served(100_000), served(159_999), served(160_000)]).toEqual(["high", "high", "background"]);
   });
 
   test("BACKGROUND that has waited long enough takes part like LOW", () => {

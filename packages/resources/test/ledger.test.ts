@@ -209,6 +209,16 @@ describe("R18: a refusal says what to do", () => {
     );
   });
 
+  test("R18: it names the unit, and how many calls hold the rest", () => {
+    const tracker = new ExecutionTracker({ maxTokens: 100, maxTurns: 2 }, { reserve: false });
+    const refused = (estimate: object): string | undefined =>
+      exhaustion(() => tracker.reserve(estimate)).hint;
+    tracker.reserve({ tokens: 40 });
+    expect(refused({ tokens: 70 })).toMatch(/may take up to 70 tokens.* 1 open call[^s]/);
+    tracker.reserve({ tokens: 40 });
+    expect(refused({ tokens: 70 })).toContain("2 open calls");
+  });
+
   test("R18: it says when the last turn is what is held back", () => {
     const tracker = new ExecutionTracker({ maxTurns: 2 });
     tracker.reserve({ turns: 1 }).settle({});
@@ -227,6 +237,12 @@ describe("R18: a model without a price under a limit in dollars", () => {
     expect(error.message).toContain("lead has a limit of $5");
     expect(error.message).toContain('"acme:large": { input: 0.5, output: 1.5 }');
     expect(root.open).toBe(0);
+  });
+
+  test.each([{ tokens: 1 }, { turns: 1 }])("R18: %j alone is a call that needs a price", (call) => {
+    const tracker = new ExecutionTracker({ maxCostUsd: 1 });
+    expect(complaint(() => tracker.reserve(call)).message).toContain("price");
+    tracker.reserve({ ...call, cost: 0 }).settle();
   });
 
   test("R18: a price of 0 is a price, a tool call needs none, and without a limit in dollars nobody asks", () => {
@@ -431,5 +447,30 @@ describe("R18: reserveAll, for a tracker of the user's own beside the run's", ()
     const both = await reserveAll([run, remote, new ExecutionTracker()], { tokens: 50 });
     await both.cancel();
     expect([run.open, far.open]).toEqual([0, 0]);
+  });
+
+  test("R18: every ledger after a remote one is asked, waited for, settled and given back like the first", async () => {
+    const far = [50, 50, 20].map((maxTokens) => new ExecutionTracker({ maxTokens }, { reserve: false }));
+    const [one, two, three] = far.map((ledger): Ledger =>
+      Object.assign(new ExecutionTracker(), {
+        reserve: async (estimate: { tokens: number }) => {
+          const held = ledger.reserve(estimate);
+          return {
+            settle: async (actual: object) => held.settle(actual),
+            cancel: async () => {
+              for (let tick = 0; tick < 20; tick++) await Promise.resolve();
+              held.cancel();
+            },
+          };
+        },
+      }),
+    );
+    if (one === undefined || two === undefined || three === undefined) throw new Error("three were made");
+    await expect(reserveAll([one, two, three], { tokens: 30 })).rejects.toThrow("tokens budget");
+    expect(far.map(({ open }) => open)).toEqual([0, 0, 0]);
+    const both = await reserveAll([one, two], { tokens: 30 });
+    expect(far.map(({ open }) => open)).toEqual([1, 1, 0]);
+    expect((await both.settle({ tokens: 45 })).warnings).toMatchObject([{ used: 45 }, { used: 45 }]);
+    expect(far.map(({ used }) => used.tokens)).toEqual([45, 45, 0]);
   });
 });

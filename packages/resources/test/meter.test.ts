@@ -94,6 +94,33 @@ describe("R18: the meter says before a call what it takes at most", () => {
     expect(learning.estimate(info, request)).toMatchObject({ inputTokens: 100, factor: 1 });
   });
 
+  test("R18: nor of a model with the same name that another provider has", () => {
+    const learning = new ModelMeter({ prices, tokenizer: hundred });
+    const other = { ...info, provider: "other" };
+    const estimate = learning.estimate(info, request);
+    if ("then" in estimate) throw new Error("nothing had to be loaded");
+    void learning.price(info, { inputTokens: 200, outputTokens: 1 }, estimate);
+    expect(learning.estimate(other, request)).toMatchObject({ inputTokens: 100 });
+    expect(learning.estimate(info, request)).toMatchObject({ inputTokens: 210 });
+  });
+
+  test("R18: an estimate of no input at all teaches it nothing", () => {
+    const learning = new ModelMeter({ prices, tokenizer: hundred });
+    const estimate = learning.estimate(info, request);
+    if ("then" in estimate) throw new Error("nothing had to be loaded");
+    void learning.price(info, { inputTokens: 9, outputTokens: 1 }, { ...estimate, inputTokens: 0 });
+    expect(learning.estimate(info, request)).toEqual(estimate);
+  });
+
+  test("R18: a price that comes later is waited for, and a model without a name is refused", async () => {
+    const price = { unpriced: true } as const;
+    const source = { price: () => price, worstPrice: async () => price };
+    const later = new ModelMeter({ prices: source, tokenizer: hundred });
+    expect(await later.estimate(info, request)).toMatchObject({ inputTokens: 100, price });
+    for (const wrong of [{ provider: "house" }, { model: "large" }])
+      complaint(() => later.estimate(wrong as ModelInfo, request));
+  });
+
   test("R18: what it knows of one model says nothing of another, in whatever order they are called", () => {
     const both = { large: prices.large, small: { input: 1, output: 1 } };
     const mixed = new ModelMeter({ prices: both, tokenizer: hundred });
@@ -137,6 +164,7 @@ describe("R18: from an estimate to a settled call", () => {
 
   test("R18: no usage is charged as estimated, a free call as free", () => {
     expect(actualOf(undefined, undefined)).toEqual({ estimated: true });
+    expect(actualOf({ inputTokens: 1, outputTokens: 2 }, undefined)).toStrictEqual({ tokens: 3 });
     expect(actualOf({ inputTokens: 1, outputTokens: 2 }, { unpriced: true })).toEqual({ tokens: 3 });
     expect(actualOf({ inputTokens: 1, outputTokens: 2 }, { usd: 0 })).toEqual({ tokens: 3, cost: 0 });
   });

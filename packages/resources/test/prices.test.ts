@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import type { ModelInfo, Usage } from "@ravi/kernel";
 import { type ListedPrice, PriceBook } from "@ravi/resources";
 import { findListing, ratesFor } from "../src/prices/catalogue.ts";
-import { priceAt } from "../src/prices/rates.ts";
+import { priceAt, worstPriceAt } from "../src/prices/rates.ts";
 import { complaint } from "./helpers.ts";
 
 const RUNS = process.env["RAVI_LONG"] ? 20_000 : 500;
@@ -42,6 +42,7 @@ describe("R18: prices", () => {
       new PriceBook({ prices: { large: { input: 1, output: 1, ...more } } });
     const all = { ...written, cacheWriteTokens: 1_000, cacheWrite1hTokens: 1_000 };
     expect((await known(own({}), house, all)).usd).toBeCloseTo(0.002, 12);
+    expect((await known(own({ input: 3 }), house, all)).usd).toBeCloseTo(0.006, 12);
     expect((await known(own({ cacheWrite: 3 }), house, all)).usd).toBeCloseTo(0.003, 12);
     expect((await known(own({ cacheWrite1h: 1.5 }), house, all)).usd).toBeCloseTo(0.0015, 12);
     expect(() => own({ cacheWrite1h: -1 })).toThrow(/cacheWrite1h/);
@@ -161,21 +162,58 @@ describe("R18: prices", () => {
     expect(worst).toMatchObject({ usd: (1000 * 3.75 + 100 * 15) / 1e6 });
   });
 
+  test("R18: the worst price has the fee of a request, and the dearer of answer and reasoning", () => {
+    const rates = { input: 1, cachedInput: 1, cacheWrite: 1, output: 2, reasoning: 5, request: 0.5 };
+    expect(worstPriceAt(rates, 1_000_000, 1_000_000)).toBe(6.5);
+    expect(worstPriceAt({ ...rates, output: 7 }, 1_000_000, 1_000_000)).toBe(8.5);
+  });
+
+  test("R18: a free model costs nothing, and one that lists no price in tokens has none", () => {
+    const listed = (id: string, model_price: Record<string, number>) => {
+      const found = { model: { id, prices: model_price }, model_price };
+      const listing = findListing({ calcPrice: () => found }, house, 0);
+      return listing && ratesFor(listing, 1, 1);
+    };
+    expect(listed("large:free", {})).toMatchObject({ input: 0, output: 0 });
+    expect(listed("large:free", { input_mtok: 1, output_mtok: 2 })).toMatchObject({ input: 1, output: 2 });
+    expect(listed("large", {})).toBeUndefined();
+    expect(listed("large", { output_mtok: 2 })).toBeUndefined();
+    expect(listed("large", { input_mtok: 1 })).toBeUndefined();
+  });
+
+  test("R18: a model without a price for answers has one for calls that get none", () => {
+    const listing = { prices: { input_mtok: 1 }, changesWithTime: false };
+    expect(ratesFor(listing, 1_000, 0)).toMatchObject({ input: 1, output: 0, reasoning: 0 });
+  });
+
+  test("R18: the highest tier that is passed counts, in whatever order they are listed", () => {
+    const tiers = [100, 300, 200].map((start) => ({ start, price: start }));
+    const listing = { prices: { input_mtok: { base: 1, tiers }, output_mtok: 1 }, changesWithTime: false };
+    const input = (tokens: number): number | undefined => ratesFor(listing, tokens, 1)?.input;
+    expect([100, 101, 201, 301].map(input)).toEqual([1, 100, 200, 300]);
+  });
+
   test("R18: usage that makes no sense is an error that names it; parts above the whole are not", () => {
     const book = new PriceBook({ prices: { large: { input: 1_000_000, output: 0 } } });
     expect(complaint(() => book.price(house, { inputTokens: -1, outputTokens: 0 })).field).toBe(
       "usage.inputTokens",
     );
     complaint(() => book.price(house, { inputTokens: Number.NaN, outputTokens: 0 }));
+    complaint(() => book.price(house, { inputTokens: Infinity, outputTokens: 0 }));
+    for (const wrong of [{ provider: "house" }, { model: "large" }])
+      complaint(() => book.price(wrong as ModelInfo, { inputTokens: 1, outputTokens: 0 }));
     expect(book.price(house, { inputTokens: 1, outputTokens: 0, cachedInputTokens: 3 })).toMatchObject({
       usd: 3,
     });
+    const parts = { cachedInputTokens: 3, cacheWriteTokens: 2 };
+    expect(book.price(house, { inputTokens: 1, outputTokens: 0, ...parts })).toMatchObject({ usd: 5 });
   });
 
   test("R18: a wrong price is refused when the book is made", () => {
     expect(complaint(() => new PriceBook({ prices: { a: { input: -1, output: 0 } } })).field).toBe(
       'prices["a"].input',
     );
+    complaint(() => new PriceBook({ prices: { a: { input: Infinity, output: 0 } } }));
     const misspelt = { input: 1, output: 1, cached: 1 };
     expect(complaint(() => new PriceBook({ prices: { a: misspelt } })).field).toBe('prices["a"].cached');
     const half: object = { input: 1 };

@@ -46,6 +46,29 @@ describe("R18: limits that are raised", () => {
     expect(tracker.charge({ tokens: 1 }).warnings).toMatchObject([{ used: 160, limit: 200 }]);
   });
 
+  test("does not warn again where the new threshold is passed already, until the limit is", () => {
+    const tracker = new ExecutionTracker({ maxTokens: 100 });
+    tracker.charge({ tokens: 95 });
+    tracker.raise({ tokens: 10 });
+    expect(tracker.charge({ tokens: 15 })).toEqual({ warnings: [], exceeded: [] });
+    expect(tracker.charge({ tokens: 1 })).toMatchObject({
+      warnings: [],
+      exceeded: [{ used: 111, limit: 110 }],
+    });
+  });
+
+  test("a limit that is raised beyond what can be counted stays at what can be", () => {
+    const tracker = new ExecutionTracker({ maxTokens: 100, maxCostUsd: 0.123_456_789_1, maxTurns: 1 });
+    for (let n = 0; n < 2; n++) tracker.raise({ tokens: Number.MAX_SAFE_INTEGER });
+    expect(tracker.budget).toMatchObject({
+      maxTokens: Number.MAX_SAFE_INTEGER,
+      maxCostUsd: 0.123_456_789_1,
+      maxTurns: 1,
+      maxToolCalls: null,
+    });
+    expect(tracker.charge({ turns: 1 }).warnings).toMatchObject([{ dimension: "turns" }]);
+  });
+
   test("a snapshot has the limits as they are, and a tree comes back with them", () => {
     const root = new ExecutionTracker({ maxCostUsd: 0.07, maxTokens: 10 }, { scope: "lead" });
     const child = root.child({ maxCostUsd: 0.01 }, "researcher");

@@ -50,6 +50,29 @@ describe("R18: a ledger survives as plain JSON", () => {
     expect(below?.reserve({ tokens: 1 }).id).toBe(id + 1);
   });
 
+  test("R18: of several that were kept open, each is found by its own id", () => {
+    const tracker = new ExecutionTracker({ maxTokens: 1000 }, { scope: "run" });
+    const ids = [10, 20, 30].map((tokens) => tracker.reserve({ tokens }).id);
+    const after = ExecutionTracker.restore(json(tracker), { open: "keep" });
+    for (const one of [tracker, after])
+      expect(ids.map((id) => one.reservation(id)?.reserved.tokens)).toEqual([10, 20, 30]);
+    expect(after.reservation(99)).toBeUndefined();
+  });
+
+  test("R18: a fixed reserve comes back, and a child has its parent's clock", () => {
+    const clock = { now: () => 5 };
+    const root = new ExecutionTracker({ maxTokens: 10 }, { scope: "run", reserve: { tokens: 4 }, clock });
+    exhaustion(() => ExecutionTracker.restore(json(root)).reserve({ tokens: 7 }));
+    expect(root.child({}, "child").snapshot()).toMatchObject({ at: 5 });
+  });
+
+  test("R18: a threshold that only a reservation left open has crossed is still warned of", () => {
+    const before = new ExecutionTracker({ maxTokens: 10 }, { scope: "run", reserve: false });
+    before.reserve({ tokens: 8 });
+    const after = ExecutionTracker.restore(json(before));
+    expect(after.charge({ tokens: 1 }).warnings).toMatchObject([{ used: 9, limit: 10 }]);
+  });
+
   test("R18: a run can go on with more money than it began with", () => {
     const before = new ExecutionTracker({ maxTokens: 100 }, { scope: "run" });
     before.charge({ tokens: 100 });
@@ -112,15 +135,38 @@ describe("R18: a ledger survives as plain JSON", () => {
     complaint(() =>
       ExecutionTracker.restore({ ...good, used: { tokens: -1, nanos: 0, turns: 0, toolCalls: 0 } }),
     );
-    complaint(() => ExecutionTracker.restore({ ...good, warned: ["agents"] }));
+    for (const wrong of [
+      { scope: 7 },
+      { parent: 7 },
+      { sameAgent: "no" },
+      { budget: null },
+      { budget: 7 },
+      { warnAt: "0.8" },
+      { warned: ["agents"] },
+      { reservations: {} },
+      { reserve: 7 },
+    ]) {
+      const [field] = Object.keys(wrong);
+      expect(complaint(() => ExecutionTracker.restore({ ...good, ...wrong })).field).toBe(
+        `snapshot.${field}`,
+      );
+    }
     expect(complaint(() => ExecutionTracker.restore(child.snapshot())).expected).toContain(
       "the restored ledger of run",
     );
     expect(complaint(() => ExecutionTracker.restore(good, { parent: root })).expected).toContain(
       "was a root",
     );
-    expect(complaint(() => restoreLedgers([child.snapshot()])).value).toBe('"run"');
+    const orphan = complaint(() => restoreLedgers([child.snapshot()]));
+    expect([orphan.value, orphan.expected]).toEqual([
+      '"run"',
+      expect.stringContaining("a snapshot of this scope"),
+    ]);
+    const misspelt: object = { opened: "keep" };
+    complaint(() => restoreLedgers([good], misspelt));
     expect(complaint(() => restoreLedgers([good, good])).expected).toBe("each scope only once");
-    complaint(() => restoreLedgers([{ ...child.snapshot(), parent: "child" }]));
+    expect(complaint(() => restoreLedgers([{ ...child.snapshot(), parent: "child" }])).expected).toContain(
+      "not its own ancestor",
+    );
   });
 });

@@ -143,6 +143,38 @@ describe("R18: the reserve for the last turn lies inside the limit", () => {
     expect(left({ largest: null })).toBe(600);
   });
 
+  test("R18: of dollars, 1.25 times the largest call is held back, and never more than half of the limit", () => {
+    const tracker = new ExecutionTracker({ maxCostUsd: 1 });
+    for (const cost of [0.2, 0.1]) tracker.reserve({ cost, turns: 1 }).settle({});
+    expect(exhaustion(() => tracker.reserve({ cost: 0.451, turns: 1 })).dimension).toBe("cost");
+    tracker.reserve({ cost: 0.45, turns: 1 }).cancel();
+    tracker.reserve({ cost: 0.7, turns: 1 }, last).cancel();
+    const large = new ExecutionTracker({ maxTokens: 100 });
+    large.charge({ tokens: 45, turns: 1 });
+    exhaustion(() => large.reserve({ tokens: 6, turns: 1 }));
+    large.reserve({ tokens: 5, turns: 1 }).settle({});
+  });
+
+  test("R18: what a tool spends says nothing about the size of a last turn", () => {
+    const tracker = new ExecutionTracker({ maxTokens: 100 });
+    tracker.charge({ tokens: 40, toolCalls: 1 });
+    expect(tracker.reserve({ tokens: 60, turns: 1 }).isOpen).toBe(true);
+  });
+
+  test("R18: a size that is not fixed keeps the rule, and a fixed one may be nothing or the whole limit", () => {
+    const mixed = new ExecutionTracker({ maxTokens: 100, maxCostUsd: 1 }, { reserve: { tokens: 0 } });
+    mixed.charge({ tokens: 40, cost: 0.2, turns: 1 });
+    expect(exhaustion(() => mixed.reserve({ tokens: 1, cost: 0.6, turns: 1 })).dimension).toBe("cost");
+    mixed.reserve({ tokens: 60, cost: 0.55, turns: 1 }).settle({});
+    const all = { tokens: 10, cost: 1, turns: 2 };
+    const whole = new ExecutionTracker({ maxTokens: 10, maxCostUsd: 1, maxTurns: 2 }, { reserve: all });
+    exhaustion(() => whole.reserve({ tokens: 1, cost: 0, turns: 1 }));
+    whole.reserve(all, last).settle({});
+    const dollars = new ExecutionTracker({ maxCostUsd: 1 }, { reserve: { cost: 0.25 } });
+    dollars.reserve({ cost: 0.75 }).settle({});
+    dollars.reserve({ cost: 0.25 }, last).settle({});
+  });
+
   test("R18: a reserve above its limit is refused", () => {
     expect(complaint(() => new ExecutionTracker({ maxTokens: 10 }, { reserve: { tokens: 11 } })).field).toBe(
       "reserve.tokens",
@@ -150,7 +182,14 @@ describe("R18: the reserve for the last turn lies inside the limit", () => {
     expect(complaint(() => new ExecutionTracker({ maxCostUsd: 1 }, { reserve: { cost: 2 } })).field).toBe(
       "reserve.cost",
     );
-    complaint(() => new ExecutionTracker({}, { reserve: { turns: -1 } }));
+    expect(complaint(() => new ExecutionTracker({}, { reserve: { turns: -1 } })).expected).toBe(
+      "a whole number of at least 0",
+    );
+    expect(
+      complaint(() => new ExecutionTracker({ maxTurns: 5 }, { reserve: { turns: 6 } })).expected,
+    ).toContain("at most 5");
+    for (const cost of [-1, Number.NaN])
+      expect(complaint(() => new ExecutionTracker({}, { reserve: { cost } })).field).toBe("reserve.cost");
     const misspelt: object = { tuns: 1 };
     complaint(() => new ExecutionTracker({}, { reserve: misspelt }));
   });

@@ -1,10 +1,11 @@
 import type { LLMClient } from "@ravi/kernel";
 import { FileSessionStore, SessionAgent, type SessionStore } from "@ravi/session";
+import { scriptedModel } from "@ravi/testing";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { FakeDisk } from "./fake-disk.ts";
 import { problemWith } from "./prompt-check.ts";
-import { tool } from "./support.ts";
+import { session, tool } from "./support.ts";
 
 const LONG = process.env["RAVI_LONG"] !== undefined;
 const RUNS = LONG ? 100_000 : 2_000;
@@ -213,4 +214,16 @@ it("T7: the check of prompts notices what providers refuse", () => {
     [call, { role: "user", content: "" } as const, result],
   ])
     expect(problemWith(bad)).toBeDefined();
+});
+
+it("T7: a session that was deleted does not come back after a power failure", async () => {
+  const disk = new FakeDisk({ random: () => 0.9 });
+  const store = new FileSessionStore("/sessions", { files: disk });
+  const agent = session({ model: scriptedModel(["ok"]), store, sessionId: "s" });
+  await agent.invoke("x");
+  await agent.close();
+  expect(await store.list()).toHaveLength(1);
+  await store.delete("s");
+  disk.crash();
+  expect(await store.list()).toEqual([]);
 });

@@ -12,6 +12,13 @@ import { session, tool } from "./support.ts";
 
 const model = scriptedModel(["x"]);
 
+it("a misspelt option of a store is refused: the default would hold instead", () => {
+  const misspelt: object = { synced: false };
+  expect(() => new FileSessionStore("sessions", misspelt)).toThrow(
+    expect.objectContaining({ code: "INVALID_VALUE", field: "FileSessionStore options.synced" }),
+  );
+});
+
 it("each wrong option is an error that names it", () => {
   const wrong: readonly [object, string][] = [
     [{}, "SessionAgent.model"],

@@ -114,6 +114,13 @@ describe("R14: acquire", () => {
     expect(two.paused).toEqual([]);
   });
 
+  test("R14: a denial says why no slot could be taken", () => {
+    const two = tracker(2);
+    two.acquire(a, HIGH);
+    expect(denial(() => two.acquire(b, NORMAL)).message).toContain("only HIGH and CRITICAL agents");
+    expect(denial(() => two.acquire(b, HIGH)).message).toContain("no agent with a lower priority");
+  });
+
   test("R14: a victim is no candidate again; cap 2 never admits 7", () => {
     const two = tracker(2);
     two.acquire(a, LOW);
@@ -161,7 +168,7 @@ describe("R14: acquire", () => {
   test("R14: the same id twice is refused while it holds, is paused or is queued", async () => {
     const three = tracker(3);
     three.acquire(a, LOW);
-    expect(() => three.acquire(a)).toThrow(InvalidValueError);
+    expect(() => three.acquire(a)).toThrow(/agent is already hired/);
     three.acquire(b, NORMAL);
     three.acquire(c, HIGH);
     expect(three.isPaused(a)).toBe(true);
@@ -288,6 +295,15 @@ describe("R14: acquire", () => {
     expect([two.held, two.snapshot()]).toEqual([2, before]);
   });
 
+  test.each([Infinity, NaN])("R15: a clock that says %d is not believed", (wrong) => {
+    let time = 0;
+    const two = new SpawnTracker({ maxAgents: 2 }, { rootId: lead, clock: { now: () => time } });
+    two.acquire(a, LOW);
+    time = wrong;
+    two.acquire(b, HIGH);
+    expect(two.snapshot()).toMatchObject({ now: 0, waiting: [{ id: a, since: 0 }] });
+  });
+
   test("R15: a release while the clock fails gives the slot to who waits for it", () => {
     let isBroken = false;
     const now = (): number => {
@@ -301,6 +317,23 @@ describe("R14: acquire", () => {
     isBroken = true;
     lease.release();
     expect([two.held, two.isPaused(a)]).toEqual([2, false]);
+  });
+
+  test("R15: while the clock fails, the best of those who wait is still the first", () => {
+    let isBroken = false;
+    const now = (): number => {
+      if (isBroken) throw new Error("no time");
+      return 0;
+    };
+    const three = new SpawnTracker({ maxAgents: 3 }, { rootId: lead, clock: { now } });
+    three.acquire(a, BACKGROUND);
+    three.acquire(b, LOW);
+    const lease = three.acquire(c, HIGH);
+    three.acquire(d, HIGH);
+    expect(three.paused).toEqual([a, b]);
+    isBroken = true;
+    lease.release();
+    expect(three.paused).toEqual([a]);
   });
 
   test.each([
@@ -320,12 +353,14 @@ describe("R14: acquire", () => {
 });
 
 describe("R15: release, pause and reprioritize", () => {
-  test("R15: a lease given back in a finally, by `using` or by id frees the slot", () => {
+  test("R15: a lease given back in a finally, by `using`, to the tracker or by id frees the slot", () => {
     const two = tracker(2);
     expect(() => {
       using lease = two.acquire(a);
       throw new Error(`${lease.agentId} crashed`);
     }).toThrow("a crashed");
+    expect(two.held).toBe(1);
+    two.release(two.acquire(c));
     expect(two.held).toBe(1);
     two.acquire(b);
     two.release(b);
@@ -419,6 +454,19 @@ describe("R15: release, pause and reprioritize", () => {
     await expect(two.whenResumed(a, abort.signal)).rejects.toMatchObject({ code: "CANCELLED" });
     expect(two.isPaused(a)).toBe(true);
     urgent.release();
+    expect(two.isPaused(a)).toBe(false);
+  });
+
+  test("R15: when one of two who await the same agent gives up, the other is still told", async () => {
+    const two = tracker(2);
+    two.acquire(a);
+    const urgent = two.acquire(b, HIGH);
+    const abort = new AbortController();
+    const [impatient, patient] = [two.whenResumed(a, abort.signal), two.whenResumed(a)];
+    abort.abort();
+    await expect(impatient).rejects.toMatchObject({ code: "CANCELLED" });
+    urgent.release();
+    await patient;
     expect(two.isPaused(a)).toBe(false);
   });
 

@@ -175,6 +175,18 @@ describe("R14: a queued hire", () => {
     expect(tracker.totalSpawned).toBe(2);
   });
 
+  test("R14: released by its id, it leaves no listener on its signal", async () => {
+    const { hold, queue, free } = pool(2);
+    hold("a");
+    const { signal } = new AbortController();
+    const listeners = watchListeners(signal);
+    const waiting = queue("b", NORMAL, "lead", signal).catch(String);
+    expect(listeners.count).toBe(1);
+    await free("b");
+    expect(await waiting).toContain("was released");
+    expect(listeners.count).toBe(0);
+  });
+
   test("R14: counts for maxTotal while it waits", async () => {
     const tracker = new SpawnTracker({ maxAgents: 2, maxTotal: 3 }, { rootId: lead });
     tracker.acquire(AgentId("a"));
@@ -241,6 +253,63 @@ describe("R14: what could never end is refused at once", () => {
     hold("urgent", HIGH);
     expect(tracker.paused).toEqual(["under-a"]);
     await expect(queue("under-urgent", NORMAL, "urgent")).rejects.toThrow(/would never start/);
+  });
+
+  test("R14: nor after an agent has ended before the hires that it left waiting", async () => {
+    const { hold, queue, free, granted } = pool(4);
+    hold("x");
+    hold("p");
+    hold("a", NORMAL, "p");
+    const left = [queue("b1", LOW, "a").catch(String), queue("b2", LOW, "a")];
+    const z = queue("z");
+    await free("a");
+    await z;
+    await free("b1");
+    const underX = queue("under-x", NORMAL, "x");
+    // Now p awaits b2 and x awaits under-x: only z can still finish.
+    await expect(queue("under-z", NORMAL, "z")).rejects.toThrow(/would never start/);
+    await free("z");
+    await free("under-x");
+    await Promise.all([...left, underX]);
+    expect(granted).toEqual(["z", "under-x", "b2"]);
+  });
+
+  test("R14: a holder counts as one who can finish again, once all below it have got their slots", async () => {
+    const { hold, queue, free, granted } = pool(4);
+    hold("x");
+    hold("p");
+    hold("a", NORMAL, "p");
+    const below = ["b1", "b2"].map((name) => queue(name, NORMAL, "a"));
+    await free("a");
+    await free("b1");
+    await free("b2");
+    await Promise.all(below);
+    hold("under-x", NORMAL, "x");
+    // Everybody awaits the new one except p, which has nobody left below it.
+    const last = queue("last", NORMAL, "under-x");
+    await free("p");
+    await last;
+    expect(granted).toEqual(["b1", "b2", "last"]);
+  });
+
+  test("R15: the same after an agent was paused while it awaited another", async () => {
+    const { hold, queue, free, tracker, granted } = pool(4);
+    hold("x", HIGH);
+    hold("p");
+    hold("a", LOW, "p");
+    const underA = queue("under-a", NORMAL, "a");
+    hold("urgent", HIGH);
+    expect(tracker.paused).toEqual(["a"]);
+    await free("urgent");
+    await free("under-a");
+    await underA;
+    expect(tracker.paused).toEqual([]);
+    await free("a");
+    hold("under-x", NORMAL, "x");
+    const last = queue("last", NORMAL, "under-x");
+    await free("p");
+    await last;
+    expect(granted).toEqual(["under-a", "last"]);
   });
 
   test("R15: the last slot goes to somebody who can finish, not to the best who only awaits the queue", async () => {

@@ -62,6 +62,25 @@ describe("R15: a headcount outlives its process", () => {
     expect(after.paused).toEqual(["c"]);
   });
 
+  test("R15: the root comes back with the priority that it was given", () => {
+    const before = busy();
+    before.reprioritize(lead, HIGH);
+    expect(SpawnTracker.restore(overJson(before)).priorityOf(lead)).toBe(HIGH);
+  });
+
+  test("R15: a run that has hired all it may can still be resumed", () => {
+    const before = new SpawnTracker({ maxAgents: 4, maxTotal: 2 }, { rootId: lead });
+    before.acquire(id("a"));
+    const after = SpawnTracker.restore(overJson(before));
+    expect(after.totalSpawned).toBe(2);
+    expect(denial(() => after.acquire(id("b"))).dimension).toBe("totalAgents");
+  });
+
+  test("R15: a misspelt option of a restore is refused", () => {
+    const misspelt = { aging: 5 } as never;
+    expect(() => SpawnTracker.restore(overJson(busy()), misspelt)).toThrow(/aging/);
+  });
+
   test.each([
     ["what was waited before counts afterwards", undefined, ["new"]],
     ["another aging may be given", 60_000, ["old"]],
@@ -129,6 +148,7 @@ describe("R15: a headcount outlives its process", () => {
     ["a hostile key", JSON.parse(`{"__proto__": {"v": 1}, "v": 1}`), /snapshot\.__proto__/],
     ["a hostile key inside", { ...good, root: JSON.parse(`{"__proto__": 1}`) }, /snapshot\.root\.__proto__/],
     ["a bad budget", { ...good, budget: { v: 1, maxAgents: 0 } }, /maxAgents/],
+    ["a time without an end", { ...good, now: Infinity }, /snapshot\.now/],
     ["a bad time", { ...good, now: "today" }, /snapshot\.now/],
     ["agents that are no list", { ...good, agents: {} }, /snapshot\.agents/],
     ["an agent twice", { ...good, agents: [...agents, agents[0]] }, /agents\[6\]\.id/],
@@ -145,7 +165,7 @@ describe("R15: a headcount outlives its process", () => {
       /waiting\[0\]\.as/,
     ],
     ["more holders than slots", { ...good, waiting: [] }, /snapshot\.waiting/],
-    ["fewer hires than agents", { ...good, total: 3 }, /snapshot\.total/],
+    ["fewer hires than agents", { ...good, total: 6 }, /snapshot\.total/],
     ["more hires than allowed", { ...good, total: 10 }, /snapshot\.total/],
     [
       "nobody who could finish",

@@ -5,6 +5,7 @@ import {
   type LLMClient,
   type Meter,
   type ModelResponse,
+  ProviderError,
   RunId,
   type ToolContext,
 } from "@ravi/kernel";
@@ -94,6 +95,27 @@ describe("T2: a provider that does not stop in time", () => {
       expect([ledger.open, ledger.used.cost]).toEqual([0, 0.2]);
     },
   );
+
+  test.each([
+    ["a refusal", new ProviderError({ kind: "RATE_LIMIT", message: "busy", status: 429 })],
+    ["a broken connection", new Error("socket hang up")],
+  ])("T2: %s that comes after the run was given up is not charged once more", async (_what, failure) => {
+    const { clock, ledger, ports } = house();
+    const { model, asked, answer } = deaf();
+    const lead = agent("lead", async (ctx) => {
+      await ctx.llm(model, ask("x"));
+      return done("");
+    });
+    const run = new Runtime(ports).run(lead, "");
+    await until(() => asked.times === 1);
+    run.cancel("stop");
+    await clock.advance(2_000);
+    await run.result;
+    const before = { ...ledger.used };
+    answer.reject(failure);
+    await turns();
+    expect([ledger.open, ledger.used]).toEqual([0, before]);
+  });
 
   test("T2: a child that is given up counts in its parent's run, and a resumed run says the same", async () => {
     const { clock, ledger, ports } = house();

@@ -8,10 +8,12 @@ import {
   InvalidValueError,
   type Journal,
   JournalFailedError,
+  type Limiter,
   type LLMClient,
   type Meter,
   type ModelResponse,
   type Pipeline,
+  Priority,
   ProviderError,
   type Reservation,
   RunId,
@@ -126,6 +128,121 @@ describe("review: money", () => {
     await clock.advance(1_000);
     expect((await resumed.result).output).toBe("partial");
     expect(model.paid).toBe(1);
+  });
+
+  test("R18: an agent with a tracker of its own has left what both of them have left", async () => {
+    const own = new FakeLedger({ maxTurns: 2, maxTokens: 900, maxCostUsd: 3 });
+    const run = new FakeLedger({ maxTurns: 9, maxTokens: 500, maxToolCalls: 4 });
+    run.charge({ tokens: 40, turns: 1 });
+    const payer: Agent = {
+      id: AgentId("payer"),
+      defaults: { executionBudget: own },
+      async run({ budget }) {
+        return done(JSON.stringify(budget));
+      },
+    };
+    const { output } = await new Runtime({ ledger: () => run }).run(payer, "").result;
+    expect(JSON.parse(output)).toEqual({ tokens: 460, cost: 3, turns: 2, toolCalls: 4 });
+    const joint = withAgentLedger(payer, run);
+    expect([joint?.used.tokens, joint?.snapshot()]).toEqual([40, {}]);
+  });
+
+  test("R18: what a charge crosses in the run's ledger and in the agent's own is told of both", async () => {
+    const warned = (scope: string) => {
+      const report = { dimension: "turns", used: 1, limit: 1, scope } as const;
+      return Object.assign(new FakeLedger(), { charge: () => ({ warnings: [report], exceeded: [report] }) });
+    };
+    const payer = { ...agent("payer", async () => done("")), defaults: { executionBudget: warned("own") } };
+    const settled = await withAgentLedger(payer, warned("run"))?.charge({ turns: 1 });
+    const both = [{ scope: "run" }, { scope: "own" }];
+    expect(settled).toMatchObject({ warnings: both, exceeded: both });
+  });
+
+  test("R18: a resumed agent sees the budget that it saw, before and after its hires have spent", async () => {
+    const journal = new MemoryJournal();
+    const clock = virtualClock();
+    const model = counting();
+    const helper = agent("helper", async (ctx) => {
+      await ctx.llm(model, ask("1"));
+      return done("");
+    });
+    const child = agent("child", async (ctx) => {
+      await ctx.llm(model, ask("1"));
+      await ctx.hire({ agent: helper, input: "" });
+      return done("");
+    });
+    const lead = agent("lead", async (ctx) => {
+      const seen = [ctx.budget.turns];
+      for (let n = 0; n < 2; n++) {
+        await ctx.hire({ agent: child, input: "" });
+        seen.push(ctx.budget.turns);
+      }
+      await ctx.llm(model, ask("1"));
+      seen.push(ctx.budget.turns);
+      await ctx.waitFor("go");
+      return done(JSON.stringify([...seen, ctx.budget.turns]));
+    });
+    const ledger = () => new FakeLedger({ maxTurns: 9 });
+    const first = new Runtime({ journal, clock, ledger });
+    const run = first.run(lead, "", { runId: "seen" });
+    await until(() => run.status === "suspended");
+    await closed(first, clock);
+    const second = new Runtime({ journal, clock, ledger, agents: [lead] });
+    const resumed = second.resume("seen");
+    await second.deliver("seen", "go", true);
+    await clock.advance(1_000);
+    expect(JSON.parse((await resumed.result).output)).toEqual([9, 7, 5, 4, 4]);
+    expect(model.paid).toBe(5);
+  });
+
+  test("R18: a limiter is asked for all that a call may take, and told what it took", async () => {
+    const asked: unknown[] = [];
+    const told: unknown[] = [];
+    const limiter: Limiter = {
+      acquire: ({ tokens, priority }) => {
+        asked.push({ tokens, priority });
+        return { release: (actual) => void told.push(actual?.tokens), [Symbol.dispose]() {} };
+      },
+      slowDown() {},
+    };
+    const meter: Meter = {
+      estimate: () => ({ inputTokens: 30, maxOutputTokens: 70, price: { usd: 0 } }),
+      price: () => ({ usd: 0 }),
+    };
+    const lead = agent("lead", async (ctx) => {
+      await ctx.llm(counting(), ask("1"));
+      return done("");
+    });
+    await new Runtime({ limiter, meter }).run(lead, "").result;
+    expect([asked, told]).toEqual([[{ tokens: 100, priority: Priority.NORMAL }], [15]]);
+  });
+
+  test("R24: in a suspended run, who has ended keeps its status, and who has not is suspended", async () => {
+    const clock = virtualClock();
+    const runtime = new Runtime({ journal: new MemoryJournal(), clock });
+    const ended = agent("ended", async () => done(""));
+    const waiting = agent("waiting", async (ctx) => {
+      await ctx.waitFor("go");
+      return done("");
+    });
+    const deaf = agent("deaf", () => new Promise<never>(() => undefined));
+    const lead = agent("lead", async (ctx) => {
+      await ctx.hire({ agent: ended, input: "" });
+      await ctx.spawn(deaf, { input: "" });
+      await ctx.hire({ agent: waiting, input: "" });
+      return done("");
+    });
+    const run = runtime.run(lead, "");
+    await turns();
+    const closing = runtime.close();
+    await clock.advance(60_000);
+    await closing;
+    const { status, agents } = await run.result;
+    const statuses = agents?.map((account) => `${account.agentId}: ${account.status}`);
+    expect([status, statuses]).toEqual([
+      "suspended",
+      ["lead: suspended", "ended/1: completed", "deaf/2: suspended", "waiting/3: suspended"],
+    ]);
   });
 
   test("R18: a run's ledger that cannot count does not keep the agent's own from counting", async () => {
