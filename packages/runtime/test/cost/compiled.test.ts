@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 
 /** The functions whose compiled code a collection has discarded because an object of a class that they know was alive no more. */
 function discardedBy(kind: "bare" | "governed"): readonly string[] {
-  const script = join(import.meta.dirname, "idle-collection.ts");
+  const script = join(import.meta.dirname, "helpers/idle-collection.ts");
   const flags = [
     "--conditions=@ravi/source",
     "--expose-gc",

@@ -1,7 +1,7 @@
 import { Runtime } from "@ravi/runtime";
-import { MemoryJournal } from "../../src/journal/memory-journal.ts";
-import { everything } from "./everything.ts";
-import { worker } from "./worker.ts";
+import { MemoryJournal } from "../../../src/journal/memory-journal.ts";
+import { everything } from "../everything.ts";
+import { worker } from "../worker.ts";
 
 // Run by compiled.test.ts, with --expose-gc and --trace-deopt: makes many runs, then collects garbage while there is none.
 
