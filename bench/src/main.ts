@@ -3,6 +3,7 @@ import { architectures } from "./architectures.ts";
 import { growth, parkedRuns } from "./growth.ts";
 import { SCENARIOS } from "./figures.ts";
 import { hooks } from "./hooks.ts";
+import { idle } from "./idle.ts";
 import { imports } from "./imports.ts";
 import { journal } from "./journal.ts";
 import { loops } from "./loops.ts";
@@ -20,6 +21,7 @@ const HELP = `bench: measures what Ravi costs, compared with the plain code that
   imports   the time to import an entry, compared with an empty process, and the size of an install (S6)
   loops     agents on a bare, a governed and a durable runtime, compared with a hand-written loop (S1 to S5, S7, S8)
   growth    costs that must not grow with the size of the tree, the history, or the number of waiting and finished runs
+  idle      runs right after a garbage collection that found none in flight
   architectures
             the ReAct strategy, compared with ReActAgent
   supervision, resources, hooks, middleware, journal
@@ -39,6 +41,7 @@ const sections: Readonly<Record<string, (pairs: number, scenarios?: readonly str
   imports,
   loops,
   growth,
+  idle,
   architectures,
   supervision,
   resources,

@@ -3,16 +3,16 @@ export const WARM_MS = Number(process.env["WARM_MS"] ?? 2_000);
 export const MEASURE_MS = Number(process.env["MEASURE_MS"] ?? 500);
 
 /**
- * Microseconds per run, one after the other, in a warmed-up process. Garbage is not collected in between: while no run is alive,
- * a collection removes the hidden classes of their objects and with them the code compiled for these classes. Left to itself, V8
- * does not collect at that moment.
+ * Microseconds per run, one after the other, in a warmed-up process. Garbage is not collected in between: `bench idle` measures
+ * what that costs.
  */
 export async function perRun(run: () => Promise<unknown>): Promise<number> {
   await spend(run, WARM_MS);
   return spend(run, MEASURE_MS);
 }
 
-async function spend(run: () => Promise<unknown>, milliseconds: number): Promise<number> {
+/** Microseconds per run, over at least so many milliseconds. */
+export async function spend(run: () => Promise<unknown>, milliseconds: number): Promise<number> {
   const start = performance.now();
   let runs = 0;
   do {
