@@ -12,6 +12,7 @@ import {
   type RunId,
   type RunResult,
   type Supervision,
+  type NeedsDecisionError,
 } from "@ravi/kernel";
 import { type Decisions, messageOf, tellLog } from "@ravi/kernel/loop";
 import { andThen } from "./and-then.ts";
@@ -96,15 +97,16 @@ export class RunAttempts {
     let { decisions } = from;
     for (let recording = first; ;) {
       const attempt = this.begin(journal, { recording, decisions });
+      let doubt: NeedsDecisionError | undefined;
       try {
         await this.restore(recording);
+        const doubts = this.doubtsIn(recording, decisions);
+        doubt = needsDecision(doubts);
+        if (doubt !== undefined) await this.noteDoubts(doubts);
       } catch (error) {
         this.run.tree?.close();
         throw error;
       }
-      const doubts = this.doubtsIn(recording, decisions);
-      const doubt = needsDecision(doubts);
-      if (doubt !== undefined) await this.noteDoubts(doubts);
       const result = doubt === undefined ? await attempt.toEnd() : attempt.suspended(doubt);
       if (!this.shouldRestart(journal, attempt.crash)) return this.close(journal, result);
       const next = await this.loadAfterCrash(journal, attempt.crash);
@@ -173,6 +175,14 @@ export class RunAttempts {
   }
 
   private close(journal: RunJournal, result: RunResult): MaybePromise<RunResult> {
+    const { tree } = this.run;
+    // The status `running` of a resumed run has taken off the list what it waited for, and it may not have got there again.
+    const isResumed = result.status === "suspended" && tree?.recording !== undefined;
+    const listed = isResumed ? this.awaitJournal("append", tree.waits.writeAgain()) : undefined;
+    return andThen(listed, () => this.noteResult(journal, result));
+  }
+
+  private noteResult(journal: RunJournal, result: RunResult): MaybePromise<RunResult> {
     return andThen(this.note(journal, statusRecord(result), isStatusGiven(result)), () => result);
   }
 

@@ -317,8 +317,14 @@ export class Runtime {
       Object.keys(this.given).map((name) => [name, undefined]),
     );
     const options = journal === undefined ? blank : { ...blank, journal };
-    const keep = (): void => keepShapes(new Runtime(options).run(waitingAgent, "wait"));
-    void tryOrLog(this.ports.logger, "warn", "the waiting run could not be started", () => outside(keep));
+    const { logger } = this.ports;
+    const keep = async (): Promise<void> => {
+      const handle = new Runtime(options).run(waitingAgent, "wait");
+      keepShapes(handle);
+      await handle.result;
+    };
+    // All of it outside, also the handler of a failure: what waits for a promise holds the context in which it began to wait.
+    outside(() => void tryOrLog(logger, "warn", "the waiting run could not be started", keep));
   }
 
   private async post(

@@ -199,6 +199,44 @@ describe.each(HOUSES)("a tool's progress, %s", (_, options) => {
     expect(reported(heard)).toMatchObject([{ name: "begun" }]);
   });
 
+  test("R15: of a call that took too long nothing is heard when its run is cancelled later, either", async () => {
+    const clock = virtualClock();
+    const [late, ending] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let isTold = false;
+    const slow = working(
+      async ({ progress }) => {
+        await late.promise;
+        progress?.("late");
+        isTold = true;
+      },
+      { timeoutS: 5 },
+    );
+    let isWaiting = false;
+    const tidy = agent("tidy", async (ctx) => {
+      await ctx.tool({ id: "a", name: "work", arguments: "{}" }, slow);
+      isWaiting = true;
+      try {
+        await ctx.waitFor("on");
+      } finally {
+        await ending.promise;
+      }
+      return done("");
+    });
+    const heard: RunEvent[] = [];
+    const onEvent = (event: RunEvent): void => void heard.push(event);
+    const handle = new Runtime({ ...options(), clock }).run(tidy, "", { onEvent });
+    await turns();
+    await clock.advance(5_000);
+    await until(() => isWaiting);
+    handle.cancel("enough");
+    await turns();
+    late.resolve();
+    await until(() => isTold);
+    ending.resolve();
+    expect((await handle.result).status).toBe("cancelled");
+    expect(reported(heard)).toEqual([]);
+  });
+
   test("R9: what a tool says while it stops is heard", async () => {
     let works = false;
     const tool = working(async ({ progress, signal }) => {

@@ -229,6 +229,63 @@ describe("R24: what a run waits for", () => {
     expect(await waitsOf(() => second.list())).toEqual([]);
   });
 
+  test("a resumed run that is stopped before it gets to where it waited still waits for that, unless it was answered", async () => {
+    const journal = new MemoryJournal();
+    const waiter = agent("waiter", async (ctx) =>
+      done(`${String(await ctx.waitFor("one"))} ${String(await ctx.waitFor("two"))}`),
+    );
+    const first = new Runtime({ journal });
+    const { result } = first.run(waiter, "", { runId: "r" });
+    await turns();
+    await first.close();
+    expect((await result).status).toBe("suspended");
+    const asked = await waitsOf(() => journal.list());
+    expect(briefly(asked)).toEqual([["signal", "one", "waiter"]]);
+    /** A process that is closed before the agent has begun. */
+    const stop = async (answer?: string): Promise<void> => {
+      const runtime = new Runtime({ journal, agents: [waiter] });
+      if (answer !== undefined) await runtime.deliver("r", "one", answer);
+      const stopped = runtime.resume("r");
+      await runtime.close();
+      expect((await stopped.result).status).toBe("suspended");
+    };
+    await stop();
+    expect(await waitsOf(() => journal.list())).toEqual(asked);
+    await stop("a");
+    expect(await waitsOf(() => journal.list())).toEqual([]);
+    const last = new Runtime({ journal, agents: [waiter] });
+    await last.deliver("r", "two", "b");
+    expect((await last.resume("r").result).output).toBe("a b");
+  });
+
+  test.each([true, false])(
+    "a layer that throws when it is told of its question leaves the answer to the next (journal: %s)",
+    async (hasJournal) => {
+      let asked = 0;
+      const asking: Pipeline<FunctionContext> = {
+        isNoop: false,
+        async admit(_context, gate) {
+          await gate.require("may-i", null, () => {
+            if (++asked === 1) throw new Error("the telephone is broken");
+          });
+        },
+        run: (_context, next) => next(),
+      };
+      const journal = hasJournal ? new MemoryJournal() : undefined;
+      const runtime = new Runtime({ journal, pipelines: { function: asking } });
+      const free = defineTool({ ...pay, needsApproval: false });
+      const clerk = agent("clerk", async (ctx) => {
+        const failed = await ctx.tool(payment("ada"), free).catch((error: unknown) => String(error));
+        const { content } = await ctx.tool(payment("bob"), free);
+        return done(`${String(failed)}; ${String(content)}`);
+      });
+      const { runId, result } = runtime.run(clerk, "");
+      await until(() => asked === 2);
+      await runtime.deliver(runId, "may-i", true);
+      expect((await result).output).toMatch(/the telephone is broken.*; paid bob/);
+    },
+  );
+
   test("after a restart of a crashed root, what it waited for is forgotten", async () => {
     const clock = virtualClock();
     const restart = { shouldRetry: () => true, delayMs: () => 0, reset: () => {} };

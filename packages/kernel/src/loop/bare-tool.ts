@@ -31,15 +31,17 @@ async function withinTime<R>(
   const late = toolFailure(problem);
   const until = clock.now() + timeoutS * 1_000;
   const token = new CancellationToken(context.signal);
+  let isLate = false;
   const { promise, resolve } = Promise.withResolvers<ToolResult<R>>();
   const timer = clock.setTimer?.(() => {
+    isLate = true;
     token.cancel(problem);
     resolve(late);
   }, timeoutS * 1_000);
   try {
     const progress: ToolContext["progress"] = (name, data) => {
-      // If the call alone was aborted, it took too long, and its failure was reported.
-      if (!token.isCancelled || context.signal.aborted) context.progress?.(name, data);
+      // If it took too long, its failure was reported.
+      if (!isLate) context.progress?.(name, data);
     };
     const made = Promise.resolve(tool.execute(args, { ...context, signal: token.signal, progress }));
     const result = await Promise.race([made.then(toToolResult), promise]);

@@ -6,8 +6,7 @@ import { checkPipelines } from "./pipeline-levels.ts";
 /** Whether the value can be run or hired. */
 export function isAgent(value: unknown): value is Agent {
   return (
-    typeof value === "object" &&
-    value !== null &&
+    ((typeof value === "object" && value !== null) || typeof value === "function") &&
     "id" in value &&
     typeof value.id === "string" &&
     "run" in value &&

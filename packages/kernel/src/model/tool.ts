@@ -18,7 +18,7 @@ export interface ToolContext {
   /**
    * Tells whoever observes the run how far the tool is: a `progress` event of the agent, with the `callId` of this call. The data is
    * copied as `JSON.stringify` writes it; if it cannot be written, throws an `InvalidValueError`. It has no effect on the run, is not
-   * recorded, and is dropped if the call has timed out or its agent has ended.
+   * recorded, and is dropped if the call has timed out or, on a runtime, its agent has ended.
    *
    * Every context that Ravi makes has it. It is optional for contexts that are made by hand, such as in a tool's own tests.
    */

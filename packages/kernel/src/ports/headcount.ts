@@ -21,7 +21,14 @@ export interface QueueOptions extends Omit<AcquireOptions, "onFull"> {
   readonly signal?: AbortSignalLike | undefined;
 }
 
-/** Limits how many agents of one tree exist and work at the same time. The root holds a slot from the start. */
+/**
+ * Limits how many agents of one tree exist and work at the same time. The root holds a slot from the start, and is never preempted.
+ *
+ * Who yields to whom: a hire with priority HIGH or CRITICAL takes, if there is no free slot, that of an agent with a lower priority, of the
+ * lowest the newest. An agent that has lost its slot is paused. Those that are paused and those that are queued wait in one line, the
+ * highest priority first, then the oldest. An id that is in the tree cannot be hired again. Refusals name the dimension `agents`,
+ * `totalAgents` or `depth`; who stops waiting because of a signal gets an error with the code `CANCELLED`.
+ */
 export interface Headcount {
   /** Waits for a slot. Rejects when aborted, and at once if there can never be one. */
   acquire(id: AgentId, priority: Priority | undefined, options: QueueOptions): Promise<Lease>;

@@ -36,7 +36,10 @@ export interface Settlement {
   readonly exceeded: readonly BudgetWarning[];
 }
 
-/** Money set aside for one call. Call exactly one of its methods, once. A later call may throw, and must not change anything. */
+/**
+ * Money set aside for one call. Call exactly one of its methods, once. A later call may throw, and must not change anything. If
+ * `settle` throws because of a wrong value, nothing is charged and it can be called again.
+ */
 export interface Reservation {
   /** Charges what the call has used and gives back the rest. */
   settle(actual: Actual): MaybePromise<Settlement>;

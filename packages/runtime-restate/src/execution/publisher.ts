@@ -7,8 +7,9 @@ import type { NumberedEvent } from "../topic/log.ts";
  */
 const LINGER_MS = 100;
 
-/** Events of one message. The server refuses one of 32 MiB, which the reports of a tool in a tight loop could reach. */
-const MOST_AT_ONCE = 1_000;
+/** The server refuses a message of 32 MiB, which the reports of a tool in a tight loop could reach. */
+const MOST_EVENTS = 1_000;
+const MOST_CHARS = 8_000_000;
 
 /** Must not throw. */
 type Send = (events: readonly NumberedEvent[]) => Promise<void>;
@@ -88,8 +89,7 @@ export class Publisher {
     while (this.waiting.length > 0) {
       const waiting = this.waiting;
       this.waiting = [];
-      for (let at = 0; at < waiting.length; at += MOST_AT_ONCE)
-        await this.send(waiting.slice(at, at + MOST_AT_ONCE));
+      for (const message of inMessages(waiting)) await this.send(message);
     }
     this.sending = undefined;
     this.onIdle();
@@ -103,5 +103,31 @@ export class Publisher {
     await promise;
     timer?.cancel();
     this.sendNow = undefined;
+  }
+}
+
+/** The events in messages that the server accepts. An event that is too large for any is in a message of its own. */
+function* inMessages(events: readonly NumberedEvent[]): Generator<readonly NumberedEvent[]> {
+  let message: NumberedEvent[] = [];
+  let chars = 0;
+  for (const event of events) {
+    const more = lengthOf(event);
+    if (message.length > 0 && (message.length === MOST_EVENTS || chars + more > MOST_CHARS)) {
+      yield message;
+      message = [];
+      chars = 0;
+    }
+    message.push(event);
+    chars += more;
+  }
+  if (message.length > 0) yield message;
+}
+
+/** 0 for what cannot be written: `send` reports that. */
+function lengthOf(event: NumberedEvent): number {
+  try {
+    return JSON.stringify(event).length;
+  } catch {
+    return 0;
   }
 }

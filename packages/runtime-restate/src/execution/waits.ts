@@ -69,7 +69,8 @@ export function* waiting(attempt: Attempt, lane: number, spec: WaitSpec): Steps<
     "wait",
     async () => {
       const question = listedQuestion(spec.question);
-      const message = { ...attempt.fromNow(lane), key, name, awakeable: delivered.id, question };
+      const isApproval = spec.question !== undefined;
+      const message = { ...attempt.fromNow(lane), key, name, awakeable: delivered.id, isApproval, question };
       const wanted = await channel.ask("want", message, attempt.isOver);
       if (wanted.got === undefined) spec.onWait?.();
       return { key, wanted };

@@ -158,7 +158,8 @@ export type WantMessage = FromExec & {
   readonly key: string;
   readonly name: string;
   readonly awakeable: string;
-  /** For the list of runs. */
+  /** For the list of runs. A long question is left out. */
+  readonly isApproval?: boolean | undefined;
   readonly question?: JsonValue | undefined;
 };
 export type Wanted = Standing & { readonly got?: { readonly value: JsonValue } | undefined };

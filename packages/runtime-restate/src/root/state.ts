@@ -40,6 +40,7 @@ interface Want {
   /** Its place in the order of the waits of the whole tree. */
   readonly n?: number | undefined;
   readonly since?: number | undefined;
+  readonly isApproval?: boolean | undefined;
   readonly question?: JsonValue | undefined;
 }
 

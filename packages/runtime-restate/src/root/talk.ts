@@ -23,7 +23,7 @@ const REMEMBERED = 200;
 
 /** Returns a value that was delivered early, or notes that the execution waits for it. */
 export async function want(tree: TreeSession, message: WantMessage): Promise<Wanted> {
-  const { execId, lane, key, name, awakeable, question, at } = message;
+  const { execId, lane, key, name, awakeable, isApproval, question, at } = message;
   const { exec, standing } = await tree.senderOf(execId, lane);
   if (exec === undefined) return standing;
   const given = exec.given[key];
@@ -36,7 +36,7 @@ export async function want(tree: TreeSession, message: WantMessage): Promise<Wan
     return { ...standing, got: { value: early } };
   }
   const { n = ++tree.state.entries, since = at } = exec.wants[key] ?? {};
-  exec.wants[key] = { name, awakeable, n, since, question };
+  exec.wants[key] = { name, awakeable, n, since, isApproval, question };
   return standing;
 }
 

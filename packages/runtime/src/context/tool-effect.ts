@@ -292,8 +292,8 @@ export class ToolEffect implements Effect<ToolResult>, ReportedTool {
 
   private tellProgress(name: unknown, data: unknown, signal: AbortSignalLike): void {
     const { exec, call } = this;
-    // If the call alone was aborted, it took too long, and its failure was reported.
-    if (!signal.aborted || exec.stopped !== undefined) publishProgress(exec, call.id, name, data);
+    // If it was aborted for a reason of its own, it took too long, and its failure was reported.
+    if (!signal.aborted || signal.reason === exec.signal.reason) publishProgress(exec, call.id, name, data);
   }
 
   private get models(): ToolModels {

@@ -345,9 +345,16 @@ export class InProcessEngine implements DurableEngine, Recorded {
     const tell = (): void => {
       if (recording === undefined ? this.stopped === undefined : signals.awaits(wait)) spec.onWait?.();
     };
-    // Whoever is asked finds the question in the list of runs.
-    const told = journal === undefined || isHere ? tell() : waits.note().then(tell);
-    return (await Promise.all([answer, told]))[0];
+    try {
+      // Whoever is asked finds the question in the list of runs.
+      const told = journal === undefined || isHere ? tell() : waits.note().then(tell);
+      return (await Promise.all([answer, told]))[0];
+    } catch (error) {
+      // A layer that is told of its question may throw. Nobody waits for the answer then, which must go to the next one that does.
+      leave();
+      answer.catch(() => {});
+      throw error;
+    }
   }
 
   private listTimer(name: string, until: number): () => void {

@@ -11,6 +11,9 @@ import type { Recording } from "../engine/recording.ts";
 import type { RunJournal } from "../engine/run-journal.ts";
 import { RUN_WAITS } from "../journal/run-facts.ts";
 
+/** Of a longer list the questions are left out: it is written anew whenever something is added to it. */
+const MOST_CHARS = 100_000;
+
 /** The run that waits. */
 export interface WaitingRun {
   readonly runId: RunId;
@@ -32,6 +35,7 @@ export class Waits {
   /** The keys of the steps that wait. They are noted too, so that a wait is recognised after a restart. */
   private readonly keys = new WeakMap<PendingWait, string>();
   private notes: number;
+  private readonly notesBefore: number;
   /** What the run has noted last before a restart. */
   private readonly noted: NotedBody;
   private noting: Promise<void> | undefined;
@@ -39,7 +43,7 @@ export class Waits {
   constructor(run: WaitingRun) {
     this.run = run;
     const noted = run.recording?.aboutRun(RUN_WAITS);
-    this.notes = noted?.attempt ?? 0;
+    this.notes = this.notesBefore = noted?.attempt ?? 0;
     this.noted = noted?.body ?? {};
   }
 
@@ -94,12 +98,26 @@ export class Waits {
   }
 
   /** Notes that these are all. Also for decisions, which a run waits for before it begins. */
-  write(waits: readonly PendingWait[]): MaybePromise<void> {
-    const { runId, clock, journal, signals } = this.run;
+  write(waits: readonly PendingWait[], heard = this.run.signals.heard): MaybePromise<void> {
+    const { runId, clock, journal } = this.run;
     const keys = waits.map((wait) => this.keys.get(wait) ?? "");
-    const body = { waits: waits as readonly (PendingWait & JsonObject)[], keys, heard: signals.heard };
+    const listed = JSON.stringify(waits).length <= MOST_CHARS ? waits : waits.map(withoutQuestion);
+    const body = { waits: listed as readonly (PendingWait & JsonObject)[], keys, heard };
     const [exec, attempt, at] = [ExecId(runId), ++this.notes, clock.now()];
     return journal?.append([{ exec, key: RUN_WAITS, attempt, phase: "note", at, body, given: undefined }]);
+  }
+
+  /**
+   * Notes once more what was noted before the restart, if nothing was noted since: the run was stopped before it got there again. With the
+   * old `heard`, so that what was answered meanwhile is not listed. Decisions were made, or it would not have been resumed.
+   */
+  writeAgain(): MaybePromise<void> {
+    const { waits = [], keys = [], heard = 0 } = this.noted;
+    if (this.notes !== this.notesBefore) return undefined;
+    const now = this.run.clock.now();
+    const open = waits.filter(({ kind, until = Infinity }) => kind !== "decision" && until > now);
+    for (const [at, wait] of waits.entries()) this.keys.set(wait, keys[at] ?? "");
+    return open.length === 0 ? undefined : this.write(open, heard);
   }
 
   private sinceOf(execId: ExecId, key: string): number | undefined {
@@ -108,7 +126,13 @@ export class Waits {
   }
 }
 
+function withoutQuestion(wait: PendingWait): PendingWait {
+  const { question: _question, ...rest } = wait;
+  return rest;
+}
+
 interface NotedBody {
   readonly waits?: readonly PendingWait[];
   readonly keys?: readonly string[];
+  readonly heard?: number;
 }

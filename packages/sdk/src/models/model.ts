@@ -11,7 +11,8 @@ const ALL_OPTIONS = [...new Set(Object.values(BUILT_IN).flatMap(({ options }) =>
 
 /**
  * A model by name: `"openai:gpt-5-mini"`, with the options of its provider. The provider is loaded, and its API key looked up, at the
- * first call. Throws an `InvalidValueError` if the provider is not known or an option is wrong.
+ * first call. Throws an `InvalidValueError` if the provider or an option is not known; a few values are
+ * checked at the first call only.
  */
 export function model<S extends string>(spec: S, options?: ModelOptionsOf<S>): LLMClient;
 export function model(spec: string, options: Options = {}): LLMClient {

@@ -16,7 +16,7 @@ export interface ModelOptions {
   /** Your own prefixes. They take precedence over the built-in ones. */
   readonly models?: Models | undefined;
   /**
-   * Default: `OPENAI_API_KEY` or `ANTHROPIC_API_KEY` of the environment, read at the first call. With `null` no key is sent.
+   * Default: `OPENAI_API_KEY` or `ANTHROPIC_API_KEY` (or `ANTHROPIC_AUTH_TOKEN`) of the environment, read at the first call. With `null` no key is sent.
    */
   readonly apiKey?: string | null | undefined;
   /** The address of another server that speaks the same protocol. */
@@ -60,7 +60,10 @@ export interface AnthropicModelOptions extends ModelOptions {
   readonly apiVersion?: string | undefined;
   /** How long the server caches the beginning of a conversation. `"1h"` costs more to write. Default: `"5m"`. */
   readonly cache?: "5m" | "1h" | false | undefined;
-  /** Overrides the model's own default and the request's `reasoning`. Default: neither is overridden. */
+  /**
+   * Overrides the model's own default and the request's `reasoning`. At most 80 % of the tokens of an answer are used for thinking, so a larger
+   * budget also needs `maxOutputTokens`. Default: neither is overridden.
+   */
   readonly thinking?: "adaptive" | "off" | { readonly budgetTokens: number } | undefined;
 }
 

@@ -139,7 +139,12 @@ function unwrap<T>(result: SdkResult<T>): CompletedResult<T> {
   if (error !== undefined && (status === "failed" || status === "cancelled")) throw error;
   const limit = stoppedBy === undefined ? "" : `: ${stoppedBy.dimension} of ${stoppedBy.scope}`;
   const why = stopReason === undefined ? (error?.message ?? "") : `stopReason ${stopReason}${limit}`;
-  const misfit = problem === undefined ? undefined : `the last answer did not fit: ${problem}`;
+  const misfit =
+    problem !== undefined
+      ? `the last answer did not fit: ${problem}`
+      : stopReason === "invalid"
+        ? "each progress event outputMisfit says what did not fit"
+        : undefined;
   const hint = stoppedBy?.hint ?? misfit;
   const advice =
     status === "suspended"

@@ -44,6 +44,7 @@ export const queueCases: readonly HeadcountCase[] = [
       expect((await soon("B is granted", waiting.lease)).agentId).toBe(B);
       await expectFull(headcount);
       (await waiting.lease).release();
+      await headcount.release(await soon("C gets the slot of B's lease", queue(headcount, C).lease));
       await expectOneFree(headcount);
     },
   },

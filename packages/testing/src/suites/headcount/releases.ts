@@ -12,6 +12,7 @@ import {
   hire,
   NOBODY,
   pausedOf,
+  queue,
 } from "./stage.ts";
 
 const { BACKGROUND, LOW, NORMAL, HIGH, CRITICAL } = Priority;
@@ -20,13 +21,15 @@ export const releaseCases: readonly HeadcountCase[] = [
   {
     rule: "R15",
     says: "a slot is freed by its lease, by its id, and at the end of a scope",
-    async run({ open }) {
+    async run({ open, soon }) {
       const headcount = await open({ maxAgents: 2 });
       await headcount.release(await hire(headcount, A));
       await hire(headcount, B);
       await headcount.release(B);
+      // A lease returns nothing that could be awaited, so what it frees may come a little later.
       (await hire(headcount, C)).release();
-      (await hire(headcount, D))[Symbol.dispose]();
+      (await soon("D gets the slot of C's lease", queue(headcount, D).lease))[Symbol.dispose]();
+      await headcount.release(await soon("E gets the slot of D's lease", queue(headcount, E).lease));
       await expectOneFree(headcount);
       expect(headcount.priorityOf?.(A)).toBeUndefined();
     },

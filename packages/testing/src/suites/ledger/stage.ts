@@ -63,7 +63,7 @@ export async function admits(act: () => MaybePromise<unknown>): Promise<boolean>
   }
 }
 
-/** Compares what was spent. Dollars may differ by less than a millionth, because a ledger may count in fractions. */
+/** Compares what was spent. Dollars may differ by less than a millionth, because they are converted from other units. */
 export function expectUsed(ledger: Ledger, spent: Partial<Spend>, which = ""): void {
   const { tokens, cost, turns, toolCalls } = ledger.used;
   const expected = { ...NOTHING, ...spent };
