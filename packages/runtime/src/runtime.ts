@@ -26,7 +26,6 @@ import {
   checkMessage,
   type Decisions,
   deliveryId,
-  keepShapes,
   versionName,
   versionOf,
 } from "@ravi/kernel/loop";
@@ -38,9 +37,7 @@ import { RUN_STATUS } from "./journal/run-facts.ts";
 import { LiveHandle, LiveRun } from "./live-run.ts";
 import { EventHub, type EventListener } from "./tree/event-hub.ts";
 import { LiveRuns } from "./live-runs.ts";
-import { MemoryJournal } from "./journal/memory-journal.ts";
-import { tryOrLog } from "./try-or-log.ts";
-import { outside, waitingAgent } from "./waiting-run.ts";
+import { EndedRuns, keepWaitingRun, waitingAgent } from "./waiting-run.ts";
 
 /** Options of `Runtime`. All are optional. */
 export interface RuntimeOptions extends RuntimePorts {
@@ -87,7 +84,7 @@ export class Runtime {
   private newest: Agent | undefined;
   private closed = false;
   private readonly given: RuntimePorts;
-  private readonly ended: typeof BARE_RUNS;
+  private readonly ended: EndedRuns;
 
   constructor(options: RuntimeOptions = {}) {
     checkFields("runtime options", options, OPTIONS);
@@ -96,7 +93,7 @@ export class Runtime {
     checkBoolean("runtime options.ambientScope", ambientScope);
     this.ports = resolvePorts(ports);
     this.given = ports;
-    this.ended = Object.keys(ports).every((name) => PLAIN_PORTS.includes(name)) ? BARE_RUNS : GOVERNED_RUNS;
+    this.ended = EndedRuns.of(ports);
     this.driver = new RunDriver({ ports: this.ports, ambientScope, agents: this.agents });
     for (const agent of agents) this.register(agent);
   }
@@ -302,29 +299,8 @@ export class Runtime {
     } finally {
       this.live.delete(run);
       run.close();
-      if (++this.ended.runs === SECOND) this.keepWaitingRun();
+      if (this.ended.count()) keepWaitingRun(this.given, this.ports.logger, startWaiting);
     }
-  }
-
-  /**
-   * Keeps what V8 needs to remember compiled code while there are no runs. Only after the second run: a process that makes a single one
-   * has nothing to gain, and later it would disturb code that is compiled by then.
-   */
-  private keepWaitingRun(): void {
-    const journal = this.ended === BARE_RUNS ? undefined : new MemoryJournal();
-    // With the fields that this runtime was given, so that compiled code finds the same hidden class in both.
-    const blank: RuntimeOptions = Object.fromEntries(
-      Object.keys(this.given).map((name) => [name, undefined]),
-    );
-    const options = journal === undefined ? blank : { ...blank, journal };
-    const { logger } = this.ports;
-    const keep = async (): Promise<void> => {
-      const handle = new Runtime(options).run(waitingAgent, "wait");
-      keepShapes(handle);
-      await handle.result;
-    };
-    // All of it outside, also the handler of a failure: what waits for a promise holds the context in which it began to wait.
-    outside(() => void tryOrLog(logger, "warn", "the waiting run could not be started", keep));
   }
 
   private async post(
@@ -384,12 +360,11 @@ const OPTIONS: readonly (keyof RuntimeOptions)[] = [
   "ids",
   "logger",
 ];
-/** How many runs have ended in this process, of runtimes without and with options. */
-const BARE_RUNS = { runs: 0 };
-const GOVERNED_RUNS = { runs: 0 };
-const SECOND = 2;
-const PLAIN_PORTS: readonly string[] = ["clock", "ids", "logger"];
 const isOver = (): true => true;
 const TOGETHER = 100;
 const ROOT_UNKNOWN = AgentId("unknown");
 const OVER: ReadonlySet<RunStatus> = new Set<RunStatus>(["completed", "partial", "failed", "cancelled"]);
+
+function startWaiting(options: RuntimePorts): RootHandle {
+  return new Runtime(options).run(waitingAgent, "wait");
+}

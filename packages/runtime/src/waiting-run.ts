@@ -1,5 +1,13 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { type Agent, AgentId, type Inbox, type LLMClient, type Tool } from "@ravi/kernel";
+import {
+  type Agent,
+  AgentId,
+  type Inbox,
+  type LLMClient,
+  type Logger,
+  type RootHandle,
+  type Tool,
+} from "@ravi/kernel";
 import { keepLoopShapes, keepShapes, planLoop } from "@ravi/kernel/loop";
 import { ChatCall } from "./context/chat-call.ts";
 import { Execution } from "./context/execution.ts";
@@ -13,13 +21,62 @@ import { InProcessScope } from "./engine/effect-scope.ts";
 import { InProcessEngine } from "./engine/in-process.ts";
 import { Seat } from "./engine/seat.ts";
 import { Identities } from "./journal/identities.ts";
+import { MemoryJournal } from "./journal/memory-journal.ts";
+import type { RuntimePorts } from "./ports.ts";
+import { tryOrLog } from "./try-or-log.ts";
 import { wallClock } from "./wall-clock.ts";
 
 // A run that waits for ever. While it is there, an object of each class that runs are made of is alive, and V8 keeps the code that was
 // compiled for them: see `keepShapes`.
 
 /** Calls a function outside of the run that happens to end now: what its async context holds would be kept for ever. */
-export const outside = AsyncLocalStorage.snapshot();
+const outside = AsyncLocalStorage.snapshot();
+
+/** Ports that change nothing about how a run is made. */
+const PLAIN_PORTS: readonly string[] = ["clock", "ids", "logger"];
+
+/** Counts the runs that have ended in this process. Runs without rules are made of other objects than those with. */
+export class EndedRuns {
+  private static readonly bare = new EndedRuns();
+  private static readonly governed = new EndedRuns();
+  private runs = 0;
+
+  static of(given: RuntimePorts): EndedRuns {
+    return isBare(given) ? EndedRuns.bare : EndedRuns.governed;
+  }
+
+  /**
+   * Returns true once, when it is time for a waiting run: after the second run. A process that makes a single one has nothing to gain, and
+   * later it would disturb code that is compiled by then.
+   */
+  count(): boolean {
+    return ++this.runs === 2;
+  }
+}
+
+function isBare(given: RuntimePorts): boolean {
+  return Object.keys(given).every((name) => PLAIN_PORTS.includes(name));
+}
+
+/**
+ * Starts a waiting run in a runtime that is like the one with these ports. `start` creates the runtime: its module imports this one.
+ */
+export function keepWaitingRun(
+  given: RuntimePorts,
+  logger: Logger | undefined,
+  start: (options: RuntimePorts) => RootHandle,
+): void {
+  // With the fields that were given, so that compiled code finds the same hidden class in both.
+  const blank: RuntimePorts = Object.fromEntries(Object.keys(given).map((name) => [name, undefined]));
+  const options = isBare(given) ? blank : { ...blank, journal: new MemoryJournal() };
+  const keep = async (): Promise<void> => {
+    const handle = start(options);
+    keepShapes(handle);
+    await handle.result;
+  };
+  // All of it outside, also the handler of a failure: what waits for a promise holds the context in which it began to wait.
+  outside(() => void tryOrLog(logger, "warn", "the waiting run could not be started", keep));
+}
 
 const NEVER = new Promise<never>(() => {});
 
