@@ -85,14 +85,15 @@ class Subscription implements AsyncIterableIterator<RunEvent> {
 }
 
 const MAX_READ = 1_024;
+const NOBODY: readonly Subscription[] = [];
 
 /** An observer that is called synchronously with each event. */
 export type EventListener = (event: RunEvent) => void;
 
 /** Publishes the events of a run to any number of observers, who cannot affect the run. Without observers nothing is stored. */
 export class EventHub {
-  /** Made for the first observer. */
-  private observers: Set<Subscription> | undefined;
+  /** Replaced when somebody comes or leaves, perhaps while an event is sent. A set would take 2 % of the time of a delta. */
+  private observers: readonly Subscription[] = NOBODY;
   private readonly listener: EventListener | undefined;
   private readonly logger: Logger | undefined;
   private seq = 0;
@@ -105,14 +106,17 @@ export class EventHub {
 
   /** Whether anybody observes the run. Ask first, so that an event is built only if somebody gets it. */
   get isWatched(): boolean {
-    return this.listener !== undefined || (this.observers !== undefined && this.observers.size > 0);
+    return this.listener !== undefined || this.observers.length > 0;
   }
 
   /** Events from now on, until the run ends or the reader stops. */
   subscribe(): AsyncIterableIterator<RunEvent> {
-    const subscription = new Subscription((left) => this.observers?.delete(left));
+    const leave = (left: Subscription): void => {
+      this.observers = this.observers.filter((observer) => observer !== left);
+    };
+    const subscription = new Subscription(leave);
     if (this.over) subscription.end();
-    else (this.observers ??= new Set()).add(subscription);
+    else this.observers = [...this.observers, subscription];
     return subscription;
   }
 
@@ -121,10 +125,11 @@ export class EventHub {
     if (this.over) return;
     const numbered: RunEvent = { seq: ++this.seq, at, agentId, execId, event };
     // Frozen, so that no observer can change what another one gets. Not for a single one: it would take an eighth of the time of a delta.
-    const observers = this.observers?.size ?? 0;
-    if (observers > 1 || (observers === 1 && this.listener !== undefined)) Object.freeze(numbered);
+    const { observers } = this;
+    if (observers.length > 1 || (observers.length === 1 && this.listener !== undefined))
+      Object.freeze(numbered);
     // The listener comes last: it may publish further events, which must come after this one for all observers.
-    if (this.observers !== undefined) for (const observer of this.observers) observer.push(numbered);
+    for (const observer of observers) observer.push(numbered);
     if (this.listener !== undefined) this.notify(this.listener, numbered);
   }
 
@@ -135,8 +140,8 @@ export class EventHub {
 
   close(): void {
     this.over = true;
-    for (const observer of this.observers ?? []) observer.end();
-    this.observers = undefined;
+    for (const observer of this.observers) observer.end();
+    this.observers = NOBODY;
   }
 
   /** Calls the listener. If it throws, that is only logged. */
