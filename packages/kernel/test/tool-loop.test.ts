@@ -82,7 +82,7 @@ test("R10: a context that takes its time to remember has every message, in order
       value: async (message: ChatMessage) => {
         most = Math.max(most, ++writing);
         await new Promise((resolve) => setImmediate(resolve));
-        await bare.remember(message);
+        bare.remember(message);
         writing--;
       },
     },
