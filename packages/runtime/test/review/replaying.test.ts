@@ -64,7 +64,10 @@ describe("review: a replay decides the same", () => {
     const resume = (): Runtime => new Runtime({ journal, agents: [reader] });
     reads.wait = true;
     const changed = await resume().resume("r").result;
-    expect(changed).toMatchObject({ status: "suspended", error: { code: "NON_DETERMINISM", key: "inbox#1" } });
+    expect(changed).toMatchObject({
+      status: "suspended",
+      error: { code: "NON_DETERMINISM", key: "inbox#1" },
+    });
     reads.wait = false;
     await using last = resume();
     await last.deliver("r", "go", "on");

@@ -161,7 +161,7 @@ describe("T4: a runtime that is closed while somebody who was hired works", () =
     const run = runtime.run(lead, "");
     await until(() => begun["a"] === 1 && begun["b"] === 1);
     await runtime.close();
-    const { status, agents } = await run.result;
+    const { status, agents = [] } = await run.result;
     expect([status, ...agents.map((each) => each.status)]).toEqual(Array(4).fill("suspended"));
   });
 });
