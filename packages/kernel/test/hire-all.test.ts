@@ -49,6 +49,16 @@ describe("hireAll", () => {
     expect(rounds).toEqual([2]);
   });
 
+  test("who failed because it found no seat for somebody else is not made again: its work was paid for", async () => {
+    let made = 0;
+    const crowded = agent("crowded", async () => {
+      made++;
+      throw full();
+    });
+    expect(await hireAll(bareContext(), [leaf(crowded)])).toMatchObject([{ status: "failed" }]);
+    expect(made).toBe(1);
+  });
+
   test("who found no seat is hired when the others are done, as many at once as there are seats; the order stays", async () => {
     const { ctx, rounds, events } = withSeats(3);
     const names = Array.from({ length: 10 }, (_, n) => `a${n}`);

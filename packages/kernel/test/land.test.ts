@@ -61,6 +61,18 @@ it("what was said last is the answer where nothing fits", async () => {
   expect(asked).toHaveLength(5);
 });
 
+it("of one who has said nothing in this run it is the model's last text, not what a tool or the user has said", async () => {
+  const { ctx } = refusing(lead, 99, "lead", "tokens");
+  const messages = [
+    { role: "user", content: "go" },
+    { role: "assistant", content: "an earlier answer" },
+    { role: "assistant", content: "" },
+    tool,
+  ] as const;
+  const landed = await land(ctx, { ...options, said: undefined, request: { messages } });
+  expect(landed).toMatchObject({ output: "an earlier answer" });
+});
+
 it("and where the last turn says nothing but white space", async () => {
   const blank: LLMClient = {
     ...model,

@@ -97,6 +97,30 @@ describe("O17: loop detection", () => {
     }
   });
 
+  test("so it is if the success comes before the failures", () => {
+    const detector = loopDetector({ sameTool: { warn: 1 } });
+    for (let n = 0; n < 3; n++) {
+      const verdicts = detector.after([gave(call("read", `"ok ${n}"`)), failed(call("read", `"${n}"`))]);
+      expect(verdicts.map(({ action }) => action)).toEqual(["allow", "allow"]);
+    }
+  });
+
+  test("each tool counts for itself, also with the same arguments", () => {
+    const detector = loopDetector();
+    turns(detector, 7, () => failed(call("read")));
+    expect(turns(detector, 2, () => failed(call("write")))).toEqual(["allow", "warn"]);
+    turns(detector, 5, () => gave(call("status")));
+    expect(turns(detector, 1, () => gave(call("list")))).toEqual(["allow"]);
+    expect(turns(detector, 1, () => gave(call("status")))).toEqual(["block"]);
+  });
+
+  test("what was blocked is not warned of as well: its result says why", () => {
+    const detector = loopDetector();
+    turns(detector, 5, () => failed(call("read")));
+    const blocked = { call: call("read"), content: "error: blocked", isError: true, blocked: true };
+    expect(detector.after([blocked])).toEqual([{ action: "allow" }]);
+  });
+
   test("what it says tells the model what to do", () => {
     const detector = loopDetector();
     turn(detector, failed(call("read")));

@@ -11,7 +11,9 @@ import {
   type LLMClient,
   type ModelResponse,
   type Pipeline,
+  type RunContext,
   RunMeta,
+  textOf,
   type Tool,
   ToolError,
 } from "@ravi/kernel";
@@ -69,6 +71,54 @@ test("a mistake in the options is named after its owner", () => {
 test("R12: with a text instead of an inbox it runs just the same", async () => {
   const result = await toolLoop(plan({ model: scripted(["four"]) }), bareContext(), "two and two?");
   expect(result).toEqual({ status: "completed", output: "four", stopReason: "done" });
+});
+
+test("R10: a context that takes its time to remember has every message, in order, before the model is asked again", async () => {
+  const bare = bareContext();
+  let writing = 0;
+  let most = 0;
+  const ctx: RunContext = Object.create(bare, {
+    remember: {
+      value: async (message: ChatMessage) => {
+        most = Math.max(most, ++writing);
+        await new Promise((resolve) => setImmediate(resolve));
+        bare.remember(message);
+        writing--;
+      },
+    },
+  });
+  const model: LLMClient & { seen: string[][] } = {
+    id: "m",
+    info: { provider: "test", model: "m" },
+    seen: [],
+    async generate({ messages }) {
+      model.seen.push(messages.map(({ role, content }) => `${role} ${textOf({ content })}`));
+      const calls = ["1", "2", "3"].map((id) => ({ id, name: "say", arguments: JSON.stringify({ id }) }));
+      if (model.seen.length === 1)
+        return {
+          message: { role: "assistant", content: "asking", toolCalls: calls },
+          finishReason: "toolCalls",
+        };
+      if (model.seen.length === 2)
+        return { message: { role: "assistant", content: "" }, finishReason: "stop" };
+      return { message: { role: "assistant", content: "done" }, finishReason: "stop" };
+    },
+  };
+  const say: Tool = {
+    name: "say",
+    description: "",
+    input: { type: "object" },
+    execute: (args) => JSON.stringify(args),
+  };
+  expect(await toolLoop(plan({ model, tools: [say], validator: () => [] }), ctx, "go")).toMatchObject({
+    output: "done",
+  });
+  const [first = [], second = [], third = []] = model.seen;
+  expect(first).toEqual(["user go"]);
+  expect(second).toEqual(["user go", "assistant asking", ...[1, 2, 3].map((id) => `tool {"id":"${id}"}`)]);
+  expect(third.slice(0, 5)).toEqual(second);
+  expect(third.slice(5)).toEqual([expect.stringMatching(/^user /)]);
+  expect(most).toBe(1);
 });
 
 describe("R24: what is said to an agent while it works", () => {

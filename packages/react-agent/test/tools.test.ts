@@ -180,6 +180,15 @@ describe("O17: a model that goes round in circles", () => {
     expect((await run(new ReActAgent({ name: "a", model, tools: [add] }))).result.stopReason).toBe("loop");
   });
 
+  test("the same call with the same result is warned of the second time", async () => {
+    const model = scriptedModel((_, n) => (n === 3 ? "done" : asks("add", { a: 1, b: 1 })));
+    const { ctx } = await run(new ReActAgent({ name: "a", model, tools: [add] }));
+    const results = ctx.window().flatMap(({ role, content }) => (role === "tool" ? [String(content)] : []));
+    const warning = (times: number): string =>
+      `2\n[warning: this same call has returned the same result ${times} times; calling it again will not help]`;
+    expect(results).toEqual(["2", warning(2), warning(3)]);
+  });
+
   test("the same call with the same result is blocked after 5; others beside it are made", async () => {
     const model = scriptedModel((_, n) =>
       n === 6

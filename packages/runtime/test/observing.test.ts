@@ -239,4 +239,46 @@ describe("R24: a call that failed, told again by a replay", () => {
     const end = { model: "spare", status: "error", message: "spare refused" };
     expect(told).toEqual([end, { ...end, replayed: true }]);
   });
+
+  test("says of each tool call how it ended, as the first time", async () => {
+    const tool = (name: string, execute: () => unknown) =>
+      defineTool({ name, description: "", input: z.object({}), execute });
+    const tools = [
+      tool("good", () => "fine"),
+      tool("bad", () => new Error("no")),
+      tool("worse", () => {
+        throw new RangeError("never");
+      }),
+    ];
+    const told: unknown[] = [];
+    const hooks: Hooks = {
+      ...NO_HOOKS,
+      has: (event) => event === HookEvent.TOOL_END,
+      dispatch(event, payload) {
+        if (event !== HookEvent.TOOL_END) return;
+        const { toolName, status, replayed } = payload as HookPayloads["tool_end"];
+        told.push([toolName, status, replayed]);
+      },
+    };
+    const journal = new MemoryJournal();
+    const calling = agent("calling", async (ctx) => {
+      for (const each of tools)
+        await ctx.tool({ id: each.name, name: each.name, arguments: "{}" }, each).catch(() => {});
+      return done(String(await ctx.waitFor("a")));
+    });
+    const runtime = () => new Runtime({ journal, hooks, agents: [calling] });
+    const first = runtime();
+    const handle = first.run(calling, "", { runId: "r" });
+    await until(() => handle.status === "suspended");
+    await first.close();
+    const second = runtime();
+    await second.deliver("r", "a", "go on");
+    expect(await second.resume("r").result).toMatchObject({ status: "completed" });
+    const ends = (replayed: true | undefined) => [
+      ["good", "ok", replayed],
+      ["bad", "error", replayed],
+      ["worse", "error", replayed],
+    ];
+    expect(told).toEqual([...ends(undefined), ...ends(true)]);
+  });
 });

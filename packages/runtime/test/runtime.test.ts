@@ -602,8 +602,9 @@ describe("keeping house", () => {
   test.each([
     ["memory", () => new MemoryJournal()],
     ["SQLite", () => SqliteJournal.open(temporaryDirectory())],
+    ["one that cannot abandon", () => Object.assign(new MemoryJournal(), { abandon: undefined })],
   ])("R24: a run that nobody has started is not listed for having been resumed (%s)", async (_, open) => {
-    const journal = open();
+    const journal: Journal = open();
     const runtime = new Runtime({ journal });
     await expect(runtime.resume("misspelt").result).rejects.toThrow("the id of a run in the journal");
     expect(await runtime.list()).toEqual([]);

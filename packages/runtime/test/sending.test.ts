@@ -68,6 +68,31 @@ test("R24: what was read before a suspension is not read again, and what came me
   expect((await result).output).toBe('user: "before"; user: "meanwhile"');
 });
 
+test("R24: a message that is rejected comes again twice, behind the others; then it is dropped, and the log says so", async () => {
+  const warned: unknown[] = [];
+  const log = (): void => {};
+  const logger = { debug: log, info: log, warn: (...said: unknown[]) => void warned.push(said), error: log };
+  const { promise: sent, resolve: allSent } = Promise.withResolvers<void>();
+  const fussy = agent("fussy", async (_ctx, inbox) => {
+    await sent;
+    const heard: JsonValue[] = [];
+    for (let message = await inbox.take(); message !== undefined; message = await inbox.take()) {
+      heard.push(message.content);
+      if (message.content === "bad") await inbox.nack(message, "not now");
+      else await inbox.ack(message);
+    }
+    return done(heard.join(" "));
+  });
+  await using runtime = new Runtime({ logger });
+  const { result } = runtime.run(fussy, "", { runId: "r" });
+  await runtime.send("r", "bad", { id: "m1" });
+  await runtime.send("r", "good");
+  allSent();
+  expect(await result).toMatchObject({ status: "completed", output: "bad good bad bad" });
+  const what = "fussy rejected a message three times; it is not delivered again";
+  expect(warned).toEqual([[what, { id: "m1", from: "user", reason: "not now" }]]);
+});
+
 test("R24: what is delivered right after the start is kept, also without a journal", async () => {
   await using runtime = new Runtime();
   const waiter: Agent = {

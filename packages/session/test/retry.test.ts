@@ -20,6 +20,16 @@ it("O5: by default there are 3 retries, with base · 2^n as the longest wait and
   expect(wait(4, 0.5)).toEqual({ action: "fail" });
 });
 
+it("O5: the longest Retry-After that is waited for is the limit itself", () => {
+  const plan = retryPlan({ maxRetryAfterMs: 5_000 });
+  const decide = (retryAfterMs: number): unknown => {
+    const error = classifyError(failure("RATE_LIMIT", retryAfterMs));
+    return decideRetry(plan, { error, failures: 1, isCompacted: false, random: 0 });
+  };
+  expect(decide(5_000)).toEqual({ action: "retry", delayMs: 5_000 });
+  expect(decide(5_001)).toEqual({ action: "fail" });
+});
+
 it("O5, O6: for every kind, any wait lies between Retry-After and its bound, and a fatal kind is never tried again", () => {
   const kinds = Object.values(ErrorKind);
   fc.assert(

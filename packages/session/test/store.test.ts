@@ -1,7 +1,14 @@
 import { Buffer } from "node:buffer";
 import { mkdir, readdir, stat, symlink } from "node:fs/promises";
 import { join } from "node:path";
-import { FileSessionStore, MemorySessionStore, type SessionEntry, type SessionStore } from "@ravi/session";
+import {
+  FileSessionStore,
+  MemorySessionStore,
+  type SessionEntry,
+  type SessionFile,
+  type SessionFiles,
+  type SessionStore,
+} from "@ravi/session";
 import { describe, expect, it } from "vitest";
 import { FakeDisk } from "./fake-disk.ts";
 import { folder } from "./support.ts";
@@ -288,6 +295,29 @@ describe("FileSessionStore on a disk", () => {
       expect(again.heads.map(({ id }) => id)).toEqual([...["e0", "e1", "e2"].slice(0, whole), "next"]);
       await again.close();
     }
+  });
+
+  it("O19: that an unfinished line was cut off is on the disk before anything is written behind it", async () => {
+    const { disk, bytes } = await written(2);
+    disk.damage(".jsonl", bytes.subarray(0, -3));
+    const made: string[] = [];
+    const watched: SessionFiles = Object.assign(Object.create(disk) as FakeDisk, {
+      open: async (path: string, flags: number): Promise<SessionFile> => {
+        const file = await disk.open(path, flags);
+        if (!path.endsWith(".jsonl")) return file;
+        const noted =
+          <A extends unknown[], R>(what: string, act: (...given: A) => R) =>
+          (...given: A): R => {
+            made.push(what);
+            return act(...given);
+          };
+        const [truncate, write] = [noted("truncate", file.truncate), noted("write", file.write)];
+        return { ...file, truncate, write, sync: noted("sync", file.sync) };
+      },
+    });
+    const log = await new FileSessionStore("/sessions", { files: watched }).open("s");
+    expect(made).toEqual(["truncate", "sync"]);
+    await log.close();
   });
 
   it("O19: a bit that fell over is reported with its line and its place, and nothing is changed", async () => {

@@ -1,27 +1,28 @@
-import type {
-  AgentEvent,
-  CancellationToken,
-  Clock,
-  DurableEngine,
-  EffectScope,
-  ExecId,
-  ExecutionStart,
-  Heard,
-  HireOutcome,
-  HireSpec,
-  InboxMessage,
-  JsonObject,
-  JsonValue,
-  Ledger,
-  MaybePromise,
-  Operation,
-  RaviError,
-  Remaining,
-  RunHandle,
-  Settled,
-  Spend,
-  Tally,
-  WaitSpec,
+import {
+  type AgentEvent,
+  type CancellationToken,
+  type Clock,
+  type DurableEngine,
+  type EffectScope,
+  type ExecId,
+  type ExecutionStart,
+  type Heard,
+  type HireOutcome,
+  type HireSpec,
+  type InboxMessage,
+  type JsonObject,
+  type JsonValue,
+  type Ledger,
+  type MaybePromise,
+  NonDeterminismError,
+  type Operation,
+  type RaviError,
+  type Remaining,
+  type RunHandle,
+  type Settled,
+  type Spend,
+  type Tally,
+  type WaitSpec,
 } from "@ravi/kernel";
 import { andThen } from "../and-then.ts";
 import { rejected } from "../rejected.ts";
@@ -296,7 +297,15 @@ export class InProcessEngine implements DurableEngine, Recorded {
     const next = (): MaybePromise<JsonValue> => mailbox.take() ?? (wait ? this.nextMessage(mailbox) : null);
     const message = (await recorder.fact(key, next)) as InboxMessage | null;
     if (message !== null) mailbox.markRead(message);
+    else if (wait) this.refuseWait(key);
     return message;
+  }
+
+  /** The record says that the agent did not wait for a message then. It must not fail now: the agent as it was could still go on. */
+  private refuseWait(key: string): never {
+    const { execId } = this.start;
+    const [recorded, requested] = ["no message", "one that it waits for"];
+    return this.suspendFor(new NonDeterminismError({ execId, key, recorded, requested }));
   }
 
   reply(key: string, messageId: string, value: JsonValue): MaybePromise<void> {

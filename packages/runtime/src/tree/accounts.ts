@@ -111,18 +111,17 @@ const NONE: Account[] = [];
 
 /** The accounts of all executions of a run. A finished execution leaves nothing else in memory. */
 export class Accounts {
-  private readonly isResumed: boolean;
   private all: Account[] = NONE;
-  /** Made when somebody first asks. In a run that was never resumed nobody does, and no id has to be hashed. */
-  private index: Map<ExecId, Account> | undefined;
+  /** Only in a resumed run: in any other nobody asks for an account by its id, and no id has to be hashed. */
+  private readonly index: Map<ExecId, Account> | undefined;
 
   constructor(isResumed: boolean) {
-    this.isResumed = isResumed;
+    this.index = isResumed ? new Map() : undefined;
   }
 
   /** The account of that execution: in a resumed run the one from before, otherwise a new one. */
   open(agentId: AgentId, execId: ExecId, priority: Priority): Account {
-    const known = this.isResumed ? this.find(execId) : undefined;
+    const known = this.find(execId);
     if (known !== undefined) return known;
     const account = new Account(agentId, execId, priority);
     // Most runs have one, and the first push onto an empty array allocates room for 17 elements.
@@ -132,9 +131,9 @@ export class Accounts {
     return account;
   }
 
+  /** Undefined in a run that was not resumed. */
   find(execId: ExecId): Account | undefined {
-    this.index ??= new Map(this.all.map((account) => [account.execId, account]));
-    return this.index.get(execId);
+    return this.index?.get(execId);
   }
 
   /** Marks every execution that has not ended as suspended. */

@@ -1,5 +1,6 @@
 import {
   chmodSync,
+  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -39,6 +40,25 @@ test("T11: a journal is opened, not made: `new` says so", () => {
   const made = (): unknown => Reflect.construct(SqliteJournal, [temporaryDirectory()]);
   expect(made).toThrow(INVALID);
   expect(made).toThrow(/SqliteJournal\.open\(directory\)/);
+});
+
+test("T11: a misspelt option is refused by name, and nothing is made", () => {
+  const directory = join(temporaryDirectory(), "not", "made");
+  const misspelt: object = { busyTimeout: 1 };
+  expect(() => SqliteJournal.open(directory, misspelt)).toThrow(/options\.busyTimeout /);
+  expect(existsSync(directory)).toBe(false);
+});
+
+test("T5: a journal that has lost a table is refused with what is wrong", async () => {
+  const directory = temporaryDirectory();
+  await SqliteJournal.open(directory).close();
+  const db = new DatabaseSync(join(directory, "ravi.db"));
+  const [table] = db.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all();
+  db.exec(`DROP TABLE ${String(table?.["name"])}`);
+  db.close();
+  const open = (): unknown => SqliteJournal.open(directory);
+  expect(open).toThrow(INVALID);
+  expect(open).toThrow(/intact tables .*no such table/);
 });
 
 test("T12: hostile run ids open nothing beside the one file", async () => {

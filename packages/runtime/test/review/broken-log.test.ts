@@ -47,13 +47,16 @@ describe.each(LOGGERS)("a log that %s", (_, logger) => {
   });
 
   test("R24: a message that is refused three times is put aside, and the agent goes on", async () => {
+    const { promise: refused, resolve: refuse } = Promise.withResolvers<void>();
     const fussy = agent("fussy", async (_ctx, inbox) => {
       for (let times = 0; times < 3; times++) await inbox.nack(await inbox.receive(), "not now");
+      refuse();
       return done(String((await inbox.receive()).content));
     });
     const runtime = new Runtime({ logger });
     const handle = runtime.run(fussy, "go", { runId: "r" });
     await runtime.send("r", "one");
+    await refused;
     await runtime.send("r", "two");
     expect(await handle.result).toMatchObject({ status: "completed", output: "two" });
   });

@@ -1,6 +1,12 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { type ChatContext, defineTool, type LLMClient, type Pipeline } from "@ravi/kernel";
+import {
+  type ChatContext,
+  defineTool,
+  type FunctionContext,
+  type LLMClient,
+  type Pipeline,
+} from "@ravi/kernel";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
 import { agent, ask, done, until } from "./helpers.ts";
 
@@ -10,9 +16,25 @@ function through<C>(): Pipeline<C> {
   return { isNoop: false, admit: () => {}, run: (_, core) => core() };
 }
 
+/** With a signal of its own, as a layer with a time limit has it. */
+function limited<C extends FunctionContext | ChatContext>(): Pipeline<C> {
+  return {
+    isNoop: false,
+    admit: () => {},
+    run: (context, core) => {
+      const { signal } = context;
+      const own = new AbortController();
+      signal.addEventListener("abort", () => own.abort(signal.reason));
+      context.signal = own.signal;
+      return core();
+    },
+  };
+}
+
 const LAYERS = [
   ["without layers", {}],
   ["with layers", { function: through(), chat: through() }],
+  ["with layers that have a time limit", { function: limited(), chat: limited() }],
 ] as const;
 
 describe("what is there when a run is suspended", () => {
@@ -119,4 +141,26 @@ describe("what is there when a run is suspended", () => {
     expect((await result).status).toBe("suspended");
     expect(seen).toEqual(["answer 2"]);
   });
+});
+
+test("R11: a tool is not called when its layer has given up before", async () => {
+  let calls = 0;
+  const pay = defineTool({ name: "pay", description: "", input: z.object({}), execute: () => ++calls });
+  const layer: Pipeline<FunctionContext> = {
+    isNoop: false,
+    admit: () => {},
+    run: (context, core) => {
+      context.signal = AbortSignal.abort(new Error("too late"));
+      return core();
+    },
+  };
+  const payer = agent("payer", async (ctx) => {
+    const paid = await ctx
+      .tool({ id: "1", name: "pay", arguments: "{}" }, pay)
+      .catch((error: unknown) => error);
+    return done(JSON.stringify(paid, undefined, 1));
+  });
+  const { output } = await new Runtime({ pipelines: { function: layer } }).run(payer, "").result;
+  expect(output).toContain("too late");
+  expect(calls).toBe(0);
 });

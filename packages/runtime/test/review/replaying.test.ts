@@ -49,6 +49,50 @@ describe("review: a replay decides the same", () => {
     });
   });
 
+  test("R24: an agent that waits for a message where it found none is suspended, and goes on as it was written before", async () => {
+    const journal = new MemoryJournal();
+    const reads = { wait: false };
+    const reader = agent("reader", async (ctx, inbox) => {
+      const message = reads.wait ? await inbox.receive() : await inbox.take();
+      return done(`${String(message?.content)} ${String(await ctx.waitFor("go"))}`);
+    });
+    const first = new Runtime({ journal });
+    const run = first.run(reader, "", { runId: "r" });
+    await until(() => journal.load(RunId("r")).some(({ key }) => key === "inbox#1"));
+    await first.close();
+    expect(await run.result).toMatchObject({ status: "suspended" });
+    const resume = (): Runtime => new Runtime({ journal, agents: [reader] });
+    reads.wait = true;
+    const changed = await resume().resume("r").result;
+    expect(changed).toMatchObject({
+      status: "suspended",
+      error: { code: "NON_DETERMINISM", key: "inbox#1" },
+    });
+    reads.wait = false;
+    await using last = resume();
+    await last.deliver("r", "go", "on");
+    expect(await last.resume("r").result).toMatchObject({ status: "completed", output: "undefined on" });
+  });
+
+  test("R24: a question that was answered leaves no timer", async () => {
+    const clock = virtualClock();
+    const clerk = agent("clerk", async (_ctx, inbox) => {
+      await inbox.reply(await inbox.receive(), "yes");
+      return done(String((await inbox.receive()).content));
+    });
+    let pending: number | undefined;
+    const lead = agent("lead", async (ctx) => {
+      const handle = await ctx.spawn(clerk, { input: "" });
+      const before = clock.pending;
+      const answer = await ctx.ask(handle, "well?", { timeoutS: 60 });
+      pending = clock.pending - before;
+      handle.cancel("enough");
+      return done(String(answer));
+    });
+    expect(await new Runtime({ clock }).run(lead, "").result).toMatchObject({ output: "yes" });
+    expect(pending).toBe(0);
+  });
+
   test("R15: one who is paused when a run is resumed catches up with its record before it gives way", async () => {
     const journal = new MemoryJournal();
     const clock = virtualClock();

@@ -1,6 +1,13 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { defineTool, type Ledger, type Limiter, type LLMClient, type Reservation } from "@ravi/kernel";
+import {
+  type AbortSignalLike,
+  defineTool,
+  type Ledger,
+  type Limiter,
+  type LLMClient,
+  type Reservation,
+} from "@ravi/kernel";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
 import { agent, ask, done } from "./helpers.ts";
 
@@ -123,5 +130,54 @@ describe("stopped while something was waited for", () => {
     books.grant();
     expect((await handle.result).status).toBe("cancelled");
     expect(books.events).toEqual(["asked", "given back"]);
+  });
+
+  test("R18: a call that a tool has left waiting in the limiter's line leaves it when the agent ends, and nothing is sent", async () => {
+    const books: Books = { events: [], grant: () => {} };
+    const limiter: Limiter = {
+      acquire: ({ signal }) =>
+        new Promise((_, reject) => {
+          books.events.push("asked");
+          signal?.addEventListener("abort", () => {
+            books.events.push("left the line");
+            reject(signal.reason as Error);
+          });
+        }),
+      slowDown() {},
+    };
+    const model = countingModel(books);
+    const hasty = defineTool({
+      name: "hasty",
+      description: "",
+      input: z.object({}),
+      async execute(_, { llm }) {
+        llm(model, ask("go")).catch(() => {});
+        await asked(books);
+        return "not waited for";
+      },
+    });
+    const calling = agent("a", async (ctx) => {
+      const { content } = await ctx.tool({ id: "c", name: "hasty", arguments: "{}" }, hasty);
+      return done(String(content));
+    });
+    const result = await new Runtime({ limiter }).run(calling, "go").result;
+    expect(result).toMatchObject({ status: "completed", output: "not waited for" });
+    expect(books.events).toEqual(["asked", "left the line"]);
+  });
+
+  test("R18: who has got through the limiter's line and ends by itself is not told to stop", async () => {
+    const limiter: Limiter = {
+      acquire: async () => ({ release() {}, [Symbol.dispose]() {} }),
+      slowDown() {},
+    };
+    const model = countingModel({ events: [], grant: () => {} });
+    const signals: AbortSignalLike[] = [];
+    const asking = agent("a", async (ctx) => {
+      signals.push(ctx.signal);
+      await ctx.llm(model, ask("go"));
+      return done("");
+    });
+    expect(await new Runtime({ limiter }).run(asking, "").result).toMatchObject({ status: "completed" });
+    expect(signals.map(({ aborted }) => aborted)).toEqual([false]);
   });
 });

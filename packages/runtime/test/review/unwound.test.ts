@@ -154,4 +154,14 @@ describe("T4: a runtime that is closed while somebody who was hired works", () =
     expect(await within(closing)).toBeUndefined();
     expect(await run.result).toMatchObject({ status: "suspended" });
   });
+
+  test("T4: on a clock without timers nobody waits for who does not stop, and the result calls all of them suspended", async () => {
+    const { begun, lead } = payers();
+    const runtime = new Runtime({ journal: new MemoryJournal(), clock: { now: () => 0 } });
+    const run = runtime.run(lead, "");
+    await until(() => begun["a"] === 1 && begun["b"] === 1);
+    await runtime.close();
+    const { status, agents = [] } = await run.result;
+    expect([status, ...agents.map((each) => each.status)]).toEqual(Array(4).fill("suspended"));
+  });
 });

@@ -139,6 +139,16 @@ describe("T4: a model call that was never sent is not in doubt", () => {
     ]);
   });
 
+  test("T4: nor is it in doubt if the run crashes later, when it was sent and answered", async () => {
+    const world = new World();
+    const more = { limiter: world.limiter, ledger: () => new FakeLedger() };
+    await world.comesTo(more, 1);
+    const records = world.journal.load(RunId("r"));
+    const crashed = world.runtime({ ...more, journal: cut("r", records.slice(0, -1)) });
+    expect(await crashed.resume("r").result).toMatchObject({ status: "completed", inDoubt: [] });
+    expect(world.sent).toBe(2);
+  });
+
   /** Suspended while its second try waits, after a first one that came to `failure`; then to its end. */
   async function afterFirstTry(failure: Error, untilSuspended: "waits" | "is sent" = "waits") {
     const world = new World();
