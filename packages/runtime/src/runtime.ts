@@ -155,13 +155,19 @@ export class Runtime {
 
   /**
    * Sends a message to a running agent, which reads it between two steps, or when it waits for a message. Default recipient: the
-   * root. The same `id` counts once.
+   * root. The same `id` counts once. Rejects if the run, in this process, has ended without having read it.
    */
   async send(runId: string, message: JsonValue, options: SendOptions = {}): Promise<void> {
     checkFields("send options", options, ["to", "from", "id"]);
-    const { to = ExecId(RunId(runId)), from = "user", id } = options;
+    const { to = ExecId(RunId(runId)), from = "user", id = this.ports.ids.uuid() } = options;
     checkMessage("send.message", message);
+    const live = this.live.find(RunId(runId));
     await this.post(RunId(runId), { kind: "message", name: to, value: { from, content: message } }, id);
+    if (live?.hasMissed(to, id) === true)
+      throw wrongRun(
+        runId,
+        "the id of a run that still reads messages; this one had ended before it read this one",
+      );
   }
 
   /**

@@ -1,5 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { type Agent, AgentId, ExecId, type Journal, type JsonValue, RunId } from "@ravi/kernel";
+import {
+  type Agent,
+  AgentId,
+  ExecId,
+  type HistoryProvider,
+  type Journal,
+  type JsonValue,
+  RunId,
+} from "@ravi/kernel";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
 import { agent, done } from "./review/helpers.ts";
 
@@ -49,6 +57,34 @@ describe.each(journals)("R24: a message to an agent at work, %s", (_name, makeJo
     await runtime.send("run-1", "hello", { to });
     await runtime.send("run-1", "stop", { to });
     expect((await result).output).toBe('user: "hello"');
+  });
+
+  test("R24: it is refused once the agent has ended, while its history is still being saved", async () => {
+    const saving = Promise.withResolvers<void>();
+    const saved = Promise.withResolvers<void>();
+    const history: HistoryProvider = {
+      load: () => ({ messages: [], head: 0 }),
+      append() {
+        saving.resolve();
+        return saved.promise;
+      },
+      clear: () => {},
+    };
+    await using runtime = new Runtime({ journal: makeJournal(), history });
+    const brief = agent("brief", async (ctx, inbox) => {
+      await ctx.remember({ role: "assistant", content: "Bye." });
+      return done(String((await inbox.receive()).content));
+    });
+    const { result } = runtime.run(brief, "go", { runId: "run-1" });
+    await runtime.send("run-1", "in time", { id: "m1" });
+    await saving.promise;
+    await expect(runtime.send("run-1", "too late")).rejects.toThrow(
+      'runId is "run-1"; expected the id of a run that still reads messages; this one had ended before it read this one',
+    );
+    // That one was read, so it is not refused the second time.
+    await runtime.send("run-1", "in time", { id: "m1" });
+    saved.resolve();
+    expect((await result).output).toBe("in time");
   });
 });
 

@@ -1,7 +1,7 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { type ModelRequest, textOf } from "@ravi/kernel";
 import { scriptedModel } from "@ravi/testing";
-import { agent, start, tool } from "@ravi/sdk";
+import { agent, run, start, tool } from "@ravi/sdk";
 import * as z from "zod";
 
 test("R24: what is said to an agent while it works is heard before it answers", async () => {
@@ -27,4 +27,27 @@ test("R24: what is said to an agent while it works is heard before it answers", 
   await handle.send("No, right.");
   tell();
   expect((await handle.result).output).toBe("Go left. / No, right.");
+});
+
+test("R24: an error of `onEvent` is told to the logger, and without one to the console, once", async () => {
+  using warned = vi.spyOn(console, "warn").mockImplementation(() => {});
+  const onEvent = (): void => {
+    throw new TypeError("event.text is not a function");
+  };
+  const guide = () => agent({ name: "guide", model: scriptedModel(["Here."]) });
+  expect((await run(guide(), "Go.", { onEvent })).output).toBe("Here.");
+  const fields = { error: "TypeError: event.text is not a function" };
+  expect(warned.mock.calls).toEqual([["onEvent threw an error; the run continues", fields]]);
+
+  const told: string[] = [];
+  const silent = (): void => {};
+  const logger = {
+    debug: silent,
+    info: silent,
+    error: silent,
+    warn: (message: string) => void told.push(message),
+  };
+  await run(guide(), "Go.", { onEvent, logger });
+  expect(told).toEqual(["onEvent threw an error; the run continues"]);
+  expect(warned).toHaveBeenCalledTimes(1);
 });

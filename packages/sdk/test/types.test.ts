@@ -154,3 +154,10 @@ test("a run that is resumed with several agents has the result of one of them", 
     "decision",
   );
 });
+
+test("the types of handles and results can be named by the functions that return them", () => {
+  expectTypeOf<ReturnType<typeof start>>().toEqualTypeOf<SdkHandle>();
+  expectTypeOf<ReturnType<typeof startResume>>().toEqualTypeOf<SdkHandle>();
+  expectTypeOf<ReturnType<typeof run>>().toEqualTypeOf<Promise<SdkResult>>();
+  expectTypeOf<ReturnType<typeof resume>>().toEqualTypeOf<Promise<SdkResult>>();
+});

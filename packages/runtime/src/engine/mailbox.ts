@@ -12,6 +12,11 @@ export class Mailbox {
     return this.waiting.length > 0;
   }
 
+  /** Whether that message waits to be read. */
+  holds(id: string): boolean {
+    return this.waiting.some((message) => message.id === id);
+  }
+
   /** Messages are read in the order of delivery, so those of one sender keep their order. */
   deliver(message: InboxMessage): void {
     if (this.known.has(message.id)) return;

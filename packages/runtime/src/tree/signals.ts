@@ -121,6 +121,11 @@ export class Signals {
     (this.seen ??= new Set()).add(id);
   }
 
+  /** Whether that item has arrived here. */
+  hasSeen(id: string): boolean {
+    return this.seen?.has(id) === true;
+  }
+
   /** Whether that wait is not answered yet. */
   awaits(wait: PendingWait): boolean {
     return this.waiting?.get(wait.name)?.some((waiter) => waiter.wait === wait) === true;

@@ -165,6 +165,11 @@ export class Tree implements SignalTarget, WaitingRun, Holder {
     return this.lazyMail?.get(execId)?.hasMail === true;
   }
 
+  /** Whether that message waits to be read. */
+  holdsMail(to: string, id: string): boolean {
+    return this.lazyMail?.get(to as ExecId)?.holds(id) === true;
+  }
+
   /** Removes the mailbox of an execution that is over. */
   dropMail(execId: ExecId): void {
     this.lazyMail?.delete(execId);

@@ -145,13 +145,18 @@ export function launch<T>(
   };
 }
 
-/** Passes each event to `onEvent`. If that throws, the first error is logged and it keeps getting events. */
+/**
+ * Passes each event to `onEvent`. If that throws, the first error is logged, on the console if there is no logger, and it keeps getting
+ * events.
+ */
 async function forwardEvents(handle: RootHandle, { onEvent, logger }: HostOptions): Promise<void> {
   if (onEvent === undefined) return;
   let failed = false;
   const failedWith = (error: unknown): void => {
     if (!failed)
-      tellLog(logger, "warn", "onEvent threw an error; the run continues", { error: String(error) });
+      tellLog(logger ?? console, "warn", "onEvent threw an error; the run continues", {
+        error: String(error),
+      });
     failed = true;
   };
   for await (const event of handle.events()) {

@@ -76,6 +76,8 @@ export function start<T>(agent: Agent<T>, input: string, options: RunOptions = {
 export function resume<T>(runId: string, options: ResumeOptions<T>): Promise<SdkResult<T>>;
 /** For several agents whose results have different shapes: the result has one of them. */
 export function resume<A>(runId: string, options: ResumeOptionsFor<A>): Promise<SdkResult<AnswerOf<A>>>;
+/** For `ReturnType`, which reads the last line: without it that would be `any`. */
+export function resume(runId: string, options: ResumeOptions): Promise<SdkResult>;
 export async function resume<T>(runId: string, options: ResumeOptions<T>): Promise<SdkResult<T>> {
   return startResume(runId, options).result;
 }
@@ -83,6 +85,7 @@ export async function resume<T>(runId: string, options: ResumeOptions<T>): Promi
 /** As `resume`, but returns a handle at once. */
 export function startResume<T>(runId: string, options: ResumeOptions<T>): SdkHandle<T>;
 export function startResume<A>(runId: string, options: ResumeOptionsFor<A>): SdkHandle<AnswerOf<A>>;
+export function startResume(runId: string, options: ResumeOptions): SdkHandle;
 export function startResume<T>(runId: string, options: ResumeOptions<T>): SdkHandle<T> {
   checkRunId(runId);
   checkFields("resume options", options, RESUME_OPTIONS);
