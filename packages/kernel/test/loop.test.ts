@@ -9,6 +9,7 @@ import {
   defineTool,
   type DelegateTool,
   HookEvent,
+  type JsonValue,
   type LLMClient,
   type ModelEvent,
   type ModelRequest,
@@ -196,6 +197,19 @@ describe("tool calls", () => {
     [runInNewContext("({ a: {} })")],
   ])("%o is said as JSON says it", (value) => {
     expect(toToolResult<unknown>(value)).toEqual({ content: JSON.stringify(value), isError: false, value });
+  });
+
+  test("an event with data that JSON cannot write is refused by its name", () => {
+    const ctx = bareContext();
+    const data: Record<string, JsonValue> = {};
+    data["self"] = data;
+    expect(() => ctx.emit({ type: "progress", name: "ring", data })).toThrow(
+      expect.objectContaining({
+        code: "INVALID_VALUE",
+        message: expect.stringContaining("event ring: data is"),
+      }),
+    );
+    ctx.emit({ type: "progress", name: "share", data: Number.NaN });
   });
 
   test("rules stop a run, everything else is the model's to deal with", () => {

@@ -45,7 +45,14 @@ import {
   type ToolResult,
   type WindowOptions,
 } from "@ravi/kernel";
-import { engineRunMeta, type LinkedList, makeAtOnce, makeDirect, spawnTerms } from "@ravi/kernel/loop";
+import {
+  checkEvent,
+  engineRunMeta,
+  type LinkedList,
+  makeAtOnce,
+  makeDirect,
+  spawnTerms,
+} from "@ravi/kernel/loop";
 import { rejected } from "../rejected.ts";
 import { runExclusive, runExclusiveAtOnce } from "./exclusive.ts";
 import { bareBatch, bareDirect, bareLlm, isBare, isPlain } from "./bare.ts";
@@ -293,6 +300,7 @@ export class Execution implements RunContext {
 
   /** After the event of the end nothing is emitted, even if somebody has kept the context. */
   emit(event: AgentEvent): void {
+    checkEvent(event);
     if (!this.isEndEmitted) this.engine.publish(event);
   }
 
