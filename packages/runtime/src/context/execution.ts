@@ -298,9 +298,16 @@ export class Execution implements RunContext {
     this.history.add(message);
   }
 
-  /** After the event of the end nothing is emitted, even if somebody has kept the context. */
   emit(event: AgentEvent): void {
     checkEvent(event);
+    this.publish(event);
+  }
+
+  /**
+   * Emits an event without checking its data: what a layer asks need not be JSON. After the event of the end nothing is emitted, even if
+   * somebody has kept the context.
+   */
+  publish(event: AgentEvent): void {
     if (!this.isEndEmitted) this.engine.publish(event);
   }
 
