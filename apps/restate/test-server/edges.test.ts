@@ -7,6 +7,7 @@ import {
   type HistoryProvider,
   isRaviError,
   type JsonObject,
+  type Logger,
   type RunEvent,
   RunId,
   type StandardSchema,
@@ -372,5 +373,31 @@ test("R24: a run whose history cannot be kept says so, and is over when it can",
   isDown = false;
   expect((await runtime.resume("angry-8").result).output).toBe("written");
   expect(kept).toHaveLength(1);
+  await runtime.close();
+});
+
+test("R11: many large events are read to the end; one that the server could not carry is named in its place, and logged", async () => {
+  const said: string[] = [];
+  const log = (message: string): void => void said.push(message);
+  const logger: Logger = { debug: log, info: log, warn: log, error: log };
+  const mebibyte = "x".repeat(1024 * 1024);
+  const teller = agent("teller", async (ctx) => {
+    for (let n = 0; n < 24; n++) ctx.emit({ type: "progress", name: "large", data: mebibyte });
+    ctx.emit({ type: "progress", name: "too large", data: mebibyte.repeat(33) });
+    ctx.emit({ type: "progress", name: "after", data: null });
+    return done("told");
+  });
+  const runtime = await house(server, { logger }).create({ agents: [teller] });
+  const handle = runtime.run(teller, "");
+  const events = await Array.fromAsync(handle.events(), ({ event }) => event);
+  expect((await handle.result).output).toBe("told");
+  const names = events.flatMap((event) => (event.type === "progress" ? [event.name] : []));
+  expect(names).toEqual([...Array.from({ length: 24 }, () => "large"), "eventTooLarge", "after"]);
+  expect(events).toContainEqual({
+    type: "progress",
+    name: "eventTooLarge",
+    data: { type: "progress", bytes: 33 * 1024 * 1024 + '{"type":"progress","name":"too large","data":""}'.length },
+  });
+  expect(said).toContainEqual(expect.stringContaining("the event progress too large has"));
   await runtime.close();
 });

@@ -32,6 +32,7 @@ export async function* drive(
   session.interruptionReason = null;
   session.output = "";
   delete session.metadata["findings"];
+  delete session.metadata["problem"];
   try {
     yield* architecture.run(session, deps, prompt);
   } catch (error) {
@@ -98,12 +99,15 @@ const REASONS: ReadonlySet<string> = new Set<StopReason>([
   "paused",
 ]);
 
-function resultOf({ interrupted, interruptionReason, output }: AgentSession): AgentResult {
+function resultOf({ interrupted, interruptionReason, output, metadata }: AgentSession): AgentResult {
   // An empty answer is no success, and neither is an unknown reason.
   if (!interrupted && output.trim() !== "") return { status: "completed", output, stopReason: "done" };
   const stopReason =
     isReason(interruptionReason) && interruptionReason !== "done" ? interruptionReason : "steps";
-  return { status: stopReason === "paused" ? "paused" : "partial", output, stopReason };
+  const status = stopReason === "paused" ? "paused" : "partial";
+  const { problem } = metadata;
+  const isSaid = stopReason === "invalid" && typeof problem === "string";
+  return { status, output, stopReason, ...(isSaid && { problem }) };
 }
 
 function isReason(reason: string | null): reason is StopReason {

@@ -44,10 +44,11 @@ export function freshSession(options: FreshSessionOptions): AgentSession {
 }
 
 /** Marks a session as cut off. Only the first reason counts: later ones follow from it. */
-export function interrupt(session: AgentSession, reason: StopReason): void {
+export function interrupt(session: AgentSession, reason: StopReason, problem?: string): void {
   if (session.interrupted) return;
   session.interrupted = true;
   session.interruptionReason = reason;
+  if (problem !== undefined) session.metadata["problem"] = problem;
 }
 
 /** The conversation without tool calls and results: some providers refuse them in a request that offers no tools. */

@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
 import {
+  type Agent,
+  AgentId,
   type Architecture,
   BudgetExhaustedError,
   DeadlineExceededError,
@@ -19,8 +21,9 @@ import {
   SelfRefine,
   StrategyAgent,
   Supervisor,
+  Swarm,
 } from "@ravi/architectures";
-import { scriptedModel } from "@ravi/testing";
+import { type Script, scriptedModel } from "@ravi/testing";
 import { DelegatingContext } from "../src/context/delegating-context.ts";
 import { lookUp, run, told, worker } from "./support.ts";
 
@@ -246,6 +249,41 @@ describe("J4, J11: services that misbehave", () => {
     ctx.tool = async () => ({ content: "[REDACTED", isError: false });
     const { result } = await run(new Reflexion(), ["answer", "1.0"], { memory, ctx });
     expect(result.status).toBe("completed");
+  });
+});
+
+describe("a worker's answer that did not match its schema", () => {
+  const problem = "total: expected a number, not a string";
+  const unfit: Agent = {
+    id: AgentId("unfit"),
+    run: async () => ({ status: "partial", output: '{"total":"9"}', stopReason: "invalid", problem }),
+  };
+  const delegate = { toolCalls: [{ name: "delegate", arguments: { worker: "unfit", task: "t" } }] };
+  const forward = { toolCalls: [{ name: "forward_message", arguments: { worker: "unfit" } }] };
+  const handOver = worker("ann", ['{"handoff": "unfit", "task": "t"}']);
+
+  test.each<[Architecture, Script]>([
+    [new Router({ routes: { unfit } }), ["unfit"]],
+    [new Supervisor({ workers: { unfit } }), [delegate, forward]],
+    [new Swarm({ members: { ann: handOver, unfit } }), []],
+    [new Swarm({ members: { unfit }, maxHandoffs: 0 }), []],
+    [new ActorCritic({ actor: unfit, maxRounds: 1 }), ["0.5"]],
+    [new Debate({ debaters: { ann: unfit, bob: unfit } }), []],
+  ])("%o says what was wrong with it", async (architecture, script) => {
+    const { result } = await run(architecture, script);
+    expect(result).toMatchObject({ status: "partial", stopReason: "invalid", problem });
+  });
+
+  test("a later run on the same session does not say it", async () => {
+    const session = freshSession({ id: "s" });
+    await run(new Router({ routes: { unfit } }), ["unfit"], { session });
+    const silent = strategy(async function* (own) {
+      yield { type: "step", step: 1 };
+      own.interrupted = true;
+      own.interruptionReason = "invalid";
+    });
+    const { result } = await run(silent, [], { session });
+    expect(result).toEqual({ status: "partial", output: "", stopReason: "invalid" });
   });
 });
 

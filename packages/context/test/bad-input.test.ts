@@ -23,7 +23,6 @@ test.each<[string, () => unknown]>([
   ["KeywordMemory options.history", () => new KeywordMemory({ history: odd("./memory") })],
   ["KeywordMemory options.clock", () => new KeywordMemory({ clock: odd({}) })],
   ["KeywordMemory options.ids", () => new KeywordMemory({ ids: odd(() => "id") })],
-  ["query", () => new KeywordMemory().recall(odd(scope), odd(undefined))],
   ["key", () => new MemoryHistory().append(odd(undefined), [])],
   ["messages", () => new MemoryHistory().append({ sessionId: SessionId("s"), agentName: "a" }, odd("hello"))],
   ["agentContext", () => agentContext(odd(undefined))],
@@ -33,6 +32,11 @@ test.each<[string, () => unknown]>([
   ["agentContext.compacton", () => agentContext(odd({ agentId, history, compacton: {} }))],
 ])("R10: what cannot make a window is refused when it is given: %s", (field, attempt) => {
   expect(attempt).toThrow(expect.objectContaining({ code: "INVALID_VALUE", field }));
+});
+
+test("R10: a memory that is asked for no text rejects", async () => {
+  const refusal = expect.objectContaining({ code: "INVALID_VALUE", field: "query" });
+  await expect(new KeywordMemory().recall(odd(scope), odd(undefined))).rejects.toThrow(refusal);
 });
 
 test.each([

@@ -127,10 +127,10 @@ describe("J11: recall by keywords", () => {
     expect(await texts(memory, ANN, "lesson")).toEqual(["lesson 3", "lesson 2"]);
   });
 
-  test("nothing to remember, or a limit that is none, is refused", async () => {
+  test("nothing to remember, or a limit that is none, rejects", async () => {
     const memory = new KeywordMemory();
-    expect(() => memory.remember(ANN, "  ")).toThrow("a non-empty string to remember");
-    expect(() => memory.recall(ANN, "x", -1)).toThrow("limit");
+    await expect(memory.remember(ANN, "  ")).rejects.toThrow("a non-empty string to remember");
+    await expect(memory.recall(ANN, "x", -1)).rejects.toThrow("limit");
     expect(() => new KeywordMemory({ maxItems: 0 })).toThrow("maxItems");
   });
 });

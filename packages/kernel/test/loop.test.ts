@@ -1,3 +1,4 @@
+import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import {
@@ -8,6 +9,7 @@ import {
   defineTool,
   type DelegateTool,
   HookEvent,
+  type JsonValue,
   type LLMClient,
   type ModelEvent,
   type ModelRequest,
@@ -168,6 +170,46 @@ describe("tool calls", () => {
     const loop: { self?: unknown } = {};
     loop.self = loop;
     expect(toToolResult(loop)).toMatchObject({ isError: true });
+  });
+
+  test.each([
+    [{ tags: new Set(["a"]) }, "a Set at tags"],
+    [{ rows: [{ id: 1 }, { id: 2, prices: new Map([["eur", 5]]) }] }, "a Map at rows.1.prices"],
+    [[[], new Map()], "a Map at 1"],
+    [{ "the answer": Promise.resolve(1) }, "a Promise at the answer"],
+    [{ failed: new Error("no such vendor") }, "a Error at failed"],
+    [{ toJSON: () => ({ found: /x/ }) }, "a RegExp at found"],
+  ])("%o would lose a part without a word, so the model is told", (value, part) => {
+    expect(toToolResult<unknown>(value)).toEqual({
+      content: `error: the tool returned ${part}, which JSON cannot represent; return plain data`,
+      isError: true,
+    });
+  });
+
+  test.each([
+    { a: {}, b: [{}], c: Object.create(null), d: "{}" },
+    { at: new Date(0), by: { toJSON: () => ({}) } },
+    {
+      point: new (class {
+        x = 1;
+      })(),
+    },
+    [runInNewContext("({ a: {} })")],
+  ])("%o is said as JSON says it", (value) => {
+    expect(toToolResult<unknown>(value)).toEqual({ content: JSON.stringify(value), isError: false, value });
+  });
+
+  test("an event with data that JSON cannot write is refused by its name", () => {
+    const ctx = bareContext();
+    const data: Record<string, JsonValue> = {};
+    data["self"] = data;
+    expect(() => ctx.emit({ type: "progress", name: "ring", data })).toThrow(
+      expect.objectContaining({
+        code: "INVALID_VALUE",
+        message: expect.stringContaining("event ring: data is"),
+      }),
+    );
+    ctx.emit({ type: "progress", name: "share", data: Number.NaN });
   });
 
   test("rules stop a run, everything else is the model's to deal with", () => {

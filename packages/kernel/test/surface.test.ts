@@ -103,6 +103,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "checkAgentParts",
       "checkAgents",
       "checkDecisions",
+      "checkEvent",
       "checkHireChoices",
       "checkHosted",
       "checkMessage",

@@ -36,7 +36,10 @@ export interface AnthropicOptions {
    * `"5m"`.
    */
   readonly cache?: "5m" | "1h" | false | undefined;
-  /** Overrides the model's own default and the request's `reasoning`. Default: neither is overridden. */
+  /**
+   * Overrides the model's own default and the request's `reasoning`. A budget above 80 % of `maxOutputTokens` is lowered to that, and the
+   * logger is told. Default: neither is overridden.
+   */
   readonly thinking?: "adaptive" | "off" | { readonly budgetTokens: number } | undefined;
   /** Milliseconds that the server may be silent, before its headers or within its answer. Default: 240,000. */
   readonly idleTimeoutMs?: number | undefined;

@@ -371,6 +371,25 @@ describe("thinking", () => {
     expect(await thinkingOf(model, request, options)).toEqual(expected);
   });
 
+  test.each([
+    [
+      50_000,
+      [
+        "thinking.budgetTokens is 50000, and is lowered to 80 % of maxOutputTokens, so that there is room for an answer",
+      ],
+    ],
+    [16_000, []],
+  ])(
+    "a budget of %i tokens that is lowered to make room for an answer is said",
+    async (budgetTokens, said) => {
+      const notices: string[] = [];
+      const logger = listener((notice) => notices.push(notice));
+      const { body } = await sent(ROOMY, { thinking: { budgetTokens }, logger });
+      expect(body["thinking"]).toEqual({ type: "enabled", budget_tokens: 16_000 });
+      expect(notices).toEqual(said.map((what) => expect.stringContaining(what)));
+    },
+  );
+
   test("with a budget rests while a tool turn goes on that another provider began", async () => {
     const request: ModelRequest = {
       ...ROOMY,

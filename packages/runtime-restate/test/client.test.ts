@@ -322,6 +322,15 @@ test("R16: a limit that was passed is in the result, also of a run that is suspe
   expect(resultOf("run" as never, tree.standings)).toMatchObject({ status: "completed", exceeded: passed });
 });
 
+test("R18: what a settlement leaves out is kept as it was reserved", async () => {
+  const tree = await StoredTree.start(rootLaunch({ maxTurns: 3 }));
+  const reserve = { turns: 1, tokens: 10, cost: 0.5 };
+  const { reserved = "" } = await tree.say("admit", { ...admission("run", 1, "llm#1", "n"), reserve });
+  const settle = [{ id: reserved, actual: { turns: 1, tokens: 4 } }];
+  await tree.say("admit", { ...admission("run", 2, "llm#2", "m"), settle });
+  expect(tree.state.execs["run"]?.own).toEqual({ turns: 1, tokens: 4, cost: 0.5, toolCalls: 0 });
+});
+
 test("R24: a worker that is given keys of its servers refuses what none of them has signed, and wants real ones", async () => {
   const options = { createContext, ingress: "http://localhost:1", admin: "http://localhost:1" };
   for (const identityKeys of [[], [""], ["a secret"], "publickeyv1_x"])

@@ -43,7 +43,7 @@ export class TurnLedger implements Ledger {
     return {
       settle: (actual) => {
         letGo();
-        return this.charge(actual.estimated === true ? { turns } : actual);
+        return this.charge({ turns, ...actual });
       },
       cancel: letGo,
     };

@@ -44,6 +44,18 @@ test("R11: very many events go in several parcels, in order, and what comes mean
   expect(sent.flat().map(({ n }) => n)).toEqual(Array.from({ length: 2_501 }, (_, at) => at + 1));
 });
 
+test("R11: a parcel is measured in bytes, whatever the script", async () => {
+  const sent: number[] = [];
+  const send = async (_runId: string, events: readonly NumberedEvent[]): Promise<void> => {
+    sent.push(events.length);
+  };
+  const publishers = new Publishers({ clock: virtualClock(), send, closed: new AbortController().signal });
+  const event = { type: "x", text: "漢".repeat(1_000_000) };
+  for (let n = 1; n <= 5; n++) publishers.of("run").add({ ...told("a", n), event });
+  await publishers.of("run").flush();
+  expect(sent).toEqual([2, 2, 1]);
+});
+
 test("R11: whoever ends has all of it sent first, without waiting for company; what cannot be sent keeps nobody", async () => {
   const sent: number[] = [];
   const send = async (_runId: string, events: readonly NumberedEvent[]): Promise<void> => {

@@ -45,6 +45,22 @@ describe("model", () => {
     );
   });
 
+  test.each<[string, string, unknown]>([
+    ["openai", "api", { api: "completions" }],
+    ["openai", "organization", { organization: 5 }],
+    ["openai", "project", { project: ["p"] }],
+    ["anthropic", "apiVersion", { apiVersion: "latest" }],
+    ["anthropic", "cache", { cache: "1d" }],
+    ["anthropic", "thinking", { thinking: "much" }],
+    ["anthropic", "thinking", { thinking: null }],
+    ["anthropic", "thinking.budget", { thinking: { budget: 2_048 } }],
+    ["anthropic", "thinking.budgetTokens", { thinking: { budgetTokens: 100 } }],
+  ])("R18: so is what only %s has: a wrong %s", (prefix, field, options) => {
+    expect(() => model(`${prefix}:small`, options as object)).toThrow(
+      expect.objectContaining({ code: "INVALID_VALUE", field: `model options.${field}` }),
+    );
+  });
+
   test("R18: one whose options are inherited has its address and its limits", () => {
     const inherited = <T>(fields: T): T => Object.create(fields as object) as T;
     const options = inherited({ baseURL: "http://127.0.0.1:1/v1", maxOutputTokens: 5 });
@@ -152,11 +168,12 @@ describe("model", () => {
     expect((await run(agent({ name: "clerk", model: client }), "Hi")).output).toBe("Good morning.");
   });
 
-  test("what only the provider can check is the first call's error, before anything is sent", async () => {
-    const wrong: object = { thinking: "much", apiKey: "sk-canary", baseURL: "http://127.0.0.1:1" };
-    const clerk = agent({ name: "clerk", model: model("anthropic:claude-sonnet-5-5", wrong) });
+  test("what the environment says is read at the first call, and checked before anything is sent", async () => {
+    vi.stubEnv("ANTHROPIC_BASE_URL", "nonsense");
+    const options = { thinking: "off", apiKey: "sk-canary" } as const;
+    const clerk = agent({ name: "clerk", model: model("anthropic:claude-sonnet-5-5", options) });
     const { error } = await run(clerk, "Hi");
-    expect(error).toMatchObject({ code: "INVALID_VALUE", field: "thinking" });
+    expect(error).toMatchObject({ code: "INVALID_VALUE", field: "ANTHROPIC_BASE_URL" });
     expect(JSON.stringify(error)).not.toContain("canary");
   });
 

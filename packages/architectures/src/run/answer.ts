@@ -14,6 +14,8 @@ import { truncateText } from "@ravi/kernel/loop";
 export interface Answer {
   readonly text: string;
   readonly stopReason: StopReason;
+  /** What was wrong with an answer that is `invalid`. */
+  readonly problem?: string | undefined;
 }
 
 /** An empty answer counts as none, whatever the provider reports. */
@@ -25,10 +27,10 @@ export function answerFrom(response: ModelResponse): Answer {
   return { text, stopReason: text.trim() === "" ? "steps" : "done" };
 }
 
-export function answerOf({ output, status, stopReason }: AgentResult): Answer {
+export function answerOf({ output, status, stopReason, problem }: AgentResult): Answer {
   // A result that was cut off never counts as complete, whatever its reason.
   if (status !== "completed")
-    return { text: output, stopReason: stopReason === "done" ? "steps" : stopReason };
+    return { text: output, stopReason: stopReason === "done" ? "steps" : stopReason, problem };
   return { text: output, stopReason: output.trim() === "" ? "steps" : "done" };
 }
 

@@ -148,12 +148,12 @@ export class StrategyRun {
   }
 
   /** Ends the run with an answer. An answer that was cut off makes the run `partial`. */
-  async finish({ text, stopReason }: Answer): Promise<void> {
+  async finish({ text, stopReason, problem }: Answer): Promise<void> {
     const { session, deps } = this;
     // The answering call had no budget left: make an answer in the last turn, which is reserved for this run.
     if (stopReason === "budget" && text.trim() === "") return landSession(session, deps);
     if (text.trim() !== "" || session.output === "") session.output = text;
-    if (stopReason !== "done") interrupt(session, stopReason);
+    if (stopReason !== "done") interrupt(session, stopReason, problem);
     delete session.metadata["findings"];
     if (session.output.trim() !== "")
       await appendMessage(session, deps, { role: "assistant", content: session.output });

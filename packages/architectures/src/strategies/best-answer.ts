@@ -17,12 +17,12 @@ export class BestAnswer {
 
   /** If another attempt was cut off: the best answer so far, with the reason of the cut. */
   orElse(cut: Answer): Answer {
-    return this.answer === undefined ? cut : { text: this.answer.text, stopReason: cut.stopReason };
+    return this.answer === undefined ? cut : { ...cut, text: this.answer.text };
   }
 
   /** The best answer, marked as not having reached the threshold. */
   notGoodEnough(): Answer {
-    const { text = "", stopReason = "steps" } = this.answer ?? {};
-    return { text, stopReason: stopReason === "done" ? "steps" : stopReason };
+    const { text = "", stopReason = "steps", problem } = this.answer ?? {};
+    return { text, stopReason: stopReason === "done" ? "steps" : stopReason, problem };
   }
 }

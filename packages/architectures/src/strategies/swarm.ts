@@ -91,7 +91,11 @@ export class Swarm implements Architecture {
     if (worked.error !== undefined) throw worked.error;
     // A member that hands over even now has not answered.
     const text = readHandoff(worked.text, names) === undefined ? worked.text : log.join("\n");
-    return run.finish({ text, stopReason: worked.stopReason === "done" ? ended : worked.stopReason });
+    return run.finish({
+      ...worked,
+      text,
+      stopReason: worked.stopReason === "done" ? ended : worked.stopReason,
+    });
   }
 
   declaredWorkers(): Readonly<Record<string, Agent>> {

@@ -78,8 +78,9 @@ export class Team {
     const answer = role === undefined ? undefined : this.answers.get(role);
     if (answer === undefined) return `that worker has not answered yet; the workers are ${this.names()}`;
     this.forwarded = answer;
-    const { text: output, stopReason } = answer;
-    return { finish: { status: stopReason === "done" ? "completed" : "partial", output, stopReason } };
+    const { text: output, stopReason, problem } = answer;
+    const status = stopReason === "done" ? "completed" : "partial";
+    return { finish: { status, output, stopReason, problem } };
   }
 
   /** Stores the answer of each worker. A worker that found no slot is hired once more. */

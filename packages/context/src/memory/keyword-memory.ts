@@ -64,7 +64,7 @@ export class KeywordMemory implements Memory {
   }
 
   /** Stores a text, and returns the stored item. If an item with the same `metadata.key` exists, returns that one instead. */
-  remember(scope: RunScope, text: string, metadata?: JsonObject): Promise<MemoryItem> {
+  async remember(scope: RunScope, text: string, metadata?: JsonObject): Promise<MemoryItem> {
     if (typeof text !== "string" || text.trim() === "")
       throw new InvalidValueError({ field: "text", value: text, expected: "a non-empty string to remember" });
     return this.enqueue(scope, async (partition, key) => {
@@ -89,7 +89,11 @@ export class KeywordMemory implements Memory {
   }
 
   /** Finds the items that share words with the query, the best match first. `limit` is 10 by default. */
-  recall(scope: RunScope, query: string, limit: number = DEFAULT_LIMIT): Promise<readonly MemoryItem[]> {
+  async recall(
+    scope: RunScope,
+    query: string,
+    limit: number = DEFAULT_LIMIT,
+  ): Promise<readonly MemoryItem[]> {
     checkInteger("limit", limit, 0);
     if (typeof query !== "string")
       throw new InvalidValueError({ field: "query", value: query, expected: "a string to search for" });

@@ -117,7 +117,7 @@ export interface RunContext {
    */
   requestBudget?(refusal: BudgetExhaustedError): Promise<boolean>;
 
-  /** Publishes an event of the run. */
+  /** Publishes an event of the run. Throws an `InvalidValueError` if its data cannot be written as JSON. */
   emit(event: AgentEvent): void;
 
   /**

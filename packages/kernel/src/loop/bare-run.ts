@@ -41,6 +41,7 @@ import { callBareTool } from "./bare-tool.ts";
 import { sleep, timeLimitOf, waitWithin } from "./bare-wait.ts";
 import { bothHooks } from "./both-hooks.ts";
 import { checkAgent } from "./check-agent.ts";
+import { checkEvent } from "./check-event.ts";
 import { Conversation } from "./conversation.ts";
 import { checkHireChoices, spawnTerms } from "./hire-choices.ts";
 import { readStream } from "./read-stream.ts";
@@ -253,6 +254,7 @@ export class BareRun implements BareContext {
   }
 
   emit(event: AgentEvent): void {
+    checkEvent(event);
     const { onEvent } = this.tree;
     onEvent?.({ seq: ++this.tree.seq, at: this.now(), agentId: this.agentId, execId: this.execId, event });
   }

@@ -7,6 +7,7 @@ import type { ToolCall } from "../model/messages.ts";
 import { type JsonSchemaValidator, isStandardSchema } from "../model/schema.ts";
 import type { DelegateTool, Tool } from "../model/tool.ts";
 import { inputOf, unchecked } from "./check-schemas.ts";
+import { lostPart, nameOf } from "./lost-part.ts";
 import { type Parsed, parseWith } from "./parse-with.ts";
 
 /** Parses and checks the arguments that a model wrote, within limits. `problem` is an error message for the model. */
@@ -50,25 +51,17 @@ export function toToolResult<R>(value: R): ToolResult<R> {
   try {
     // Of a function and a symbol there is none. As a text, a function would be its source.
     const content: string | undefined = JSON.stringify(value);
-    if (content === undefined || (content === "{}" && !isPlain(value)))
-      return toolFailure(
-        `the tool returned a ${nameOf(value)}, which JSON cannot represent; return plain data`,
-      );
-    return { content, isError: false, value };
+    if (content === undefined) return unrepresentable(nameOf(value));
+    // Scanning the text is far cheaper than walking the value, which is needed only if a part of it may be lost.
+    const lost = content.includes("{}") ? lostPart(value) : undefined;
+    return lost === undefined ? { content, isError: false, value } : unrepresentable(lost);
   } catch (error) {
     return toolFailure(`the tool returned a value that cannot be converted to JSON: ${messageOf(error)}`);
   }
 }
 
-/** Whether JSON keeps the value's content. It does not for a Map, a Set or a generator. */
-function isPlain(value: unknown): boolean {
-  if (typeof value !== "object" || value === null || "toJSON" in value) return true;
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === null || Object.keys(value).length > 0;
-}
-
-function nameOf(value: unknown): string {
-  return Object.prototype.toString.call(value).slice("[object ".length, -1);
+function unrepresentable(what: string): ToolResult<never> {
+  return toolFailure(`the tool returned a ${what}, which JSON cannot represent; return plain data`);
 }
 
 /** A failure as a tool result for the model. */

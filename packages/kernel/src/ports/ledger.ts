@@ -18,7 +18,7 @@ export type Remaining = { readonly [D in keyof Spend]: number | null };
 
 /** What a call has used. */
 export interface Actual extends Partial<Spend> {
-  /** True if the provider did not report its usage, so that the reservation was charged. */
+  /** True if the provider did not report its usage, so that the reservation is charged. */
   readonly estimated?: boolean | undefined;
 }
 
@@ -41,7 +41,10 @@ export interface Settlement {
  * `settle` throws because of a wrong value, nothing is charged and it can be called again.
  */
 export interface Reservation {
-  /** Charges what the call has used and gives back the rest. */
+  /**
+   * Charges what the call has used and gives back the rest. A field that `actual` leaves out is not known, and is charged as it was
+   * reserved: `{ estimated: true }` charges all of it.
+   */
   settle(actual: Actual): MaybePromise<Settlement>;
   /** Gives back everything, because nothing was sent. */
   cancel(): MaybePromise<void>;
@@ -70,7 +73,10 @@ export interface Ledger {
    * `cost` is absent; such a call is refused if there is a limit in dollars.
    */
   reserve(estimate: Partial<Spend>, options?: ReserveOptions): MaybePromise<Reservation>;
-  /** Counts what was spent already, as when a run is resumed. Never refuses, even if a limit is exceeded. */
+  /**
+   * Counts what was spent already, as when a run is resumed. In what is left out nothing was spent. Never refuses, even if a limit is
+   * exceeded.
+   */
   charge(spent: Actual, options?: ChargeOptions): MaybePromise<Settlement>;
   /** Adds to the limits of this ledger and all above it. A dimension without a limit stays without one. */
   raise?(more: Partial<Spend>): MaybePromise<void>;

@@ -44,6 +44,11 @@ export function thinkingFor(question: ThinkingQuestion): ThinkingConfigParam | u
     notice("thinking is left out until the current tool turn, which began without it, is over");
     return undefined;
   }
+  // An effort is only about so many tokens, but this number was given.
+  if (typeof option === "object" && budget < wanted)
+    notice(
+      `thinking.budgetTokens is ${wanted}, and is lowered to 80 % of maxOutputTokens, so that there is room for an answer`,
+    );
   return { type: "enabled", budget_tokens: budget, ...display };
 }
 

@@ -22,6 +22,7 @@ import type {
   SuspendedError,
   WaitSpec,
 } from "@ravi/kernel";
+import { tellLog } from "@ravi/kernel/loop";
 import type { UsedAccount } from "./account.ts";
 import type { Attempt } from "./attempt.ts";
 import { batch } from "./batch.ts";
@@ -32,6 +33,7 @@ import { pausing } from "./pause.ts";
 import { forgetCrashes, restartAfter, type Restarting } from "./restart.ts";
 import { checkSize } from "./sizes.ts";
 import { awaiting } from "./steps.ts";
+import { storedEvent } from "./stored-event.ts";
 import { asking, recording, reading, sleeping, waiting } from "./waits.ts";
 
 export interface EngineOptions {
@@ -152,8 +154,9 @@ export class RestateEngine implements DurableEngine {
     const n = this.lane.isBusy || isOfTool ? null : ++this.published;
     const { publisher, ports } = this.attempt;
     const { supervision, execId } = this.start;
-    const plain = JSON.parse(JSON.stringify(event)) as JsonObject;
-    publisher.add({ n, at: ports.clock.now(), agentId: supervision.agentId, execId, event: plain });
+    const { event: stored, problem } = storedEvent(event);
+    if (problem !== undefined) tellLog(ports.logger, "warn", `${execId}: ${problem}`);
+    publisher.add({ n, at: ports.clock.now(), agentId: supervision.agentId, execId, event: stored });
   }
 
   checkResult(result: AgentResult): void {

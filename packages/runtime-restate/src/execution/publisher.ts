@@ -1,15 +1,16 @@
 import type { Clock, Logger } from "@ravi/kernel";
 import { messageOf, tellLog } from "@ravi/kernel/loop";
 import type { NumberedEvent } from "../topic/log.ts";
+import { bytesOf } from "./sizes.ts";
 
 /**
  * Milliseconds that events wait for more to join them. Each batch is a message to the server, which costs as much as an admission.
  */
 const LINGER_MS = 100;
 
-/** The server refuses a message of 32 MiB, which the reports of a tool in a tight loop could reach. */
+/** The server refuses a message of 32 MiB, which the reports of a tool in a tight loop could reach. See also `storedEvent`. */
 const MOST_EVENTS = 1_000;
-const MOST_CHARS = 8_000_000;
+const MOST_BYTES = 8 * 1024 * 1024;
 
 /** Must not throw. */
 type Send = (events: readonly NumberedEvent[]) => Promise<void>;
@@ -106,27 +107,27 @@ export class Publisher {
   }
 }
 
-/** The events in messages that the server accepts. An event that is too large for any is in a message of its own. */
+/** The events in messages that the server accepts. A large one may be in a message of its own. */
 function* inMessages(events: readonly NumberedEvent[]): Generator<readonly NumberedEvent[]> {
   let message: NumberedEvent[] = [];
-  let chars = 0;
+  let bytes = 0;
   for (const event of events) {
-    const more = lengthOf(event);
-    if (message.length > 0 && (message.length === MOST_EVENTS || chars + more > MOST_CHARS)) {
+    const more = sizeOf(event);
+    if (message.length > 0 && (message.length === MOST_EVENTS || bytes + more > MOST_BYTES)) {
       yield message;
       message = [];
-      chars = 0;
+      bytes = 0;
     }
     message.push(event);
-    chars += more;
+    bytes += more;
   }
   if (message.length > 0) yield message;
 }
 
 /** 0 for what cannot be written: `send` reports that. */
-function lengthOf(event: NumberedEvent): number {
+function sizeOf(event: NumberedEvent): number {
   try {
-    return JSON.stringify(event).length;
+    return bytesOf(event);
   } catch {
     return 0;
   }

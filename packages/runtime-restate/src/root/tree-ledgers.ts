@@ -118,7 +118,7 @@ export class TreeLedgers {
       }
       const settlement = await reservation?.settle(actual);
       if (settlement !== undefined) warnings.push(...warningsIn(settlement));
-      const spent = actual.estimated === true ? open.spend : actual;
+      const spent = { ...open.spend, ...actual };
       this.charge(open.exec, spent);
       const exec = this.state.execs[open.exec];
       if (exec !== undefined) exec.largest = mostSpend(exec.largest, spent);

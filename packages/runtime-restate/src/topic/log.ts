@@ -3,6 +3,31 @@ import type { JsonObject, RunEvent } from "@ravi/kernel";
 /** Events per stored value. Appending rewrites one such value, never the whole log. */
 export const CHUNK = 64;
 
+/** In bytes. A larger event is stored by itself, so that neither a stored value nor a page gets too large for the server. */
+const LARGE = 64 * 1024;
+/** In bytes. A page has one event at least, whatever its size. */
+export const MOST_OF_PAGE = 4 * 1024 * 1024;
+
+/** An event that is stored by itself, under `keyOf(seq)`. */
+export type LargeEvent = { readonly seq: number; readonly bytes: number };
+
+/** What is in a stored value: the event itself, or where it is. */
+export type Kept = RunEvent | LargeEvent;
+
+export function isLarge(kept: Kept): kept is LargeEvent {
+  return "bytes" in kept;
+}
+
+export function bytesOf(event: RunEvent): number {
+  return Buffer.byteLength(JSON.stringify(event));
+}
+
+/** How the event is kept in a stored value. */
+export function keep(event: RunEvent): Kept {
+  const bytes = bytesOf(event);
+  return bytes > LARGE ? { seq: event.seq, bytes } : event;
+}
+
 /** An event to be published. Events between calls are numbered by their execution (`n`), so that a replay adds nothing twice. */
 export type NumberedEvent = {
   readonly n: number | null;
@@ -40,6 +65,11 @@ export function append(head: Head, events: readonly NumberedEvent[]): Appended {
     added.push({ seq: next++, at, agentId, execId, event } as JsonObject & RunEvent);
   }
   return { head: { ...head, next, told }, added };
+}
+
+/** The key of an event that is stored by itself. */
+export function keyOf(seq: number): string {
+  return `event:${seq}`;
 }
 
 /** The key of the stored value that has this event. */

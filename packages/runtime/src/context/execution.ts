@@ -45,7 +45,14 @@ import {
   type ToolResult,
   type WindowOptions,
 } from "@ravi/kernel";
-import { engineRunMeta, type LinkedList, makeAtOnce, makeDirect, spawnTerms } from "@ravi/kernel/loop";
+import {
+  checkEvent,
+  engineRunMeta,
+  type LinkedList,
+  makeAtOnce,
+  makeDirect,
+  spawnTerms,
+} from "@ravi/kernel/loop";
 import { rejected } from "../rejected.ts";
 import { runExclusive, runExclusiveAtOnce } from "./exclusive.ts";
 import { bareBatch, bareDirect, bareLlm, isBare, isPlain } from "./bare.ts";
@@ -291,8 +298,16 @@ export class Execution implements RunContext {
     this.history.add(message);
   }
 
-  /** After the event of the end nothing is emitted, even if somebody has kept the context. */
   emit(event: AgentEvent): void {
+    checkEvent(event);
+    this.publish(event);
+  }
+
+  /**
+   * Emits an event without checking its data: what a layer asks need not be JSON. After the event of the end nothing is emitted, even if
+   * somebody has kept the context.
+   */
+  publish(event: AgentEvent): void {
     if (!this.isEndEmitted) this.engine.publish(event);
   }
 

@@ -117,7 +117,7 @@ export class Gates {
     if (known !== undefined) return known;
     const { exec } = this;
     const onWait = (): void => {
-      exec.emit({ type: "progress", name: "approvalRequested", data: { name, question } });
+      exec.publish({ type: "progress", name: "approvalRequested", data: { name, question } });
       onAsk?.();
     };
     const asked = new Question({ kind: "wait", key: gate, name, question, onWait });

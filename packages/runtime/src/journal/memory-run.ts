@@ -1,4 +1,12 @@
-import type { JournalEntry, JournalRecord, JsonObject, PostedItem, RunId, RunSummary } from "@ravi/kernel";
+import type {
+  JournalEntry,
+  JournalRecord,
+  JsonObject,
+  PendingWait,
+  PostedItem,
+  RunId,
+  RunSummary,
+} from "@ravi/kernel";
 import type { Indexed, Linked } from "@ravi/kernel/loop";
 import type { Claim } from "./claims.ts";
 import { checkEntry, checkFields, plainZero, refuseNoEntry } from "./entry-check.ts";
@@ -79,7 +87,7 @@ export class MemoryRun implements Linked<MemoryRun>, Indexed<MemoryRun> {
       .slice(waits.heard)
       .filter(({ kind }) => kind === "signal" || kind === "cancel")
       .map(({ kind, name }) => (kind === "cancel" ? null : name));
-    const waitingFor = openWaits(waits.text, unread);
+    const waitingFor = openWaits(JSON.parse(waits.text) as readonly PendingWait[], unread);
     return waitingFor === undefined ? summary : { ...summary, waitingFor };
   }
 

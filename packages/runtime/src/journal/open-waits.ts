@@ -7,8 +7,10 @@ export type Unread = string | null;
  * The waits of a noted list that nobody has answered; undefined if there is none. Each signal answers the first wait of its name. A run
  * that was cancelled waits for nothing.
  */
-export function openWaits(text: string, unread: readonly Unread[]): readonly PendingWait[] | undefined {
-  const waits = JSON.parse(text) as readonly PendingWait[];
+export function openWaits(
+  waits: readonly PendingWait[],
+  unread: readonly Unread[],
+): readonly PendingWait[] | undefined {
   if (unread.length === 0) return waits;
   if (unread.includes(null)) return undefined;
   const answers = new Map<Unread, number>();

@@ -11,6 +11,7 @@ import {
   type JournalEntry,
   type JournalRecord,
   type JournalWatch,
+  type PendingWait,
   type PostedItem,
   type PostedRecord,
   RunId,
@@ -19,12 +20,14 @@ import {
 } from "@ravi/kernel";
 import { checkPorts, hasMethod } from "@ravi/kernel/loop";
 import { checkClaim } from "./claims.ts";
+import type { Row } from "./entry-check.ts";
 import { encodeEntries } from "./entry-codec.ts";
 import { bodyOf } from "./large-body.ts";
 import { isOwnerGone } from "./owner.ts";
 import { stringify } from "./plain-json.ts";
 import { checkItem } from "./posted.ts";
 import { type PruneOptions, prunePlan } from "./retention.ts";
+import { factsOf } from "./run-facts.ts";
 import { Appender } from "./sqlite/appender.ts";
 import { PostPoller } from "./sqlite/post-poller.ts";
 import { SqliteBlobs } from "./sqlite/blobs.ts";
@@ -219,8 +222,9 @@ export class SqliteJournal implements Journal {
     return this.reading(runId, () => this.posted.after(RunId(runId), after));
   }
 
+  /** A run that is damaged does not hide the others. If its waits cannot be read, it is listed without them: `load` says where it is damaged. */
   list(): readonly RunSummary[] {
-    return this.reading("all runs", () => this.runs.list());
+    return this.reading("all runs", () => this.runs.list((runId) => this.notedWaits(runId)));
   }
 
   /** Deletes a run, even if it is claimed: the next append of its holder is refused. */
@@ -296,6 +300,27 @@ export class SqliteJournal implements Journal {
         throw damaged(runId, seq, `its blob ${ref} is missing or damaged`, cause);
       }
     });
+  }
+
+  /** What the entries of a run say that it waits for; undefined if they are damaged. */
+  private notedWaits(runId: RunId): readonly PendingWait[] | undefined {
+    try {
+      const run = this.runs.find(runId);
+      const records = run === undefined ? [] : this.read(runId, run);
+      const rows = records.map(({ exec, key, attempt, phase, at, body }): Row => [
+        exec,
+        key,
+        attempt,
+        phase,
+        at,
+        body,
+      ]);
+      const text = factsOf(runId, rows)?.waits?.text;
+      return text === undefined ? undefined : (JSON.parse(text) as readonly PendingWait[]);
+    } catch (error) {
+      if (isRaviError(error, "JOURNAL_CORRUPT")) return undefined;
+      throw error;
+    }
   }
 
   /** Remembers a claim that could not be released. If that cannot be read either, the claim lapses. */

@@ -57,7 +57,8 @@ export class PlainLedger implements Ledger {
       cancel: close,
       settle: (actual) => {
         if (!isOpen) throw new InvalidValueError({ field: "reservation", value: "closed", expected: "open" });
-        const used = actual.estimated === true ? wanted : unitsOf(actual);
+        const given = unitsOf(actual);
+        const used = map((name) => (actual[name] === undefined ? wanted[name] : given[name]));
         close();
         return this.spend(used);
       },

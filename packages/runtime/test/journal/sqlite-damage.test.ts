@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { RunId } from "@ravi/kernel";
+import { ExecId, RunId, type RunSummary } from "@ravi/kernel";
 import { describe, expect, test } from "vitest";
 import { SqliteJournal } from "../../src/journal/sqlite-journal.ts";
 import { temporaryDirectory } from "./helpers/directory.ts";
@@ -88,6 +88,60 @@ test("T5: a run is not harmed by damage to another one", async () => {
   await expect(journal.load(RUN)).rejects.toMatchObject({ code: "JOURNAL_CORRUPT", runId: RUN });
   expect(await journal.load(other)).toHaveLength(3);
   await journal.close();
+});
+
+describe("T5: what is damaged of one run does not hide the others in the list", () => {
+  const other = RunId("run-2");
+  const waits = [{ kind: "signal", name: "go", agentId: "lead", execId: "e", since: 1 }];
+
+  async function listedAfter(sql: string): Promise<readonly RunSummary[]> {
+    const directory = temporaryDirectory();
+    const journal = SqliteJournal.open(directory);
+    for (const run of [RUN, other]) {
+      const claim = await journal.claim(run, "writer", 60_000);
+      const note = entry("run:waits", { exec: ExecId(run), phase: "note", body: { waits, heard: 0 } });
+      await journal.append(run, claim?.epoch ?? 0, [note]);
+    }
+    const db = new DatabaseSync(join(directory, "ravi.db"));
+    db.exec(sql);
+    db.close();
+    const listed = journal.list();
+    await journal.close();
+    return listed;
+  }
+
+  const cases: readonly (readonly [what: string, list: string])[] = [
+    ["a torn text", `'[{"kind":"sig'`],
+    ["no text", "x'00ff'"],
+    ["no list", "'7'"],
+    ["a list of something else", "'[null]'"],
+  ];
+
+  test.each(cases)("%s in the table of waits: the entries have them too", async (_what, list) => {
+    const listed = await listedAfter(`UPDATE waits SET list = ${list} WHERE run = 1`);
+    expect(listed.map(({ runId, waitingFor }) => [runId, waitingFor])).toEqual([
+      [RUN, waits],
+      [other, waits],
+    ]);
+  });
+
+  test("if the entries are damaged too, the run is listed without its waits", async () => {
+    const listed = await listedAfter(
+      "UPDATE waits SET list = '' WHERE run = 1; UPDATE log SET crc = 0 WHERE run = 1",
+    );
+    expect(listed.map(({ runId, waitingFor }) => [runId, waitingFor])).toEqual([
+      [RUN, undefined],
+      [other, waits],
+    ]);
+  });
+
+  test("a number that JavaScript cannot represent", async () => {
+    const listed = await listedAfter("UPDATE tips SET updated = 9007199254740993 WHERE run = 1");
+    expect(listed.map(({ runId, updatedAt }) => [runId, updatedAt])).toEqual([
+      [RUN, 2 ** 53],
+      [other, 1],
+    ]);
+  });
 });
 
 test("T5: a posted item that was changed, or is missing between others, is named", async () => {

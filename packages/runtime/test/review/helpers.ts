@@ -112,9 +112,8 @@ export class FakeLedger implements Ledger {
     for (const ledger of this.chain) ledger.reserved++;
     return {
       settle: (actual) => {
-        if (actual.estimated === true) return NOTHING;
         this.add(estimate, -1);
-        this.add(actual, 1);
+        this.add({ ...estimate, ...actual }, 1);
         return NOTHING;
       },
       cancel: () => this.add(estimate, -1),

@@ -10,9 +10,8 @@ type Options = ProviderOptions & Pick<ModelOptions, "models">;
 const ALL_OPTIONS = [...new Set(Object.values(BUILT_IN).flatMap(({ options }) => options))];
 
 /**
- * A model by name: `"openai:gpt-5-mini"`, with the options of its provider. The provider is loaded, and its API key looked up, at the
- * first call. Throws an `InvalidValueError` if the provider or an option is not known; a few values are
- * checked at the first call only.
+ * A model by name: `"openai:gpt-5-mini"`, with the options of its provider. Throws an `InvalidValueError` if the provider or an option is
+ * not known, or a value is wrong. The provider is loaded, and the environment read, at the first call.
  */
 export function model<S extends string>(spec: S, options?: ModelOptionsOf<S>): LLMClient;
 export function model(spec: string, options: Options = {}): LLMClient {
@@ -31,6 +30,7 @@ export function model(spec: string, options: Options = {}): LLMClient {
   // The client is created at the first call; a wrong option has to be reported here, where it was written.
   checkClientParts("model options", rest);
   wireLimits(rest);
+  builtIn.check(rest);
   const { provider = prefix, baseURL, contextWindow, maxOutputTokens, cache } = rest;
   if (baseURL !== undefined) checkBaseURL("model options.baseURL", urlOf(baseURL));
   if (contextWindow !== undefined) checkInteger("model options.contextWindow", contextWindow, 1);

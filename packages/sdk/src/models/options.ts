@@ -62,7 +62,7 @@ export interface AnthropicModelOptions extends ModelOptions {
   readonly cache?: "5m" | "1h" | false | undefined;
   /**
    * Overrides the model's own default and the request's `reasoning`. At most 80 % of the tokens of an answer are used for thinking, so a larger
-   * budget also needs `maxOutputTokens`. Default: neither is overridden.
+   * budget also needs `maxOutputTokens`; if it is lowered, the logger is told. Default: neither is overridden.
    */
   readonly thinking?: "adaptive" | "off" | { readonly budgetTokens: number } | undefined;
 }

@@ -1,11 +1,14 @@
 import { InvalidValueError, type LLMClient } from "@ravi/kernel";
 import type { anthropic } from "@ravi/provider-anthropic";
+import { checkAnthropicOptions, checkOpenAIOptions } from "./check-options.ts";
 import type { ProviderOptions } from "./options.ts";
 
 /** A provider that is named by a prefix. */
 export interface Provider {
   /** The names of its options. */
   readonly options: readonly (keyof ProviderOptions)[];
+  /** Throws an `InvalidValueError` if one of the options that only this provider has is wrong. */
+  readonly check: (options: ProviderOptions) => void;
   readonly load: (name: string, options: ProviderOptions) => Promise<LLMClient>;
 }
 
@@ -27,6 +30,7 @@ const OF_ALL = [
 export const BUILT_IN: Readonly<Record<string, Provider>> = Object.freeze({
   openai: {
     options: [...OF_ALL, "api", "organization", "project"],
+    check: checkOpenAIOptions,
     load: async (name: string, options: ProviderOptions) => {
       const { openai } = await import("@ravi/provider-openai");
       return openai(name, options);
@@ -34,6 +38,7 @@ export const BUILT_IN: Readonly<Record<string, Provider>> = Object.freeze({
   },
   anthropic: {
     options: [...OF_ALL, "apiVersion", "cache", "thinking"],
+    check: checkAnthropicOptions,
     load: async (name: string, options: ProviderOptions) => {
       const provider = await loadAnthropic();
       return provider.anthropic(name, options);

@@ -123,7 +123,8 @@ export class HonestLedger implements Ledger {
     return {
       settle: (actual) => {
         if (!isOpen) throw new InvalidValueError({ field: "reservation", value: "closed", expected: "open" });
-        const spent = actual.estimated === true ? reserved : this.units(actual);
+        const spent = this.units(actual);
+        for (const name of NAMES) if (actual[name] === undefined) spent[name] = reserved[name];
         isOpen = false;
         this.giveBack(reserved);
         return this.spend(spent);

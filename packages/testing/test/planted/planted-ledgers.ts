@@ -9,6 +9,7 @@ export interface PlantedLedger {
   readonly Broken: typeof HonestLedger;
 }
 
+const NOTHING: Spend = { tokens: 0, cost: 0, turns: 0, toolCalls: 0 };
 const SEQUENCES = "any sequence of reservations";
 
 export const PLANTED_LEDGERS: readonly PlantedLedger[] = [
@@ -123,7 +124,19 @@ export const PLANTED_LEDGERS: readonly PlantedLedger[] = [
     Broken: class extends HonestLedger {
       protected override reservation(reserved: Amounts): Reservation {
         const one = super.reservation(reserved);
-        return { ...one, settle: (actual) => one.settle({ ...actual, estimated: false }) };
+        return { ...one, settle: (actual) => one.settle({ ...NOTHING, ...actual }) };
+      }
+    },
+  },
+  {
+    says: "charges nothing for what a settlement leaves out",
+    caughtBy: "a field that a settlement leaves out is charged as it was reserved",
+    Broken: class extends HonestLedger {
+      protected override reservation(reserved: Amounts): Reservation {
+        const one = super.reservation(reserved);
+        const settle: Reservation["settle"] = (actual) =>
+          one.settle(actual.estimated === true ? actual : { ...NOTHING, ...actual });
+        return { ...one, settle };
       }
     },
   },

@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { RunId, RunSummary } from "@ravi/kernel";
+import type { PendingWait, RunId, RunSummary } from "@ravi/kernel";
 import { type Claim, type ClaimRequest, decideClaim, isHeld } from "../claims.ts";
 import { openWaits, type Unread } from "../open-waits.ts";
 import { isEnded, isPrunable, type PrunePlan } from "../retention.ts";
@@ -27,6 +27,8 @@ interface WaitingRun extends ListedRun {
   /** A JSON list of what it had not read by then; null if there is nothing. */
   readonly unread: string | null;
 }
+
+type ReadWaits = (runId: RunId) => readonly PendingWait[] | undefined;
 
 interface NewTip {
   readonly run: number;
@@ -78,7 +80,9 @@ export class Runs {
        FROM runs JOIN tips ON run = no`;
     this.selectAll = db.prepare(`${listed} ORDER BY no`);
     this.selectWaiting = db.prepare(
-      `SELECT id, agent, status, started, updated, entries, list,
+      // As REAL: an integer that JavaScript cannot represent, after a flipped bit, would make the whole list fail.
+      `SELECT id, agent, status, CAST(started AS REAL) AS started, CAST(updated AS REAL) AS updated,
+         CAST(entries AS REAL) AS entries, list,
          (SELECT json_group_array(iif(kind = 'signal', name, NULL)) FROM items
           WHERE items.run = runs.id AND seq > heard AND kind IN ('signal', 'cancel') HAVING count(*) > 0) AS unread
        FROM runs JOIN tips ON tips.run = no LEFT JOIN waits ON waits.run = no ORDER BY no`,
@@ -160,8 +164,10 @@ export class Runs {
     else if (waits !== undefined) this.setWaits.run(run, waits.heard, waits.text);
   }
 
-  list(): RunSummary[] {
-    return (this.selectWaiting.all() as (Record<string, unknown> & WaitingRun)[]).map(withWaits);
+  /** `noted` reads the waits of a run from its entries, for one whose row is damaged. */
+  list(noted: ReadWaits): RunSummary[] {
+    const runs = this.selectWaiting.all() as (Record<string, unknown> & WaitingRun)[];
+    return runs.map((run) => withWaits(run, noted));
   }
 
   /** The runs that the plan allows to delete and that nobody holds. */
@@ -198,10 +204,22 @@ function summaryOf(run: ListedRun): RunSummary {
   return { runId: id, agent, status, startedAt: started, updatedAt: updated, entries };
 }
 
-function withWaits(run: WaitingRun): RunSummary {
+function withWaits(run: WaitingRun, noted: ReadWaits): RunSummary {
   const summary = summaryOf(run);
   if (run.list === null || isEnded(run.status)) return summary;
   const unread = run.unread === null ? [] : (JSON.parse(run.unread) as readonly Unread[]);
-  const waitingFor = openWaits(run.list, unread);
+  const waits = waitsIn(run.list) ?? noted(run.id);
+  const waitingFor = waits === undefined ? undefined : openWaits(waits, unread);
   return waitingFor === undefined ? summary : { ...summary, waitingFor };
+}
+
+/** Undefined if the text is damaged. */
+function waitsIn(text: string): readonly PendingWait[] | undefined {
+  try {
+    const waits: unknown = JSON.parse(text);
+    const isList = Array.isArray(waits) && waits.every((wait) => typeof wait === "object" && wait !== null);
+    return isList ? (waits as readonly PendingWait[]) : undefined;
+  } catch {
+    return undefined;
+  }
 }

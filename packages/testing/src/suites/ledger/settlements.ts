@@ -39,6 +39,17 @@ export const settlementCases: readonly LedgerCase[] = [
   },
   {
     rule: "R18",
+    says: "a field that a settlement leaves out is charged as it was reserved",
+    async run({ open }) {
+      const ledger = await open(LIMITS);
+      await (await ledger.reserve(CALL)).settle({ tokens: 40, turns: 1 });
+      await (await ledger.reserve(CALL)).settle({ tokens: 30, estimated: true });
+      expectUsed(ledger, { tokens: 70, cost: 1, turns: 2, toolCalls: 2 });
+      expectLeft(ledger, "cost", 4);
+    },
+  },
+  {
+    rule: "R18",
     says: "a cancelled reservation gives everything back",
     async run({ open }) {
       const ledger = await open(LIMITS);

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { defineTool, HookEvent, Priority } from "@ravi/kernel";
+import { defineTool, HookEvent, isRaviError, type JsonValue, Priority } from "@ravi/kernel";
 import { scriptedModel } from "../../scripted-model.ts";
 import { listening } from "./listening.ts";
 import { agent, ANYTHING, done, outputOf, type RuntimeCase, say, until, word } from "./stage.ts";
@@ -148,6 +148,31 @@ export const eventCases: readonly RuntimeCase[] = [
         { type: "progress", name: "after", data: null },
       ]);
       expect(new Set(events.map(({ execId }) => execId)).size).toBe(1);
+    },
+  },
+  {
+    rule: "J3",
+    says: "an event whose data JSON cannot write is refused where it is emitted, by its name, whether or not somebody reads the events",
+    async run({ create }) {
+      const ring: Record<string, JsonValue> = {};
+      ring["self"] = ring;
+      const teller = agent("teller", async (ctx) => {
+        let refusal = "accepted";
+        try {
+          ctx.emit({ type: "progress", name: "ring", data: ring });
+        } catch (error) {
+          refusal = isRaviError(error, "INVALID_VALUE") ? error.message : "another error";
+        }
+        ctx.emit({ type: "progress", name: "after", data: null });
+        return done(refusal);
+      });
+      const runtime = await create({ agents: [teller] });
+      const handle = runtime.run(teller, "");
+      const events = await Array.fromAsync(handle.events());
+      expect((await handle.result).output).toContain("event ring: data");
+      expect((await runtime.run(teller, "").result).output).toContain("event ring: data");
+      const told = events.flatMap(({ event }) => (event.type === "progress" ? [event.name] : []));
+      expect(told).toEqual(["after"]);
     },
   },
 ];

@@ -19,7 +19,7 @@ export class TurnsLedger implements Ledger {
     this.limit = maxTurns ?? Infinity;
   }
 
-  reserve({ turns = 0 }: Partial<Spend>): Reservation {
+  reserve({ turns = 0, tokens = 0 }: Partial<Spend>): Reservation {
     const { used, held, limit } = this;
     if (used.turns + held + turns > limit)
       throw new BudgetExhaustedError({ dimension: "turns", used: used.turns, limit, scope: "suite" });
@@ -28,7 +28,7 @@ export class TurnsLedger implements Ledger {
     return {
       settle: (actual) => {
         letGo();
-        return this.charge(actual.estimated === true ? { turns } : actual);
+        return this.charge({ turns, tokens, ...actual });
       },
       cancel: letGo,
     };

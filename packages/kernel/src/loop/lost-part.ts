@@ -1,0 +1,28 @@
+/**
+ * The first part of a value that JSON would turn into `{}` although it is no empty object, with its place: a Map, a Set, a promise, an
+ * error. Undefined if there is none. It walks the value as JSON does, so that what `toJSON` returns counts.
+ */
+export function lostPart(value: unknown): string | undefined {
+  const paths = new Map<unknown, string>();
+  let lost: string | undefined;
+  JSON.stringify(value, function (this: unknown, key: string, part: unknown) {
+    if (typeof part !== "object" || part === null || lost !== undefined) return part;
+    const around = paths.get(this);
+    const path = around === undefined || around === "" ? key : `${around}.${key}`;
+    paths.set(part, path);
+    if (isLost(part)) lost = path === "" ? nameOf(part) : `${nameOf(part)} at ${path}`;
+    return part;
+  });
+  return lost;
+}
+
+/** Plain objects of another realm have another `Object.prototype`, which has no prototype either. */
+function isLost(part: object): boolean {
+  if (Array.isArray(part) || Object.keys(part).length > 0) return false;
+  const prototype: unknown = Object.getPrototypeOf(part);
+  return prototype !== null && Object.getPrototypeOf(prototype) !== null;
+}
+
+export function nameOf(value: unknown): string {
+  return Object.prototype.toString.call(value).slice("[object ".length, -1);
+}
