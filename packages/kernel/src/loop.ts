@@ -70,7 +70,9 @@ export { readStream, refuseNoEvent, refuseNoStream } from "./loop/read-stream.ts
 export {
   isStop,
   messageOf,
+  argumentsText,
   readArguments,
+  withTextArguments,
   toToolResult,
   toolFailure,
   toolFailureOf,

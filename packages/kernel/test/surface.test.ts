@@ -95,6 +95,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "answerMisfit",
       "answerProblem",
       "answerShape",
+      "argumentsText",
       "asOwn",
       "bareContext",
       "bareInbox",
@@ -185,6 +186,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "versionOf",
       "warningsIn",
       "withNote",
+      "withTextArguments",
       "withoutCalls",
     ]
   `);
