@@ -71,7 +71,9 @@ export { readStream, refuseNoEvent, refuseNoStream } from "./loop/read-stream.ts
 export {
   isStop,
   messageOf,
+  argumentsText,
   readArguments,
+  withTextArguments,
   toToolResult,
   toolFailure,
   toolFailureOf,

@@ -14,6 +14,23 @@ describe("R9: CancellationToken", () => {
     expect(() => token.check()).toThrow("cancelled: user stopped");
   });
 
+  test("R9: whatever it is cancelled with, what is thrown is a cancellation that says why", () => {
+    const why = new DOMException("the page was left", "AbortError");
+    const token = new CancellationToken();
+    token.cancel(why);
+    expect(token.reason).toBe("the page was left");
+    expect(() => token.check()).toThrow(CancellationError);
+    expect(token.signal.reason).toMatchObject({ code: "CANCELLED", cause: why });
+    const late = new CancellationToken();
+    late.cancel(new DeadlineExceededError({ deadline: 5 }));
+    expect(() => late.check()).toThrow(DeadlineExceededError);
+    for (const nothing of [undefined, null]) {
+      const silent = new CancellationToken();
+      silent.cancel(nothing as never);
+      expect(silent.reason).toBe("no reason given");
+    }
+  });
+
   test("R9: cancel goes down, never up or sideways", () => {
     const root = new CancellationToken();
     const [left, right] = [root.child(), root.child()];

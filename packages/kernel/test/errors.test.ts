@@ -155,6 +155,29 @@ describe("R13: errors", () => {
     expect(errorToJSON(back)).toEqual(errorToJSON(error));
   });
 
+  test("R13: a text may be followed by the other fields, as with JavaScript's own errors", () => {
+    const cause = new Error("reset");
+    const slow = { kind: "RATE_LIMIT", status: 429, retryAfterMs: 100, cause } as const;
+    expect(new ProviderError("slow down", slow)).toMatchObject({ ...slow, message: "slow down" });
+    expect(new ProviderError("no", { kind: "AUTH" }).retryable).toBe(false);
+    expect(new ProviderError("no", { status: 500 })).toMatchObject({ kind: "UNKNOWN", status: 500 });
+    expect(new ToolError("no index", { toolName: "search", retryable: true, cause })).toMatchObject({
+      ...{ message: "no index", toolName: "search", retryable: true, cause },
+    });
+    expect(new MiddlewareError("broken", { layer: "pii", cause })).toMatchObject({ layer: "pii", cause });
+    expect(new MiddlewareTermination("PII", { layer: "pii", cause })).toMatchObject({
+      ...{ reason: "PII", layer: "pii", cause },
+    });
+    for (const Class of [CancellationError, DeadlineExceededError, SuspendedError])
+      expect(new Class("left", { cause })).toMatchObject({ reason: "left", cause });
+    // The text is what was meant, whatever else is said.
+    const both = Reflect.construct(ToolError, ["first", { message: "second" }]);
+    expect(both).toMatchObject({ message: "first" });
+    for (const wrong of ["x", 7, null]) {
+      expect(() => Reflect.construct(ToolError, ["failed", wrong])).toThrow(InvalidValueError);
+    }
+  });
+
   test("R13: an error made of the wrong thing says what it takes", () => {
     for (const { constructor } of samples) {
       for (const wrong of [undefined, null, 7, {}]) {

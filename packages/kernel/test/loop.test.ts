@@ -141,6 +141,8 @@ describe("tool calls", () => {
       value: { a: 1, b: 2 },
     });
     const none = defineTool({ name: "now", description: "", input: z.object({}), execute: () => "" });
+    const parsed = { id: "c", name: "add", arguments: { a: 1, b: 2 } };
+    expect(await readArguments(parsed as never, add)).toEqual({ ok: true, value: { a: 1, b: 2 } });
     expect(await readArguments({ id: "c", name: "now", arguments: "" }, none)).toEqual({
       ok: true,
       value: {},

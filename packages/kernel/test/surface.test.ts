@@ -95,6 +95,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "answerMisfit",
       "answerProblem",
       "answerShape",
+      "argumentsText",
       "asOwn",
       "bareContext",
       "bareInbox",
@@ -186,6 +187,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "versionOf",
       "warningsIn",
       "withNote",
+      "withTextArguments",
       "withoutCalls",
     ]
   `);

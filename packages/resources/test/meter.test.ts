@@ -57,6 +57,12 @@ describe("R18: the meter says before a call what it takes at most", () => {
     expect(spendOf(estimate)).toEqual({ tokens: 100 + 4096, turns: 1 });
     complaint(() => new ExecutionTracker({ maxCostUsd: 1 }).reserve(spendOf(estimate)));
     new ExecutionTracker({ maxTokens: 10_000 }).reserve(spendOf(estimate)).settle({});
+    // The estimate of a meter is one: it means the same.
+    complaint(() => new ExecutionTracker({ maxCostUsd: 1 }).reserve(estimate));
+    const ledger = new ExecutionTracker({ maxTokens: 10_000, maxTurns: 5 });
+    ledger.reserve(estimate);
+    expect(ledger.remaining()).toMatchObject({ tokens: 10_000 - 100 - 4096, turns: 4 });
+    complaint(() => ledger.reserve({ maxOutputTokens: 1 } as never));
   });
 
   test("R18: a count that is none teaches nothing, and later estimates are what they were", () => {

@@ -1,10 +1,10 @@
-import type { BudgetWarning, Supervision } from "@ravi/kernel";
+import type { AgentId, BudgetWarning, Supervision } from "@ravi/kernel";
 import { describe, expect, test } from "vitest";
 import { AdmissionOrder } from "../src/execution/admission-order.ts";
 import { decideAll } from "../src/root/decide.ts";
 import type { Admission } from "../src/root/messages.ts";
 import { STATE_SERDE } from "../src/root/state-serde.ts";
-import { rootLaunch, TurnLedger } from "./fakes.ts";
+import { QueueHeadcount, rootLaunch, TurnLedger } from "./fakes.ts";
 import { admission, PORTS, StoredTree } from "./tree.ts";
 
 /** Warns once, at four fifths of its turns. */
@@ -167,3 +167,15 @@ test.each(["ledger", "headcount"] as const)(
     }
   },
 );
+
+test("R14: a headcount is told who the root of its tree is", async () => {
+  const named: string[] = [];
+  class NamedHeadcount extends QueueHeadcount {
+    nameRoot(id: AgentId): boolean {
+      named.push(id);
+      return true;
+    }
+  }
+  await StoredTree.start(rootLaunch(), { ...PORTS, headcount: (root) => new NamedHeadcount(root) });
+  expect(named).toEqual(["lead"]);
+});

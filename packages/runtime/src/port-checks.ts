@@ -29,6 +29,7 @@ export function checkHeadcount(headcount: Headcount, root: Supervision): Headcou
   if (!isOne) checkPort("what runtime options.headcount gives", headcount, HEADCOUNT);
   if (headcount.priorityOf === undefined || headcount.priorityOf(root.agentId) !== undefined)
     return headcount;
+  if (headcount.nameRoot?.(root.agentId) === true) return headcount;
   throw new InvalidValueError({
     field: "what runtime options.headcount gives",
     value: headcount,

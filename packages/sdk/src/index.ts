@@ -78,8 +78,8 @@ export {
 } from "@ravi/kernel";
 export { HookEvent, Priority, textOf } from "@ravi/kernel";
 export { HookManager } from "@ravi/hooks";
-export type { OrchestratorAgent } from "@ravi/orchestrator";
-export type { ReActAgent } from "@ravi/react-agent";
+export { OrchestratorAgent } from "@ravi/orchestrator";
+export { ReActAgent } from "@ravi/react-agent";
 export { ExecutionTracker } from "@ravi/resources";
 export { getRunScope } from "@ravi/runtime";
 

@@ -1,10 +1,21 @@
 import { InvalidValueError, type ModelRequest, Priority } from "@ravi/kernel";
-import { OrchestratorAgent } from "@ravi/orchestrator";
 import { MemoryJournal } from "@ravi/runtime";
 import { scriptedModel } from "@ravi/testing";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { agent, resume, run, start, team, tool } from "@ravi/sdk";
+import {
+  agent,
+  ExecutionTracker,
+  HookEvent,
+  HookManager,
+  OrchestratorAgent,
+  ReActAgent,
+  resume,
+  run,
+  start,
+  team,
+  tool,
+} from "@ravi/sdk";
 
 const worker = (name = "worker") =>
   agent({ name, model: scriptedModel(({ messages }) => `did ${String(messages.at(-1)?.content)}`) });
@@ -21,6 +32,26 @@ describe("team", () => {
     const options = { name: "lead", model: scriptedModel(lead), members: [worker()], budget: { turns: 1 } };
     const result = await run(team(Object.create(options) as typeof options), "Go");
     expect(result).toMatchObject({ status: "partial", stoppedBy: { dimension: "turns", limit: 1 } });
+  });
+
+  test("R16: can be written with the classes too, with only the sdk installed", async () => {
+    const hooks = new HookManager();
+    const tokens: number[] = [];
+    hooks.on(HookEvent.LLM_END, ({ usage }) => {
+      if (usage !== null) tokens.push(usage.outputTokens);
+    });
+    const executionBudget = new ExecutionTracker({ maxTokens: 50_000, maxTurns: 20 });
+    const model = scriptedModel(["found"]);
+    const researcher = new ReActAgent({ name: "researcher", model, executionBudget, hooks });
+    const made = new OrchestratorAgent({
+      name: "lead",
+      model: scriptedModel(lead),
+      subAgents: [{ agent: researcher, priority: Priority.HIGH, askTimeoutS: 120 }],
+      spawnBudget: { maxAgents: 10 },
+    });
+    expect(await run(made, "Go")).toMatchObject({ status: "completed", output: "found" });
+    expect(tokens).toHaveLength(1);
+    expect(executionBudget.used.turns).toBe(1);
   });
 
   test("hands work to its members, and the tree shows them under their lead", async () => {

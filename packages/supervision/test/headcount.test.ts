@@ -234,9 +234,33 @@ describe("R14: acquire", () => {
     const two = tracker(2);
     expect(() => two.acquire(a, NORMAL, { parentId: b })).toThrow(/parentId is "b".*holds a slot/);
     expect(two.held).toBe(1);
-    // Whoever forgot to say who the root is.
-    const unsaid = new SpawnTracker({ maxAgents: 2 });
-    expect(() => unsaid.acquire(a, NORMAL, { parentId: lead })).toThrow(/the root, set by `rootId`, is root/);
+    expect(() => two.acquire(a, NORMAL, { parentId: b })).toThrow(/the root, set by `rootId`, is lead/);
+  });
+
+  test("R14: a tracker that was not told its root takes the first parent that it does not know for it", () => {
+    const unsaid = new SpawnTracker({ maxAgents: 3 });
+    unsaid.acquire(a, NORMAL, { parentId: lead });
+    unsaid.acquire(b, NORMAL, { parentId: a });
+    expect(denial(() => unsaid.acquire(c, NORMAL, { parentId: lead }))).toMatchObject({ scope: "lead" });
+    expect(unsaid.priorityOf(lead)).toBe(NORMAL);
+    // From then on it has a name, and nobody else is taken for it.
+    expect(() => unsaid.acquire(c, NORMAL, { parentId: d })).toThrow(/the root, set by `rootId`, is lead/);
+    expect(SpawnTracker.restore(unsaid.snapshot()).nameRoot(d)).toBe(false);
+  });
+
+  test("R14: an engine may say who the root is, once, if nobody has said it before", () => {
+    const unsaid = new SpawnTracker({ maxAgents: 3 });
+    unsaid.acquire(a);
+    expect(unsaid.nameRoot(a)).toBe(false);
+    expect(unsaid.nameRoot(lead)).toBe(true);
+    expect(unsaid.nameRoot(lead)).toBe(true);
+    expect(unsaid.nameRoot(d)).toBe(false);
+    expect(unsaid.snapshot()).toMatchObject({
+      root: { id: "lead" },
+      agents: [{ id: "a", parentId: "lead" }],
+    });
+    expect(new SpawnTracker({}, { rootId: lead }).nameRoot(d)).toBe(false);
+    expect(() => unsaid.nameRoot("" as never)).toThrow(InvalidValueError);
   });
 
   test("R14: maxTotal counts every hire of the run, the root and finished ones included", () => {

@@ -17,9 +17,12 @@ const lead: Agent = {
   },
 };
 
-test("R14: a headcount that does not know the root of the run is refused before anybody is hired", async () => {
-  const forgotten = new Runtime({ headcount: ({ spawnBudget }) => new SpawnTracker(spawnBudget) });
-  await expect(forgotten.run(lead, "").result).rejects.toMatchObject({
+test("R14: a headcount that was made for another root is refused before anybody is hired", async () => {
+  const other = AgentId("other");
+  const wrong = new Runtime({
+    headcount: ({ spawnBudget }) => new SpawnTracker(spawnBudget, { rootId: other }),
+  });
+  await expect(wrong.run(lead, "").result).rejects.toMatchObject({
     code: "INVALID_VALUE",
     message: expect.stringContaining(
       "whose root is lead, for example new SpawnTracker(root.spawnBudget, { rootId:",
@@ -27,4 +30,18 @@ test("R14: a headcount that does not know the root of the run is refused before 
   });
   const said = new Runtime({ headcount: (of) => new SpawnTracker(of.spawnBudget, { rootId: of.rootId }) });
   expect((await said.run(lead, "").result).output).toBe("completed");
+});
+
+test("R14: a headcount that was not told its root takes that of the run", async () => {
+  const trackers: SpawnTracker[] = [];
+  const runtime = new Runtime({
+    headcount({ spawnBudget }) {
+      const tracker = new SpawnTracker(spawnBudget);
+      trackers.push(tracker);
+      return tracker;
+    },
+  });
+  const { result } = runtime.run(lead, "", { spawnBudget: { maxAgents: 2 } });
+  expect((await result).output).toBe("completed");
+  expect(trackers.map((tracker) => tracker.snapshot())).toMatchObject([{ total: 2, root: { id: "lead" } }]);
 });

@@ -1,5 +1,14 @@
 import { HookEvent, HookManager } from "@ravi/hooks";
-import { type Agent, AgentId, defineTool, MiddlewareTermination, type RunScope } from "@ravi/kernel";
+import {
+  type Agent,
+  AgentId,
+  defineTool,
+  type LLMClient,
+  MiddlewareTermination,
+  type RunScope,
+  type Supervision,
+  textOf,
+} from "@ravi/kernel";
 import { bareContext } from "@ravi/kernel/loop";
 import { contentFilter, MiddlewarePipeline } from "@ravi/middleware";
 import { ReActAgent } from "@ravi/react-agent";
@@ -122,5 +131,76 @@ describe("J5: whoever is hired has the user and the run of its parent, and a ses
     await ctx.hire({ agent: lead, input: "" });
     const { sessionId } = ctx.scope;
     expect(seen["leaf"]).toMatchObject({ userId: "u", sessionId: `${sessionId}/leaf/1.1.1` });
+  });
+});
+
+describe("R19: arguments that a client has parsed already", () => {
+  const args = { a: 1, b: { c: "two" } };
+  const text = JSON.stringify(args);
+  const input = z.object({ a: z.number(), b: z.object({ c: z.string() }) });
+  const add = defineTool({ name: "add", description: "", input, execute: ({ a, b }) => `${a} ${b.c}` });
+  const call = { id: "call_0", name: "add", arguments: args };
+
+  /** Asks for the tool once, then says what came back. */
+  function parsing() {
+    const asked: string[] = [];
+    const usage = { inputTokens: 1, outputTokens: 1 };
+    const client: LLMClient = {
+      id: "parsing",
+      info: { provider: "own", model: "parsing" },
+      async generate({ messages }) {
+        const calls = messages.flatMap((one) => (one.role === "assistant" ? (one.toolCalls ?? []) : []));
+        asked.push(...calls.map((one) => one.arguments));
+        const last = messages.at(-1);
+        if (last?.role === "tool")
+          return {
+            message: { role: "assistant", content: String(last.content) },
+            usage,
+            finishReason: "stop",
+          };
+        const message = { role: "assistant", content: "", toolCalls: [call] };
+        return { message, usage, finishReason: "toolCalls" } as never;
+      },
+    };
+    return { asked, client };
+  }
+  const pass = new MiddlewarePipeline([async (_context, next) => next()], { level: "chat" });
+
+  it.each([
+    ["a bare runtime", {}],
+    ["a ledger", { ledger: ({ executionBudget }: Supervision) => new ExecutionTracker(executionBudget) }],
+    ["a journal", { journal: new MemoryJournal() }],
+    ["layers", { pipelines: { chat: pass } }],
+  ])("are the text of a call from then on, with %s", async (_name, ports) => {
+    const { asked, client } = parsing();
+    const worker = new ReActAgent({ name: "worker", model: client, tools: [add] });
+    const { result } = new Runtime(ports).run(worker, "go");
+    expect(await result).toMatchObject({ status: "completed", output: "1 two" });
+    expect(asked).toEqual([text]);
+  });
+
+  it("are read where an agent makes the call itself, and told apart from others on a resume", async () => {
+    const reached = Promise.withResolvers<void>();
+    const agent = (given: unknown): Agent => ({
+      id: AgentId("own"),
+      async run(ctx) {
+        const result = await ctx.tool({ ...call, arguments: given } as never, add);
+        reached.resolve();
+        await ctx.waitFor("more");
+        return { status: "completed", output: textOf(result), stopReason: "done" };
+      },
+    });
+    const journal = new MemoryJournal();
+    const first = new Runtime({ journal, agents: [agent(args)] });
+    const { runId } = first.run(agent(args), "", { runId: "parsed" });
+    await reached.promise;
+    await first.close();
+    const other = new Runtime({ journal, agents: [agent({ ...args, a: 2 })] });
+    expect(await other.resume(runId).result).toMatchObject({
+      status: "suspended",
+      error: { code: "NON_DETERMINISM" },
+    });
+    const { content } = await bareContext().tool(call as never, add);
+    expect(content).toBe("1 two");
   });
 });

@@ -10,8 +10,8 @@ export class CancellationError extends RaviError {
   static override readonly codes: readonly ErrorCode[] = [ErrorCode.CANCELLED, ErrorCode.DEADLINE_EXCEEDED];
   override readonly code: "CANCELLED" | "DEADLINE_EXCEEDED" = ErrorCode.CANCELLED;
   readonly reason: string;
-  constructor(init: { reason: string; cause?: unknown } | string) {
-    const { reason, cause } = read("CancellationError", init, { reason: "string" }, toReason);
+  constructor(init: { reason: string; cause?: unknown } | string, more: { cause?: unknown } = {}) {
+    const { reason, cause } = read("CancellationError", init, { reason: "string" }, toReason, more);
     super({ code: ErrorCode.CANCELLED, message: `cancelled: ${cut(reason, MAX_TEXT_CHARS)}`, cause });
     this.reason = reason;
   }
@@ -23,9 +23,9 @@ export class DeadlineExceededError extends CancellationError {
   override readonly code = ErrorCode.DEADLINE_EXCEEDED;
   /** Epoch milliseconds; null if the error was made from a text alone. */
   readonly deadline: number | null;
-  constructor(init: { deadline: number; cause?: unknown } | string) {
+  constructor(init: { deadline: number; cause?: unknown } | string, more: { cause?: unknown } = {}) {
     if (typeof init === "string") {
-      super(init);
+      super(init, more);
       this.deadline = null;
       return;
     }
@@ -58,8 +58,8 @@ export class SuspendedError extends RaviError {
   static override readonly codes: readonly ErrorCode[] = [ErrorCode.SUSPENDED];
   override readonly code = ErrorCode.SUSPENDED;
   readonly reason: string;
-  constructor(init: { reason: string; cause?: unknown } | string) {
-    const { reason, cause } = read("SuspendedError", init, { reason: "string" }, toReason);
+  constructor(init: { reason: string; cause?: unknown } | string, more: { cause?: unknown } = {}) {
+    const { reason, cause } = read("SuspendedError", init, { reason: "string" }, toReason, more);
     super({ code: ErrorCode.SUSPENDED, message: `suspended: ${cut(reason, MAX_TEXT_CHARS)}`, cause });
     this.reason = reason;
   }
@@ -115,12 +115,15 @@ export class MiddlewareTermination extends RaviError {
   override readonly code = ErrorCode.MIDDLEWARE_TERMINATION;
   readonly layer: string;
   readonly reason: string;
-  constructor(init: { layer?: string | undefined; reason: string; cause?: unknown } | string) {
+  constructor(
+    init: { layer?: string | undefined; reason: string; cause?: unknown } | string,
+    more: { layer?: string | undefined; cause?: unknown } = {},
+  ) {
     const {
       layer = "middleware",
       reason,
       cause,
-    } = read("MiddlewareTermination", init, { reason: "string" }, toReason);
+    } = read("MiddlewareTermination", init, { reason: "string" }, toReason, more);
     super({
       code: ErrorCode.MIDDLEWARE_TERMINATION,
       message: `${shortName(layer)} stopped the run: ${cut(reason, MAX_TEXT_CHARS)}`,
@@ -136,10 +139,12 @@ export class MiddlewareError extends RaviError {
   static override readonly codes: readonly ErrorCode[] = [ErrorCode.MIDDLEWARE_ERROR];
   override readonly code = ErrorCode.MIDDLEWARE_ERROR;
   readonly layer: string;
-  constructor(init: { layer?: string | undefined; problem: string; cause?: unknown } | string) {
-    const { layer, problem, cause } = read("MiddlewareError", init, { problem: "string" }, (text) => ({
-      problem: text,
-    }));
+  constructor(
+    init: { layer?: string | undefined; problem: string; cause?: unknown } | string,
+    more: { layer?: string | undefined; cause?: unknown } = {},
+  ) {
+    const given = read("MiddlewareError", init, { problem: "string" }, (problem) => ({ problem }), more);
+    const { layer, problem, cause } = given;
     const where = layer === undefined ? "middleware" : `middleware ${shortName(layer)}`;
     super({ code: ErrorCode.MIDDLEWARE_ERROR, message: `${where}: ${cut(problem, MAX_TEXT_CHARS)}`, cause });
     this.layer = layer ?? "middleware";
@@ -172,9 +177,12 @@ export class ProviderError extends RaviError {
   readonly status: number | undefined;
   readonly retryAfterMs: number | undefined;
   readonly requestId: string | undefined;
-  /** A plain text makes an error of kind `UNKNOWN`. */
-  constructor(init: ProviderErrorInit | string) {
-    const given = read("ProviderError", init, { kind: "string", message: "string" }, toUnknown);
+  /** Without a kind, a plain text makes an error of kind `UNKNOWN`. */
+  constructor(init: ProviderErrorInit | string, more: Partial<ProviderErrorInit> = {}) {
+    const given = read("ProviderError", init, { kind: "string", message: "string" }, toMessage, {
+      kind: "UNKNOWN",
+      ...more,
+    });
     const retryable = given.retryable ?? isRetryableKind(given.kind);
     super({ code: ErrorCode.PROVIDER_ERROR, message: given.message, retryable, cause: given.cause });
     this.kind = given.kind;
@@ -201,8 +209,8 @@ export class ToolError extends RaviError {
   static override readonly codes: readonly ErrorCode[] = [ErrorCode.TOOL_ERROR];
   override readonly code = ErrorCode.TOOL_ERROR;
   readonly toolName: string;
-  constructor(init: ToolErrorInit | string) {
-    const given = read("ToolError", init, { message: "string" }, (message) => ({ message }));
+  constructor(init: ToolErrorInit | string, more: Partial<ToolErrorInit> = {}) {
+    const given = read("ToolError", init, { message: "string" }, toMessage, more);
     const { toolName = "tool", message, retryable, cause } = given;
     super({ code: ErrorCode.TOOL_ERROR, message, retryable, cause });
     this.toolName = toolName;
@@ -395,16 +403,20 @@ export class JournalFailedError extends RaviError {
 
 /**
  * Checks what an error's constructor was given: its fields or, if `fromText` is given, a text that stands for the most important
- * one. A wrong argument says what is expected; otherwise the message would contain "undefined", and nobody would notice before it
+ * one, and then the other fields in `more`. A wrong argument says what is expected; otherwise the message would contain "undefined", and nobody would notice before it
  * matters.
  */
 function read<I extends object>(
   error: string,
   init: I | string,
   required: { readonly [K in keyof I]?: "string" | "number" | "boolean" },
-  fromText?: (text: string) => NoInfer<I>,
+  fromText?: (text: string) => Partial<NoInfer<I>>,
+  more: Partial<NoInfer<I>> = {},
 ): I {
-  const given: unknown = typeof init === "string" && fromText !== undefined ? fromText(init) : init;
+  if (typeof more !== "object" || more === null)
+    throw new InvalidValueError({ field: `what new ${error} was given`, value: more, expected: "an object" });
+  const given: unknown =
+    typeof init === "string" && fromText !== undefined ? { ...more, ...fromText(init) } : init;
   const names = Object.keys(required);
   if (typeof given !== "object" || given === null) {
     const text = fromText === undefined ? "" : "a string, or ";
@@ -423,8 +435,8 @@ function toReason(reason: string): { reason: string } {
   return { reason };
 }
 
-function toUnknown(message: string): ProviderErrorInit {
-  return { kind: "UNKNOWN", message };
+function toMessage(message: string): { message: string } {
+  return { message };
 }
 
 /** Any number can be a deadline, but not every number is a valid date. */

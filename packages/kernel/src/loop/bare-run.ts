@@ -47,7 +47,7 @@ import { checkHireChoices, spawnTerms } from "./hire-choices.ts";
 import { readStream } from "./read-stream.ts";
 import { soundUsage } from "./sound-usage.ts";
 import { refuseSpawnTime } from "./spawn-time.ts";
-import { messageOf, readArguments, toolFailure, toolFailureOf } from "./tool-call.ts";
+import { messageOf, readArguments, toolFailure, toolFailureOf, withTextArguments } from "./tool-call.ts";
 import { toolProgress } from "./tool-progress.ts";
 
 /** What all contexts of one tree share. */
@@ -131,7 +131,7 @@ export class BareRun implements BareContext {
     if (usage !== undefined) this.used = addUsage(this.used, usage);
     const problem = answerProblem(model, response);
     if (problem !== undefined) throw problem;
-    return response;
+    return withTextArguments(response);
   }
 
   async tool<R>(

@@ -3,6 +3,7 @@ import { parseJson } from "../core/json.ts";
 import { isPromiseLike, type MaybePromise } from "../core/types.ts";
 import type { ErrorCode } from "../errors/base.ts";
 import { isRaviError } from "../errors/is.ts";
+import type { ModelResponse } from "../model/llm.ts";
 import type { ToolCall } from "../model/messages.ts";
 import { type JsonSchemaValidator, isStandardSchema } from "../model/schema.ts";
 import type { DelegateTool, Tool } from "../model/tool.ts";
@@ -16,11 +17,11 @@ export function readArguments(
   tool: Tool | DelegateTool,
   validator?: JsonSchemaValidator | undefined,
 ): MaybePromise<Parsed<unknown>> {
-  const text: unknown = call.arguments;
-  if (typeof text !== "string")
-    return { ok: false, problem: `the arguments must be a string of JSON, not ${kindOf(text)}` };
   let json: unknown;
   try {
+    const text: unknown = argumentsText(call);
+    if (typeof text !== "string")
+      return { ok: false, problem: `the arguments must be a string of JSON, not ${kindOf(text)}` };
     // Models leave the arguments of a tool without parameters empty.
     json = text === "" ? {} : parseJson(text, "arguments");
   } catch (error) {
@@ -30,6 +31,27 @@ export function readArguments(
     throw unchecked(inputOf(tool.name), tool.input);
   const parsed = parseWith(tool.input, json, validator);
   return isPromiseLike(parsed) ? parsed.then((done) => explain(done, tool)) : explain(parsed, tool);
+}
+
+/** The arguments as text. A client in untyped JavaScript may have parsed them; what is neither stays what it is. */
+export function argumentsText({ arguments: given }: ToolCall): string {
+  return typeof given === "string" || !isObject(given) ? given : JSON.stringify(given);
+}
+
+/** A response in which the arguments of all calls are text: the same one if they are. */
+export function withTextArguments(response: ModelResponse): ModelResponse {
+  const { toolCalls } = response.message;
+  if (toolCalls === undefined || toolCalls.every(hasText)) return response;
+  const calls = toolCalls.map((call) => ({ ...call, arguments: argumentsText(call) }));
+  return { ...response, message: { ...response.message, toolCalls: calls } };
+}
+
+function hasText(call: ToolCall): boolean {
+  return typeof call.arguments === "string";
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === "object" && value !== null;
 }
 
 function kindOf(value: unknown): string {

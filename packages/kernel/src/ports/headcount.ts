@@ -45,6 +45,10 @@ export interface Headcount {
    * another root would deny every hire.
    */
   priorityOf?(id: AgentId): Priority | undefined;
+  /**
+   * Says who the root is. A runtime calls it before the run starts; a headcount that was made for another root returns false.
+   */
+  nameRoot?(id: AgentId): boolean;
   reprioritize(id: AgentId, priority: Priority): MaybePromise<void>;
   /** The whole state as plain JSON, for an engine that stores it. */
   snapshot(): JsonObject;

@@ -10,7 +10,7 @@ import { isCancellation } from "../errors/is.ts";
  */
 export interface CancellationToken {
   /** Cancels this token and its children. Only the first call counts. */
-  cancel(reason?: string | CancellationError): void;
+  cancel(reason?: string | Error): void;
   readonly isCancelled: boolean;
   /** Why it was cancelled; undefined while it is not. */
   readonly reason: string | undefined;
@@ -110,9 +110,12 @@ class Token implements CancellationToken, Listener {
     return this.error?.reason;
   }
 
-  cancel(reason: string | CancellationError = "no reason given"): void {
+  cancel(reason?: string | Error): void {
     if (this.disposed || this.error !== undefined) return;
-    this.fire(typeof reason === "string" ? new CancellationError({ reason }) : reason);
+    const why = reason ?? "no reason given";
+    this.fire(
+      typeof why === "string" ? new CancellationError({ reason: why }) : cancellationOf({ reason: why }),
+    );
   }
 
   check(): void {

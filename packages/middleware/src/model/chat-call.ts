@@ -20,6 +20,7 @@ import {
 } from "@ravi/kernel";
 import {
   answerProblem,
+  withTextArguments,
   checkTransform,
   isStop,
   messageOf,
@@ -156,7 +157,7 @@ function settle(context: ChatContext, signal: AbortSignalLike, response: ModelRe
   if (signal.aborted) throw cancellationOf(signal);
   const problem = answerProblem(context.model, response);
   if (problem !== undefined) throw problem;
-  context.result = response;
+  context.result = withTextArguments(response);
 }
 
 /** The error for a failure in the middle of an answer. It is final, because a retry would deliver the beginning twice. */

@@ -4,6 +4,7 @@ import {
   checkFields,
   checkOneOf,
   type Clock,
+  type Estimate,
   type ExecutionBudget,
   executionBudget,
   type ExecutionBudgetOptions,
@@ -24,6 +25,7 @@ import { overrunError, refusalError, unpricedError } from "./refusal.ts";
 import { raiseAll, raisedBudget } from "./raise.ts";
 import { eachOpen, HeldReservation, type OpenReservation } from "./reservation.ts";
 import { type LedgerState, readSnapshot, warnedOf, writeSnapshot } from "./snapshot.ts";
+import { spendOf } from "./spend-of.ts";
 import {
   addedAmounts,
   type Amounts,
@@ -144,9 +146,11 @@ export class ExecutionTracker implements Ledger {
 
   /**
    * Sets money aside for one call, here and in every ledger above. Throws a `BudgetExhaustedError` that names the ledger which refuses. If
-   * any of them has a limit in dollars, a model call (tokens or turns) without a cost throws an `InvalidValueError`.
+   * any of them has a limit in dollars, a model call (tokens or turns) without a cost throws an `InvalidValueError`. A meter's estimate
+   * is reserved as `spendOf` reads it.
    */
-  reserve(estimate: Partial<Spend>, options?: ReserveOptions): OpenReservation {
+  reserve(estimate: Partial<Spend> | Estimate, options?: ReserveOptions): OpenReservation {
+    if (isEstimate(estimate)) return this.reserve(spendOf(estimate), options);
     const { tokens, cost, turns, toolCalls } = checkAmounts("estimate", estimate);
     if (cost === undefined) {
       if (tokens === undefined && turns === undefined && toolCalls === undefined)
@@ -309,6 +313,10 @@ function sizeOf({ tokens, cost }: NonNullable<ChargeOptions["largest"]>): Amount
 function isEmpty(budget: ExecutionBudgetOptions): boolean {
   for (const _ in budget) return false;
   return typeof budget === "object" && budget !== null && Object.getPrototypeOf(budget) === Object.prototype;
+}
+
+function isEstimate(estimate: Partial<Spend> | Estimate): estimate is Estimate {
+  return typeof estimate === "object" && estimate !== null && "price" in estimate;
 }
 
 function emptyEstimate(estimate: Partial<Spend>): InvalidValueError {

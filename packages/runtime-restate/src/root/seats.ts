@@ -107,7 +107,10 @@ export class Seats {
 /** Throws if the factory returns no headcount: otherwise everybody would get a seat. */
 function createHeadcount(make: HeadcountFactory, root: Supervision, snapshot?: JsonObject): Headcount {
   const headcount: Partial<Headcount> | undefined = make(root, snapshot);
-  if (typeof headcount?.acquire === "function") return headcount as Headcount;
+  if (typeof headcount?.acquire === "function") {
+    headcount.nameRoot?.(root.agentId);
+    return headcount as Headcount;
+  }
   const expected = "a function that returns a Headcount, not a promise";
   throw new InvalidValueError({ field: "headcount", value: headcount, expected });
 }

@@ -22,6 +22,7 @@ import {
   type Direct,
   type Parsed,
   readArguments,
+  withTextArguments,
   soundUsage,
   toolFailure,
 } from "@ravi/kernel/loop";
@@ -137,7 +138,7 @@ function counted(tally: Tally, model: LLMClient, response: ModelResponse, isNest
   tally.model(soundUsage(response?.usage), isNested);
   const problem = answerProblem(model, response);
   if (problem !== undefined) throw problem;
-  return response;
+  return withTextArguments(response);
 }
 
 /** Makes no promise if neither the schema nor the tool makes one. */

@@ -1,5 +1,5 @@
 import { MiddlewareError, type ModelResponse, type ToolResult } from "@ravi/kernel";
-import { answerMisfit, isContent, isUnset, toolFailure } from "@ravi/kernel/loop";
+import { answerMisfit, isContent, isUnset, toolFailure, withTextArguments } from "@ravi/kernel/loop";
 import type { ChatCall } from "./chat-call.ts";
 import type { FunctionCall } from "./function-call.ts";
 
@@ -12,7 +12,7 @@ const NOTHING = "neither called next() nor set a result";
 export function layersAnswer({ result }: ChatCall): ModelResponse {
   if (isUnset(result)) throw missingResult("chat");
   const misfit = answerMisfit(result);
-  if (misfit === undefined) return result;
+  if (misfit === undefined) return withTextArguments(result);
   throw new MiddlewareError({ layer: "chat", problem: `a layer set ${misfit}` });
 }
 

@@ -18,7 +18,7 @@ import {
   type ToolLeaf,
   type ToolResult,
 } from "@ravi/kernel";
-import { messageOf, toolFailure } from "@ravi/kernel/loop";
+import { argumentsText, messageOf, toolFailure } from "@ravi/kernel/loop";
 import { andThen } from "../and-then.ts";
 import { Bill } from "./money/bill.ts";
 import { nameOfText } from "./digest.ts";
@@ -85,7 +85,7 @@ export class ToolEffect implements Effect<ToolResult>, ReportedTool {
    * Contains the model's own id of the call. Servers use ids such as `call_0` again and again, but not for another call at the same place.
    */
   fingerprint(): string {
-    return nameOfText(`${this.tool.name}\n${this.call.id}\n${this.call.arguments}`);
+    return nameOfText(`${this.tool.name}\n${this.call.id}\n${argumentsText(this.call)}`);
   }
 
   begin(): JsonObject {

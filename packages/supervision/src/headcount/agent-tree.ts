@@ -1,8 +1,11 @@
-import { type AgentId, InvalidValueError, Priority, type SpawnBudget } from "@ravi/kernel";
+import { AgentId, InvalidValueError, Priority, type SpawnBudget } from "@ravi/kernel";
 import { denyDepth, denyTotal } from "./denials.ts";
 import { MemberIndex } from "./member-index.ts";
 import { Member } from "./member.ts";
 import type { AgentState } from "./state.ts";
+
+/** The root, until it is named. */
+const UNNAMED = AgentId("root");
 
 /** The agents in the tree and who hired them. Nothing is kept of an agent that has ended. */
 export class AgentTree {
@@ -12,11 +15,22 @@ export class AgentTree {
   /** All members except the root. */
   private readonly members = new MemberIndex();
   private readonly budget: SpawnBudget;
+  private isNamed: boolean;
   private hires = 0;
 
-  constructor(rootId: AgentId, budget: SpawnBudget) {
+  constructor(rootId: AgentId | undefined, budget: SpawnBudget) {
     this.budget = budget;
-    this.root = new Member({ id: rootId, depth: 0, order: 0, priority: Priority.NORMAL });
+    this.isNamed = rootId !== undefined;
+    this.root = new Member({ id: rootId ?? UNNAMED, depth: 0, order: 0, priority: Priority.NORMAL });
+  }
+
+  /** Names the root, unless it has a name. Returns whether the root has this one. */
+  nameRoot(id: AgentId): boolean {
+    if (!this.isNamed && this.members.get(id) === undefined) {
+      this.isNamed = true;
+      this.root.id = id;
+    }
+    return id === this.root.id;
   }
 
   get(id: AgentId): Member | undefined {
@@ -30,11 +44,11 @@ export class AgentTree {
 
   /**
    * The agent that hires: it holds a slot or is paused. Without an id it is the root. Throws if the agent is unknown
-   * or queued.
+   * or queued. While the root has no name, an unknown agent is the root: somebody has to hire the first one.
    */
   parentOf(parentId: AgentId | undefined): Member {
     if (parentId === undefined) return this.root;
-    const parent = this.get(parentId);
+    const parent = this.get(parentId) ?? (this.nameRoot(parentId) ? this.root : undefined);
     if (parent !== undefined && parent.state !== "queued") return parent;
     const why =
       parent === undefined

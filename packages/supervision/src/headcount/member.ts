@@ -12,7 +12,8 @@ export interface Waiter {
 
 /** One hired agent, from its hire to its release. A later agent with the same id is another member. */
 export class Member implements HeapNode<Member> {
-  readonly id: AgentId;
+  /** Changes only for a root that is named later. */
+  id: AgentId;
   readonly depth: number;
   /** The number of the hire in the run: the higher, the newer. */
   readonly order: number;

@@ -101,6 +101,11 @@ export class RosterHeadcount implements Headcount {
     await granted(member, signal);
   }
 
+  /** Says who the root is, if `rootId` was not given. Returns whether the root has this id. */
+  nameRoot(id: AgentId): boolean {
+    return this.roster.tree.nameRoot(checkAgentId("rootId", id));
+  }
+
   /** Undefined if the agent is not in the tree. */
   priorityOf(id: AgentId): Priority | undefined {
     return this.roster.tree.get(id)?.priority;

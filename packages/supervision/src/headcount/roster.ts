@@ -15,7 +15,7 @@ import type { RosterState } from "./state.ts";
 
 export interface RosterOptions {
   readonly budget: SpawnBudget;
-  readonly rootId: AgentId;
+  readonly rootId: AgentId | undefined;
   readonly clock: Clock;
   readonly agingMs: number;
 }

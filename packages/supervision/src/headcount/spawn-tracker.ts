@@ -16,7 +16,10 @@ import { RosterHeadcount } from "./roster-headcount.ts";
 import { readSnapshot } from "./snapshot.ts";
 
 export interface SpawnTrackerOptions {
-  /** The run's root agent. It holds a slot from the start, is never paused and never releases it. Default: `root`. */
+  /**
+   * The run's root agent. It holds a slot from the start, is never paused and never releases it. Default: whom a runtime names
+   * (`nameRoot`), or the first `parentId` that is not in the tree.
+   */
   readonly rootId?: AgentId | undefined;
   /** Only its `now` is used. Default: the system's clock. */
   readonly clock?: Clock | undefined;
@@ -31,7 +34,6 @@ export interface RestoreOptions {
   readonly agingMs?: number | undefined;
 }
 
-const ROOT = AgentId("root");
 const AGING_MS = 60_000;
 const OPTIONS = ["rootId", "clock", "agingMs"] as const;
 
@@ -51,7 +53,7 @@ export class SpawnTracker extends RosterHeadcount {
     super(
       new Roster({
         budget: spawnBudget(budget),
-        rootId: checkAgentId("rootId", options.rootId ?? ROOT),
+        rootId: options.rootId === undefined ? undefined : checkAgentId("rootId", options.rootId),
         clock,
         agingMs: checkInteger("agingMs", options.agingMs ?? AGING_MS, 1),
       }),

@@ -12,7 +12,14 @@ import {
   type Reservation,
   type Usage,
 } from "@ravi/kernel";
-import { answerProblem, type Linked, LinkedList, readStream, soundUsage } from "@ravi/kernel/loop";
+import {
+  answerProblem,
+  type Linked,
+  LinkedList,
+  readStream,
+  soundUsage,
+  withTextArguments,
+} from "@ravi/kernel/loop";
 import { tryOrLog } from "../../try-or-log.ts";
 import { rejected } from "../../rejected.ts";
 import type { Execution } from "../execution.ts";
@@ -193,8 +200,10 @@ export class Attempt implements AttemptOptions, Linked<Attempt> {
         if (this.isAbandoned) return response;
         let problem: ProviderError | undefined;
         let usage: Usage | undefined;
+        let answer = response;
         try {
           problem = answerProblem(this.model, response);
+          if (problem === undefined) answer = withTextArguments(response);
           usage = soundUsage(response?.usage);
         } catch (error) {
           // A getter of the answer threw. The answer was paid for nevertheless.
@@ -202,7 +211,7 @@ export class Attempt implements AttemptOptions, Linked<Attempt> {
         }
         if (problem !== undefined) return chargeAsWaste(this, usage, problem);
         const settled = settle(this, usage, false);
-        return isPromiseLike(settled) ? settled.then(() => response) : response;
+        return isPromiseLike(settled) ? settled.then(() => answer) : answer;
       },
       (error: unknown) => {
         if (this.isAbandoned) throw error;
