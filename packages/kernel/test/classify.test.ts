@@ -173,6 +173,24 @@ describe("O6: classifyError", () => {
     "string_above_max_length",
     "the prompt exceeds maximum context",
     "the request exceeds the available context size",
+    // xAI, LM Studio, MiniMax, Kimi, Ollama, OpenAI, Qwen, TGI, vLLM, Z.ai, Together
+    "This model's maximum prompt length is 131072 but the request contains 537812 tokens",
+    "The number of tokens to keep from the initial prompt is greater than the context length.",
+    "the model is loaded with context length of only 4096 tokens, which is not enough",
+    "invalid params, context window exceeds limit",
+    "Your request exceeded model token limit: 262144 (requested: 291351)",
+    "prompt too long; exceeded max context length by 4 tokens",
+    "Input tokens exceed the configured limit of 272000 tokens. Your messages resulted in 300000 tokens.",
+    "Range of input length should be [1, 129024]",
+    "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000 `inputs` tokens",
+    "Input validation error: `inputs` must have less than 4095 tokens. Given: 5000",
+    "The decoder prompt (length 5000) is longer than the maximum model length of 4096.",
+    "Prompt exceeds max length",
+    "prompt length exceeds the maximum",
+    "The prompt is longer than the model's context size",
+    "Context limit exceeded",
+    "context size exceeded",
+    "tokens in request more than max tokens allowed",
   ];
   test.each(overflows)("O6: a prompt that is too long, in the words %j", (message) => {
     expect(classifyError(http(400, { message })).kind).toBe("CONTEXT_OVERFLOW");
@@ -186,6 +204,9 @@ describe("O6: classifyError", () => {
       "FORMAT_ERROR",
     ],
     [400, "max_output_tokens must be at least 16", "FORMAT_ERROR"],
+    [400, "max_completion_tokens exceeds the model's maximum of 16384", "FORMAT_ERROR"],
+    [400, "Invalid 'tools': array too long. Expected an array with maximum length 128", "FORMAT_ERROR"],
+    [400, "ThrottlingException: Too many tokens, please wait before trying again.", "FORMAT_ERROR"],
     [400, "the context parameter is not allowed", "FORMAT_ERROR"],
     [500, "maximum context length could not be determined", "SERVER_ERROR"],
   ])("O6: %i %j only looks like one", (status, message, kind) => {

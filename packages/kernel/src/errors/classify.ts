@@ -129,23 +129,26 @@ const MISWRITTEN = /\b(?:tool_use_failed|json_validate_failed)\b/;
 const BLOCKED_IN_STREAM = /\binvalid_prompt\b|(?:\b|_)policy(?:\b|_)/;
 const PERMANENT = /deactivated|revoked|disabled|suspended|banned|not (?:allowed|permitted|authorized)/i;
 
-/** How some twenty servers say that a prompt is too long. Each pattern is linear: no nested repeats. */
+/** How some thirty servers say that a prompt is too long. Each pattern is linear: no nested repeats. */
 const OVERFLOW = [
-  /context[_ ](?:length|window)[_ ]?(?:exceeded|overflow)/i,
-  /maximum context length/i,
-  /exceeds? (?:the )?(?:model'?s )?(?:maximum )?(?:context|input token)/i,
-  /prompt is too long/i,
+  /context[_ ](?:length|window|size|limit)[_ ]?(?:exceed(?:s|ed)|overflow)/i,
+  /maximum (?:context|prompt|input|model) length/i,
+  /exceed(?:s|ed)? (?:the )?(?:model'?s )?(?:max(?:imum)? )?(?:context|input token|model token)/i,
+  /prompt (?:is )?too long/i,
+  /prompt (?:length )?exceeds (?:the )?max/i,
   /input (?:is too long|length .{0,40}exceeds?|too large)/i,
-  /too many (?:input |prompt )?tokens/i,
+  /input tokens exceed|range of input length|context length of only/i,
+  /`inputs` (?:tokens \+|must have less than)/i,
+  /too many (?:input |prompt )?tokens|tokens in request more than/i,
   /(?:reduce|shorten) the length of (?:the |your )?(?:messages|prompt|input)/i,
   /token (?:count|limit) .{0,60}exceed/i,
-  /larger than the (?:maximum )?context/i,
+  /(?:larger|longer|greater) than the (?:maximum |model'?s )?context/i,
   /exceeds? the available context|exceed_context_size/i,
   /request_too_large|string_above_max_length|context_window_exceeded|model_context_window/i,
 ];
 /** These messages are about the answer's size or the rate, not about the prompt. */
 const NOT_OVERFLOW =
-  /tokens per (?:min|day)|rate.?limit|max_(?:completion_|output_)?tokens (?:is too large|must be|cannot)/i;
+  /tokens per (?:min|day)|rate.?limit|throttl|max_(?:completion_|output_)?tokens (?:is too large|must be|cannot)/i;
 
 function isOverflow(code: string, message: string): boolean {
   const text = `${code} ${message}`.slice(0, 4_000);

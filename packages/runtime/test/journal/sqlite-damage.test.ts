@@ -43,6 +43,10 @@ describe("T5: damage to a row is named with its run and its number, and nothing 
     ["the tip with more entries", "UPDATE tips SET entries = 11", 10],
     ["the tip with none", "UPDATE tips SET entries = 0", 0],
     ["the tip without a row", "UPDATE tips SET last = 0", 10],
+    ["the tip before the first row", "UPDATE tips SET last = -12", 10],
+    ["the tip with fewer than none", "UPDATE tips SET entries = -11", 0],
+    ["the tip gone", "DELETE FROM tips", 0],
+    ["the tip of another run", "UPDATE tips SET run = 7", 0],
   ];
   test.each(cases)("%s", async (_what, sql, position) => {
     const journal = await damagedBy(sql);

@@ -69,6 +69,7 @@ export class Log {
    * by row, since each must be verified before its pointer to the next is trusted.
    */
   read(runId: RunId, run: number, tip: Tip, fetchBody: FetchBody): JournalRecord[] {
+    if (tip.entries < 0) throw damaged(runId, 0, "the end of its journal is missing or damaged");
     const rows: StoredRow[] = [];
     const next = this.rows.along(run);
     let end = tip.entries;

@@ -54,7 +54,8 @@ export function rowReader(db: DatabaseSync): RowReader {
       }
     };
     return (id) => {
-      for (; (ahead[at]?.[0] ?? 0) > id; at++);
+      // After the last one it stops at any id: a damaged one may be negative.
+      for (; (ahead[at]?.[0] ?? id) > id; at++);
       if (ahead[at]?.[0] !== id) {
         if (width > 1) refill(id);
         if (ahead[at]?.[0] !== id) return one(id);

@@ -60,8 +60,11 @@ export class Runs {
   private readonly updateFloor: StatementSync;
 
   constructor(db: DatabaseSync) {
+    // If its tip was lost, a run is damaged, not new: its entries are -1, so that reading and appending fail.
     this.select = db.prepare(
-      `SELECT no, owner, epoch, expires, fence, entries, last FROM runs JOIN tips ON run = no WHERE id = ?`,
+      `SELECT no, owner, epoch, expires, coalesce(fence, epoch) AS fence, coalesce(entries, -1) AS entries,
+         coalesce(last, 0) AS last
+       FROM runs LEFT JOIN tips ON run = no WHERE id = ?`,
     );
     this.insertRun = db.prepare("INSERT INTO runs VALUES (NULL, ?, ?, ?, ?, '', 'pending', ?)");
     this.insertTip = db.prepare("INSERT INTO tips VALUES (?, ?, 0, 0, ?)");
