@@ -91,7 +91,8 @@ it("R18: only what tools have said is shortened, not what the user and the model
   const messages = [{ role: "user", content: long }, { role: "assistant", content: long }, tool] as const;
   await land(ctx, { ...options, request: { messages } });
   const said = asked.map(({ messages: sent }) => sent.slice(0, 2).map(({ content }) => content.length));
-  expect(said).toEqual(Array(5).fill([10_000, 10_000]));
+  expect(said).toEqual(asked.map(() => [10_000, 10_000]));
+  expect(asked).toHaveLength(5);
 });
 
 it("and where the last turn says nothing but white space", async () => {

@@ -138,6 +138,8 @@ describe("O17: loop detection", () => {
     expect(() => loopDetector({ sameCall: { warn: 0 } })).toThrow(InvalidValueError);
     const misspelt: object = { sameCal: { warn: 1 } };
     expect(() => loopDetector(misspelt)).toThrow(/loopDetection\.sameCal /);
+    for (const rule of ["sameCall", "sameTool", "noProgress"])
+      expect(() => loopDetector({ [rule]: { stop: 1 } })).toThrow(`loopDetection.${rule}.stop `);
     expect(LOOP_LIMITS.sameTool).toEqual({ warn: 3, halt: 8 });
   });
 
