@@ -87,6 +87,9 @@ describe("O17: loop detection", () => {
     const same = Array.from({ length: 128 }, () => gave(call("status")));
     expect(new Set(detector.after(same).map(({ action }) => action))).toEqual(new Set(["allow"]));
     expect(detector.before(call("status")).action).toBe("allow");
+    const failing = Array.from({ length: 128 }, () => failed(call("write")));
+    expect(new Set(detector.after(failing).map(({ action }) => action))).toEqual(new Set(["allow"]));
+    expect(detector.before(call("write")).action).toBe("allow");
   });
 
   test("one success among the failures of a turn is progress of its tool", () => {

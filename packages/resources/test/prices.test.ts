@@ -36,7 +36,9 @@ describe("R18: prices", () => {
       throw new Error("too many open files");
     });
     try {
-      await expect(book.price(mini, { inputTokens: 1, outputTokens: 1 })).rejects.toThrow();
+      await expect(book.price(mini, { inputTokens: 1, outputTokens: 1 })).rejects.toMatchObject({
+        cause: { message: "too many open files" },
+      });
     } finally {
       vi.doUnmock("@pydantic/genai-prices");
     }
