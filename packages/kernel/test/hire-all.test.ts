@@ -122,6 +122,12 @@ describe("hireAll", () => {
     expect(await hireAll(ctx, [guarded])).toMatchObject([{ status: "denied" }]);
   });
 
+  test("one with layers that do nothing is made there", async () => {
+    const { ctx } = withSeats(0);
+    const idle = { ...says("a"), pipelines: { chat: { ...chat, isNoop: true } } };
+    expect(outputs(await hireAll(ctx, [leaf(idle)]))).toEqual(["a did it"]);
+  });
+
   test("a denial for another reason stays one", async () => {
     const { ctx } = withSeats(0, "depth");
     expect(await hireAll(ctx, [leaf(says("a"))])).toMatchObject([{ status: "denied" }]);

@@ -3,6 +3,7 @@ import {
   BudgetExhaustedError,
   type LLMClient,
   type ModelRequest,
+  ProviderError,
   type RunContext,
   Supervision,
 } from "@ravi/kernel";
@@ -71,6 +72,27 @@ it("of one who has said nothing in this run it is the model's last text, not wha
   ] as const;
   const landed = await land(ctx, { ...options, said: undefined, request: { messages } });
   expect(landed).toMatchObject({ output: "an earlier answer" });
+});
+
+it("and where the provider fails in the last turn: the work was done all the same", async () => {
+  const failing: LLMClient = {
+    ...model,
+    generate: () => Promise.reject(new ProviderError({ kind: "OVERLOADED", message: "busy" })),
+  };
+  expect(await land(bareContext(), { ...options, model: failing })).toMatchObject({
+    status: "partial",
+    output: "so far",
+  });
+});
+
+it("R18: only what tools have said is shortened, not what the user and the model have", async () => {
+  const { asked, ctx } = refusing(lead, 4, "lead", "tokens");
+  const long = "y".repeat(10_000);
+  const messages = [{ role: "user", content: long }, { role: "assistant", content: long }, tool] as const;
+  await land(ctx, { ...options, request: { messages } });
+  const said = asked.map(({ messages: sent }) => sent.slice(0, 2).map(({ content }) => content.length));
+  expect(said).toEqual(asked.map(() => [10_000, 10_000]));
+  expect(asked).toHaveLength(5);
 });
 
 it("and where the last turn says nothing but white space", async () => {

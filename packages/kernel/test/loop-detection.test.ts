@@ -87,6 +87,9 @@ describe("O17: loop detection", () => {
     const same = Array.from({ length: 128 }, () => gave(call("status")));
     expect(new Set(detector.after(same).map(({ action }) => action))).toEqual(new Set(["allow"]));
     expect(detector.before(call("status")).action).toBe("allow");
+    const failing = Array.from({ length: 128 }, () => failed(call("write")));
+    expect(new Set(detector.after(failing).map(({ action }) => action))).toEqual(new Set(["allow"]));
+    expect(detector.before(call("write")).action).toBe("allow");
   });
 
   test("one success among the failures of a turn is progress of its tool", () => {
@@ -138,6 +141,8 @@ describe("O17: loop detection", () => {
     expect(() => loopDetector({ sameCall: { warn: 0 } })).toThrow(InvalidValueError);
     const misspelt: object = { sameCal: { warn: 1 } };
     expect(() => loopDetector(misspelt)).toThrow(/loopDetection\.sameCal /);
+    for (const rule of ["sameCall", "sameTool", "noProgress"])
+      expect(() => loopDetector({ [rule]: { stop: 1 } })).toThrow(`loopDetection.${rule}.stop `);
     expect(LOOP_LIMITS.sameTool).toEqual({ warn: 3, halt: 8 });
   });
 

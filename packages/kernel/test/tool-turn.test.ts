@@ -57,6 +57,23 @@ describe("toolTurn tells each result as it comes", () => {
     expect(told).toEqual(["3: error: unknown", "2: soon", "1: late"]);
   });
 
+  test("a hand-off that was stopped is for the model to deal with, a tool that was stopped ends the run", async () => {
+    const helper: Agent = { id: AgentId("helper"), run: () => Promise.reject(new Error("never")) };
+    const error = new CancellationError({ reason: "enough" });
+    const stopped = (kind: Leaf["kind"]) => {
+      const outcome = kind === "hire" ? { status: "cancelled", error } : { error };
+      const ctx: TurnContext = Object.assign(Object.create(bareContext(free)) as TurnContext, {
+        batch: async () => [outcome],
+      });
+      const given = kind === "hire" ? delegateTo(helper) : tool("helper", () => "never");
+      return toolTurn(ctx, asking({ ...call("helper", "1"), arguments: '{"task":"it"}' }), [given]);
+    };
+    const handedOff = await stopped("hire");
+    expect(handedOff.stop).toBeUndefined();
+    expect(handedOff.messages).toMatchObject([{ toolCallId: "1", isError: true }]);
+    expect((await stopped("tool")).stop).toBe(error);
+  });
+
   test("also of a context that tells nothing early, and of a hand-off", async () => {
     const told: string[] = [];
     const bare = bareContext(free);

@@ -1,6 +1,6 @@
 import { calcPrice, findProvider } from "@pydantic/genai-prices";
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import type { ModelInfo, Usage } from "@ravi/kernel";
 import { type ListedPrice, PriceBook } from "@ravi/resources";
 import { findListing, ratesFor } from "../src/prices/catalogue.ts";
@@ -27,6 +27,23 @@ describe("R18: prices", () => {
     expect(price).toMatchObject({
       source: "catalogue",
       rates: { input: 3, cachedInput: 0.3, cacheWrite: 3.75, output: 15 },
+    });
+  });
+
+  test("R18: a catalogue that could not be loaded is tried again with the next question", async () => {
+    const book = new PriceBook();
+    vi.doMock("@pydantic/genai-prices", () => {
+      throw new Error("too many open files");
+    });
+    try {
+      await expect(book.price(mini, { inputTokens: 1, outputTokens: 1 })).rejects.toMatchObject({
+        cause: { message: "too many open files" },
+      });
+    } finally {
+      vi.doUnmock("@pydantic/genai-prices");
+    }
+    expect(await known(book, mini, { inputTokens: 1, outputTokens: 1 })).toMatchObject({
+      source: "catalogue",
     });
   });
 
