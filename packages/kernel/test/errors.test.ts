@@ -162,11 +162,16 @@ describe("R13: errors", () => {
     expect(new ProviderError("no", { kind: "AUTH" }).retryable).toBe(false);
     expect(new ProviderError("no", { status: 500 })).toMatchObject({ kind: "UNKNOWN", status: 500 });
     expect(new ToolError("no index", { toolName: "search", retryable: true, cause })).toMatchObject({
-      ...{ message: "no index", toolName: "search", retryable: true, cause },
+      message: "no index",
+      toolName: "search",
+      retryable: true,
+      cause,
     });
     expect(new MiddlewareError("broken", { layer: "pii", cause })).toMatchObject({ layer: "pii", cause });
     expect(new MiddlewareTermination("PII", { layer: "pii", cause })).toMatchObject({
-      ...{ reason: "PII", layer: "pii", cause },
+      reason: "PII",
+      layer: "pii",
+      cause,
     });
     for (const Class of [CancellationError, DeadlineExceededError, SuspendedError])
       expect(new Class("left", { cause })).toMatchObject({ reason: "left", cause });
