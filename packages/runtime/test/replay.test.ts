@@ -5,6 +5,7 @@ import {
   defineTool,
   type JournalRecord,
   NonDeterminismError,
+  type RunContext,
   RunId,
   type RunResult,
 } from "@ravi/kernel";
@@ -172,6 +173,56 @@ describe("T5, T6: a run that crashed after any entry of its journal", () => {
         .result;
       expect(result).toMatchObject({ status: "suspended", error: { code: "NON_DETERMINISM" } });
       expect([model.calls.length, shouted]).toEqual([calls, shouts]);
+    },
+  );
+
+  test.each([
+    ["a tool call before the model call", ["tool", "llm", "hire"]],
+    ["a hire before the tool call", ["llm", "hire", "tool"]],
+    ["a hire before the model call", ["hire", "llm", "tool"]],
+    ["a batch before the model call", ["batch", "llm", "hire", "tool"]],
+  ])(
+    "T6: %s, although the record has them the other way round: refused, and nothing is called",
+    async (_, order) => {
+      let made = 0;
+      const model = scriptedModel(() => (made++, "ok"));
+      const shout = defineTool({
+        name: "shout",
+        description: "",
+        input: z.object({}),
+        execute: () => ++made,
+      });
+      const helper: Agent = {
+        id: AgentId("helper"),
+        run: async () => ({ status: "completed", output: "", stopReason: "done" }),
+      };
+      const question = { messages: [{ role: "user", content: "hello" }] } as const;
+      const call = { id: "c", name: "shout", arguments: "{}" };
+      const steps: Record<string, (ctx: RunContext) => unknown> = {
+        llm: (ctx) => ctx.llm(model, question),
+        tool: (ctx) => ctx.tool(call, shout),
+        hire: (ctx) => ctx.hire({ kind: "hire", agent: helper, input: "" }),
+        batch: (ctx) => ctx.batch([{ kind: "tool", call: { ...call, id: "d" }, tool: shout }]),
+      };
+      const does = (names: readonly string[]): Agent => ({
+        id: AgentId("does"),
+        async run(ctx) {
+          for (const name of names) await steps[name]?.(ctx);
+          return { status: "completed", output: "", stopReason: "done" };
+        },
+      });
+      const known = ["llm", "tool", "hire", "batch"].filter((name) => order.includes(name));
+      const journal = new MemoryJournal();
+      await new Runtime({ journal }).run(does(known), "", { runId: RUN }).result;
+      const records = journal.load(RunId(RUN));
+      made = 0;
+      const same = await cutAfter(records, records.length - 1);
+      const replayed = await new Runtime({ journal: same, agents: [does(known)] }).resume(RUN).result;
+      expect(replayed.status).toBe("completed");
+      const crashed = await cutAfter(records, records.length - 1);
+      const result = await new Runtime({ journal: crashed, agents: [does(order)] }).resume(RUN).result;
+      expect(result).toMatchObject({ status: "suspended", error: { code: "NON_DETERMINISM" } });
+      expect(made).toBe(0);
     },
   );
 

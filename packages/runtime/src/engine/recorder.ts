@@ -314,14 +314,15 @@ export class Recorder {
 
   /**
    * The recorded step, which from now on counts as asked for. If there is none, but there are other steps that the agent has not asked
-   * for, it behaves differently than before: the run is suspended with a `NonDeterminismError`.
+   * for, or if an effect comes before it that the agent has not asked for, the agent behaves differently than before: the run is
+   * suspended with a `NonDeterminismError`.
    */
   private take(key: string): RecordedStep | undefined {
     const { recording, execId } = this;
-    const step = recording?.take(key);
-    if (step !== undefined) return step;
-    const missed = recording?.nextUnread(this.batch, this.batch !== undefined || key.startsWith(LATE));
-    if (missed === undefined) return undefined;
+    if (recording === undefined) return undefined;
+    const step = recording.take(key);
+    const missed = recording.nextUnread(this.batch, this.batch !== undefined || key.startsWith(LATE));
+    if (missed === undefined || (step !== undefined && !isEffectBefore(missed, step))) return step;
     // A stopped agent may well behave differently.
     this.refuseStopped();
     return this.engine.suspendFor(
@@ -332,6 +333,11 @@ export class Recorder {
   private append(entry: JournalEntry): MaybePromise<void> {
     return this.journal?.append([entry]);
   }
+}
+
+/** Only effects are compared: facts may be recorded while an effect is under way. */
+function isEffectBefore(missed: RecordedStep, step: RecordedStep): boolean {
+  return missed.begin !== undefined && step.begin !== undefined && missed.place < step.place;
 }
 
 /** Errors that stop the run or its journal. They say nothing about the effect. */

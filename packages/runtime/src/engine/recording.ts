@@ -5,6 +5,8 @@ import { textAt } from "./body.ts";
 /** What is on record under one key, of the newest attempt. */
 export interface RecordedStep {
   readonly key: string;
+  /** Its place among the steps of its execution. */
+  readonly place: number;
   attempt: number;
   begin: JournalRecord | undefined;
   end: JournalRecord | undefined;
@@ -59,7 +61,8 @@ export class ExecRecording {
     this.startedAt ??= record.at;
     let step = this.steps.get(record.key);
     if (step === undefined) {
-      step = { key: record.key, attempt: 0, begin: undefined, end: undefined, read: false };
+      const place = this.order.length;
+      step = { key: record.key, place, attempt: 0, begin: undefined, end: undefined, read: false };
       this.steps.set(record.key, step);
       this.order.push(step);
       this.unread++;
