@@ -138,7 +138,7 @@ export class PositionalEngine extends PositionalWork implements DurableEngine {
   receive(key: string, { wait }: { readonly wait: boolean }): Promise<InboxMessage | null> {
     return this.lane(key, async () => {
       const { mail } = this.own;
-      const body = await this.entry("receive", key, "", async () => {
+      const body = await this.entry("receive", key, wait ? "wait" : "", async () => {
         const next = (): JsonValue | undefined => mail[0] ?? (wait ? undefined : null);
         return { message: await this.orCancelled(this.world.until(next)) };
       });

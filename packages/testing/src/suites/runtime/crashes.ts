@@ -242,6 +242,34 @@ export const crashCases: readonly RuntimeCase[] = [
   },
   {
     rule: "R24",
+    says: "an agent that waits for a message where its record has none is suspended, and goes on as it was before",
+    async run({ create, crash }) {
+      let hangs = true;
+      let isRead = false;
+      const reads = (waits: boolean) =>
+        agent("reads", async (_ctx, inbox) => {
+          const message = waits ? await inbox.receive() : await inbox.take();
+          isRead = true;
+          if (hangs) await new Promise(() => {});
+          return done(word(message?.content ?? "nothing"));
+        });
+      const first = await create({ agents: [reads(false)] });
+      first.run(reads(false), "", { runId: "crash-10" });
+      await until(() => isRead);
+      await crash(first);
+      hangs = false;
+      const changed = await create({ agents: [reads(true)] });
+      expect(await changed.resume("crash-10").result).toMatchObject({
+        status: "suspended",
+        error: { code: "NON_DETERMINISM" },
+      });
+      await changed.close();
+      const right = await create({ agents: [reads(false)] });
+      expect((await right.resume("crash-10").result).output).toBe("nothing");
+    },
+  },
+  {
+    rule: "R24",
     says: "a run is pinned to the version of its agent; a worker without it says so and runs nothing",
     async run({ create, crash }) {
       const versioned = (version: string) =>
