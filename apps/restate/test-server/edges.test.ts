@@ -396,7 +396,10 @@ test("R11: many large events are read to the end; one that the server could not 
   expect(events).toContainEqual({
     type: "progress",
     name: "eventTooLarge",
-    data: { type: "progress", bytes: 33 * 1024 * 1024 + '{"type":"progress","name":"too large","data":""}'.length },
+    data: {
+      type: "progress",
+      bytes: 33 * 1024 * 1024 + '{"type":"progress","name":"too large","data":""}'.length,
+    },
   });
   expect(said).toContainEqual(expect.stringContaining("the event progress too large has"));
   await runtime.close();
