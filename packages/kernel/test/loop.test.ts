@@ -179,7 +179,7 @@ describe("tool calls", () => {
     [{ rows: [{ id: 1 }, { id: 2, prices: new Map([["eur", 5]]) }] }, "a Map at rows.1.prices"],
     [[[], new Map()], "a Map at 1"],
     [{ "the answer": Promise.resolve(1) }, "a Promise at the answer"],
-    [{ failed: new Error("no such vendor") }, "a Error at failed"],
+    [{ failed: new Error("no such vendor") }, "an Error at failed"],
     [{ toJSON: () => ({ found: /x/ }) }, "a RegExp at found"],
   ])("%o would lose a part without a word, so the model is told", (value, part) => {
     expect(toToolResult<unknown>(value)).toEqual({

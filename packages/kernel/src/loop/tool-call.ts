@@ -75,7 +75,7 @@ export function toToolResult<R>(value: R): ToolResult<R> {
     const content: string | undefined = JSON.stringify(value);
     if (content === undefined) return unrepresentable(nameOf(value));
     // Scanning the text is far cheaper than walking the value, which is needed only if a part of it may be lost.
-    const lost = content.includes("{}") ? lostPart(value) : undefined;
+    const lost = typeof value === "object" && content.includes("{}") ? lostPart(value) : undefined;
     return lost === undefined ? { content, isError: false, value } : unrepresentable(lost);
   } catch (error) {
     return toolFailure(`the tool returned a value that cannot be converted to JSON: ${messageOf(error)}`);
@@ -83,7 +83,8 @@ export function toToolResult<R>(value: R): ToolResult<R> {
 }
 
 function unrepresentable(what: string): ToolResult<never> {
-  return toolFailure(`the tool returned a ${what}, which JSON cannot represent; return plain data`);
+  const article = /^[AEIOU]/.test(what) ? "an" : "a";
+  return toolFailure(`the tool returned ${article} ${what}, which JSON cannot represent; return plain data`);
 }
 
 /** A failure as a tool result for the model. */
