@@ -160,13 +160,13 @@ describe("tool calls", () => {
     expect(toToolResult(1n)).toMatchObject({ isError: true });
     expect(toToolResult(new Date(0)).content).toBe('"1970-01-01T00:00:00.000Z"');
     for (const [value, name] of [
-      [() => "the source", "Function"],
-      [Date, "Function"],
-      [Symbol("x"), "Symbol"],
-      [{ toJSON: () => undefined }, "Object"],
+      [() => "the source", "a Function"],
+      [Date, "a Function"],
+      [Symbol("x"), "a Symbol"],
+      [{ toJSON: () => undefined }, "an Object"],
     ] as const)
       expect(toToolResult<unknown>(value)).toEqual({
-        content: `error: the tool returned a ${name}, which JSON cannot represent; return plain data`,
+        content: `error: the tool returned ${name}, which JSON cannot represent; return plain data`,
         isError: true,
       });
     const loop: { self?: unknown } = {};

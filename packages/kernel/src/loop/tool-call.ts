@@ -17,11 +17,12 @@ export function readArguments(
   tool: Tool | DelegateTool,
   validator?: JsonSchemaValidator | undefined,
 ): MaybePromise<Parsed<unknown>> {
+  const given: unknown = call.arguments;
+  if (typeof given !== "string" && !isObject(given))
+    return { ok: false, problem: `the arguments must be a string of JSON, not ${kindOf(given)}` };
   let json: unknown;
   try {
-    const text: unknown = argumentsText(call);
-    if (typeof text !== "string")
-      return { ok: false, problem: `the arguments must be a string of JSON, not ${kindOf(text)}` };
+    const text = argumentsText(call);
     // Models leave the arguments of a tool without parameters empty.
     json = text === "" ? {} : parseJson(text, "arguments");
   } catch (error) {
