@@ -22,7 +22,7 @@ export function readArguments(
     return { ok: false, problem: `the arguments must be a string of JSON, not ${kindOf(given)}` };
   let json: unknown;
   try {
-    const text = argumentsText(call);
+    const text = typeof given === "string" ? given : JSON.stringify(given);
     // Models leave the arguments of a tool without parameters empty.
     json = text === "" ? {} : parseJson(text, "arguments");
   } catch (error) {
@@ -74,16 +74,20 @@ export function toToolResult<R>(value: R): ToolResult<R> {
   try {
     // Of a function and a symbol there is none. As a text, a function would be its source.
     const content: string | undefined = JSON.stringify(value);
-    if (content === undefined) return unrepresentable(nameOf(value));
     // Scanning the text is far cheaper than walking the value, which is needed only if a part of it may be lost.
-    const lost = typeof value === "object" && content.includes("{}") ? lostPart(value) : undefined;
-    return lost === undefined ? { content, isError: false, value } : unrepresentable(lost);
+    if (content === undefined || (typeof value === "object" && content.includes("{}")))
+      return checkParts(value, content);
+    return { content, isError: false, value };
   } catch (error) {
     return toolFailure(`the tool returned a value that cannot be converted to JSON: ${messageOf(error)}`);
   }
 }
 
-function unrepresentable(what: string): ToolResult<never> {
+/** What was returned, if JSON loses no part of it. */
+function checkParts<R>(value: R, content: string | undefined): ToolResult<R> {
+  const lost = lostPart(value);
+  if (content !== undefined && lost === undefined) return { content, isError: false, value };
+  const what = lost ?? nameOf(value);
   const article = /^[AEIOU]/.test(what) ? "an" : "a";
   return toolFailure(`the tool returned ${article} ${what}, which JSON cannot represent; return plain data`);
 }
