@@ -39,8 +39,7 @@ export interface AgentDefaults {
   readonly spawnBudget?: SpawnBudgetOptions | undefined;
   /**
    * What the agent may spend at most. If its run or hire has a budget too, the lower limit counts in each dimension. Or a ledger of
-   * your own, which each call reserves from in addition. In a runtime with a ledger, nobody is asked for more if yours refuses
-   * a call: an answer raises only the limits of the run.
+   * your own, which each call reserves from in addition.
    */
   readonly executionBudget?: ExecutionBudgetOptions | Ledger | undefined;
 }

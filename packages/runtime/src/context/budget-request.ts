@@ -1,5 +1,4 @@
 import { type BudgetExhaustedError, HookEvent, type JsonValue, type Spend } from "@ravi/kernel";
-import { isOwnRefusal } from "../tree/own-refusals.ts";
 import type { Execution } from "./execution.ts";
 
 const DIMENSIONS = ["tokens", "cost", "turns", "toolCalls"] as const satisfies readonly (keyof Spend)[];
@@ -12,8 +11,6 @@ export async function requestBudget(exec: Execution, refusal: BudgetExhaustedErr
   const { engine } = exec;
   const dimension = DIMENSIONS.find((name) => name === refusal.dimension);
   if (engine.raise === undefined || dimension === undefined) return false;
-  // Nothing that is granted to the run would change this, and it would ask for ever.
-  if (isOwnRefusal(refusal)) return false;
   const name = `approval:budget:${exec.execId}`;
   const how = `Answer with the amount to add, for example {"${dimension}": 5}, or with false.`;
   let question = `${exec.agentId} has used up its budget and asks for more: ${refusal.message}. ${how}`;

@@ -1,6 +1,5 @@
 import type { Agent, Ledger, Logger, MaybePromise, Reservation, Settlement } from "@ravi/kernel";
 import { isLedger, least, messageOf, tellLog } from "@ravi/kernel/loop";
-import { noteOwnRefusal } from "./own-refusals.ts";
 import { tryOrLog } from "../try-or-log.ts";
 
 /**
@@ -52,7 +51,6 @@ function jointLedger(first: Ledger, second: Ledger, logger: Logger | undefined):
       try {
         two = await second.reserve(estimate, options);
       } catch (error) {
-        noteOwnRefusal(error);
         // The refusal is what the caller must see.
         const message = "what was set aside for a refused call could not be given back";
         await tryOrLog(logger, "error", message, () => one.cancel());
@@ -72,7 +70,7 @@ function jointLedger(first: Ledger, second: Ledger, logger: Logger | undefined):
       const [a, b] = await inBoth(first, second, (ledger) => ledger.charge(spent, options), logger);
       return mergeSettlements(a, b);
     },
-    // Only the run's own ledger is raised. The one that belongs to the user may be that of many runs.
+    // Only the run's own ledger is raised, and not the one that belongs to the user.
     ...(first.raise !== undefined && { raise: (more) => first.raise?.(more) }),
     child: (budget, scope) => jointLedger(first.child(budget, scope), second.child({}, scope), logger),
     remaining() {

@@ -6,7 +6,6 @@ import {
   type ChatContext,
   defineTool,
   InvalidValueError,
-  isRaviError,
   type Journal,
   JournalFailedError,
   type Limiter,
@@ -17,7 +16,6 @@ import {
   Priority,
   ProviderError,
   type Reservation,
-  type RunEvent,
   RunId,
   type Spend,
 } from "@ravi/kernel";
@@ -26,7 +24,6 @@ import { Runtime } from "@ravi/runtime";
 import { roughEstimate } from "../../src/context/money/rough-estimate.ts";
 import { MemoryJournal } from "../../src/journal/memory-journal.ts";
 import { withAgentLedger } from "../../src/tree/ledgers.ts";
-import { PlainLedger } from "../conformance/plain-ledger.ts";
 import { agent, ask, cut, done, FakeLedger, turns, until, within } from "./helpers.ts";
 
 async function closed(runtime: Runtime, clock: VirtualClock): Promise<void> {
@@ -148,37 +145,6 @@ describe("review: money", () => {
     expect(JSON.parse(output)).toEqual({ tokens: 460, cost: 3, turns: 2, toolCalls: 4 });
     const joint = withAgentLedger(payer, run);
     expect([joint?.used.tokens, joint?.snapshot()]).toEqual([40, {}]);
-  });
-
-  test("R17: for what an agent's own ledger refuses nobody is asked, because an answer raises only the limits of its run", async () => {
-    const model = scriptedModel(() => "ok");
-    const asker = agent("asker", async (ctx) => {
-      await ctx.llm(model, ask("first"));
-      try {
-        await ctx.llm(model, ask("second"));
-      } catch (refusal) {
-        if (!isRaviError(refusal, "BUDGET_EXHAUSTED")) throw refusal;
-        return done(`${refusal.scope} ${await ctx.requestBudget?.(refusal)}`);
-      }
-      return done("not refused");
-    });
-    const lead = agent("lead", async (ctx) => {
-      const outcome = await ctx.hire({ agent: asker, input: "" });
-      return done("result" in outcome ? outcome.result.output : outcome.status);
-    });
-    const asked: string[] = [];
-    const onEvent = ({ event }: RunEvent): void => {
-      if (event.type === "progress") asked.push(event.name);
-    };
-    for (const root of [asker, lead]) {
-      const own = new PlainLedger({ maxTurns: 1 }, "tenant");
-      const payer = { ...root, defaults: { executionBudget: own } };
-      const runtime = new Runtime({ ledger: () => new PlainLedger({ maxTurns: 9 }, "run") });
-      expect(await within(runtime.run(payer, "", { onEvent }).result)).toMatchObject({
-        output: "tenant false",
-      });
-    }
-    expect(asked).toEqual([]);
   });
 
   test("R18: what a charge crosses in the run's ledger and in the agent's own is told of both", async () => {
