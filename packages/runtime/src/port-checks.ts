@@ -27,14 +27,17 @@ export function checkHeadcount(headcount: Headcount, root: Supervision): Headcou
     typeof headcount.isPaused === "function" &&
     typeof headcount.whenResumed === "function";
   if (!isOne) checkPort("what runtime options.headcount gives", headcount, HEADCOUNT);
-  if (headcount.priorityOf === undefined || headcount.priorityOf(root.agentId) !== undefined)
-    return headcount;
-  if (headcount.nameRoot?.(root.agentId) === true) return headcount;
+  if (isFor(headcount, root)) return headcount;
   throw new InvalidValueError({
     field: "what runtime options.headcount gives",
     value: headcount,
     expected: `a headcount whose root is ${root.agentId}, for example new SpawnTracker(root.spawnBudget, { rootId: root.rootId })`,
   });
+}
+
+function isFor(headcount: Headcount, { agentId }: Supervision): boolean {
+  if (headcount.nameRoot !== undefined) return headcount.nameRoot(agentId);
+  return headcount.priorityOf === undefined || headcount.priorityOf(agentId) !== undefined;
 }
 
 function isObject(value: unknown): value is object {

@@ -155,7 +155,7 @@ export class Runtime {
 
   /**
    * Sends a message to a running agent, which reads it between two steps, or when it waits for a message. Default recipient: the
-   * root. The same `id` counts once. Rejects if the run, in this process, has ended without having read it.
+   * root. The same `id` counts once. Rejects if the run had ended already, in this process.
    */
   async send(runId: string, message: JsonValue, options: SendOptions = {}): Promise<void> {
     checkFields("send options", options, ["to", "from", "id"]);

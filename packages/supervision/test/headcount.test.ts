@@ -248,6 +248,17 @@ describe("R14: acquire", () => {
     expect(SpawnTracker.restore(unsaid.snapshot()).nameRoot(d)).toBe(false);
   });
 
+  test("R14: after the first hire nobody is taken for the root, and nobody ever hires itself", () => {
+    const unsaid = new SpawnTracker({ maxAgents: 4, maxDepth: 1 });
+    expect(() => unsaid.acquire(a, NORMAL, { parentId: a })).toThrow(/parentId is "a"/);
+    unsaid.acquire(a);
+    unsaid.acquire(b);
+    unsaid.release(b);
+    expect(() => unsaid.acquire(c, NORMAL, { parentId: b })).toThrow(/parentId is "b"/);
+    unsaid.acquire(c, NORMAL, { parentId: AgentId("root") });
+    expect(unsaid.held).toBe(3);
+  });
+
   test("R14: an engine may say who the root is, once, if nobody has said it before", () => {
     const unsaid = new SpawnTracker({ maxAgents: 3 });
     unsaid.acquire(a);

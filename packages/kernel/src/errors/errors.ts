@@ -10,7 +10,7 @@ export class CancellationError extends RaviError {
   static override readonly codes: readonly ErrorCode[] = [ErrorCode.CANCELLED, ErrorCode.DEADLINE_EXCEEDED];
   override readonly code: "CANCELLED" | "DEADLINE_EXCEEDED" = ErrorCode.CANCELLED;
   readonly reason: string;
-  constructor(init: { reason: string; cause?: unknown } | string, more: { cause?: unknown } = {}) {
+  constructor(init: { reason: string; cause?: unknown } | string, more?: { cause?: unknown }) {
     const { reason, cause } = read("CancellationError", init, { reason: "string" }, toReason, more);
     super({ code: ErrorCode.CANCELLED, message: `cancelled: ${cut(reason, MAX_TEXT_CHARS)}`, cause });
     this.reason = reason;
@@ -23,7 +23,7 @@ export class DeadlineExceededError extends CancellationError {
   override readonly code = ErrorCode.DEADLINE_EXCEEDED;
   /** Epoch milliseconds; null if the error was made from a text alone. */
   readonly deadline: number | null;
-  constructor(init: { deadline: number; cause?: unknown } | string, more: { cause?: unknown } = {}) {
+  constructor(init: { deadline: number; cause?: unknown } | string, more?: { cause?: unknown }) {
     if (typeof init === "string") {
       super(init, more);
       this.deadline = null;
@@ -58,7 +58,7 @@ export class SuspendedError extends RaviError {
   static override readonly codes: readonly ErrorCode[] = [ErrorCode.SUSPENDED];
   override readonly code = ErrorCode.SUSPENDED;
   readonly reason: string;
-  constructor(init: { reason: string; cause?: unknown } | string, more: { cause?: unknown } = {}) {
+  constructor(init: { reason: string; cause?: unknown } | string, more?: { cause?: unknown }) {
     const { reason, cause } = read("SuspendedError", init, { reason: "string" }, toReason, more);
     super({ code: ErrorCode.SUSPENDED, message: `suspended: ${cut(reason, MAX_TEXT_CHARS)}`, cause });
     this.reason = reason;
@@ -117,7 +117,7 @@ export class MiddlewareTermination extends RaviError {
   readonly reason: string;
   constructor(
     init: { layer?: string | undefined; reason: string; cause?: unknown } | string,
-    more: { layer?: string | undefined; cause?: unknown } = {},
+    more?: { layer?: string | undefined; cause?: unknown },
   ) {
     const {
       layer = "middleware",
@@ -141,7 +141,7 @@ export class MiddlewareError extends RaviError {
   readonly layer: string;
   constructor(
     init: { layer?: string | undefined; problem: string; cause?: unknown } | string,
-    more: { layer?: string | undefined; cause?: unknown } = {},
+    more?: { layer?: string | undefined; cause?: unknown },
   ) {
     const given = read("MiddlewareError", init, { problem: "string" }, (problem) => ({ problem }), more);
     const { layer, problem, cause } = given;
@@ -178,11 +178,9 @@ export class ProviderError extends RaviError {
   readonly retryAfterMs: number | undefined;
   readonly requestId: string | undefined;
   /** Without a kind, a plain text makes an error of kind `UNKNOWN`. */
-  constructor(init: ProviderErrorInit | string, more: Partial<ProviderErrorInit> = {}) {
-    const given = read("ProviderError", init, { kind: "string", message: "string" }, toMessage, {
-      kind: "UNKNOWN",
-      ...more,
-    });
+  constructor(init: ProviderErrorInit | string, more?: Partial<ProviderErrorInit>) {
+    const rest = typeof init === "string" ? { ...more, kind: more?.kind ?? "UNKNOWN" } : more;
+    const given = read("ProviderError", init, { kind: "string", message: "string" }, toMessage, rest);
     const retryable = given.retryable ?? isRetryableKind(given.kind);
     super({ code: ErrorCode.PROVIDER_ERROR, message: given.message, retryable, cause: given.cause });
     this.kind = given.kind;
@@ -209,7 +207,7 @@ export class ToolError extends RaviError {
   static override readonly codes: readonly ErrorCode[] = [ErrorCode.TOOL_ERROR];
   override readonly code = ErrorCode.TOOL_ERROR;
   readonly toolName: string;
-  constructor(init: ToolErrorInit | string, more: Partial<ToolErrorInit> = {}) {
+  constructor(init: ToolErrorInit | string, more?: Partial<ToolErrorInit>) {
     const given = read("ToolError", init, { message: "string" }, toMessage, more);
     const { toolName = "tool", message, retryable, cause } = given;
     super({ code: ErrorCode.TOOL_ERROR, message, retryable, cause });
@@ -403,20 +401,19 @@ export class JournalFailedError extends RaviError {
 
 /**
  * Checks what an error's constructor was given: its fields or, if `fromText` is given, a text that stands for the most important
- * one, and then the other fields in `more`. A wrong argument says what is expected; otherwise the message would contain "undefined", and nobody would notice before it
- * matters.
+ * one; `more` has further fields. A wrong argument says what is expected; otherwise the message would contain "undefined", and
+ * nobody would notice before it matters. A `more` that is no object is ignored, as JavaScript's own errors do: the error that
+ * somebody wants to throw is more important.
  */
 function read<I extends object>(
   error: string,
   init: I | string,
   required: { readonly [K in keyof I]?: "string" | "number" | "boolean" },
   fromText?: (text: string) => Partial<NoInfer<I>>,
-  more: Partial<NoInfer<I>> = {},
+  more?: Partial<NoInfer<I>>,
 ): I {
-  if (typeof more !== "object" || more === null)
-    throw new InvalidValueError({ field: `what new ${error} was given`, value: more, expected: "an object" });
-  const given: unknown =
-    typeof init === "string" && fromText !== undefined ? { ...more, ...fromText(init) } : init;
+  const fields: unknown = typeof init === "string" && fromText !== undefined ? fromText(init) : init;
+  const given: unknown = isObject(more) && isObject(fields) ? { ...more, ...fields } : fields;
   const names = Object.keys(required);
   if (typeof given !== "object" || given === null) {
     const text = fromText === undefined ? "" : "a string, or ";
@@ -429,6 +426,10 @@ function read<I extends object>(
     throw new InvalidValueError({ field: `${error}.${name}`, value, expected: `a ${kind}` });
   }
   return given as I;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
 }
 
 function toReason(reason: string): { reason: string } {

@@ -26,6 +26,15 @@ export function hireResult(outcome: HireOutcome, name = "the agent"): ToolResult
 function answerOf({ output, structured }: AgentResult, name: string): ToolResult {
   if (output.trim() !== "") return { content: output, isError: false };
   if (structured === undefined) return toolFailure(`${name} gave no answer`);
-  const { content, isError } = toToolResult(structured);
+  const { content, isError } = toToolResult(asRecorded(structured));
   return { content, isError };
+}
+
+/** As JSON has it: a resumed run reads it from the record, and must tell the same. What cannot be written is told as a failure. */
+function asRecorded(value: unknown): unknown {
+  try {
+    return JSON.parse(JSON.stringify(value));
+  } catch {
+    return value;
+  }
 }

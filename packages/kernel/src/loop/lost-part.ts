@@ -1,6 +1,9 @@
+/** What JSON turns into `{}`, whatever is in it. An empty object of some class is nothing that is lost. */
+const LOST = /^(?:(?:Weak)?(?:Map|Set)|Promise|Error|RegExp|.*(?:Iterator|Generator))$/;
+
 /**
- * The first part of a value that JSON would turn into `{}` although it is no empty object, with its place: a Map, a Set, a promise, an
- * error. Undefined if there is none. It walks the value as JSON does, so that what `toJSON` returns counts.
+ * The first part of a value that JSON would lose, with its place: a Map, a Set, a promise, an error. Undefined if there is none. It walks
+ * the value as JSON does, so that what `toJSON` returns counts.
  */
 export function lostPart(value: unknown): string | undefined {
   const paths = new Map<unknown, string>();
@@ -16,11 +19,8 @@ export function lostPart(value: unknown): string | undefined {
   return lost;
 }
 
-/** Plain objects of another realm have another `Object.prototype`, which has no prototype either. */
 function isLost(part: object): boolean {
-  if (Array.isArray(part) || Object.keys(part).length > 0) return false;
-  const prototype: unknown = Object.getPrototypeOf(part);
-  return prototype !== null && Object.getPrototypeOf(prototype) !== null;
+  return Object.keys(part).length === 0 && LOST.test(nameOf(part));
 }
 
 export function nameOf(value: unknown): string {

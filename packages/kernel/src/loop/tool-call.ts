@@ -34,9 +34,14 @@ export function readArguments(
   return isPromiseLike(parsed) ? parsed.then((done) => explain(done, tool)) : explain(parsed, tool);
 }
 
-/** The arguments as text. A client in untyped JavaScript may have parsed them; what is neither stays what it is. */
+/** The arguments as text. A client in untyped JavaScript may have parsed them. What cannot be written stays what it is, and is refused. */
 export function argumentsText({ arguments: given }: ToolCall): string {
-  return typeof given === "string" || !isObject(given) ? given : JSON.stringify(given);
+  if (typeof given === "string" || !isObject(given)) return given;
+  try {
+    return JSON.stringify(given);
+  } catch {
+    return given;
+  }
 }
 
 /** A response in which the arguments of all calls are text: the same one if they are. */
@@ -85,11 +90,18 @@ export function toToolResult<R>(value: R): ToolResult<R> {
 
 /** What was returned, if JSON loses no part of it. */
 function checkParts<R>(value: R, content: string | undefined): ToolResult<R> {
-  const lost = lostPart(value);
+  const lost = content === "{}" && !isPlain(value) ? nameOf(value) : lostPart(value);
   if (content !== undefined && lost === undefined) return { content, isError: false, value };
   const what = lost ?? nameOf(value);
   const article = /^[AEIOU]/.test(what) ? "an" : "a";
   return toolFailure(`the tool returned ${article} ${what}, which JSON cannot represent; return plain data`);
+}
+
+/** Whether JSON keeps the value's content. It does not for a Map, a Set or a generator. */
+function isPlain(value: unknown): boolean {
+  if (typeof value !== "object" || value === null || "toJSON" in value) return true;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null || Object.keys(value).length > 0;
 }
 
 /** A failure as a tool result for the model. */

@@ -157,7 +157,7 @@ export function* reading(
   attempt.learn(mail);
   attempt.applyStop(mail);
   // The record says that the agent did not wait for a message then. It must not fail now: the agent as it was could still go on.
-  if (mail.message === null && wait)
+  if (mail.message === null && wait && mail.gone !== true)
     throw attempt.mismatch({ key, recorded: "no message", requested: "one that it waits for" });
   if (mail.message !== undefined) return mail.message;
   attempt.token.check();

@@ -183,7 +183,11 @@ export type MailMessage = FromExec & {
   readonly wait: boolean;
   readonly awakeable: string;
 };
-export type Mail = Standing & { readonly message?: InboxMessage | null | undefined };
+export type Mail = Standing & {
+  readonly message?: InboxMessage | null | undefined;
+  /** There is no message because the execution is over. */
+  readonly gone?: boolean | undefined;
+};
 export type ReplyMessage = FromExec & { readonly messageId: string; readonly value: JsonValue };
 
 export type StopMessage = At & {

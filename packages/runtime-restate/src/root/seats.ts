@@ -108,8 +108,9 @@ export class Seats {
 function createHeadcount(make: HeadcountFactory, root: Supervision, snapshot?: JsonObject): Headcount {
   const headcount: Partial<Headcount> | undefined = make(root, snapshot);
   if (typeof headcount?.acquire === "function") {
-    headcount.nameRoot?.(root.agentId);
-    return headcount as Headcount;
+    if (headcount.nameRoot?.(root.agentId) !== false) return headcount as Headcount;
+    const expected = `a function that returns a headcount whose root is ${root.agentId}`;
+    throw new InvalidValueError({ field: "headcount", value: headcount, expected });
   }
   const expected = "a function that returns a Headcount, not a promise";
   throw new InvalidValueError({ field: "headcount", value: headcount, expected });

@@ -105,7 +105,7 @@ export async function ask(tree: TreeSession, { child, message, awakeable }: AskM
 export async function mail(tree: TreeSession, message: MailMessage): Promise<Mail> {
   const { execId, lane, key, wait, awakeable } = message;
   const { exec, standing } = await tree.senderOf(execId, lane);
-  if (exec === undefined) return { ...standing, message: null };
+  if (exec === undefined) return { ...standing, message: null, gone: true };
   const given = exec.given[key];
   if (given !== undefined) return { ...standing, message: given.value as NonNullable<Mail["message"]> };
   const next = exec.mail.shift();

@@ -1,5 +1,5 @@
 import { HookEvent, type Tool, type ToolCall, type ToolResult, type Gate } from "@ravi/kernel";
-import { readApproval, toolFailure } from "@ravi/kernel/loop";
+import { argumentsText, readApproval, toolFailure } from "@ravi/kernel/loop";
 import type { Execution } from "./execution.ts";
 import { audit } from "./observe.ts";
 
@@ -26,7 +26,7 @@ export async function askApproval(
     const question = `${exec.agentId} wants to call ${tool.name}. Allow it?`;
     void exec.hooks.dispatch(HookEvent.APPROVAL_REQUESTED, { ...exec.hookBase(false), name, question });
   };
-  const answer = await gate.require(name, { tool: tool.name, arguments: call.arguments }, onAsk);
+  const answer = await gate.require(name, { tool: tool.name, arguments: argumentsText(call) }, onAsk);
   const { approved, reason } = readApproval(answer);
   const outcome = approved ? "ok" : "denied";
   audit(exec, { action: "approval", target: tool.name, outcome, details: { key } });

@@ -1,5 +1,5 @@
 import { type MaybePromise, type Tool, type ToolResult, wantsApproval, type Gate } from "@ravi/kernel";
-import { isUnset, type Parsed, readArguments, toolFailure } from "@ravi/kernel/loop";
+import { argumentsText, isUnset, type Parsed, readArguments, toolFailure } from "@ravi/kernel/loop";
 import { andThen } from "../and-then.ts";
 import { askApproval } from "./approval.ts";
 import type { Execution } from "./execution.ts";
@@ -47,7 +47,7 @@ function afterParsing(
   if (!parsed.ok) return refusedWith(toolFailure(parsed.problem), call);
   call.args = parsed.value;
   const { exec, tool } = call;
-  return andThen(denialOf(exec, "tool", tool.name, call.call.arguments), unlessDenied, call, gate);
+  return andThen(denialOf(exec, "tool", tool.name, argumentsText(call.call)), unlessDenied, call, gate);
 }
 
 function unlessDenied(

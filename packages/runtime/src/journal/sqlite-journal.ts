@@ -222,7 +222,10 @@ export class SqliteJournal implements Journal {
     return this.reading(runId, () => this.posted.after(RunId(runId), after));
   }
 
-  /** A run that is damaged does not hide the others. If its waits cannot be read, it is listed without them: `load` says where it is damaged. */
+  /**
+   * A run that is damaged does not hide the others. If its waits cannot be read, it is listed without them: `load` says where it is
+   * damaged.
+   */
   list(): readonly RunSummary[] {
     return this.reading("all runs", () => this.runs.list((runId) => this.notedWaits(runId)));
   }

@@ -44,11 +44,12 @@ export class AgentTree {
 
   /**
    * The agent that hires: it holds a slot or is paused. Without an id it is the root. Throws if the agent is unknown
-   * or queued. While the root has no name, an unknown agent is the root: somebody has to hire the first one.
+   * or queued. If the root has no name yet, the first one who hires is the root.
    */
-  parentOf(parentId: AgentId | undefined): Member {
+  parentOf(parentId: AgentId | undefined, hired: AgentId): Member {
     if (parentId === undefined) return this.root;
-    const parent = this.get(parentId) ?? (this.nameRoot(parentId) ? this.root : undefined);
+    if (this.hires === 0 && parentId !== hired) this.nameRoot(parentId);
+    const parent = this.get(parentId);
     if (parent !== undefined && parent.state !== "queued") return parent;
     const why =
       parent === undefined

@@ -68,7 +68,7 @@ export class Roster {
     const { id, priority, onFull } = request;
     const known = this.tree.get(id);
     if (known !== undefined) return this.claim(known, onFull);
-    const parent = this.tree.parentOf(request.parentId);
+    const parent = this.tree.parentOf(request.parentId, id);
     const { budget, held } = this;
     const scope = this.tree.root.id;
     if (parent.state === "paused") throw denyPausedParent(scope, parent.id, held, budget.maxAgents);

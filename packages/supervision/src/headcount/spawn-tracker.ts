@@ -18,7 +18,7 @@ import { readSnapshot } from "./snapshot.ts";
 export interface SpawnTrackerOptions {
   /**
    * The run's root agent. It holds a slot from the start, is never paused and never releases it. Default: whom a runtime names
-   * (`nameRoot`), or the first `parentId` that is not in the tree.
+   * (`nameRoot`), or the `parentId` of the first hire.
    */
   readonly rootId?: AgentId | undefined;
   /** Only its `now` is used. Default: the system's clock. */

@@ -202,9 +202,9 @@ export class Attempt implements AttemptOptions, Linked<Attempt> {
         let usage: Usage | undefined;
         let answer = response;
         try {
+          usage = soundUsage(response?.usage);
           problem = answerProblem(this.model, response);
           if (problem === undefined) answer = withTextArguments(response);
-          usage = soundUsage(response?.usage);
         } catch (error) {
           // A getter of the answer threw. The answer was paid for nevertheless.
           return chargeAsWaste(this, undefined, error);

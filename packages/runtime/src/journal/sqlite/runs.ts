@@ -79,16 +79,17 @@ export class Runs {
     );
     this.tips = new RowWriter(db, "REPLACE INTO tips", 5);
     this.dataVersion = db.prepare("PRAGMA data_version");
-    const listed = `SELECT id, owner, epoch, expires, agent, status, started, updated, entries
-       FROM runs JOIN tips ON run = no`;
+    const listed = `SELECT id, owner, epoch, expires, agent, status, started, coalesce(updated, started) AS updated,
+         coalesce(entries, 0) AS entries
+       FROM runs LEFT JOIN tips ON run = no`;
     this.selectAll = db.prepare(`${listed} ORDER BY no`);
     this.selectWaiting = db.prepare(
       // As REAL: an integer that JavaScript cannot represent, after a flipped bit, would make the whole list fail.
-      `SELECT id, agent, status, CAST(started AS REAL) AS started, CAST(updated AS REAL) AS updated,
-         CAST(entries AS REAL) AS entries, list,
+      `SELECT id, agent, status, CAST(started AS REAL) AS started,
+         CAST(coalesce(updated, started) AS REAL) AS updated, CAST(coalesce(entries, 0) AS REAL) AS entries, list,
          (SELECT json_group_array(iif(kind = 'signal', name, NULL)) FROM items
           WHERE items.run = runs.id AND seq > heard AND kind IN ('signal', 'cancel') HAVING count(*) > 0) AS unread
-       FROM runs JOIN tips ON tips.run = no LEFT JOIN waits ON waits.run = no ORDER BY no`,
+       FROM runs LEFT JOIN tips ON tips.run = no LEFT JOIN waits ON waits.run = no ORDER BY no`,
     );
     this.setWaits = db.prepare("REPLACE INTO waits VALUES (?, ?, ?)");
     this.deleteWaits = db.prepare("DELETE FROM waits WHERE run = ?");
