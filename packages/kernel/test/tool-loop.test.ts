@@ -323,6 +323,15 @@ describe("hireResult: whoever was cut off is never a success", () => {
   ] as const)("%o", (outcome, content) => {
     expect(hireResult(outcome)).toEqual({ content, isError: true });
   });
+  test("R16: what is structured is told as the record has it, so that a resumed run tells the same", () => {
+    const told = (structured: unknown) =>
+      hireResult({
+        status: "completed",
+        result: { status: "completed", output: "", stopReason: "done", structured },
+      });
+    expect(told({ tags: new Set(["a"]) })).toEqual({ content: '{"tags":{}}', isError: false });
+    expect(told({ n: 1n })).toMatchObject({ isError: true });
+  });
   test.each(["", " \n"])(
     "R16: silence (%j) is no answer, unless something structured was given",
     (output) => {

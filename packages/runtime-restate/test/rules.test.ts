@@ -178,4 +178,9 @@ test("R14: a headcount is told who the root of its tree is", async () => {
   }
   await StoredTree.start(rootLaunch(), { ...PORTS, headcount: (root) => new NamedHeadcount(root) });
   expect(named).toEqual(["lead"]);
+  const other = (root: Supervision): QueueHeadcount =>
+    Object.assign(new QueueHeadcount(root), { nameRoot: () => false });
+  await expect(async () => StoredTree.start(rootLaunch(), { ...PORTS, headcount: other })).rejects.toThrow(
+    /a headcount whose root is lead/,
+  );
 });

@@ -179,6 +179,32 @@ describe("R19: arguments that a client has parsed already", () => {
     expect(asked).toEqual([text]);
   });
 
+  it("are text for those who permit and approve calls", async () => {
+    const seen: unknown[] = [];
+    const permissions = { check: (request: unknown) => (seen.push(request), { allow: true }) };
+    const worker = new ReActAgent({ name: "worker", model: parsing().client, tools: [add] });
+    const { result } = new Runtime({ permissions } as never).run(worker, "go");
+    expect(await result).toMatchObject({ output: "1 two" });
+    expect(JSON.stringify(seen)).toContain(JSON.stringify(text));
+  });
+
+  it("cost what the provider says, even if JSON cannot write them; the model is told", async () => {
+    const { client } = parsing();
+    const odd: LLMClient = {
+      ...client,
+      async generate(request, options) {
+        const answer = await client.generate(request, options);
+        const toolCalls = answer.message.toolCalls?.map((one) => ({ ...one, arguments: { a: 1n } as never }));
+        return { ...answer, message: { ...answer.message, ...(toolCalls && { toolCalls }) } };
+      },
+    };
+    const worker = new ReActAgent({ name: "worker", model: odd, tools: [add] });
+    const ledger = new ExecutionTracker({ maxTokens: 1_000_000 });
+    const { result } = new Runtime({ ledger: () => ledger }).run(worker, "go");
+    expect(await result).toMatchObject({ output: expect.stringContaining("error: ") });
+    expect(ledger.used.tokens).toBe(4);
+  });
+
   it("are read where an agent makes the call itself, and told apart from others on a resume", async () => {
     const reached = Promise.withResolvers<void>();
     const agent = (given: unknown): Agent => ({

@@ -34,13 +34,16 @@ export function readArguments(
   return isPromiseLike(parsed) ? parsed.then((done) => explain(done, tool)) : explain(parsed, tool);
 }
 
-/** The arguments as text. A client in untyped JavaScript may have parsed them. What cannot be written stays what it is, and is refused. */
+/**
+ * The arguments as text. A client in untyped JavaScript may have parsed them. If they cannot be written, the text is the reason, which
+ * is no JSON and so is refused.
+ */
 export function argumentsText({ arguments: given }: ToolCall): string {
   if (typeof given === "string" || !isObject(given)) return given;
   try {
     return JSON.stringify(given);
-  } catch {
-    return given;
+  } catch (error) {
+    return messageOf(error);
   }
 }
 

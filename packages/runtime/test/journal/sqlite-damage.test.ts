@@ -139,6 +139,14 @@ describe("T5: what is damaged of one run does not hide the others in the list", 
     ]);
   });
 
+  test("a run whose tip was lost is listed, so that it can be deleted", async () => {
+    const listed = await listedAfter("DELETE FROM tips WHERE run = 1");
+    expect(listed.map(({ runId, entries }) => [runId, entries])).toEqual([
+      [RUN, 0],
+      [other, 1],
+    ]);
+  });
+
   test("a number that JavaScript cannot represent", async () => {
     const listed = await listedAfter("UPDATE tips SET updated = 9007199254740993 WHERE run = 1");
     expect(listed.map(({ runId, updatedAt }) => [runId, updatedAt])).toEqual([
