@@ -17,12 +17,10 @@ export function readArguments(
   tool: Tool | DelegateTool,
   validator?: JsonSchemaValidator | undefined,
 ): MaybePromise<Parsed<unknown>> {
-  const given: unknown = call.arguments;
-  if (typeof given !== "string" && !isObject(given))
-    return { ok: false, problem: `the arguments must be a string of JSON, not ${kindOf(given)}` };
+  const text: unknown = call.arguments;
+  if (typeof text !== "string") return readData(call, tool, validator);
   let json: unknown;
   try {
-    const text = typeof given === "string" ? given : JSON.stringify(given);
     // Models leave the arguments of a tool without parameters empty.
     json = text === "" ? {} : parseJson(text, "arguments");
   } catch (error) {
@@ -32,6 +30,17 @@ export function readArguments(
     throw unchecked(inputOf(tool.name), tool.input);
   const parsed = parseWith(tool.input, json, validator);
   return isPromiseLike(parsed) ? parsed.then((done) => explain(done, tool)) : explain(parsed, tool);
+}
+
+/** The same for arguments that are no text. */
+function readData(
+  call: ToolCall,
+  tool: Tool | DelegateTool,
+  validator: JsonSchemaValidator | undefined,
+): MaybePromise<Parsed<unknown>> {
+  const text: unknown = argumentsText(call);
+  if (typeof text === "string") return readArguments({ ...call, arguments: text }, tool, validator);
+  return { ok: false, problem: `the arguments must be a string of JSON, not ${kindOf(text)}` };
 }
 
 /**
@@ -50,7 +59,10 @@ export function argumentsText({ arguments: given }: ToolCall): string {
 /** A response in which the arguments of all calls are text: the same one if they are. */
 export function withTextArguments(response: ModelResponse): ModelResponse {
   const { toolCalls } = response.message;
-  if (toolCalls === undefined || toolCalls.every(hasText)) return response;
+  return toolCalls === undefined || toolCalls.every(hasText) ? response : withText(response, toolCalls);
+}
+
+function withText(response: ModelResponse, toolCalls: readonly ToolCall[]): ModelResponse {
   const calls = toolCalls.map((call) => ({ ...call, arguments: argumentsText(call) }));
   return { ...response, message: { ...response.message, toolCalls: calls } };
 }
