@@ -197,7 +197,7 @@ describe("tool calls", () => {
       })(),
     },
     [runInNewContext("({ a: {} })")],
-    { n: new Number(5), bytes: new Uint8Array(0), filters: new (class Filters {})(), o: {} },
+    { n: new Number(5), bytes: new Uint8Array(0), filters: Object.create({ all: true }), o: {} },
   ])("%o is said as JSON says it", (value) => {
     expect(toToolResult<unknown>(value)).toEqual({ content: JSON.stringify(value), isError: false, value });
   });

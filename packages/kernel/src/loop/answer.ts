@@ -30,7 +30,9 @@ export function answerMisfit(given: unknown): string | undefined {
       "an array of calls, each with an id and a name, or undefined",
     );
   const { finishReason } = given;
-  if (finishReason !== undefined && !FINISH_REASONS.includes(finishReason))
+  // The two most common ones are not searched for.
+  if (finishReason === "stop" || finishReason === "toolCalls" || finishReason === undefined) return undefined;
+  if (!FINISH_REASONS.includes(finishReason))
     return describeMisfit("finishReason", finishReason, `one of ${FINISH_REASONS.join(", ")}`);
   return undefined;
 }
