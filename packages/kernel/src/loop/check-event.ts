@@ -7,12 +7,16 @@ import { messageOf } from "./tool-call.ts";
  * nobody observes the run, so that observers make no difference.
  */
 export function checkEvent(event: AgentEvent): void {
-  if (event.type !== "progress") return;
+  if (event.type === "progress") jsonOf(`event ${event.name}: data`, event.data);
+}
+
+/** The data as JSON; undefined if JSON has nothing for it. Throws an `InvalidValueError` if it cannot be written. */
+export function jsonOf(field: string, data: unknown): string | undefined {
   try {
-    JSON.stringify(event.data);
+    return JSON.stringify(data);
   } catch (cause) {
     // A cycle, a bigint, a getter that throws, or nesting so deep that the stack overflows.
     const expected = `data that can be written as JSON (${messageOf(cause)})`;
-    throw new InvalidValueError({ field: `event ${event.name}: data`, value: event.data, expected, cause });
+    throw new InvalidValueError({ field, value: data, expected, cause });
   }
 }

@@ -1,7 +1,7 @@
 import type { AgentEvent } from "../agent/events.ts";
 import type { JsonValue } from "../core/json.ts";
 import { InvalidValueError } from "../errors/errors.ts";
-import { messageOf } from "./tool-call.ts";
+import { jsonOf } from "./check-event.ts";
 
 /**
  * The event for what a tool reports while it works. Its data is a copy: the tool may change its own before every observer has read the
@@ -15,12 +15,6 @@ export function toolProgress(callId: string, name: unknown, data: unknown = null
 
 /** Numbers that JSON does not have become null, as in any JSON: a percentage of nothing must not fail the tool. */
 function copyOf(data: unknown): JsonValue {
-  try {
-    const text: string | undefined = JSON.stringify(data);
-    return text === undefined ? null : (JSON.parse(text) as JsonValue);
-  } catch (cause) {
-    // A cycle, a bigint, a getter that throws, or nesting so deep that the stack overflows.
-    const expected = `data that can be written as JSON (${messageOf(cause)})`;
-    throw new InvalidValueError({ field: "progress.data", value: data, expected, cause });
-  }
+  const text = jsonOf("progress.data", data);
+  return text === undefined ? null : (JSON.parse(text) as JsonValue);
 }
