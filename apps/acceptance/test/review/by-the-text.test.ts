@@ -179,13 +179,24 @@ describe("R19: arguments that a client has parsed already", () => {
     expect(asked).toEqual([text]);
   });
 
-  it("are text for those who permit and approve calls", async () => {
+  it("are text for those who permit and approve calls, also of an agent that makes the call itself", async () => {
     const seen: unknown[] = [];
-    const permissions = { check: (request: unknown) => (seen.push(request), { allow: true }) };
-    const worker = new ReActAgent({ name: "worker", model: parsing().client, tools: [add] });
-    const { result } = new Runtime({ permissions } as never).run(worker, "go");
-    expect(await result).toMatchObject({ output: "1 two" });
-    expect(JSON.stringify(seen)).toContain(JSON.stringify(text));
+    const permissions = {
+      isNoop: false,
+      check: (request: unknown) => (seen.push(request), { allow: true } as const),
+    };
+    const own: Agent = {
+      id: AgentId("own"),
+      async run(ctx) {
+        const result = await ctx.tool(call as never, { ...add, needsApproval: true });
+        return { status: "completed", output: textOf(result), stopReason: "done" };
+      },
+    };
+    await using runtime = new Runtime({ permissions });
+    const handle = runtime.run(own, "", { runId: "permitted" });
+    await runtime.deliver("permitted", "approval:permitted:tool:add#1", true);
+    expect(await handle.result).toMatchObject({ output: "1 two" });
+    expect(seen).toContainEqual(expect.objectContaining({ action: "tool", arguments: text }));
   });
 
   it("cost what the provider says, even if JSON cannot write them; the model is told", async () => {
