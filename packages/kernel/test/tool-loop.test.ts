@@ -313,6 +313,13 @@ describe("hireResult: whoever was cut off is never a success", () => {
   test.each([
     [{ status: "partial", result: result("partial") }, "error: only a partial result (budget): half"],
     [
+      {
+        status: "partial",
+        result: { ...result("partial"), stopReason: "invalid", problem: "n: expected a number" },
+      },
+      "error: only a partial result (invalid, n: expected a number): half",
+    ],
+    [
       { status: "paused", result: result("paused") },
       "error: paused for more urgent work; the result so far: half",
     ],

@@ -65,8 +65,11 @@ function isObject(value: unknown): value is Fields {
 function isListOf(value: unknown, isOne: (item: Fields) => boolean): boolean {
   if (!Array.isArray(value)) return false;
   const items: readonly unknown[] = value;
-  // Not `every`, which skips holes.
-  for (const item of items) if (!isObject(item) || !isOne(item)) return false;
+  // Not `every`, which skips holes. By index: `for of` allocates two objects for each item wherever V8 does not inline it.
+  for (let at = 0; at < items.length; at++) {
+    const item = items[at];
+    if (!isObject(item) || !isOne(item)) return false;
+  }
   return true;
 }
 

@@ -10,7 +10,7 @@ export function hireResult(outcome: HireOutcome, name = "the agent"): ToolResult
     case "completed":
       return answerOf(outcome.result, name);
     case "partial":
-      return toolFailure(`only a partial result (${outcome.result.stopReason}): ${outcome.result.output}`);
+      return toolFailure(`only a partial result (${whyPartial(outcome.result)}): ${outcome.result.output}`);
     case "paused":
       return toolFailure(`paused for more urgent work; the result so far: ${outcome.result.output}`);
     case "timedOut":
@@ -20,6 +20,11 @@ export function hireResult(outcome: HireOutcome, name = "the agent"): ToolResult
     default:
       return toolFailure(outcome.error.message);
   }
+}
+
+/** If the answer was invalid, also what was wrong with it: the model may hand the task over again, and say what is needed. */
+function whyPartial({ stopReason, problem }: AgentResult): string {
+  return problem === undefined ? stopReason : `${stopReason}, ${problem}`;
 }
 
 /** An empty result would look like an answer, and the model would make one up. */

@@ -32,14 +32,15 @@ function isPlain(response: ModelResponse): boolean {
 function areFlat(calls: readonly ToolCall[]): boolean {
   const isList: boolean = Array.isArray(calls);
   if (!isList) return false;
-  for (const call of calls) if (!isFlat(call)) return false;
+  // By index: see `isListOf` in the kernel.
+  for (let at = 0; at < calls.length; at++) if (!isFlat(calls[at])) return false;
   return true;
 }
 
 /**
  * Whether it contains only strings, numbers, booleans, null and undefined, except in the fields `one` and `other`, which the caller checks.
  */
-function isFlat(value: object, one?: string, other?: string): boolean {
+function isFlat(value: object | undefined, one?: string, other?: string): boolean {
   // A model in plain JavaScript may leave out anything.
   if (typeof value !== "object" || value === null) return false;
   if ((value as { readonly toJSON?: unknown }).toJSON !== undefined) return false;

@@ -73,7 +73,9 @@ export class Digest {
   private mixFields(value: object, depth: number): void {
     if (Array.isArray(value)) {
       this.mixTag(LIST, value.length);
-      for (const each of value as readonly unknown[]) this.mixValue(plainOf(each, depth), depth);
+      const list: readonly unknown[] = value;
+      // By index: `for of` allocates two objects for each item wherever V8 does not inline it.
+      for (let at = 0; at < list.length; at++) this.mixValue(plainOf(list[at], depth), depth);
       return;
     }
     this.mixTag(OBJECT, 0);

@@ -57,16 +57,23 @@ export class EntryList implements KnownNames {
 
   toArray(): KeptEntry[] {
     const entries: KeptEntry[] = [];
-    if (this.length === 0) return entries;
     for (const cells of [...(this.full ?? []), this.cells]) {
-      for (let from = 0; from < cells.length; from += WIDTH) {
-        const [exec, key, attempt, phase, at, body] = cells.slice(from, from + WIDTH);
-        // The cells are in the order in which they were pushed.
-        entries.push({ exec, key, attempt, phase, at, body } as KeptEntry);
-      }
+      for (let from = 0; from < cells.length; from += WIDTH) entries.push(entryAt(cells, from));
     }
     return entries;
   }
+}
+
+/** The cells are in the order in which they were pushed. */
+function entryAt(cells: readonly Cell[], from: number): KeptEntry {
+  return {
+    exec: cells[from],
+    key: cells[from + 1],
+    attempt: cells[from + 2],
+    phase: cells[from + 3],
+    at: cells[from + 4],
+    body: cells[from + 5],
+  } as KeptEntry;
 }
 
 function isIn(cells: readonly Cell[], exec: string, key: string, attempt: number, phase: string): boolean {

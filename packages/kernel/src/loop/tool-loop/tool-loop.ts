@@ -217,7 +217,11 @@ class Loop<T> {
   private beginTools(calls: readonly ToolCall[]): ToolSteps<T> {
     const { ctx } = this;
     this.wasAskedToAnswer = false;
-    for (const call of calls) ctx.emit({ type: "toolCall", call });
+    // By index: see `isListOf`.
+    for (let at = 0; at < calls.length; at++) {
+      const call = calls[at];
+      if (call !== undefined) ctx.emit({ type: "toolCall", call });
+    }
     return (this.steps ??= new ToolSteps(this.plan, ctx, this.extension));
   }
 
