@@ -7,9 +7,10 @@ export function describeOutcome(name: string, outcome: HireOutcome, restarts: nu
     case "completed":
       return hireResult(outcome, name);
     case "partial": {
-      const { stopReason, output } = outcome.result;
+      const { stopReason, output, problem } = outcome.result;
+      const why = CUT_OFF[stopReason] ?? stopReason;
       return toolFailure(
-        `${name} was cut off before it finished (${CUT_OFF[stopReason] ?? stopReason}). ${describeOutput(output)}`,
+        `${name} was cut off before it finished (${problem === undefined ? why : `${why}: ${problem}`}). ${describeOutput(output)}`,
       );
     }
     case "paused":

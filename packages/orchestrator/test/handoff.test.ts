@@ -84,6 +84,11 @@ describe("a child that was cut off or never came is never a success to its paren
       ended(partial("half", "invalid")),
       /cut off .*\(its answer did not match the required schema/,
     ],
+    [
+      "invalid, with what was wrong",
+      ended({ ...partial("half", "invalid"), problem: "n: expected a number" }),
+      /cut off .*\(its answer did not match the required schema: n: expected a number\)\. Its result so far/,
+    ],
     ["failed", ended(partial("half", "failed")), /cut off .*\(a part of its work failed\)/],
     ["loop", ended(partial("half", "loop")), /cut off .*\(it kept repeating itself\)/],
     ["refused", ended(partial("", "refused")), /cut off .*\(refused\)\. It left no result\./],
