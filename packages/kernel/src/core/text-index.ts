@@ -1,6 +1,8 @@
 /** An item of a `TextIndex`, found by its `text`. It can be in one index at a time. */
 export interface Indexed<T> {
   readonly text: string;
+  /** The hash of the text; 0 until it is needed. It takes a twentieth of a bare turn to make, so it is made once. */
+  hash?: number;
   /** The next item in the same bucket. Used by the index only. */
   alike?: T | undefined;
 }
@@ -29,9 +31,14 @@ export class TextIndex<T extends Indexed<T>> {
   private chain: T | undefined;
   private buckets: (T | undefined)[] | undefined;
 
-  get(text: string): T | undefined {
+  /** The hash of a text, for `get` and for the item that is added if there is none; 0 as long as none is needed. */
+  hashOf(text: string): number {
+    return this.buckets === undefined ? 0 : hashOf(text);
+  }
+
+  get(text: string, hash = this.hashOf(text)): T | undefined {
     const { buckets } = this;
-    let item = buckets === undefined ? this.chain : buckets[bucketOf(text, buckets)];
+    let item = buckets === undefined ? this.chain : buckets[bucketOf(hash, buckets)];
     while (item !== undefined && item.text !== text) item = item.alike;
     return item;
   }
@@ -51,7 +58,7 @@ export class TextIndex<T extends Indexed<T>> {
     const { buckets } = this;
     if (buckets === undefined) this.chain = without(this.chain, item);
     else {
-      const bucket = bucketOf(item.text, buckets);
+      const bucket = bucketOf(hashOfItem(item), buckets);
       buckets[bucket] = without(buckets[bucket], item);
       if (this.size === 0) this.buckets = undefined;
     }
@@ -76,7 +83,7 @@ export class TextIndex<T extends Indexed<T>> {
 }
 
 function put<T extends Indexed<T>>(buckets: (T | undefined)[], item: T): void {
-  const bucket = bucketOf(item.text, buckets);
+  const bucket = bucketOf(hashOfItem(item), buckets);
   item.alike = buckets[bucket];
   buckets[bucket] = item;
 }
@@ -90,9 +97,12 @@ function without<T extends Indexed<T>>(first: T | undefined, item: T): T | undef
   return first;
 }
 
-/** The index of a text's bucket. The number of buckets is a power of two. */
-function bucketOf(text: string, buckets: readonly unknown[]): number {
-  const hash = hashOf(text);
+function hashOfItem<T extends Indexed<T>>(item: T): number {
+  return (item.hash ||= hashOf(item.text));
+}
+
+/** The index of the bucket for a hash. The number of buckets is a power of two. */
+function bucketOf(hash: number, buckets: readonly unknown[]): number {
   return (hash ^ (hash >>> 16)) & (buckets.length - 1);
 }
 

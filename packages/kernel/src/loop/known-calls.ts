@@ -21,10 +21,11 @@ export class KnownCalls extends TextIndex<CallRecord> {
   private newest: CallRecord | undefined;
 
   getOrAdd(text: string): CallRecord {
-    return this.get(text) ?? this.addNew(text);
+    const hash = this.hashOf(text);
+    return this.get(text, hash) ?? this.addNew(text, hash);
   }
 
-  private addNew(text: string): CallRecord {
+  private addNew(text: string, hash: number): CallRecord {
     const record: CallRecord = {
       text,
       failures: 0,
@@ -32,6 +33,7 @@ export class KnownCalls extends TextIndex<CallRecord> {
       content: undefined,
       turn: 0,
       newer: undefined,
+      hash,
       alike: undefined,
     };
     if (this.newest === undefined) this.oldest = record;

@@ -18,6 +18,7 @@ interface Known extends Indexed<Known> {
 /** The keys of one execution. */
 class Names extends TextIndex<Known> implements Indexed<Names> {
   readonly text: string;
+  hash = 0;
   alike: Names | undefined;
 
   constructor(exec: string) {
@@ -64,8 +65,9 @@ export class Identities {
   private known(exec: string, name: string): Known {
     const names = this.names?.text === exec ? this.names : this.switchTo(exec);
     if (this.latest?.text === name) return this.latest;
-    let known = names.get(name);
-    if (known === undefined) names.add((known = { text: name, phases: 0, alike: undefined }));
+    const hash = names.hashOf(name);
+    let known = names.get(name, hash);
+    if (known === undefined) names.add((known = { text: name, phases: 0, hash, alike: undefined }));
     return (this.latest = known);
   }
 

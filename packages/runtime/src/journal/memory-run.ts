@@ -25,6 +25,7 @@ export class MemoryRun implements Linked<MemoryRun>, Indexed<MemoryRun> {
   readonly runId: RunId;
   before: MemoryRun | undefined;
   after: MemoryRun | undefined;
+  hash = 0;
   alike: MemoryRun | undefined;
   claim: Claim;
   private agent = "";
