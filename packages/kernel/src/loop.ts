@@ -64,7 +64,7 @@ export { checkRun, newRoot, versionName, versionOf } from "./loop/run-start.ts";
 export { engineRunMeta } from "./run/run-meta.ts";
 export { ownMetadata } from "./loop/own-metadata.ts";
 export { checkHireChoices, spawnTerms } from "./loop/hire-choices.ts";
-export { type Parsed, parseWith } from "./loop/parse-with.ts";
+export { isParsed, type Parsed, parseWith } from "./loop/parse-with.ts";
 export { type Approval, readApproval } from "./loop/read-approval.ts";
 export { readResult } from "./loop/read-result.ts";
 export { readStream, refuseNoEvent, refuseNoStream } from "./loop/read-stream.ts";

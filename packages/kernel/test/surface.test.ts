@@ -135,6 +135,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "isCutOff",
       "isFinalFailure",
       "isLedger",
+      "isParsed",
       "isStop",
       "isUnset",
       "jsonSchemaOf",

@@ -1,6 +1,6 @@
 import type { ToolResult } from "../agent/leaves.ts";
 import { parseJson } from "../core/json.ts";
-import { isPromiseLike, type MaybePromise } from "../core/types.ts";
+import type { MaybePromise } from "../core/types.ts";
 import type { ErrorCode } from "../errors/base.ts";
 import { isRaviError } from "../errors/is.ts";
 import type { ModelResponse } from "../model/llm.ts";
@@ -9,7 +9,7 @@ import { type JsonSchemaValidator, isStandardSchema } from "../model/schema.ts";
 import type { DelegateTool, Tool } from "../model/tool.ts";
 import { inputOf, unchecked } from "./check-schemas.ts";
 import { lostPart, nameOf } from "./lost-part.ts";
-import { type Parsed, parseWith } from "./parse-with.ts";
+import { isParsed, type Parsed, parseWith } from "./parse-with.ts";
 
 /** Parses and checks the arguments that a model wrote, within limits. `problem` is an error message for the model. */
 export function readArguments(
@@ -29,7 +29,7 @@ export function readArguments(
   if (validator === undefined && !isStandardSchema(tool.input))
     throw unchecked(inputOf(tool.name), tool.input);
   const parsed = parseWith(tool.input, json, validator);
-  return isPromiseLike(parsed) ? parsed.then((done) => explain(done, tool)) : explain(parsed, tool);
+  return isParsed(parsed) ? explain(parsed, tool) : parsed.then((done) => explain(done, tool));
 }
 
 /** The same for arguments that are no text. */

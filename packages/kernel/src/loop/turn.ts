@@ -8,7 +8,7 @@ import { type DelegateTool, type Tool, isDelegate } from "../model/tool.ts";
 import { atOnceOf } from "./at-once.ts";
 import { hireBy } from "./hire-by.ts";
 import { hireResult } from "./hire-result.ts";
-import type { Parsed } from "./parse-with.ts";
+import { isParsed, type Parsed } from "./parse-with.ts";
 import { isStop, messageOf, readArguments } from "./tool-call.ts";
 import { failure, toMessage, toolResult, unknownTool } from "./tool-message.ts";
 import type { Hired, ToolTurn, ToolTurnOptions, Tools, TurnContext } from "./tool-turn.ts";
@@ -217,9 +217,9 @@ export class Turn {
 
   private planHire(at: number, call: ToolCall, tool: DelegateTool): MaybePromise<void> {
     const parsed = readArguments(call, tool, this.options.validator ?? this.ctx.validator);
-    return isPromiseLike(parsed)
-      ? parsed.then((read) => this.addHire(at, call, tool, read))
-      : this.addHire(at, call, tool, parsed);
+    return isParsed(parsed)
+      ? this.addHire(at, call, tool, parsed)
+      : parsed.then((read) => this.addHire(at, call, tool, read));
   }
 
   private addHire(at: number, call: ToolCall, tool: DelegateTool, parsed: Parsed<unknown>): void {

@@ -20,6 +20,7 @@ import {
 import {
   answerProblem,
   type Direct,
+  isParsed,
   type Parsed,
   readArguments,
   withTextArguments,
@@ -145,9 +146,9 @@ function counted(tally: Tally, model: LLMClient, response: ModelResponse, isNest
 function bareToolCall(exec: Execution, tally: Tally, leaf: ToolLeaf): MaybePromise<ToolResult> {
   const { call, tool, validator = exec.ports.validator } = leaf;
   const parsed = readArguments(call, tool, validator);
-  return isPromiseLike(parsed)
-    ? callParsedLater(parsed, exec, tally, leaf)
-    : callParsed(parsed, exec, tally, leaf);
+  return isParsed(parsed)
+    ? callParsed(parsed, exec, tally, leaf)
+    : callParsedLater(parsed, exec, tally, leaf);
 }
 
 async function callParsedLater(
