@@ -37,7 +37,7 @@ const said = (message: string, type = "invalid_request_error", rest: object = {}
 describe("O6: what a status means", () => {
   // The others are in the suite that all models pass.
   test.each([
-    [409, "FORMAT_ERROR", false],
+    [409, "SERVER_ERROR", true],
     [422, "FORMAT_ERROR", false],
     [504, "TIMEOUT", true],
   ])("O6: %i is %s, tried once", async (status, kind, retryable) => {

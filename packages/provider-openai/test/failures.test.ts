@@ -46,7 +46,7 @@ describe.each(APIS)("over %s:", (api) => {
       [403, "AUTH", false],
       [404, "MODEL_NOT_FOUND", false],
       [408, "TIMEOUT", true],
-      [409, "FORMAT_ERROR", false],
+      [409, "SERVER_ERROR", true],
       [413, "CONTEXT_OVERFLOW", true],
       [422, "FORMAT_ERROR", false],
       [429, "RATE_LIMIT", true],
