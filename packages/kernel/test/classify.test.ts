@@ -187,6 +187,27 @@ describe("O6: classifyError", () => {
     expect(classifyError({ error: { type: "invalid_request_error", code: word } }).kind).toBe(kind);
   });
 
+  test.each<[string, number | undefined]>([
+    ["Rate limit reached for gpt-x. Please try again in 23.03s. Visit our pages to learn more.", 23_030],
+    ["Please try again in 458ms.", 458],
+    ["Limit 100000, Used 97050. Please try again in 9m38.016s. Need more tokens?", 578_016],
+    ["Please try again in 1h2m3s", 3_723_000],
+    ["* Quota exceeded for metric: requests\nPlease retry in 17.30897372s.", 17_309],
+    ["exceeded the token rate limit. Please retry after 45 seconds.", 45_000],
+    ["Rate limit is exceeded. Try again in 1 minute.", 60_000],
+    ["Please try again in a while", undefined],
+    ["try again in 3 parts", undefined],
+    ["try again in 3", undefined],
+    [`try again in ${"9".repeat(400)}s`, undefined],
+  ])("O6: a rate limit that says %j is to be waited for as long as that", (message, retryAfterMs) => {
+    expect(classifyError(http(429, { message }))).toMatchObject({ kind: "RATE_LIMIT", retryAfterMs });
+    expect(classifyError({ error: { code: "rate_limit_exceeded", message } })).toMatchObject({
+      kind: "RATE_LIMIT",
+      retryAfterMs,
+    });
+    expect(classifyError(http(503, { message })).retryAfterMs).toBeUndefined();
+  });
+
   test("O6: a chain of causes that closes on itself ends", () => {
     const error = new Error("what?");
     error.cause = error;

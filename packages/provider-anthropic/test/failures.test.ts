@@ -92,6 +92,13 @@ describe("O6: what a status means", () => {
     expect(await refused({ status, body })).toMatchObject({ kind: "BILLING", retryable: false });
   });
 
+  test("O6: a server that says whether to send a request again is obeyed", async () => {
+    const told = (answer: string): Record<string, string> => ({ "x-should-retry": answer });
+    const body = said("no", "some_error");
+    expect(await refused({ status: 529, body, headers: told("false") })).toMatchObject({ retryable: false });
+    expect(await refused({ status: 424, body, headers: told("true") })).toMatchObject({ retryable: true });
+  });
+
   test("O6: a filter's verdict is told in words", async () => {
     const error = await refused({ status: 400, body: said("Output blocked by content filtering policy") });
     expect(error).toMatchObject({ kind: "CONTENT_BLOCKED", retryable: false });

@@ -1,3 +1,4 @@
+import { askedWaitMs } from "./asked-wait.ts";
 import { isMarked } from "./base.ts";
 import { isCancellation, isRaviError } from "./is.ts";
 import { ErrorKind, isRetryableKind } from "./kinds.ts";
@@ -130,8 +131,6 @@ const BILLING =
 /** Messages of a 429 that mean the same. The word "billing" alone does not: Groq and others link to that page in every 429. */
 const QUOTA_IS_OUT =
   /insufficient(?:_quota| funds| credits?| balance)|spend_limit_reached|billing(?:_| details| hard limit)|credit balance|payment required|exceeded your current quota/i;
-/** A limit that passes by itself, although Gemini says "exceeded your current quota" there too. */
-const PASSES_SOON = /(?:retry|try again) (?:in|after) \d/i;
 /**
  * Messages of a 400, 403 or 422 that mean that the money is used up. Narrower than the codes, because a message may quote a
  * tool's name.
@@ -170,7 +169,8 @@ const NOT_OVERFLOW =
   /tokens per (?:min|day)|rate.?limit|throttl|max_(?:completion_|output_)?tokens (?:is too large|must be|cannot)/i;
 
 function isMoneyOut(status: number | undefined, message: string): boolean {
-  if (status === 429) return QUOTA_IS_OUT.test(message) && !PASSES_SOON.test(message);
+  // Gemini says "exceeded your current quota" of a limit that passes, too.
+  if (status === 429) return QUOTA_IS_OUT.test(message) && askedWaitMs(message) === undefined;
   return (status === 400 || status === 403 || status === 422) && MONEY_IS_OUT.test(message);
 }
 
@@ -234,7 +234,8 @@ function field(value: unknown, key: string): unknown {
 }
 
 function verdictOf(kind: ErrorKind, facts: Facts): ClassifiedError {
-  return { kind, retryable: isRetryableKind(kind), status: facts.status, retryAfterMs: undefined };
+  const retryAfterMs = kind === ErrorKind.RATE_LIMIT ? askedWaitMs(facts.message) : undefined;
+  return { kind, retryable: isRetryableKind(kind), status: facts.status, retryAfterMs };
 }
 
 function finalVerdict(kind: ErrorKind): ClassifiedError {
