@@ -34,6 +34,31 @@ describe("T13: secrets", () => {
       expect(scrub(`before ${form} after`)).toMatch(/^before "?\[redacted\]"? after$/);
   });
 
+  test("T13: are taken out in any letter case, also percent-encoded", () => {
+    const secret = "Canary-Key/47+11=";
+    const scrub = scrubber([secret]);
+    const encoded = encodeURIComponent(secret);
+    const forms = [
+      secret.toLowerCase(),
+      secret.toUpperCase(),
+      encoded.toLowerCase(),
+      encoded.replaceAll("-", "%2D"),
+      encoded.replaceAll("-", "%2d").toLowerCase(),
+    ];
+    for (const form of forms) expect(scrub(`before ${form} after`)).toBe("before [redacted] after");
+  });
+
+  test("T13: are no patterns, whatever they are made of", () => {
+    const secret = String.raw`a.b*c+?(d)[e]{f}|^$\g/-`;
+    expect(scrubber([secret])(`<${secret}>`)).toBe("<[redacted]>");
+    expect(scrubber(["a.b.c.d"])("aXbXcXd")).toBe("aXbXcXd");
+    expect(scrubber([])("")).toBe("");
+    const long = "aB-/".repeat(50_000);
+    expect(scrubber([long])(`<${long}>`)).toBe("<[redacted]>");
+    // A letter that becomes longer in small letters does not shift what is cut out.
+    expect(scrubber(["canary-4711"])("İİ CANARY-4711 İ")).toBe("İİ [redacted] İ");
+  });
+
   test("T13: of any length and script, base64 as every platform writes it", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme", minLength: 6, maxLength: 40 }), (secret) => {

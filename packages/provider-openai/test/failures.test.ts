@@ -227,6 +227,17 @@ describe.each(APIS)("over %s:", (api) => {
 
     test.each([
       ["a refusal that quotes them", 401, "application/json", echo],
+      [
+        "a refusal that quotes them in capitals and encoded",
+        401,
+        "application/json",
+        JSON.stringify({
+          error: {
+            message: `${KEY.toUpperCase()} ${HEADER.replaceAll("-", "%2d")}`,
+            code: KEY.toUpperCase(),
+          },
+        }),
+      ],
       ["a page that quotes them", 502, "text/html", `<p>${KEY} ${HEADER} ${QUERY} ${ALIEN}</p>`],
       ["an error in a stream", 200, "text/event-stream", `data: ${echo}\n\n`],
       [
