@@ -138,8 +138,9 @@ describe("a request", () => {
     expect(server.requests[1]?.body).not.toHaveProperty("stream");
   });
 
-  test("carries images, files and sound, and tells the model what had to be left out", async () => {
-    const body = await sent({
+  test("carries images, files and sound, and tells the model and the log what had to be left out", async () => {
+    const { logger, said } = listener();
+    const request: ModelRequest = {
       messages: [
         { role: "system", content: "be brief" },
         {
@@ -179,7 +180,8 @@ describe("a request", () => {
         { role: "assistant", content: "", toolCalls: [{ id: "b", name: "f", arguments: "{}" }] },
         { role: "tool", toolCallId: "b", name: "f", content: "done" },
       ],
-    });
+    };
+    const body = await sent(request, { logger });
     const messages = body["messages"] as Record<string, unknown>[];
     const id = (messages[3]?.["tool_call_id"] ?? "") as string;
     expect(id).toHaveLength(40);
@@ -209,6 +211,11 @@ describe("a request", () => {
         tool_calls: [{ id: "b", type: "function", function: { name: "f", arguments: "{}" } }],
       },
       { role: "tool", tool_call_id: "b", content: "done" },
+    ]);
+    expect(said).toEqual([
+      "openai/test-model: an image or file is left out: it can only be sent as a data: URL",
+      expect.stringContaining("reasoning of earlier turns is left out"),
+      "openai/test-model: an image or file is left out: only text can be sent here",
     ]);
   });
 });
