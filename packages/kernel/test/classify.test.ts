@@ -172,6 +172,7 @@ describe("O6: classifyError", () => {
     ["timeout_error", "TIMEOUT"],
     ["conflict_error", "SERVER_ERROR"],
     ["exceeded_current_quota_error", "BILLING"],
+    ["insufficient_balance_error", "BILLING"],
     ["api_error", "SERVER_ERROR"],
     ["server_error", "SERVER_ERROR"],
     ["internal_server_error", "SERVER_ERROR"],

@@ -127,7 +127,7 @@ const STATUS_OF_CODE: readonly (readonly [RegExp, number])[] = [
 ];
 
 const BILLING =
-  /insufficient_quota|exceeded_current_quota|spend_limit_reached|billing|credit balance|payment required|exceeded your current quota/i;
+  /insufficient_(?:quota|balance)|exceeded_current_quota|spend_limit_reached|billing|credit balance|payment required|exceeded your current quota/i;
 /** Messages of a 429 that mean the same. The word "billing" alone does not: Groq and others link to that page in every 429. */
 const QUOTA_IS_OUT =
   /insufficient(?:_quota| funds| credits?| balance)|spend_limit_reached|billing(?:_| details| hard limit)|credit balance|payment required|exceeded your current quota/i;
