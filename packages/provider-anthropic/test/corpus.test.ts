@@ -61,6 +61,11 @@ const STREAMS: readonly (readonly [string, string, Meant])[] = [
     { text: "hi" },
   ],
   [
+    "events without data",
+    `event: ping\ndata:\n\n${START}data: \n\n${text(0, "hi")}${ended()}`,
+    { text: "hi" },
+  ],
+  [
     "data over several lines",
     `${START}event: content_block_delta\ndata: {"type":"content_block_delta",\ndata: "delta":{"type":"text_delta","text":"hi"}}\n\n${ended()}`,
     { text: "hi" },
@@ -494,6 +499,21 @@ const BROKEN: readonly (readonly [string, string | Buffer, string, string?])[] =
     "OVERLOADED",
   ],
   ["an error without a type", 'data: {"error":{"message":"x"}}\n\n', "SERVER_ERROR"],
+  [
+    "an error of a gateway, which has its number as text",
+    'data: {"error":{"message":"x","type":"None","param":"None","code":"429"}}\n\n',
+    "RATE_LIMIT",
+  ],
+  [
+    "an error of Google, which has its number",
+    event("error", { error: { code: 503, message: "x", status: "UNAVAILABLE" } }),
+    "OVERLOADED",
+  ],
+  [
+    "an error in a list, as Google has it",
+    'event: error\ndata: [{"error":{"code":429,"message":"x","status":"RESOURCE_EXHAUSTED"}}]\n\n',
+    "RATE_LIMIT",
+  ],
   ["an error that is no JSON", "event: error\ndata: boom\n\n", "SERVER_ERROR"],
   [
     "a JSON error instead of a stream",
@@ -687,6 +707,7 @@ const BROKEN_WHOLES: readonly (readonly [string, string, string])[] = [
     '{"type":"error","error":{"type":"rate_limit_error","message":"slow"}}',
     "RATE_LIMIT",
   ],
+  ["an error as text under status 200", '{"error":"Rate limit, try later","code":429}', "RATE_LIMIT"],
   ["depth without end", "[".repeat(3_000), "SERVER_ERROR"],
 ];
 

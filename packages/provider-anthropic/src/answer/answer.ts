@@ -79,7 +79,9 @@ export function collectAnswer(setup: AnswerSetup): Answer {
     },
     addWhole(message) {
       if (!isObject(message)) throw new UnusableAnswer("the server sent JSON that is not an object");
-      if (message["type"] === "error" || isObject(message["error"])) throw new ReportedError(message);
+      const { error } = message;
+      if (message["type"] === "error" || isObject(error) || textIn(error) !== undefined)
+        throw new ReportedError(message);
       const { content } = message;
       if (!Array.isArray(content)) throw new UnusableAnswer("the server sent an answer without content");
       readHead(message);

@@ -56,7 +56,8 @@ async function* readStream({ response, answer, call, limits }: Reading): AsyncGe
 
 function eventOf(name: string, data: string): unknown {
   if (name === "error") throw new ReportedError(tryParse(data) ?? data);
-  const event = parseEvent(data);
+  // An event that only shows that the server is still there may have no data.
+  const event = data === "" ? {} : parseEvent(data);
   // Some servers give the type only in the SSE event name.
   return isObject(event) && event["type"] === undefined && name !== "" ? { ...event, type: name } : event;
 }
