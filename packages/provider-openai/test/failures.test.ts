@@ -173,6 +173,7 @@ describe.each(APIS)("over %s:", (api) => {
     const text = JSON.stringify([{ error: { code: 429, message, status: "RESOURCE_EXHAUSTED" } }]);
     const error = await refusedWith({ status: 429, body: text });
     expect(error).toMatchObject({ kind: "RATE_LIMIT", retryable: true, retryAfterMs: 17_300 });
+    expect(error.message).toBe(`openai/test-model: 429 ${message}`);
   });
 
   test("O6: a server that says whether to send a request again is obeyed", async () => {
