@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import type { ServerResponse } from "node:http";
 import { setImmediate as turn } from "node:timers/promises";
 import { CancellationToken, DeadlineExceededError, isRaviError, type LLMClient } from "@ravi/kernel";
@@ -70,6 +71,7 @@ describe.each(STALLS)("a server that falls silent %s", (where, stall) => {
       const { over } = await server.nth(0);
       controller.abort("enough");
       expect(await failed).toMatchObject({ code: "CANCELLED", reason: "enough" });
+      expect(getEventListeners(controller.signal, "abort")).toEqual([]);
       await over;
     },
   );
@@ -157,8 +159,9 @@ describe("an abort", () => {
 
   test("by leaving the loop closes the connection", async () => {
     await using server = await byteServer((response) => response.writeHead(200, STREAM).write(BEGUN));
+    const { signal } = new AbortController();
     let seen = 0;
-    for await (const _ of client(server).stream?.(HELLO) ?? []) {
+    for await (const _ of client(server).stream?.(HELLO, { signal }) ?? []) {
       seen++;
       break;
     }
@@ -166,6 +169,7 @@ describe("an abort", () => {
       await server.nth(0)
     ).over;
     expect(seen).toBe(1);
+    expect(getEventListeners(signal, "abort")).toEqual([]);
   });
 });
 
@@ -194,10 +198,13 @@ describe("a connection that breaks", () => {
 
   test.each(RESETS)("T10: %s is worth another try, and is not tried by itself", async (_, reset) => {
     await using server = await byteServer(reset);
+    const { signal } = new AbortController();
     for (const [, way] of WAYS) {
-      expect(await failureOf(way(client(server)))).toMatchObject({ kind: "SERVER_ERROR", retryable: true });
+      const error = await failureOf(way(client(server), signal));
+      expect(error).toMatchObject({ kind: "SERVER_ERROR", retryable: true });
     }
     expect(server.received).toHaveLength(2);
+    expect(getEventListeners(signal, "abort")).toEqual([]);
   });
 
   test("once the answer is whole takes nothing away from it: asking again would cost it twice", async () => {
