@@ -139,6 +139,16 @@ const STREAMS: readonly (readonly [string, string, Meant])[] = [
   ["a stop sequence", START + text(0, "hi") + ended("stop_sequence"), { text: "hi" }],
   ["no reason", START + text(0, "hi") + ended(null), { text: "hi" }],
   [
+    "a reason, and no message_stop, as some gateways have it",
+    START + text(0, "hi") + ended().replace(STOP, ""),
+    { text: "hi", usage: USED },
+  ],
+  [
+    "a call and a reason, and no message_stop",
+    START + call(0, "f", "{}") + ended("tool_use").replace(STOP, ""),
+    { finishReason: "toolCalls", calls: [["f", "{}"]] },
+  ],
+  [
     "a reason of a later time",
     START + text(0, "hi") + ended("constructor"),
     { text: "hi", finishReason: "other" },
@@ -441,8 +451,13 @@ const BROKEN: readonly (readonly [string, string | Buffer, string, string?])[] =
   ["an end before the first block", START, "SERVER_ERROR"],
   ["an end without message_stop", START + text(0, "hi"), "SERVER_ERROR"],
   [
-    "an end after the reason, without message_stop",
-    START + text(0, "hi") + ended().replace(STOP, ""),
+    "an end without a reason, and without message_stop",
+    START + text(0, "hi") + ended(null).replace(STOP, ""),
+    "SERVER_ERROR",
+  ],
+  [
+    "a call that is never closed, without message_stop",
+    START + call(0, "f", "{}").replace(close(0), "") + ended("tool_use").replace(STOP, ""),
     "SERVER_ERROR",
   ],
   ["an end within an event", START + text(0, "hi") + ended().slice(0, -20), "SERVER_ERROR"],

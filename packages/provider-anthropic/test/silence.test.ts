@@ -190,9 +190,9 @@ describe("a connection that breaks", () => {
       (response) => void response.writeHead(200, JSON_TYPE).write("{", () => response.socket?.destroy()),
     ],
     [
-      "after the reason, before the end",
+      "before the reason",
       (response) =>
-        void response.writeHead(200, STREAM).write(ANSWER.slice(0, -50), () => response.socket?.destroy()),
+        void response.writeHead(200, STREAM).write(START + text(0, "a"), () => response.socket?.destroy()),
     ],
   ];
 
@@ -207,11 +207,36 @@ describe("a connection that breaks", () => {
     expect(getEventListeners(signal, "abort")).toEqual([]);
   });
 
-  test("once the answer is whole takes nothing away from it: asking again would cost it twice", async () => {
+  test.each([
+    ["whole", ANSWER],
+    ["known to have ended", ANSWER.slice(0, -50)],
+  ])(
+    "once the answer is %s takes nothing away from it: asking again would cost it twice",
+    async (_, bytes) => {
+      await using server = await byteServer((response) =>
+        response.writeHead(200, STREAM).write(bytes, () => response.socket?.resetAndDestroy()),
+      );
+      expect((await streamed(client(server))).response).toMatchObject({ message: { content: "a" } });
+    },
+  );
+
+  test("silence after the reason costs the wait, not the answer; an abort is an abort", async () => {
     await using server = await byteServer((response) =>
-      response.writeHead(200, STREAM).write(ANSWER, () => response.socket?.resetAndDestroy()),
+      response.writeHead(200, STREAM).write(ANSWER.slice(0, -50)),
     );
-    expect((await streamed(client(server))).response).toMatchObject({ message: { content: "a" } });
+    const clock = virtualClock();
+    const events: string[] = [];
+    for await (const one of client(server, { clock, idleTimeoutMs: 5_000 }).stream?.(HELLO) ?? []) {
+      events.push(one.type);
+      if (one.type === "text") setImmediate(() => void clock.advance(10_000));
+    }
+    expect(events).toEqual(["text", "finish"]);
+    const controller = new AbortController();
+    const reading = async (): Promise<void> => {
+      for await (const _ of client(server).stream?.(HELLO, { signal: controller.signal }) ?? [])
+        setImmediate(() => controller.abort("enough"));
+    };
+    expect(await failureOf(reading())).toMatchObject({ code: "CANCELLED", reason: "enough" });
   });
 
   test("a server that goes on after its end is not waited for", async () => {
