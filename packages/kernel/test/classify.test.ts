@@ -36,12 +36,52 @@ describe("O6: classifyError", () => {
     ["429", http(429), "RATE_LIMIT"],
     ["429 quota by code", http(429, { code: "insufficient_quota" }), "BILLING"],
     ["429 quota by words", http(429, { message: "You exceeded your current quota" }), "BILLING"],
+    [
+      "429 quota in the words of Moonshot",
+      http(429, { type: "exceeded_current_quota_error", message: "Your account is suspended" }),
+      "BILLING",
+    ],
+    [
+      "429 quota in the words of Z.ai",
+      http(429, { code: "1113", message: "Insufficient balance" }),
+      "BILLING",
+    ],
+    [
+      "Groq's 429, which advertises a page about billing",
+      http(429, {
+        code: "rate_limit_exceeded",
+        message:
+          "Rate limit reached. Please try again in 4.77s. Need more? https://console.groq.com/settings/billing",
+      }),
+      "RATE_LIMIT",
+    ],
+    [
+      "a 429 that advertises the same without a time",
+      http(429, { code: "rate_limit_exceeded", message: "Add a payment method: /account/billing" }),
+      "RATE_LIMIT",
+    ],
+    [
+      "a 429 of a limit that an hour ends",
+      http(429, { message: "you've reached your hourly usage limit" }),
+      "RATE_LIMIT",
+    ],
+    [
+      "Gemini's 429, which calls every limit a quota",
+      http(429, {
+        message:
+          "You exceeded your current quota, please check your plan and billing details.\nPlease retry in 17.3s.",
+      }),
+      "RATE_LIMIT",
+    ],
     ["503", http(503), "OVERLOADED"],
     ["529", http(529, { type: "overloaded_error" }), "OVERLOADED"],
     ["500", http(500), "SERVER_ERROR"],
     ["502", http(502), "SERVER_ERROR"],
     ["408", http(408), "TIMEOUT"],
     ["504", http(504), "TIMEOUT"],
+    ["409, a lock that another request holds", http(409), "SERVER_ERROR"],
+    ["425", http(425), "SERVER_ERROR"],
+    ["498, Groq's word for a tier that is full", http(498, { code: "capacity_exceeded" }), "OVERLOADED"],
     ["401", http(401, { code: "invalid_api_key" }), "AUTH"],
     ["403", http(403), "AUTH"],
     ["401 for good", http(401, { message: "this account has been deactivated" }), "AUTH_PERMANENT"],
@@ -130,6 +170,9 @@ describe("O6: classifyError", () => {
     ["request_too_large", "CONTEXT_OVERFLOW"],
     ["context_length_exceeded", "CONTEXT_OVERFLOW"],
     ["timeout_error", "TIMEOUT"],
+    ["conflict_error", "SERVER_ERROR"],
+    ["exceeded_current_quota_error", "BILLING"],
+    ["insufficient_balance_error", "BILLING"],
     ["api_error", "SERVER_ERROR"],
     ["server_error", "SERVER_ERROR"],
     ["internal_server_error", "SERVER_ERROR"],
@@ -143,6 +186,27 @@ describe("O6: classifyError", () => {
     const expected = { kind, status: undefined, retryable: isRetryableKind(kind) };
     expect(classifyError({ error: { type: word, message: "m" } })).toMatchObject(expected);
     expect(classifyError({ error: { type: "invalid_request_error", code: word } }).kind).toBe(kind);
+  });
+
+  test.each<[string, number | undefined]>([
+    ["Rate limit reached for gpt-x. Please try again in 23.03s. Visit our pages to learn more.", 23_030],
+    ["Please try again in 458ms.", 458],
+    ["Limit 100000, Used 97050. Please try again in 9m38.016s. Need more tokens?", 578_016],
+    ["Please try again in 1h2m3s", 3_723_000],
+    ["* Quota exceeded for metric: requests\nPlease retry in 17.30897372s.", 17_309],
+    ["exceeded the token rate limit. Please retry after 45 seconds.", 45_000],
+    ["Rate limit is exceeded. Try again in 1 minute.", 60_000],
+    ["Please try again in a while", undefined],
+    ["try again in 3 parts", undefined],
+    ["try again in 3", undefined],
+    [`try again in ${"9".repeat(400)}s`, undefined],
+  ])("O6: a rate limit that says %j is to be waited for as long as that", (message, retryAfterMs) => {
+    expect(classifyError(http(429, { message }))).toMatchObject({ kind: "RATE_LIMIT", retryAfterMs });
+    expect(classifyError({ error: { code: "rate_limit_exceeded", message } })).toMatchObject({
+      kind: "RATE_LIMIT",
+      retryAfterMs,
+    });
+    expect(classifyError(http(503, { message })).retryAfterMs).toBeUndefined();
   });
 
   test("O6: a chain of causes that closes on itself ends", () => {

@@ -1,6 +1,7 @@
 import { inspect } from "node:util";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { ErrorKind } from "@ravi/kernel";
 import {
   BrokenConnection,
   causeChain,
@@ -31,6 +32,31 @@ describe("T13: secrets", () => {
     ];
     for (const form of forms)
       expect(scrub(`before ${form} after`)).toMatch(/^before "?\[redacted\]"? after$/);
+  });
+
+  test("T13: are taken out in any letter case, also percent-encoded", () => {
+    const secret = "Canary-Key/47+11=";
+    const scrub = scrubber([secret]);
+    const encoded = encodeURIComponent(secret);
+    const forms = [
+      secret.toLowerCase(),
+      secret.toUpperCase(),
+      encoded.toLowerCase(),
+      encoded.replaceAll("-", "%2D"),
+      encoded.replaceAll("-", "%2d").toLowerCase(),
+    ];
+    for (const form of forms) expect(scrub(`before ${form} after`)).toBe("before [redacted] after");
+  });
+
+  test("T13: are no patterns, whatever they are made of", () => {
+    const secret = String.raw`a.b*c+?(d)[e]{f}|^$\g/-`;
+    expect(scrubber([secret])(`<${secret}>`)).toBe("<[redacted]>");
+    expect(scrubber(["a.b.c.d"])("aXbXcXd")).toBe("aXbXcXd");
+    expect(scrubber([])("")).toBe("");
+    const long = "aB-/".repeat(50_000);
+    expect(scrubber([long])(`<${long}>`)).toBe("<[redacted]>");
+    // A letter that becomes longer in small letters does not shift what is cut out.
+    expect(scrubber(["canary-4711"])("İİ CANARY-4711 İ")).toBe("İİ [redacted] İ");
   });
 
   test("T13: of any length and script, base64 as every platform writes it", () => {
@@ -98,6 +124,33 @@ describe("O6: a failed call", () => {
       retryAfterMs: 2_000,
       requestId: "req-[redacted]",
     });
+  });
+
+  test("O6: waits as long as a header says, and without one as the words of a rate limit say", () => {
+    const verdict = { kind: "RATE_LIMIT", said: "Please try again in 3.5s." } as const;
+    expect(providerError(new Error("x"), verdict, context).retryAfterMs).toBe(3_500);
+    const headers = new Map([["retry-after", "2"]]);
+    expect(providerError(new Error("x"), verdict, { ...context, headers }).retryAfterMs).toBe(2_000);
+    const other = { kind: "SERVER_ERROR", said: "Please try again in 3.5s." } as const;
+    expect(providerError(new Error("x"), other, context).retryAfterMs).toBeUndefined();
+  });
+
+  test.each<[string, ErrorKind, boolean]>([
+    ["false", "RATE_LIMIT", false],
+    ["false", "OVERLOADED", false],
+    ["false", "SERVER_ERROR", false],
+    // The same prompt is not to be sent again; a shorter one may be.
+    ["false", "CONTEXT_OVERFLOW", true],
+    ["false", "AUTH", false],
+    ["true", "RATE_LIMIT", true],
+    ["true", "FORMAT_ERROR", true],
+    ["true", "BILLING", false],
+    ["true", "AUTH", false],
+    ["maybe", "SERVER_ERROR", true],
+  ])("O6: x-should-retry: %s makes a %s retryable: %s", (word, kind, retryable) => {
+    const headers = new Map([["x-should-retry", word]]);
+    const error = providerError(new Error("x"), { kind, said: "no" }, { ...context, headers });
+    expect(error).toMatchObject({ kind, retryable });
   });
 
   test("T13: its cause is a copy without secrets, headers and bodies", () => {

@@ -83,11 +83,12 @@ describe("T13: what looks like a secret", () => {
 });
 
 test("T13: a secret is written in each of these ways", () => {
-  expect(secretForms('ä "b/')).toEqual([
-    'ä "b/',
-    "%C3%A4%20%22b%2F",
-    "%C3%A4%20%22b/",
-    'ä \\"b/',
-    "w6QgImIv",
+  expect(secretForms('ä "b/-')).toEqual([
+    'ä "b/-',
+    "%C3%A4%20%22b%2F-",
+    "%C3%A4%20%22b%2F%2D",
+    "%C3%A4%20%22b/-",
+    'ä \\"b/-',
+    "w6QgImIvLQ==",
   ]);
 });

@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { inspect } from "node:util";
 import {
   APICallError,
@@ -157,11 +158,13 @@ test("T4: a reader who stops early lets the stream go", async () => {
     cancel: () => left.resolve(),
   });
   const model = { ...fixedModel(), doStream: async () => ({ stream }) };
-  for await (const event of fromAiSdk(model).stream?.(ask("go")) ?? []) {
+  const { signal } = new AbortController();
+  for await (const event of fromAiSdk(model).stream?.(ask("go"), { signal }) ?? []) {
     expect(event.type).toBe("text");
     break;
   }
   await expect(left.promise).resolves.toBeUndefined();
+  expect(getEventListeners(signal, "abort")).toEqual([]);
 });
 
 test("T4: a thousand pieces cost one timer", async () => {

@@ -29,7 +29,7 @@ export interface AnthropicOptions {
    * The limit of output tokens if a request has none. It is in `info` too, so that the ledger reserves as much. Default: 16,384.
    */
   readonly maxOutputTokens?: number | undefined;
-  /** The size of the context window in tokens, for `info`. Default: known for Claude 4.5 and later. */
+  /** The size of the context window in tokens, for `info`. Default: known for Claude 4.5 to 5.x. */
   readonly contextWindow?: number | undefined;
   /**
    * How long the server caches the beginning of a conversation; `false` turns caching off. `"1h"` costs more to write. Default:

@@ -270,7 +270,7 @@ describe("a conversation", () => {
       { type: "document", source: { type: "text", media_type: "text/plain", data: "a,b" } },
       { type: "text", text: "[the file a.wav was left out: only PDF and text can be sent]" },
     ];
-    const { turns } = translate([
+    const { turns, notices } = translate([
       { role: "user", content: parts },
       { role: "assistant", content: parts.slice(0, 1), toolCalls: [{ id: "a", name: "f", arguments: "{}" }] },
       { role: "tool", toolCallId: "a", name: "f", content: parts },
@@ -281,11 +281,39 @@ describe("a conversation", () => {
       text: "[an image was left out: only text can be sent here]",
     });
     expect(turns[2]?.content).toMatchObject([{ type: "tool_result", content: expected }]);
+    expect(new Set(notices)).toEqual(
+      new Set([
+        "an image or file is left out: only PDF and text can be sent",
+        "an image or file is left out: only text can be sent here",
+      ]),
+    );
+  });
+
+  test("a tool that failed can only say so in text, and what else it gave is told as left out", () => {
+    const { turns, notices } = translate([
+      { role: "assistant", content: "", toolCalls: [{ id: "a", name: "f", arguments: "{}" }] },
+      {
+        role: "tool",
+        toolCallId: "a",
+        name: "f",
+        content: [
+          { type: "text", text: "broken" },
+          { type: "image", url: "https://x.test/a.png" },
+        ],
+        isError: true,
+      },
+    ]);
+    expect(turns.at(-1)?.content).toMatchObject([
+      { type: "tool_result", content: "broken\n[an image was left out]", is_error: true },
+    ]);
+    expect(notices).toEqual([
+      "an image or file is left out: the result of a tool that failed can only be text",
+    ]);
   });
 
   test("T10: tells the model of a part of a kind that nobody knows", () => {
     const strange = JSON.parse('[{"type":"video","url":"https://x.test/v"}]') as [];
-    const { turns } = translate([
+    const { turns, notices } = translate([
       { role: "user", content: strange },
       { role: "assistant", content: strange, toolCalls: [{ id: "a", name: "f", arguments: "{}" }] },
       { role: "tool", toolCallId: "a", name: "f", content: strange },
@@ -294,6 +322,7 @@ describe("a conversation", () => {
     expect(turns[0]?.content).toEqual([note]);
     expect(turns[1]?.content[0]).toEqual(note);
     expect(turns[2]?.content).toMatchObject([{ type: "tool_result", content: note.text }]);
+    expect(new Set(notices)).toEqual(new Set([note.text.slice(1, -1)]));
   });
 
   test("leaves out the reasoning of others, with notice, and of its own what was changed", () => {

@@ -61,6 +61,11 @@ const STREAMS: readonly (readonly [string, string, Meant])[] = [
     { text: "hi" },
   ],
   [
+    "events without data",
+    `event: ping\ndata:\n\n${START}data: \n\n${text(0, "hi")}${ended()}`,
+    { text: "hi" },
+  ],
+  [
     "data over several lines",
     `${START}event: content_block_delta\ndata: {"type":"content_block_delta",\ndata: "delta":{"type":"text_delta","text":"hi"}}\n\n${ended()}`,
     { text: "hi" },
@@ -133,6 +138,16 @@ const STREAMS: readonly (readonly [string, string, Meant])[] = [
   ],
   ["a stop sequence", START + text(0, "hi") + ended("stop_sequence"), { text: "hi" }],
   ["no reason", START + text(0, "hi") + ended(null), { text: "hi" }],
+  [
+    "a reason, and no message_stop, as some gateways have it",
+    START + text(0, "hi") + ended().replace(STOP, ""),
+    { text: "hi", usage: USED },
+  ],
+  [
+    "a call and a reason, and no message_stop",
+    START + call(0, "f", "{}") + ended("tool_use").replace(STOP, ""),
+    { finishReason: "toolCalls", calls: [["f", "{}"]] },
+  ],
   [
     "a reason of a later time",
     START + text(0, "hi") + ended("constructor"),
@@ -436,8 +451,13 @@ const BROKEN: readonly (readonly [string, string | Buffer, string, string?])[] =
   ["an end before the first block", START, "SERVER_ERROR"],
   ["an end without message_stop", START + text(0, "hi"), "SERVER_ERROR"],
   [
-    "an end after the reason, without message_stop",
-    START + text(0, "hi") + ended().replace(STOP, ""),
+    "an end without a reason, and without message_stop",
+    START + text(0, "hi") + ended(null).replace(STOP, ""),
+    "SERVER_ERROR",
+  ],
+  [
+    "a call that is never closed, without message_stop",
+    START + call(0, "f", "{}").replace(close(0), "") + ended("tool_use").replace(STOP, ""),
     "SERVER_ERROR",
   ],
   ["an end within an event", START + text(0, "hi") + ended().slice(0, -20), "SERVER_ERROR"],
@@ -494,6 +514,21 @@ const BROKEN: readonly (readonly [string, string | Buffer, string, string?])[] =
     "OVERLOADED",
   ],
   ["an error without a type", 'data: {"error":{"message":"x"}}\n\n', "SERVER_ERROR"],
+  [
+    "an error of a gateway, which has its number as text",
+    'data: {"error":{"message":"x","type":"None","param":"None","code":"429"}}\n\n',
+    "RATE_LIMIT",
+  ],
+  [
+    "an error of Google, which has its number",
+    event("error", { error: { code: 503, message: "x", status: "UNAVAILABLE" } }),
+    "OVERLOADED",
+  ],
+  [
+    "an error in a list, as Google has it",
+    'event: error\ndata: [{"error":{"code":429,"message":"x","status":"RESOURCE_EXHAUSTED"}}]\n\n',
+    "RATE_LIMIT",
+  ],
   ["an error that is no JSON", "event: error\ndata: boom\n\n", "SERVER_ERROR"],
   [
     "a JSON error instead of a stream",
@@ -687,6 +722,7 @@ const BROKEN_WHOLES: readonly (readonly [string, string, string])[] = [
     '{"type":"error","error":{"type":"rate_limit_error","message":"slow"}}',
     "RATE_LIMIT",
   ],
+  ["an error as text under status 200", '{"error":"Rate limit, try later","code":429}', "RATE_LIMIT"],
   ["depth without end", "[".repeat(3_000), "SERVER_ERROR"],
 ];
 

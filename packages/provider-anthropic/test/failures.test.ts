@@ -37,7 +37,7 @@ const said = (message: string, type = "invalid_request_error", rest: object = {}
 describe("O6: what a status means", () => {
   // The others are in the suite that all models pass.
   test.each([
-    [409, "FORMAT_ERROR", false],
+    [409, "SERVER_ERROR", true],
     [422, "FORMAT_ERROR", false],
     [504, "TIMEOUT", true],
   ])("O6: %i is %s, tried once", async (status, kind, retryable) => {
@@ -90,6 +90,13 @@ describe("O6: what a status means", () => {
     [429, said("no", "rate_limit_error", { details: { error_code: "enforced_spend_limit_reached" } })],
   ])("O6: money that is used up is not retried (%i)", async (status, body) => {
     expect(await refused({ status, body })).toMatchObject({ kind: "BILLING", retryable: false });
+  });
+
+  test("O6: a server that says whether to send a request again is obeyed", async () => {
+    const told = (answer: string): Record<string, string> => ({ "x-should-retry": answer });
+    const body = said("no", "some_error");
+    expect(await refused({ status: 529, body, headers: told("false") })).toMatchObject({ retryable: false });
+    expect(await refused({ status: 424, body, headers: told("true") })).toMatchObject({ retryable: true });
   });
 
   test("O6: a filter's verdict is told in words", async () => {

@@ -540,6 +540,16 @@ describe("a parameter that the server does not take", () => {
     ]);
   });
 
+  test("a refusal in a shape of the server's own is understood", async () => {
+    const detail = [{ loc: ["body", "output_config"], msg: "Extra inputs are not permitted" }];
+    await using server = await byteServer((response, _, n) => {
+      const type = { "content-type": "application/json" };
+      response.writeHead(n === 0 ? 422 : 200, type).end(n === 0 ? JSON.stringify({ detail }) : OK);
+    });
+    expect((await client(server).generate(effort)).message.content).toBe("ok");
+    expect(server.received.map(({ body }) => "output_config" in body)).toEqual([true, false]);
+  });
+
   test.each([
     "output_config.format: structured outputs are not supported on this model",
     "Schema is too complex for compilation. Simplify it, or leave strict out.",

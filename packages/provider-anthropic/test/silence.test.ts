@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import type { ServerResponse } from "node:http";
 import { setImmediate as turn } from "node:timers/promises";
 import { CancellationToken, DeadlineExceededError, isRaviError, type LLMClient } from "@ravi/kernel";
@@ -70,6 +71,7 @@ describe.each(STALLS)("a server that falls silent %s", (where, stall) => {
       const { over } = await server.nth(0);
       controller.abort("enough");
       expect(await failed).toMatchObject({ code: "CANCELLED", reason: "enough" });
+      expect(getEventListeners(controller.signal, "abort")).toEqual([]);
       await over;
     },
   );
@@ -157,8 +159,9 @@ describe("an abort", () => {
 
   test("by leaving the loop closes the connection", async () => {
     await using server = await byteServer((response) => response.writeHead(200, STREAM).write(BEGUN));
+    const { signal } = new AbortController();
     let seen = 0;
-    for await (const _ of client(server).stream?.(HELLO) ?? []) {
+    for await (const _ of client(server).stream?.(HELLO, { signal }) ?? []) {
       seen++;
       break;
     }
@@ -166,6 +169,7 @@ describe("an abort", () => {
       await server.nth(0)
     ).over;
     expect(seen).toBe(1);
+    expect(getEventListeners(signal, "abort")).toEqual([]);
   });
 });
 
@@ -186,25 +190,53 @@ describe("a connection that breaks", () => {
       (response) => void response.writeHead(200, JSON_TYPE).write("{", () => response.socket?.destroy()),
     ],
     [
-      "after the reason, before the end",
+      "before the reason",
       (response) =>
-        void response.writeHead(200, STREAM).write(ANSWER.slice(0, -50), () => response.socket?.destroy()),
+        void response.writeHead(200, STREAM).write(START + text(0, "a"), () => response.socket?.destroy()),
     ],
   ];
 
   test.each(RESETS)("T10: %s is worth another try, and is not tried by itself", async (_, reset) => {
     await using server = await byteServer(reset);
+    const { signal } = new AbortController();
     for (const [, way] of WAYS) {
-      expect(await failureOf(way(client(server)))).toMatchObject({ kind: "SERVER_ERROR", retryable: true });
+      const error = await failureOf(way(client(server), signal));
+      expect(error).toMatchObject({ kind: "SERVER_ERROR", retryable: true });
     }
     expect(server.received).toHaveLength(2);
+    expect(getEventListeners(signal, "abort")).toEqual([]);
   });
 
-  test("once the answer is whole takes nothing away from it: asking again would cost it twice", async () => {
+  test.each([
+    ["whole", ANSWER],
+    ["known to have ended", ANSWER.slice(0, -50)],
+  ])(
+    "once the answer is %s takes nothing away from it: asking again would cost it twice",
+    async (_, bytes) => {
+      await using server = await byteServer((response) =>
+        response.writeHead(200, STREAM).write(bytes, () => response.socket?.resetAndDestroy()),
+      );
+      expect((await streamed(client(server))).response).toMatchObject({ message: { content: "a" } });
+    },
+  );
+
+  test("silence after the reason costs the wait, not the answer; an abort is an abort", async () => {
     await using server = await byteServer((response) =>
-      response.writeHead(200, STREAM).write(ANSWER, () => response.socket?.resetAndDestroy()),
+      response.writeHead(200, STREAM).write(ANSWER.slice(0, -50)),
     );
-    expect((await streamed(client(server))).response).toMatchObject({ message: { content: "a" } });
+    const clock = virtualClock();
+    const events: string[] = [];
+    for await (const one of client(server, { clock, idleTimeoutMs: 5_000 }).stream?.(HELLO) ?? []) {
+      events.push(one.type);
+      if (one.type === "text") setImmediate(() => void clock.advance(10_000));
+    }
+    expect(events).toEqual(["text", "finish"]);
+    const controller = new AbortController();
+    const reading = async (): Promise<void> => {
+      for await (const _ of client(server).stream?.(HELLO, { signal: controller.signal }) ?? [])
+        setImmediate(() => controller.abort("enough"));
+    };
+    expect(await failureOf(reading())).toMatchObject({ code: "CANCELLED", reason: "enough" });
   });
 
   test("a server that goes on after its end is not waited for", async () => {

@@ -11,7 +11,7 @@ import { headerSecrets, onceEach, type ProviderCall, scrubber, startCall } from 
 import { connect, type Connection } from "./connection.ts";
 import { explain } from "./failure/provider-error.ts";
 import { checkOptions, type OpenAIOptions } from "./options.ts";
-import { readToEnd, readWhole, streamReader } from "./read-answer.ts";
+import { isEventStream, readToEnd, readWhole, streamReader } from "./read-answer.ts";
 import { makeSender } from "./send.ts";
 
 /**
@@ -75,8 +75,7 @@ export function openai(model: string, options: OpenAIOptions = {}): LLMClient {
         const response = await send(call, request, { stream, idempotencyKey });
         ({ headers } = response);
         const answer = protocol.collect(provider);
-        const isStream = stream && /\bevent-stream\b/.test(headers.get("content-type") ?? "");
-        await (isStream ? readToEnd : readWhole)({ response, call, limits, answer });
+        await (stream && isEventStream(headers) ? readToEnd : readWhole)({ response, call, limits, answer });
         return answer.response();
       } catch (error) {
         throw failure(error, call, headers);

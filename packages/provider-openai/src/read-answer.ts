@@ -5,6 +5,7 @@ import {
   parseEvent,
   type ProviderCall,
   serverEvents,
+  tryParse,
   type WireLimits,
 } from "@ravi/kernel/provider";
 import type { Answer } from "./protocol.ts";
@@ -18,9 +19,20 @@ export interface Reading {
 }
 
 /** Reads an answer that is not streamed. */
-export async function readWhole({ response, call, limits, answer }: Reading): Promise<readonly ModelEvent[]> {
+export async function readWhole(reading: Reading): Promise<readonly ModelEvent[]> {
+  const { response, call, limits, answer } = reading;
+  const { headers } = response;
   const text = await readText(openBody(response, call, limits.maxPieceBytes));
-  return answer.addWhole(parseAnswer(text, response.headers));
+  // Some servers stream although they were not asked to. Nobody listens to the events then.
+  if (isEventStream(headers) && tryParse(text) === undefined) {
+    await readToEnd({ ...reading, response: new Response(text, { headers }) });
+    return [];
+  }
+  return answer.addWhole(parseAnswer(text, headers));
+}
+
+export function isEventStream(headers: Headers): boolean {
+  return /\bevent-stream\b/.test(headers.get("content-type") ?? "");
 }
 
 /** Reads a streamed answer to its end, if nobody listens to its events. */

@@ -288,6 +288,90 @@ const STREAMS: readonly (readonly [string, string | Buffer, Expected])[] = [
     { usage: { inputTokens: 100, outputTokens: 4, cachedInputTokens: 30, cacheWriteTokens: 60 } },
   ],
   [
+    "what was found in a cache, as Moonshot reports it",
+    STOP + usageFrame({ ...GOOD_USAGE, cached_tokens: 4 }) + DONE,
+    { usage: { inputTokens: 5, outputTokens: 2, cachedInputTokens: 4 } },
+  ],
+  [
+    "what was written into a cache, as LiteLLM reports it",
+    STOP +
+      usageFrame({
+        prompt_tokens: 2_006,
+        completion_tokens: 300,
+        total_tokens: 2_306,
+        prompt_tokens_details: { cached_tokens: 1_000 },
+        cache_creation_input_tokens: 900,
+      }) +
+      DONE,
+    { usage: { inputTokens: 2_006, outputTokens: 300, cachedInputTokens: 1_000, cacheWriteTokens: 900 } },
+  ],
+  [
+    "what LiteLLM wrote into a cache and counted beside the input",
+    STOP +
+      usageFrame({
+        prompt_tokens: 31,
+        completion_tokens: 467,
+        total_tokens: 498,
+        prompt_tokens_details: { cached_tokens: 0 },
+        cache_creation_input_tokens: 1_253,
+      }) +
+      DONE,
+    { usage: { inputTokens: 1_284, outputTokens: 467, cachedInputTokens: 0, cacheWriteTokens: 1_253 } },
+  ],
+  [
+    "a whole answer in one event",
+    frame({
+      object: "chat.completion",
+      choices: [
+        {
+          index: 0,
+          message: {
+            role: "assistant",
+            content: "hi",
+            reasoning_content: "hm",
+            tool_calls: [{ id: "a", function: { name: "f", arguments: "{}" } }],
+          },
+          finish_reason: "tool_calls",
+        },
+      ],
+    }) + DONE,
+    { text: "hi", reasoning: "hm", finishReason: "toolCalls", calls: [["f", "{}"]] },
+  ],
+  [
+    "pieces, and at the end all of them once more, as MiniMax has it",
+    chunk({ content: "h" }) +
+      chunk({ content: "i" }) +
+      frame({ choices: [{ index: 0, message: { content: "hi" }, finish_reason: "stop" }] }) +
+      DONE,
+    { text: "hi" },
+  ],
+  [
+    "thoughts, and at the end all of them once more",
+    chunk({ reasoning_content: "hm" }) +
+      frame({ choices: [{ index: 0, message: { reasoning_content: "hm" }, finish_reason: "length" }] }) +
+      DONE,
+    { reasoning: "hm", finishReason: "length" },
+  ],
+  [
+    "pieces beside all of them so far, as Perplexity has it",
+    frame({ choices: [{ index: 0, delta: { content: "h" }, message: { content: "h" } }] }) +
+      frame({
+        choices: [{ index: 0, delta: { content: "i" }, message: { content: "hi" }, finish_reason: "stop" }],
+      }) +
+      DONE,
+    { text: "hi" },
+  ],
+  [
+    "an empty reason until the last piece, and an empty role",
+    frame({ choices: [{ index: 0, delta: { role: "", content: "hi" }, finish_reason: "" }] }) + STOP + DONE,
+    { text: "hi" },
+  ],
+  [
+    "an error that is none",
+    frame({ error: null, choices: [] }) + chunk({ content: "hi" }) + STOP,
+    { text: "hi" },
+  ],
+  [
     "cached and reasoning tokens, hostile ones cut down",
     STOP +
       usageFrame({
@@ -344,6 +428,32 @@ const BROKEN_STREAMS: readonly (readonly [string, string | Buffer, string, strin
   ],
   ["an event named error", `event: error\ndata: {"message":"boom","code":"502"}\n\n${DONE}`, "SERVER_ERROR"],
   ["an error as text", frame({ error: "boom" }), "SERVER_ERROR"],
+  [
+    "an error that is the event, as vLLM had it",
+    frame({
+      object: "error",
+      message: "This model's maximum context length is 10 tokens.",
+      type: "BadRequestError",
+      param: null,
+      code: 400,
+    }) + DONE,
+    "CONTEXT_OVERFLOW",
+  ],
+  [
+    "an error in a list, as Google has it",
+    frame([{ error: { code: 429, message: "Resource has been exhausted.", status: "RESOURCE_EXHAUSTED" } }]),
+    "RATE_LIMIT",
+  ],
+  [
+    "an error in Groq's own field",
+    chunk({ content: "hi" }) + frame({ choices: [], x_groq: { error: "over capacity" } }) + STOP + DONE,
+    "SERVER_ERROR",
+  ],
+  [
+    "a call of a tool that does not exist, as Gemini says it",
+    chunk({}, "function_call_filter: UNEXPECTED_TOOL_CALL") + DONE,
+    "SERVER_ERROR",
+  ],
   ["a finish that is an error", chunk({ content: "hi" }) + chunk({}, "error") + DONE, "SERVER_ERROR"],
   ["a finish that is a broken network", chunk({}, "network_error") + DONE, "SERVER_ERROR"],
   [
@@ -477,8 +587,32 @@ const BROKEN_WHOLES: readonly (readonly [string, string, string])[] = [
   ["null choices", '{"choices":null}', "SERVER_ERROR"],
   ["a null message", '{"choices":[{"message":null}]}', "SERVER_ERROR"],
   ["an error under status 200", '{"error":{"message":"slow","type":"rate_limit_exceeded"}}', "RATE_LIMIT"],
+  [
+    "an error that is the body",
+    '{"object":"error","message":"busy","type":"ServiceUnavailable","code":503}',
+    "OVERLOADED",
+  ],
   ["depth without end", "[".repeat(3_000), "SERVER_ERROR"],
 ];
+
+test("T10: a server that streams although nobody asked it to is read as it was meant", async () => {
+  const bytes = chunk({ content: "hé" }) + chunk({ content: "llo" }) + STOP + usageFrame(GOOD_USAGE) + DONE;
+  next = { type: "text/event-stream", pieces: [Buffer.from(bytes)] };
+  expect(await client(server).generate(HELLO)).toMatchObject({
+    message: { content: "héllo" },
+    finishReason: "stop",
+    usage: { inputTokens: 5, outputTokens: 2 },
+  });
+});
+
+test("id and model are those of the first chunk that has them, which is not Azure's first", async () => {
+  const first = { id: "", model: "", object: "", choices: [], prompt_filter_results: [{ prompt_index: 0 }] };
+  next = {
+    type: "text/event-stream",
+    pieces: [Buffer.from(frame(first) + chunk({ content: "hi" }) + STOP + DONE)],
+  };
+  expect((await streamed(client(server))).response).toMatchObject({ id: "c1", model: "m" });
+});
 
 describe.each(CUTS)("T10: an answer that is not streamed, %s", (_, cut) => {
   test.each(WHOLES)(

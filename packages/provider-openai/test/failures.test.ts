@@ -46,7 +46,7 @@ describe.each(APIS)("over %s:", (api) => {
       [403, "AUTH", false],
       [404, "MODEL_NOT_FOUND", false],
       [408, "TIMEOUT", true],
-      [409, "FORMAT_ERROR", false],
+      [409, "SERVER_ERROR", true],
       [413, "CONTEXT_OVERFLOW", true],
       [422, "FORMAT_ERROR", false],
       [429, "RATE_LIMIT", true],
@@ -167,6 +167,33 @@ describe.each(APIS)("over %s:", (api) => {
     });
   });
 
+  test("O6: Gemini's refusal, a list that says only in words how long to wait, is a rate limit", async () => {
+    const message =
+      "You exceeded your current quota, please check your plan and billing details.\nPlease retry in 17.3s.";
+    const text = JSON.stringify([{ error: { code: 429, message, status: "RESOURCE_EXHAUSTED" } }]);
+    const error = await refusedWith({ status: 429, body: text });
+    expect(error).toMatchObject({ kind: "RATE_LIMIT", retryable: true, retryAfterMs: 17_300 });
+    expect(error.message).toBe(`openai/test-model: 429 ${message}`);
+  });
+
+  test("O6: a server that says whether to send a request again is obeyed", async () => {
+    const told = (answer: string): Record<string, string> => ({ "x-should-retry": answer });
+    expect(await refusedWith({ status: 429, headers: told("false") })).toMatchObject({ retryable: false });
+    expect(await refusedWith({ status: 424, headers: told("true") })).toMatchObject({ retryable: true });
+  });
+
+  test("O6: a rate limit inside a stream says in words how long to wait", async () => {
+    const error = { code: "rate_limit_exceeded", message: "Rate limit reached. Please try again in 23.03s." };
+    await using server = await rawServer((response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.end(`event: error\ndata: ${JSON.stringify({ type: "error", error })}\n\n`);
+    });
+    expect(await failureOf(streamed(client(server)))).toMatchObject({
+      kind: "RATE_LIMIT",
+      retryAfterMs: 23_030,
+    });
+  });
+
   describe("T13: secrets", () => {
     const KEY = "canary-key-4711";
     const HEADER = "canary-header-4712";
@@ -201,6 +228,17 @@ describe.each(APIS)("over %s:", (api) => {
 
     test.each([
       ["a refusal that quotes them", 401, "application/json", echo],
+      [
+        "a refusal that quotes them in capitals and encoded",
+        401,
+        "application/json",
+        JSON.stringify({
+          error: {
+            message: `${KEY.toUpperCase()} ${HEADER.replaceAll("-", "%2d")}`,
+            code: KEY.toUpperCase(),
+          },
+        }),
+      ],
       ["a page that quotes them", 502, "text/html", `<p>${KEY} ${HEADER} ${QUERY} ${ALIEN}</p>`],
       ["an error in a stream", 200, "text/event-stream", `data: ${echo}\n\n`],
       [

@@ -138,8 +138,9 @@ describe("a request", () => {
     expect(server.requests[1]?.body).not.toHaveProperty("stream");
   });
 
-  test("carries images, files and sound, and tells the model what had to be left out", async () => {
-    const body = await sent({
+  test("carries images, files and sound, and tells the model and the log what had to be left out", async () => {
+    const { logger, said } = listener();
+    const request: ModelRequest = {
       messages: [
         { role: "system", content: "be brief" },
         {
@@ -179,7 +180,8 @@ describe("a request", () => {
         { role: "assistant", content: "", toolCalls: [{ id: "b", name: "f", arguments: "{}" }] },
         { role: "tool", toolCallId: "b", name: "f", content: "done" },
       ],
-    });
+    };
+    const body = await sent(request, { logger });
     const messages = body["messages"] as Record<string, unknown>[];
     const id = (messages[3]?.["tool_call_id"] ?? "") as string;
     expect(id).toHaveLength(40);
@@ -209,6 +211,11 @@ describe("a request", () => {
         tool_calls: [{ id: "b", type: "function", function: { name: "f", arguments: "{}" } }],
       },
       { role: "tool", tool_call_id: "b", content: "done" },
+    ]);
+    expect(said).toEqual([
+      "openai/test-model: an image or file is left out: it can only be sent as a data: URL",
+      expect.stringContaining("reasoning of earlier turns is left out"),
+      "openai/test-model: an image or file is left out: only text can be sent here",
     ]);
   });
 });
@@ -369,6 +376,70 @@ describe("a parameter that the server does not take", () => {
     // Another client has learned nothing.
     await client(server).generate(request);
     expect(server.bodies).toHaveLength(5);
+  });
+
+  const unknownName = 'Invalid JSON payload received. Unknown name "seed": Cannot find field.';
+  const forbidden = [
+    { type: "extra_forbidden", loc: ["body", "seed"], msg: "Extra inputs are not permitted" },
+  ];
+  test.each<[string, number, unknown]>([
+    [
+      "Gemini",
+      400,
+      [
+        {
+          error: {
+            code: 400,
+            message: unknownName,
+            status: "INVALID_ARGUMENT",
+            details: [{ fieldViolations: [{ description: unknownName }] }],
+          },
+        },
+      ],
+    ],
+    [
+      "Mistral",
+      422,
+      { object: "error", message: { detail: forbidden }, type: "invalid_request_error", code: null },
+    ],
+    ["FastAPI", 422, { detail: forbidden }],
+    ["Groq", 400, { error: { message: "property 'seed' is unsupported, did you mean 'stop'?" } }],
+  ])("T10: what %s says of one is understood", async (_, status, refusal) => {
+    await using server = await rawServer((response, _request, index) => {
+      const isRefused = "seed" in (server.bodies[index] ?? {});
+      response.writeHead(isRefused ? status : 200, { "content-type": "application/json" });
+      response.end(JSON.stringify(isRefused ? refusal : { choices: [{ message: { content: "ok" } }] }));
+    });
+    expect((await client(server).generate({ ...HELLO, seed: 1 })).message.content).toBe("ok");
+    expect(server.bodies.map((body) => "seed" in body)).toEqual([true, false]);
+  });
+
+  test.each([
+    "Tools with mixed values for 'strict' are not allowed. Please set all tools to 'strict: true' or 'strict: false'",
+    "All tools must have the same value for the 'strict' parameter.",
+    "Invalid JSON payload received. Unknown name \"strict\" at 'tools[0].function_declarations[0]': Cannot find field.",
+    "tools.0.function.strict: Extra inputs are not permitted",
+  ])("T10: where tools cannot be strict, or not some of them, none is from then on: %s", async (message) => {
+    await using server = await rawServer((response, _, index) => {
+      const isRefused = JSON.stringify(server.bodies[index]).includes('"strict"');
+      response.writeHead(isRefused ? 400 : 200, { "content-type": "application/json" });
+      response.end(
+        JSON.stringify(isRefused ? { error: { message } } : { choices: [{ message: { content: "ok" } }] }),
+      );
+    });
+    const { logger, said } = listener();
+    const model = client(server, { logger });
+    const parameters = { type: "object", properties: { a: { type: "string" } } };
+    const tools = [
+      { name: "f", description: "d", parameters: { ...parameters, required: ["a"] } },
+      { name: "g", description: "d", parameters },
+    ];
+    for (let n = 0; n < 2; n++)
+      expect((await model.generate({ ...HELLO, tools })).message.content).toBe("ok");
+    expect(server.bodies).toHaveLength(3);
+    expect(said).toEqual([
+      "openai/test-model: the server does not accept tools: none of them is strict from now on",
+    ]);
   });
 
   test("T10: where no shape can be demanded, the model is asked for it in words", async () => {

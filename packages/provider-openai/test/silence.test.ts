@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import type { ServerResponse } from "node:http";
 import { setImmediate as turn } from "node:timers/promises";
 import { CancellationToken, DeadlineExceededError, isRaviError, type LLMClient } from "@ravi/kernel";
@@ -63,6 +64,7 @@ describe.each(APIS)("over %s:", (api) => {
         await server.arrived(index + 1);
         controller.abort("enough");
         expect(await failed).toMatchObject({ code: "CANCELLED", reason: "enough" });
+        expect(getEventListeners(controller.signal, "abort")).toEqual([]);
         await server.closed(index + 1);
       }
     });
@@ -186,13 +188,15 @@ describe.each(APIS)("over %s:", (api) => {
       await using server = await rawServer(
         (response) => void response.writeHead(200, STREAM).write(piece("a")),
       );
+      const { signal } = new AbortController();
       let seen = 0;
-      for await (const _ of client(server).stream?.(HELLO) ?? []) {
+      for await (const _ of client(server).stream?.(HELLO, { signal }) ?? []) {
         seen++;
         break;
       }
       await server.closed(1);
       expect(seen).toBe(1);
+      expect(getEventListeners(signal, "abort")).toEqual([]);
     });
   });
 
@@ -217,9 +221,12 @@ describe.each(APIS)("over %s:", (api) => {
     test.each(RESETS)("T10: %s is worth another try", async (_, reset) => {
       await using server = await rawServer(reset);
       const model = client(server);
-      expect(await failureOf(model.generate(HELLO))).toMatchObject({ kind: "SERVER_ERROR", retryable: true });
-      expect(await failureOf(streamed(model))).toMatchObject({ kind: "SERVER_ERROR", retryable: true });
+      const { signal } = new AbortController();
+      const lost = { kind: "SERVER_ERROR", retryable: true };
+      expect(await failureOf(model.generate(HELLO, { signal }))).toMatchObject(lost);
+      expect(await failureOf(streamed(model, HELLO, signal))).toMatchObject(lost);
       expect(server.bodies).toHaveLength(2);
+      expect(getEventListeners(signal, "abort")).toEqual([]);
     });
 
     test("once the answer is whole takes nothing away from it: asking again would cost it twice", async () => {

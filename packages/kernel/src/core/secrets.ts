@@ -94,9 +94,12 @@ export function secretPatterns(hidden: string): readonly (readonly [pattern: Reg
 /** The forms in which a secret may appear: as it is, in a URL, in JSON, and in Basic authentication. */
 export function secretForms(secret: string): readonly string[] {
   const whole = secret.toWellFormed();
+  const encoded = encodeURIComponent(whole);
   return [
     secret,
-    encodeURIComponent(whole),
+    encoded,
+    // Some servers encode every mark, also those that a URL may contain.
+    encoded.replaceAll(/[-_.!~*'()]/g, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`),
     encodeURI(whole),
     JSON.stringify(secret).slice(1, -1),
     base64(whole),

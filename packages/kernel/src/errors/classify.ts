@@ -1,3 +1,4 @@
+import { askedWaitMs } from "./asked-wait.ts";
 import { isMarked } from "./base.ts";
 import { isCancellation, isRaviError } from "./is.ts";
 import { ErrorKind, isRetryableKind } from "./kinds.ts";
@@ -15,6 +16,18 @@ export interface ClassifiedError {
  * Classifies a failed model call (O6). It looks at the structure first: the kind of a `ProviderError`, a status, a code or type
  * field, of the error or of its causes. Words of the message only tell apart what shares one status. A bug (such as a
  * `TypeError`), a cancellation, a suspension and Ravi's own refusals are never retryable. Never throws.
+ *
+ * | status                    | kind                                                                                    |
+ * | ------------------------- | --------------------------------------------------------------------------------------- |
+ * | 408, 504                  | `TIMEOUT`                                                                               |
+ * | 429                       | `RATE_LIMIT`, or `BILLING` if the money is used up                                      |
+ * | 498 (Groq), 503, 529      | `OVERLOADED`                                                                            |
+ * | 409, 425, every other 5xx | `SERVER_ERROR`                                                                          |
+ * | 413                       | `CONTEXT_OVERFLOW`; so is a 400 or 422 that says that the prompt is too long            |
+ * | 401, 403                  | `AUTH`, or `AUTH_PERMANENT` if the account is closed                                    |
+ * | 402                       | `BILLING`; so is a 400, 403 or 422 that says that the money is used up                  |
+ * | 404                       | `MODEL_NOT_FOUND`                                                                       |
+ * | every other 4xx           | `FORMAT_ERROR`, or `CONTENT_BLOCKED` if a 400 or 403 says that the content was refused  |
  */
 export function classifyError(error: unknown): ClassifiedError {
   try {
@@ -55,8 +68,7 @@ function kindOf({ status: given, code, message }: Facts): ErrorKind | undefined 
   if (isOverflow(code, message) && (given === undefined || isRefused || status === 413)) {
     return ErrorKind.CONTEXT_OVERFLOW;
   }
-  if (BILLING.test(code) || (status === 429 && BILLING.test(message))) return ErrorKind.BILLING;
-  if ((isRefused || status === 403) && MONEY_IS_OUT.test(message)) return ErrorKind.BILLING;
+  if (BILLING.test(code) || isMoneyOut(status, message)) return ErrorKind.BILLING;
   if (BLOCKED.test(code) || (status === 400 && BLOCKED.test(message))) return ErrorKind.CONTENT_BLOCKED;
   if (status === 403 && FLAGGED.test(message)) return ErrorKind.CONTENT_BLOCKED;
   // Reported as a bad request, but the cause is malformed output of the model, and a retry may succeed.
@@ -73,10 +85,15 @@ function kindOf({ status: given, code, message }: Facts): ErrorKind | undefined 
     case 408:
     case 504:
       return ErrorKind.TIMEOUT;
+    case 409:
+    case 425:
+      // Another request holds a lock, or this one came too early. The same request may succeed later.
+      return ErrorKind.SERVER_ERROR;
     case 413:
       return ErrorKind.CONTEXT_OVERFLOW;
     case 429:
       return ErrorKind.RATE_LIMIT;
+    case 498:
     case 503:
     case 529:
       return ErrorKind.OVERLOADED;
@@ -103,16 +120,17 @@ const STATUS_OF_CODE: readonly (readonly [RegExp, number])[] = [
   [/\bbilling_error\b/, 402],
   [/\brequest_too_large\b/, 413],
   [/\btimeout_error\b/, 504],
+  [/\bconflict_error\b/, 409],
   [/\b(?:api|server|internal)_(?:server_)?error\b/, 500],
-  [
-    /\bconflict_error\b|\binvalid_request|\binvalid_encrypted_content\b|\bunsupported_|\bdata_residency_mismatch\b/,
-    400,
-  ],
+  [/\binvalid_request|\binvalid_encrypted_content\b|\bunsupported_|\bdata_residency_mismatch\b/, 400],
   [/\b(?:\w+_)?image(?:_\w+)?\b/, 400],
 ];
 
 const BILLING =
-  /insufficient_quota|spend_limit_reached|billing|credit balance|payment required|exceeded your current quota/i;
+  /insufficient_(?:quota|balance)|exceeded_current_quota|spend_limit_reached|billing|credit balance|payment required|exceeded your current quota/i;
+/** Messages of a 429 that mean the same. The word "billing" alone does not: Groq and others link to that page in every 429. */
+const QUOTA_IS_OUT =
+  /insufficient(?:_quota| funds| credits?| balance)|spend_limit_reached|billing(?:_| details| hard limit)|credit balance|payment required|exceeded your current quota/i;
 /**
  * Messages of a 400, 403 or 422 that mean that the money is used up. Narrower than the codes, because a message may quote a
  * tool's name.
@@ -149,6 +167,12 @@ const OVERFLOW = [
 /** These messages are about the answer's size or the rate, not about the prompt. */
 const NOT_OVERFLOW =
   /tokens per (?:min|day)|rate.?limit|throttl|max_(?:completion_|output_)?tokens (?:is too large|must be|cannot)/i;
+
+function isMoneyOut(status: number | undefined, message: string): boolean {
+  // Gemini says "exceeded your current quota" of a limit that passes, too.
+  if (status === 429) return QUOTA_IS_OUT.test(message) && askedWaitMs(message) === undefined;
+  return (status === 400 || status === 403 || status === 422) && MONEY_IS_OUT.test(message);
+}
 
 function isOverflow(code: string, message: string): boolean {
   const text = `${code} ${message}`.slice(0, 4_000);
@@ -210,7 +234,8 @@ function field(value: unknown, key: string): unknown {
 }
 
 function verdictOf(kind: ErrorKind, facts: Facts): ClassifiedError {
-  return { kind, retryable: isRetryableKind(kind), status: facts.status, retryAfterMs: undefined };
+  const retryAfterMs = kind === ErrorKind.RATE_LIMIT ? askedWaitMs(facts.message) : undefined;
+  return { kind, retryable: isRetryableKind(kind), status: facts.status, retryAfterMs };
 }
 
 function finalVerdict(kind: ErrorKind): ClassifiedError {

@@ -1,3 +1,4 @@
+import { askedWaitMs } from "../errors/asked-wait.ts";
 import { ProviderError } from "../errors/errors.ts";
 import { ErrorKind } from "../errors/kinds.ts";
 import { causeChain, hasTimedOut, innermostCode, isMistake } from "./causes.ts";
@@ -38,13 +39,25 @@ export function providerError(
   const requestId = headers?.get("x-request-id") ?? headers?.get("request-id") ?? undefined;
   return new ProviderError({
     ...meaning,
+    retryable: toldToRetry(headers, meaning.kind) ?? meaning.retryable,
     provider,
     model,
     message: `${provider}/${model}: ${clip(scrub(said))}${advice}`,
-    retryAfterMs: retryAfterMs(headers, now),
+    retryAfterMs:
+      retryAfterMs(headers, now) ?? (meaning.kind === ErrorKind.RATE_LIMIT ? askedWaitMs(said) : undefined),
     requestId: requestId === undefined ? undefined : scrub(requestId).slice(0, 200),
     cause: safeCause(error, scrub),
   });
+}
+
+/**
+ * Whether the server itself says that the same request should be sent again, as OpenAI and Anthropic do. A shorter prompt is another
+ * request, and what the kind says for sure (no money, no access) counts more than a header.
+ */
+function toldToRetry(headers: HeaderSource | undefined, kind: ErrorKind): boolean | undefined {
+  const told = headers?.get("x-should-retry");
+  if (told === "false" && kind !== ErrorKind.CONTEXT_OVERFLOW) return false;
+  return told === "true" && kind === ErrorKind.FORMAT_ERROR ? true : undefined;
 }
 
 /** What an official client's error class says about the connection, if it says anything. */

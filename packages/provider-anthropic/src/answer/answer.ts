@@ -11,8 +11,10 @@ export interface Answer {
   addEvent(event: unknown): readonly ModelEvent[];
   /** Adds a message that was not streamed. */
   addWhole(message: unknown): readonly ModelEvent[];
-  /** Whether the server said that the answer is complete. */
-  readonly isWhole: boolean;
+  /** The server said why the answer ended, and no call is left open, so it is complete. */
+  readonly isFinished: boolean;
+  /** Nothing relevant can follow, so reading stops. */
+  readonly isOver: boolean;
   /** The response as collected so far. */
   response(): ModelResponse;
 }
@@ -27,7 +29,7 @@ export function collectAnswer(setup: AnswerSetup): Answer {
   let model: string | undefined;
   let stopReason: string | undefined;
   let hasText = false;
-  let isWhole = false;
+  let isOver = false;
 
   const readHead = (message: unknown): void => {
     id ??= textIn(fieldsOf(message)["id"]);
@@ -41,6 +43,8 @@ export function collectAnswer(setup: AnswerSetup): Answer {
     if (stopReason?.toLowerCase() !== "refusal" || hasText || why === undefined) return [];
     return [...blocks.start("refusal", { type: "text", text: why }), ...blocks.stop("refusal")];
   };
+  const hasHalfCall = (): boolean =>
+    blocks.hasOpenCall && !isBrokenOff(finishReasonOf({ stopReason, hasCalls: true }));
   const noteText = (events: readonly ModelEvent[]): readonly ModelEvent[] => {
     hasText ||= events.some((event) => event.type === "text");
     return events;
@@ -67,9 +71,8 @@ export function collectAnswer(setup: AnswerSetup): Answer {
           usage.end(event["usage"]);
           return noteText(readEnd(event["delta"]));
         case "message_stop":
-          if (blocks.hasOpenCall && !isBrokenOff(finishReasonOf({ stopReason, hasCalls: true })))
-            throw new UnusableAnswer("the answer ended inside a tool call");
-          isWhole = true;
+          if (hasHalfCall()) throw new UnusableAnswer("the answer ended inside a tool call");
+          isOver = true;
           return [];
         default:
           // `ping`, and events that may be added to the API later.
@@ -79,7 +82,9 @@ export function collectAnswer(setup: AnswerSetup): Answer {
     },
     addWhole(message) {
       if (!isObject(message)) throw new UnusableAnswer("the server sent JSON that is not an object");
-      if (message["type"] === "error" || isObject(message["error"])) throw new ReportedError(message);
+      const { error } = message;
+      if (message["type"] === "error" || isObject(error) || textIn(error) !== undefined)
+        throw new ReportedError(message);
       const { content } = message;
       if (!Array.isArray(content)) throw new UnusableAnswer("the server sent an answer without content");
       readHead(message);
@@ -89,11 +94,14 @@ export function collectAnswer(setup: AnswerSetup): Answer {
         ...noteText(blocks.stop(at)),
       ]);
       events.push(...noteText(readEnd(message)));
-      isWhole = true;
+      isOver = true;
       return events;
     },
-    get isWhole() {
-      return isWhole;
+    get isFinished() {
+      return isOver || (stopReason !== undefined && !hasHalfCall());
+    },
+    get isOver() {
+      return isOver;
     },
     response() {
       const calls = blocks.calls();

@@ -1,5 +1,6 @@
-import type { ModelEvent } from "@ravi/kernel";
+import { isCancellation, type ModelEvent } from "@ravi/kernel";
 import {
+  BrokenConnection,
   incomplete,
   isObject,
   parseAnswer,
@@ -22,10 +23,16 @@ export interface Reading {
 
 /** Reads a response into an answer, streamed or whole, depending on what the server sent. Throws if it ends too early. */
 export async function* readAnswer(reading: Reading): AsyncGenerator<ModelEvent, void> {
-  const { response, answer } = reading;
+  const { response, answer, call } = reading;
   const kind = response.headers.get("content-type") ?? "";
-  yield* /\bjson\b/.test(kind) ? readWhole(reading) : readStream(reading);
-  if (!answer.isWhole) throw incomplete(response.headers);
+  try {
+    yield* /\bjson\b/.test(kind) ? readWhole(reading) : readStream(reading);
+  } catch (error) {
+    // If the server breaks off or falls silent after it said why the answer ended, that is no error: a retry would pay for it twice.
+    const isLost = error instanceof BrokenConnection || error === call.stopped;
+    if (!answer.isFinished || !isLost || isCancellation(error)) throw error;
+  }
+  if (!answer.isFinished) throw incomplete(response.headers);
 }
 
 async function* readWhole({ response, answer, call, limits }: Reading): AsyncGenerator<ModelEvent, void> {
@@ -47,8 +54,8 @@ async function* readStream({ response, answer, call, limits }: Reading): AsyncGe
         yield event;
         if (call.stopped !== undefined) throw call.stopped;
       }
-      // The answer is complete. An error after that must not fail the call, since a retry would pay for it twice.
-      if (answer.isWhole) return;
+      // An error after the end must not fail the call either.
+      if (answer.isOver) return;
     }
   }
   for (const { name, data } of reader.end(decoder.decode())) yield* answer.addEvent(eventOf(name, data));
@@ -56,7 +63,8 @@ async function* readStream({ response, answer, call, limits }: Reading): AsyncGe
 
 function eventOf(name: string, data: string): unknown {
   if (name === "error") throw new ReportedError(tryParse(data) ?? data);
-  const event = parseEvent(data);
+  // An event that only shows that the server is still there may have no data.
+  const event = data === "" ? {} : parseEvent(data);
   // Some servers give the type only in the SSE event name.
   return isObject(event) && event["type"] === undefined && name !== "" ? { ...event, type: name } : event;
 }

@@ -32,7 +32,7 @@ function judge(error: unknown): FailureVerdict {
   if (!(error instanceof APIError)) return { kind: ErrorKind.UNKNOWN, retryable: false, said };
   const { status, error: body } = fieldsOf(error);
   const report = readReport(body ?? said);
-  // If the body has an unknown shape, the client's message contains it.
+  // A list of something else, or nothing at all: the client's message contains it.
   const message = report.message === "" ? said : report.message;
   return classifyReport({ ...report, message }, typeof status === "number" ? status : undefined);
 }

@@ -1,21 +1,29 @@
 import { classifyError, ErrorKind } from "@ravi/kernel";
-import { fieldsOf, textIn, type FailureVerdict } from "@ravi/kernel/provider";
+import { type FailureVerdict, fieldsOf, isObject, listOf, textIn } from "@ravi/kernel/provider";
 
 /** What a server said when it failed or refused: `{ type: "error", error: { type, message, details? } }`. */
 export interface Report {
   readonly type: string;
+  /** A word, or the status that a gateway got from the server behind it. */
+  readonly code: unknown;
   readonly message: string;
 }
 
 /** Reads the body of a refusal or the data of an `error` event. Other shapes of compatible servers are understood too. */
 export function readReport(body: unknown): Report {
-  if (typeof body === "string") return { type: "", message: body };
-  const { error, message } = fieldsOf(body);
+  // Google wraps it in a list.
+  const [report = body] = listOf(body);
+  if (typeof report === "string") return { type: "", code: undefined, message: report };
+  const { error, message, code } = fieldsOf(report);
   const inner = fieldsOf(error);
-  const code = textIn(fieldsOf(inner["details"])["error_code"]) ?? textIn(inner["code"]);
   return {
-    type: [textIn(inner["type"]) ?? "", code ?? ""].join(" ").trim(),
-    message: textIn(inner["message"]) ?? textIn(error) ?? textIn(message) ?? "",
+    type: textIn(inner["type"]) ?? "",
+    code: textIn(fieldsOf(inner["details"])["error_code"]) ?? inner["code"] ?? code,
+    message:
+      textIn(inner["message"]) ??
+      textIn(error) ??
+      textIn(message) ??
+      (isObject(report) ? JSON.stringify(report) : ""),
   };
 }
 
@@ -31,8 +39,9 @@ export class ReportedError extends Error {
 }
 
 /** Classifies a report (O6). An unknown one counts as a failure of the server. */
-export function classifyReport({ type, message }: Report, status: number | undefined): FailureVerdict {
-  const { kind, retryable } = classifyError({ status, type, message });
+export function classifyReport(report: Report, status: number | undefined): FailureVerdict {
+  const { message } = report;
+  const { kind, retryable } = classifyError({ ...report, status });
   if (kind === ErrorKind.UNKNOWN) return { kind: ErrorKind.SERVER_ERROR, status, said: message };
   return { kind, retryable, status, said: message };
 }

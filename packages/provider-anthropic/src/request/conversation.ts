@@ -95,7 +95,8 @@ function addAnswer(
     const position =
       message.role === "tool" ? open.findIndex(({ call }) => call.id === message.toolCallId) : -1;
     const [match] = position === -1 ? [] : open.splice(position, 1);
-    if (match !== undefined && message.role === "tool") results.push(resultBlock(match.id, message));
+    if (match !== undefined && message.role === "tool")
+      results.push(resultBlock(match.id, message, translation));
     else others.push(...otherBlocks(message, translation));
   }
   for (const { id } of open) {
@@ -112,8 +113,9 @@ function answerBlocks(
   if (typeof content === "string") return textBlocks(content);
   return content.flatMap((part) => {
     if (part.type === "text") return textBlocks(part.text);
-    if (part.type === "image" || part.type === "file") return [noteOf(part, "only text can be sent here")];
-    if (part.type !== "reasoning") return [unknownNote(part)];
+    if (part.type === "image" || part.type === "file")
+      return [noteOf(part, "only text can be sent here", notice)];
+    if (part.type !== "reasoning") return [unknownNote(part, notice)];
     const block = opaqueBlock(part, provider, isOwn);
     if (block !== undefined) return [block];
     notice("reasoning without a signature of this provider is left out");
@@ -132,13 +134,13 @@ function otherBlocks(message: ChatMessage, { notice }: Translation): ContentBloc
       }));
     case "tool": {
       notice("a tool's result without its call is sent as text");
-      const blocks = inputBlocks(message.content);
+      const blocks = inputBlocks(message.content, notice);
       return [{ type: "text", text: `[A result of ${toolName(message.name)}:]` }, ...blocks];
     }
     case "user":
       return [
         ...textBlocks(message.name === undefined ? "" : `${message.name}:`),
-        ...inputBlocks(message.content),
+        ...inputBlocks(message.content, notice),
       ];
     default:
       // Does not happen: an assistant message begins a turn of its own.
@@ -146,20 +148,26 @@ function otherBlocks(message: ChatMessage, { notice }: Translation): ContentBloc
   }
 }
 
-function resultBlock(id: string, { content, isError }: ToolMessage): ToolResultBlockParam {
+function resultBlock(
+  id: string,
+  { content, isError }: ToolMessage,
+  { notice }: Translation,
+): ToolResultBlockParam {
   const head = { type: "tool_result", tool_use_id: id } as const;
-  const blocks = inputBlocks(content);
-  if (isError === true) return { ...head, content: failureText(blocks), is_error: true };
+  const blocks = inputBlocks(content, notice);
+  if (isError === true) return { ...head, content: failureText(blocks, notice), is_error: true };
   if (blocks.length === 0) return head;
   const [only] = blocks;
   return { ...head, content: blocks.length === 1 && only?.type === "text" ? only.text : blocks };
 }
 
 /** A failed result must be text, and must not be empty. */
-function failureText(blocks: readonly InputBlock[]): string {
-  const texts = blocks.map((block) =>
-    block.type === "text" ? block.text : `[a ${block.type} was left out]`,
-  );
+function failureText(blocks: readonly InputBlock[], notice: Notice): string {
+  const texts = blocks.map((block) => {
+    if (block.type === "text") return block.text;
+    notice("an image or file is left out: the result of a tool that failed can only be text");
+    return block.type === "image" ? "[an image was left out]" : "[a document was left out]";
+  });
   return texts.join("\n") || "The tool failed without an error message.";
 }
 

@@ -1,7 +1,16 @@
 import type { AssistantMessage, ContentPart, ModelEvent, ModelResponse, Usage } from "@ravi/kernel";
-import { field, isObject, listOf, reasonMeantBy, stringOr, UnusableAnswer } from "@ravi/kernel/provider";
+import {
+  field,
+  fieldsOf,
+  isObject,
+  listOf,
+  reasonMeantBy,
+  stringOr,
+  textIn,
+  UnusableAnswer,
+} from "@ravi/kernel/provider";
 import { greatestUsage } from "../answer/greatest-usage.ts";
-import { ReportedError } from "../failure/reported-error.ts";
+import { errorIn, ReportedError } from "../failure/reported-error.ts";
 import type { Answer } from "../protocol.ts";
 import { finishReasonOf } from "./finish.ts";
 import { thoughtPart } from "./kept.ts";
@@ -13,7 +22,7 @@ import { readUsage } from "./usage.ts";
  * Finish reasons that mean that the model or its server failed although there is an answer. Gemini, for example, sends an empty
  * answer after a malformed tool call.
  */
-const FAILED = /^(?:network_)?error$|malformed_function_call/i;
+const FAILED = /^(?:network_)?error$|malformed_function_call|unexpected_tool_call/i;
 
 /** Collects an answer of Chat Completions, streamed or whole. */
 export function collectAnswer(provider: string): Answer {
@@ -31,11 +40,11 @@ export function collectAnswer(provider: string): Answer {
     if (spent !== undefined) usage = greatestUsage(usage, spent);
   };
   const readHead = (body: unknown): void => {
-    const error = field(body, "error");
-    if (error !== undefined && error !== null && error !== false) throw new ReportedError(error);
+    const error = errorIn(body);
+    if (error !== undefined) throw new ReportedError(error);
     if (!isObject(body)) throw new UnusableAnswer("the server sent JSON that is not an object");
-    id ??= stringOr(field(body, "id"), undefined);
-    model ??= stringOr(field(body, "model"), undefined);
+    id ??= textIn(field(body, "id"));
+    model ??= textIn(field(body, "model"));
     // Some servers send a growing count with each chunk, and some send a broken count or zeros after a good one.
     readSpent(field(body, "usage"));
     readSpent(field(field(body, "x_groq"), "usage"));
@@ -58,6 +67,11 @@ export function collectAnswer(provider: string): Answer {
     text += spoken;
     if (thought !== "") events.push({ type: "reasoning", delta: thought });
     if (spoken !== "") events.push({ type: "text", delta: spoken });
+    return events;
+  };
+  const readMessage = (message: unknown): ModelEvent[] => {
+    const events = readTexts(message);
+    for (const item of listOf(field(message, "tool_calls"))) tools.addWhole(item);
     return events;
   };
   const response = (): ModelResponse => {
@@ -90,8 +104,11 @@ export function collectAnswer(provider: string): Answer {
       const events: ModelEvent[] = [];
       for (const choice of listOf(field(chunk, "choices"))) {
         if ((field(choice, "index") ?? 0) !== 0) continue;
-        const delta = field(choice, "delta");
-        events.push(...readTexts(delta));
+        const { delta, message } = fieldsOf(choice);
+        // A server that does not stream sends the whole message. If pieces came before it, it only repeats them.
+        const isWhole =
+          !isObject(delta) && text + reasoning.thought().text === "" && tools.calls().length === 0;
+        events.push(...(isWhole ? readMessage(message) : readTexts(delta)));
         for (const item of listOf(field(delta, "tool_calls"))) {
           const begun = tools.add(item);
           if (begun !== undefined) events.push(begun);
@@ -108,8 +125,7 @@ export function collectAnswer(provider: string): Answer {
       // A filtered answer may have no message at all.
       if (!isObject(message) && reasonMeantBy(finishReason ?? "") !== "filtered")
         throw new UnusableAnswer("the server sent an answer without a message");
-      const events = readTexts(message);
-      for (const item of listOf(field(message, "tool_calls"))) tools.addWhole(item);
+      const events = readMessage(message);
       finishReason ??= "";
       return events;
     },

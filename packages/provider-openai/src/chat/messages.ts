@@ -6,7 +6,7 @@ import type {
   ImagePart,
   ToolMessage,
 } from "@ravi/kernel";
-import { leftOut, type Notice, shortId } from "@ravi/kernel/provider";
+import { type Notice, shortId } from "@ravi/kernel/provider";
 import type {
   ChatCompletionAssistantMessageParam,
   ChatCompletionContentPart,
@@ -15,8 +15,8 @@ import type {
 } from "openai/resources/chat/completions";
 import type { Target } from "../protocol.ts";
 import { isAddress } from "../request/address.ts";
+import { leftOutPart, unknownPart } from "../request/left-out-part.ts";
 import { sendableArguments } from "../request/sendable-arguments.ts";
-import { unknownPart } from "../request/unknown-part.ts";
 import { isKept, keptFields, keptWithCall } from "./kept.ts";
 
 type Reader = Pick<Target, "provider" | "isCompatible" | "notice">;
@@ -113,7 +113,7 @@ function plainText({ content }: AssistantMessage | ToolMessage, notice: Notice):
           return "";
         case "image":
         case "file":
-          return leftOut(part, "only text can be sent here");
+          return leftOutPart(part, "only text can be sent here", notice);
         default:
           return unknownPart(part, notice);
       }
@@ -126,9 +126,9 @@ function userPart(part: ContentPart, notice: Notice): ChatCompletionContentPart[
     case "text":
       return [{ type: "text", text: part.text }];
     case "image":
-      return [imagePart(part)];
+      return [imagePart(part, notice)];
     case "file":
-      return [filePart(part)];
+      return [filePart(part, notice)];
     case "reasoning":
       // Reasoning belongs to the assistant.
       return [];
@@ -144,20 +144,20 @@ const AUDIO: ReadonlyMap<string, "wav" | "mp3"> = new Map([
   ["audio/mp3", "mp3"],
 ]);
 
-function imagePart(part: ImagePart | FilePart): ChatCompletionContentPart {
+function imagePart(part: ImagePart | FilePart, notice: Notice): ChatCompletionContentPart {
   const { url } = part;
   return isAddress(url)
     ? { type: "image_url", image_url: { url } }
-    : { type: "text", text: leftOut(part, "it has no valid URL") };
+    : { type: "text", text: leftOutPart(part, "it has no valid URL", notice) };
 }
 
-function filePart(part: FilePart): ChatCompletionContentPart {
+function filePart(part: FilePart, notice: Notice): ChatCompletionContentPart {
   const { url, mediaType, name } = part;
-  if (mediaType.startsWith("image/")) return imagePart(part);
+  if (mediaType.startsWith("image/")) return imagePart(part, notice);
   // The id of an uploaded file.
   if (/^file-[\w-]+$/.test(url)) return { type: "file", file: { file_id: url } };
   if (!url.startsWith("data:"))
-    return { type: "text", text: leftOut(part, "it can only be sent as a data: URL") };
+    return { type: "text", text: leftOutPart(part, "it can only be sent as a data: URL", notice) };
   const format = AUDIO.get(mediaType);
   const comma = url.indexOf(",");
   if (format !== undefined && url.slice(0, comma).endsWith(";base64"))

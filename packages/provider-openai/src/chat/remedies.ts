@@ -5,6 +5,7 @@ import {
   type Rejection,
   type Remedy,
   rename,
+  UNSUPPORTED,
   without,
 } from "../failure/corrections.ts";
 import { type SchemaPlaces, schemaRemedy } from "../failure/schema-remedy.ts";
@@ -40,8 +41,31 @@ export function chatRemedy(rejection: Rejection, sent: RequestBody): Remedy | un
   return (
     schemaRemedy(rejection, sent, PLACES) ??
     chooseRemedy(rejection, sent, REMEDIES) ??
+    strictRemedy(rejection, sent) ??
     messageRemedy(rejection, sent)
   );
+}
+
+/** Some servers know no strict tools, and Cerebras wants all of them to be strict or none. */
+function strictRemedy({ status, message }: Rejection, sent: RequestBody): Remedy | undefined {
+  const isRefused = UNSUPPORTED.test(message) || /\bsame value\b/.test(message);
+  if ((status !== 400 && status !== 422) || !isRefused || !/\bstrict\b/.test(message)) return undefined;
+  if (!listOf(sent["tools"]).some(isStrict)) return undefined;
+  return {
+    param: "tools",
+    repeats: true,
+    effect: "none of them is strict from now on",
+    apply: (body) => ({
+      ...body,
+      tools: listOf(body["tools"]).map((tool) =>
+        isStrict(tool) ? without(fieldsOf(tool), "function.strict") : tool,
+      ),
+    }),
+  };
+}
+
+function isStrict(tool: unknown): boolean {
+  return field(field(tool, "function"), "strict") !== undefined;
 }
 
 const PLACES: SchemaPlaces = {

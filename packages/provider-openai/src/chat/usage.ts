@@ -11,13 +11,21 @@ export function readUsage(value: unknown): Usage | undefined {
   if (sent === undefined || written === undefined) return undefined;
   const reasoningTokens = countIn(field(field(value, "completion_tokens_details"), "reasoning_tokens"));
   const details = field(value, "prompt_tokens_details");
-  const found = countIn(field(details, "cached_tokens")) ?? countIn(field(value, "prompt_cache_hit_tokens"));
-  const kept = countIn(field(details, "cache_write_tokens"));
+  const found =
+    countIn(field(details, "cached_tokens")) ??
+    // DeepSeek, Moonshot.
+    countIn(field(value, "prompt_cache_hit_tokens")) ??
+    countIn(field(value, "cached_tokens"));
+  // OpenRouter, LiteLLM.
+  const kept =
+    countIn(field(details, "cache_write_tokens")) ?? countIn(field(value, "cache_creation_input_tokens"));
   // Some servers count cached input, or reasoning, in addition to the other counts instead of as a part of them. Their total shows
   // it; not all of them report how much the reasoning was.
   const total = countIn(field(value, "total_tokens")) ?? 0;
   const isBeside = found !== undefined && found > sent && total >= sent + found + written;
-  const inputTokens = isBeside ? sent + found : sent;
+  // Nothing can be written to the cache that was not sent, so more than that is counted in addition, too.
+  const isWrittenBeside = kept !== undefined && kept > sent;
+  const inputTokens = sent + (isBeside ? found : 0) + (isWrittenBeside ? kept : 0);
   const cached = Math.min(found ?? 0, inputTokens);
   const outputTokens = Math.max(written, total - inputTokens);
   return {

@@ -54,7 +54,7 @@ export function rename(param: string, to: string): Remedy {
 const UNSUPPORTED_CODE = /^(?:unsupported|unknown|unrecognized)_(?:parameter|value|argument)/i;
 /** How servers say that they do not support something. */
 export const UNSUPPORTED =
-  /(?:un|not )supported|(?:does|do) not support|un(?:recognized|known|expected) (?:request )?(?:parameter|argument|field|key)|extra (?:inputs|fields|forbidden)|not permitted|not allowed|is unavailable|only \S{1,10} is allowed|must be verified/i;
+  /(?:un|not )supported|(?:does|do) not support|un(?:recognized|known|expected) (?:request )?(?:parameter|argument|field|key|name)|extra (?:inputs|fields|forbidden)|not permitted|not allowed|is unavailable|only \S{1,10} is allowed|must be verified/i;
 
 /**
  * Chooses the remedy for a refused request. It fits if the server says that it does not support a parameter that was sent. A value

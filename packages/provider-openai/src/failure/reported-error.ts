@@ -1,4 +1,4 @@
-import { field } from "@ravi/kernel/provider";
+import { field, listOf } from "@ravi/kernel/provider";
 
 /** An error that the server reported inside an answer that had begun, or under status 200. */
 export class ReportedError extends Error {
@@ -11,4 +11,14 @@ export class ReportedError extends Error {
     this.name = "ReportedError";
     this.error = error;
   }
+}
+
+/** The error that a chunk, or a body under status 200, reports; undefined if it reports none. */
+export function errorIn(body: unknown): unknown {
+  // Google wraps it in a list.
+  const [report = body] = listOf(body);
+  const error = field(report, "error") ?? field(field(report, "x_groq"), "error") ?? false;
+  if (error !== false && error !== "") return error;
+  // Older versions of vLLM send the error itself.
+  return field(report, "object") === "error" ? report : undefined;
 }

@@ -1,7 +1,7 @@
 import type { ContentPart, FilePart, ImagePart, JsonObject } from "@ravi/kernel";
 import { leftOut, type Notice } from "@ravi/kernel/provider";
 import { isAddress } from "../request/address.ts";
-import { unknownPart } from "../request/unknown-part.ts";
+import { unknownPart } from "../request/left-out-part.ts";
 
 /** The parts of a user's message or a tool's result. A part that cannot be sent is replaced by a sentence that says so. */
 export function inputParts(parts: readonly ContentPart[], notice: Notice): JsonObject[] {

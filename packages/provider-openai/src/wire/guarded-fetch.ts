@@ -1,5 +1,5 @@
 import { InvalidValueError } from "@ravi/kernel";
-import { untilAborted } from "@ravi/kernel/provider";
+import { isObject, listOf, tryParse, untilAborted } from "@ravi/kernel/provider";
 import { replaceLoneSurrogates } from "./lone-surrogates.ts";
 
 type Fetch = typeof globalThis.fetch;
@@ -28,7 +28,7 @@ export function guardedFetch(fetch: Fetch | undefined): Fetch {
         expected: "the URL that it redirects to",
       });
     }
-    const said = await beginningOf(response);
+    const said = unwrapped(await beginningOf(response));
     return refusal(BODILESS.has(response.status) ? null : said, response);
   };
 }
@@ -37,6 +37,12 @@ export function guardedFetch(fetch: Fetch | undefined): Fetch {
 function refusal(body: string | null, { status, headers }: Response): Response {
   if (status <= 599) return new Response(body, { status, headers });
   return Object.defineProperty(new Response(body, { status: 500, headers }), "status", { value: status });
+}
+
+/** Google wraps its errors in a list, which the client does not look into. */
+function unwrapped(body: string): string {
+  const [only] = body.startsWith("[") ? listOf(tryParse(body)) : [];
+  return isObject(only) ? JSON.stringify(only) : body;
 }
 
 type ByteReader = ReadableStreamDefaultReader<Uint8Array>;

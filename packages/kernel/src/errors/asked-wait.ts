@@ -1,0 +1,18 @@
+/** How servers write it: "try again in 23.03s", "retry after 45 seconds", "try again in 9m38.016s". */
+const ASKED =
+  /(?:retry|try again) (?:in|after) ((?:\d{1,9}(?:\.\d{1,12})? ?(?:ms|[smh]|seconds?|minutes?|hours?)(?![a-z]) ?){1,3})/i;
+const AMOUNT = /([\d.]+) ?(ms|[smh])/gi;
+const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+
+/**
+ * How long the words of an error ask to wait, in milliseconds. Undefined if they do not say. Some servers say it only there: Gemini
+ * sends no header, and an error inside a stream cannot have one.
+ */
+export function askedWaitMs(message: string): number | undefined {
+  const [, asked] = ASKED.exec(message) ?? [];
+  if (asked === undefined) return undefined;
+  let waitMs = 0;
+  for (const [, amount, unit = ""] of asked.matchAll(AMOUNT))
+    waitMs += Number(amount) * (UNIT_MS[unit.toLowerCase()] ?? 0);
+  return Math.round(waitMs);
+}
