@@ -339,7 +339,7 @@ export class SqliteJournal implements Journal {
 
   /** Returns the number of bytes that were deleted. */
   private remove(runId: RunId): number {
-    const run = this.runs.find(runId);
+    const run = this.runs.findToDelete(runId);
     this.posted.delete(runId);
     if (run === undefined) return 0;
     this.appender.forget(runId);
