@@ -187,6 +187,9 @@ test("R24: what was read before a suspension is not read again, and what came me
   const { result } = second.resume("run-1");
   await second.send("run-1", "stop");
   expect((await result).output).toBe('user: "before"; user: "meanwhile"');
+  // The names are on record: a later release must read under the same ones.
+  const reads = journal.load(RunId("run-1")).filter(({ key }) => key.startsWith("inbox"));
+  expect(reads.map(({ key }) => key)).toEqual(["inbox#1", "inbox#2", "inbox#3"]);
 });
 
 test("R24: a message that is rejected comes again twice, behind the others; then it is dropped, and the log says so", async () => {

@@ -328,7 +328,6 @@ export class SqliteJournal implements Journal {
 
   /** Remembers a claim that could not be released. If that cannot be read either, the claim lapses. */
   private keepUnreleased(runId: RunId, epoch: number): void {
-    if (this.closing !== undefined) return;
     try {
       const run = this.runs.find(runId);
       if (run?.fence === epoch && run.owner !== null) this.unreleased.add(runId, run.owner);
