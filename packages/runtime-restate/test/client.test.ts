@@ -177,6 +177,7 @@ describe("a start", () => {
     ["tenantId", 7],
     ["userId", {}],
     ["metadata", []],
+    ["metadata", { user: { id: 7n } }],
     ["maxTurns", 1],
   ])("R3: the option %s of another kind is refused by name", async (name, value) => {
     await played({}, async (runtime) => {

@@ -95,10 +95,10 @@ export class LiveRun implements Linked<LiveRun> {
     else this.tree.signals.accept(item);
   }
 
-  /** Whether the root has ended without that message having been read. Nobody will read it. */
+  /** Whether the recipient has ended without that message having been read. Nobody will read it. */
   hasMissed(to: string, id: string): boolean {
     const { tree } = this;
-    return tree?.isEnding === true && (!tree.signals.hasSeen(id) || tree.holdsMail(to, id));
+    return tree?.hasEnded(to) === true && (!tree.signals.hasSeen(id) || tree.holdsMail(to, id));
   }
 
   /** Suspends the run. If it is ending or was cancelled, it ends on its own. */

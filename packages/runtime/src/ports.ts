@@ -7,6 +7,7 @@ import {
   type HistoryProvider,
   type Hooks,
   type IdSource,
+  InvalidValueError,
   type Journal,
   type JsonObject,
   type JsonSchemaValidator,
@@ -63,7 +64,7 @@ export interface RuntimePorts {
    * Default: none.
    */
   readonly auditLog?: AuditLog | undefined;
-  /** Whether and when a root whose own code threw is restarted from its journal. Default: never. */
+  /** Whether and when a root whose own code threw is restarted from its journal, which it needs. Default: never. */
   readonly restart?: RestartPolicy | undefined;
   /** Checks raw JSON Schemas of tools. Default: none. */
   readonly validator?: JsonSchemaValidator | undefined;
@@ -85,7 +86,13 @@ export interface Ports extends RuntimePorts {
 /** Checks the ports and applies the defaults. Throws an `InvalidValueError`. */
 export function resolvePorts(given: RuntimePorts): Ports {
   checkPorts("runtime options", given);
-  const { journal, blobs } = given;
+  const { journal, blobs, restart } = given;
+  if (restart !== undefined && journal === undefined)
+    throw new InvalidValueError({
+      field: "runtime options.restart",
+      value: restart,
+      expected: "a runtime with a journal, from which a root is restarted: new Runtime({ journal, restart })",
+    });
   return {
     ...given,
     journal: journal === undefined || blobs === undefined ? journal : withBlobs(journal, blobs),

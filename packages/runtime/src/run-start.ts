@@ -120,18 +120,13 @@ export function readStart(agents: ReadonlyMap<string, Agent>, body: JsonObject):
   };
 }
 
-const NO_METADATA = ownMetadata(undefined);
-
 function frozen(metadata: JsonObject | undefined): JsonObject {
-  return metadata === undefined ? NO_METADATA : deepFreeze(metadata);
+  return metadata === undefined ? ownMetadata(undefined) : deepFreeze(metadata);
 }
 
-/**
- * Whether the record contains nothing from a caller or a layer. Their data may not be plain JSON, which only shows when it is
- * serialized.
- */
-export function isPlainStart({ metadata, refused }: Start): boolean {
-  return metadata === NO_METADATA && refused === undefined;
+/** Whether the record contains nothing from a layer. Its data may not be plain JSON, which only shows when it is serialized. */
+export function isPlainStart({ refused }: Start): boolean {
+  return refused === undefined;
 }
 
 /** What layers, tools and hooks may know of the run. */

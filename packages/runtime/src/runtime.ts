@@ -155,19 +155,19 @@ export class Runtime {
 
   /**
    * Sends a message to a running agent, which reads it between two steps, or when it waits for a message. Default recipient: the
-   * root. The same `id` counts once. Rejects if the run had ended already, in this process.
+   * root. The same `id` counts once. Rejects if the recipient had ended already, in this process.
    */
   async send(runId: string, message: JsonValue, options: SendOptions = {}): Promise<void> {
     checkFields("send options", options, ["to", "from", "id"]);
     const { to = ExecId(RunId(runId)), from = "user", id = this.ports.ids.uuid() } = options;
+    if (!isOf(RunId(runId), to)) throw wrongRecipient(to, `the id of an execution of run ${runId}`);
     checkMessage("send.message", message);
     const live = this.live.find(RunId(runId));
     await this.post(RunId(runId), { kind: "message", name: to, value: { from, content: message } }, id);
-    if (live?.hasMissed(to, id) === true)
-      throw wrongRun(
-        runId,
-        "the id of a run that still reads messages; this one had ended before it read this one",
-      );
+    if (live?.hasMissed(to, id) !== true) return;
+    const expected = (who: string): string =>
+      `the id of ${who} that still reads messages; this one had ended before it read this one`;
+    throw to === runId ? wrongRun(runId, expected("a run")) : wrongRecipient(to, expected("an agent"));
   }
 
   /**
@@ -370,6 +370,15 @@ const isOver = (): true => true;
 const TOGETHER = 100;
 const ROOT_UNKNOWN = AgentId("unknown");
 const OVER: ReadonlySet<RunStatus> = new Set<RunStatus>(["completed", "partial", "failed", "cancelled"]);
+
+/** Whether an execution of that run may have this id. It need not have started yet. */
+function isOf(runId: RunId, to: unknown): boolean {
+  return to === runId || (typeof to === "string" && to.startsWith(`${runId}/`));
+}
+
+function wrongRecipient(to: string, expected: string): InvalidValueError {
+  return new InvalidValueError({ field: "send options.to", value: to, expected });
+}
 
 function startWaiting(options: RuntimePorts): RootHandle {
   return new Runtime(options).run(waitingAgent, "wait");

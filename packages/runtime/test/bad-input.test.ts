@@ -26,6 +26,11 @@ describe("what cannot work is refused at once, and by its name", () => {
     ["runtime options.agents", () => new Runtime({ agents: odd(agent) })],
     ["runtime options.agents[1]", () => new Runtime({ agents: [agent, odd({ id: "b" })] })],
     ["runtime options.ambientScope", () => new Runtime({ ambientScope: odd("yes") })],
+    // Without a journal there is nothing to restart from, so the policy would never be asked.
+    [
+      "runtime options.restart",
+      () => new Runtime({ restart: { shouldRetry: () => true, delayMs: () => 0, reset() {} } }),
+    ],
     ["agent", () => new Runtime().register(odd(undefined))],
     ["agent", () => new Runtime().register(odd({}))],
     ["agent", () => new Runtime().run(odd(undefined), "Hi", { version: "1" })],

@@ -6,9 +6,11 @@ import {
   type HistoryProvider,
   type Journal,
   type JsonValue,
+  type RestartPolicy,
   RunId,
 } from "@ravi/kernel";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
+import { virtualClock } from "@ravi/testing";
 import { agent, done } from "./review/helpers.ts";
 
 /** Says what it is told, in order, until somebody says "stop". */
@@ -88,6 +90,89 @@ describe.each(journals)("R24: a message to an agent at work, %s", (_name, makeJo
   });
 });
 
+/** Hires somebody who reads one message, and then waits for a signal. */
+const patient = agent("patient", async (ctx) => {
+  const brief = agent("brief", async (_ctx, inbox) => done(String((await inbox.receive()).content)));
+  await ctx.hire({ agent: brief, input: "" });
+  await ctx.waitFor("go");
+  return done("gone");
+});
+
+describe.each(journals)("R24: a message to a child that has ended, %s", (_name, makeJournal) => {
+  test("R24: it is refused while the run goes on, but not if the child has read it", async () => {
+    await using runtime = new Runtime({ journal: makeJournal() });
+    const run = runtime.run(patient, "", { runId: "r" });
+    const to = "r/hire:brief#1";
+    await runtime.send("r", "in time", { to, id: "m1" });
+    while (run.status !== "suspended") await new Promise(setImmediate);
+    await expect(runtime.send("r", "too late", { to })).rejects.toThrow(
+      'send options.to is "r/hire:brief#1"; expected the id of an agent that still reads messages; this one had ended before it read this one',
+    );
+    await runtime.send("r", "in time", { to, id: "m1" });
+    await runtime.deliver("r", "go", true);
+    expect((await run.result).output).toBe("gone");
+  });
+});
+
+test("R24: a message to a child that had ended before its run was resumed is refused", async () => {
+  const journal = new MemoryJournal();
+  const first = new Runtime({ journal });
+  const stopped = first.run(patient, "", { runId: "r" });
+  await first.send("r", "in time", { to: "r/hire:brief#1" });
+  while (stopped.status !== "suspended") await new Promise(setImmediate);
+  await first.close();
+
+  await using second = new Runtime({ journal, agents: [patient] });
+  const resumed = second.resume("r");
+  while (resumed.status !== "suspended") await new Promise(setImmediate);
+  await expect(second.send("r", "too late", { to: "r/hire:brief#1" })).rejects.toMatchObject({
+    code: "INVALID_VALUE",
+    field: "send options.to",
+  });
+});
+
+test("R24: a message to an execution that cannot be one of the run is refused", async () => {
+  await using runtime = new Runtime({ journal: new MemoryJournal() });
+  for (const to of ["other", "other/hire:brief#1", "r2", "brief", ""])
+    await expect(runtime.send("r", "hello", { to })).rejects.toThrow(
+      `send options.to is ${JSON.stringify(to)}; expected the id of an execution of run r`,
+    );
+});
+
+test.each([
+  ["the root", "r"],
+  ["a child of its", "r/hire:ear#1"],
+])("R24: a message to %s while a crashed root waits for its restart is read after it", async (_who, to) => {
+  let crashes = 0;
+  const crashed = Promise.withResolvers<void>();
+  const heard = Promise.withResolvers<string>();
+  const ear = agent("ear", async (_ctx, inbox) => {
+    heard.resolve(`ear: ${String((await inbox.receive()).content)}`);
+    return done("");
+  });
+  const shaky = agent("shaky", async (ctx, inbox) => {
+    await ctx.spawn(ear, { input: "" });
+    if (crashes++ === 0) throw new TypeError("a slip");
+    heard.resolve(`shaky: ${String((await inbox.receive()).content)}`);
+    return done("");
+  });
+  const clock = virtualClock();
+  const restart: RestartPolicy = {
+    shouldRetry: () => true,
+    delayMs() {
+      crashed.resolve();
+      return 1_000;
+    },
+    reset() {},
+  };
+  await using runtime = new Runtime({ journal: new MemoryJournal(), clock, restart });
+  runtime.run(shaky, "", { runId: "r" });
+  await crashed.promise;
+  await runtime.send("r", "hello", { to });
+  await clock.advance(1_000);
+  expect(await heard.promise).toBe(to === "r" ? "shaky: hello" : "ear: hello");
+});
+
 test("R24: what was read before a suspension is not read again, and what came meanwhile is", async () => {
   const journal = new MemoryJournal();
   const first = new Runtime({ journal });
@@ -102,6 +187,9 @@ test("R24: what was read before a suspension is not read again, and what came me
   const { result } = second.resume("run-1");
   await second.send("run-1", "stop");
   expect((await result).output).toBe('user: "before"; user: "meanwhile"');
+  // The names are on record: a later release must read under the same ones.
+  const reads = journal.load(RunId("run-1")).filter(({ key }) => key.startsWith("inbox"));
+  expect(reads.map(({ key }) => key)).toEqual(["inbox#1", "inbox#2", "inbox#3"]);
 });
 
 test("R24: a message that is rejected comes again twice, behind the others; then it is dropped, and the log says so", async () => {

@@ -438,6 +438,8 @@ test.each([
   ["prices", 3],
   ["retry", 3],
   ["restart", 3],
+  // Without a journal there is nothing to restart from.
+  ["restart", { shouldRetry: () => true, delayMs: () => 0, reset() {} }],
   ["middleware", { chat: retry() }],
   ["middleware", null],
   ["tree", null],

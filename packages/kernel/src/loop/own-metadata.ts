@@ -4,8 +4,8 @@ import { deepFreeze, type JsonObject } from "../core/json.ts";
 const NOTHING: JsonObject = Object.freeze({});
 
 /**
- * A frozen copy of a run's metadata, as a resumed run would read it, so that the caller's object stays unchanged. Metadata that
- * cannot be written as JSON is refused by a journal; without one, it is passed on as a shallow copy.
+ * A frozen copy of a run's metadata, as a resumed run would read it, so that the caller's object stays unchanged. `run` refuses
+ * metadata that is not plain JSON. In a bare context, which has no record, what cannot be written is passed on as a shallow copy.
  */
 export function ownMetadata(metadata: JsonObject | undefined): JsonObject {
   if (metadata === undefined) return NOTHING;

@@ -2,6 +2,7 @@ import type { Agent } from "../agent/agent.ts";
 import { checkFields, checkRecord } from "../core/check.ts";
 import type { IdSource } from "../core/clock.ts";
 import { agentName } from "../core/ids.ts";
+import { checkMessage } from "../core/plain-json.ts";
 import { AgentNotFoundError, InvalidValueError } from "../errors/errors.ts";
 import { type RootOptions, rootNode, type Supervision } from "../policy/supervision.ts";
 import { checkAgent } from "./check-agent.ts";
@@ -24,7 +25,10 @@ export function checkRun(agent: unknown, input: unknown, options: unknown, field
   if (onEvent !== undefined && typeof onEvent !== "function") wrong("onEvent", onEvent, "a function");
   if (!isTextOrNone(tenantId)) wrong("tenantId", tenantId, "a string");
   if (!isTextOrNone(userId)) wrong("userId", userId, "a string");
-  if (metadata !== undefined) checkRecord("run options.metadata", metadata, "an object of plain JSON");
+  if (metadata === undefined) return;
+  checkRecord("run options.metadata", metadata, "an object of plain JSON");
+  // On record it would be something else, or nothing.
+  checkMessage("run options.metadata", metadata);
 }
 
 /** Null is allowed, because a scope has null for none. */

@@ -304,8 +304,7 @@ export class Execution implements RunContext {
   }
 
   /**
-   * Emits an event without checking its data: what a layer asks need not be JSON. After the event of the end nothing is emitted, even if
-   * somebody has kept the context.
+   * Emits an event whose data is known to be JSON. After the event of the end nothing is emitted, even if somebody has kept the context.
    */
   publish(event: AgentEvent): void {
     if (!this.isEndEmitted) this.engine.publish(event);

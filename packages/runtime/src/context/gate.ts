@@ -6,6 +6,7 @@ import {
   type Settled,
   type WaitSpec,
 } from "@ravi/kernel";
+import { isWritable } from "../journal/plain-json.ts";
 import type { Execution } from "./execution.ts";
 
 /** A question that is asked once, and the admits that wait for its answer. */
@@ -117,7 +118,9 @@ export class Gates {
     if (known !== undefined) return known;
     const { exec } = this;
     const onWait = (): void => {
-      exec.publish({ type: "progress", name: "approvalRequested", data: { name, question } });
+      // An engine may store the event. Who asks something that is no JSON must get an answer all the same.
+      const asked = isWritable(question) ? question : null;
+      exec.publish({ type: "progress", name: "approvalRequested", data: { name, question: asked } });
       onAsk?.();
     };
     const asked = new Question({ kind: "wait", key: gate, name, question, onWait });

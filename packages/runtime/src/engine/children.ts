@@ -97,7 +97,7 @@ export class Children {
   /** Cancels the children that still run, and waits for them: their seats must be free before the parent's. */
   async end(isCrash: boolean): Promise<void> {
     const { tree, start } = this.engine;
-    if (isCrash && start.supervision.isRoot && this.engine.isDurable && tree.ports.restart !== undefined) {
+    if (isCrash && start.supervision.isRoot && tree.ports.restart !== undefined) {
       // The run may be restarted, and then continues with its children: they are suspended, and nothing is recorded.
       tree.suspend("the root agent crashed and may be restarted");
     }

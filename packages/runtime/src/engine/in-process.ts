@@ -210,7 +210,8 @@ export class InProcessEngine implements DurableEngine, Recorded {
   }
 
   suspendFor(why: RaviError): never {
-    throw this.tree.suspend(why.message, why);
+    // A stopped agent may well behave differently, and of a cancelled run nobody is asked anything.
+    throw this.stopped ?? this.tree.suspend(why.message, why);
   }
 
   /** `largest: null`, because it says nothing about the size of the agent's next model call. */

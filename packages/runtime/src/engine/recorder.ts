@@ -33,7 +33,10 @@ export interface Recorded {
   readonly decisions: Decisions;
   /** Why nothing more may be made or recorded; undefined while it may. */
   readonly stopped: Error | undefined;
-  /** Suspends the run, because somebody has to decide or to supply the agent that was recorded. Throws the suspension. */
+  /**
+   * Suspends the run, because somebody has to decide or to supply the agent that was recorded. Throws the suspension, or what the run
+   * was stopped with before.
+   */
   suspendFor(why: RaviError): never;
   /** Notes that a call may have been paid for twice. */
   noteDoubt(key: string): void;
@@ -323,8 +326,6 @@ export class Recorder {
     const step = recording.take(key);
     const missed = recording.nextUnread(this.batch, this.batch !== undefined || key.startsWith(LATE));
     if (missed === undefined || (step !== undefined && !isEffectBefore(missed, step))) return step;
-    // A stopped agent may well behave differently.
-    this.refuseStopped();
     return this.engine.suspendFor(
       new NonDeterminismError({ execId, key, recorded: missed.key, requested: key }),
     );

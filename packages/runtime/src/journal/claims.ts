@@ -33,7 +33,7 @@ export function decideClaim(current: Claim | undefined, request: ClaimRequest, f
 }
 
 /** Whether the claim is held and has not lapsed. */
-export function isHeld(claim: Claim, now: number): boolean {
+export function isHeld(claim: Pick<Claim, "owner" | "expires">, now: number): boolean {
   return claim.owner !== null && claim.expires > now;
 }
 

@@ -328,7 +328,6 @@ export class SqliteJournal implements Journal {
 
   /** Remembers a claim that could not be released. If that cannot be read either, the claim lapses. */
   private keepUnreleased(runId: RunId, epoch: number): void {
-    if (this.closing !== undefined) return;
     try {
       const run = this.runs.find(runId);
       if (run?.fence === epoch && run.owner !== null) this.unreleased.add(runId, run.owner);
@@ -339,7 +338,7 @@ export class SqliteJournal implements Journal {
 
   /** Returns the number of bytes that were deleted. */
   private remove(runId: RunId): number {
-    const run = this.runs.find(runId);
+    const run = this.runs.findToDelete(runId);
     this.posted.delete(runId);
     if (run === undefined) return 0;
     this.appender.forget(runId);

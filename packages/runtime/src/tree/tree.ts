@@ -22,7 +22,7 @@ import type { Holder, RunJournal } from "../engine/run-journal.ts";
 import type { Ports } from "../ports.ts";
 import { checkHeadcount, checkLedger } from "../port-checks.ts";
 import { type Start, scopeOf } from "../run-start.ts";
-import { Accounts } from "./accounts.ts";
+import { type Account, Accounts } from "./accounts.ts";
 import type { EventHub } from "./event-hub.ts";
 import { Mailbox } from "../engine/mailbox.ts";
 import { type SignalTarget, Signals } from "./signals.ts";
@@ -33,6 +33,7 @@ import { Suspension } from "../engine/suspension.ts";
 type MessageValue = { readonly from: string; readonly content: JsonValue };
 
 const NOTHING: Spend = Object.freeze({ tokens: 0, cost: 0, turns: 0, toolCalls: 0 });
+const LIVING: readonly Account["status"][] = ["pending", "running", "suspended"];
 const NO_DOUBTS: readonly string[] = Object.freeze([]);
 
 /** What a run is made of. */
@@ -163,6 +164,13 @@ export class Tree implements SignalTarget, WaitingRun, Holder {
 
   hasMail(execId: ExecId): boolean {
     return this.lazyMail?.get(execId)?.hasMail === true;
+  }
+
+  /** Whether nobody reads messages to that execution any more. Those of a suspended tree may continue in the next one. */
+  hasEnded(to: string): boolean {
+    if (this.isEnding) return true;
+    if (this.suspension !== undefined || to === this.runId) return false;
+    return this.accounts.list.some(({ execId, status }) => execId === to && !LIVING.includes(status));
   }
 
   /** Whether that message waits to be read. */

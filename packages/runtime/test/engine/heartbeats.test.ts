@@ -195,10 +195,13 @@ test("R24: a run that is taken over while it waits to be started again after a c
   const clock = virtualClock();
   const { journal } = told(clock);
   let goes = 0;
+  let stoppedFrom = 0;
   const crashing: Agent = {
     id: AgentId("crashing"),
     async run(ctx, inbox) {
       if (goes++ === 0) throw new Error("a bug of its own");
+      // It is told before it can do anything that the other process does too.
+      if (ctx.signal.aborted) stoppedFrom = goes;
       return waiting.run(ctx, inbox);
     },
   };
@@ -212,5 +215,6 @@ test("R24: a run that is taken over while it waits to be started again after a c
   await turn();
   expect(handle.status).toBe("failed");
   expect(await ended).toMatchObject({ code: "JOURNAL_LOCKED" });
+  expect(stoppedFrom).toBe(2);
   expect(clock.pending).toBe(0);
 });

@@ -156,6 +156,101 @@ describe("T5: what is damaged of one run does not hide the others in the list", 
   });
 });
 
+describe("T5: a number that JavaScript cannot represent, after damage to one run, does not stop the journal", () => {
+  const other = RunId("run-2");
+  const ended = entry("run:status", { exec: ExecId(other), phase: "note", body: { status: "completed" } });
+  const huge = "9007199254740993";
+
+  async function damagedJournal(sql: string): Promise<SqliteJournal> {
+    const directory = temporaryDirectory();
+    await written(directory, 2);
+    const journal = SqliteJournal.open(directory);
+    const claim = await journal.claim(other, "writer", 60_000);
+    await journal.append(other, claim?.epoch ?? 0, [ended]);
+    await journal.release(other, claim?.epoch ?? 0);
+    await journal.post(RUN, { id: "a", kind: "signal", name: "go", value: 1, at: 1 });
+    const db = new DatabaseSync(join(directory, "ravi.db"));
+    db.exec(sql);
+    db.close();
+    return journal;
+  }
+
+  describe.each([
+    ["runs", "epoch"],
+    ["runs", "expires"],
+    ["tips", "fence"],
+    ["tips", "entries"],
+    ["tips", "last"],
+  ])("in %s.%s", (table, column) => {
+    const sql = `UPDATE ${table} SET ${column} = ${huge} WHERE ${table === "runs" ? "no" : "run"} = 1`;
+
+    test("the run is damaged, and can be deleted; new runs are not affected by what it had", async () => {
+      await using journal = await damagedJournal(sql);
+      const corrupt = { code: "JOURNAL_CORRUPT", runId: RUN };
+      await expect(journal.load(RUN)).rejects.toMatchObject(corrupt);
+      await expect(journal.claim(RUN, "one", 60_000)).rejects.toMatchObject(corrupt);
+      await expect(journal.append(RUN, 1, [entry("next")])).rejects.toMatchObject(corrupt);
+      await journal.delete(RUN);
+      expect(await journal.load(RUN)).toEqual([]);
+      expect(await journal.claim(RUN, "one", 60_000)).toEqual({ epoch: 1 });
+      expect(await journal.load(other)).toHaveLength(1);
+    });
+
+    test("other runs are pruned", async () => {
+      await using journal = await damagedJournal(sql);
+      expect(await journal.prune({ olderThanMs: 0 })).toEqual([other]);
+      expect(journal.list().map(({ runId }) => runId)).toEqual([RUN]);
+    });
+  });
+
+  test.each(["runs SET started", "tips SET updated"])("in %s: other runs are pruned", async (what) => {
+    await using journal = await damagedJournal(`UPDATE ${what} = ${huge} WHERE rowid = 1`);
+    expect(await journal.prune({ olderThanMs: 0 })).toEqual([other]);
+  });
+
+  test("in tips.fence while the run is written: its appends are refused, those of the same moment are not", async () => {
+    const directory = temporaryDirectory();
+    await using journal = SqliteJournal.open(directory);
+    const [one, two] = [await journal.claim(RUN, "a", 60_000), await journal.claim(other, "a", 60_000)];
+    const append = (run: RunId, key: string): Promise<void> =>
+      journal.append(run, (run === RUN ? one : two)?.epoch ?? 0, [entry(key, { exec: ExecId(run) })]);
+    await Promise.all([append(RUN, "k#1"), append(other, "k#1")]);
+    const db = new DatabaseSync(join(directory, "ravi.db"));
+    db.exec(`UPDATE tips SET fence = ${huge} WHERE run = 1`);
+    db.close();
+    const [refused, written] = await Promise.allSettled([append(RUN, "k#2"), append(other, "k#2")]);
+    expect(refused).toMatchObject({ reason: { code: "JOURNAL_CORRUPT", runId: RUN } });
+    expect(written.status).toBe("fulfilled");
+  });
+
+  test("in items.seq: a post to that run is refused, others are not", async () => {
+    await using journal = await damagedJournal(`UPDATE items SET seq = ${huge}`);
+    const item = { id: "b", kind: "signal", name: "go", value: 1, at: 1 } as const;
+    await expect(journal.post(RUN, item)).rejects.toMatchObject({ code: "JOURNAL_CORRUPT", runId: RUN });
+    await journal.post(other, item);
+  });
+});
+
+test("T5: a row of runs that was lost leaves nothing that a new run would take for its own", async () => {
+  const directory = temporaryDirectory();
+  const journal = SqliteJournal.open(directory);
+  const claim = await journal.claim(RUN, "writer", 60_000);
+  const waits = [{ kind: "signal", name: "go", agentId: "lead", execId: "e", since: 1 }];
+  const note = entry("run:waits", { phase: "note", body: { waits, heard: 0 } });
+  await journal.append(RUN, claim?.epoch ?? 0, [note]);
+  const db = new DatabaseSync(join(directory, "ravi.db"));
+  db.exec("DELETE FROM runs");
+  db.close();
+  const other = RunId("run-2");
+  const next = await journal.claim(other, "writer", 60_000);
+  await journal.append(other, next?.epoch ?? 0, [entry("k", { exec: ExecId(other) })]);
+  expect(await journal.load(other)).toHaveLength(1);
+  expect(journal.list().map(({ runId, entries, waitingFor }) => [runId, entries, waitingFor])).toEqual([
+    [other, 1, undefined],
+  ]);
+  await journal.close();
+});
+
 test("T5: a posted item that was changed, or is missing between others, is named", async () => {
   const directory = temporaryDirectory();
   const journal = SqliteJournal.open(directory);

@@ -164,7 +164,7 @@ test("T5: a claim that a full disk did not let go is free for whoever opens the 
   const me = processOwner("first");
   const journal = SqliteJournal.open(directory);
   const epoch = (await journal.claim(RELEASED, me, 60_000))?.epoch ?? 0;
-  await journal.claim(KEPT, me, 60_000);
+  const kept = (await journal.claim(KEPT, me, 60_000))?.epoch ?? 0;
   limitPages(journal, 24);
   const large = entry("large", { body: { text: "x".repeat(5_000_000) } });
   await expect(journal.append(RELEASED, epoch, [large])).rejects.toThrow(/full/);
@@ -173,6 +173,8 @@ test("T5: a claim that a full disk did not let go is free for whoever opens the 
   // Whoever held it may still be about to end.
   expect(await again.claim(RELEASED, processOwner("second"), 60_000)).toBeNull();
   await expect(journal.release(RELEASED, epoch)).rejects.toThrow(/full/);
+  // Whoever had it before lets nothing go.
+  await expect(journal.release(KEPT, kept - 1)).rejects.toThrow(/full/);
   expect(await again.claim(RELEASED, processOwner("second"), 60_000)).toEqual({ epoch: epoch + 1 });
   expect(await again.claim(KEPT, processOwner("second"), 60_000)).toBeNull();
   // Taken once, it is held like any other.

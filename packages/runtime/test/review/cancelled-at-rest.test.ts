@@ -1,10 +1,19 @@
 import { expect, test } from "vitest";
-import { type Journal, type LLMClient, RunId } from "@ravi/kernel";
+import {
+  type Inbox,
+  type Journal,
+  type JsonValue,
+  type LLMClient,
+  type RunContext,
+  RunId,
+} from "@ravi/kernel";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
 import { virtualClock } from "@ravi/testing";
 import { agent, ask, cut, done, hangingPayer, until } from "./helpers.ts";
 
 // A run that rests is cancelled. It ends, whatever somebody would have to do before it could go on.
+
+const helper = agent("helper", async () => done("helped"));
 
 test("R24: nobody is asked about a tool of a run that was cancelled; its result says that it is in doubt", async () => {
   const clock = virtualClock();
@@ -70,4 +79,37 @@ test("R24: whoever knows no agent leaves the wish, and keeps nobody from resumin
   expect(claims).toBe(0);
   const { result } = new Runtime({ journal, agents: [waiter] }).resume("r");
   expect(await result).toMatchObject({ status: "cancelled", error: { reason: "not needed" } });
+});
+
+test.each<[does: string, act: (ctx: RunContext, inbox: Inbox, isStopped: boolean) => Promise<unknown>]>([
+  [
+    "waits for a message that it did not wait for before",
+    (_ctx, inbox, isStopped) => (isStopped ? inbox.receive() : inbox.take()),
+  ],
+  [
+    "hires somebody for something else",
+    (ctx, _inbox, isStopped) => ctx.hire({ agent: helper, input: String(isStopped) }),
+  ],
+  [
+    "does something else first",
+    (ctx, _inbox, isStopped) => ctx.record(isStopped ? "a" : "b", () => 1) as Promise<JsonValue>,
+  ],
+])("R24: an agent that %s because it was cancelled is cancelled, not suspended", async (_does, act) => {
+  const journal = new MemoryJournal();
+  const lead = agent("lead", async (ctx, inbox) => {
+    await act(ctx, inbox, ctx.signal.aborted);
+    return done(String(await ctx.waitFor("never")));
+  });
+  const first = new Runtime({ journal });
+  const { result } = first.run(lead, "", { runId: "r" });
+  await until(() => journal.list()[0]?.waitingFor !== undefined);
+  await first.close();
+  expect((await result).status).toBe("suspended");
+
+  const second = new Runtime({ journal, agents: [lead] });
+  await second.cancel("r", "not needed");
+  expect(await second.resume("r").result).toMatchObject({
+    status: "cancelled",
+    error: { reason: "not needed" },
+  });
 });

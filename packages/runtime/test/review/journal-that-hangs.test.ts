@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { scriptedModel, virtualClock } from "@ravi/testing";
-import { isRaviError, type Journal, RunId } from "@ravi/kernel";
+import { isRaviError, type Journal, type JournalEntry, RunId } from "@ravi/kernel";
 import { MemoryJournal, Runtime, SqliteJournal } from "@ravi/runtime";
 import { temporaryDirectory } from "../journal/helpers/directory.ts";
 import { agent, ask, done, turns, until, within } from "./helpers.ts";
@@ -180,3 +180,34 @@ test.each(["cancel", "close"] as const)(
     expect(journal.list()).toMatchObject([{ runId: "r", status }]);
   },
 );
+
+test("T4: a journal that is slow, but answers, is waited for until the agents that were left are on record", async () => {
+  const clock = virtualClock({ now: 0 });
+  const memory = new MemoryJournal();
+  let ends = 0;
+  const journal: Journal = Object.assign(Object.create(memory) as MemoryJournal, {
+    async append(runId: RunId, epoch: number, entries: readonly JournalEntry[]) {
+      // The ends of the hires come one after the other, each 700 ms after the one before.
+      if (entries.some(({ key, phase }) => key.startsWith("hire:") && phase === "end")) {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        clock.setTimer(resolve, ++ends * 700);
+        await promise;
+      }
+      memory.append(runId, epoch, entries);
+    },
+  });
+  const child = agent("child", async (ctx) => done(String(await ctx.waitFor("word"))));
+  const lead = agent("lead", async (ctx) => {
+    for (let n = 0; n < 6; n++) await ctx.spawn(child, { input: "" });
+    return done("all");
+  });
+  const { result } = new Runtime({ journal, clock }).run(lead, "", { runId: "r" });
+  const recorded = result.then(({ status }) => ({
+    status,
+    ends: memory.load(RunId("r")).filter(({ key, phase }) => key.startsWith("hire:") && phase === "end")
+      .length,
+  }));
+  await until(() => ends === 6);
+  for (let n = 0; n < 12; n++) await clock.advance(500);
+  expect(await within(recorded)).toEqual({ status: "completed", ends: 6 });
+});

@@ -38,8 +38,12 @@ export function checkHost(options: HostOptions): void {
     // The layer checks its own options. It is built here so that `estimate` reports the same errors as `run`.
     retryLayer(retry);
   }
-  if (restart !== undefined && restart !== false && !hasMethod(restart, "shouldRetry"))
-    wrong("restart", restart, "a RestartPolicy, such as a RetryPolicy of @ravi/supervision, or false");
+  if (restart !== undefined && restart !== false) {
+    if (!hasMethod(restart, "shouldRetry"))
+      wrong("restart", restart, "a RestartPolicy, such as a RetryPolicy of @ravi/supervision, or false");
+    if (journal === undefined)
+      wrong("restart", restart, "a run with a journal, from which an agent is restarted");
+  }
 }
 
 export function checkAgent(field: string, agent: unknown): void {

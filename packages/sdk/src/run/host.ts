@@ -1,4 +1,13 @@
-import type { Agent, ChatContext, HistoryProvider, Hooks, Journal, Layer, Pipelines } from "@ravi/kernel";
+import type {
+  Agent,
+  ChatContext,
+  HistoryProvider,
+  Hooks,
+  Journal,
+  Layer,
+  Pipelines,
+  RestartPolicy,
+} from "@ravi/kernel";
 import { retry, type RetryOptions } from "@ravi/middleware";
 import { Runtime } from "@ravi/runtime";
 import { RetryPolicy, SpawnTracker } from "@ravi/supervision";
@@ -20,7 +29,7 @@ export interface Host {
 
 /** Builds the runtime of a run from the small packages. This is the one place where they are wired together. */
 export function buildRuntime(options: HostOptions, host: Host): Runtime {
-  const { clock, ids, restart } = options;
+  const { clock, ids } = options;
   return new Runtime({
     agents: host.agents,
     ambientScope: true,
@@ -34,13 +43,18 @@ export function buildRuntime(options: HostOptions, host: Host): Runtime {
     history: host.history,
     compaction: options.compaction,
     permissions: options.permissions,
-    restart:
-      restart === false ? undefined : (restart ?? new RetryPolicy({ random: ids && (() => ids.random()) })),
+    restart: restartFor(options, host.journal),
     validator: options.validator,
     clock,
     ids,
     logger: options.logger,
   });
+}
+
+/** Without a journal there is nothing to restart an agent from. */
+function restartFor({ restart, ids }: HostOptions, journal: Journal | undefined): RestartPolicy | undefined {
+  if (restart === false || journal === undefined) return undefined;
+  return restart ?? new RetryPolicy({ random: ids && (() => ids.random()) });
 }
 
 /** The user's layers, and a retry around all model calls unless there is one already. */

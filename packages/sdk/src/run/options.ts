@@ -36,8 +36,8 @@ export interface HostOptions {
   /** How failed model calls are retried. Default: up to 3 times, unless another layer retries already. `false`: not at all. */
   readonly retry?: RetryOptions | false | undefined;
   /**
-   * When an agent whose own code crashed is started again from the journal. Default: `RetryPolicy`, which is 3 times. `false`:
-   * never.
+   * When an agent whose own code crashed is started again from the journal, which it needs. Default: `RetryPolicy`, which is 3
+   * times. `false`: never.
    */
   readonly restart?: RestartPolicy | false | undefined;
   /**

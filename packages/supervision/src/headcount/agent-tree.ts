@@ -91,6 +91,5 @@ export class AgentTree {
     member.ended = true;
     // The parent now awaits directly what it awaited through this member. Its count stays above 0, so nobody's state changes.
     if (parent !== undefined && awaited > 0) parent.awaited += awaited - 1;
-    member.awaited = 0;
   }
 }

@@ -1,4 +1,10 @@
-import { type JournalRecord, JournalLockedError, type RunId } from "@ravi/kernel";
+import {
+  isRaviError,
+  type JournalRecord,
+  JournalLockedError,
+  type RaviError,
+  type RunId,
+} from "@ravi/kernel";
 import { duplicateError } from "../identities.ts";
 import type { SqliteBlobs } from "./blobs.ts";
 import type { Log } from "./log.ts";
@@ -164,7 +170,13 @@ export class Appender {
 
   private refuse(runId: RunId, jobs: readonly AppendJob[]): void {
     this.forget(runId);
-    const owner = this.parts.runs.find(runId)?.owner ?? undefined;
-    for (const job of jobs) job.refused = new JournalLockedError({ runId, owner });
+    let refused: RaviError;
+    try {
+      refused = new JournalLockedError({ runId, owner: this.parts.runs.find(runId)?.owner ?? undefined });
+    } catch (error) {
+      if (!isRaviError(error)) throw error;
+      refused = error;
+    }
+    for (const job of jobs) job.refused = refused;
   }
 }

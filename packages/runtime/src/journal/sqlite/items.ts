@@ -29,7 +29,7 @@ export class Items {
 
   constructor(db: DatabaseSync) {
     this.insert = db.prepare("INSERT INTO items VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
-    this.highest = db.prepare("SELECT max(seq) AS seq FROM items WHERE run = ?");
+    this.highest = db.prepare("SELECT CAST(max(seq) AS REAL) AS seq FROM items WHERE run = ?");
     this.known = db.prepare("SELECT 1 FROM items WHERE run = ? AND id = ?");
     this.select = db.prepare(
       "SELECT seq, id, kind, name, at, crc, value FROM items WHERE run = ? AND seq > ? ORDER BY seq",
@@ -47,6 +47,7 @@ export class Items {
   add(runId: RunId, { id, kind, name, at }: PostedItem, value: string): void {
     if (this.known.get(runId, id) !== undefined) return;
     const seq = Number(this.highest.get(runId)?.["seq"] ?? 0) + 1;
+    if (!Number.isSafeInteger(seq)) throw damaged(runId, seq, "the number of a posted item is damaged");
     const crc = checksum(runId, { seq, id, kind, name, at, value });
     this.insert.run(runId, seq, id, kind, name, at, crc, value);
   }

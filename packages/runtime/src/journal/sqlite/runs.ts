@@ -1,9 +1,10 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { PendingWait, RunId, RunSummary } from "@ravi/kernel";
+import { isRaviError, type PendingWait, type RunId, type RunSummary } from "@ravi/kernel";
 import { type Claim, type ClaimRequest, decideClaim, isHeld } from "../claims.ts";
 import { openWaits, type Unread } from "../open-waits.ts";
 import { isEnded, isPrunable, type PrunePlan } from "../retention.ts";
 import type { RunFacts } from "../run-facts.ts";
+import { damaged } from "./errors.ts";
 import type { Tip } from "./log.ts";
 import { RowWriter } from "./row-writer.ts";
 
@@ -20,6 +21,8 @@ interface ListedRun {
   readonly updated: number;
   readonly entries: number;
 }
+
+interface HeldRun extends ListedRun, Pick<Claim, "owner" | "expires"> {}
 
 interface WaitingRun extends ListedRun {
   /** Null if it has noted no waits. */
@@ -41,8 +44,9 @@ interface NewTip {
 /** The claims and tips of all runs, and what `list` shows of them. Call inside a transaction. */
 export class Runs {
   private readonly select: StatementSync;
+  private readonly selectDamaged: StatementSync;
   private readonly insertRun: StatementSync;
-  private readonly insertTip: StatementSync;
+  private readonly setTip: StatementSync;
   private readonly updateClaim: StatementSync;
   private readonly updateFence: StatementSync;
   private readonly updateFacts: StatementSync;
@@ -66,8 +70,12 @@ export class Runs {
          coalesce(last, 0) AS last
        FROM runs LEFT JOIN tips ON run = no WHERE id = ?`,
     );
+    this.selectDamaged = db.prepare(
+      `SELECT no, NULL AS owner, 0 AS epoch, 0 AS expires, 0 AS fence, -1 AS entries, 0 AS last
+       FROM runs WHERE id = ?`,
+    );
     this.insertRun = db.prepare("INSERT INTO runs VALUES (NULL, ?, ?, ?, ?, '', 'pending', ?)");
-    this.insertTip = db.prepare("INSERT INTO tips VALUES (?, ?, 0, 0, ?)");
+    this.setTip = db.prepare("REPLACE INTO tips VALUES (?, ?, 0, 0, ?)");
     this.updateClaim = db.prepare("UPDATE runs SET owner = ?, epoch = ?, expires = ? WHERE no = ?");
     this.updateFence = db.prepare("UPDATE tips SET fence = ? WHERE run = ?");
     this.updateFacts = db.prepare(
@@ -79,14 +87,13 @@ export class Runs {
     );
     this.tips = new RowWriter(db, "REPLACE INTO tips", 5);
     this.dataVersion = db.prepare("PRAGMA data_version");
-    const listed = `SELECT id, owner, epoch, expires, agent, status, started, coalesce(updated, started) AS updated,
-         coalesce(entries, 0) AS entries
-       FROM runs LEFT JOIN tips ON run = no`;
+    // As REAL: an integer that JavaScript cannot represent, after a flipped bit, would make the whole list fail.
+    const summary = `id, agent, status, CAST(started AS REAL) AS started,
+         CAST(coalesce(updated, started) AS REAL) AS updated, CAST(coalesce(entries, 0) AS REAL) AS entries`;
+    const listed = `SELECT ${summary}, owner, CAST(expires AS REAL) AS expires FROM runs LEFT JOIN tips ON run = no`;
     this.selectAll = db.prepare(`${listed} ORDER BY no`);
     this.selectWaiting = db.prepare(
-      // As REAL: an integer that JavaScript cannot represent, after a flipped bit, would make the whole list fail.
-      `SELECT id, agent, status, CAST(started AS REAL) AS started,
-         CAST(coalesce(updated, started) AS REAL) AS updated, CAST(coalesce(entries, 0) AS REAL) AS entries, list,
+      `SELECT ${summary}, list,
          (SELECT json_group_array(iif(kind = 'signal', name, NULL)) FROM items
           WHERE items.run = runs.id AND seq > heard AND kind IN ('signal', 'cancel') HAVING count(*) > 0) AS unread
        FROM runs LEFT JOIN tips ON tips.run = no LEFT JOIN waits ON waits.run = no ORDER BY no`,
@@ -100,10 +107,26 @@ export class Runs {
     this.updateFloor = db.prepare("UPDATE deleted SET epoch = max(epoch, ?)");
   }
 
+  /** Throws a `JournalCorruptError` if it has a number that JavaScript cannot represent. */
   find(runId: RunId): StoredRun | undefined {
     // SQLite stores UTF-8: an unpaired surrogate would be stored, and found, as another id.
     if (typeof runId !== "string" || !runId.isWellFormed()) return undefined;
-    return this.select.get(runId) as (Record<string, unknown> & StoredRun) | undefined;
+    try {
+      return this.select.get(runId) as (Record<string, unknown> & StoredRun) | undefined;
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      throw damaged(runId, 0, "a number in its row is damaged", error);
+    }
+  }
+
+  /** The same for a run that is to be deleted. Of a damaged one only its number is true. */
+  findToDelete(runId: RunId): StoredRun | undefined {
+    try {
+      return this.find(runId);
+    } catch (error) {
+      if (!isRaviError(error, "JOURNAL_CORRUPT")) throw error;
+      return this.selectDamaged.get(runId) as (Record<string, unknown> & StoredRun) | undefined;
+    }
   }
 
   claim(runId: RunId, request: ClaimRequest): Claim | null {
@@ -119,7 +142,9 @@ export class Runs {
         claim.expires,
         request.now,
       );
-      this.insertTip.run(lastInsertRowid, claim.epoch, request.now);
+      // If the row of a run was lost, its number is given out again, and what is left under it must not count.
+      this.setTip.run(lastInsertRowid, claim.epoch, request.now);
+      this.deleteWaits.run(lastInsertRowid);
     } else {
       this.updateClaim.run(claim.owner, claim.epoch, claim.expires, current.no);
       if (current.fence !== claim.epoch) this.updateFence.run(claim.epoch, current.no);
@@ -183,7 +208,7 @@ export class Runs {
 
   /** The same check for one run, at a later time. */
   isPrunable(runId: RunId, plan: PrunePlan, now: number): boolean {
-    const run = this.selectListed.get(runId) as (Record<string, unknown> & ListedRun & Claim) | undefined;
+    const run = this.selectListed.get(runId) as (Record<string, unknown> & HeldRun) | undefined;
     return run !== undefined && isFree(run, plan, now);
   }
 
@@ -194,12 +219,12 @@ export class Runs {
     this.deleteWaits.run(run.no);
   }
 
-  private listed(): (Record<string, unknown> & ListedRun & Claim)[] {
-    return this.selectAll.all() as (Record<string, unknown> & ListedRun & Claim)[];
+  private listed(): (Record<string, unknown> & HeldRun)[] {
+    return this.selectAll.all() as (Record<string, unknown> & HeldRun)[];
   }
 }
 
-function isFree(run: ListedRun & Claim, plan: PrunePlan, now: number): boolean {
+function isFree(run: HeldRun, plan: PrunePlan, now: number): boolean {
   return !isHeld(run, now) && isPrunable(summaryOf(run), plan);
 }
 

@@ -1,5 +1,12 @@
 import { expect } from "vitest";
-import { defineTool, isRaviError, type PendingWait } from "@ravi/kernel";
+import {
+  defineTool,
+  type FunctionContext,
+  isRaviError,
+  type JsonValue,
+  type PendingWait,
+  type Pipeline,
+} from "@ravi/kernel";
 import {
   agent,
   ANYTHING,
@@ -122,6 +129,36 @@ export const waitCases: readonly RuntimeCase[] = [
         message: expect.stringContaining("has not ended; this one is completed") as string,
       });
       await runtime.deliver("wait-6", "word", "nobody reads it");
+    },
+  },
+  {
+    rule: "R24",
+    needs: "layers",
+    says: "a layer whose question cannot be written as JSON is answered like any other; observers are told without it",
+    async run({ create }) {
+      const circle: Record<string, JsonValue> = {};
+      circle["self"] = circle;
+      const asking: Pipeline<FunctionContext> = {
+        isNoop: false,
+        admit: async (_context, gate) => void (await gate.require("wait-8:may-i", circle)),
+        run: (_context, core) => core(),
+      };
+      const pay = defineTool({
+        name: "pay",
+        description: "pays",
+        input: ANYTHING,
+        execute: () => "paid",
+      });
+      const clerk = agent("clerk", async (ctx) => done(String((await ctx.tool(call("pay"), pay)).content)));
+      const runtime = await create({ agents: [clerk], pipelines: { function: asking } });
+      const handle = runtime.run(clerk, "", { runId: "wait-8" });
+      for await (const { event } of handle.events()) {
+        if (event.type !== "progress" || event.name !== "approvalRequested") continue;
+        expect(event.data).toEqual({ name: "wait-8:may-i", question: null });
+        break;
+      }
+      await runtime.deliver("wait-8", "wait-8:may-i", true);
+      expect((await handle.result).output).toBe("paid");
     },
   },
   {
