@@ -127,6 +127,13 @@ describe("J11: recall by keywords", () => {
     expect(await texts(memory, ANN, "lesson")).toEqual(["lesson 3", "lesson 2"]);
   });
 
+  test("whoever fills it outside of a run names only the tenant and the user", async () => {
+    const memory = new KeywordMemory();
+    await memory.remember({ tenantId: null, userId: "ann" }, "Ann drinks tea");
+    expect(await texts(memory, ANN, "tea")).toEqual(["Ann drinks tea"]);
+    expect(await memory.recall({ tenantId: null, userId: "bob" }, "tea")).toEqual([]);
+  });
+
   test("nothing to remember, or a limit that is none, rejects", async () => {
     const memory = new KeywordMemory();
     await expect(memory.remember(ANN, "  ")).rejects.toThrow("a non-empty string to remember");

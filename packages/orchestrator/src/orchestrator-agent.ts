@@ -47,6 +47,7 @@ export class OrchestratorAgent<T = unknown> implements Agent<T> {
         ? undefined
         : dynamicHiring(`${OWNER}.dynamicHiring`, options.dynamicHiring, options);
     const plan = planLoop(OWNER, options, OWN_FIELDS, toolsOf(options, hiring));
+    checkSomebody(options);
     checkPolicy(options);
     this.plan = plan;
     this.teamOptions = { retryPolicy: options.retryPolicy, maxHelpers: hiring?.maxHelpers };
@@ -83,17 +84,20 @@ function toolsOf(
 ): OrchestratorAgentOptions["tools"] {
   const { subAgents = [], tools = [] } = options ?? {};
   const handoffs = handoffsFor(`${OWNER}.subAgents`, subAgents);
-  if (handoffs.length === 0 && hiring === undefined) {
-    throw new InvalidValueError({
-      field: `${OWNER}.subAgents`,
-      value: subAgents,
-      expected: "at least one sub-agent, or the option dynamicHiring",
-    });
-  }
   // Anything but an array is passed on: `planLoop` refuses it with an error that names the field.
   const list: unknown = tools;
   if (!Array.isArray(list)) return tools;
   return [...tools, ...handoffs, ...(hiring === undefined ? [] : [hiring.tool])];
+}
+
+/** Called when the names of the options are known to be right: a misspelt `subAgents` is named as such. */
+function checkSomebody({ subAgents = [], dynamicHiring: hiring }: OrchestratorAgentOptions): void {
+  if (subAgents.length > 0 || hiring !== undefined) return;
+  throw new InvalidValueError({
+    field: `${OWNER}.subAgents`,
+    value: subAgents,
+    expected: "at least one sub-agent, or the option dynamicHiring",
+  });
 }
 
 const POLICY_METHODS = ["shouldRetry", "delayMs", "reset"] as const;

@@ -19,6 +19,11 @@ describe("a bad option is refused at once, by name", () => {
       { subAgent: [] },
       /OrchestratorAgent\.subAgent .* known fields: subAgents, spawnBudget/,
     ],
+    [
+      "a misspelt one instead of the sub-agents",
+      { subAgents: undefined, members: [agent("a")] },
+      /OrchestratorAgent\.members .* known fields: subAgents/,
+    ],
     ["nobody to hand work to", { subAgents: [] }, /OrchestratorAgent\.subAgents .* at least one sub-agent/],
     ["no list", { subAgents: { agent: agent("a") } }, /OrchestratorAgent\.subAgents .* an array/],
     [

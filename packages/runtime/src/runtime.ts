@@ -176,6 +176,8 @@ export class Runtime {
    */
   async cancel(runId: string, reason: string): Promise<void> {
     const id = RunId(runId);
+    if (typeof reason !== "string")
+      throw new InvalidValueError({ field: "cancel reason", value: reason, expected: "a string" });
     const { journal } = this.ports;
     if (journal !== undefined && this.live.find(id) === undefined && (await journal.load(id)).length === 0) {
       throw wrongRun(runId, IN_THE_JOURNAL);

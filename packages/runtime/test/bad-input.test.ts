@@ -48,6 +48,23 @@ describe("what cannot work is refused at once, and by its name", () => {
     expect(attempt).toThrow(refusal(field));
   });
 
+  test("R24: a headcount or a ledger instead of what makes one for each run is refused, and said how to", () => {
+    const made = new FakeLedger();
+    expect(() => new Runtime({ ledger: odd(made) })).toThrow(
+      /ledger is an object; expected a function .* \(root\) =>/,
+    );
+    expect(() => new Runtime({ headcount: odd({}) })).toThrow(
+      /expected a function .* \(root\) => new SpawnTracker/,
+    );
+  });
+
+  test("R24: a cancellation without a reason is refused by that name, and stops nothing", async () => {
+    const runtime = new Runtime({ journal: new MemoryJournal() });
+    const begun = runtime.run(agent, "Hi", { runId: "r" });
+    await expect(runtime.cancel("r", odd(undefined))).rejects.toThrow(refusal("cancel reason"));
+    expect((await begun.result).status).toBe("completed");
+  });
+
   test("R24: a decision that is none is refused of a run that is over, too", async () => {
     const runtime = new Runtime({ journal: new MemoryJournal() });
     await runtime.run(agent, "Hi", { runId: "r" }).result;

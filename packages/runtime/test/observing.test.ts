@@ -45,6 +45,35 @@ describe("J3: a function that is called with each event", () => {
     expect(said[0]).toContain("onEvent threw");
   });
 
+  test("J3: hears a resumed run from the beginning, numbered from 1: what agents say, but no delta and no usage", async () => {
+    const model = scriptedModel(["streamed in pieces"]);
+    const asker = agent("asker", async (ctx) => {
+      await ctx.emit({ type: "step", step: 1 });
+      await ctx.llm(model, ask("go"));
+      return done(String(await ctx.waitFor("word")));
+    });
+    const journal = new MemoryJournal();
+    const heard: RunEvent[] = [];
+    const options = { onEvent: (event: RunEvent) => void heard.push(event) };
+    const first = new Runtime({ journal });
+    const begun = first.run(asker, "Hi", { runId: "r", ...options });
+    await until(() => heard.some(({ event }) => event.type === "usage"));
+    await first.close();
+    await begun.result;
+    expect(heard.map(({ event }) => event.type)).toContain("text");
+
+    heard.length = 0;
+    const second = new Runtime({ journal, agents: [asker] });
+    const resumed = second.resume("r", options);
+    await second.deliver("r", "word", "yes");
+    await resumed.result;
+    expect(heard.map(({ seq, event }) => `${seq} ${event.type}`)).toEqual([
+      "1 started",
+      "2 step",
+      "3 completed",
+    ]);
+  });
+
   test("R10: sees the deltas of a model that streams, governed or not", async () => {
     for (const ports of [{}, { journal: new MemoryJournal() }]) {
       const model = scriptedModel(["streamed in pieces"]);

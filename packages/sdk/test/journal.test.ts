@@ -171,6 +171,7 @@ describe("a run with a journal", () => {
     await expect(resume("r", { agents: who, journal: elsewhere })).rejects.toThrow(/this one does not exist/);
     await expect(deliver("r", "go", true, { journal: elsewhere })).rejects.toThrow(/this one does not exist/);
     await expect(cancel("r", "no", { journal: elsewhere })).rejects.toThrow(/this one does not exist/);
+    expect(await runs({ journal: elsewhere })).toEqual([]); // as at the first start of a server
     expect(existsSync(elsewhere)).toBe(false);
   });
 

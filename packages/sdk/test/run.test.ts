@@ -152,7 +152,7 @@ describe("run", () => {
   test("R27: what is no layer is refused, and said which", async () => {
     for (const none of [null, undefined, "retry"])
       await expect(run(greeter(), "Hi", { middleware: { chat: [none as never] } })).rejects.toThrow(
-        /layers\[1\] is .*; expected a layer/,
+        /layers\[0\] is .*; expected a layer/,
       );
   });
 

@@ -34,6 +34,15 @@ it("O8: handlers get the event and the agent; their errors are collected and nev
   expect(seen).toEqual([[agent.sessionManager.sessionId, agent]]);
 });
 
+it("a handler for an event that does not exist is refused, because it would never be called", () => {
+  const typo = { name: "guard", on: { tool_cal: () => ({ block: true }) } };
+  const make = () => session({ model: scriptedModel(["x"]), extensions: [typo as never] });
+  expect(make).toThrow(
+    /^SessionAgent\.extensions\[0\]\.on\.tool_cal is a function; expected no field of that name/,
+  );
+  expect(make).toThrow(/known fields: input, .*tool_call, /);
+});
+
 it("O8: a handler that never settles does not outlive an abort", async () => {
   const never = defineExtension({ name: "never", on: { context: () => new Promise(() => {}) } });
   const agent = session({ model: scriptedModel(["x"]), extensions: [never] });

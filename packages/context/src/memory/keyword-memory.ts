@@ -36,6 +36,9 @@ const DEFAULT_LIMIT = 10;
 /** How many users' memories are kept loaded. Others are read again when needed. */
 const MAX_PARTITIONS = 1_000;
 
+/** Whose memories they are. A program that fills a memory before any run has no whole scope. */
+type Owner = Pick<RunScope, "tenantId" | "userId">;
+
 /** One stored record: something was remembered, or forgotten. */
 type StoredRecord = { readonly remember: MemoryItem } | { readonly forget: string };
 
@@ -64,7 +67,7 @@ export class KeywordMemory implements Memory {
   }
 
   /** Stores a text, and returns the stored item. If an item with the same `metadata.key` exists, returns that one instead. */
-  async remember(scope: RunScope, text: string, metadata?: JsonObject): Promise<MemoryItem> {
+  async remember(scope: Owner, text: string, metadata?: JsonObject): Promise<MemoryItem> {
     if (typeof text !== "string" || text.trim() === "")
       throw new InvalidValueError({ field: "text", value: text, expected: "a non-empty string to remember" });
     return this.enqueue(scope, async (partition, key) => {
@@ -89,11 +92,7 @@ export class KeywordMemory implements Memory {
   }
 
   /** Finds the items that share words with the query, the best match first. `limit` is 10 by default. */
-  async recall(
-    scope: RunScope,
-    query: string,
-    limit: number = DEFAULT_LIMIT,
-  ): Promise<readonly MemoryItem[]> {
+  async recall(scope: Owner, query: string, limit: number = DEFAULT_LIMIT): Promise<readonly MemoryItem[]> {
     checkInteger("limit", limit, 0);
     if (typeof query !== "string")
       throw new InvalidValueError({ field: "query", value: query, expected: "a string to search for" });
@@ -101,7 +100,7 @@ export class KeywordMemory implements Memory {
   }
 
   /** Removes an item. Does nothing if the user has no item with this id. */
-  forget(scope: RunScope, id: string): Promise<void> {
+  forget(scope: Owner, id: string): Promise<void> {
     return this.enqueue(scope, async (partition, key) => {
       if (!partition.has(id)) return;
       await this.write(key, [{ forget: id }]);
@@ -110,7 +109,7 @@ export class KeywordMemory implements Memory {
   }
 
   private async enqueue<R>(
-    scope: RunScope,
+    scope: Owner,
     task: (partition: Partition, key: HistoryKey) => Promise<R>,
   ): Promise<R> {
     checkScope(scope);
@@ -175,12 +174,12 @@ function parseRecord(text: string): StoredRecord {
 }
 
 /** A value that is not a string would be stored as null, and a user's memories would be shared with all runs without a user. */
-function checkScope(scope: RunScope): void {
+function checkScope(scope: Owner): void {
   if (typeof scope !== "object" || scope === null)
     throw new InvalidValueError({
       field: "scope",
       value: scope,
-      expected: "a RunScope, with tenantId and userId",
+      expected: "an object with tenantId and userId, such as a RunScope",
     });
   for (const name of ["tenantId", "userId"] as const) {
     const value: unknown = scope[name];

@@ -47,7 +47,7 @@ export type AgentEvent =
 
 /** An event and the agent that it comes from. */
 export interface RunEvent {
-  /** Counts from 1 over the whole run, without gaps. */
+  /** Counts from 1, without gaps, over the whole tree. In a runtime of one process, a resumed run counts from 1 again. */
   readonly seq: number;
   /** Epoch milliseconds. */
   readonly at: number;

@@ -18,9 +18,12 @@ export interface CheckedPorts extends Omit<ContextPorts, "clock" | "ids" | "hook
   readonly ledger?: unknown;
 }
 
+/** What is expected of a service that is a function. */
+type FunctionNeed = `a function${string}`;
+
 type Needs = {
   readonly [P in keyof CheckedPorts]-?:
-    | "a function"
+    | FunctionNeed
     | readonly (keyof NonNullable<CheckedPorts[P]> & string)[];
 };
 
@@ -28,8 +31,8 @@ type Needs = {
 const NEEDS: Needs = {
   journal: ["claim", "release", "load", "append", "post", "items", "list", "delete"],
   blobs: ["put", "get"],
-  headcount: "a function",
-  ledger: "a function",
+  headcount: "a function that makes one for each run: (root) => new SpawnTracker(root.spawnBudget)",
+  ledger: "a function that makes one for each run: (root) => new ExecutionTracker(root.executionBudget)",
   meter: ["estimate", "price"],
   limiter: ["acquire", "slowDown"],
   hooks: ["has", "dispatch"],
@@ -61,8 +64,8 @@ export function checkPorts(what: string, ports: CheckedPorts): void {
 }
 
 /** Checks one service by the methods that it must have. */
-export function checkPort(field: string, value: unknown, needs: "a function" | readonly string[]): void {
-  if (needs === "a function") {
+export function checkPort(field: string, value: unknown, needs: FunctionNeed | readonly string[]): void {
+  if (typeof needs === "string") {
     if (typeof value !== "function") throw new InvalidValueError({ field, value, expected: needs });
     return;
   }

@@ -102,6 +102,7 @@ export interface HookPayloads {
     readonly delayMs: number;
     readonly error: SerializedError;
   };
+  /** A prompt was shortened. `before` and `after` are numbers of messages; they are equal if messages only got shorter. */
   compaction: HookBase & { readonly strategy: string; readonly before: number; readonly after: number };
   approval_requested: HookBase & { readonly name: string; readonly question: string };
 }

@@ -166,7 +166,7 @@ export class Window {
       if (after !== before) {
         // The strategy has not seen what was added while it worked: that is kept behind its result.
         this.restart(before.length === length ? after : [...after, ...before.slice(length)]);
-        this.reportCompaction(strategy, length, after.length);
+        this.reportCompaction(strategy, before.slice(0, length), after);
       }
       return this.view;
     };
@@ -185,15 +185,33 @@ export class Window {
     return Object.assign(this.strategyContext, options);
   }
 
-  private reportCompaction(strategy: CompactionStrategy, before: number, after: number): void {
+  private reportCompaction(
+    strategy: CompactionStrategy,
+    before: readonly ChatMessage[],
+    after: readonly ChatMessage[],
+  ): void {
     const { exec } = this;
-    if (!exec.hooks.has(HookEvent.COMPACTION)) return;
-    const name = strategy.name ?? "compaction";
+    if (!exec.hooks.has(HookEvent.COMPACTION) || saysTheSame(before, after)) return;
     void exec.hooks.dispatch(HookEvent.COMPACTION, {
       ...exec.hookBase(false),
-      strategy: name,
-      before,
-      after,
+      strategy: strategy.name ?? "compaction",
+      before: before.length,
+      after: after.length,
     });
   }
+}
+
+/** Whether at most ids differ: strategies make those unique, because some servers start at `call_0` in every turn. */
+function saysTheSame(before: readonly ChatMessage[], after: readonly ChatMessage[]): boolean {
+  return (
+    before.length === after.length &&
+    before.every((message, at) => {
+      const other = after[at];
+      return message.content === other?.content && sameValue(argumentsOf(message), argumentsOf(other));
+    })
+  );
+}
+
+function argumentsOf(message: ChatMessage): readonly string[] | undefined {
+  return message.role === "assistant" ? message.toolCalls?.map((call) => call.arguments) : undefined;
 }

@@ -59,7 +59,11 @@ export function around(
   outermost: Layer<ChatContext>,
   layers: LevelLayers<ChatContext> = [],
 ): Pipeline<ChatContext> {
-  if (isList(layers)) return new MiddlewarePipeline([outermost, ...layers], { level: "chat" });
+  if (isList(layers)) {
+    // Checked without the outermost one first, so that an error counts the layers as the user does.
+    if (layers.length > 0) pipelineOf(layers, "chat");
+    return new MiddlewarePipeline([outermost, ...layers], { level: "chat" });
+  }
   const outer = new MiddlewarePipeline([outermost], { level: "chat" });
   return {
     isNoop: false,

@@ -26,9 +26,14 @@ const open = new Map<string, Shared>();
  */
 export function checkOnRecord(given: unknown): void {
   checkGiven(given);
-  if (typeof given !== "string" || existsSync(given)) return;
+  if (isThere(given)) return;
   const expected = "the directory that the run was recorded in; this one does not exist";
   throw new InvalidValueError({ field: "journal", value: given, expected });
+}
+
+/** Whether the directory exists. A journal that the user opened does. */
+export function isThere(given: unknown): boolean {
+  return typeof given !== "string" || existsSync(given);
 }
 
 /** Throws if there is no journal: without one, `runs` would answer "no runs", which is wrong. */

@@ -1,6 +1,6 @@
 import { checkFields, type Clock, type Journal, type JsonValue, type RunSummary } from "@ravi/kernel";
 import { type DeliverOptions, Runtime } from "@ravi/runtime";
-import { borrowJournal, checkGiven, checkOnRecord } from "./journals.ts";
+import { borrowJournal, checkGiven, checkOnRecord, isThere } from "./journals.ts";
 
 /** Where the run is on record. */
 export interface OutsideOptions {
@@ -23,33 +23,36 @@ export async function deliver(
   checkFields("options", options, ["journal", "clock", "id", "mustExist"]);
   const { id, mustExist, journal, clock } = options;
   const act = (runtime: Runtime): Promise<void> => runtime.deliver(runId, name, value, { id, mustExist });
-  return outside({ journal, clock }, act, checkOnRecord);
+  checkOnRecord(journal);
+  return outside({ journal, clock }, act);
 }
 
 /**
  * Cancels a run for good, in whatever process it is. If it is not running now, it ends as cancelled when it is next resumed,
  * without doing any more work.
  */
-export function cancel(runId: string, reason: string, options: OutsideOptions): Promise<void> {
-  return outside(options, (runtime) => runtime.cancel(runId, reason), checkOnRecord);
+export async function cancel(runId: string, reason: string, options: OutsideOptions): Promise<void> {
+  checkFields("options", options, ["journal", "clock"]);
+  checkOnRecord(options.journal);
+  return outside(options, (runtime) => runtime.cancel(runId, reason));
 }
 
-/** Lists the runs on record: their status, and what they wait for. */
-export function runs(options: OutsideOptions): Promise<readonly RunSummary[]> {
-  return outside(options, (runtime) => runtime.list(), checkGiven);
+/** Lists the runs on record: their status, and what they wait for. A directory that does not exist yet has none, and is not created. */
+export async function runs(options: OutsideOptions): Promise<readonly RunSummary[]> {
+  checkFields("options", options, ["journal", "clock"]);
+  checkGiven(options.journal);
+  if (!isThere(options.journal)) return [];
+  return outside(options, (runtime) => runtime.list());
 }
 
 /** Calls a runtime that runs no agents and only accesses the journal. */
 async function outside<R>(
-  options: OutsideOptions,
+  { journal, clock }: OutsideOptions,
   act: (runtime: Runtime) => Promise<R>,
-  check: (journal: unknown) => void,
 ): Promise<R> {
-  checkFields("options", options, ["journal", "clock"]);
-  check(options.journal);
-  const borrowed = borrowJournal(options.journal, options.clock);
+  const borrowed = borrowJournal(journal, clock);
   try {
-    return await act(new Runtime({ journal: borrowed.journal, clock: options.clock }));
+    return await act(new Runtime({ journal: borrowed.journal, clock }));
   } finally {
     await borrowed.release();
   }

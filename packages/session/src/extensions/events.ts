@@ -80,6 +80,24 @@ export interface SessionEvents {
 }
 
 export type SessionEventName = keyof SessionEvents;
+
+const IS_EVENT: Readonly<Record<SessionEventName, true>> = {
+  input: true,
+  before_agent_start: true,
+  context: true,
+  message_end: true,
+  tool_call: true,
+  tool_result: true,
+  retry_start: true,
+  retry_end: true,
+  agent_end: true,
+  save_point: true,
+  session_before_compact: true,
+  session_compact: true,
+  settled: true,
+};
+export const SESSION_EVENTS: readonly string[] = Object.keys(IS_EVENT);
+
 /** Why a session is compacted: on request, because it is nearly full, or because a model call was too long. */
 export type CompactionReason = "asked" | "threshold" | "overflow";
 

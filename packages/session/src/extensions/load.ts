@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { InvalidValueError } from "@ravi/kernel";
+import { checkFields, InvalidValueError } from "@ravi/kernel";
+import { SESSION_EVENTS } from "./events.ts";
 import type { Extension } from "./extension.ts";
 
 /**
@@ -45,14 +46,15 @@ export function callIfFunction(source: unknown, where: string): unknown {
   }
 }
 
-/** Throws an `InvalidValueError` if `value` is not an extension. */
+/** Throws an `InvalidValueError` if `value` is not an extension, or has a handler for an event that does not exist. */
 export function checkExtension(value: unknown, where: string): Extension {
-  if (
-    isObject(value) &&
-    typeof Reflect.get(value, "name") === "string" &&
-    isHandlers(Reflect.get(value, "on"))
-  )
-    return value as Extension;
+  if (isObject(value) && typeof Reflect.get(value, "name") === "string") {
+    const on: unknown = Reflect.get(value, "on");
+    if (isHandlers(on)) {
+      if (on !== undefined) checkFields(`${where}.on`, on, SESSION_EVENTS);
+      return value as Extension;
+    }
+  }
   const expected =
     "an extension: an object with a name and, in `on`, functions by event (a file exports it as default)";
   throw new InvalidValueError({ field: where, value, expected });
