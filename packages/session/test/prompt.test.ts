@@ -1,4 +1,4 @@
-import { mkdir, utimes, writeFile } from "node:fs/promises";
+import { mkdir, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { scriptedModel, virtualClock } from "@ravi/testing";
 import { expect, it } from "vitest";
@@ -185,3 +185,20 @@ it("O10: live state goes with one model call, with text and image, and is never 
   expect(JSON.stringify(await agent.sessionManager.messages())).not.toContain("look");
   expect(agent.errors[0]).toMatchObject({ source: "browser", event: "look" });
 });
+
+it.each(["skills", "knowledge", "docs"])(
+  "O11: a folder %s that is there and cannot be read is an error, since the agent would behave differently without it",
+  async (name) => {
+    const path = await profile({ "SYSTEM.md": "I am the system." });
+    // A link to itself: it is there, and nobody can read it.
+    await symlink(name, join(path, name));
+    const agent = session({
+      model: scriptedModel(["ok"]),
+      prompt: { directories: [path], docs: join(path, "docs") },
+    });
+    await expect(agent.invoke("Hello")).rejects.toMatchObject({
+      code: "INVALID_VALUE",
+      field: join(path, name),
+    });
+  },
+);

@@ -7,7 +7,7 @@ import { GuardrailChain } from "../guardrails/chain.ts";
 import { loadGuardrails, type OwnedGuardrail } from "../guardrails/load.ts";
 import type { EphemeralSource } from "../prompt/ephemeral.ts";
 import type { PromptBuilder } from "../prompt/builder.ts";
-import { skillTool } from "../prompt/skills.ts";
+import { SKILL_TOOL, skillTool } from "../prompt/skills.ts";
 import type { MergedTools } from "../turn/deps.ts";
 import { OWNER, type Plan } from "./plan.ts";
 
@@ -50,7 +50,7 @@ export async function loadParts(
   await promptBuilder.prepare();
   const builtIn = [...(options.tools ?? []), ...children];
   const names = new Set(builtIn.map(({ name }) => name));
-  if (promptBuilder.skills.length > 0 && !names.has("skill"))
+  if (promptBuilder.skills.length > 0 && !names.has(SKILL_TOOL))
     builtIn.push(skillTool(() => promptBuilder.skills));
   const merged = mergeTools(builtIn, extensions);
   host.extensions = extensions;
