@@ -139,3 +139,21 @@ it("O19: what a process could not take back is not taken for its own where anoth
   const third = session({ model, store: mine, sessionId: "s" });
   await expect(third.open()).rejects.toMatchObject({ code: "JOURNAL_LOCKED" });
 });
+
+it("O19: a delete during which the disk goes away is a typed error, wherever that happens", async () => {
+  for (let operations = 0; ; operations++) {
+    const disk = new FakeDisk({ random: () => 0.5 });
+    const store = new FileSessionStore("/sessions", { files: disk });
+    const agent = session({ model, store, sessionId: "s" });
+    await agent.invoke("one");
+    await agent.close();
+    disk.dieAfter(operations);
+    const failure: unknown = await store.delete("s").catch((error: unknown) => error);
+    disk.mend();
+    if (failure === undefined) return;
+    expect([operations, failure]).toEqual([
+      operations,
+      expect.objectContaining({ code: "JOURNAL_FAILED", message: expect.stringContaining("session s") }),
+    ]);
+  }
+});
