@@ -2,6 +2,7 @@ import { mkdir, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { scriptedModel, virtualClock } from "@ravi/testing";
 import { expect, it } from "vitest";
+import { PromptBuilder } from "../src/prompt/builder.ts";
 import { folder, session, tool } from "./support.ts";
 
 async function profile(files: Readonly<Record<string, string>>): Promise<string> {
@@ -202,3 +203,19 @@ it.each(["skills", "knowledge", "docs"])(
     });
   },
 );
+
+it("O11: whoever asks while changed files are read waits for them, and does not build a prompt from the old ones", async () => {
+  const path = await profile({ "SYSTEM.md": "Old." });
+  const builder = new PromptBuilder({ directories: [path], footer: false }, path);
+  const facts = { channel: null, date: "", cwd: path, sessionId: null, toolNames: [] };
+  await builder.prepare();
+  await writeFile(join(path, "SYSTEM.md"), "New.");
+  builder.reload();
+  const prompts = await Promise.all(
+    [1, 2, 3].map(async () => {
+      await builder.prepare();
+      return builder.build(facts);
+    }),
+  );
+  expect(prompts).toEqual(["New.", "New.", "New."]);
+});
