@@ -51,6 +51,21 @@ test("J11: of a thousand users what they remember is at hand, of all others it i
   expect(Reflect.get(memory, "partitions").size).toBe(1_000);
 });
 
+test("J11: without a history of the user's own, what was forgotten is not kept for ever", async () => {
+  const memory = new KeywordMemory({ maxItems: 10 });
+  const records = (): number => {
+    const [all] = Reflect.get(Reflect.get(memory, "history"), "histories").values();
+    return all.length;
+  };
+  for (let at = 0; at < 1_000; at++) await memory.remember(ANN, `tea ${at}`);
+  expect(records()).toBeLessThan(200);
+  for (const { id } of await memory.recall(ANN, "tea", 9)) await memory.forget(ANN, id);
+  expect(await texts(memory, ANN, "tea")).toEqual(["tea 990"]);
+  // Read again from what is kept.
+  Reflect.get(memory, "partitions").clear();
+  expect(await texts(memory, ANN, "tea")).toEqual(["tea 990"]);
+});
+
 test("J11: a question of 20,000 single characters is answered at once, however much is remembered", async () => {
   const memory = new KeywordMemory();
   const han = (at: number): string => String.fromCharCode(0x4e00 + (at % 20_000));

@@ -7,12 +7,12 @@ import {
   AgentId,
   errorToJSON,
   HookEvent,
-  InvalidValueError,
   isPromiseLike,
   MiddlewareTermination,
   SessionId,
 } from "@ravi/kernel";
 import { isStop, messageOf, tellTermination } from "@ravi/kernel/loop";
+import { checkWord } from "./options.ts";
 
 export type AnyContext = AgentRunContext | ChatContext | FunctionContext;
 
@@ -102,7 +102,5 @@ export function enforce(
 }
 
 export function checkOnError(field: string, value: unknown): OnGuardError {
-  if (value === undefined) return "block";
-  if (value === "block" || value === "allow") return value;
-  throw new InvalidValueError({ field, value, expected: '"block" or "allow"' });
+  return value === undefined ? "block" : checkWord(field, value, ["block", "allow"]);
 }

@@ -178,7 +178,10 @@ describe("R27: fallback", () => {
       layers: [layer],
     });
     expect(await finish(run(), clock)).toBeUndefined();
-    expect(hooks.events.map(({ event }) => event)).toEqual([HookEvent.RETRY, HookEvent.RETRY]);
+    expect(hooks.events.map(({ event, payload }) => [event, Reflect.get(payload, "attempt")])).toEqual([
+      [HookEvent.RETRY, 1],
+      [HookEvent.RETRY, 2],
+    ]);
     expect(context.result?.message.content).toBe("from the third");
     expect(context.result?.model).toBe("third");
     expect(context.model).toBe(model);

@@ -91,7 +91,8 @@ export function resolvePorts(given: RuntimePorts): Ports {
     throw new InvalidValueError({
       field: "runtime options.restart",
       value: restart,
-      expected: "a runtime with a journal, from which a root is restarted: new Runtime({ journal, restart })",
+      expected:
+        "a runtime with a journal, from which a root is restarted: new Runtime({ journal: new MemoryJournal(), restart })",
     });
   return {
     ...given,

@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { AgentId } from "@ravi/kernel";
-import { MemoryJournal } from "@ravi/runtime";
+import { MemoryJournal, SqliteJournal } from "@ravi/runtime";
 import { scriptedModel, virtualClock } from "@ravi/testing";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import * as z from "zod";
 import { type Agent, agent, cancel, deliver, resume, run, runs, start, startResume, tool } from "@ravi/sdk";
 
@@ -81,6 +81,31 @@ describe("a run with a journal", () => {
     const chat = agent({ name: "chat", model });
     await Promise.all(["one", "two", "three"].map((input) => run(chat, input, options)));
     expect(await run(chat, "four", options)).toMatchObject({ status: "completed", output: "I know 7." });
+  });
+
+  test("that cannot be started says why, even if its journal cannot be closed", async () => {
+    const closed = Promise.withResolvers<void>();
+    const close = vi.spyOn(SqliteJournal.prototype, "close").mockImplementation(async function (this: {
+      readonly db: DatabaseSync;
+    }) {
+      this.db.close();
+      closed.resolve();
+      throw new Error("the disk is gone");
+    });
+    const unhandled: unknown[] = [];
+    const note = (error: unknown): void => void unhandled.push(error);
+    process.on("unhandledRejection", note);
+    onTestFinished(() => {
+      close.mockRestore();
+      process.off("unhandledRejection", note);
+    });
+    const wrong = { journal, limiter: {} } as object;
+    expect(() => start(clerk().agent, "Hi", wrong)).toThrow(
+      expect.objectContaining({ code: "INVALID_VALUE" }),
+    );
+    await closed.promise;
+    await new Promise(setImmediate);
+    expect(unhandled).toEqual([]);
   });
 
   test("fails, and lets go of its journal, where its conversation cannot be opened", async () => {

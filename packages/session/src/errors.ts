@@ -30,12 +30,12 @@ export class SessionCorruptError extends RaviError {
   readonly sessionId: string;
   /** The same as `sessionId`, as in other errors with this code. */
   readonly runId: string;
-  /** Counts from 1; the header is line 1. */
+  /** Counts from 1; the header is line 1. 0 if only the position is known. */
   readonly line: number;
   /** The byte offset of the line's start. */
   readonly position: number;
   constructor(init: { sessionId: string; line: number; position: number; problem: string; cause?: unknown }) {
-    const where = `line ${init.line}, byte ${init.position}`;
+    const where = `${init.line === 0 ? "" : `line ${init.line}, `}byte ${init.position}`;
     super({
       code: ErrorCode.JOURNAL_CORRUPT,
       message: `session ${init.sessionId} is damaged at ${where}: ${init.problem}; restore the file from a copy, or delete that line and everything after it`,

@@ -187,6 +187,18 @@ it("O16: a child whose list of tools is misspelt, or is no list, is refused: it 
     );
 });
 
+it("O16: a child with a tool that does not exist is named in the error, however it was made", async () => {
+  const asking = scriptedModel([{ toolCalls: [{ name: "helper", arguments: { task: "Look." } }] }, "ok"]);
+  const children = [{ name: "helper", description: "Helps.", tools: ["nope"] }];
+  const parent = session({ model: asking, children });
+  await parent.invoke("Hello");
+  expect(asking.calls[1]?.request.messages.at(-1)?.content).toContain("tools of helper");
+  await expect(parent.spawnChild({ name: "scout", tools: ["nope"] }).invoke("x")).rejects.toMatchObject({
+    field: "tools of scout",
+    message: 'tools of scout is "nope"; expected one of helper',
+  });
+});
+
 it("O1: what an operation of a session is told is checked, and it is idle afterwards", async () => {
   const talk = session({ model: scriptedModel(["one", "two"]) });
   await talk.invoke("x");

@@ -52,6 +52,32 @@ it("O3, O15: the order of a turn that is tried again", async () => {
   ]);
 });
 
+it("O15: a call that was tried again and answered has succeeded, whatever a later call of the turn comes to", async () => {
+  const log: string[] = [];
+  const model = scriptedModel([overloaded(), { toolCalls: [{ name: "look" }] }, overloaded(), "Here."]);
+  await session({ model, tools: [tool("look", () => "seen")], extensions: [recorder(log)] }).invoke("Hello");
+  expect(log.filter((event) => event.startsWith("retry"))).toEqual([
+    "retry_start",
+    "retry_end true",
+    "retry_start",
+    "retry_end true",
+  ]);
+});
+
+it("O15: a retry that has begun also ends if the turn is halted", async () => {
+  const log: string[] = [];
+  const model = scriptedModel([overloaded(), { toolCalls: [{ name: "look" }] }]);
+  const halting = { name: "halting", beforeCall: () => ({ action: "halt", reason: "no" }) as const };
+  const agent = session({
+    model,
+    tools: [tool("look", () => "seen")],
+    guardrails: [halting],
+    extensions: [recorder(log)],
+  });
+  await expect(agent.invoke("Hello")).rejects.toMatchObject({ code: "MIDDLEWARE_TERMINATION" });
+  expect(log.filter((event) => event.startsWith("retry"))).toEqual(["retry_start", "retry_end true"]);
+});
+
 it("O3, O12: the order of a turn that overflows, is compacted and goes on", async () => {
   const log: string[] = [];
   const model = scriptedModel(["First.", overflow(), "Second."]);

@@ -1,7 +1,8 @@
-import { mkdir, utimes, writeFile } from "node:fs/promises";
+import { mkdir, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { scriptedModel, virtualClock } from "@ravi/testing";
 import { expect, it } from "vitest";
+import { PromptBuilder } from "../src/prompt/builder.ts";
 import { folder, session, tool } from "./support.ts";
 
 async function profile(files: Readonly<Record<string, string>>): Promise<string> {
@@ -184,4 +185,37 @@ it("O10: live state goes with one model call, with text and image, and is never 
   expect(JSON.stringify(model.calls[1]?.request.messages)).not.toContain("look 1");
   expect(JSON.stringify(await agent.sessionManager.messages())).not.toContain("look");
   expect(agent.errors[0]).toMatchObject({ source: "browser", event: "look" });
+});
+
+it.each(["skills", "knowledge", "docs"])(
+  "O11: a folder %s that is there and cannot be read is an error, since the agent would behave differently without it",
+  async (name) => {
+    const path = await profile({ "SYSTEM.md": "I am the system." });
+    // A link to itself: it is there, and nobody can read it.
+    await symlink(name, join(path, name));
+    const agent = session({
+      model: scriptedModel(["ok"]),
+      prompt: { directories: [path], docs: join(path, "docs") },
+    });
+    await expect(agent.invoke("Hello")).rejects.toMatchObject({
+      code: "INVALID_VALUE",
+      field: join(path, name),
+    });
+  },
+);
+
+it("O11: whoever asks while changed files are read waits for them, and does not build a prompt from the old ones", async () => {
+  const path = await profile({ "SYSTEM.md": "Old." });
+  const builder = new PromptBuilder({ directories: [path], footer: false }, path);
+  const facts = { channel: null, date: "", cwd: path, sessionId: null, toolNames: [] };
+  await builder.prepare();
+  await writeFile(join(path, "SYSTEM.md"), "New.");
+  builder.reload();
+  const prompts = await Promise.all(
+    [1, 2, 3].map(async () => {
+      await builder.prepare();
+      return builder.build(facts);
+    }),
+  );
+  expect(prompts).toEqual(["New.", "New.", "New."]);
 });

@@ -59,6 +59,8 @@ describe("a refusal", () => {
       "2",
     ],
     [new ProviderError({ kind: "CONTEXT_OVERFLOW", message: "long" }), 400, "context_length_exceeded", null],
+    // What a client that never got an answer may put there, which no server can send.
+    [new ProviderError({ kind: "TIMEOUT", message: "no connection", status: 0 }), 504, null, null],
   ])(
     "%s has its status over HTTP, whether it is given or thrown",
     async (error, status, code, retryAfter) => {

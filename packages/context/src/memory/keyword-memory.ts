@@ -39,6 +39,9 @@ const MAX_PARTITIONS = 1_000;
 /** Whose memories they are. A program that fills a memory before any run has no whole scope. */
 type Owner = Pick<RunScope, "tenantId" | "userId">;
 
+/** So many forgotten items stay in the memory of the process at least, so that a small one is not written anew all the time. */
+const SLACK = 64;
+
 /** One stored record: something was remembered, or forgotten. */
 type StoredRecord = { readonly remember: MemoryItem } | { readonly forget: string };
 
@@ -49,6 +52,8 @@ type StoredRecord = { readonly remember: MemoryItem } | { readonly forget: strin
 export class KeywordMemory implements Memory {
   readonly isNoop = false;
   private readonly history: HistoryProvider;
+  /** Whether the history is in this process and nobody else has it. */
+  private readonly isOwnHistory: boolean;
   private readonly maxItems: number;
   private readonly clock: Clock;
   private readonly ids: IdSource;
@@ -60,6 +65,7 @@ export class KeywordMemory implements Memory {
     checkFields("KeywordMemory options", options, ["history", "maxItems", "clock", "ids"]);
     const { history, clock, ids } = options;
     checkPorts("KeywordMemory options", { history, clock, ids });
+    this.isOwnHistory = history === undefined;
     this.history = history ?? new MemoryHistory();
     this.maxItems = checkInteger("KeywordMemory options.maxItems", options.maxItems ?? 10_000, 1);
     this.clock = clock ?? systemClock;
@@ -87,6 +93,7 @@ export class KeywordMemory implements Memory {
       );
       if (oldest !== undefined) partition.remove(oldest);
       partition.add(item);
+      await this.tidy(partition, key);
       return item;
     });
   }
@@ -105,6 +112,7 @@ export class KeywordMemory implements Memory {
       if (!partition.has(id)) return;
       await this.write(key, [{ forget: id }]);
       partition.remove(id);
+      await this.tidy(partition, key);
     });
   }
 
@@ -149,6 +157,20 @@ export class KeywordMemory implements Memory {
       key,
       records.map((record) => ({ role: "user", content: JSON.stringify(record) })),
     );
+  }
+
+  /**
+   * Writes a history of our own anew once most of it is about what was forgotten; otherwise it would grow without end. Not one on
+   * a disk: a crash in the middle would lose it.
+   */
+  private async tidy(partition: Partition, key: HistoryKey): Promise<void> {
+    if (!this.isOwnHistory || partition.removed <= partition.size + SLACK) return;
+    await this.history.clear(key);
+    await this.write(
+      key,
+      partition.list().map((item) => ({ remember: item })),
+    );
+    partition.removed = 0;
   }
 }
 

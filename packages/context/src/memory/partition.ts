@@ -13,6 +13,8 @@ export class Partition {
   private readonly items = new Map<string, IndexedItem>();
   private readonly byWord = new Map<string, Set<string>>();
   private readonly byKey = new Map<string, MemoryItem>();
+  /** How many items were removed since this was last set to 0. */
+  removed = 0;
 
   get size(): number {
     return this.items.size;
@@ -44,6 +46,7 @@ export class Partition {
     const kept = this.items.get(id);
     if (kept === undefined) return;
     this.items.delete(id);
+    this.removed++;
     for (const word of kept.words) {
       const ids = this.byWord.get(word);
       ids?.delete(id);
@@ -51,6 +54,11 @@ export class Partition {
     }
     const key = kept.item.metadata?.["key"];
     if (typeof key === "string") this.byKey.delete(key);
+  }
+
+  /** In the order in which they were added. */
+  list(): readonly MemoryItem[] {
+    return Array.from(this.items.values(), ({ item }) => item);
   }
 
   /** The id of the item that was added first. */

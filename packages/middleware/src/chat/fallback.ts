@@ -57,11 +57,11 @@ export function fallback(options: FallbackOptions): ChatMiddleware {
         return;
       } catch (error) {
         let failure = error;
-        for (const model of models) {
+        for (const [at, model] of models.entries()) {
           if (!mayFallBack(failure, kinds) || context.signal.aborted) break;
           const step = { from: context.model.id, to: model.id, error: failure };
           quietly(() => onFallback?.(step));
-          reportRetry(context, 1, 0, failure);
+          reportRetry(context, at + 1, 0, failure);
           context.model = model;
           try {
             await next.again();

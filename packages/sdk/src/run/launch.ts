@@ -83,7 +83,8 @@ export function launch<T>(
     });
     handle = begin(runtime);
   } catch (error) {
-    void borrowed.release();
+    // The first error is the one to report.
+    borrowed.release().catch(() => {});
     throw error;
   }
   const delivered = forwardEvents(handle, options);

@@ -67,8 +67,9 @@ export interface SessionAgentOptions {
   /** Settings for every model call, such as temperature and `maxOutputTokens`. */
   readonly settings?: Omit<ModelRequest, "messages" | "tools" | "toolChoice" | "output"> | undefined;
   /**
-   * Values that are never written to the store. Default: the values of environment variables whose names end in KEY, TOKEN,
-   * SECRET, PASSWORD and the like.
+   * Values of 8 characters or more that are replaced by `[secret]` in what is stored, except in the user's own messages. Shorter
+   * ones are ignored, because they would be found inside of ordinary words. Default: the values of environment variables whose
+   * names end in KEY, TOKEN, SECRET, PASSWORD and the like.
    */
   readonly secrets?: readonly string[] | undefined;
   /** The directory that relative paths are resolved against, and that the model is told. Default: `process.cwd()`. */

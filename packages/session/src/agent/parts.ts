@@ -7,7 +7,7 @@ import { GuardrailChain } from "../guardrails/chain.ts";
 import { loadGuardrails, type OwnedGuardrail } from "../guardrails/load.ts";
 import type { EphemeralSource } from "../prompt/ephemeral.ts";
 import type { PromptBuilder } from "../prompt/builder.ts";
-import { skillTool } from "../prompt/skills.ts";
+import { SKILL_TOOL, skillTool } from "../prompt/skills.ts";
 import type { MergedTools } from "../turn/deps.ts";
 import { OWNER, type Plan } from "./plan.ts";
 
@@ -50,7 +50,7 @@ export async function loadParts(
   await promptBuilder.prepare();
   const builtIn = [...(options.tools ?? []), ...children];
   const names = new Set(builtIn.map(({ name }) => name));
-  if (promptBuilder.skills.length > 0 && !names.has("skill"))
+  if (promptBuilder.skills.length > 0 && !names.has(SKILL_TOOL))
     builtIn.push(skillTool(() => promptBuilder.skills));
   const merged = mergeTools(builtIn, extensions);
   host.extensions = extensions;
@@ -80,8 +80,9 @@ function mergeTools(
   return { tools, specs: tools.length === 0 ? undefined : Object.freeze(tools.map(toolSpec)) };
 }
 
-/** The allowed tool names as a set. Throws an `InvalidValueError` if there is no tool of a name. */
+/** The tools that a child may call, as a set. Throws an `InvalidValueError` if there is no tool of a name. */
 export function allowList(
+  child: string,
   names: readonly string[] | undefined,
   merged: MergedTools,
 ): ReadonlySet<string> | undefined {
@@ -89,7 +90,7 @@ export function allowList(
   for (const name of names) {
     if (merged.tools.some((tool) => tool.name === name)) continue;
     const known = merged.tools.map((tool) => tool.name).join(", ") || "none";
-    throw new InvalidValueError({ field: "spawnChild.tools", value: name, expected: `one of ${known}` });
+    throw new InvalidValueError({ field: `tools of ${child}`, value: name, expected: `one of ${known}` });
   }
   return new Set(names);
 }

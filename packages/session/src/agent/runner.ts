@@ -155,7 +155,7 @@ export class Runner {
       model: this.state.model,
       mailbox,
       meter: compactor.meter,
-      settings: { ...plan.turn, allowed: allowList(inherited?.allowed, parts.merged) },
+      settings: { ...plan.turn, allowed: allowList(plan.id, inherited?.allowed, parts.merged) },
       ephemeral: parts.ephemeral,
       channel,
       merged: parts.merged,

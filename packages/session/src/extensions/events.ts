@@ -52,6 +52,7 @@ export interface SessionEvents {
     readonly kind: ErrorKind;
     readonly error: SerializedError;
   };
+  /** Whether the model has answered the call that was retried. Emitted when its turn ends, or a later call of it fails. */
   retry_end: { readonly attempt: number; readonly success: boolean };
   /** The turn is over. */
   agent_end: {

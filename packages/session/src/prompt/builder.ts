@@ -18,6 +18,8 @@ export class PromptBuilder {
   private readonly directories: readonly string[];
   private readonly cached = new Map<string, string>();
   private resources: Resources | undefined;
+  /** The read that is going on; whoever asks meanwhile waits for it. */
+  private loading: Promise<void> | undefined;
   private stamp = "";
   private isStale = false;
 
@@ -41,11 +43,27 @@ export class PromptBuilder {
    */
   async prepare(): Promise<void> {
     const stamp = this.directories.length === 0 ? "" : await memoryStamp(this.directories);
-    if (this.resources !== undefined && !this.isStale && stamp === this.stamp) return;
-    this.isStale = false;
-    this.stamp = stamp;
-    this.resources = await loadResources(this.directories, this.options.docs);
-    this.cached.clear();
+    const isMissing = this.resources === undefined && this.loading === undefined;
+    if (isMissing || this.isStale || stamp !== this.stamp) {
+      this.isStale = false;
+      this.stamp = stamp;
+      const loading: Promise<void> = this.load(() => this.loading === loading);
+      this.loading = loading;
+    }
+    // In a loop: the files may have changed again meanwhile.
+    while (this.loading !== undefined) await this.loading;
+  }
+
+  /** What a newer read has replaced is not used. */
+  private async load(isNewest: () => boolean): Promise<void> {
+    try {
+      const resources = await loadResources(this.directories, this.options.docs);
+      if (!isNewest()) return;
+      this.resources = resources;
+      this.cached.clear();
+    } finally {
+      if (isNewest()) this.loading = undefined;
+    }
   }
 
   /** Builds a prompt from what `prepare` has read. */

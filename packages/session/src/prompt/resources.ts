@@ -1,6 +1,6 @@
-import { readdir, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import { readText } from "./read-text.ts";
+import { namesIn, readText } from "./read-text.ts";
 import { type Skill, skillsIn } from "./skills.ts";
 
 /** What was read from the folders of `PromptOptions`. */
@@ -63,10 +63,5 @@ export async function memoryStamp(directories: readonly string[]): Promise<strin
 }
 
 async function markdownIn(folder: string): Promise<string[]> {
-  try {
-    return (await readdir(folder)).filter((name) => name.endsWith(".md")).toSorted();
-  } catch {
-    // No such folder.
-    return [];
-  }
+  return (await namesIn(folder)).filter((name) => name.endsWith(".md"));
 }

@@ -1,7 +1,6 @@
-import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { defineTool, type StandardSchema, type Tool, ToolError } from "@ravi/kernel";
-import { readText } from "./read-text.ts";
+import { namesIn, readText } from "./read-text.ts";
 
 /** A folder with a SKILL.md. Its name and description are in the prompt; the instructions are read when they are needed. */
 export interface Skill {
@@ -15,15 +14,8 @@ const SKILL_FILE = "SKILL.md";
 
 /** The skills in a folder. One without a description is skipped: the model could not know when to use it. */
 export async function skillsIn(folder: string): Promise<Skill[]> {
-  let names: string[];
-  try {
-    names = await readdir(folder);
-  } catch {
-    // No such folder.
-    return [];
-  }
   const skills: Skill[] = [];
-  for (const name of names.toSorted()) {
+  for (const name of await namesIn(folder)) {
     const location = join(folder, name, SKILL_FILE);
     const text = await readText(location);
     if (text === undefined) continue;

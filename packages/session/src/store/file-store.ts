@@ -82,12 +82,14 @@ export class FileSessionStore implements SessionStore {
     if (!(await this.exists(id, location))) return;
     const lock = await location.claim();
     try {
-      await remove(this.files, location.path);
-      if (this.sync) await syncFolder(this.files, this.directory);
+      try {
+        await remove(this.files, location.path);
+        if (this.sync) await syncFolder(this.files, this.directory);
+      } finally {
+        await lock.release();
+      }
     } catch (cause) {
       throw sessionFailed(id, "deleted", cause);
-    } finally {
-      await lock.release();
     }
   }
 

@@ -17,17 +17,22 @@ export async function runWithRetries(
   let failures = 0;
   let answered = 0;
   let isCompacted = false;
-  for (let attempt = 0; ;) {
+  let attempt = 0;
+  /** The call that was tried again has succeeded if the model has answered since, whatever came after that. */
+  const endRetry = async (): Promise<void> => {
+    if (attempt > 0) await emit("retry_end", { attempt, success: engine.answered > answered });
+  };
+  for (;;) {
     try {
       const result = await engine.run();
-      if (attempt > 0) await emit("retry_end", { attempt, success: true });
+      await endRetry();
       return result;
     } catch (failed) {
       // Checked first: a run that is suspended, cancelled or past its deadline has not failed because of its model.
       await ctx.check();
+      await endRetry();
       if (!(failed instanceof ModelCallFailed)) throw failed;
       const error = failed.cause;
-      if (attempt > 0) await emit("retry_end", { attempt, success: false });
       failures = engine.answered > answered ? 1 : failures + 1;
       answered = engine.answered;
       const known = classifyError(error);
@@ -45,7 +50,7 @@ export async function runWithRetries(
       }
       isCompacted = true;
       if (!(await compactAfterOverflow(deps))) {
-        await emit("retry_end", { attempt, success: false });
+        await endRetry();
         throw error;
       }
       await rebuild();

@@ -139,3 +139,37 @@ it("O19: what a process could not take back is not taken for its own where anoth
   const third = session({ model, store: mine, sessionId: "s" });
   await expect(third.open()).rejects.toMatchObject({ code: "JOURNAL_LOCKED" });
 });
+
+it("O19: a delete during which the disk goes away is a typed error, wherever that happens", async () => {
+  for (let operations = 0; ; operations++) {
+    const disk = new FakeDisk({ random: () => 0.5 });
+    const store = new FileSessionStore("/sessions", { files: disk });
+    const agent = session({ model, store, sessionId: "s" });
+    await agent.invoke("one");
+    await agent.close();
+    disk.dieAfter(operations);
+    const failure: unknown = await store.delete("s").catch((error: unknown) => error);
+    disk.mend();
+    if (failure === undefined) return;
+    expect([operations, failure]).toEqual([
+      operations,
+      expect.objectContaining({ code: "JOURNAL_FAILED", message: expect.stringContaining("session s") }),
+    ]);
+  }
+});
+
+it("O19: an entry that was changed on the disk while its session is open is found when it is read, and only its byte is named", async () => {
+  const disk = new FakeDisk({ random: () => 0.5 });
+  const store = new FileSessionStore("/sessions", { files: disk });
+  const agent = session({ model, store, sessionId: "s" });
+  await agent.invoke("one");
+  const [{ id, place } = { id: "", place: -1 }] = agent.sessionManager.entries();
+  const bytes = disk.bytes(".jsonl").slice();
+  bytes[place + 40] = 0x23;
+  disk.damage(".jsonl", bytes);
+  await expect(agent.sessionManager.read(id)).rejects.toMatchObject({
+    code: "JOURNAL_CORRUPT",
+    position: place,
+    message: expect.stringMatching(new RegExp(`^session s is damaged at byte ${place}: entry ${id} is not`)),
+  });
+});

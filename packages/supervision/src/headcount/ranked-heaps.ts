@@ -2,7 +2,7 @@ import { PairingHeap } from "./pairing-heap.ts";
 import { rankOf } from "./ranks.ts";
 import type { Member } from "./member.ts";
 
-/** Seats in one heap per priority. A heap is created when it is first needed: most runs use one priority. */
+/** Members in one heap per priority. A heap is created when it is first needed: most runs use one priority. */
 export class RankedHeaps {
   private readonly before: (a: Member, b: Member) => boolean;
   private heaps: (PairingHeap<Member> | undefined)[] | undefined;

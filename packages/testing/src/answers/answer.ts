@@ -17,7 +17,10 @@ export interface AnswerParts {
   readonly delayMs?: number | undefined;
   /** Milliseconds between two pieces of a stream. Default: 0. */
   readonly chunkDelayMs?: number | undefined;
-  /** Fail with this error instead, after the delay. Over HTTP a `ProviderError` keeps its status; any other error is a 500. */
+  /**
+   * Fail with this error instead, after the delay. Over HTTP a `ProviderError` keeps its status, if it is one from 300 to 599, and
+   * else gets that of its kind; any other error is a 500.
+   */
   readonly error?: Error | undefined;
   /** Break the answer in this way. */
   readonly fault?: AnswerFault | undefined;

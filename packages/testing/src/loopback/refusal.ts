@@ -57,9 +57,10 @@ const CODE_OF_KIND: Readonly<Partial<Record<ErrorKind, string>>> = {
 export function refusalOfError(error: unknown): Refusal {
   const message = messageOf(error);
   if (isRaviError(error, "PROVIDER_ERROR")) {
-    const { kind, retryAfterMs } = error;
+    const { kind, status = 0, retryAfterMs } = error;
     return {
-      status: error.status ?? STATUS_OF_KIND[kind],
+      // A client whose connection failed may put a 0 there, which cannot be sent.
+      status: Number.isInteger(status) && status >= 300 && status <= 599 ? status : STATUS_OF_KIND[kind],
       code: CODE_OF_KIND[kind],
       message,
       ...(retryAfterMs === undefined ? {} : { headers: retryAfter(retryAfterMs) }),
