@@ -6,6 +6,7 @@ import {
   type JsonValue,
   type PendingWait,
   type Pipeline,
+  textOf,
 } from "@ravi/kernel";
 import {
   agent,
@@ -149,7 +150,7 @@ export const waitCases: readonly RuntimeCase[] = [
         input: ANYTHING,
         execute: () => "paid",
       });
-      const clerk = agent("clerk", async (ctx) => done(String((await ctx.tool(call("pay"), pay)).content)));
+      const clerk = agent("clerk", async (ctx) => done(textOf(await ctx.tool(call("pay"), pay))));
       const runtime = await create({ agents: [clerk], pipelines: { function: asking } });
       const handle = runtime.run(clerk, "", { runId: "wait-8" });
       for await (const { event } of handle.events()) {
