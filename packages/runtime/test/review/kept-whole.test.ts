@@ -86,7 +86,7 @@ describe("review: what the journal in memory keeps", () => {
         new Runtime({ journal }).run(
           agent("lead", async () => done("")),
           "",
-          { runId: RUN, metadata },
+          { runId: RUN, metadata: metadata as JsonObject },
         );
       expect(start).toThrow(
         expect.objectContaining({
