@@ -87,6 +87,56 @@ it("O12: asked for in a turn, it runs after the turn", async () => {
   expect(log.slice(-4)).toEqual(["save_point", "session_before_compact", "session_compact", "settled"]);
 });
 
+it("O12: a compaction that was asked for is made once: runCompaction is the one that compact() has asked for", async () => {
+  const log: string[] = [];
+  const agent = session({
+    model: scriptedModel(() => "a long enough answer"),
+    extensions: [recorder(log)],
+    compaction: keepLast(1),
+  });
+  await agent.invoke("a");
+  agent.compact();
+  await agent.runCompaction();
+  await agent.invoke("b");
+  expect(log.filter((event) => event === "session_before_compact")).toHaveLength(1);
+  agent.compact();
+  await agent.invoke("c");
+  expect(log.filter((event) => event === "session_before_compact")).toHaveLength(2);
+});
+
+it("O12, O15: a compaction that is stored when an abort comes has been made, and is told", async () => {
+  const log: string[] = [];
+  const store = new MemorySessionStore();
+  const agent = session({
+    model: scriptedModel(() => "a long enough answer"),
+    extensions: [recorder(log)],
+    compaction: keepLast(1),
+    store: {
+      list: () => store.list(),
+      delete: (id) => store.delete(id),
+      open(id) {
+        const opened = store.open(id);
+        return {
+          id,
+          heads: opened.heads,
+          get info() {
+            return opened.info;
+          },
+          read: (head) => opened.read(head),
+          close: () => opened.close(),
+          append(entries, begin) {
+            if (entries[0]?.kind === "compaction") agent.abort();
+            return opened.append(entries, begin);
+          },
+        };
+      },
+    },
+  });
+  await agent.invoke("a");
+  expect(await agent.runCompaction()).toMatchObject({ status: "compacted" });
+  expect(log.slice(-3)).toEqual(["session_compact", "save_point", "settled"]);
+});
+
 it("O12, O15: runCompaction needs a strategy or an extension that replaces; an extension may cancel", async () => {
   const model = scriptedModel(() => "some answer that is long enough");
   const bare = session({ model });

@@ -4,7 +4,6 @@ import {
   type AgentSession,
   type Architecture,
   checkFields,
-  checkOneOf,
   type Dependencies,
   type LLMClient,
 } from "@ravi/kernel";
@@ -13,7 +12,7 @@ import { describeWorkers } from "../run/worker.ts";
 import { readChoice } from "../parse/choice.ts";
 import { readConfidence } from "../parse/score.ts";
 import { type OwnPrompts, PROMPTS } from "../prompts.ts";
-import { checkModel, checkShare, checkWorkers, ownPrompts, progress } from "./shared.ts";
+import { checkModel, checkRole, checkShare, checkWorkers, ownPrompts, progress } from "./shared.ts";
 
 export interface RouterOptions {
   /** The agents to choose from, by name. Their descriptions say what they are for. */
@@ -41,13 +40,7 @@ export class Router implements Architecture {
     checkFields("Router", options, ["routes", "fallback", "confidence", "classifier", "prompts"]);
     this.routes = checkWorkers("Router.routes", options.routes);
     const { fallback } = options;
-    if (fallback !== undefined)
-      checkOneOf(
-        "Router.fallback",
-        fallback,
-        Object.fromEntries(Object.keys(this.routes).map((name) => [name, name])),
-      );
-    this.fallback = fallback;
+    this.fallback = fallback === undefined ? undefined : checkRole("Router.fallback", fallback, this.routes);
     this.confidence = checkShare("Router.confidence", options.confidence ?? 0.5);
     this.classifier = checkModel("Router.classifier", options.classifier);
     this.prompts = ownPrompts("Router", PROMPTS.router, options.prompts);

@@ -2,6 +2,7 @@ import {
   type Agent,
   type AgentEvent,
   checkFields,
+  checkOneOf,
   InvalidValueError,
   type JsonValue,
   type LLMClient,
@@ -31,6 +32,11 @@ export function checkWorkers(field: string, workers: unknown, least = 1): Readon
     });
   for (const [role, agent] of entries) checkAgent(`${field}.${role}`, agent);
   return Object.freeze(Object.fromEntries(entries));
+}
+
+/** Checks the role of one of the workers. */
+export function checkRole(field: string, role: unknown, workers: Readonly<Record<string, Agent>>): string {
+  return checkOneOf(field, role, Object.fromEntries(Object.keys(workers).map((name) => [name, name])));
 }
 
 /** Checks an optional model. */

@@ -5,7 +5,6 @@ import {
   type Architecture,
   checkFields,
   checkInteger,
-  checkOneOf,
   type Dependencies,
   type StopReason,
 } from "@ravi/kernel";
@@ -14,7 +13,7 @@ import { describeWork, type WorkOutcome } from "../run/answer.ts";
 import { describeWorkers } from "../run/worker.ts";
 import { type OwnPrompts, PROMPTS } from "../prompts.ts";
 import { isCircle, memberNamed, readHandoff } from "./handoff.ts";
-import { checkWorkers, ownPrompts, progress } from "./shared.ts";
+import { checkRole, checkWorkers, ownPrompts, progress } from "./shared.ts";
 
 export interface SwarmOptions {
   /** The members, by name. Their descriptions tell the others what they are for. */
@@ -38,8 +37,7 @@ export class Swarm implements Architecture {
   constructor(options: SwarmOptions) {
     checkFields("Swarm", options, ["members", "entry", "maxHandoffs", "prompts"]);
     this.members = checkWorkers("Swarm.members", options.members);
-    const names = Object.fromEntries(Object.keys(this.members).map((name) => [name, name]));
-    this.entry = checkOneOf("Swarm.entry", options.entry ?? Object.keys(names)[0], names);
+    this.entry = checkRole("Swarm.entry", options.entry ?? Object.keys(this.members)[0], this.members);
     this.maxHandoffs = checkInteger("Swarm.maxHandoffs", options.maxHandoffs ?? 8, 0);
     this.prompts = ownPrompts("Swarm", PROMPTS.swarm, options.prompts);
   }

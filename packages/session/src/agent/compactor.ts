@@ -70,7 +70,6 @@ export class Compactor {
   async afterTurn(task: CompactionTask): Promise<void> {
     const { tokens } = this.meter;
     const reason = this.isRequested ? "asked" : "threshold";
-    this.isRequested = false;
     this.retryAt = { sessionId: "", at: 0 };
     try {
       const { status } = await this.run(task, reason);
@@ -88,6 +87,7 @@ export class Compactor {
     const { ctx, session, model, system, tools } = task;
     const { plan, meter, emitter } = this;
     const window = this.windowOf(model);
+    if (reason === "asked") this.isRequested = false;
     // The strategy's own model call is not part of the conversation, so its text must not be streamed to the user.
     emitter.isMuted = true;
     try {

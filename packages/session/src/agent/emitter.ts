@@ -23,6 +23,7 @@ const FACTS: ReadonlySet<SessionEventName> = new Set([
   "message_end",
   "agent_end",
   "save_point",
+  "session_compact",
   "settled",
 ] as const);
 
