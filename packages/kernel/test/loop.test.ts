@@ -360,6 +360,11 @@ describe("toolTurn", () => {
     expect([tool.description, (await ctx.tool(byTwo, tool)).content]).toEqual(["counts", "4"]);
   });
 
+  test("a tool with a misspelt name is told so, and not that it has none", () => {
+    const misspelt = { nam: "t", description: "", input: {}, execute: () => 1 };
+    expect(() => defineTool(misspelt as never)).toThrow(/^tool\.nam /);
+  });
+
   test("a tool with a misspelt field is refused: its approval would never be asked for", () => {
     const execute = (): string => "";
     const definition = { name: "wipe", description: "", input: z.object({}), needApproval: true, execute };

@@ -78,6 +78,7 @@ export {
 } from "@ravi/kernel";
 export { HookEvent, Priority, textOf } from "@ravi/kernel";
 export { HookManager } from "@ravi/hooks";
+export { defineTool as tool } from "@ravi/kernel";
 export { OrchestratorAgent } from "@ravi/orchestrator";
 export { ReActAgent } from "@ravi/react-agent";
 export { ExecutionTracker } from "@ravi/resources";
@@ -86,7 +87,6 @@ export { getRunScope } from "@ravi/runtime";
 export { agent, type AgentOptions } from "./agents/agent.ts";
 export type { Layers } from "./agents/layers.ts";
 export { type DynamicHiring, type Member, team, type TeamOptions } from "./agents/team.ts";
-export { tool } from "./agents/tool.ts";
 export { type Budget, DEFAULT_LIMITS, type Limits, type TreeLimits } from "./limits.ts";
 export { model } from "./models/model.ts";
 export type {

@@ -133,7 +133,7 @@ describe("run", () => {
       /agent\.instruction/,
     );
     const badTool = { name: "t", description: "", input: {}, needsAproval: true, execute: () => 1 };
-    expect(() => tool(badTool)).toThrow(/tool\.needsAproval/);
+    expect(() => tool(badTool)).toThrow(/tool t\.needsAproval/);
   });
 
   test("R6: limits and prices that were not awaited, or are in a map, are refused and do not count as none", async () => {

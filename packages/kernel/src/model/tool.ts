@@ -107,10 +107,10 @@ export function defineTool<S extends SchemaLike, R>(
     const expected = `an object with the fields ${FIELDS.join(", ")}`;
     throw new InvalidValueError({ field: "tool", value: definition, expected });
   }
-  checkToolName(definition.name);
   const isOfClass = !isPlain(definition);
   // A misspelt `needsApproval` would never take effect. An instance of a class may have other fields as well.
-  if (!isOfClass) checkFields(`tool ${definition.name}`, definition, FIELDS);
+  if (!isOfClass) checkFields(ownerOf(definition), definition, FIELDS);
+  checkToolName(definition.name);
   const { name, description, input, needsApproval, idempotent, timeoutS } = definition;
   const execute: unknown = Reflect.get(definition, "execute");
   if (typeof execute !== "function")
@@ -127,6 +127,11 @@ export function defineTool<S extends SchemaLike, R>(
     timeoutS,
     execute: (args: InferSchema<S>, context: ToolContext) => definition.execute(args, context),
   });
+}
+
+/** How an error names the tool, whose `name` may be misspelt. */
+function ownerOf({ name }: { readonly name: unknown }): string {
+  return typeof name === "string" ? `tool ${name}` : "tool";
 }
 
 /** Checks every field of a tool except `name` and `execute`. `owner` is put before the field's name in the error. */
