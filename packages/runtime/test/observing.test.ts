@@ -48,7 +48,7 @@ describe("J3: a function that is called with each event", () => {
   test("J3: hears a resumed run from the beginning, numbered from 1: what agents say, but no delta and no usage", async () => {
     const model = scriptedModel(["streamed in pieces"]);
     const asker = agent("asker", async (ctx) => {
-      await ctx.emit({ type: "step", step: 1 });
+      ctx.emit({ type: "step", step: 1 });
       await ctx.llm(model, ask("go"));
       return done(String(await ctx.waitFor("word")));
     });
