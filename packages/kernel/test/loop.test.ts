@@ -101,6 +101,12 @@ describe("toolSpec", () => {
   });
 });
 
+test("a schema that does not say its JSON form, as those of zod/mini, is refused with what to use instead", () => {
+  const input = { "~standard": { version: 1, vendor: "zod", validate: (value: unknown) => ({ value }) } };
+  const tool = defineTool({ name: "when", description: "", input: input as never, execute: () => "" });
+  expect(() => toolSpec(tool)).toThrow(/^tool when: input .* no ~standard\.jsonSchema; schemas of zod 4\.2/);
+});
+
 describe("parseWith", () => {
   test("says where a value is wrong", async () => {
     expect(await parseWith(add.input, { a: 1, b: 2 })).toEqual({ ok: true, value: { a: 1, b: 2 } });

@@ -1,6 +1,6 @@
 import { InvalidValueError } from "../errors/errors.ts";
 import type { ToolSpec } from "../model/llm.ts";
-import { type JsonSchema, type SchemaLike, isStandardSchema } from "../model/schema.ts";
+import { type JsonSchema, type SchemaLike, type StandardSchema, isStandardSchema } from "../model/schema.ts";
 import { mayBeObject } from "../provider/input-schema.ts";
 import { inputOf } from "./check-schemas.ts";
 import { type DelegateTool, type Tool, checkToolName } from "../model/tool.ts";
@@ -26,11 +26,16 @@ export function toolSpec(tool: Tool | DelegateTool): ToolSpec {
   return spec;
 }
 
+const HAS_NONE =
+  "it has no ~standard.jsonSchema; schemas of zod 4.2 or newer have it, those of zod/mini do not";
+
 /** The JSON Schema of a schema's input. Throws an `InvalidValueError` if it has none. */
 export function jsonSchemaOf(schema: SchemaLike, field: string): JsonSchema {
   if (!isStandardSchema(schema)) return schema;
   try {
-    const { $schema: _, ...rest } = schema["~standard"].jsonSchema.input({ target: "draft-2020-12" });
+    const { jsonSchema }: Partial<StandardSchema["~standard"]> = schema["~standard"];
+    if (jsonSchema === undefined) throw new TypeError(HAS_NONE);
+    const { $schema: _, ...rest } = jsonSchema.input({ target: "draft-2020-12" });
     return rest;
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);

@@ -34,7 +34,7 @@ export interface Memory extends Skippable {
 export interface PermissionRequest {
   readonly agentId: AgentId;
   readonly action: "tool" | "hire" | "llm";
-  /** The tool, the agent or the model. */
+  /** The tool or the agent by its name, or the model by its id (`openai/gpt-5-mini`). */
   readonly target: string;
   readonly arguments?: JsonValue | undefined;
   readonly scope: RunScope;

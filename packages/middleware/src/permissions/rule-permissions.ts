@@ -14,7 +14,7 @@ import { matches } from "./pattern.ts";
 export interface PermissionRule {
   readonly effect: "allow" | "deny";
   readonly action?: PermissionRequest["action"] | readonly PermissionRequest["action"][] | undefined;
-  /** The tool, agent or model; `*` stands for any characters. */
+  /** The tool or agent by its name, or the model by its id (`openai/gpt-5-mini`); `*` stands for any characters. */
   readonly target?: string | readonly string[] | undefined;
   /** The agent that asks, by name: `researcher`, `team-*`. */
   readonly agent?: string | readonly string[] | undefined;

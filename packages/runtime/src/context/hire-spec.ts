@@ -139,7 +139,8 @@ class Hire implements HireSpec {
   }
 
   denial(): MaybePromise<RaviError | undefined> {
-    return andThen(denialOf(this.exec, "hire", this.agentName, this.input), refusalFor);
+    // By its name alone, as rules name agents: one that denies "payer" must deny every version of it.
+    return andThen(denialOf(this.exec, "hire", agentName(this.agent.id), this.input), refusalFor);
   }
 }
 
