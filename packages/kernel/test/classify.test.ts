@@ -128,6 +128,22 @@ describe("O6: classifyError", () => {
       http(403, { message: "The model requires moderation and your input was flagged" }),
       "CONTENT_BLOCKED",
     ],
+    [
+      "a refusal of Amazon's client",
+      Object.assign(new Error("Too many requests"), {
+        name: "ThrottlingException",
+        $metadata: { httpStatusCode: 429 },
+      }),
+      "RATE_LIMIT",
+    ],
+    [
+      "a prompt that is too long for Amazon",
+      Object.assign(new Error("Input is too long for requested model."), {
+        name: "ValidationException",
+        $metadata: { httpStatusCode: 400 },
+      }),
+      "CONTEXT_OVERFLOW",
+    ],
     ["a gateway's code", { error: { code: 429, message: "upstream" } }, "RATE_LIMIT"],
     ["a gateway's code as text", { error: { code: "502", message: "upstream" } }, "SERVER_ERROR"],
     [
@@ -207,6 +223,14 @@ describe("O6: classifyError", () => {
       retryAfterMs,
     });
     expect(classifyError(http(503, { message })).retryAfterMs).toBeUndefined();
+  });
+
+  test("O6: what Amazon's client says of a wrong key is final", () => {
+    const error = Object.assign(new Error("no"), {
+      name: "AccessDeniedException",
+      $metadata: { httpStatusCode: 403 },
+    });
+    expect(classifyError(error)).toMatchObject({ kind: "AUTH", status: 403, retryable: false });
   });
 
   test("O6: a chain of causes that closes on itself ends", () => {

@@ -607,6 +607,15 @@ describe.each(CUTS)("T10: a stream, %s", (_, cut) => {
   });
 });
 
+test.each(CUTS)("T10: a stream that is called JSON is read as it was meant, %s", async (_, cut) => {
+  const bytes = START + text(0, "hé", "llo") + ended() + text(1, "more");
+  next = { type: "application/json", pieces: cut(Buffer.from(bytes)) };
+  const { events, response } = await streamed(client(server));
+  expectMeant(response, { text: "héllo", usage: USED });
+  expect(told(events, "text")).toBe("héllo");
+  expect(await client(server).generate(HELLO)).toEqual(response);
+});
+
 const message = (content: unknown, reason: string | null = "end_turn", rest: object = {}): string =>
   JSON.stringify({
     id: "msg_1",

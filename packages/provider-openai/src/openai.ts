@@ -11,7 +11,7 @@ import { headerSecrets, onceEach, type ProviderCall, scrubber, startCall } from 
 import { connect, type Connection } from "./connection.ts";
 import { explain } from "./failure/provider-error.ts";
 import { checkOptions, type OpenAIOptions } from "./options.ts";
-import { isEventStream, readToEnd, readWhole, streamReader } from "./read-answer.ts";
+import { answerReader, readToEnd } from "./read-answer.ts";
 import { makeSender } from "./send.ts";
 
 /**
@@ -75,7 +75,7 @@ export function openai(model: string, options: OpenAIOptions = {}): LLMClient {
         const response = await send(call, request, { stream, idempotencyKey });
         ({ headers } = response);
         const answer = protocol.collect(provider);
-        await (stream && isEventStream(headers) ? readToEnd : readWhole)({ response, call, limits, answer });
+        await readToEnd({ response, call, limits, answer });
         return answer.response();
       } catch (error) {
         throw failure(error, call, headers);
@@ -92,7 +92,7 @@ export function openai(model: string, options: OpenAIOptions = {}): LLMClient {
         const response = await send(call, request, { stream: true, idempotencyKey });
         ({ headers } = response);
         const answer = connection().protocol.collect(provider);
-        const next = streamReader({ response, call, limits, answer });
+        const next = answerReader({ response, call, limits, answer });
         for (let events = await next(); events !== undefined; events = await next())
           for (const event of events) yield event;
         for (const event of answer.finish()) yield event;

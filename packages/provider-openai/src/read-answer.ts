@@ -1,15 +1,15 @@
 import { isCancellation, type ModelEvent } from "@ravi/kernel";
 import {
   incomplete,
+  OversizedAnswer,
   parseAnswer,
   parseEvent,
   type ProviderCall,
   serverEvents,
-  tryParse,
   type WireLimits,
 } from "@ravi/kernel/provider";
 import type { Answer } from "./protocol.ts";
-import { type Body, openBody, readText } from "./wire/body.ts";
+import { type Body, openBody } from "./wire/body.ts";
 
 export interface Reading {
   readonly response: Response;
@@ -18,55 +18,44 @@ export interface Reading {
   readonly answer: Answer;
 }
 
-/** Reads an answer that is not streamed. */
-export async function readWhole(reading: Reading): Promise<readonly ModelEvent[]> {
-  const { response, call, limits, answer } = reading;
-  const { headers } = response;
-  const text = await readText(openBody(response, call, limits.maxPieceBytes));
-  // Some servers stream although they were not asked to. Nobody listens to the events then.
-  if (isEventStream(headers) && tryParse(text) === undefined) {
-    await readToEnd({ ...reading, response: new Response(text, { headers }) });
-    return [];
-  }
-  return answer.addWhole(parseAnswer(text, headers));
-}
-
-export function isEventStream(headers: Headers): boolean {
-  return /\bevent-stream\b/.test(headers.get("content-type") ?? "");
-}
-
-/** Reads a streamed answer to its end, if nobody listens to its events. */
+/** Reads an answer to its end, if nobody listens to its events. */
 export async function readToEnd(reading: Reading): Promise<void> {
-  const next = streamReader(reading);
+  const next = answerReader(reading);
   while ((await next()) !== undefined) {
     // The answer collects what counts.
   }
 }
 
 /**
- * Returns a function that gives the events of the next piece of a streamed answer, and undefined at the end. Throws if the stream
- * ends before the server said why. It returns arrays because an async iterator here would cost more than all the rest.
+ * Returns a function that gives the events of the next piece of an answer, and undefined at the end. Throws if a stream ends before
+ * the server said why. It returns arrays because an async iterator here would cost more than all the rest.
  */
-export function streamReader(reading: Reading): () => Promise<readonly ModelEvent[] | undefined> {
+export function answerReader(reading: Reading): () => Promise<readonly ModelEvent[] | undefined> {
   const { response, call, limits, answer } = reading;
-  let isEnded = false;
-  if (/\bjson\b/.test(response.headers.get("content-type") ?? "")) {
-    // The server does not stream, or failed before it began to.
-    return async () => {
-      if (isEnded) return undefined;
-      isEnded = true;
-      return readWhole(reading);
-    };
-  }
+  const { headers } = response;
   const body = openBody(response, call, limits.maxResponseBytes);
   // Joins characters that were split between pieces, and removes a byte order mark.
   const decoder = new TextDecoder();
   const reader = serverEvents(limits.maxPieceBytes);
+  let isEnded = false;
+  let isStreamed: boolean | undefined;
+  /** The answer so far, if it is not streamed. */
+  let whole = "";
   let failure: { readonly error: unknown } | undefined;
 
+  const takeWhole = (text: string, events: ModelEvent[]): void => {
+    whole += text;
+    if (whole.length > limits.maxPieceBytes) throw new OversizedAnswer("the answer", limits.maxPieceBytes);
+    if (isEnded) events.push(...answer.addWhole(parseAnswer(whole, headers)));
+  };
   const take = (piece: Uint8Array | undefined, events: ModelEvent[]): void => {
     isEnded = piece === undefined;
     const text = decoder.decode(piece, { stream: piece !== undefined });
+    isStreamed ??= looksStreamed(text.trimStart(), headers);
+    if (isStreamed === false || (isStreamed === undefined && !isEventStream(headers))) {
+      takeWhole(text, events);
+      return;
+    }
     for (const { data, name } of piece === undefined ? reader.end(text) : reader.push(text)) {
       const isLast = data.trim() === "[DONE]";
       if (!isLast && data !== "") events.push(...answer.add(parseEvent(data), name));
@@ -79,7 +68,7 @@ export function streamReader(reading: Reading): () => Promise<readonly ModelEven
   return async () => {
     if (failure !== undefined) throw failure.error;
     if (isEnded) {
-      if (!answer.isFinished) throw incomplete(response.headers);
+      if (isStreamed !== false && !answer.isFinished) throw incomplete(headers);
       return undefined;
     }
     const piece = await nextPiece(body, call, answer.isFinished);
@@ -92,6 +81,20 @@ export function streamReader(reading: Reading): () => Promise<readonly ModelEven
     }
     return events;
   };
+}
+
+/**
+ * Whether the text is the beginning of a stream; undefined if it is empty. Its first letter says it (that of a brace, or of `data`,
+ * `event`, `id`, `retry` or a comment). The content type is often wrong, and counts only if the text is neither.
+ */
+function looksStreamed(text: string, headers: Headers): boolean | undefined {
+  if (text === "") return undefined;
+  if (/^[[{]/.test(text)) return false;
+  return /^[deir:]/.test(text) || isEventStream(headers);
+}
+
+function isEventStream(headers: Headers): boolean {
+  return /\bevent-stream\b/.test(headers.get("content-type") ?? "");
 }
 
 /**

@@ -24,7 +24,8 @@ let next: Sent;
 
 beforeAll(async () => {
   server = await rawServer((response) => {
-    response.writeHead(200, { "content-type": next.type, "x-request-id": "req-7" });
+    const type = next.type === "" ? {} : { "content-type": next.type };
+    response.writeHead(200, { ...type, "x-request-id": "req-7" });
     sendPieces(response, next.pieces);
   });
 });
@@ -595,13 +596,43 @@ const BROKEN_WHOLES: readonly (readonly [string, string, string])[] = [
   ["depth without end", "[".repeat(3_000), "SERVER_ERROR"],
 ];
 
-test("T10: a server that streams although nobody asked it to is read as it was meant", async () => {
-  const bytes = chunk({ content: "hé" }) + chunk({ content: "llo" }) + STOP + usageFrame(GOOD_USAGE) + DONE;
-  next = { type: "text/event-stream", pieces: [Buffer.from(bytes)] };
-  expect(await client(server).generate(HELLO)).toMatchObject({
-    message: { content: "héllo" },
-    finishReason: "stop",
-    usage: { inputTokens: 5, outputTokens: 2 },
+const STREAMED = chunk({ content: "hé" }) + chunk({ content: "llo" }) + STOP + usageFrame(GOOD_USAGE) + DONE;
+const UNSTREAMED = message({ content: "héllo" }, "stop", { usage: GOOD_USAGE });
+
+describe.each(CUTS)("T10: an answer, %s,", (_, cut) => {
+  test.each([
+    ["streamed though nobody asked for it", "text/event-stream", STREAMED],
+    ["streamed as JSON, as Foundry has it", "application/json", STREAMED],
+    ["streamed as JSON after a sign of life", "application/json", `\n\n: here\n\n${STREAMED}`],
+    ["streamed as text", "text/plain; charset=utf-8", STREAMED],
+    ["streamed as nothing", "", STREAMED],
+    ["not streamed, as text", "text/plain", UNSTREAMED],
+    ["not streamed, as nothing", "", `\n${UNSTREAMED}`],
+    ["not streamed, as a stream", "text/event-stream", UNSTREAMED],
+  ])("%s, is read as it was meant", async (_name, type, bytes) => {
+    next = { type, pieces: cut(Buffer.from(bytes)) };
+    const meant = {
+      message: { content: "héllo" },
+      finishReason: "stop",
+      usage: { inputTokens: 5, outputTokens: 2 },
+    };
+    expect(await client(server).generate(HELLO)).toMatchObject(meant);
+    const { events, response } = await streamed(client(server));
+    expect(response).toMatchObject(meant);
+    expect(deltasOf(events, "text")).toBe("héllo");
+  });
+
+  test.each([
+    ["an error as text", "text/plain", '{"error":{"message":"slow","code":429}}', "RATE_LIMIT", "slow"],
+    ["a page", "text/html", "<html>", "SERVER_ERROR", "a web page: check that baseURL"],
+    ["a page as JSON", "application/json", "<html>", "SERVER_ERROR", "a body that is not JSON"],
+    ["nothing as JSON", "application/json", "  ", "SERVER_ERROR", "an empty body"],
+    ["nothing as a stream", "text/event-stream", "\n\n", "SERVER_ERROR", "before the answer was complete"],
+  ])("that is %s is told as that", async (_name, type, bytes, kind, said) => {
+    next = { type, pieces: cut(Buffer.from(bytes)) };
+    const failed = { kind, message: expect.stringContaining(said) };
+    expect(await failureOf(client(server).generate(HELLO))).toMatchObject(failed);
+    expect(await failureOf(streamed(client(server)))).toMatchObject(failed);
   });
 });
 

@@ -218,10 +218,13 @@ function factsOf(chain: readonly unknown[]): Facts {
   };
 }
 
-/** The HTTP status of an error. Gateways put the status of the server behind them into `code`. */
+/** The HTTP status of an error. Gateways put the status of the server behind them into `code`, Amazon's clients into `$metadata`. */
 function statusIn(error: unknown): number | undefined {
   const given =
-    field(error, "status") ?? field(error, "statusCode") ?? field(field(error, "response"), "status");
+    field(error, "status") ??
+    field(error, "statusCode") ??
+    field(field(error, "response"), "status") ??
+    field(field(error, "$metadata"), "httpStatusCode");
   if (typeof given === "number" && Number.isInteger(given)) return given;
   const code = field(error, "code");
   const number = typeof code === "string" && /^[45]\d\d$/.test(code) ? Number(code) : code;

@@ -42,7 +42,13 @@ async function* readWhole({ response, answer, call, limits }: Reading): AsyncGen
     text += decoder.decode(piece, { stream: true });
   }
   text += decoder.decode();
-  yield* answer.addWhole(parseAnswer(text, response.headers));
+  if (!/^\s*(?:event|data)?:/.test(text)) {
+    yield* answer.addWhole(parseAnswer(text, response.headers));
+    return;
+  }
+  // Some servers call a stream JSON.
+  for (const { name, data } of serverEvents(limits.maxPieceBytes).end(text))
+    if (!answer.isOver) yield* answer.addEvent(eventOf(name, data));
 }
 
 async function* readStream({ response, answer, call, limits }: Reading): AsyncGenerator<ModelEvent, void> {

@@ -49,13 +49,3 @@ export function openBody(response: Response, call: ProviderCall, maxBytes: numbe
     },
   };
 }
-
-/** Reads the whole body as text. */
-export async function readText(body: Body): Promise<string> {
-  const decoder = new TextDecoder();
-  let text = "";
-  for (let piece = await body.next(); piece !== undefined; piece = await body.next()) {
-    text += decoder.decode(piece, { stream: true });
-  }
-  return text + decoder.decode();
-}
