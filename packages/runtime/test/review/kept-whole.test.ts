@@ -103,7 +103,7 @@ describe("review: what the journal in memory keeps", () => {
     const { result } = new Runtime({ journal }).run(
       agent("lead", async () => done("")),
       "",
-      { runId: RUN, metadata: metadata as JsonObject },
+      { runId: RUN, metadata },
     );
     metadata.user.name = "Bob";
     await result;

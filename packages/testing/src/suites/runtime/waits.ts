@@ -149,7 +149,7 @@ export const waitCases: readonly RuntimeCase[] = [
         input: ANYTHING,
         execute: () => "paid",
       });
-      const clerk = agent("clerk", async (ctx) => done(String((await ctx.tool(call("pay"), pay)).content)));
+      const clerk = agent("clerk", async (ctx) => done(String((await ctx.tool(call("pay"), pay)).isError)));
       const runtime = await create({ agents: [clerk], pipelines: { function: asking } });
       const handle = runtime.run(clerk, "", { runId: "wait-8" });
       for await (const { event } of handle.events()) {
@@ -158,7 +158,7 @@ export const waitCases: readonly RuntimeCase[] = [
         break;
       }
       await runtime.deliver("wait-8", "wait-8:may-i", true);
-      expect((await handle.result).output).toBe("paid");
+      expect((await handle.result).output).toBe("false");
     },
   },
   {
