@@ -286,6 +286,32 @@ describe("R18: onBudget", () => {
     expect(asked).toEqual(["turns"]);
   });
 
+  test("an answer that a call has given counts, though the budget has refused another call of the same turn", async () => {
+    const toolCalls = ["answer", "x"].map((name, at) => ({ id: String(at), name, arguments: "{}" }));
+    const model: LLMClient = {
+      id: "both",
+      info: { provider: "test", model: "both" },
+      generate: async () => ({
+        message: { role: "assistant", content: "", toolCalls },
+        finishReason: "toolCalls",
+      }),
+    };
+    const ctx = bareContext();
+    ctx.tool = () =>
+      Promise.reject(new BudgetExhaustedError({ dimension: "toolCalls", used: 0, limit: 0, scope: "a" }));
+    const finish: AgentResult<never> = { status: "completed", output: "42", stopReason: "done" };
+    const answering: LoopExtension = {
+      before: ({ name }) => (name === "answer" ? { finish } : undefined),
+    };
+    const [x] = tools;
+    const able = plan({
+      model,
+      tools: x === undefined ? [] : [x, { ...x, name: "answer" }],
+      validator: () => [],
+    });
+    expect(await toolLoop(able, ctx, "go", answering)).toEqual(finish);
+  });
+
   test("land, which is the default, asks nobody; and where nobody can be asked, ask lands too", async () => {
     const { ctx, asked } = poor(1, [true]);
     expect(await toolLoop(plan({ model: turns() }), ctx, "go")).toMatchObject({ stopReason: "budget" });

@@ -33,7 +33,6 @@ import { type Ports, type RuntimePorts, resolvePorts } from "./ports.ts";
 import { noJournal, RunDriver, wrongRun } from "./run-driver.ts";
 import { newStart, type RunOptions } from "./run-start.ts";
 import { checkItem } from "./journal/posted.ts";
-import { RUN_STATUS } from "./journal/run-facts.ts";
 import { LiveHandle, LiveRun } from "./live-run.ts";
 import { EventHub, type EventListener } from "./tree/event-hub.ts";
 import { LiveRuns } from "./live-runs.ts";
@@ -179,9 +178,7 @@ export class Runtime {
     if (typeof reason !== "string")
       throw new InvalidValueError({ field: "cancel reason", value: reason, expected: "a string" });
     const { journal } = this.ports;
-    if (journal !== undefined && this.live.find(id) === undefined && (await journal.load(id)).length === 0) {
-      throw wrongRun(runId, IN_THE_JOURNAL);
-    }
+    if (journal !== undefined && this.live.find(id) === undefined) await this.recorded(journal, id);
     const posted = this.post(id, { kind: "cancel", name: "cancel", value: reason });
     const running = this.live.find(id);
     // At once: the journal may never confirm the post, and need not if the run is over.
@@ -199,12 +196,21 @@ export class Runtime {
   private async refuseOver(runId: RunId, item: string | undefined): Promise<void> {
     const { journal } = this.ports;
     if (journal === undefined || this.live.find(runId) !== undefined) return;
-    const records = await journal.load(runId);
-    if (records.length === 0) throw wrongRun(runId, IN_THE_JOURNAL);
-    const status = records.findLast(({ key }) => key === RUN_STATUS)?.body["status"] as RunStatus | undefined;
-    if (status === undefined || !OVER.has(status)) return;
+    const { status } = await this.recorded(journal, runId);
+    if (!OVER.has(status)) return;
     if (item !== undefined && (await journal.items(runId, 0)).some(({ id }) => id === item)) return;
     throw wrongRun(runId, `the id of a run that has not ended; this one is ${status}`);
+  }
+
+  /** Its summary, for which its entries need not be read: there may be a hundred thousand. Throws if there is no such run. */
+  private async recorded(journal: Journal, runId: RunId): Promise<RunSummary> {
+    const run =
+      journal.summary === undefined
+        ? (await journal.list()).find((listed) => listed.runId === runId)
+        : await journal.summary(runId);
+    // One without entries is claimed, and did not begin.
+    if (run !== undefined && run.entries > 0) return run;
+    throw wrongRun(runId, "the id of a run in the journal");
   }
 
   private async endAtRest(id: RunId): Promise<void> {
@@ -341,7 +347,6 @@ export class Runtime {
   }
 }
 
-const IN_THE_JOURNAL = "the id of a run in the journal";
 const DELIVER_OPTIONS = ["id", "mustExist"] as const satisfies readonly (keyof DeliverOptions)[];
 const RESUME_OPTIONS = ["decisions", "signal", "onEvent"] as const satisfies readonly (keyof ResumeOptions)[];
 

@@ -339,6 +339,30 @@ describe("R24: what a run waits for", () => {
     expect((await handle.result).output).toBe("paid ada");
   });
 
+  test.each([
+    ["MemoryJournal", () => new MemoryJournal()],
+    ["SqliteJournal", () => SqliteJournal.open(temporaryDirectory())],
+    ["journal that has no summary", () => Object.assign(new MemoryJournal(), { summary: undefined })],
+  ])("whether a run can be answered or cancelled is known without its entries: %s", async (_, open) => {
+    const journal = open();
+    const first = new Runtime({ journal });
+    const patient = agent("patient", async (ctx) => done(String(await ctx.waitFor("word"))));
+    const { result } = first.run(patient, "", { runId: "r" });
+    while ((await waitsOf(() => journal.list())).length === 0) await turns(1);
+    await first.close();
+    await result;
+    journal.load = () => {
+      throw new Error("read all its entries");
+    };
+    const outside = new Runtime({ journal });
+    const refused = { code: "INVALID_VALUE", field: "runId" };
+    await expect(outside.deliver("s", "word", 1, { mustExist: true })).rejects.toMatchObject(refused);
+    await expect(outside.cancel("s", "not needed")).rejects.toMatchObject(refused);
+    await outside.deliver("r", "word", 1, { mustExist: true });
+    await outside.cancel("r", "not needed");
+    await journal.close();
+  });
+
   test("a sleep of less than a minute leaves no entry of its own", async () => {
     const clock = virtualClock();
     const journal = new MemoryJournal({ clock });

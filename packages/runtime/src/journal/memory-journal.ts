@@ -140,7 +140,12 @@ export class MemoryJournal implements Journal {
   }
 
   list(): readonly RunSummary[] {
-    return this.runs.toArray().map((run) => run.summary(this.posted.get(run.runId)?.items));
+    return this.runs.toArray().map((run) => this.summaryOf(run));
+  }
+
+  summary(runId: RunId): RunSummary | undefined {
+    const run = this.find(runId);
+    return run && this.summaryOf(run);
   }
 
   /** Deletes a run, even if it is claimed: the next append of its holder is refused. */
@@ -182,6 +187,10 @@ export class MemoryJournal implements Journal {
       if (this.ended.size <= this.keepEnded) return;
       this.delete(oldest.runId);
     }
+  }
+
+  private summaryOf(run: MemoryRun): RunSummary {
+    return run.summary(this.posted.get(run.runId)?.items);
   }
 
   private find(runId: RunId): MemoryRun | undefined {

@@ -230,6 +230,11 @@ export class SqliteJournal implements Journal {
     return this.reading("all runs", () => this.runs.list((runId) => this.notedWaits(runId)));
   }
 
+  /** One index lookup, however many entries the run has. */
+  summary(runId: RunId): RunSummary | undefined {
+    return this.reading(runId, () => this.runs.summary(runId, (id) => this.notedWaits(id)));
+  }
+
   /** Deletes a run, even if it is claimed: the next append of its holder is refused. */
   async delete(runId: RunId): Promise<void> {
     const id = RunId(runId);

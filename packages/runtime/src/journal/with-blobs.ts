@@ -58,6 +58,7 @@ export function withBlobs(journal: Journal, blobs: BlobStore): Journal {
       watch: (runId, listener) => journal.watch?.(runId, listener) ?? { coversAll: false, stop: () => {} },
     }),
     list: () => journal.list(),
+    ...(journal.summary !== undefined && { summary: (runId) => journal.summary?.(runId) }),
     delete: (runId) => journal.delete(runId),
     close: () => journal.close(),
     append(runId, epoch, entries): MaybePromise<void> {

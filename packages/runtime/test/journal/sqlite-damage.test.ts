@@ -218,9 +218,9 @@ describe("T5: a number that JavaScript cannot represent, after damage to one run
     const db = new DatabaseSync(join(directory, "ravi.db"));
     db.exec(`UPDATE tips SET fence = ${huge} WHERE run = 1`);
     db.close();
-    const [refused, stored] = await Promise.allSettled([append(RUN, "k#2"), append(other, "k#2")]);
+    const [refused, accepted] = await Promise.allSettled([append(RUN, "k#2"), append(other, "k#2")]);
     expect(refused).toMatchObject({ reason: { code: "JOURNAL_CORRUPT", runId: RUN } });
-    expect(stored.status).toBe("fulfilled");
+    expect(accepted.status).toBe("fulfilled");
   });
 
   test("in items.seq: a post to that run is refused, others are not", async () => {

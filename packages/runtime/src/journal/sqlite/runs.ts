@@ -58,6 +58,7 @@ export class Runs {
   private readonly selectAll: StatementSync;
   private readonly selectListed: StatementSync;
   private readonly selectWaiting: StatementSync;
+  private readonly selectSummary: StatementSync;
   private readonly deleteRun: StatementSync;
   private readonly deleteTip: StatementSync;
   private readonly selectFloor: StatementSync;
@@ -92,12 +93,12 @@ export class Runs {
          CAST(coalesce(updated, started) AS REAL) AS updated, CAST(coalesce(entries, 0) AS REAL) AS entries`;
     const listed = `SELECT ${summary}, owner, CAST(expires AS REAL) AS expires FROM runs LEFT JOIN tips ON run = no`;
     this.selectAll = db.prepare(`${listed} ORDER BY no`);
-    this.selectWaiting = db.prepare(
-      `SELECT ${summary}, list,
+    const waiting = `SELECT ${summary}, list,
          (SELECT json_group_array(iif(kind = 'signal', name, NULL)) FROM items
           WHERE items.run = runs.id AND seq > heard AND kind IN ('signal', 'cancel') HAVING count(*) > 0) AS unread
-       FROM runs LEFT JOIN tips ON tips.run = no LEFT JOIN waits ON waits.run = no ORDER BY no`,
-    );
+       FROM runs LEFT JOIN tips ON tips.run = no LEFT JOIN waits ON waits.run = no`;
+    this.selectWaiting = db.prepare(`${waiting} ORDER BY no`);
+    this.selectSummary = db.prepare(`${waiting} WHERE id = ?`);
     this.setWaits = db.prepare("REPLACE INTO waits VALUES (?, ?, ?)");
     this.deleteWaits = db.prepare("DELETE FROM waits WHERE run = ?");
     this.selectListed = db.prepare(`${listed} WHERE id = ?`);
@@ -109,8 +110,7 @@ export class Runs {
 
   /** Throws a `JournalCorruptError` if it has a number that JavaScript cannot represent. */
   find(runId: RunId): StoredRun | undefined {
-    // SQLite stores UTF-8: an unpaired surrogate would be stored, and found, as another id.
-    if (typeof runId !== "string" || !runId.isWellFormed()) return undefined;
+    if (!isFindable(runId)) return undefined;
     try {
       return this.select.get(runId) as (Record<string, unknown> & StoredRun) | undefined;
     } catch (error) {
@@ -199,6 +199,13 @@ export class Runs {
     return runs.map((run) => withWaits(run, noted));
   }
 
+  /** The same for one run. */
+  summary(runId: RunId, noted: ReadWaits): RunSummary | undefined {
+    if (!isFindable(runId)) return undefined;
+    const run = this.selectSummary.get(runId) as (Record<string, unknown> & WaitingRun) | undefined;
+    return run && withWaits(run, noted);
+  }
+
   /** The runs that the plan allows to delete and that nobody holds. */
   prunable(plan: PrunePlan, now: number): RunId[] {
     return this.listed()
@@ -222,6 +229,11 @@ export class Runs {
   private listed(): (Record<string, unknown> & HeldRun)[] {
     return this.selectAll.all() as (Record<string, unknown> & HeldRun)[];
   }
+}
+
+/** SQLite stores UTF-8: an unpaired surrogate would be stored, and found, as another id. */
+function isFindable(runId: RunId): boolean {
+  return typeof runId === "string" && runId.isWellFormed();
 }
 
 function isFree(run: HeldRun, plan: PrunePlan, now: number): boolean {

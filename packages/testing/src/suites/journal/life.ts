@@ -16,8 +16,11 @@ import {
   signal,
 } from "./stage.ts";
 
+/** `summary` is optional. It says the same as `list`. */
 async function summary(journal: Journal, run: RunId): Promise<RunSummary | undefined> {
-  return (await journal.list()).find(({ runId }) => runId === run);
+  const listed = (await journal.list()).find(({ runId }) => runId === run);
+  if (journal.summary !== undefined) expect(await journal.summary(run)).toEqual(listed);
+  return listed;
 }
 
 export const lifeCases: readonly JournalCase[] = [
