@@ -10,6 +10,7 @@ import {
   InvalidValueError,
   isRaviError,
   type Journal,
+  type JournalRecord,
   type JsonValue,
   type PostedItem,
   type RootHandle,
@@ -33,6 +34,7 @@ import { type Ports, type RuntimePorts, resolvePorts } from "./ports.ts";
 import { noJournal, RunDriver, wrongRun } from "./run-driver.ts";
 import { newStart, type RunOptions } from "./run-start.ts";
 import { checkItem } from "./journal/posted.ts";
+import { RUN_STATUS } from "./journal/run-facts.ts";
 import { LiveHandle, LiveRun } from "./live-run.ts";
 import { EventHub, type EventListener } from "./tree/event-hub.ts";
 import { LiveRuns } from "./live-runs.ts";
@@ -203,11 +205,9 @@ export class Runtime {
   }
 
   /** Its summary, for which its entries need not be read: there may be a hundred thousand. Throws if there is no such run. */
-  private async recorded(journal: Journal, runId: RunId): Promise<RunSummary> {
+  private async recorded(journal: Journal, runId: RunId): Promise<Recorded> {
     const run =
-      journal.summary === undefined
-        ? (await journal.list()).find((listed) => listed.runId === runId)
-        : await journal.summary(runId);
+      journal.summary === undefined ? recordedIn(await journal.load(runId)) : await journal.summary(runId);
     // One without entries is claimed, and did not begin.
     if (run !== undefined && run.entries > 0) return run;
     throw wrongRun(runId, "the id of a run in the journal");
@@ -377,6 +377,14 @@ const isOver = (): true => true;
 const TOGETHER = 100;
 const ROOT_UNKNOWN = AgentId("unknown");
 const OVER: ReadonlySet<RunStatus> = new Set<RunStatus>(["completed", "partial", "failed", "cancelled"]);
+
+type Recorded = Pick<RunSummary, "status" | "entries">;
+
+/** The same for a journal that has no summaries. */
+function recordedIn(records: readonly JournalRecord[]): Recorded {
+  const status = records.findLast(({ key }) => key === RUN_STATUS)?.body["status"];
+  return { status: (status as RunStatus | undefined) ?? "running", entries: records.length };
+}
 
 /** Whether an execution of that run may have this id. It need not have started yet. */
 function isOf(runId: RunId, to: unknown): boolean {

@@ -6,7 +6,6 @@ import {
   type JsonValue,
   type PendingWait,
   type Pipeline,
-  textOf,
 } from "@ravi/kernel";
 import {
   agent,
