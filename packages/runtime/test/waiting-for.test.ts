@@ -41,6 +41,11 @@ function randomOf(seed: number): () => number {
 const briefly = (waits: readonly PendingWait[]) =>
   waits.map(({ kind, name, agentId }) => [kind, name, agentId]);
 
+/** As somebody wrote it before there were summaries. */
+function withoutSummary(journal: MemoryJournal): MemoryJournal {
+  return Object.assign(journal, { summary: undefined });
+}
+
 describe("R24: what a run waits for", () => {
   test("all waits of a tree are listed, each until it is answered, given up or over", async () => {
     const clock = virtualClock({ now: 1_000 });
@@ -340,10 +345,10 @@ describe("R24: what a run waits for", () => {
   });
 
   test.each([
-    ["MemoryJournal", () => new MemoryJournal()],
-    ["SqliteJournal", () => SqliteJournal.open(temporaryDirectory())],
-    ["journal that has no summary", () => Object.assign(new MemoryJournal(), { summary: undefined })],
-  ])("whether a run can be answered or cancelled is known without its entries: %s", async (_, open) => {
+    ["its entries: MemoryJournal", "load", () => new MemoryJournal()],
+    ["its entries: SqliteJournal", "load", () => SqliteJournal.open(temporaryDirectory())],
+    ["the other runs: a journal of its own", "list", () => withoutSummary(new MemoryJournal())],
+  ] as const)("whether a run can be answered or cancelled is known without %s", async (_, unread, open) => {
     const journal = open();
     const first = new Runtime({ journal });
     const patient = agent("patient", async (ctx) => done(String(await ctx.waitFor("word"))));
@@ -351,8 +356,8 @@ describe("R24: what a run waits for", () => {
     while ((await waitsOf(() => journal.list())).length === 0) await turns(1);
     await first.close();
     await result;
-    journal.load = () => {
-      throw new Error("read all its entries");
+    journal[unread] = () => {
+      throw new Error("read too much");
     };
     const outside = new Runtime({ journal });
     const refused = { code: "INVALID_VALUE", field: "runId" };
