@@ -171,7 +171,7 @@ describe("J5: a user is a hard partition, and nobody is one too", () => {
     );
     const steps = fc.array(
       fc.record({ user: users, what: fc.constantFrom("remember", "forget", "recall") }),
-      { maxLength: 40 },
+      { maxLength: 40, size: "max" },
     );
     await fc.assert(
       fc.asyncProperty(steps, async (list) => {

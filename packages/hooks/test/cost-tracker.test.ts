@@ -173,7 +173,7 @@ describe("counting", () => {
       replayed: fc.boolean(),
     });
     fc.assert(
-      fc.property(fc.array(call, { maxLength: 60 }), (calls) => {
+      fc.property(fc.array(call, { maxLength: 60, size: "max" }), (calls) => {
         const { hooks, tracker } = tracked();
         for (const { agentName, model, pico, tokens, replayed } of calls) {
           const usage = { inputTokens: tokens, outputTokens: 1 };

@@ -15,7 +15,7 @@ class Item implements Linked<Item> {
 test("R8: a linked list holds what a set would hold, in the same order, and who has left leads to nobody", () => {
   const step = fc.record({ isAdded: fc.boolean(), name: fc.nat(9) });
   fc.assert(
-    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+    fc.property(fc.array(step, { maxLength: 60, size: "max" }), (steps) => {
       const items = Array.from({ length: 10 }, (_, name) => new Item(name));
       const [list, set] = [new LinkedList<Item>(), new Set<Item>()];
       for (const { isAdded, name } of steps) {

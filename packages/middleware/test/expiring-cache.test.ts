@@ -15,26 +15,30 @@ test("R27: a bounded store holds what was used last, and nothing longer than its
     later: fc.nat(4),
   });
   fc.assert(
-    fc.property(fc.array(step, { maxLength: 80 }), fc.integer({ min: 1, max: 4 }), (steps, maxEntries) => {
-      const ttlMs = 10;
-      const cache = expiringCache<{ readonly n: number }>({ maxEntries, ttlMs });
-      // The one used last stands last.
-      let kept: Kept[] = [];
-      let now = 0;
-      for (const [n, { isSet, key, later }] of steps.entries()) {
-        now += later;
-        const known = kept.find((each) => each.key === key);
-        kept = kept.filter((each) => each.key !== key);
-        if (isSet) {
-          const value = { n };
-          cache.set(key, value, now);
-          kept = [...kept, { key, value, expires: now + ttlMs }].slice(-maxEntries);
-        } else {
-          const isAlive = known !== undefined && now < known.expires;
-          expect(cache.get(key, now)).toBe(isAlive ? known.value : undefined);
-          if (isAlive) kept.push(known);
+    fc.property(
+      fc.array(step, { maxLength: 80, size: "max" }),
+      fc.integer({ min: 1, max: 4 }),
+      (steps, maxEntries) => {
+        const ttlMs = 10;
+        const cache = expiringCache<{ readonly n: number }>({ maxEntries, ttlMs });
+        // The one used last stands last.
+        let kept: Kept[] = [];
+        let now = 0;
+        for (const [n, { isSet, key, later }] of steps.entries()) {
+          now += later;
+          const known = kept.find((each) => each.key === key);
+          kept = kept.filter((each) => each.key !== key);
+          if (isSet) {
+            const value = { n };
+            cache.set(key, value, now);
+            kept = [...kept, { key, value, expires: now + ttlMs }].slice(-maxEntries);
+          } else {
+            const isAlive = known !== undefined && now < known.expires;
+            expect(cache.get(key, now)).toBe(isAlive ? known.value : undefined);
+            if (isAlive) kept.push(known);
+          }
         }
-      }
-    }),
+      },
+    ),
   );
 });

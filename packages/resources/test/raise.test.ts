@@ -94,7 +94,7 @@ describe("R18: limits that are raised", () => {
     });
     fc.assert(
       fc.property(
-        fc.array(step, { maxLength: 40 }),
+        fc.array(step, { maxLength: 40, size: "max" }),
         fc.array(fc.nat(100), { minLength: 3, maxLength: 3 }),
         (steps, caps) => {
           const root = new ExecutionTracker({ maxTokens: caps[0] ?? 0 }, { scope: "0", reserve: false });

@@ -98,7 +98,8 @@ export class LiveRun implements Linked<LiveRun> {
   /** Whether the recipient has ended without that message having been read. Nobody will read it. */
   hasMissed(to: string, id: string): boolean {
     const { tree } = this;
-    return tree?.hasEnded(to) === true && (!tree.signals.hasSeen(id) || tree.holdsMail(to, id));
+    if (tree?.hasEnded(to) !== true || tree.hasRead(to, id)) return false;
+    return !tree.signals.hasSeen(id) || tree.holdsMail(to, id);
   }
 
   /** Suspends the run. If it is ending or was cancelled, it ends on its own. */

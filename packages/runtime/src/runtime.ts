@@ -34,7 +34,7 @@ import { type Ports, type RuntimePorts, resolvePorts } from "./ports.ts";
 import { noJournal, RunDriver, wrongRun } from "./run-driver.ts";
 import { newStart, type RunOptions } from "./run-start.ts";
 import { checkItem } from "./journal/posted.ts";
-import { RUN_STATUS } from "./journal/run-facts.ts";
+import { factsOf } from "./journal/run-facts.ts";
 import { LiveHandle, LiveRun } from "./live-run.ts";
 import { EventHub, type EventListener } from "./tree/event-hub.ts";
 import { LiveRuns } from "./live-runs.ts";
@@ -150,13 +150,13 @@ export class Runtime {
     const known = id === undefined ? undefined : deliveryId(name, id);
     // Checked in the same way without a journal. A journal would turn NaN and dates into something else.
     if (value !== undefined) checkMessage("deliver.value", value);
-    if (mustExist) await this.refuseOver(RunId(runId), known);
+    if (mustExist) await this.refuseOver(RunId(runId), known, true);
     await this.post(RunId(runId), { kind: "signal", name, value }, known);
   }
 
   /**
    * Sends a message to a running agent, which reads it between two steps, or when it waits for a message. Default recipient: the
-   * root. The same `id` counts once. Rejects if the recipient had ended already, in this process.
+   * root. The same `id` counts once. Rejects if the run has ended, or, if it is in this process, the recipient.
    */
   async send(runId: string, message: JsonValue, options: SendOptions = {}): Promise<void> {
     checkFields("send options", options, ["to", "from", "id"]);
@@ -164,11 +164,15 @@ export class Runtime {
     if (!isOf(RunId(runId), to)) throw wrongRecipient(to, `the id of an execution of run ${runId}`);
     checkMessage("send.message", message);
     const live = this.live.find(RunId(runId));
+    const refuseMissed = (): void => {
+      if (live?.hasMissed(to, id) === true) throw missed(runId, to);
+    };
+    refuseMissed();
+    // A journal without summaries would have to read the whole run for each message.
+    if (live === undefined && this.ports.journal?.summary !== undefined)
+      await this.refuseOver(RunId(runId), id, false);
     await this.post(RunId(runId), { kind: "message", name: to, value: { from, content: message } }, id);
-    if (live?.hasMissed(to, id) !== true) return;
-    const expected = (who: string): string =>
-      `the id of ${who} that still reads messages; this one had ended before it read this one`;
-    throw to === runId ? wrongRun(runId, expected("a run")) : wrongRecipient(to, expected("an agent"));
+    refuseMissed();
   }
 
   /**
@@ -180,7 +184,8 @@ export class Runtime {
     if (typeof reason !== "string")
       throw new InvalidValueError({ field: "cancel reason", value: reason, expected: "a string" });
     const { journal } = this.ports;
-    if (journal !== undefined && this.live.find(id) === undefined) await this.recorded(journal, id);
+    if (journal !== undefined && this.live.find(id) === undefined && !(await this.recorded(journal, id)))
+      throw wrongRun(runId, IN_THE_JOURNAL);
     const posted = this.post(id, { kind: "cancel", name: "cancel", value: reason });
     const running = this.live.find(id);
     // At once: the journal may never confirm the post, and need not if the run is over.
@@ -194,23 +199,28 @@ export class Runtime {
     else if (journal !== undefined && !this.closed && this.agents.size > 0) await this.endAtRest(id);
   }
 
-  /** Throws if the run is not known, or is over and was not given that item before. Without a journal, `post` knows those that run here. */
-  private async refuseOver(runId: RunId, item: string | undefined): Promise<void> {
+  /**
+   * Throws if the run is over and was not given that item before, or, if it must exist, is not known. Without a journal, `post` knows
+   * those that run here.
+   */
+  private async refuseOver(runId: RunId, item: string | undefined, mustExist: boolean): Promise<void> {
     const { journal } = this.ports;
     if (journal === undefined || this.live.find(runId) !== undefined) return;
-    const { status } = await this.recorded(journal, runId);
-    if (!OVER.has(status)) return;
+    const run = await this.recorded(journal, runId);
+    if (run === undefined && mustExist) throw wrongRun(runId, IN_THE_JOURNAL);
+    if (run === undefined || !OVER.has(run.status)) return;
     if (item !== undefined && (await journal.items(runId, 0)).some(({ id }) => id === item)) return;
-    throw wrongRun(runId, `the id of a run that has not ended; this one is ${status}`);
+    throw wrongRun(runId, `the id of a run that has not ended; this one is ${run.status}`);
   }
 
-  /** Its summary, for which its entries need not be read: there may be a hundred thousand. Throws if there is no such run. */
-  private async recorded(journal: Journal, runId: RunId): Promise<Recorded> {
-    const run =
-      journal.summary === undefined ? recordedIn(await journal.load(runId)) : await journal.summary(runId);
-    // One without entries is claimed, and did not begin.
-    if (run !== undefined && run.entries > 0) return run;
-    throw wrongRun(runId, "the id of a run in the journal");
+  /** Its summary, for which its entries need not be read: there may be a hundred thousand. Undefined if it has not begun. */
+  private async recorded(journal: Journal, runId: RunId): Promise<Recorded | undefined> {
+    if (journal.summary !== undefined) {
+      const run = await journal.summary(runId);
+      if (run === undefined || run.entries > 0) return run;
+    }
+    // One that is listed without entries is claimed and did not begin, or is damaged: then `load` throws.
+    return recordedIn(runId, await journal.load(runId));
   }
 
   private async endAtRest(id: RunId): Promise<void> {
@@ -347,6 +357,7 @@ export class Runtime {
   }
 }
 
+const IN_THE_JOURNAL = "the id of a run in the journal";
 const DELIVER_OPTIONS = ["id", "mustExist"] as const satisfies readonly (keyof DeliverOptions)[];
 const RESUME_OPTIONS = ["decisions", "signal", "onEvent"] as const satisfies readonly (keyof ResumeOptions)[];
 
@@ -378,17 +389,26 @@ const TOGETHER = 100;
 const ROOT_UNKNOWN = AgentId("unknown");
 const OVER: ReadonlySet<RunStatus> = new Set<RunStatus>(["completed", "partial", "failed", "cancelled"]);
 
-type Recorded = Pick<RunSummary, "status" | "entries">;
+type Recorded = Pick<RunSummary, "status">;
 
-/** The same for a journal that has no summaries. */
-function recordedIn(records: readonly JournalRecord[]): Recorded {
-  const status = records.findLast(({ key }) => key === RUN_STATUS)?.body["status"];
-  return { status: (status as RunStatus | undefined) ?? "running", entries: records.length };
+/** The same from its entries. */
+function recordedIn(runId: RunId, records: readonly JournalRecord[]): Recorded | undefined {
+  if (records.length === 0) return undefined;
+  const rows = records.map(
+    ({ exec, key, attempt, phase, at, body }) => [exec, key, attempt, phase, at, body] as const,
+  );
+  return { status: factsOf(runId, rows)?.status ?? "running" };
 }
 
 /** Whether an execution of that run may have this id. It need not have started yet. */
 function isOf(runId: RunId, to: unknown): boolean {
   return to === runId || (typeof to === "string" && to.startsWith(`${runId}/`));
+}
+
+function missed(runId: string, to: string): InvalidValueError {
+  const expected = (who: string): string =>
+    `the id of ${who} that still reads messages; this one had ended before it read this one`;
+  return to === runId ? wrongRun(runId, expected("a run")) : wrongRecipient(to, expected("an agent"));
 }
 
 function wrongRecipient(to: string, expected: string): InvalidValueError {

@@ -494,7 +494,7 @@ describe("J11: permissions", () => {
   });
 
   test.each([
-    ["hire", "denied: permissions stopped the run: child is not permitted: house rule | spoke | shouted"],
+    ["hire", "denied: permissions stopped the run: child@1 is not permitted: house rule | spoke | shouted"],
     [
       "llm",
       "completed | permissions stopped the run: scripted/scripted is not permitted: house rule | shouted",

@@ -114,21 +114,42 @@ describe.each(journals)("R24: a message to a child that has ended, %s", (_name, 
   });
 });
 
-test("R24: a message to a child that had ended before its run was resumed is refused", async () => {
+test("R24: a message to a child that had ended before its run was resumed is refused, unless it was read", async () => {
   const journal = new MemoryJournal();
   const first = new Runtime({ journal });
   const stopped = first.run(patient, "", { runId: "r" });
-  await first.send("r", "in time", { to: "r/hire:brief#1" });
+  const [to, id] = ["r/hire:brief#1", "m1"];
+  await first.send("r", "in time", { to, id });
   while (stopped.status !== "suspended") await new Promise(setImmediate);
   await first.close();
 
   await using second = new Runtime({ journal, agents: [patient] });
   const resumed = second.resume("r");
   while (resumed.status !== "suspended") await new Promise(setImmediate);
-  await expect(second.send("r", "too late", { to: "r/hire:brief#1" })).rejects.toMatchObject({
+  await expect(second.send("r", "too late", { to })).rejects.toMatchObject({
     code: "INVALID_VALUE",
     field: "send options.to",
   });
+  await second.send("r", "in time", { to, id });
+  // What is refused is not stored, or every resumed run would read it again.
+  expect(journal.items(RunId("r"), 0).map((item) => item.id)).toEqual([id]);
+});
+
+test("R24: a message to a run that is over is refused, unless it had it", async () => {
+  const journal = new MemoryJournal();
+  const first = new Runtime({ journal });
+  const { result } = first.run(listener, "", { runId: "r" });
+  await first.send("r", "stop", { id: "m1" });
+  await result;
+  for (const runtime of [first, new Runtime({ journal })]) {
+    await expect(runtime.send("r", "too late")).rejects.toThrow(
+      'runId is "r"; expected the id of a run that has not ended; this one is completed',
+    );
+    await runtime.send("r", "stop", { id: "m1" });
+  }
+  expect(journal.items(RunId("r"), 0)).toHaveLength(1);
+  // One that has not begun may have mail.
+  await first.send("s", "early");
 });
 
 test("R24: a message to an execution that cannot be one of the run is refused", async () => {

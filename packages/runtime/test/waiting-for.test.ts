@@ -368,6 +368,24 @@ describe("R24: what a run waits for", () => {
     await journal.close();
   });
 
+  test("a run that has lost its tip is damaged for who cancels or answers it, and not unknown", async () => {
+    const directory = temporaryDirectory();
+    const journal = SqliteJournal.open(directory);
+    await new Runtime({ journal }).run(
+      agent("lead", async () => done("")),
+      "",
+      { runId: "r" },
+    ).result;
+    const db = new DatabaseSync(join(directory, "ravi.db"));
+    db.exec("DELETE FROM tips");
+    db.close();
+    const outside = new Runtime({ journal });
+    const damaged = { code: "JOURNAL_CORRUPT" };
+    await expect(outside.cancel("r", "why")).rejects.toMatchObject(damaged);
+    await expect(outside.deliver("r", "word", 1, { mustExist: true })).rejects.toMatchObject(damaged);
+    await journal.close();
+  });
+
   test("a sleep of less than a minute leaves no entry of its own", async () => {
     const clock = virtualClock();
     const journal = new MemoryJournal({ clock });

@@ -137,6 +137,22 @@ it("O12, O15: a compaction that is stored when an abort comes has been made, and
   expect(log.slice(-3)).toEqual(["session_compact", "save_point", "settled"]);
 });
 
+it("O12: a compaction that was asked for and failed by hand is made after the next turn", async () => {
+  let tries = 0;
+  const strategy = {
+    compact(messages: readonly ChatMessage[]) {
+      if (tries++ === 0) throw new Error("not now");
+      return messages.slice(-1);
+    },
+  };
+  const agent = session({ model: scriptedModel(() => "ok"), compaction: strategy });
+  await agent.invoke("a");
+  agent.compact();
+  await expect(agent.runCompaction()).rejects.toThrow("not now");
+  await agent.invoke("b");
+  expect(tries).toBe(2);
+});
+
 it("O12, O15: runCompaction needs a strategy or an extension that replaces; an extension may cancel", async () => {
   const model = scriptedModel(() => "some answer that is long enough");
   const bare = session({ model });

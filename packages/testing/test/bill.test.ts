@@ -63,6 +63,7 @@ describe("the sum of a bill", () => {
   const usages = fc.array(fc.record({ inputTokens: fc.nat(2_000_000), outputTokens: fc.nat(200_000) }), {
     minLength: 1,
     maxLength: 40,
+    size: "max",
   });
   /** The oracle: all tokens priced at once, in whole nano-dollars. */
   const total = (list: readonly Usage[]): number =>

@@ -130,7 +130,10 @@ export interface Journal {
    * that body answers the first wait of its name that is a `signal` or an `approval`, and a `cancel` above it all of them.
    */
   list(): MaybePromise<readonly RunSummary[]>;
-  /** What `list` has of one run; undefined if it is not listed. If this method is absent, the runtime loads the run. */
+  /**
+   * What `list` has of one run, with all that was appended before; undefined if it is not listed. If this method is absent, the
+   * runtime loads the run.
+   */
   summary?(runId: RunId): MaybePromise<RunSummary | undefined>;
   /** Removes a run with its entries and posts, even if it is claimed. */
   delete(runId: RunId): MaybePromise<void>;

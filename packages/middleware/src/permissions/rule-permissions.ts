@@ -131,14 +131,27 @@ function checkRule(rule: PermissionRule, at: number): PermissionRule {
       value: when,
       expected: "a function that takes the request and returns true or false",
     });
-  return Object.freeze({
+  const checked = {
     ...rule,
     action: checkList(`${field}.action`, action, isAction, `one of ${ACTIONS.join(", ")}`),
     target: checkList(`${field}.target`, target, isText, "a string"),
     agent: checkList(`${field}.agent`, agent, isText, "a string"),
     user: checkList(`${field}.user`, user, isName, "a string, or null for a run without a user"),
     tenant: checkList(`${field}.tenant`, tenant, isName, "a string, or null for a run without a tenant"),
-  });
+  };
+  refuseVersions(`${field}.target`, checked);
+  return Object.freeze(checked);
+}
+
+/** Hires are asked for by name, for all versions together, so a rule that names a version would match nothing. */
+function refuseVersions(field: string, { action, target }: PermissionRule): void {
+  const isForHires = action !== undefined && listOf(action).every((each) => each === "hire");
+  if (isForHires && target !== undefined && listOf(target).some((each) => each.includes("@")))
+    throw new InvalidValueError({
+      field,
+      value: target,
+      expected: "the name of an agent, without its version",
+    });
 }
 
 /**

@@ -140,7 +140,8 @@ class Hire implements HireSpec {
 
   denial(): MaybePromise<RaviError | undefined> {
     // By its name alone, as rules name agents: one that denies "payer" must deny every version of it.
-    return andThen(denialOf(this.exec, "hire", agentName(this.agent.id), this.input), refusalFor);
+    const name = agentName(this.agent.id);
+    return andThen(denialOf(this.exec, "hire", name, this.input, this.agentName), refusalFor);
   }
 }
 

@@ -9,12 +9,13 @@ import { messageOf } from "@ravi/kernel/loop";
 import type { Execution } from "./execution.ts";
 import { audit } from "./observe.ts";
 
-/** Asks the permission policy. Returns why the action is not permitted; undefined if it is. A policy that fails denies. */
+/** Asks the permission policy. `shown` is how the audit log and the reason name the target. Returns why the action is not permitted; undefined if it is. A policy that fails denies. */
 export function denialOf(
   exec: Execution,
   action: PermissionRequest["action"],
   target: string,
   args?: JsonValue | undefined,
+  shown = target,
 ): MaybePromise<string | undefined> {
   const { permissions } = exec.ports;
   if (permissions === undefined || permissions.isNoop) return undefined;
@@ -26,8 +27,8 @@ export function denialOf(
     scope: exec.scope,
   };
   const deny = (reason: string): string => {
-    audit(exec, { action, target, outcome: "denied", details: { reason } });
-    return `${target} is not permitted: ${reason}`;
+    audit(exec, { action, target: shown, outcome: "denied", details: { reason } });
+    return `${shown} is not permitted: ${reason}`;
   };
   const read = (decision: PermissionDecision): string | undefined => {
     // Only `true` permits, whatever a policy in plain JavaScript may return.

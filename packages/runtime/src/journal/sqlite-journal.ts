@@ -231,7 +231,9 @@ export class SqliteJournal implements Journal {
   }
 
   /** One index lookup, however many entries the run has. */
-  summary(runId: RunId): RunSummary | undefined {
+  async summary(runId: RunId): Promise<RunSummary | undefined> {
+    this.checkOpen();
+    await this.commits.settled();
     return this.reading(runId, () => this.runs.summary(runId, (id) => this.notedWaits(id)));
   }
 

@@ -5,6 +5,7 @@ import {
   type CreateRunContext,
   type ExecId,
   type Headcount,
+  type InboxMessage,
   type Journal,
   type JsonValue,
   type Ledger,
@@ -171,6 +172,16 @@ export class Tree implements SignalTarget, WaitingRun, Holder {
     if (this.isEnding) return true;
     if (this.suspension !== undefined || to === this.runId) return false;
     return this.accounts.list.some(({ execId, status }) => execId === to && !LIVING.includes(status));
+  }
+
+  /** Whether it is on record that the message was read, before the run was resumed. */
+  hasRead(to: string, id: string): boolean {
+    const steps = this.recording?.of(to as ExecId).steps;
+    for (let n = 1; steps?.has(`inbox#${n}`) === true; n++) {
+      const read = steps.get(`inbox#${n}`)?.end?.body["value"] as InboxMessage | null | undefined;
+      if (read?.id === id) return true;
+    }
+    return false;
   }
 
   /** Whether that message waits to be read. */

@@ -47,7 +47,7 @@ describe("R24: the keys of tool calls", () => {
       fc.string({ maxLength: 2 }),
     );
     fc.assert(
-      fc.property(fc.array(fc.tuple(text, text), { maxLength: 80 }), (asked) => {
+      fc.property(fc.array(fc.tuple(text, text), { maxLength: 80, size: "max" }), (asked) => {
         const keys = new Keys();
         const counts = new Map<string, number>();
         for (const [kind, name] of asked.filter((pair) => pair.join("") !== "")) {

@@ -70,6 +70,7 @@ export class Compactor {
   async afterTurn(task: CompactionTask): Promise<void> {
     const { tokens } = this.meter;
     const reason = this.isRequested ? "asked" : "threshold";
+    this.isRequested = false;
     this.retryAt = { sessionId: "", at: 0 };
     try {
       const { status } = await this.run(task, reason);
@@ -87,11 +88,14 @@ export class Compactor {
     const { ctx, session, model, system, tools } = task;
     const { plan, meter, emitter } = this;
     const window = this.windowOf(model);
-    if (reason === "asked") this.isRequested = false;
     // The strategy's own model call is not part of the conversation, so its text must not be streamed to the user.
     emitter.isMuted = true;
     try {
-      return await compact({ ctx, session, emit: emitter.emit, plan, meter, reason, window, system, tools });
+      const { emit } = emitter;
+      const outcome = await compact({ ctx, session, emit, plan, meter, reason, window, system, tools });
+      // What was asked for and made by hand is not made again after the next turn.
+      if (reason === "asked" && outcome.status !== "cancelled") this.isRequested = false;
+      return outcome;
     } finally {
       emitter.isMuted = false;
     }

@@ -41,12 +41,20 @@ interface NewTip {
   readonly at: number;
 }
 
+/** An epoch that no run reaches: one of its claims took it there. For a damaged run whose own is not known. */
+const UNREACHED = 1_000_000;
+
+/** The number in a column; 0 if JavaScript cannot represent it. */
+function plausible(column: string): string {
+  return `iif(${column} BETWEEN 0 AND ${Number.MAX_SAFE_INTEGER}, ${column}, 0)`;
+}
+
 /** The claims and tips of all runs, and what `list` shows of them. Call inside a transaction. */
 export class Runs {
   private readonly select: StatementSync;
   private readonly selectDamaged: StatementSync;
   private readonly insertRun: StatementSync;
-  private readonly setTip: StatementSync;
+  private readonly insertTip: StatementSync;
   private readonly updateClaim: StatementSync;
   private readonly updateFence: StatementSync;
   private readonly updateFacts: StatementSync;
@@ -72,11 +80,17 @@ export class Runs {
        FROM runs LEFT JOIN tips ON run = no WHERE id = ?`,
     );
     this.selectDamaged = db.prepare(
-      `SELECT no, NULL AS owner, 0 AS epoch, 0 AS expires, 0 AS fence, -1 AS entries, 0 AS last
-       FROM runs WHERE id = ?`,
+      `SELECT no, NULL AS owner, 0 AS expires, 0 AS fence, -1 AS entries, 0 AS last,
+         max(${plausible("epoch")}, ${plausible("coalesce(fence, 0)")}) AS epoch
+       FROM runs LEFT JOIN tips ON run = no WHERE id = ?`,
     );
-    this.insertRun = db.prepare("INSERT INTO runs VALUES (NULL, ?, ?, ?, ?, '', 'pending', ?)");
-    this.setTip = db.prepare("REPLACE INTO tips VALUES (?, ?, 0, 0, ?)");
+    // If the row of a run was lost, its number is not given out again: the run may still be written under it.
+    this.insertRun = db.prepare(
+      `INSERT INTO runs VALUES (
+         1 + max(coalesce((SELECT max(no) FROM runs), 0), coalesce((SELECT max(run) FROM tips), 0)),
+         ?, ?, ?, ?, '', 'pending', ?)`,
+    );
+    this.insertTip = db.prepare("INSERT INTO tips VALUES (?, ?, 0, 0, ?)");
     this.updateClaim = db.prepare("UPDATE runs SET owner = ?, epoch = ?, expires = ? WHERE no = ?");
     this.updateFence = db.prepare("UPDATE tips SET fence = ? WHERE run = ?");
     this.updateFacts = db.prepare(
@@ -119,13 +133,14 @@ export class Runs {
     }
   }
 
-  /** The same for a run that is to be deleted. Of a damaged one only its number is true. */
+  /** The same for a run that is to be deleted. Of a damaged one only its number is true, and that its epoch was not higher. */
   findToDelete(runId: RunId): StoredRun | undefined {
     try {
       return this.find(runId);
     } catch (error) {
       if (!isRaviError(error, "JOURNAL_CORRUPT")) throw error;
-      return this.selectDamaged.get(runId) as (Record<string, unknown> & StoredRun) | undefined;
+      const run = this.selectDamaged.get(runId) as (Record<string, unknown> & StoredRun) | undefined;
+      return run && { ...run, epoch: run.epoch === 0 ? UNREACHED : run.epoch };
     }
   }
 
@@ -142,9 +157,7 @@ export class Runs {
         claim.expires,
         request.now,
       );
-      // If the row of a run was lost, its number is given out again, and what is left under it must not count.
-      this.setTip.run(lastInsertRowid, claim.epoch, request.now);
-      this.deleteWaits.run(lastInsertRowid);
+      this.insertTip.run(lastInsertRowid, claim.epoch, request.now);
     } else {
       this.updateClaim.run(claim.owner, claim.epoch, claim.expires, current.no);
       if (current.fence !== claim.epoch) this.updateFence.run(claim.epoch, current.no);
