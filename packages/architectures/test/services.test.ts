@@ -81,6 +81,10 @@ describe("J11: permissions", () => {
       run(new Router({ routes: { helper } }), ["helper"], { permissions: noHire }),
     ).rejects.toThrow("alone");
     expect(helper.model.calls).toEqual([]);
+    // A policy may care about the version, too.
+    expect(noHire.asked).toContainEqual(
+      expect.objectContaining({ action: "hire", target: "helper", version: "1" }),
+    );
   });
 });
 

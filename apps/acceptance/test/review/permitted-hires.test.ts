@@ -25,4 +25,9 @@ test("a rule for a hire names the agent, and applies to every version of it", as
   expect(await hiring({ effect: "deny", action: "hire", target: "payer" }, "allow")).toBe("denied");
   expect(await hiring({ effect: "allow", action: "hire", target: "payer" }, "deny")).toBe("completed");
   expect(await hiring({ effect: "deny", action: "hire", target: "pay" }, "allow")).toBe("completed");
+  // Or one version of it.
+  expect(await hiring({ effect: "deny", action: "hire", target: "payer@7" }, "allow")).toBe("denied");
+  expect(await hiring({ effect: "deny", target: "payer@*" }, "allow")).toBe("denied");
+  expect(await hiring({ effect: "deny", action: "hire", target: "payer@8" }, "allow")).toBe("completed");
+  expect(await hiring({ effect: "allow", action: "hire", target: "payer@8" }, "deny")).toBe("denied");
 });

@@ -11,7 +11,6 @@ import {
   type ModelResponse,
   type Outcome,
   parseJson,
-  type PermissionRequest,
   type Permissions,
   type RunContext,
   type RunHandle,
@@ -86,22 +85,18 @@ export class GovernedContext extends DelegatingContext {
   /** A hire has no call inside which to ask, so the answer is recorded in the journal before the hire. */
   private async hireDenial({ agent, input }: Pick<HireLeaf, "agent" | "input">): Promise<string | undefined> {
     if (this.permissions === undefined) return undefined;
-    const target = agentName(agent.id);
+    const [target, version] = [agentName(agent.id), agent.version ?? "1"];
     const denied = await this.inner.record(
       `permission:hire:${target}`,
-      async () => (await this.denial("hire", target, input)) ?? null,
+      async () => (await this.denial({ action: "hire", target, version, arguments: input })) ?? null,
     );
     return typeof denied === "string" ? denied : undefined;
   }
 
-  private async denial(
-    action: PermissionRequest["action"],
-    target: string,
-    args?: JsonValue | undefined,
-  ): Promise<string | undefined> {
+  private async denial(asked: Parameters<typeof denialOf>[2]): Promise<string | undefined> {
     if (this.permissions === undefined) return undefined;
-    const denied = await denialOf(this.permissions, this.inner, action, target, args);
-    if (denied !== undefined) await this.observer.denied(action, target, denied);
+    const denied = await denialOf(this.permissions, this.inner, asked);
+    if (denied !== undefined) await this.observer.denied(asked.action, asked.target, denied);
     return denied;
   }
 
@@ -120,7 +115,7 @@ export class GovernedContext extends DelegatingContext {
     const observed = this.observer.isActive ? this.observer.model(model) : model;
     if (this.permissions === undefined) return observed;
     const ask = async (): Promise<void> => {
-      const denied = await this.denial("llm", observed.id);
+      const denied = await this.denial({ action: "llm", target: observed.id });
       if (denied !== undefined) throw refusal(denied);
     };
     return withCalls(observed, {
@@ -146,7 +141,7 @@ export class GovernedContext extends DelegatingContext {
     if (this.permissions === undefined) return observed;
     return withExecute(observed, async (args, context) => {
       const { name } = observed;
-      const denied = await this.denial("tool", name, argumentsOf(args));
+      const denied = await this.denial({ action: "tool", target: name, arguments: argumentsOf(args) });
       if (denied !== undefined) throw new ToolError({ toolName: name, message: denied });
       return observed.execute(args, context);
     });

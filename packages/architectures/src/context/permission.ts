@@ -1,10 +1,4 @@
-import {
-  CancellationError,
-  type JsonValue,
-  type PermissionRequest,
-  type Permissions,
-  type RunContext,
-} from "@ravi/kernel";
+import { CancellationError, type PermissionRequest, type Permissions, type RunContext } from "@ravi/kernel";
 import { messageOf } from "@ravi/kernel/loop";
 
 /**
@@ -14,15 +8,14 @@ import { messageOf } from "@ravi/kernel/loop";
 export async function denialOf(
   permissions: Permissions,
   ctx: RunContext,
-  action: PermissionRequest["action"],
-  target: string,
-  args?: JsonValue | undefined,
+  asked: Pick<PermissionRequest, "action" | "target" | "version" | "arguments">,
 ): Promise<string | undefined> {
   const { agentId, scope, signal } = ctx;
+  const { target } = asked;
   try {
     const decision = await orAborted(
       signal,
-      Promise.resolve(permissions.check({ agentId, action, target, arguments: args, scope })),
+      Promise.resolve(permissions.check({ ...asked, agentId, scope })),
     );
     const allow: unknown = decision.allow;
     if (allow === true) return undefined;

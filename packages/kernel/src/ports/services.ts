@@ -36,6 +36,8 @@ export interface PermissionRequest {
   readonly action: "tool" | "hire" | "llm";
   /** The tool or the agent by its name, or the model by its id (`openai/gpt-5-mini`). */
   readonly target: string;
+  /** Of the agent that is to be hired. */
+  readonly version?: string | undefined;
   readonly arguments?: JsonValue | undefined;
   readonly scope: RunScope;
 }

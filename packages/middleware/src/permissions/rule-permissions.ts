@@ -14,7 +14,10 @@ import { matches } from "./pattern.ts";
 export interface PermissionRule {
   readonly effect: "allow" | "deny";
   readonly action?: PermissionRequest["action"] | readonly PermissionRequest["action"][] | undefined;
-  /** The tool or agent by its name, or the model by its id (`openai/gpt-5-mini`); `*` stands for any characters. */
+  /**
+   * The tool by its name, the agent to hire by its name or as `name@version`, or the model by its id (`openai/gpt-5-mini`); `*` stands
+   * for any characters.
+   */
   readonly target?: string | readonly string[] | undefined;
   /** The agent that asks, by name: `researcher`, `team-*`. */
   readonly agent?: string | readonly string[] | undefined;
@@ -86,11 +89,11 @@ export function rulePermissions(options: RulePermissionsOptions): Permissions {
 }
 
 async function appliesTo(rule: PermissionRule, request: PermissionRequest): Promise<boolean> {
-  const { agentId, action, target, scope } = request;
+  const { agentId, action, scope } = request;
   const slash = agentId.indexOf("/");
   const isMatch =
     isOneOf(rule.action, action) &&
-    (rule.target === undefined || listOf(rule.target).some((pattern) => matches(pattern, target))) &&
+    (rule.target === undefined || listOf(rule.target).some((pattern) => isTarget(pattern, request))) &&
     (rule.agent === undefined ||
       listOf(rule.agent).some((pattern) =>
         matches(pattern, slash === -1 ? agentId : agentId.slice(0, slash)),
@@ -102,6 +105,11 @@ async function appliesTo(rule: PermissionRule, request: PermissionRequest): Prom
   // An answer that is neither true nor false is an error: nothing is allowed by accident.
   if (typeof answer === "boolean") return answer;
   throw new InvalidValueError({ field: "when", value: answer, expected: "true or false" });
+}
+
+/** An agent is meant by its name, in all versions, or by `name@version`. */
+function isTarget(pattern: string, { target, version }: PermissionRequest): boolean {
+  return matches(pattern, target) || (version !== undefined && matches(pattern, `${target}@${version}`));
 }
 
 function isOneOf<T>(allowed: T | readonly T[] | undefined, value: T): boolean {
@@ -131,27 +139,14 @@ function checkRule(rule: PermissionRule, at: number): PermissionRule {
       value: when,
       expected: "a function that takes the request and returns true or false",
     });
-  const checked = {
+  return Object.freeze({
     ...rule,
     action: checkList(`${field}.action`, action, isAction, `one of ${ACTIONS.join(", ")}`),
     target: checkList(`${field}.target`, target, isText, "a string"),
     agent: checkList(`${field}.agent`, agent, isText, "a string"),
     user: checkList(`${field}.user`, user, isName, "a string, or null for a run without a user"),
     tenant: checkList(`${field}.tenant`, tenant, isName, "a string, or null for a run without a tenant"),
-  };
-  refuseVersions(`${field}.target`, checked);
-  return Object.freeze(checked);
-}
-
-/** Hires are asked for by name, for all versions together, so a rule that names a version would match nothing. */
-function refuseVersions(field: string, { action, target }: PermissionRule): void {
-  const isForHires = action !== undefined && listOf(action).every((each) => each === "hire");
-  if (isForHires && target !== undefined && listOf(target).some((each) => each.includes("@")))
-    throw new InvalidValueError({
-      field,
-      value: target,
-      expected: "the name of an agent, without its version",
-    });
+  });
 }
 
 /**

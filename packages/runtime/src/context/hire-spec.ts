@@ -139,9 +139,9 @@ class Hire implements HireSpec {
   }
 
   denial(): MaybePromise<RaviError | undefined> {
-    // By its name alone, as rules name agents: one that denies "payer" must deny every version of it.
-    const name = agentName(this.agent.id);
-    return andThen(denialOf(this.exec, "hire", name, this.input, this.agentName), refusalFor);
+    // By its name, as rules name agents: one that denies "payer" must deny every version of it.
+    const { id, version = "1" } = this.agent;
+    return andThen(denialOf(this.exec, "hire", agentName(id), this.input, version), refusalFor);
   }
 }
 

@@ -9,13 +9,13 @@ import { messageOf } from "@ravi/kernel/loop";
 import type { Execution } from "./execution.ts";
 import { audit } from "./observe.ts";
 
-/** Asks the permission policy. `shown` is how the audit log and the reason name the target. Returns why the action is not permitted; undefined if it is. A policy that fails denies. */
+/** Asks the permission policy. Returns why the action is not permitted; undefined if it is. A policy that fails denies. */
 export function denialOf(
   exec: Execution,
   action: PermissionRequest["action"],
   target: string,
   args?: JsonValue | undefined,
-  shown = target,
+  version?: string | undefined,
 ): MaybePromise<string | undefined> {
   const { permissions } = exec.ports;
   if (permissions === undefined || permissions.isNoop) return undefined;
@@ -23,9 +23,11 @@ export function denialOf(
     agentId: exec.agentId,
     action,
     target,
+    ...(version !== undefined && { version }),
     arguments: args,
     scope: exec.scope,
   };
+  const shown = version === undefined ? target : `${target}@${version}`;
   const deny = (reason: string): string => {
     audit(exec, { action, target: shown, outcome: "denied", details: { reason } });
     return `${shown} is not permitted: ${reason}`;
