@@ -204,6 +204,29 @@ describe("O6: classifyError", () => {
     expect(classifyError({ error: { type: "invalid_request_error", code: word } }).kind).toBe(kind);
   });
 
+  test.each([
+    "Your prepayment credits are depleted. Please go to AI Studio at https://ai.studio/projects to manage your project and billing.",
+    "Your account is not active, please check your billing settings.",
+    "You have reached your specified billing limit",
+    "You have run out of credits. Add credits in billing.",
+    "insufficient_balance: top up",
+    "Your team has either used all available credits or reached its monthly spending limit.",
+    "The billing account has exceeded its monthly spending cap",
+    "This request would exceed your account's monthly spend limit",
+    "Your credits are exhausted: https://example.com/top-up",
+  ])("O6: a 429 that says %j is about money, and is not sent again", (message) => {
+    expect(classifyError(http(429, { message }))).toMatchObject({ kind: "BILLING", retryable: false });
+  });
+
+  test.each([
+    "Rate limit reached. Need more tokens? Upgrade at https://console.groq.com/settings/billing",
+    "Too many requests: see console.groq.com/settings/billing/plans",
+    "Too many requests: see https://example.com/account?page=billing",
+    "You are out of credits for this minute. Try again in 20s.",
+  ])("O6: a 429 that says %j passes by itself", (message) => {
+    expect(classifyError(http(429, { message })).kind).toBe("RATE_LIMIT");
+  });
+
   test.each<[string, number | undefined]>([
     ["Rate limit reached for gpt-x. Please try again in 23.03s. Visit our pages to learn more.", 23_030],
     ["Please try again in 458ms.", 458],

@@ -128,9 +128,10 @@ const STATUS_OF_CODE: readonly (readonly [RegExp, number])[] = [
 
 const BILLING =
   /insufficient_(?:quota|balance)|exceeded_current_quota|spend_limit_reached|billing|credit balance|payment required|exceeded your current quota/i;
-/** Messages of a 429 that mean the same. The word "billing" alone does not: Groq and others link to that page in every 429. */
+/** Messages of a 429 that mean the same. A link to a page about billing does not: Groq and others put it into every 429. */
 const QUOTA_IS_OUT =
-  /insufficient(?:_quota| funds| credits?| balance)|spend_limit_reached|billing(?:_| details| hard limit)|credit balance|payment required|exceeded your current quota/i;
+  /(?<!\/)billing|insufficient(?:[_ ](?:quota|balance)| funds| credits?)|spend_limit_reached|credit balance|payment required|exceeded your current quota|credits? (?:are|is) (?:depleted|exhausted)|used all .{0,20}credits|out of credits|spend(?:ing)? (?:limit|cap)/i;
+const LINK = /https?:\/\/\S+/gi;
 /**
  * Messages of a 400, 403 or 422 that mean that the money is used up. Narrower than the codes, because a message may quote a
  * tool's name.
@@ -170,7 +171,8 @@ const NOT_OVERFLOW =
 
 function isMoneyOut(status: number | undefined, message: string): boolean {
   // Gemini says "exceeded your current quota" of a limit that passes, too.
-  if (status === 429) return QUOTA_IS_OUT.test(message) && askedWaitMs(message) === undefined;
+  if (status === 429)
+    return QUOTA_IS_OUT.test(message.replaceAll(LINK, "")) && askedWaitMs(message) === undefined;
   return (status === 400 || status === 403 || status === 422) && MONEY_IS_OUT.test(message);
 }
 
