@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { collectAnswer } from "../src/chat/answer.ts";
 import {
   chunk,
   client,
@@ -42,6 +43,8 @@ interface Expected {
 const STOP = chunk({}, "stop");
 const usageFrame = (usage: unknown): string => frame({ id: "c1", choices: [], usage });
 const GOOD_USAGE = { prompt_tokens: 5, completion_tokens: 2, total_tokens: 7 };
+
+const F = { name: "f", arguments: "{}" };
 
 const STREAMS: readonly (readonly [string, string | Buffer, Expected])[] = [
   [
@@ -352,6 +355,51 @@ const STREAMS: readonly (readonly [string, string | Buffer, Expected])[] = [
       frame({ choices: [{ index: 0, message: { reasoning_content: "hm" }, finish_reason: "length" }] }) +
       DONE,
     { reasoning: "hm", finishReason: "length" },
+  ],
+  [
+    "whole messages that follow one another",
+    frame({ choices: [{ message: { content: "h" } }] }) +
+      frame({ choices: [{ message: { content: "i" } }] }) +
+      frame({ choices: [{ message: { content: "" }, finish_reason: "stop" }] }) +
+      DONE,
+    { text: "hi" },
+  ],
+  [
+    "whole messages that grow",
+    frame({ choices: [{ message: { reasoning: "h", content: "" } }] }) +
+      frame({ choices: [{ message: { reasoning: "hm", content: "h" } }] }) +
+      frame({
+        choices: [{ message: { reasoning: "hm", content: "hi", tool_calls: [{ id: "a", function: F }] } }],
+      }) +
+      frame({
+        choices: [
+          {
+            message: {
+              content: "hi",
+              tool_calls: [
+                { id: "a", function: F },
+                { id: "b", function: F },
+              ],
+            },
+            finish_reason: "tool_calls",
+          },
+        ],
+      }) +
+      DONE,
+    {
+      text: "hi",
+      reasoning: "hm",
+      finishReason: "toolCalls",
+      calls: [
+        ["f", "{}"],
+        ["f", "{}"],
+      ],
+    },
+  ],
+  [
+    "a whole message beside an empty delta",
+    frame({ choices: [{ delta: {}, message: { content: "hi" }, finish_reason: "stop" }] }) + DONE,
+    { text: "hi" },
   ],
   [
     "pieces beside all of them so far, as Perplexity has it",
@@ -673,4 +721,13 @@ describe.each(CUTS)("T10: an answer that is not streamed, %s", (_, cut) => {
     });
     expect(await failureOf(streamed(model))).toMatchObject({ kind, retryable: true });
   });
+});
+
+test("a chunk without a delta does not have all calls put together again", () => {
+  const answer = collectAnswer("p");
+  const piece = { index: 0, id: "a", function: { name: "f", arguments: "{" } };
+  answer.add({ choices: [{ delta: { tool_calls: [piece] } }] }, "");
+  using join = vi.spyOn(Array.prototype, "join");
+  for (let n = 0; n < 5; n += 1) answer.add({ choices: [{ finish_reason: null }] }, "");
+  expect(join).not.toHaveBeenCalled();
 });
