@@ -137,6 +137,24 @@ describe("O6: classifyError", () => {
       "RATE_LIMIT",
     ],
     [
+      "a refusal of Amazon's client under status 400",
+      Object.assign(new Error("Too many tokens, please wait before trying again."), {
+        name: "ThrottlingException",
+        $metadata: { httpStatusCode: 400 },
+      }),
+      "RATE_LIMIT",
+    ],
+    ["the same inside a stream", { name: "throttlingException", message: "Too many requests" }, "RATE_LIMIT"],
+    [
+      "a model of Amazon that failed",
+      Object.assign(new Error("The model failed. Retry your request."), {
+        name: "ModelStreamErrorException",
+        $metadata: { httpStatusCode: 424 },
+      }),
+      "SERVER_ERROR",
+    ],
+    ["424", http(424), "SERVER_ERROR"],
+    [
       "a prompt that is too long for Amazon",
       Object.assign(new Error("Input is too long for requested model."), {
         name: "ValidationException",
@@ -235,7 +253,18 @@ describe("O6: classifyError", () => {
     ["* Quota exceeded for metric: requests\nPlease retry in 17.30897372s.", 17_309],
     ["exceeded the token rate limit. Please retry after 45 seconds.", 45_000],
     ["Rate limit is exceeded. Try again in 1 minute.", 60_000],
+    ["Please try again in 1h30min.", 5_400_000],
+    ["Please try again in 1 minute and 30 seconds.", 90_000],
+    ["Please try again in 1 hour, 2 minutes, and 3 seconds.", 3_723_000],
+    ["Please retry after 5 min", 300_000],
+    ["Please retry after 30 sec", 30_000],
+    ["Please retry after 2 hrs", 7_200_000],
+    ["Please try again in 1d2h", 93_600_000],
+    ["Please try again in 3 days", 259_200_000],
+    ["Please try again in 0.2ms", 1],
+    ["Please try again in 4.077s", 4_077],
     ["Please try again in a while", undefined],
+    ["try again in 3 dogs", undefined],
     ["try again in 3 parts", undefined],
     ["try again in 3", undefined],
     [`try again in ${"9".repeat(400)}s`, undefined],

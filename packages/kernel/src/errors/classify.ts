@@ -22,7 +22,7 @@ export interface ClassifiedError {
  * | 408, 504                  | `TIMEOUT`                                                                               |
  * | 429                       | `RATE_LIMIT`, or `BILLING` if the money is used up                                      |
  * | 498 (Groq), 503, 529      | `OVERLOADED`                                                                            |
- * | 409, 425, every other 5xx | `SERVER_ERROR`                                                                          |
+ * | 409, 424, 425, other 5xx  | `SERVER_ERROR`                                                                          |
  * | 413                       | `CONTEXT_OVERFLOW`; so is a 400 or 422 that says that the prompt is too long            |
  * | 401, 403                  | `AUTH`, or `AUTH_PERMANENT` if the account is closed                                    |
  * | 402                       | `BILLING`; so is a 400, 403 or 422 that says that the money is used up                  |
@@ -63,7 +63,9 @@ interface Facts {
 
 function kindOf({ status: given, code, message }: Facts): ErrorKind | undefined {
   // An error inside of a stream has no status; its type stands for one.
-  const status = given ?? STATUS_OF_CODE.find(([pattern]) => pattern.test(code))?.[1];
+  // Amazon reports a rate limit as a bad request, too.
+  const isThrottled = given === 400 && THROTTLED.test(code);
+  const status = isThrottled ? 429 : (given ?? STATUS_OF_CODE.find(([pattern]) => pattern.test(code))?.[1]);
   const isRefused = status === 400 || status === 422;
   if (isOverflow(code, message) && (given === undefined || isRefused || status === 413)) {
     return ErrorKind.CONTEXT_OVERFLOW;
@@ -86,8 +88,9 @@ function kindOf({ status: given, code, message }: Facts): ErrorKind | undefined 
     case 504:
       return ErrorKind.TIMEOUT;
     case 409:
+    case 424:
     case 425:
-      // Another request holds a lock, or this one came too early. The same request may succeed later.
+      // Another request holds a lock, the model failed, or this request came too early. The same request may succeed later.
       return ErrorKind.SERVER_ERROR;
     case 413:
       return ErrorKind.CONTEXT_OVERFLOW;
@@ -107,6 +110,7 @@ function kindOf({ status: given, code, message }: Facts): ErrorKind | undefined 
   return undefined;
 }
 
+const THROTTLED = /\bthrottl(?:ed|ing)/i;
 /**
  * Statuses for the types and codes of Anthropic's and OpenAI's errors. The more specific come first: a code before the type that
  * comes with it.
@@ -114,6 +118,7 @@ function kindOf({ status: given, code, message }: Facts): ErrorKind | undefined 
 const STATUS_OF_CODE: readonly (readonly [RegExp, number])[] = [
   [/overloaded|\bslow_down\b/i, 529],
   [/rate_?limit/i, 429],
+  [THROTTLED, 429],
   [/\bmodel_not_found\b|\bnot_found_error\b/, 404],
   [/\binvalid_api_key\b|\bauthentication_error\b/, 401],
   [/\bpermission_error\b/, 403],
