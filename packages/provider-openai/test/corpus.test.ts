@@ -323,6 +323,19 @@ const STREAMS: readonly (readonly [string, string | Buffer, Expected])[] = [
     { usage: { inputTokens: 1_284, outputTokens: 467, cachedInputTokens: 0, cacheWriteTokens: 1_253 } },
   ],
   [
+    "what LiteLLM wrote into a cache and found in one, both counted beside the input",
+    STOP +
+      usageFrame({
+        prompt_tokens: 31,
+        completion_tokens: 467,
+        total_tokens: 498,
+        prompt_tokens_details: { cached_tokens: 1_253 },
+        cache_creation_input_tokens: 200,
+      }) +
+      DONE,
+    { usage: { inputTokens: 1_484, outputTokens: 467, cachedInputTokens: 1_253, cacheWriteTokens: 200 } },
+  ],
+  [
     "a whole answer in one event",
     frame({
       object: "chat.completion",
