@@ -46,6 +46,9 @@ const USED = { inputTokens: 5, outputTokens: 2 };
 const usageOf = (start: unknown, end: unknown): string =>
   event("message_start", { message: { id: "a", usage: start } }) + text(0, "hi") + ended("end_turn", end);
 
+/** Says why the answer ended, without the event that ends it. */
+const REASON = ended().replace(STOP, "");
+
 const STREAMS: readonly (readonly [string, string, Meant])[] = [
   [
     "several scripts",
@@ -82,6 +85,14 @@ const STREAMS: readonly (readonly [string, string, Meant])[] = [
   ],
   ["other fields", `id: 3\nretry: 10\n${START}${text(0, "hi")}${ended()}`, { text: "hi" }],
   ["no empty line at the end", (START + text(0, "hi") + ended()).trimEnd(), { text: "hi" }],
+  ["half an event after the reason", `${START}${text(0, "hi")}${REASON}data: {"type":"mess`, { text: "hi" }],
+  [
+    "an event that is no JSON after the reason",
+    `${START}${text(0, "hi")}${REASON}data: oops\n\n`,
+    { text: "hi" },
+  ],
+  ["OpenAI's mark of the end", `${START}${text(0, "hi")}${REASON}data: [DONE]\n\n`, { text: "hi" }],
+  ["OpenAI's mark before the end", `data: [DONE]\n\n${START}${text(0, "hi")}${ended()}`, { text: "hi" }],
   ["events after the end", START + text(0, "hi") + ended() + text(1, "more"), { text: "hi" }],
   [
     "events of a later time",
@@ -460,7 +471,7 @@ const BROKEN: readonly (readonly [string, string | Buffer, string, string?])[] =
     START + call(0, "f", "{}").replace(close(0), "") + ended("tool_use").replace(STOP, ""),
     "SERVER_ERROR",
   ],
-  ["an end within an event", START + text(0, "hi") + ended().slice(0, -20), "SERVER_ERROR"],
+  ["an end within an event", START + text(0, "hi") + ended().replace(STOP, "").slice(0, -20), "SERVER_ERROR"],
   ["an end within a call", START + call(0, "f", "{}"), "SERVER_ERROR"],
   [
     "a call that is never closed",

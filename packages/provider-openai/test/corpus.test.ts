@@ -336,6 +336,16 @@ const STREAMS: readonly (readonly [string, string | Buffer, Expected])[] = [
     { usage: { inputTokens: 1_484, outputTokens: 467, cachedInputTokens: 1_253, cacheWriteTokens: 200 } },
   ],
   [
+    "half an event after the reason",
+    `${chunk({ content: "hi" }, "stop")}data: {"usage":{"prompt_tok`,
+    { text: "hi" },
+  ],
+  [
+    "an event that is no JSON after the reason, and usage after that",
+    `${chunk({ content: "hi" }, "stop")}data: oops\n\n${usageFrame(GOOD_USAGE)}${DONE}`,
+    { text: "hi", usage: { inputTokens: 5, outputTokens: 2 } },
+  ],
+  [
     "a whole answer in one event",
     frame({
       object: "chat.completion",
