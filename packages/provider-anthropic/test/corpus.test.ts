@@ -497,6 +497,16 @@ const BROKEN: readonly (readonly [string, string | Buffer, string, string?])[] =
     "SERVER_ERROR",
   ],
   [
+    "an error in a list, as Google has it",
+    'data: [{"error":{"code":429,"message":"Resource has been exhausted."}}]\n\n',
+    "RATE_LIMIT",
+  ],
+  [
+    "an error that is the event, as vLLM had it",
+    'data: {"object":"error","message":"slow","type":"RateLimitError","code":429}\n\n',
+    "RATE_LIMIT",
+  ],
+  [
     "an error in the middle",
     START + text(0, "hi") + event("error", { error: { type: "api_error", message: "boom" } }) + ended(),
     "SERVER_ERROR",
@@ -743,6 +753,16 @@ const BROKEN_WHOLES: readonly (readonly [string, string, string])[] = [
     "RATE_LIMIT",
   ],
   ["an error as text under status 200", '{"error":"Rate limit, try later","code":429}', "RATE_LIMIT"],
+  [
+    "an error in a list under status 200",
+    '[{"error":{"code":429,"message":"Resource has been exhausted."}}]',
+    "RATE_LIMIT",
+  ],
+  [
+    "an error that is the body, as vLLM had it",
+    '{"object":"error","message":"slow","type":"RateLimitError","code":429}',
+    "RATE_LIMIT",
+  ],
   ["depth without end", "[".repeat(3_000), "SERVER_ERROR"],
 ];
 
