@@ -10,8 +10,8 @@ const SHORTEST_SECRET = 6;
 const KEY_LIKE = secretPatterns(REDACTED);
 
 /**
- * Makes a function that removes the given secrets, in every form and letter case in which they may be written, and everything else
- * that looks like one.
+ * Makes a function that removes the given secrets, in each of their `secretForms` and any letter case, and everything else that
+ * looks like one.
  */
 export function scrubber(secrets: Iterable<string | null | undefined>): Scrub {
   const forms = new Set<string>();
