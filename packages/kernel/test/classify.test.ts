@@ -137,6 +137,24 @@ describe("O6: classifyError", () => {
       "RATE_LIMIT",
     ],
     [
+      "a refusal of Amazon's client under status 400",
+      Object.assign(new Error("Too many tokens, please wait before trying again."), {
+        name: "ThrottlingException",
+        $metadata: { httpStatusCode: 400 },
+      }),
+      "RATE_LIMIT",
+    ],
+    ["the same inside a stream", { name: "throttlingException", message: "Too many requests" }, "RATE_LIMIT"],
+    [
+      "a model of Amazon that failed",
+      Object.assign(new Error("The model failed. Retry your request."), {
+        name: "ModelStreamErrorException",
+        $metadata: { httpStatusCode: 424 },
+      }),
+      "SERVER_ERROR",
+    ],
+    ["424", http(424), "SERVER_ERROR"],
+    [
       "a prompt that is too long for Amazon",
       Object.assign(new Error("Input is too long for requested model."), {
         name: "ValidationException",
@@ -204,6 +222,29 @@ describe("O6: classifyError", () => {
     expect(classifyError({ error: { type: "invalid_request_error", code: word } }).kind).toBe(kind);
   });
 
+  test.each([
+    "Your prepayment credits are depleted. Please go to AI Studio at https://ai.studio/projects to manage your project and billing.",
+    "Your account is not active, please check your billing settings.",
+    "You have reached your specified billing limit",
+    "You have run out of credits. Add credits in billing.",
+    "insufficient_balance: top up",
+    "Your team has either used all available credits or reached its monthly spending limit.",
+    "The billing account has exceeded its monthly spending cap",
+    "This request would exceed your account's monthly spend limit",
+    "Your credits are exhausted: https://example.com/top-up",
+  ])("O6: a 429 that says %j is about money, and is not sent again", (message) => {
+    expect(classifyError(http(429, { message }))).toMatchObject({ kind: "BILLING", retryable: false });
+  });
+
+  test.each([
+    "Rate limit reached. Need more tokens? Upgrade at https://console.groq.com/settings/billing",
+    "Too many requests: see console.groq.com/settings/billing/plans",
+    "Too many requests: see https://example.com/account?page=billing",
+    "You are out of credits for this minute. Try again in 20s.",
+  ])("O6: a 429 that says %j passes by itself", (message) => {
+    expect(classifyError(http(429, { message })).kind).toBe("RATE_LIMIT");
+  });
+
   test.each<[string, number | undefined]>([
     ["Rate limit reached for gpt-x. Please try again in 23.03s. Visit our pages to learn more.", 23_030],
     ["Please try again in 458ms.", 458],
@@ -212,7 +253,18 @@ describe("O6: classifyError", () => {
     ["* Quota exceeded for metric: requests\nPlease retry in 17.30897372s.", 17_309],
     ["exceeded the token rate limit. Please retry after 45 seconds.", 45_000],
     ["Rate limit is exceeded. Try again in 1 minute.", 60_000],
+    ["Please try again in 1h30min.", 5_400_000],
+    ["Please try again in 1 minute and 30 seconds.", 90_000],
+    ["Please try again in 1 hour, 2 minutes, and 3 seconds.", 3_723_000],
+    ["Please retry after 5 min", 300_000],
+    ["Please retry after 30 sec", 30_000],
+    ["Please retry after 2 hrs", 7_200_000],
+    ["Please try again in 1d2h", 93_600_000],
+    ["Please try again in 3 days", 259_200_000],
+    ["Please try again in 0.2ms", 1],
+    ["Please try again in 4.077s", 4_077],
     ["Please try again in a while", undefined],
+    ["try again in 3 dogs", undefined],
     ["try again in 3 parts", undefined],
     ["try again in 3", undefined],
     [`try again in ${"9".repeat(400)}s`, undefined],

@@ -1,6 +1,6 @@
 import { inspect } from "node:util";
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import type { ErrorKind } from "@ravi/kernel";
 import {
   BrokenConnection,
@@ -57,6 +57,17 @@ describe("T13: secrets", () => {
     expect(scrubber([long])(`<${long}>`)).toBe("<[redacted]>");
     // A letter that becomes longer in small letters does not shift what is cut out.
     expect(scrubber(["canary-4711"])("İİ CANARY-4711 İ")).toBe("İİ [redacted] İ");
+  });
+
+  test("T13: a letter whose small form depends on the next one hides nothing", () => {
+    expect(scrubber(["CANARYΣ"])("CANARYΣB canaryσ")).toBe("[redacted]B [redacted]");
+  });
+
+  test("T13: a long text is read once in small letters, however many secrets there are", () => {
+    const scrub = scrubber(["canary-4711", "Other Key/1", "third-one=="]);
+    using lower = vi.spyOn(String.prototype, "toLowerCase");
+    expect(scrub(`${"aB".repeat(1_000)} CANARY-4711`)).toBe(`${"aB".repeat(1_000)} [redacted]`);
+    expect(lower).toHaveBeenCalledOnce();
   });
 
   test("T13: of any length and script, base64 as every platform writes it", () => {

@@ -115,7 +115,7 @@ describe("T10: an answer that is none", () => {
   });
 
   test("T10: so is an event, and a stream that is cut short", () => {
-    expect(() => parseEvent("{")).toThrow(
+    expect(() => parseEvent("{", false)).toThrow(
       new UnusableAnswer("the stream contains an event that is not JSON"),
     );
     expect(incomplete(headers({}))).toMatchObject({
@@ -123,8 +123,12 @@ describe("T10: an answer that is none", () => {
     });
   });
 
+  test("T10: a damaged event after the end of the answer is empty", () => {
+    expect([parseEvent("{", true), parseEvent('{"a":1}', true)]).toEqual([{}, { a: 1 }]);
+  });
+
   test("JSON is read, `null` too", () => {
-    expect([parseAnswer("null", headers({})), parseEvent('{"a":1}')]).toEqual([null, { a: 1 }]);
+    expect([parseAnswer("null", headers({})), parseEvent('{"a":1}', false)]).toEqual([null, { a: 1 }]);
   });
 });
 

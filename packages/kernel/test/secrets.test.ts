@@ -86,9 +86,24 @@ test("T13: a secret is written in each of these ways", () => {
   expect(secretForms('ä "b/-')).toEqual([
     'ä "b/-',
     "%C3%A4%20%22b%2F-",
+    "%C3%A4%20%22b%2F-",
     "%C3%A4%20%22b%2F%2D",
+    "%C3%A4+%22b%2F-",
     "%C3%A4%20%22b/-",
     'ä \\"b/-',
+    'ä \\"b\\/-',
     "w6QgImIvLQ==",
+    "w6QgImIvLQ",
+    "w6QgImIvLQ",
   ]);
+});
+
+test.each([
+  ["by PHP and Python in a URL", "key-(1)!/x y", "key-%281%29%21%2Fx%20y"],
+  ["in a form", "key-(1)~/x y*", new URLSearchParams({ k: "key-(1)~/x y*" }).toString().slice(2)],
+  ["by PHP in JSON", "key/1", String.raw`key\/1`],
+  ["in base64 for URLs", "key?>~~~~", Buffer.from("key?>~~~~").toString("base64url")],
+  ["in base64 without padding", "key?>~~~", Buffer.from("key?>~~~").toString("base64").replaceAll("=", "")],
+])("T13: a secret is found as it is written %s", (_, secret, written) => {
+  expect(secretForms(secret)).toContain(written);
 });

@@ -52,6 +52,14 @@ describe("O6: an error of the AI SDK", () => {
       }),
       "CONTEXT_OVERFLOW",
     ],
+    [
+      apiError({
+        statusCode: 400,
+        data: undefined,
+        responseBody: '[{"error":{"message":"The input token count (2000) exceeds the maximum number"}}]',
+      }),
+      "CONTEXT_OVERFLOW",
+    ],
     [apiError({ statusCode: 200, message: "Invalid JSON response" }), "SERVER_ERROR"],
     [
       apiError({
@@ -84,6 +92,14 @@ describe("O6: an error of the AI SDK", () => {
     expect([error.retryAfterMs, error.status, error.retryable]).toEqual([1_500, 429, true]);
   });
 
+  test("says when to try again, also in the words of the body", async () => {
+    const responseBody = '{"error":{"message":"Please retry in 17.3s"}}';
+    const body = { statusCode: 429, data: undefined, responseBody };
+    expect((await failingWith(apiError(body))).retryAfterMs).toBe(17_300);
+    const responseHeaders = { "retry-after-ms": "1500" };
+    expect((await failingWith(apiError({ ...body, responseHeaders }))).retryAfterMs).toBe(1_500);
+  });
+
   test("a mistake in a program is not tried again", async () => {
     const error = await failingWith(new TypeError("undefined is not a function"));
     expect([error.kind, error.retryable]).toEqual(["UNKNOWN", false]);
@@ -93,6 +109,7 @@ describe("O6: an error of the AI SDK", () => {
     [{ type: "overloaded_error", message: "Overloaded" }, "OVERLOADED"],
     [{ type: "error", error: { type: "rate_limit_error", message: "slow down" } }, "RATE_LIMIT"],
     [{ message: "server_error", code: "500" }, "SERVER_ERROR"],
+    [[{ error: { code: 429, message: "slow down" } }], "RATE_LIMIT"],
     ["boom", "SERVER_ERROR"],
     [undefined, "SERVER_ERROR"],
   ])("inside a stream, as %j, is %s", async (error, kind) => {

@@ -46,6 +46,9 @@ const USED = { inputTokens: 5, outputTokens: 2 };
 const usageOf = (start: unknown, end: unknown): string =>
   event("message_start", { message: { id: "a", usage: start } }) + text(0, "hi") + ended("end_turn", end);
 
+/** Says why the answer ended, without the event that ends it. */
+const REASON = ended().replace(STOP, "");
+
 const STREAMS: readonly (readonly [string, string, Meant])[] = [
   [
     "several scripts",
@@ -82,6 +85,14 @@ const STREAMS: readonly (readonly [string, string, Meant])[] = [
   ],
   ["other fields", `id: 3\nretry: 10\n${START}${text(0, "hi")}${ended()}`, { text: "hi" }],
   ["no empty line at the end", (START + text(0, "hi") + ended()).trimEnd(), { text: "hi" }],
+  ["half an event after the reason", `${START}${text(0, "hi")}${REASON}data: {"type":"mess`, { text: "hi" }],
+  [
+    "an event that is no JSON after the reason",
+    `${START}${text(0, "hi")}${REASON}data: oops\n\n`,
+    { text: "hi" },
+  ],
+  ["OpenAI's mark of the end", `${START}${text(0, "hi")}${REASON}data: [DONE]\n\n`, { text: "hi" }],
+  ["OpenAI's mark before the end", `data: [DONE]\n\n${START}${text(0, "hi")}${ended()}`, { text: "hi" }],
   ["events after the end", START + text(0, "hi") + ended() + text(1, "more"), { text: "hi" }],
   [
     "events of a later time",
@@ -460,7 +471,7 @@ const BROKEN: readonly (readonly [string, string | Buffer, string, string?])[] =
     START + call(0, "f", "{}").replace(close(0), "") + ended("tool_use").replace(STOP, ""),
     "SERVER_ERROR",
   ],
-  ["an end within an event", START + text(0, "hi") + ended().slice(0, -20), "SERVER_ERROR"],
+  ["an end within an event", START + text(0, "hi") + ended().replace(STOP, "").slice(0, -20), "SERVER_ERROR"],
   ["an end within a call", START + call(0, "f", "{}"), "SERVER_ERROR"],
   [
     "a call that is never closed",
@@ -484,6 +495,16 @@ const BROKEN: readonly (readonly [string, string | Buffer, string, string?])[] =
     "OpenAI's protocol",
     'data: {"choices":[{"delta":{"content":"hi"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n',
     "SERVER_ERROR",
+  ],
+  [
+    "an error in a list, as Google has it",
+    'data: [{"error":{"code":429,"message":"Resource has been exhausted."}}]\n\n',
+    "RATE_LIMIT",
+  ],
+  [
+    "an error that is the event, as vLLM had it",
+    'data: {"object":"error","message":"slow","type":"RateLimitError","code":429}\n\n',
+    "RATE_LIMIT",
   ],
   [
     "an error in the middle",
@@ -732,6 +753,16 @@ const BROKEN_WHOLES: readonly (readonly [string, string, string])[] = [
     "RATE_LIMIT",
   ],
   ["an error as text under status 200", '{"error":"Rate limit, try later","code":429}', "RATE_LIMIT"],
+  [
+    "an error in a list under status 200",
+    '[{"error":{"code":429,"message":"Resource has been exhausted."}}]',
+    "RATE_LIMIT",
+  ],
+  [
+    "an error that is the body, as vLLM had it",
+    '{"object":"error","message":"slow","type":"RateLimitError","code":429}',
+    "RATE_LIMIT",
+  ],
   ["depth without end", "[".repeat(3_000), "SERVER_ERROR"],
 ];
 

@@ -13,6 +13,7 @@ import {
   failureOf,
   HELLO,
   START,
+  STOP,
   streamed,
   text,
 } from "./support.ts";
@@ -237,6 +238,12 @@ describe("a connection that breaks", () => {
         setImmediate(() => controller.abort("enough"));
     };
     expect(await failureOf(reading())).toMatchObject({ code: "CANCELLED", reason: "enough" });
+  });
+
+  test("a server that goes on after OpenAI's mark of the end is not waited for", async () => {
+    const bytes = `${ANSWER.replace(STOP, "")}data: [DONE]\n\n`;
+    await using server = await byteServer((response) => response.writeHead(200, STREAM).write(bytes));
+    expect((await streamed(client(server))).response.finishReason).toBe("stop");
   });
 
   test("a server that goes on after its end is not waited for", async () => {

@@ -58,7 +58,7 @@ export function answerReader(reading: Reading): () => Promise<readonly ModelEven
     }
     for (const { data, name } of piece === undefined ? reader.end(text) : reader.push(text)) {
       const isLast = data.trim() === "[DONE]";
-      if (!isLast && data !== "") events.push(...answer.add(parseEvent(data), name));
+      if (!isLast && data !== "") events.push(...answer.add(parseEvent(data, answer.isFinished), name));
       if (!isLast && !answer.isOver) continue;
       if (piece !== undefined) body.leave();
       isEnded = true;

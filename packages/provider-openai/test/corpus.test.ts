@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { collectAnswer } from "../src/chat/answer.ts";
 import {
   chunk,
   client,
@@ -42,6 +43,8 @@ interface Expected {
 const STOP = chunk({}, "stop");
 const usageFrame = (usage: unknown): string => frame({ id: "c1", choices: [], usage });
 const GOOD_USAGE = { prompt_tokens: 5, completion_tokens: 2, total_tokens: 7 };
+
+const F = { name: "f", arguments: "{}" };
 
 const STREAMS: readonly (readonly [string, string | Buffer, Expected])[] = [
   [
@@ -320,6 +323,29 @@ const STREAMS: readonly (readonly [string, string | Buffer, Expected])[] = [
     { usage: { inputTokens: 1_284, outputTokens: 467, cachedInputTokens: 0, cacheWriteTokens: 1_253 } },
   ],
   [
+    "what LiteLLM wrote into a cache and found in one, both counted beside the input",
+    STOP +
+      usageFrame({
+        prompt_tokens: 31,
+        completion_tokens: 467,
+        total_tokens: 498,
+        prompt_tokens_details: { cached_tokens: 1_253 },
+        cache_creation_input_tokens: 200,
+      }) +
+      DONE,
+    { usage: { inputTokens: 1_484, outputTokens: 467, cachedInputTokens: 1_253, cacheWriteTokens: 200 } },
+  ],
+  [
+    "half an event after the reason",
+    `${chunk({ content: "hi" }, "stop")}data: {"usage":{"prompt_tok`,
+    { text: "hi" },
+  ],
+  [
+    "an event that is no JSON after the reason, and usage after that",
+    `${chunk({ content: "hi" }, "stop")}data: oops\n\n${usageFrame(GOOD_USAGE)}${DONE}`,
+    { text: "hi", usage: { inputTokens: 5, outputTokens: 2 } },
+  ],
+  [
     "a whole answer in one event",
     frame({
       object: "chat.completion",
@@ -352,6 +378,51 @@ const STREAMS: readonly (readonly [string, string | Buffer, Expected])[] = [
       frame({ choices: [{ index: 0, message: { reasoning_content: "hm" }, finish_reason: "length" }] }) +
       DONE,
     { reasoning: "hm", finishReason: "length" },
+  ],
+  [
+    "whole messages that follow one another",
+    frame({ choices: [{ message: { content: "h" } }] }) +
+      frame({ choices: [{ message: { content: "i" } }] }) +
+      frame({ choices: [{ message: { content: "" }, finish_reason: "stop" }] }) +
+      DONE,
+    { text: "hi" },
+  ],
+  [
+    "whole messages that grow",
+    frame({ choices: [{ message: { reasoning: "h", content: "" } }] }) +
+      frame({ choices: [{ message: { reasoning: "hm", content: "h" } }] }) +
+      frame({
+        choices: [{ message: { reasoning: "hm", content: "hi", tool_calls: [{ id: "a", function: F }] } }],
+      }) +
+      frame({
+        choices: [
+          {
+            message: {
+              content: "hi",
+              tool_calls: [
+                { id: "a", function: F },
+                { id: "b", function: F },
+              ],
+            },
+            finish_reason: "tool_calls",
+          },
+        ],
+      }) +
+      DONE,
+    {
+      text: "hi",
+      reasoning: "hm",
+      finishReason: "toolCalls",
+      calls: [
+        ["f", "{}"],
+        ["f", "{}"],
+      ],
+    },
+  ],
+  [
+    "a whole message beside an empty delta",
+    frame({ choices: [{ delta: {}, message: { content: "hi" }, finish_reason: "stop" }] }) + DONE,
+    { text: "hi" },
   ],
   [
     "pieces beside all of them so far, as Perplexity has it",
@@ -673,4 +744,13 @@ describe.each(CUTS)("T10: an answer that is not streamed, %s", (_, cut) => {
     });
     expect(await failureOf(streamed(model))).toMatchObject({ kind, retryable: true });
   });
+});
+
+test("a chunk without a delta does not have all calls put together again", () => {
+  const answer = collectAnswer("p");
+  const piece = { index: 0, id: "a", function: { name: "f", arguments: "{" } };
+  answer.add({ choices: [{ delta: { tool_calls: [piece] } }] }, "");
+  using join = vi.spyOn(Array.prototype, "join");
+  for (let n = 0; n < 5; n += 1) answer.add({ choices: [{ finish_reason: null }] }, "");
+  expect(join).not.toHaveBeenCalled();
 });

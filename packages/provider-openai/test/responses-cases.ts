@@ -573,6 +573,16 @@ export const BROKEN_STREAMS: readonly (readonly [string, string | Buffer, string
     "SERVER_ERROR",
   ],
   [
+    "an error in a list, as Google has it",
+    'data: [{"error":{"code":429,"message":"Resource has been exhausted."}}]\n\n',
+    "RATE_LIMIT",
+  ],
+  [
+    "an error that is the event, as vLLM had it",
+    'data: {"object":"error","message":"slow","type":"RateLimitError","code":429}\n\n',
+    "RATE_LIMIT",
+  ],
+  [
     "an error in the middle",
     piece("hi") + sse("error", { message: "boom", code: "server_error", param: null }) + end("hi"),
     "SERVER_ERROR",
@@ -723,6 +733,16 @@ export const BROKEN_WHOLES: readonly (readonly [string, string, string])[] = [
   [
     "an error under status 200",
     whole([], { status: "failed", error: { code: "rate_limit_exceeded", message: "slow" } }),
+    "RATE_LIMIT",
+  ],
+  [
+    "an error in a list under status 200",
+    '[{"error":{"code":429,"message":"Resource has been exhausted."}}]',
+    "RATE_LIMIT",
+  ],
+  [
+    "an error that is the body, as vLLM had it",
+    '{"object":"error","message":"slow","type":"RateLimitError","code":429}',
     "RATE_LIMIT",
   ],
   ["depth without end", "[".repeat(3_000), "SERVER_ERROR"],

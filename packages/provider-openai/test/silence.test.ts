@@ -229,10 +229,15 @@ describe.each(APIS)("over %s:", (api) => {
       expect(getEventListeners(signal, "abort")).toEqual([]);
     });
 
-    test("once the answer is whole takes nothing away from it: asking again would cost it twice", async () => {
+    test.each([
+      ["once the answer is whole", ""],
+      ["in an event after the whole answer", 'data: {"usage":{"prompt_tok'],
+    ])("%s takes nothing away from it: asking again would cost it twice", async (_, rest) => {
       await using server = await rawServer(
         (response) =>
-          void response.writeHead(200, STREAM).write(last("a"), () => response.socket?.resetAndDestroy()),
+          void response
+            .writeHead(200, STREAM)
+            .write(last("a") + rest, () => response.socket?.resetAndDestroy()),
       );
       expect((await streamed(client(server))).response).toMatchObject({
         finishReason: "stop",

@@ -91,17 +91,29 @@ export function secretPatterns(hidden: string): readonly (readonly [pattern: Reg
   ];
 }
 
-/** The forms in which a secret may appear: as it is, in a URL, in JSON, and in Basic authentication. */
+/** The forms in which a secret may appear: as it is, in a URL, in a form, in JSON, and in base64. */
 export function secretForms(secret: string): readonly string[] {
   const whole = secret.toWellFormed();
-  const encoded = encodeURIComponent(whole);
+  const inUrl = encodeURIComponent(whole);
+  const inJson = JSON.stringify(secret).slice(1, -1);
+  const inBase64 = base64(whole);
+  const unpadded = inBase64.replaceAll("=", "");
   return [
     secret,
-    encoded,
-    // Some servers encode every mark, also those that a URL may contain.
-    encoded.replaceAll(/[-_.!~*'()]/g, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`),
+    inUrl,
+    // Languages differ in which marks they encode, and some servers encode every mark.
+    escaped(inUrl, /[!'()*]/g),
+    escaped(inUrl, /[-_.!~*'()]/g),
+    escaped(inUrl, /[!'()~]/g).replaceAll("%20", "+"),
     encodeURI(whole),
-    JSON.stringify(secret).slice(1, -1),
-    base64(whole),
+    inJson,
+    inJson.replaceAll("/", String.raw`\/`),
+    inBase64,
+    unpadded,
+    unpadded.replaceAll("+", "-").replaceAll("/", "_"),
   ];
+}
+
+function escaped(text: string, marks: RegExp): string {
+  return text.replaceAll(marks, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`);
 }

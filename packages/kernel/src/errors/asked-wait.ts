@@ -1,8 +1,9 @@
-/** How servers write it: "try again in 23.03s", "retry after 45 seconds", "try again in 9m38.016s". */
+/** How servers write it: "try again in 23.03s", "retry after 45 seconds", "in 9m38.016s", "in 1 minute and 30 seconds". */
 const ASKED =
-  /(?:retry|try again) (?:in|after) ((?:\d{1,9}(?:\.\d{1,12})? ?(?:ms|[smh]|seconds?|minutes?|hours?)(?![a-z]) ?){1,3})/i;
-const AMOUNT = /([\d.]+) ?(ms|[smh])/gi;
-const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+  /(?:retry|try again) (?:in|after) ((?:\d{1,9}(?:\.\d{1,12})? ?(?:ms|[smhd]|secs?|seconds?|mins?|minutes?|hrs?|hours?|days?)(?![a-z])(?:,? (?:and )?)?){1,4})/i;
+/** The first letter of a unit says which it is, except for milliseconds. */
+const AMOUNT = /([\d.]+) ?(ms|[smhd])/gi;
+const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /**
  * How long the words of an error ask to wait, in milliseconds. Undefined if they do not say. Some servers say it only there: Gemini
@@ -14,5 +15,6 @@ export function askedWaitMs(message: string): number | undefined {
   let waitMs = 0;
   for (const [, amount, unit = ""] of asked.matchAll(AMOUNT))
     waitMs += Number(amount) * (UNIT_MS[unit.toLowerCase()] ?? 0);
-  return Math.round(waitMs);
+  // Rounded up, but not because of the last digits of a product such as 4.077 * 1000.
+  return Math.ceil(Number(waitMs.toFixed(3)));
 }

@@ -22,7 +22,7 @@ export interface ClassifiedError {
  * | 408, 504                  | `TIMEOUT`                                                                               |
  * | 429                       | `RATE_LIMIT`, or `BILLING` if the money is used up                                      |
  * | 498 (Groq), 503, 529      | `OVERLOADED`                                                                            |
- * | 409, 425, every other 5xx | `SERVER_ERROR`                                                                          |
+ * | 409, 424, 425, other 5xx  | `SERVER_ERROR`                                                                          |
  * | 413                       | `CONTEXT_OVERFLOW`; so is a 400 or 422 that says that the prompt is too long            |
  * | 401, 403                  | `AUTH`, or `AUTH_PERMANENT` if the account is closed                                    |
  * | 402                       | `BILLING`; so is a 400, 403 or 422 that says that the money is used up                  |
@@ -63,7 +63,9 @@ interface Facts {
 
 function kindOf({ status: given, code, message }: Facts): ErrorKind | undefined {
   // An error inside of a stream has no status; its type stands for one.
-  const status = given ?? STATUS_OF_CODE.find(([pattern]) => pattern.test(code))?.[1];
+  // Amazon reports a rate limit as a bad request, too.
+  const isThrottled = given === 400 && THROTTLED.test(code);
+  const status = isThrottled ? 429 : (given ?? STATUS_OF_CODE.find(([pattern]) => pattern.test(code))?.[1]);
   const isRefused = status === 400 || status === 422;
   if (isOverflow(code, message) && (given === undefined || isRefused || status === 413)) {
     return ErrorKind.CONTEXT_OVERFLOW;
@@ -86,8 +88,9 @@ function kindOf({ status: given, code, message }: Facts): ErrorKind | undefined 
     case 504:
       return ErrorKind.TIMEOUT;
     case 409:
+    case 424:
     case 425:
-      // Another request holds a lock, or this one came too early. The same request may succeed later.
+      // Another request holds a lock, the model failed, or this request came too early. The same request may succeed later.
       return ErrorKind.SERVER_ERROR;
     case 413:
       return ErrorKind.CONTEXT_OVERFLOW;
@@ -107,6 +110,7 @@ function kindOf({ status: given, code, message }: Facts): ErrorKind | undefined 
   return undefined;
 }
 
+const THROTTLED = /\bthrottl(?:ed|ing)/i;
 /**
  * Statuses for the types and codes of Anthropic's and OpenAI's errors. The more specific come first: a code before the type that
  * comes with it.
@@ -114,6 +118,7 @@ function kindOf({ status: given, code, message }: Facts): ErrorKind | undefined 
 const STATUS_OF_CODE: readonly (readonly [RegExp, number])[] = [
   [/overloaded|\bslow_down\b/i, 529],
   [/rate_?limit/i, 429],
+  [THROTTLED, 429],
   [/\bmodel_not_found\b|\bnot_found_error\b/, 404],
   [/\binvalid_api_key\b|\bauthentication_error\b/, 401],
   [/\bpermission_error\b/, 403],
@@ -128,9 +133,10 @@ const STATUS_OF_CODE: readonly (readonly [RegExp, number])[] = [
 
 const BILLING =
   /insufficient_(?:quota|balance)|exceeded_current_quota|spend_limit_reached|billing|credit balance|payment required|exceeded your current quota/i;
-/** Messages of a 429 that mean the same. The word "billing" alone does not: Groq and others link to that page in every 429. */
+/** Messages of a 429 that mean the same. A link to a page about billing does not: Groq and others put it into every 429. */
 const QUOTA_IS_OUT =
-  /insufficient(?:_quota| funds| credits?| balance)|spend_limit_reached|billing(?:_| details| hard limit)|credit balance|payment required|exceeded your current quota/i;
+  /(?<!\/)billing|insufficient(?:[_ ](?:quota|balance)| funds| credits?)|spend_limit_reached|credit balance|payment required|exceeded your current quota|credits? (?:are|is) (?:depleted|exhausted)|used all .{0,20}credits|out of credits|spend(?:ing)? (?:limit|cap)/i;
+const LINK = /https?:\/\/\S+/gi;
 /**
  * Messages of a 400, 403 or 422 that mean that the money is used up. Narrower than the codes, because a message may quote a
  * tool's name.
@@ -170,7 +176,8 @@ const NOT_OVERFLOW =
 
 function isMoneyOut(status: number | undefined, message: string): boolean {
   // Gemini says "exceeded your current quota" of a limit that passes, too.
-  if (status === 429) return QUOTA_IS_OUT.test(message) && askedWaitMs(message) === undefined;
+  if (status === 429)
+    return QUOTA_IS_OUT.test(message.replaceAll(LINK, "")) && askedWaitMs(message) === undefined;
   return (status === 400 || status === 403 || status === 422) && MONEY_IS_OUT.test(message);
 }
 

@@ -12,9 +12,12 @@ export function parseAnswer(text: string, headers: HeaderSource): unknown {
   throw new UnusableAnswer(`the server answered with ${what}${kindOf(headers)}`);
 }
 
-/** Parses one event of a stream. */
-export function parseEvent(data: string): unknown {
-  const value = tryParse(data);
+/**
+ * Parses one event of a stream. After the end of the answer, one that is damaged is empty instead of an error: a retry would pay for
+ * the answer twice.
+ */
+export function parseEvent(data: string, isFinished: boolean): unknown {
+  const value = tryParse(data) ?? (isFinished ? {} : undefined);
   if (value === undefined) throw new UnusableAnswer("the stream contains an event that is not JSON");
   return value;
 }

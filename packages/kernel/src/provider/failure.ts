@@ -22,6 +22,8 @@ export interface FailureVerdict {
   /** Default: as the kind says. */
   readonly retryable?: boolean | undefined;
   readonly status?: number | undefined;
+  /** How long the server asks to wait, if no header says it. Default: what `said` says. */
+  readonly retryAfterMs?: number | undefined;
   /** The original message. Secrets are removed from it, and it is cut if it is too long. */
   readonly said: string;
   /** What to do about it, in our own words. Appended to the message. */
@@ -44,7 +46,9 @@ export function providerError(
     model,
     message: `${provider}/${model}: ${clip(scrub(said))}${advice}`,
     retryAfterMs:
-      retryAfterMs(headers, now) ?? (meaning.kind === ErrorKind.RATE_LIMIT ? askedWaitMs(said) : undefined),
+      retryAfterMs(headers, now) ??
+      meaning.retryAfterMs ??
+      (meaning.kind === ErrorKind.RATE_LIMIT ? askedWaitMs(said) : undefined),
     requestId: requestId === undefined ? undefined : scrub(requestId).slice(0, 200),
     cause: safeCause(error, scrub),
   });

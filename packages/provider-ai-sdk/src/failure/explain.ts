@@ -6,6 +6,7 @@ import {
   field,
   type HeaderSource,
   isObject,
+  listOf,
   providerError,
   stringOr,
   tryParse,
@@ -76,7 +77,9 @@ function factsOf(error: unknown): object {
 
 /** What the server wrote about the error: from the parsed body, else from the body's text. */
 function reportOf(error: unknown): unknown {
-  const data = field(error, "data") ?? tryParse(stringOr(field(error, "responseBody"), "")) ?? error;
+  const given = field(error, "data") ?? tryParse(stringOr(field(error, "responseBody"), "")) ?? error;
+  // Google wraps it in a list.
+  const [data = given] = listOf(given);
   const inner = field(data, "error");
   return isObject(inner) ? inner : data === error ? undefined : data;
 }

@@ -1,6 +1,6 @@
 import type { AssistantMessage, ContentPart, FinishReason, ModelEvent, ModelResponse } from "@ravi/kernel";
 import { fieldsOf, isObject, listOf, textIn, UnusableAnswer } from "@ravi/kernel/provider";
-import { ReportedError } from "../failure/reported.ts";
+import { ReportedError, unlisted } from "../failure/reported.ts";
 import { type BlockSetup, collectBlocks } from "./blocks.ts";
 import { finishReasonOf } from "./stop-reason.ts";
 import { usageReader, type UsageSetup } from "./usage.ts";
@@ -51,7 +51,8 @@ export function collectAnswer(setup: AnswerSetup): Answer {
   };
 
   return {
-    addEvent(event) {
+    addEvent(data) {
+      const event = unlisted(data);
       if (!isObject(event)) throw new UnusableAnswer("the stream contains an event that is not an object");
       const { type, index } = event;
       switch (type) {
@@ -76,16 +77,17 @@ export function collectAnswer(setup: AnswerSetup): Answer {
           return [];
         default:
           // `ping`, and events that may be added to the API later.
-          if (type === undefined && "error" in event) throw new ReportedError(event);
+          if (event["object"] === "error" || (type === undefined && "error" in event))
+            throw new ReportedError(event);
           return [];
       }
     },
-    addWhole(message) {
+    addWhole(body) {
+      const message = unlisted(body);
       if (!isObject(message)) throw new UnusableAnswer("the server sent JSON that is not an object");
-      const { error } = message;
-      if (message["type"] === "error" || isObject(error) || textIn(error) !== undefined)
+      const { type, object, error, content } = message;
+      if (type === "error" || object === "error" || isObject(error) || textIn(error) !== undefined)
         throw new ReportedError(message);
-      const { content } = message;
       if (!Array.isArray(content)) throw new UnusableAnswer("the server sent an answer without content");
       readHead(message);
       usage.end(message["usage"]);

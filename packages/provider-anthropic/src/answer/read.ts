@@ -48,7 +48,7 @@ async function* readWhole({ response, answer, call, limits }: Reading): AsyncGen
   }
   // Some servers call a stream JSON.
   for (const { name, data } of serverEvents(limits.maxPieceBytes).end(text))
-    if (!answer.isOver) yield* answer.addEvent(eventOf(name, data));
+    if (!answer.isOver) yield* answer.addEvent(eventOf(name, data, answer.isFinished));
 }
 
 async function* readStream({ response, answer, call, limits }: Reading): AsyncGenerator<ModelEvent, void> {
@@ -56,7 +56,7 @@ async function* readStream({ response, answer, call, limits }: Reading): AsyncGe
   const reader = serverEvents(limits.maxPieceBytes);
   for await (const piece of readPieces(response, call, limits.maxResponseBytes)) {
     for (const { name, data } of reader.push(decoder.decode(piece, { stream: true }))) {
-      for (const event of answer.addEvent(eventOf(name, data))) {
+      for (const event of answer.addEvent(eventOf(name, data, answer.isFinished))) {
         yield event;
         if (call.stopped !== undefined) throw call.stopped;
       }
@@ -64,13 +64,16 @@ async function* readStream({ response, answer, call, limits }: Reading): AsyncGe
       if (answer.isOver) return;
     }
   }
-  for (const { name, data } of reader.end(decoder.decode())) yield* answer.addEvent(eventOf(name, data));
+  for (const { name, data } of reader.end(decoder.decode()))
+    yield* answer.addEvent(eventOf(name, data, answer.isFinished));
 }
 
-function eventOf(name: string, data: string): unknown {
+function eventOf(name: string, data: string, isFinished: boolean): unknown {
   if (name === "error") throw new ReportedError(tryParse(data) ?? data);
+  // OpenAI's mark of the end, which compatible servers send too.
+  if (data.trim() === "[DONE]") return isFinished ? { type: "message_stop" } : {};
   // An event that only shows that the server is still there may have no data.
-  const event = data === "" ? {} : parseEvent(data);
+  const event = data === "" ? {} : parseEvent(data, isFinished);
   // Some servers give the type only in the SSE event name.
   return isObject(event) && event["type"] === undefined && name !== "" ? { ...event, type: name } : event;
 }

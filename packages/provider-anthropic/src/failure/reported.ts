@@ -11,8 +11,7 @@ export interface Report {
 
 /** Reads the body of a refusal or the data of an `error` event. Other shapes of compatible servers are understood too. */
 export function readReport(body: unknown): Report {
-  // Google wraps it in a list.
-  const [report = body] = listOf(body);
+  const report = unlisted(body);
   if (typeof report === "string") return { type: "", code: undefined, message: report };
   const { error, message, code } = fieldsOf(report);
   const inner = fieldsOf(error);
@@ -25,6 +24,12 @@ export function readReport(body: unknown): Report {
       textIn(message) ??
       (isObject(report) ? JSON.stringify(report) : ""),
   };
+}
+
+/** Google wraps an error in a list. */
+export function unlisted(body: unknown): unknown {
+  const [only = body] = listOf(body);
+  return only;
 }
 
 /** An error that the server reported inside an answer that had begun, or with status 200. */

@@ -14,7 +14,7 @@ import { errorIn, ReportedError } from "../failure/reported-error.ts";
 import type { Answer } from "../protocol.ts";
 import { finishReasonOf } from "./finish.ts";
 import { thoughtPart } from "./kept.ts";
-import { assembleReasoning } from "./reasoning.ts";
+import { assembleReasoning, beyond } from "./reasoning.ts";
 import { assembleToolCalls } from "./tool-calls.ts";
 import { readUsage } from "./usage.ts";
 
@@ -29,6 +29,8 @@ export function collectAnswer(provider: string): Answer {
   const tools = assembleToolCalls(provider);
   const reasoning = assembleReasoning();
   let text = "";
+  /** Whether anything came in deltas. */
+  let hasPieces = false;
   let refused = false;
   let finishReason: string | undefined;
   let usage: Usage | undefined;
@@ -57,21 +59,23 @@ export function collectAnswer(provider: string): Answer {
       throw new ReportedError(field(choice, "error") ?? "the model failed");
     if (typeof reason === "string" && reason !== "") finishReason = reason;
   };
-  const readTexts = (source: unknown): ModelEvent[] => {
+  const readTexts = (source: unknown, isWhole: boolean): ModelEvent[] => {
     const events: ModelEvent[] = [];
     const content = readContent(field(source, "content"));
-    const thought = reasoning.add(source, content.reasoning);
+    const thought = reasoning.add(source, content.reasoning, isWhole);
     const refusal = stringOr(field(source, "refusal"), "");
     if (refusal !== "") refused = true;
-    const spoken = content.text + refusal;
+    const said = content.text + refusal;
+    const spoken = isWhole ? beyond(text, said) : said;
     text += spoken;
     if (thought !== "") events.push({ type: "reasoning", delta: thought });
     if (spoken !== "") events.push({ type: "text", delta: spoken });
     return events;
   };
+  /** Reads a whole message. A server may send several of them in a stream, which grow or follow one another. */
   const readMessage = (message: unknown): ModelEvent[] => {
-    const events = readTexts(message);
-    for (const item of listOf(field(message, "tool_calls"))) tools.addWhole(item);
+    const events = readTexts(message, true);
+    for (const item of listOf(field(message, "tool_calls")).slice(tools.size)) tools.addWhole(item);
     return events;
   };
   const response = (): ModelResponse => {
@@ -105,11 +109,12 @@ export function collectAnswer(provider: string): Answer {
       for (const choice of listOf(field(chunk, "choices"))) {
         if ((field(choice, "index") ?? 0) !== 0) continue;
         const { delta, message } = fieldsOf(choice);
-        // A server that does not stream sends the whole message. If pieces came before it, it only repeats them.
-        const isWhole =
-          !isObject(delta) && text + reasoning.thought().text === "" && tools.calls().length === 0;
-        events.push(...(isWhole ? readMessage(message) : readTexts(delta)));
-        for (const item of listOf(field(delta, "tool_calls"))) {
+        const calls = listOf(field(delta, "tool_calls"));
+        const spoken = readTexts(delta, false);
+        hasPieces ||= spoken.length + calls.length + listOf(field(delta, "reasoning_details")).length > 0;
+        // A server that does not stream sends whole messages. If pieces came, a message only repeats them.
+        events.push(...(hasPieces ? spoken : readMessage(message)));
+        for (const item of calls) {
           const begun = tools.add(item);
           if (begun !== undefined) events.push(begun);
         }

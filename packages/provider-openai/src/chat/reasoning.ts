@@ -3,8 +3,8 @@ import { type Thought, THOUGHT_FIELDS, type ThoughtField } from "./kept.ts";
 
 /** Collects the reasoning of an answer. */
 export interface ReasoningAssembly {
-  /** Adds the reasoning of a delta or a message; `inContent` is what its content had. Returns the new text. */
-  add(source: unknown, inContent: string): string;
+  /** Adds the reasoning of a delta or a whole message; `inContent` is what its content had. Returns the new text. */
+  add(source: unknown, inContent: string, isWhole: boolean): string;
   thought(): Thought;
 }
 
@@ -13,17 +13,25 @@ export function assembleReasoning(): ReasoningAssembly {
   let sentAs: ThoughtField | undefined;
   const details: Record<string, unknown>[] = [];
   return {
-    add(source, inContent) {
+    add(source, inContent, isWhole) {
       const name = THOUGHT_FIELDS.find((each) => textIn(field(source, each)) !== undefined);
       sentAs ??= name;
-      for (const detail of listOf(field(source, "reasoning_details")).filter(isObject))
-        addDetail(details, detail);
-      const delta = (name === undefined ? undefined : textIn(field(source, name))) ?? inContent;
+      const given = (name === undefined ? undefined : textIn(field(source, name))) ?? inContent;
+      const delta = isWhole ? beyond(text, given) : given;
+      const more = listOf(field(source, "reasoning_details")).filter(isObject);
+      // A message that has grown repeats its details.
+      if (delta.length < given.length && more.length > 0) details.length = 0;
+      for (const detail of more) addDetail(details, detail);
       text += delta;
       return delta;
     },
     thought: () => ({ text, sentAs, details }),
   };
+}
+
+/** What a whole text adds to what is known: the rest if it begins with that, else all of it. */
+export function beyond(known: string, whole: string): string {
+  return whole.length >= known.length && whole.startsWith(known) ? whole.slice(known.length) : whole;
 }
 
 /**

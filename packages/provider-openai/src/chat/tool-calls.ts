@@ -12,6 +12,8 @@ export interface ToolCallAssembly {
   add(item: unknown): ToolCallEvent | undefined;
   /** Adds one entry of a whole message's `tool_calls`. It is always a separate call. */
   addWhole(item: unknown): void;
+  /** How many calls have begun. */
+  readonly size: number;
   /** Events of calls that were held back because an id or a name could still have come. */
   flush(): readonly ToolCallEvent[];
   /** The calls in the order in which they began, each with a unique id. Call `flush` first. */
@@ -114,6 +116,9 @@ export function assembleToolCalls(provider = "openai"): ToolCallAssembly {
       return isSettled ? tell(draft) : undefined;
     },
     addWhole: (item) => fill(begin(), readPiece(item)),
+    get size() {
+      return drafts.length;
+    },
     flush: () => drafts.filter((draft) => !draft.announced).map(tell),
     calls: () =>
       drafts.map(({ id = "", name = "", pieces, extra }) => ({

@@ -22,9 +22,10 @@ export function readUsage(value: unknown): Usage | undefined {
   // Some servers count cached input, or reasoning, in addition to the other counts instead of as a part of them. Their total shows
   // it; not all of them report how much the reasoning was.
   const total = countIn(field(value, "total_tokens")) ?? 0;
-  const isBeside = found !== undefined && found > sent && total >= sent + found + written;
   // Nothing can be written to the cache that was not sent, so more than that is counted in addition, too.
   const isWrittenBeside = kept !== undefined && kept > sent;
+  const isBeside =
+    found !== undefined && found > sent && (isWrittenBeside || total >= sent + found + written);
   const inputTokens = sent + (isBeside ? found : 0) + (isWrittenBeside ? kept : 0);
   const cached = Math.min(found ?? 0, inputTokens);
   const outputTokens = Math.max(written, total - inputTokens);

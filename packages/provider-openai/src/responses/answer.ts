@@ -1,7 +1,7 @@
 import type { ModelEvent, ModelResponse, Usage } from "@ravi/kernel";
 import { field, isObject, listOf, stringOr, uniqueIds, UnusableAnswer } from "@ravi/kernel/provider";
 import { greatestUsage } from "../answer/greatest-usage.ts";
-import { ReportedError } from "../failure/reported-error.ts";
+import { errorIn, ReportedError } from "../failure/reported-error.ts";
 import type { Answer } from "../protocol.ts";
 import { type Draft, type Drafts, makeDrafts } from "./drafts.ts";
 import { emitRest } from "./emit.ts";
@@ -70,10 +70,11 @@ export function collectResponse(provider: string): Answer {
   return {
     add(event, name) {
       if (result !== undefined) return [];
-      if (!isObject(event)) throw new UnusableAnswer("the server sent JSON that is not an object");
       const type = stringOr(field(event, "type"), name);
-      if (type === "error" || name === "error" || (hasError(event) && !type.startsWith("response.")))
-        throw new ReportedError(field(event, "error") ?? event);
+      const error = errorIn(event);
+      if (type === "error" || name === "error" || (error !== undefined && !type.startsWith("response.")))
+        throw new ReportedError(error ?? event);
+      if (!isObject(event)) throw new UnusableAnswer("the server sent JSON that is not an object");
       const inner = field(event, "response");
       switch (type) {
         case "response.completed":
@@ -96,8 +97,8 @@ export function collectResponse(provider: string): Answer {
       }
     },
     addWhole(body) {
-      if (!isObject(body)) throw new UnusableAnswer("the server sent JSON that is not an object");
       const status = statusOf(body);
+      if (!isObject(body)) throw new UnusableAnswer("the server sent JSON that is not an object");
       if (!Array.isArray(field(body, "output")))
         throw new UnusableAnswer("the server sent a response without output");
       return close(body, status);
@@ -131,14 +132,10 @@ function finalItems(response: unknown, status: string, drafts: Drafts): FinalIte
   });
 }
 
-function hasError(value: unknown): boolean {
-  const error = field(value, "error");
-  return error !== undefined && error !== null && error !== false;
-}
-
 /** How the response ended. Throws if it failed or has not ended. */
 function statusOf(response: unknown): string {
-  if (hasError(response)) throw new ReportedError(field(response, "error"));
+  const error = errorIn(response);
+  if (error !== undefined) throw new ReportedError(error);
   const status = stringOr(field(response, "status"), "completed");
   if (status === "completed" || status === "incomplete") return status;
   throw new UnusableAnswer(
