@@ -10,13 +10,11 @@ import {
   InvalidValueError,
   isRaviError,
   type Journal,
-  type JournalRecord,
   type JsonValue,
   type PostedItem,
   type RootHandle,
   RunId,
   type RunResult,
-  type RunStatus,
   type RunSummary,
   Supervision,
   systemIds,
@@ -34,10 +32,12 @@ import { type Ports, type RuntimePorts, resolvePorts } from "./ports.ts";
 import { noJournal, RunDriver, wrongRun } from "./run-driver.ts";
 import { newStart, type RunOptions } from "./run-start.ts";
 import { checkItem } from "./journal/posted.ts";
-import { factsOf } from "./journal/run-facts.ts";
+import { isEnded } from "./journal/retention.ts";
+import { recordedStatus } from "./journal/recorded-status.ts";
 import { LiveHandle, LiveRun } from "./live-run.ts";
 import { EventHub, type EventListener } from "./tree/event-hub.ts";
 import { LiveRuns } from "./live-runs.ts";
+import { missed, refuseStranger } from "./recipient.ts";
 import { EndedRuns, keepWaitingRun, waitingAgent } from "./waiting-run.ts";
 
 /** Options of `Runtime`. All are optional. */
@@ -161,7 +161,7 @@ export class Runtime {
   async send(runId: string, message: JsonValue, options: SendOptions = {}): Promise<void> {
     checkFields("send options", options, ["to", "from", "id"]);
     const { to = ExecId(RunId(runId)), from = "user", id = this.ports.ids.uuid() } = options;
-    if (!isOf(RunId(runId), to)) throw wrongRecipient(to, `the id of an execution of run ${runId}`);
+    refuseStranger(RunId(runId), to);
     checkMessage("send.message", message);
     const live = this.live.find(RunId(runId));
     const refuseMissed = (): void => {
@@ -184,7 +184,11 @@ export class Runtime {
     if (typeof reason !== "string")
       throw new InvalidValueError({ field: "cancel reason", value: reason, expected: "a string" });
     const { journal } = this.ports;
-    if (journal !== undefined && this.live.find(id) === undefined && !(await this.recorded(journal, id)))
+    if (
+      journal !== undefined &&
+      this.live.find(id) === undefined &&
+      (await recordedStatus(journal, id)) === undefined
+    )
       throw wrongRun(runId, IN_THE_JOURNAL);
     const posted = this.post(id, { kind: "cancel", name: "cancel", value: reason });
     const running = this.live.find(id);
@@ -206,21 +210,11 @@ export class Runtime {
   private async refuseOver(runId: RunId, item: string | undefined, mustExist: boolean): Promise<void> {
     const { journal } = this.ports;
     if (journal === undefined || this.live.find(runId) !== undefined) return;
-    const run = await this.recorded(journal, runId);
-    if (run === undefined && mustExist) throw wrongRun(runId, IN_THE_JOURNAL);
-    if (run === undefined || !OVER.has(run.status)) return;
+    const status = await recordedStatus(journal, runId);
+    if (status === undefined && mustExist) throw wrongRun(runId, IN_THE_JOURNAL);
+    if (status === undefined || !isEnded(status)) return;
     if (item !== undefined && (await journal.items(runId, 0)).some(({ id }) => id === item)) return;
-    throw wrongRun(runId, `the id of a run that has not ended; this one is ${run.status}`);
-  }
-
-  /** Its summary, for which its entries need not be read: there may be a hundred thousand. Undefined if it has not begun. */
-  private async recorded(journal: Journal, runId: RunId): Promise<Recorded | undefined> {
-    if (journal.summary !== undefined) {
-      const run = await journal.summary(runId);
-      if (run === undefined || run.entries > 0) return run;
-    }
-    // One that is listed without entries is claimed and did not begin, or is damaged: then `load` throws.
-    return recordedIn(runId, await journal.load(runId));
+    throw wrongRun(runId, `the id of a run that has not ended; this one is ${status}`);
   }
 
   private async endAtRest(id: RunId): Promise<void> {
@@ -251,7 +245,7 @@ export class Runtime {
     const { olderThanMs } = checkFields("prune options", options, ["olderThanMs"]);
     const before = this.ports.clock.now() - checkInteger("prune options.olderThanMs", olderThanMs, 0);
     const over = (await this.journal().list()).filter(
-      ({ status, updatedAt }) => OVER.has(status) && updatedAt < before,
+      ({ status, updatedAt }) => isEnded(status) && updatedAt < before,
     );
     // Deletes that run together share a commit, which the disk has to confirm.
     for (let at = 0; at < over.length; at += TOGETHER)
@@ -387,33 +381,6 @@ const OPTIONS: readonly (keyof RuntimeOptions)[] = [
 const isOver = (): true => true;
 const TOGETHER = 100;
 const ROOT_UNKNOWN = AgentId("unknown");
-const OVER: ReadonlySet<RunStatus> = new Set<RunStatus>(["completed", "partial", "failed", "cancelled"]);
-
-type Recorded = Pick<RunSummary, "status">;
-
-/** The same from its entries. */
-function recordedIn(runId: RunId, records: readonly JournalRecord[]): Recorded | undefined {
-  if (records.length === 0) return undefined;
-  const rows = records.map(
-    ({ exec, key, attempt, phase, at, body }) => [exec, key, attempt, phase, at, body] as const,
-  );
-  return { status: factsOf(runId, rows)?.status ?? "running" };
-}
-
-/** Whether an execution of that run may have this id. It need not have started yet. */
-function isOf(runId: RunId, to: unknown): boolean {
-  return to === runId || (typeof to === "string" && to.startsWith(`${runId}/`));
-}
-
-function missed(runId: string, to: string): InvalidValueError {
-  const expected = (who: string): string =>
-    `the id of ${who} that still reads messages; this one had ended before it read this one`;
-  return to === runId ? wrongRun(runId, expected("a run")) : wrongRecipient(to, expected("an agent"));
-}
-
-function wrongRecipient(to: string, expected: string): InvalidValueError {
-  return new InvalidValueError({ field: "send options.to", value: to, expected });
-}
 
 function startWaiting(options: RuntimePorts): RootHandle {
   return new Runtime(options).run(waitingAgent, "wait");

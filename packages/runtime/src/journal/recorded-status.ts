@@ -1,0 +1,20 @@
+import type { Journal, JournalRecord, RunId, RunStatus } from "@ravi/kernel";
+import { factsOf } from "./run-facts.ts";
+
+/** The status of a run on record; undefined if it has not begun. Its entries are not read if the journal has summaries. */
+export async function recordedStatus(journal: Journal, runId: RunId): Promise<RunStatus | undefined> {
+  if (journal.summary !== undefined) {
+    const run = await journal.summary(runId);
+    if (run === undefined || run.entries > 0) return run?.status;
+  }
+  // One that is listed without entries is claimed and did not begin, or is damaged: then `load` throws.
+  return statusIn(runId, await journal.load(runId));
+}
+
+function statusIn(runId: RunId, records: readonly JournalRecord[]): RunStatus | undefined {
+  if (records.length === 0) return undefined;
+  const rows = records.map(
+    ({ exec, key, attempt, phase, at, body }) => [exec, key, attempt, phase, at, body] as const,
+  );
+  return factsOf(runId, rows)?.status ?? "running";
+}
