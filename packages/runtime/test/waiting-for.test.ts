@@ -368,6 +368,19 @@ describe("R24: what a run waits for", () => {
     await journal.close();
   });
 
+  test("a journal without summaries knows a run that is over by its entries", async () => {
+    const journal = withoutSummary(new MemoryJournal());
+    const runtime = new Runtime({ journal });
+    await runtime.run(
+      agent("lead", async () => done("")),
+      "",
+      { runId: "r" },
+    ).result;
+    await expect(runtime.deliver("r", "word", 1, { mustExist: true })).rejects.toThrow(
+      'runId is "r"; expected the id of a run that has not ended; this one is completed',
+    );
+  });
+
   test("a run that has lost its tip is damaged for who cancels or answers it, and not unknown", async () => {
     const directory = temporaryDirectory();
     const journal = SqliteJournal.open(directory);
