@@ -14,7 +14,7 @@ import { Execution } from "./context/execution.ts";
 import { FunctionCall } from "./context/function-call.ts";
 import { AgentCall } from "./context/level-call.ts";
 import { ModelEffect } from "./context/model-effect.ts";
-import { Attempt } from "./context/money/attempt.ts";
+import { asItIs, Attempt } from "./context/money/attempt.ts";
 import { Bill } from "./context/money/bill.ts";
 import { ToolEffect } from "./context/tool-effect.ts";
 import { InProcessScope } from "./engine/effect-scope.ts";
@@ -118,6 +118,7 @@ function keepParts(exec: Execution, inbox: Inbox): void {
       scope,
       isNested: false,
       sink: undefined,
+      accept: asItIs,
       knownEstimate: undefined,
       recordedEstimate: undefined,
     });

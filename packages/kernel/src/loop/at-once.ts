@@ -13,14 +13,14 @@ type TurnOutcomes = readonly (ToolOutcome | HireOutcome)[];
 /** A context's `batch` that returns a promise only if a part of it does. It may throw synchronously. */
 export type AtOnce<C> = (ctx: C, leaves: TurnLeaves) => MaybePromise<TurnOutcomes>;
 
-/** A context's `llm`, split so that the caller can await the provider's promise directly. */
+/** A context's `llm`, split so that the caller can await the call's own promise. */
 export interface Direct<C> {
   /** Sends a request. Undefined if this context has more to do for it; then call `llm`. It may throw synchronously. */
   ask(ctx: C, model: LLMClient, request: ModelRequest): Promise<ModelResponse> | undefined;
-  /** Must be called as soon as the promise has settled, with either outcome. */
-  over(ctx: C): void;
-  /** Must be called with the response after that. Throws if it is not a valid answer. */
-  accept(ctx: C, model: LLMClient, response: ModelResponse): ModelResponse;
+  /** Must be called as soon as the promise has resolved. Throws if the response is not a valid answer. */
+  answered(ctx: C, model: LLMClient, response: ModelResponse): ModelResponse;
+  /** Must be called as soon as the promise has rejected. Returns the error. */
+  failed(ctx: C, error: unknown): unknown;
 }
 
 /** Registers the fast path for a context class's `batch`. */

@@ -19,7 +19,6 @@ import {
 } from "@ravi/kernel";
 import {
   answerProblem,
-  type Direct,
   isParsed,
   type Parsed,
   readArguments,
@@ -28,13 +27,12 @@ import {
   toolFailure,
 } from "@ravi/kernel/loop";
 import { rejected } from "../rejected.ts";
-import { notBegun } from "./exclusive.ts";
+import { notBegun, refused } from "./exclusive.ts";
 import { andThen } from "../and-then.ts";
 import { failureOf, listOf, runBatch } from "./batch.ts";
 import { executeTool } from "./execute-tool.ts";
 import type { Execution } from "./execution.ts";
 import { hire } from "./hires.ts";
-import { isModel } from "./leaf-check.ts";
 import { refuseStopped } from "./reserved.ts";
 import { publishProgress } from "./tool-progress.ts";
 
@@ -93,27 +91,22 @@ export function bareLlm(
       return counted(tally, model, response, false);
     },
     (error: unknown) => {
-      exec.lane.leave();
-      throw error;
+      throw refused(exec, error);
     },
   );
   return exec.lane.hold(answered);
 }
 
 /** The same for a loop, which awaits the provider's own promise. */
-export const bareDirect: Direct<Execution> = {
-  ask(exec, model, request) {
-    if (exec.tally === undefined || exec.engine.isWatched || !isModel(model)) return undefined;
-    exec.lane.enter(model.id);
-    return generate(exec, model, request);
-  },
-  over({ lane }) {
-    lane.leave();
-  },
-  accept({ tally }, model, response) {
-    return tally === undefined ? response : counted(tally, model, response, false);
-  },
-};
+export function bareAsk(
+  exec: Execution,
+  model: LLMClient,
+  request: ModelRequest,
+): Promise<ModelResponse> | undefined {
+  if (exec.engine.isWatched) return undefined;
+  exec.lane.enter(model.id);
+  return generate(exec, model, request);
+}
 
 /** A model in plain JavaScript may throw synchronously, or return no promise. */
 function generate(exec: Execution, model: LLMClient, request: ModelRequest): Promise<ModelResponse> {
@@ -135,7 +128,13 @@ async function bareModelCall(
   return counted(tally, model, await model.generate(request, callOptions(exec)), isNested);
 }
 
-function counted(tally: Tally, model: LLMClient, response: ModelResponse, isNested: boolean): ModelResponse {
+/** Counts an answered call, and checks its answer. */
+export function counted(
+  tally: Tally,
+  model: LLMClient,
+  response: ModelResponse,
+  isNested: boolean,
+): ModelResponse {
   tally.model(soundUsage(response?.usage), isNested);
   const problem = answerProblem(model, response);
   if (problem !== undefined) throw problem;

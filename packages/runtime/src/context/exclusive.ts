@@ -53,7 +53,12 @@ export function runExclusiveAtOnce<T, G>(
 }
 
 /** Enters the lane and starts the operation. If it throws, it has left the lane again. */
-function begin<T, G>(exec: Execution, what: string, operation: Operation<T, G>, given: G): MaybePromise<T> {
+export function begin<T, G>(
+  exec: Execution,
+  what: string,
+  operation: Operation<T, G>,
+  given: G,
+): MaybePromise<T> {
   exec.lane.enter(what);
   try {
     const paused = exec.check();
@@ -99,7 +104,7 @@ function leaveNext<T>(exec: Execution, done: T): Promise<T> {
 }
 
 /** Leaves the lane after a failure, and returns the error. */
-function refused(exec: Execution, error: unknown): unknown {
+export function refused(exec: Execution, error: unknown): unknown {
   exec.noteRefusal(error);
   exec.lane.leave();
   return error;

@@ -55,9 +55,10 @@ import {
 } from "@ravi/kernel/loop";
 import { rejected } from "../rejected.ts";
 import { runExclusive, runExclusiveAtOnce } from "./exclusive.ts";
-import { bareBatch, bareDirect, bareLlm, isBare, isPlain } from "./bare.ts";
+import { bareBatch, bareLlm, isBare, isPlain } from "./bare.ts";
 import { runBatch } from "./batch.ts";
 import { requestBudget } from "./budget-request.ts";
+import { directLlm } from "./direct.ts";
 import { Gates } from "./gate.ts";
 import { ask, hire, join, spawn } from "./hires.ts";
 import { Keys } from "./keys.ts";
@@ -385,4 +386,4 @@ export class Execution implements RunContext {
 }
 
 makeAtOnce(Execution.prototype, (exec, leaves) => exec.batchAtOnce(leaves));
-makeDirect(Execution.prototype, bareDirect);
+makeDirect(Execution.prototype, directLlm);

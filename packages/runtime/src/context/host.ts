@@ -57,7 +57,9 @@ class HostedAgent {
     const unlisten = exec.token.onCancel((error) => this.giveGrace(error));
     this.unlisten = unlisten;
     try {
-      const running: MaybePromise<AgentResult> = throughLayers(exec, inbox);
+      const { agent, plan } = exec;
+      if (plan.agent !== undefined) return this.runThrough(plan.agent, inbox);
+      const running: MaybePromise<AgentResult> = agent.run(exec, inbox);
       // An agent in plain JavaScript may return its result without a promise.
       if (!isPromiseLike(running)) return this.done(running);
       running.then(
@@ -67,6 +69,20 @@ class HostedAgent {
     } catch (error) {
       this.fail(error);
     }
+  }
+
+  private runThrough(layers: NonNullable<Plan["agent"]>, inbox: ExecutionInbox): void {
+    const { exec } = this;
+    const context = new AgentCall(exec, inbox.input);
+    const core = (): Promise<void> => {
+      const given = context.input === inbox.input ? inbox : inbox.withInput(context.input);
+      // An agent in plain JavaScript may return its result without a promise.
+      return Promise.resolve(exec.agent.run(exec, given)).then((result) => void (context.result = result));
+    };
+    Promise.resolve(layers.run(context, core)).then(
+      () => (isUnset(context.result) ? this.fail(missingResult("agent")) : this.done(context.result)),
+      (error: unknown) => this.fail(error),
+    );
   }
 
   private giveGrace(error: RaviError): void {
@@ -188,28 +204,6 @@ function afterStop(exec: Execution, result: AgentResult): HireOutcome | undefine
   if (error.code === "CANCELLED") return { status: "cancelled", error };
   if (result.status !== "completed") return undefined;
   return { status: "partial", result: { ...result, status: "partial", stopReason: "deadline" } };
-}
-
-function throughLayers(exec: Execution, inbox: ExecutionInbox): Promise<AgentResult> {
-  const { agent, plan } = exec;
-  return plan.agent === undefined ? agent.run(exec, inbox) : through(plan.agent, exec, inbox);
-}
-
-function through(
-  layers: NonNullable<Plan["agent"]>,
-  exec: Execution,
-  inbox: ExecutionInbox,
-): Promise<AgentResult> {
-  const context = new AgentCall(exec, inbox.input);
-  const core = (): Promise<void> => {
-    const given = context.input === inbox.input ? inbox : inbox.withInput(context.input);
-    // An agent in plain JavaScript may return its result without a promise.
-    return Promise.resolve(exec.agent.run(exec, given)).then((result) => void (context.result = result));
-  };
-  return Promise.resolve(layers.run(context, core)).then(() => {
-    if (!isUnset(context.result)) return context.result;
-    throw missingResult("agent");
-  });
 }
 
 /** The outcome for an error that the agent has not caught. A budget or a deadline cuts the agent off, which is not a failure. */

@@ -1,6 +1,5 @@
 import {
   type AbortSignalLike,
-  type ChatContext,
   type Effect,
   type EffectScope,
   type Estimate,
@@ -11,18 +10,17 @@ import {
   MiddlewareError,
   type ModelRequest,
   type ModelResponse,
-  type Pipeline,
   type StreamTransform,
 } from "@ravi/kernel";
 import { checkTransform } from "@ravi/kernel/loop";
 import { andThen } from "../and-then.ts";
-import { promised, rejected } from "../rejected.ts";
+import { promised } from "../rejected.ts";
 import type { ChatCall } from "./chat-call.ts";
 import type { Execution } from "./execution.ts";
 import { layersAnswer } from "./layer-result.ts";
 import { refuseLate } from "./level-call.ts";
 import { modelRecord, recordNote, replayedEnd, type Substitute, substituteIn } from "./model-record.ts";
-import { Attempt } from "./money/attempt.ts";
+import { asItIs, Attempt } from "./money/attempt.ts";
 import { Bill } from "./money/bill.ts";
 import { estimateOf, reserveRecord } from "./money/estimate.ts";
 import { endSpan, isMeasured, startSpan } from "./observe.ts";
@@ -104,74 +102,59 @@ export class ModelEffect implements Effect<ModelResponse>, ReportedCall {
     return andThen(estimateOf(exec, model, request), beginEntry, this, messages);
   }
 
-  // Not async: what it needs at its end is kept in fields, and an async frame would keep it once more.
   run(scope: EffectScope): Promise<ModelResponse> {
-    const { exec } = this;
+    return promised(() => this.startRun(scope)).then(
+      (answer) => this.finishRun(answer),
+      (error: unknown) => {
+        throw this.failRun(error);
+      },
+    );
+  }
+
+  // Not async: what it needs at its end is kept in fields, and an async frame would keep it once more.
+  startRun(scope: EffectScope): Promise<ModelResponse | void> {
+    const { exec, context, leaf } = this;
     this.scope = scope;
-    try {
-      this.startedAt = exec.ports.clock.now();
-      reportCallStart(exec, this, this.startedAt);
-      this.span = startModelSpan(exec, this);
-    } catch (error) {
-      return rejected(error);
-    }
+    this.startedAt = exec.ports.clock.now();
+    reportCallStart(exec, this, this.startedAt);
+    this.span = startModelSpan(exec, this);
     const { chat } = exec.plan;
-    return chat === undefined || this.context === undefined
-      ? this.runDirectly()
-      : this.runThroughLayers(chat, this.context);
-  }
-
-  private runDirectly(): Promise<ModelResponse> {
-    return this.answerOf(this.leaf, undefined).then(
-      (response) => this.succeeded(response),
-      (error: unknown) => this.failed(error),
-    );
-  }
-
-  private runThroughLayers(chat: Pipeline<ChatContext>, context: ChatCall): Promise<ModelResponse> {
-    return promised(() => chat.run(context, () => this.innermost(context))).then(
-      () => this.answeredBy(context),
-      (error: unknown) => this.failed(error),
-    );
+    if (chat === undefined || context === undefined) return this.answerOf(leaf, undefined, asItIs);
+    return promised(() => chat.run(context, () => this.innermost(context)));
   }
 
   /** Called by the innermost layer, once or several times. */
   private innermost(context: ChatCall): Promise<void> {
     const { ownSignal } = context;
     context.newestSignal = ownSignal;
-    return this.answerOf(context, ownSignal).then((result) => {
+    return this.answerOf(context, ownSignal, (result) => {
       refuseLate(context, ownSignal);
       context.result = result;
     });
   }
 
-  private answeredBy(context: ChatCall): ModelResponse {
-    let response: ModelResponse;
-    try {
-      response = layersAnswer(context);
-    } catch (error) {
-      return this.failed(error);
-    }
-    return this.succeeded(response);
-  }
-
   /** The answer of one attempt, streamed if somebody watches. */
-  private answerOf(call: RequestedCall, signal: AbortSignalLike | undefined): Promise<ModelResponse> {
-    if (!this.exec.engine.isWatched) return this.attempt(call, signal, undefined, false);
-    return streamOut(this, signal, (sink) => this.attempt(call, signal, sink, false));
+  private answerOf<T>(
+    call: RequestedCall,
+    signal: AbortSignalLike | undefined,
+    accept: (answer: ModelResponse) => T,
+  ): Promise<T> {
+    if (!this.exec.engine.isWatched) return this.attempt(call, signal, undefined, false, accept);
+    return streamOut(this, signal, (sink) => this.attempt(call, signal, sink, false, asItIs)).then(accept);
   }
 
   /** A model call of a layer's own. A time limit around that layer stops it too. */
   nested(model: LLMClient, request: ModelRequest): Promise<ModelResponse> {
-    return this.attempt({ model, request }, this.context?.ownSignal, undefined, true);
+    return this.attempt({ model, request }, this.context?.ownSignal, undefined, true, asItIs);
   }
 
-  private attempt(
+  private attempt<T>(
     { model, request }: RequestedCall,
     signal: AbortSignalLike | undefined,
     sink: Sink | undefined,
     isNested: boolean,
-  ): Promise<ModelResponse> {
+    accept: (answer: ModelResponse) => T,
+  ): Promise<T> {
     const { exec, bill, scope, leaf } = this;
     if (scope === undefined) {
       // Nothing is on record yet that the call could be paid under.
@@ -190,6 +173,7 @@ export class ModelEffect implements Effect<ModelResponse>, ReportedCall {
       scope,
       isNested,
       sink,
+      accept,
       knownEstimate: isAsBegun && this.begunRequest === request ? this.freshEstimate : undefined,
       recordedEstimate: isAsBegun ? this.recordedEstimate : undefined,
     });
@@ -214,28 +198,30 @@ export class ModelEffect implements Effect<ModelResponse>, ReportedCall {
     (this.transforms ??= []).push(checkTransform(transform));
   }
 
-  private succeeded(given: ModelResponse): ModelResponse {
-    let response = given;
-    if (this.exec.engine.isDurable) {
-      this.ownCopy = copyResponse(given);
-      try {
-        if (this.ownCopy === undefined)
-          response = writableResponse(this.context?.model ?? this.leaf.model, given);
-      } catch (error) {
-        return this.failed(error);
+  /** The answer is that of the layers or, without any, the one that was awaited. */
+  finishRun(awaited: ModelResponse | void): ModelResponse {
+    const { exec, context, leaf } = this;
+    let response: ModelResponse;
+    try {
+      response = context === undefined ? (awaited as ModelResponse) : layersAnswer(context);
+      if (exec.engine.isDurable) {
+        this.ownCopy = copyResponse(response);
+        if (this.ownCopy === undefined) response = writableResponse(context?.model ?? leaf.model, response);
       }
+    } catch (error) {
+      throw this.failRun(error);
     }
     this.bill.isClosed = true;
-    endSpan(this.exec, this.span);
+    endSpan(exec, this.span);
     this.reportEnd("ok", response);
     return response;
   }
 
-  private failed(error: unknown): never {
+  failRun(error: unknown): unknown {
     this.bill.isClosed = true;
     endSpan(this.exec, this.span, error);
     this.reportEnd("error", undefined, error);
-    throw error;
+    return error;
   }
 
   private reportEnd(

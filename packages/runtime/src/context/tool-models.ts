@@ -1,5 +1,5 @@
 import type { AbortSignalLike, EffectScope, LLMClient, ModelRequest, ModelResponse } from "@ravi/kernel";
-import { Attempt } from "./money/attempt.ts";
+import { asItIs, Attempt } from "./money/attempt.ts";
 import { Bill } from "./money/bill.ts";
 import type { Execution } from "./execution.ts";
 import { makeReported } from "./report-call.ts";
@@ -40,6 +40,7 @@ export class ToolModels {
       scope,
       isNested: true,
       sink: undefined,
+      accept: asItIs,
     });
     return makeReported(exec, call, bill, () => attempt.run());
   }

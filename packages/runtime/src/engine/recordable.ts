@@ -8,6 +8,8 @@ export interface Recordable<T> {
   fingerprint(): string;
   begin(): MaybePromise<JsonObject>;
   run(scope: EffectScope): MaybePromise<T>;
+  /** See `RecordableInParts`. */
+  startRun?(scope: EffectScope): Promise<unknown>;
   readonly endedAt?: number | undefined;
   record(value: T): JsonObject;
   readonly isRecordGiven?: boolean | undefined;
@@ -17,4 +19,20 @@ export interface Recordable<T> {
   failureNote?(): JsonObject;
   isSettled?(): boolean;
   skipped?(): T;
+}
+
+/**
+ * One whose `run` is also there in parts: `startRun`, and then `finishRun` or `failRun` with what its promise has settled with. So its end is
+ * recorded in the step in which it is known, which saves a promise: 4 % of a governed turn.
+ */
+export interface RecordableInParts<T> extends Recordable<T> {
+  startRun(scope: EffectScope): Promise<unknown>;
+  /** The value. If it throws, it has called `failRun`. */
+  finishRun(settled: unknown): T;
+  /** Returns the error. */
+  failRun(error: unknown): unknown;
+}
+
+export function isInParts<T>(effect: Recordable<T>): effect is RecordableInParts<T> {
+  return effect.startRun !== undefined;
 }

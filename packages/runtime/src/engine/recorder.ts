@@ -22,7 +22,7 @@ import { andThen } from "../and-then.ts";
 import { rejected } from "../rejected.ts";
 import { textAt } from "./body.ts";
 import type { Decisions } from "@ravi/kernel/loop";
-import type { Recordable } from "./recordable.ts";
+import { isInParts, type Recordable, type RecordableInParts } from "./recordable.ts";
 import { type ExecRecording, LATE, type RecordedStep, WITHDRAWN } from "./recording.ts";
 import type { RunJournal } from "./run-journal.ts";
 
@@ -175,13 +175,34 @@ export class Recorder {
   private make<T>(effect: Recordable<T>, attempt: number): MaybePromise<T> {
     let made: MaybePromise<T>;
     try {
-      made = effect.run(this.engine.scopeFor(effect.key, attempt));
+      const scope = this.engine.scopeFor(effect.key, attempt);
+      if (isInParts(effect)) return this.recordFinished(effect, attempt, effect.startRun(scope));
+      made = effect.run(scope);
     } catch (error) {
       return this.recordFailure(effect, attempt, error);
     }
     return isPromiseLike(made)
       ? this.recordLater(effect, attempt, made)
       : this.recordValue(effect, attempt, made);
+  }
+
+  private recordFinished<T>(
+    effect: RecordableInParts<T>,
+    attempt: number,
+    started: Promise<unknown>,
+  ): Promise<T> {
+    return started.then(
+      (settled) => {
+        let value: T;
+        try {
+          value = effect.finishRun(settled);
+        } catch (error) {
+          return this.recordFailure(effect, attempt, error);
+        }
+        return this.recordValue(effect, attempt, value);
+      },
+      (error: unknown) => this.recordFailure(effect, attempt, effect.failRun(error)),
+    );
   }
 
   private recordLater<T>(effect: Recordable<T>, attempt: number, made: PromiseLike<T>): Promise<T> {

@@ -26,19 +26,19 @@ describe("what a turn costs, and a run beside its turns", () => {
   test("bare, it waits few times", async () => {
     const { turn, run } = await perTurn((turns) => ticksOf(bare(turns)));
     expect(turn).toBeLessThanOrEqual(1);
-    expect(run).toBeLessThanOrEqual(9);
+    expect(run).toBeLessThanOrEqual(7);
   });
 
   test("with everything on, it makes more, and no more than that", async () => {
     const { turn, run } = await perTurn((turns) => promisesOf(full(turns)));
-    expect(turn).toBeLessThanOrEqual(7);
-    expect(run).toBeLessThanOrEqual(24);
+    expect(turn).toBeLessThanOrEqual(4);
+    expect(run).toBeLessThanOrEqual(19);
   });
 
   test("with everything on, it waits more often, and no more than that", async () => {
     const { turn, run } = await perTurn((turns) => ticksOf(full(turns)));
-    expect(turn).toBeLessThanOrEqual(6);
-    expect(run).toBeLessThanOrEqual(17);
+    expect(turn).toBeLessThanOrEqual(3);
+    expect(run).toBeLessThanOrEqual(11);
   });
 
   test("a counter that sees nothing would hold every bound: one more await is seen", async () => {

@@ -120,10 +120,10 @@ class Loop<T> {
             let given: ModelResponse;
             try {
               given = await asked;
-            } finally {
-              direct.over(ctx);
+            } catch (error) {
+              throw direct.failed(ctx, error);
             }
-            response = direct.accept(ctx, plan.model, given);
+            response = direct.answered(ctx, plan.model, given);
           }
         } catch (error) {
           result = this.afterFailure(error);

@@ -31,7 +31,7 @@ import { isCoveredByRecord, noteReservation } from "./notes.ts";
 import { chargeAsWaste, settle, settleFailure } from "./settlement.ts";
 
 /** What an attempt at a model call is made with. */
-export interface AttemptOptions {
+export interface AttemptOptions<T> {
   readonly exec: Execution;
   readonly model: LLMClient;
   readonly request: ModelRequest;
@@ -48,6 +48,8 @@ export interface AttemptOptions {
   readonly isNested: boolean;
   /** Receives the deltas of the answer; without it the answer comes in one piece. */
   readonly sink: Sink | undefined;
+  /** Takes the answer when it is paid for, and returns what the attempt resolves with: doing so after that takes one more promise. */
+  readonly accept: (answer: ModelResponse) => T;
   /** The estimate, if it was made already. */
   readonly knownEstimate?: Estimate | undefined;
   /** What the effect's begin entry has reserved for this attempt. Undefined if the entry is about another one. */
@@ -69,7 +71,7 @@ export interface AttemptOptions {
  * Only the wait for a limiter, notes and the handling of failures are async functions: an async frame for every step would cost 1.5 kB a
  * call.
  */
-export class Attempt implements AttemptOptions, Linked<Attempt> {
+export class Attempt<T = unknown> implements AttemptOptions<T>, Linked<Attempt> {
   /** Neighbours in `exec.openAttempts`. */
   before: Attempt | undefined;
   after: Attempt | undefined;
@@ -83,6 +85,7 @@ export class Attempt implements AttemptOptions, Linked<Attempt> {
   readonly scope: EffectScope;
   readonly isNested: boolean;
   readonly sink: Sink | undefined;
+  readonly accept: (answer: ModelResponse) => T;
   readonly knownEstimate: Estimate | undefined;
   readonly recordedEstimate: Estimate | undefined;
   /** What the call may take at most. Undefined if there is neither a ledger nor a limiter. */
@@ -97,7 +100,7 @@ export class Attempt implements AttemptOptions, Linked<Attempt> {
   /** Whether its agent has ended and its money is settled: whatever the provider still answers changes nothing. */
   isAbandoned = false;
 
-  constructor(options: AttemptOptions) {
+  constructor(options: AttemptOptions<T>) {
     this.exec = options.exec;
     this.model = options.model;
     this.request = options.request;
@@ -108,12 +111,13 @@ export class Attempt implements AttemptOptions, Linked<Attempt> {
     this.scope = options.scope;
     this.isNested = options.isNested;
     this.sink = options.sink;
+    this.accept = options.accept;
     this.knownEstimate = options.knownEstimate;
     this.recordedEstimate = options.recordedEstimate;
   }
 
   /** Makes the attempt. Never throws: a failure is a rejected promise. */
-  run(): Promise<ModelResponse> {
+  run(): Promise<T> {
     try {
       return this.begin();
     } catch (error) {
@@ -121,7 +125,7 @@ export class Attempt implements AttemptOptions, Linked<Attempt> {
     }
   }
 
-  private begin(): Promise<ModelResponse> {
+  private begin(): Promise<T> {
     const { exec, scope } = this;
     const { limiter } = exec.ports;
     // For example, a tool that still runs after its agent's end must not pay for anything more.
@@ -133,7 +137,7 @@ export class Attempt implements AttemptOptions, Linked<Attempt> {
       : this.reserve(estimate);
   }
 
-  private async waitInLine(estimated: MaybePromise<Estimate>): Promise<ModelResponse> {
+  private async waitInLine(estimated: MaybePromise<Estimate>): Promise<T> {
     const estimate = await estimated;
     const permit = await this.acquirePermit(estimate);
     try {
@@ -163,7 +167,7 @@ export class Attempt implements AttemptOptions, Linked<Attempt> {
     void tryOrLog(logger, "warn", "the limiter failed to release a permit", () => permit.release({ tokens }));
   }
 
-  private reserve(estimate: Estimate): Promise<ModelResponse> {
+  private reserve(estimate: Estimate): Promise<T> {
     const { exec, scope, wrapUp } = this;
     const { provider, model } = this.model.info;
     this.estimate = estimate;
@@ -185,19 +189,19 @@ export class Attempt implements AttemptOptions, Linked<Attempt> {
    * Records what the call may cost before it is sent. Otherwise a crash in the middle of it would lose the cost, and the resumed run could
    * exceed its limit.
    */
-  private noteAndSend(): Promise<ModelResponse> {
+  private noteAndSend(): Promise<T> {
     this.number = this.bill.open(this.isNested);
     return isCoveredByRecord(this)
       ? this.sendAndSettle()
       : noteReservation(this).then(() => this.sendAndSettle());
   }
 
-  private sendAndSettle(): Promise<ModelResponse> {
+  private sendAndSettle(): Promise<T> {
     const { exec } = this;
     (exec.openAttempts ??= new LinkedList()).add(this);
     return this.send().then(
       (response) => {
-        if (this.isAbandoned) return response;
+        if (this.isAbandoned) return this.accept(response);
         let problem: ProviderError | undefined;
         let usage: Usage | undefined;
         let answer = response;
@@ -211,7 +215,7 @@ export class Attempt implements AttemptOptions, Linked<Attempt> {
         }
         if (problem !== undefined) return chargeAsWaste(this, usage, problem);
         const settled = settle(this, usage, false);
-        return isPromiseLike(settled) ? settled.then(() => answer) : answer;
+        return isPromiseLike(settled) ? settled.then(() => this.accept(answer)) : this.accept(answer);
       },
       (error: unknown) => {
         if (this.isAbandoned) throw error;
@@ -245,4 +249,9 @@ export class Attempt implements AttemptOptions, Linked<Attempt> {
     if (estimate === undefined || reservation === undefined) return request;
     return exec.requests.bounded(request, estimate.maxOutputTokens);
   }
+}
+
+/** For callers that take the answer from the promise. */
+export function asItIs(answer: ModelResponse): ModelResponse {
+  return answer;
 }
