@@ -13,7 +13,6 @@ import { leftInDoubt } from "./engine/decisions.ts";
 import { InProcessEngine } from "./engine/in-process.ts";
 import { InProcessStart } from "./engine/start.ts";
 import { Suspension } from "./engine/suspension.ts";
-import { promised } from "./rejected.ts";
 import type { Start } from "./run-start.ts";
 import { totalOf } from "./tree/accounts.ts";
 import { withAgentLedger } from "./tree/ledgers.ts";
@@ -34,13 +33,19 @@ export class RunAttempt {
 
   /** Runs to the end. `next` gets the result and may replace it. */
   toEnd(next: (result: RunResult) => MaybePromise<RunResult> = identity): Promise<RunResult> {
-    const { refused } = this.start;
-    if (refused !== undefined)
-      return promised(() => next(this.finish({ status: refused.status, result: refused })));
-    return promised(() => this.begin()).then(
-      (outcome) => next(this.finish(outcome)),
-      (error: unknown) => next(this.unwind(error)),
-    );
+    return new Promise((resolve, reject) => {
+      const settle = (result: () => RunResult): void => {
+        try {
+          resolve(next(result()));
+        } catch (error) {
+          reject(error);
+        }
+      };
+      this.begin(
+        (outcome) => settle(() => this.finish(outcome)),
+        (error) => settle(() => this.unwind(error)),
+      );
+    });
   }
 
   /** The result of a run that is suspended before it begins. */
@@ -48,9 +53,15 @@ export class RunAttempt {
     return this.unwind(this.tree.suspend(why.message, why));
   }
 
-  private begin(): Promise<HireOutcome> {
-    this.engine = this.makeEngine();
-    return this.engine.run();
+  private begin(resolve: (outcome: HireOutcome) => void, reject: (error: unknown) => void): void {
+    const { refused } = this.start;
+    if (refused !== undefined) return resolve({ status: refused.status, result: refused });
+    try {
+      this.engine = this.makeEngine();
+    } catch (error) {
+      return reject(error);
+    }
+    this.engine.begin(resolve, reject);
   }
 
   private finish(outcome: HireOutcome): RunResult {

@@ -305,7 +305,7 @@ export class Runtime {
 
   private async supervise(run: LiveRun, start: (run: LiveRun) => Promise<RunResult>): Promise<RunResult> {
     // So that a caller of `events()` right after `run()` gets the first event.
-    await Promise.resolve();
+    await TICK;
     run.status = "running";
     try {
       const result = await start(run);
@@ -379,6 +379,8 @@ const OPTIONS: readonly (keyof RuntimeOptions)[] = [
   "logger",
 ];
 const isOver = (): true => true;
+/** Awaiting it takes one tick and allocates no promise. */
+const TICK = Promise.resolve();
 const TOGETHER = 100;
 const ROOT_UNKNOWN = AgentId("unknown");
 

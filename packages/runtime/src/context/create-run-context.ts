@@ -1,6 +1,6 @@
 import type { AgentRun, ContextPorts, DurableEngine } from "@ravi/kernel";
 import { Execution } from "./execution.ts";
-import { host } from "./host.ts";
+import { HostedAgent } from "./host.ts";
 import { ExecutionInbox } from "./inbox.ts";
 import { planFor } from "./plan.ts";
 
@@ -9,7 +9,18 @@ import { planFor } from "./plan.ts";
  * here; how things are recorded and carried is up to the engine.
  */
 export function createRunContext(engine: DurableEngine, ports: ContextPorts): AgentRun {
-  const context = new Execution(engine, ports, planFor(engine.start.agent, ports));
-  const inbox = ExecutionInbox.of(context);
-  return { agentId: context.agentId, context, inbox, run: () => host(context, inbox) };
+  const hosted = hostAgent(engine, ports);
+  const { exec: context, inbox } = hosted;
+  return {
+    agentId: context.agentId,
+    context,
+    inbox,
+    run: () => new Promise((resolve, reject) => hosted.start(resolve, reject)),
+  };
+}
+
+/** The same for an engine that makes a promise of its own. */
+export function hostAgent(engine: DurableEngine, ports: ContextPorts): HostedAgent {
+  const exec = new Execution(engine, ports, planFor(engine.start.agent, ports));
+  return new HostedAgent(exec, ExecutionInbox.of(exec));
 }

@@ -23,42 +23,43 @@ import { AgentCall } from "./level-call.ts";
 import { endSpan, isMeasured, startSpan } from "./observe.ts";
 import type { Plan } from "./plan.ts";
 
-/** Runs one agent to its end and resolves with its outcome, even if it failed. Rejects only if the run is suspended or the engine fails. */
-export function host(exec: Execution, inbox: ExecutionInbox): Promise<HireOutcome> {
-  return new Promise((resolve, reject) => new HostedAgent(exec, resolve, reject).begin(inbox));
-}
-
 /**
  * One agent at work, until it ends or is given up. If it was told to stop and does not, it is given up after `GRACE_MS`, with a warning in
  * the log. Its promise may still settle later, but without effect, because its context refuses every operation by then.
  */
-class HostedAgent {
-  private readonly exec: Execution;
-  private readonly resolve: (outcome: HireOutcome) => void;
-  private readonly reject: (error: unknown) => void;
+export class HostedAgent {
+  readonly exec: Execution;
+  readonly inbox: ExecutionInbox;
   private readonly startedAt: number;
+  private resolve: (outcome: HireOutcome) => void = nobody;
+  private reject: (error: unknown) => void = nobody;
   private span: Span | undefined;
   private grace: { cancel(): void } | undefined;
   private unlisten: (() => void) | undefined;
   private isOver = false;
 
-  constructor(exec: Execution, resolve: HostedAgent["resolve"], reject: HostedAgent["reject"]) {
+  constructor(exec: Execution, inbox: ExecutionInbox) {
     this.exec = exec;
-    this.resolve = resolve;
-    this.reject = reject;
+    this.inbox = inbox;
     // Only hooks need the time.
     this.startedAt = exec.hooks === NO_HOOKS ? 0 : exec.ports.clock.now();
   }
 
-  begin(inbox: ExecutionInbox): void {
-    const { exec } = this;
+  /**
+   * Runs the agent to its end and resolves with its outcome, even if it failed. Rejects only if the run is suspended or the engine fails.
+   * Neither callback may throw.
+   */
+  start(resolve: HostedAgent["resolve"], reject: HostedAgent["reject"]): void {
+    const { exec, inbox } = this;
+    this.resolve = resolve;
+    this.reject = reject;
     this.span = begin(exec, inbox.input, this.startedAt);
     // Assigned in two steps, because V8 would otherwise allocate the function in its old generation: see docs/decisions/0012.
     const unlisten = exec.token.onCancel((error) => this.giveGrace(error));
     this.unlisten = unlisten;
     try {
       const { agent, plan } = exec;
-      if (plan.agent !== undefined) return this.runThrough(plan.agent, inbox);
+      if (plan.agent !== undefined) return this.runThrough(plan.agent);
       const running: MaybePromise<AgentResult> = agent.run(exec, inbox);
       // An agent in plain JavaScript may return its result without a promise.
       if (!isPromiseLike(running)) return this.done(running);
@@ -71,8 +72,8 @@ class HostedAgent {
     }
   }
 
-  private runThrough(layers: NonNullable<Plan["agent"]>, inbox: ExecutionInbox): void {
-    const { exec } = this;
+  private runThrough(layers: NonNullable<Plan["agent"]>): void {
+    const { exec, inbox } = this;
     const context = new AgentCall(exec, inbox.input);
     const core = (): Promise<void> => {
       const given = context.input === inbox.input ? inbox : inbox.withInput(context.input);
@@ -144,6 +145,8 @@ class HostedAgent {
     else this.reject(why);
   }
 }
+
+function nobody(): void {}
 
 /** Reports the start to observers and hooks, and starts the span. */
 function begin(exec: Execution, input: string, at: number): Span | undefined {

@@ -2,7 +2,6 @@ import {
   type AgentId,
   type CancellationToken,
   type Clock,
-  type CreateRunContext,
   type ExecId,
   type Headcount,
   type InboxMessage,
@@ -18,6 +17,7 @@ import {
   type Supervision,
 } from "@ravi/kernel";
 import { type Decisions, messageOf, tellLog } from "@ravi/kernel/loop";
+import type { hostAgent } from "../context/create-run-context.ts";
 import type { Recording } from "../engine/recording.ts";
 import type { Holder, RunJournal } from "../engine/run-journal.ts";
 import type { Ports } from "../ports.ts";
@@ -47,7 +47,7 @@ export interface TreeOptions {
   readonly token: CancellationToken;
   readonly events: EventHub;
   readonly ambientScope: boolean;
-  readonly createContext: CreateRunContext;
+  readonly hostAgent: typeof hostAgent;
 }
 
 /** What all executions of one run share. */
@@ -66,7 +66,7 @@ export class Tree implements SignalTarget, WaitingRun, Holder {
   /** Whether `getRunScope()` knows this run. */
   readonly ambientScope: boolean;
   /** Makes the context of every agent in the run. */
-  readonly createContext: CreateRunContext;
+  readonly hostAgent: typeof hostAgent;
   readonly accounts: Accounts;
   /** The sum of everything that was granted beyond the limits. */
   granted: Spend = NOTHING;
@@ -105,7 +105,7 @@ export class Tree implements SignalTarget, WaitingRun, Holder {
     this.token = isAlone && ports.hooks === NO_HOOKS ? options.token : options.token.child();
     this.events = options.events;
     this.ambientScope = options.ambientScope;
-    this.createContext = options.createContext;
+    this.hostAgent = options.hostAgent;
     this.headcount = ports.headcount && checkHeadcount(ports.headcount(root), root);
     this.ledger = ports.ledger && checkLedger(ports.ledger(root));
     // Other processes may post something to the journal at any time.
