@@ -13,6 +13,7 @@ import { leftInDoubt } from "./engine/decisions.ts";
 import { InProcessEngine } from "./engine/in-process.ts";
 import { InProcessStart } from "./engine/start.ts";
 import { Suspension } from "./engine/suspension.ts";
+import { rejected } from "./rejected.ts";
 import type { Start } from "./run-start.ts";
 import { totalOf } from "./tree/accounts.ts";
 import { withAgentLedger } from "./tree/ledgers.ts";
@@ -33,12 +34,12 @@ export class RunAttempt {
 
   /** Runs to the end. `next` gets the result and may replace it. */
   toEnd(next: (result: RunResult) => MaybePromise<RunResult> = identity): Promise<RunResult> {
-    return new Promise((resolve, reject) => {
+    return new Promise((resolve) => {
       const settle = (result: () => RunResult): void => {
         try {
           resolve(next(result()));
         } catch (error) {
-          reject(error);
+          resolve(rejected(error));
         }
       };
       this.begin(
