@@ -48,6 +48,13 @@ export interface TreeOptions {
   readonly events: EventHub;
   readonly ambientScope: boolean;
   readonly createContext: CreateRunContext;
+  readonly attempts: Attempts;
+}
+
+/** Those who start the run again after a crash of its root. */
+export interface Attempts {
+  /** Whether they do so after this crash. */
+  shouldRestart(journal: RunJournal, crash: unknown): boolean;
 }
 
 /** What all executions of one run share. */
@@ -67,6 +74,7 @@ export class Tree implements SignalTarget, WaitingRun, Holder {
   readonly ambientScope: boolean;
   /** Makes the context of every agent in the run. */
   readonly createContext: CreateRunContext;
+  private readonly attempts: Attempts;
   readonly accounts: Accounts;
   /** The sum of everything that was granted beyond the limits. */
   granted: Spend = NOTHING;
@@ -106,6 +114,7 @@ export class Tree implements SignalTarget, WaitingRun, Holder {
     this.events = options.events;
     this.ambientScope = options.ambientScope;
     this.createContext = options.createContext;
+    this.attempts = options.attempts;
     this.headcount = ports.headcount && checkHeadcount(ports.headcount(root), root);
     this.ledger = ports.ledger && checkLedger(ports.ledger(root));
     // Other processes may post something to the journal at any time.
@@ -217,6 +226,11 @@ export class Tree implements SignalTarget, WaitingRun, Holder {
       if (account?.status === "pending") account.status = "cancelled";
       if (this.takeRestoredSeat(below)) void headcount?.release(agentId);
     }
+  }
+
+  /** Whether there is another attempt at the run after this crash of its root. */
+  isRestartedAfter(crash: RaviError): boolean {
+    return this.journal !== undefined && this.attempts.shouldRestart(this.journal, crash);
   }
 
   get isStopping(): boolean {
