@@ -104,8 +104,9 @@ export class RunAttempts implements Attempts {
       try {
         await this.restore(recording);
         const doubts = this.doubtsIn(recording, decisions);
-        doubt = needsDecision(doubts);
-        if (doubt !== undefined) await this.noteDoubts(doubts);
+        if (doubts.length > 0) await this.noteDoubts(doubts);
+        // The run may have been cancelled meanwhile.
+        doubt = needsDecision(this.doubtsIn(recording, decisions));
       } catch (error) {
         this.run.tree?.close();
         throw error;
