@@ -23,7 +23,7 @@ import type { Holder, RunJournal } from "../engine/run-journal.ts";
 import type { Ports } from "../ports.ts";
 import { checkHeadcount, checkLedger } from "../port-checks.ts";
 import { type Start, scopeOf } from "../run-start.ts";
-import { type Account, Accounts } from "./accounts.ts";
+import { Accounts } from "./accounts.ts";
 import type { EventHub } from "./event-hub.ts";
 import { Mailbox } from "../engine/mailbox.ts";
 import { type SignalTarget, Signals } from "./signals.ts";
@@ -34,7 +34,6 @@ import { Suspension } from "../engine/suspension.ts";
 type MessageValue = { readonly from: string; readonly content: JsonValue };
 
 const NOTHING: Spend = Object.freeze({ tokens: 0, cost: 0, turns: 0, toolCalls: 0 });
-const LIVING: readonly Account["status"][] = ["pending", "running", "suspended"];
 const NO_DOUBTS: readonly string[] = Object.freeze([]);
 
 /** What a run is made of. */
@@ -180,7 +179,7 @@ export class Tree implements SignalTarget, WaitingRun, Holder {
   hasEnded(to: string): boolean {
     if (this.isEnding) return true;
     if (this.suspension !== undefined || to === this.runId) return false;
-    return this.accounts.list.some(({ execId, status }) => execId === to && !LIVING.includes(status));
+    return this.accounts.list.some(({ execId, isLiving }) => execId === to && !isLiving);
   }
 
   /** Whether it is on record that the message was read, before the run was resumed. */
