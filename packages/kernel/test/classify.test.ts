@@ -4,6 +4,8 @@ import {
   BudgetExhaustedError,
   classifyError,
   ErrorKind,
+  errorFromJSON,
+  errorToJSON,
   isRetryableKind,
   ProviderError,
   SuspendedError,
@@ -398,5 +400,47 @@ describe("O6: classifyError", () => {
     ];
     for (const error of broken)
       expect(classifyError(error)).toMatchObject({ kind: "UNKNOWN", retryable: false });
+  });
+});
+
+describe("T6: an error of a provider's own client, read back from a record", () => {
+  const named = (name: string, fields: object): Error =>
+    Object.assign(new Error("it failed"), { name, ...fields });
+  const cases: readonly (readonly [string, unknown])[] = [
+    ["a status", named("APIError", { status: 401 })],
+    ["a status under another name", named("E", { response: { status: 404 } })],
+    ["the server's own type", named("E", { error: { type: "overloaded_error" } })],
+    ["a code", named("E", { code: "ECONNRESET" })],
+    ["a code of a prompt that is too long", http(400, { code: "context_length_exceeded" })],
+    ["a cause", new Error("wrapped", { cause: named("E", { status: 402 }) })],
+    ["a broken connection", new TypeError("fetch failed", { cause: named("E", { code: "ECONNREFUSED" }) })],
+    ["a bug", new RangeError("too many")],
+    ["a bug inside", new Error("wrapped", { cause: new ReferenceError("x") })],
+    ["no error at all", "text"],
+  ];
+  test.each(cases)(
+    "T6: with %s, it is classified as it was before: a replayed run decides the same",
+    (_, error) => {
+      const before = classifyError(error);
+      const back = errorFromJSON(JSON.parse(JSON.stringify(errorToJSON(error))));
+      expect(classifyError(back)).toEqual(before);
+    },
+  );
+
+  test("T13: of its fields only a status and short words are recorded", () => {
+    const error = named("E", {
+      status: 400,
+      code: "Bearer sk-1 and more",
+      type: "t",
+      headers: { key: "sk-2" },
+    });
+    expect(errorToJSON(error).fields).toEqual({ status: 400, type: "t" });
+    const hostile = named("E", {});
+    Object.defineProperty(hostile, "status", {
+      get() {
+        throw new Error("no");
+      },
+    });
+    expect(errorToJSON(hostile).fields).toEqual({});
   });
 });

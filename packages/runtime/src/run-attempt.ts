@@ -67,9 +67,8 @@ export class RunAttempt {
 
   private finish(outcome: HireOutcome): RunResult {
     this.close(outcome);
-    // The children were suspended for a restart of the crashed root. If there is none, they ended with it.
-    if (this.tree.suspension !== undefined) this.tree.accounts.cancelSuspended();
-    const { recording } = this.tree;
+    const { recording, accounts } = this.tree;
+    accounts.cancelLiving();
     if (recording !== undefined) for (const key of leftInDoubt(recording)) this.tree.inDoubt.add(key);
     return this.resultOf(outcome);
   }

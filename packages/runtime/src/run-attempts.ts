@@ -27,7 +27,7 @@ import { RunAttempt } from "./run-attempt.ts";
 import type { Ports } from "./ports.ts";
 import type { Start } from "./run-start.ts";
 import { markReadAnswers, restoreTree } from "./tree/restore.ts";
-import { Tree } from "./tree/tree.ts";
+import { type Attempts, Tree } from "./tree/tree.ts";
 import type { LiveRun } from "./live-run.ts";
 
 /** What an attempt at a run continues from. */
@@ -40,7 +40,7 @@ export interface Continuation {
 export const FROM_THE_START: Continuation = Object.freeze({ decisions: Object.freeze({}) });
 
 /** The attempts at one run until it is over. Records the run's status, and restarts it after a crash. */
-export class RunAttempts {
+export class RunAttempts implements Attempts {
   private readonly ports: Ports;
   private readonly ambientScope: boolean;
   private readonly start: Start;
@@ -51,6 +51,9 @@ export class RunAttempts {
   private crashes = 0;
   /** Milliseconds before the next attempt. */
   private delayMs = 0;
+  /** The crash that the policy was asked about last, and whether there is another attempt after it. */
+  private lastCrash: unknown;
+  private isRestarted = false;
 
   constructor(ports: Ports, ambientScope: boolean, start: Start, run: LiveRun) {
     this.ports = ports;
@@ -101,8 +104,9 @@ export class RunAttempts {
       try {
         await this.restore(recording);
         const doubts = this.doubtsIn(recording, decisions);
-        doubt = needsDecision(doubts);
-        if (doubt !== undefined) await this.noteDoubts(doubts);
+        if (doubts.length > 0) await this.noteDoubts(doubts);
+        // The run may have been cancelled meanwhile.
+        doubt = needsDecision(this.doubtsIn(recording, decisions));
       } catch (error) {
         this.run.tree?.close();
         throw error;
@@ -137,15 +141,24 @@ export class RunAttempts {
   }
 
   /**
-   * Whether the run is restarted. Never if the journal accepts nothing more, since each attempt would fail at its first entry. If
-   * the policy throws, it is not restarted.
+   * Whether the run is restarted. Never if the journal accepts nothing more, since each attempt would fail at its first entry. It is asked
+   * when the root crashes, because its children only go on in another attempt, and again when the attempt is over; the policy, which
+   * counts, is asked once.
    */
-  private shouldRestart({ isLost }: RunJournal, crash: unknown): boolean {
+  shouldRestart({ isLost }: RunJournal, crash: unknown): boolean {
+    if (crash === undefined || crash !== this.lastCrash)
+      this.isRestarted = this.isWanted(isLost ? undefined : crash);
+    this.lastCrash = crash;
+    return this.isRestarted && !isLost;
+  }
+
+  /** Whether the policy wants another attempt. If it throws, there is none. */
+  private isWanted(crash: unknown): boolean {
     const { restart, logger } = this.ports;
     if (restart === undefined) return false;
     try {
       // Only `true` counts as yes, whatever an untyped policy may return.
-      const isWanted: unknown = crash !== undefined && !isLost && restart.shouldRetry(this.execId, crash);
+      const isWanted: unknown = crash !== undefined && restart.shouldRetry(this.execId, crash);
       if (isWanted === true) {
         this.delayMs = restart.delayMs(this.crashes + 1);
         return true;
@@ -220,6 +233,7 @@ export class RunAttempts {
       events,
       ambientScope,
       hostAgent,
+      attempts: this,
     });
     run.attach(tree);
     journal?.attach(tree);

@@ -1,3 +1,4 @@
+import type { JsonObject } from "../core/json.ts";
 import { askedWaitMs } from "./asked-wait.ts";
 import { isMarked } from "./base.ts";
 import { isCancellation, isRaviError } from "./is.ts";
@@ -188,13 +189,18 @@ function isOverflow(code: string, message: string): boolean {
 
 function isProgramError(error: unknown): boolean {
   // `fetch` reports a broken connection as a TypeError with a cause; that case was recognised before.
-  return (
-    error instanceof TypeError ||
-    error instanceof ReferenceError ||
-    error instanceof RangeError ||
-    error instanceof SyntaxError
-  );
+  if (error instanceof TypeError || error instanceof ReferenceError) return true;
+  if (error instanceof RangeError || error instanceof SyntaxError) return true;
+  // From another realm, or from a record.
+  return PROGRAM_ERRORS.has(field(error, "name"));
 }
+
+const PROGRAM_ERRORS: ReadonlySet<unknown> = new Set([
+  "TypeError",
+  "ReferenceError",
+  "RangeError",
+  "SyntaxError",
+]);
 
 /** Clients do not wrap errors deeper than this. */
 const MAX_CAUSES = 8;
@@ -210,19 +216,42 @@ function chainOf(error: unknown): readonly unknown[] {
 }
 
 function factsOf(chain: readonly unknown[]): Facts {
-  /** Each error, and the server's own error body if it has one. */
-  const parts = chain.flatMap((error) => [error, field(error, "error")]);
-  const texts = (names: readonly string[]): string =>
-    parts
-      .flatMap((part) => names.map((name) => field(part, name)))
-      .filter((word) => typeof word === "string")
-      .join(" ")
-      .slice(0, 8_000);
+  const parts = chain.flatMap(partsOf);
   return {
-    status: parts.map(statusIn).find((status) => status !== undefined),
-    code: texts(["code", "type", "name"]),
-    message: texts(["message"]),
+    status: statusOf(parts),
+    code: textsIn(parts, ["code", "type", "name"]).join(" ").slice(0, 8_000),
+    message: textsIn(parts, ["message"]).join(" ").slice(0, 8_000),
   };
+}
+
+/** An error, and the server's own error body if it has one. */
+function partsOf(error: unknown): readonly unknown[] {
+  return [error, field(error, "error")];
+}
+
+function statusOf(parts: readonly unknown[]): number | undefined {
+  return parts.map(statusIn).find((status) => status !== undefined);
+}
+
+function textsIn(parts: readonly unknown[], names: readonly string[]): readonly string[] {
+  const given = parts.flatMap((part) => names.map((name) => field(part, name)));
+  return given.filter((text) => typeof text === "string");
+}
+
+/**
+ * What `classifyError` reads of one error beside its name and message: its status, and its machine-readable words as `type`. An error that
+ * is not Ravi's is recorded with them, so that a replayed run classifies it in the same way. Throws if a getter of the error does.
+ */
+export function recordedFacts(error: unknown): JsonObject {
+  const parts = partsOf(error);
+  const status = statusOf(parts);
+  const type = textsIn(parts, ["code", "type"]).filter(isWord).join(" ");
+  return { ...(status !== undefined && { status }), ...(type !== "" && { type }) };
+}
+
+/** Anything longer, or with spaces, is no code, and may be what a server has echoed. */
+function isWord(text: string): boolean {
+  return /^[\w.-]{1,64}$/.test(text);
 }
 
 /** The HTTP status of an error. Gateways put the status of the server behind them into `code`, Amazon's clients into `$metadata`. */

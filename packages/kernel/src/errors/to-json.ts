@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from "../core/json.ts";
+import { recordedFacts } from "./classify.ts";
 import { ErrorCode, isOwnField } from "./code.ts";
 
 /** An error as plain data. `code` is null for an error that is not Ravi's. */
@@ -31,8 +32,17 @@ function serialize(error: unknown, causesLeft: number): SerializedError {
   };
   const code = read(error, "code");
   if (read(error, "isRaviError") !== true || !isCode(code))
-    return { code: null, retryable: false, fields: {}, ...base };
+    return { code: null, retryable: false, fields: foreignFields(error), ...base };
   return { code, retryable: read(error, "retryable") === true, fields: fieldsOf(error), ...base };
+}
+
+function foreignFields(error: unknown): JsonObject {
+  try {
+    return recordedFacts(error);
+  } catch {
+    // A getter threw; such an error cannot be classified either.
+    return {};
+  }
 }
 
 function fieldsOf(error: unknown): JsonObject {

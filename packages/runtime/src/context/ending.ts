@@ -10,7 +10,7 @@ import { guardedHooks, isAmong, tellLog, tellOwn, tellTermination } from "@ravi/
 import { reasonOfEnd, waitAtMost, waitUnlessCancelled } from "./bounded-wait.ts";
 import { forgetHistory, keepHistory } from "./end-history.ts";
 import type { Execution } from "./execution.ts";
-import { abandonAttempts } from "./money/abandoned.ts";
+import { abandonOpen } from "./money/abandoned.ts";
 import { audit } from "./observe.ts";
 
 /** How long an agent, and what it has left running, may take to stop. After that nobody waits for it. */
@@ -85,7 +85,7 @@ export function abandonCalls({ exec, isCrash }: Pick<Ending, "exec"> & Partial<E
   exec.isOver = true;
   // Calls that wait in the limiter's line leave it. Not after a crash: the token would also stop the children, which may go on.
   if (exec.inLine > 0 && isCrash !== true) exec.token.cancel(reasonOfEnd(exec));
-  const settled = abandonAttempts(exec);
+  const settled = abandonOpen(exec);
   if (settled === undefined) return undefined;
   const problem = `the ledger of ${exec.agentId} did not answer within ${GRACE_MS} ms; its last calls may not be counted`;
   return waitAtMost(exec, GRACE_MS, settled, problem);

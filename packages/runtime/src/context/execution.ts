@@ -72,6 +72,7 @@ import { recordFact } from "./record.ts";
 import { Requests } from "./requests.ts";
 import { seededRandom, seededUuid } from "./seeded.ts";
 import { callTool } from "./tool-call.ts";
+import type { ToolEffect } from "./tool-effect.ts";
 import { Window } from "./window.ts";
 
 /**
@@ -109,6 +110,8 @@ export class Execution implements RunContext {
   hires = 0;
   /** Attempts at model calls that were sent and are not charged yet. Made with the first one. */
   openAttempts: LinkedList<Attempt> | undefined;
+  /** Tool calls whose reservation is not settled yet. Made with the first one. */
+  openTools: LinkedList<ToolEffect> | undefined;
   /** How many calls wait for the limiter. */
   inLine = 0;
   /** The agent has ended. What it has left running may pay for nothing more. */

@@ -10,6 +10,7 @@ import {
   NO_USAGE,
   type Pipeline,
   type Reservation,
+  type Settlement,
   type Span,
   type Tool,
   type ToolCall,
@@ -18,9 +19,10 @@ import {
   type ToolLeaf,
   type ToolResult,
 } from "@ravi/kernel";
-import { argumentsText, messageOf, toolFailure } from "@ravi/kernel/loop";
+import { argumentsText, type Linked, LinkedList, messageOf, toolFailure } from "@ravi/kernel/loop";
 import { andThen } from "../and-then.ts";
 import { Bill } from "./money/bill.ts";
+import { reportWarnings } from "./money/settlement.ts";
 import { nameOfText } from "./digest.ts";
 import { executeTool } from "./execute-tool.ts";
 import type { Execution } from "./execution.ts";
@@ -44,7 +46,10 @@ const ONE_TOOL_CALL = Object.freeze({ toolCalls: 1 });
 const ONE_CALL = Object.freeze({ usage: NO_USAGE, costUsd: 0, toolCalls: 1 });
 
 /** One tool call of an agent, from its begin entry to its end entry. */
-export class ToolEffect implements Effect<ToolResult>, ReportedTool {
+export class ToolEffect implements Effect<ToolResult>, ReportedTool, Linked<ToolEffect> {
+  /** Neighbours in `exec.openTools`. */
+  before: ToolEffect | undefined;
+  after: ToolEffect | undefined;
   readonly kind = "tool";
   /** The result if the call is not made: its arguments are invalid, it was denied, or a layer answered in its `admit`. */
   refused: ToolResult | undefined;
@@ -179,10 +184,13 @@ export class ToolEffect implements Effect<ToolResult>, ReportedTool {
     return reservedInTime(exec, reserving, () => refuseCancelled(exec));
   }
 
-  private settle(): MaybePromise<unknown> {
-    const { reservation } = this;
+  /** Does nothing if it was settled already: at its agent's end, if the tool does not stop. */
+  settle(): MaybePromise<void> {
+    const { reservation, exec } = this;
+    if (reservation === undefined) return undefined;
     this.reservation = undefined;
-    return reservation?.settle(ONE_TOOL_CALL);
+    exec.openTools?.delete(this);
+    return andThen(reservation.settle(ONE_TOOL_CALL), tellWarnings, exec);
   }
 
   /**
@@ -190,7 +198,7 @@ export class ToolEffect implements Effect<ToolResult>, ReportedTool {
    * its start.
    */
   private whenSettled<T, R>(next: (call: ToolEffect, given: T) => R, given: T): MaybePromise<R> {
-    let settled: MaybePromise<unknown>;
+    let settled: MaybePromise<void>;
     try {
       settled = this.settle();
     } catch (error) {
@@ -200,7 +208,7 @@ export class ToolEffect implements Effect<ToolResult>, ReportedTool {
   }
 
   private settledLater<T, R>(
-    settled: PromiseLike<unknown>,
+    settled: PromiseLike<void>,
     next: (call: ToolEffect, given: T) => R,
     given: T,
   ): Promise<R> {
@@ -308,7 +316,14 @@ function counted(
 ): MaybePromise<void> {
   call.reservation = reservation;
   call.isCounted = true;
+  // An engine without `leave` accounts for open calls by itself.
+  if (reservation !== undefined && scope.leave !== undefined)
+    (call.exec.openTools ??= new LinkedList()).add(call);
   return scope.spent(ONE_CALL);
+}
+
+function tellWarnings(settlement: Settlement, exec: Execution): void {
+  reportWarnings(exec, settlement);
 }
 
 function makeIt(_: void, call: ToolEffect, scope: EffectScope): MaybePromise<ToolResult> {

@@ -6,6 +6,7 @@ import {
   InvalidValueError,
   type JsonValue,
   type MaybePromise,
+  type RaviError,
   type RunHandle,
 } from "@ravi/kernel";
 import type { Child } from "./child.ts";
@@ -94,13 +95,15 @@ export class Children {
     })) as Heard;
   }
 
-  /** Cancels the children that still run, and waits for them: their seats must be free before the parent's. */
-  async end(isCrash: boolean): Promise<void> {
+  /**
+   * Cancels the children that still run, and waits for them: their seats must be free before the parent's. `crash` is what the parent's
+   * own code threw, if it did.
+   */
+  async end(crash: RaviError | undefined): Promise<void> {
     const { tree, start } = this.engine;
-    if (isCrash && start.supervision.isRoot && tree.ports.restart !== undefined) {
-      // The run may be restarted, and then continues with its children: they are suspended, and nothing is recorded.
-      tree.suspend("the root agent crashed and may be restarted");
-    }
+    // A run that is restarted continues with its children: they are suspended, and nothing is recorded.
+    if (crash !== undefined && start.supervision.isRoot && tree.isRestartedAfter(crash))
+      tree.suspend("the root agent crashed and is restarted");
     const living = this.living();
     for (const { handle } of living) {
       handle.cancel(`its parent ${start.supervision.agentId} has ended`);

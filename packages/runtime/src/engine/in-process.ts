@@ -275,8 +275,8 @@ export class InProcessEngine implements DurableEngine, Recorded {
   ): Promise<Heard> {
     return this.children.ask(key, child, message, options);
   }
-  end(_outcome: HireOutcome, { isCrash }: { readonly isCrash: boolean }): MaybePromise<void> {
-    return this.lazyChildren?.end(isCrash);
+  end(outcome: HireOutcome, { isCrash }: { readonly isCrash: boolean }): MaybePromise<void> {
+    return this.lazyChildren?.end(isCrash && "error" in outcome ? outcome.error : undefined);
   }
   ending(): void {
     if (this.start.supervision.isRoot) this.tree.isEnding = true;

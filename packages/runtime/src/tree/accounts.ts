@@ -12,6 +12,8 @@ import {
   type Used,
 } from "@ravi/kernel";
 
+const LIVING: ReadonlySet<AgentAccount["status"]> = new Set(["pending", "running", "suspended"]);
+
 /** What one execution has used so far, without its children; `total` includes them. */
 export class Account implements Tally, Used {
   readonly agentId: AgentId;
@@ -67,6 +69,11 @@ export class Account implements Tally, Used {
   /** Dollars; null if the price of a call is not known. */
   get costUsd(): number | null {
     return this.unpriced > 0 ? null : this.nano / 1e9;
+  }
+
+  /** Whether it has not ended yet. */
+  get isLiving(): boolean {
+    return LIVING.has(this.status);
   }
 
   /** Adds what a hire that is over has used, with everyone below it. */
@@ -141,8 +148,12 @@ export class Accounts {
     for (const account of this.all) if (account.status === "running") account.status = "suspended";
   }
 
-  cancelSuspended(): void {
-    for (const account of this.all) if (account.status === "suspended") account.status = "cancelled";
+  /**
+   * Called when the root has ended: all others end with it. They may have been suspended for a restart that did not come, or be the hire of
+   * an agent that was given up while the journal, a policy or the headcount had not answered.
+   */
+  cancelLiving(): void {
+    for (const account of this.all) if (account.isLiving) account.status = "cancelled";
   }
 
   get list(): readonly Account[] {

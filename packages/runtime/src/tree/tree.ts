@@ -23,7 +23,7 @@ import type { Holder, RunJournal } from "../engine/run-journal.ts";
 import type { Ports } from "../ports.ts";
 import { checkHeadcount, checkLedger } from "../port-checks.ts";
 import { type Start, scopeOf } from "../run-start.ts";
-import { type Account, Accounts } from "./accounts.ts";
+import { Accounts } from "./accounts.ts";
 import type { EventHub } from "./event-hub.ts";
 import { Mailbox } from "../engine/mailbox.ts";
 import { type SignalTarget, Signals } from "./signals.ts";
@@ -34,7 +34,6 @@ import { Suspension } from "../engine/suspension.ts";
 type MessageValue = { readonly from: string; readonly content: JsonValue };
 
 const NOTHING: Spend = Object.freeze({ tokens: 0, cost: 0, turns: 0, toolCalls: 0 });
-const LIVING: readonly Account["status"][] = ["pending", "running", "suspended"];
 const NO_DOUBTS: readonly string[] = Object.freeze([]);
 
 /** What a run is made of. */
@@ -48,6 +47,13 @@ export interface TreeOptions {
   readonly events: EventHub;
   readonly ambientScope: boolean;
   readonly hostAgent: typeof hostAgent;
+  readonly attempts: Attempts;
+}
+
+/** Those who start the run again after a crash of its root. */
+export interface Attempts {
+  /** Whether they do so after this crash. */
+  shouldRestart(journal: RunJournal, crash: unknown): boolean;
 }
 
 /** What all executions of one run share. */
@@ -67,6 +73,7 @@ export class Tree implements SignalTarget, WaitingRun, Holder {
   readonly ambientScope: boolean;
   /** Makes the context of every agent in the run. */
   readonly hostAgent: typeof hostAgent;
+  private readonly attempts: Attempts;
   readonly accounts: Accounts;
   /** The sum of everything that was granted beyond the limits. */
   granted: Spend = NOTHING;
@@ -106,6 +113,7 @@ export class Tree implements SignalTarget, WaitingRun, Holder {
     this.events = options.events;
     this.ambientScope = options.ambientScope;
     this.hostAgent = options.hostAgent;
+    this.attempts = options.attempts;
     this.headcount = ports.headcount && checkHeadcount(ports.headcount(root), root);
     this.ledger = ports.ledger && checkLedger(ports.ledger(root));
     // Other processes may post something to the journal at any time.
@@ -171,7 +179,7 @@ export class Tree implements SignalTarget, WaitingRun, Holder {
   hasEnded(to: string): boolean {
     if (this.isEnding) return true;
     if (this.suspension !== undefined || to === this.runId) return false;
-    return this.accounts.list.some(({ execId, status }) => execId === to && !LIVING.includes(status));
+    return this.accounts.list.some(({ execId, isLiving }) => execId === to && !isLiving);
   }
 
   /** Whether it is on record that the message was read, before the run was resumed. */
@@ -217,6 +225,11 @@ export class Tree implements SignalTarget, WaitingRun, Holder {
       if (account?.status === "pending") account.status = "cancelled";
       if (this.takeRestoredSeat(below)) void headcount?.release(agentId);
     }
+  }
+
+  /** Whether there is another attempt at the run after this crash of its root. */
+  isRestartedAfter(crash: RaviError): boolean {
+    return this.journal !== undefined && this.attempts.shouldRestart(this.journal, crash);
   }
 
   get isStopping(): boolean {

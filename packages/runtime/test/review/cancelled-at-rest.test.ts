@@ -113,3 +113,20 @@ test.each<[does: string, act: (ctx: RunContext, inbox: Inbox, isStopped: boolean
     error: { reason: "not needed" },
   });
 });
+
+test("R24: a run that is cancelled while it notes what has to be decided is cancelled, and not suspended", async () => {
+  let payments = 0;
+  const payer = hangingPayer(() => payments++);
+  const before = new MemoryJournal();
+  new Runtime({ journal: before }).run(payer, "", { runId: "r" });
+  await until(() => payments === 1);
+  const inner = cut("r", before.load(RunId("r")));
+  const append: Journal["append"] = (runId, epoch, entries) => {
+    if (entries.some(({ key }) => key === "run:waits")) handle.cancel("not needed");
+    return inner.append(runId, epoch, entries);
+  };
+  const journal: Journal = Object.assign(Object.create(inner) as MemoryJournal, { append });
+  const handle = new Runtime({ journal, agents: [payer] }).resume("r");
+  expect(await handle.result).toMatchObject({ status: "cancelled", inDoubt: ["r:tool:pay#1"] });
+  expect(payments).toBe(1);
+});

@@ -282,3 +282,28 @@ test("R24: whoever closes a runtime can say why, and the results of its runs rep
     expect((await result).error?.message).toMatch(/^(suspended|cancelled): the machine is being updated$/);
   }
 });
+
+test("R21: after a crash that is not restarted, the agents below have ended: it is told, and on record", async () => {
+  const told: string[] = [];
+  const hooks: Hooks = {
+    has: () => true,
+    dispatch: (event, { agentName }) => void told.push(`${event} ${agentName}`),
+  };
+  const child = agent("child", async (ctx) => done(String(await ctx.waitFor("never"))));
+  const lead = agent("lead", async (ctx) => {
+    await ctx.spawn(child, { input: "" });
+    throw new TypeError("a bug");
+  });
+  const restart = { shouldRetry: () => false, delayMs: () => 0, reset() {} };
+  const journal = new MemoryJournal();
+  const ends: string[] = [];
+  const result = await new Runtime({ journal, restart, hooks }).run(lead, "", {
+    runId: "r",
+    onEvent: ({ agentId, event }) => void (event.type === "error" && ends.push(agentId)),
+  }).result;
+  expect(result).toMatchObject({ status: "failed", agents: [{}, { status: "cancelled" }] });
+  expect(told).toEqual(["run_start lead", "run_start child", "run_end child", "run_end lead"]);
+  expect(ends).toEqual(["child/1", "lead"]);
+  const [end] = journal.load(RunId("r")).filter(({ phase, key }) => phase === "end" && /^hire:/.test(key));
+  expect(end?.body).toMatchObject({ status: "cancelled" });
+});

@@ -211,3 +211,17 @@ test("T4: a journal that is slow, but answers, is waited for until the agents th
   for (let n = 0; n < 12; n++) await clock.advance(500);
   expect(await within(recorded)).toEqual({ status: "completed", ends: 6 });
 });
+
+test("R16: whose hire was not on record yet when the run was stopped has ended with it", async () => {
+  const clock = virtualClock({ now: 0 });
+  // After the start of the run, and begin and end of a model call.
+  const { journal, isHanging, answerLate } = hanging("append", 4, false);
+  const handle = new Runtime({ journal, clock }).run(team().lead, "");
+  await until(isHanging);
+  handle.cancel("stop");
+  for (let n = 0; n < 8; n++) await clock.advance(500);
+  const { status, agents = [] } = await handle.result;
+  expect([status, ...agents.map((one) => one.status)]).toEqual(["cancelled", "cancelled", "cancelled"]);
+  answerLate();
+  await turns();
+});

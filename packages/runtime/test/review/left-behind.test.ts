@@ -6,6 +6,7 @@ import {
   type Meter,
   type ModelResponse,
   ProviderError,
+  type RunEvent,
   RunId,
   type ToolContext,
 } from "@ravi/kernel";
@@ -264,4 +265,48 @@ test.each([
   await new Runtime({ journal }).run(worker, "").result;
   await expect(kept?.llm(model, ask("?"))).rejects.toThrow("worker has ended");
   expect(model.calls).toHaveLength(0);
+});
+
+test("T2: a tool that does not stop in time counts as one call, and leaves no reservation open", async () => {
+  const { clock, ledger, ports } = house();
+  const stuck = Promise.withResolvers<string>();
+  let calls = 0;
+  const execute = (): Promise<string> => {
+    calls++;
+    return stuck.promise;
+  };
+  const tool = defineTool({ name: "stuck", description: "", input: z.object({}), execute });
+  const lead = agent("lead", async (ctx) => {
+    await ctx.tool({ id: "1", name: "stuck", arguments: "{}" }, tool);
+    return done("");
+  });
+  const run = new Runtime(ports).run(lead, "");
+  await until(() => calls === 1);
+  run.cancel("stop");
+  await clock.advance(2_000);
+  expect((await run.result).status).toBe("cancelled");
+  expect([ledger.open, ledger.used.toolCalls]).toEqual([0, 1]);
+  // What comes then changes nothing more.
+  stuck.resolve("late");
+  await turns();
+  expect([ledger.open, ledger.used.toolCalls]).toEqual([0, 1]);
+});
+
+test("R18: a run that comes near its maximum of tool calls is warned of it", async () => {
+  const { clock } = house();
+  const near = { dimension: "toolCalls", used: 4, limit: 5, scope: "lead" } as const;
+  class NearLedger extends CountingLedger {
+    override reserve(): ReturnType<FakeLedger["reserve"]> {
+      return { ...super.reserve({ toolCalls: 1 }), settle: () => ({ warnings: [near], exceeded: [] }) };
+    }
+  }
+  const tool = defineTool({ name: "quick", description: "", input: z.object({}), execute: () => "done" });
+  const lead = agent("lead", async (ctx) => {
+    await ctx.tool({ id: "1", name: "quick", arguments: "{}" }, tool);
+    return done("");
+  });
+  const told: unknown[] = [];
+  const onEvent = ({ event }: RunEvent): void => void told.push(event);
+  await new Runtime({ clock, ledger: () => new NearLedger() }).run(lead, "", { onEvent }).result;
+  expect(told).toContainEqual({ type: "budgetWarning", ...near });
 });

@@ -227,7 +227,7 @@ const NOTHING_SAID: Partial<Settlement> = Object.freeze({});
 /**
  * Reports the warnings of a settlement to observers and hooks. A ledger in plain JavaScript may return an incomplete settlement, or none.
  */
-function reportWarnings(exec: Execution, settlement: Partial<Settlement> = NOTHING_SAID): void {
+export function reportWarnings(exec: Execution, settlement: Partial<Settlement> = NOTHING_SAID): void {
   const { warnings = NONE, exceeded = NONE } = settlement;
   if (warnings.length + exceeded.length === 0) return;
   for (const warning of warningsIn({ warnings, exceeded })) {
