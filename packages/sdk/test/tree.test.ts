@@ -146,7 +146,7 @@ describe("the log of calls", () => {
       void hooks.dispatch(HookEvent.RUN_START, start);
       for (let at = 0; at < until; at++) void hooks.dispatch(HookEvent.LLM_END, llmEnd(`llm:a#${at}`));
     }
-    const child = { ...llmEnd("llm:a#1"), execId: ExecId(`${runId}/hire:a#1`) };
+    const child = { ...llmEnd("llm:a#1"), execId: ExecId(runId, "hire:a#1") };
     void hooks.dispatch(HookEvent.LLM_END, child);
     expect(runTree([lead], log).callsNotListed).toBe(6);
     expect(hooks.has(HookEvent.RUN_START)).toBe(true);
