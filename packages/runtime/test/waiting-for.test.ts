@@ -477,6 +477,46 @@ describe("R24: what a run waits for", () => {
     await runtime.close();
   });
 
+  test("a run that was killed while it was being resumed still knows what it waited for last, and since when", async () => {
+    const clock = virtualClock({ now: 5_000 });
+    const journal = new MemoryJournal({ clock });
+    const waiter = agent("waiter", async (ctx) => {
+      for (const word of ["a", "b"]) await ctx.waitFor(word);
+      return done(String(await ctx.waitFor("c")));
+    });
+    const stop = async (from: MemoryJournal, ...answers: readonly string[]): Promise<MemoryJournal> => {
+      const runtime = new Runtime({ journal: from, clock, agents: [waiter] });
+      const { result } =
+        from.list().length === 0 ? runtime.run(waiter, "", { runId: "r" }) : runtime.resume("r");
+      for (const answer of answers) {
+        await turns();
+        await clock.advance(10);
+        await runtime.deliver("r", answer, true);
+      }
+      if (answers.length > 0) await turns();
+      await runtime.close();
+      await result;
+      // As if it had been killed right after it was resumed.
+      const records = from.load(RunId("r"));
+      const status = {
+        ...records.at(-1),
+        key: "run:status",
+        attempt: 99 + records.length,
+        body: { status: "running" },
+      };
+      return cut("r", [...records, status as JournalRecord]);
+    };
+    const killed = await stop(journal, "a");
+    expect(await waitsOf(() => killed.list())).toEqual([]);
+    await clock.advance(1_000);
+    const again = await stop(killed);
+    const [b] = await waitsOf(() => killed.list());
+    expect(b).toMatchObject({ name: "b", since: 5_010 });
+    expect(await waitsOf(() => killed.list())).toHaveLength(1);
+    await stop(again, "b");
+    expect(await waitsOf(() => again.list())).toMatchObject([{ name: "c", since: 6_020 }]);
+  });
+
   test("a run that an earlier release has stopped keeps the time of its waits, and is listed as before", async () => {
     const clock = virtualClock({ now: 5_000 });
     const journal = new MemoryJournal({ clock });
