@@ -43,6 +43,7 @@ describe("what a compiler would have caught is refused by name", () => {
     ["Debate.stances", () => new Debate({ stances: ["one"] })],
     ["Debate.stances", () => new Debate({ stances: "for and against" as never })],
     ["Debate.stances", () => new Debate({ stances: [1, 2] as never })],
+    ["Debate.stances", () => new Debate({ debaters: { ann, bob: ann }, stances: ["for", "against"] })],
     ["Supervisor.workers", () => new Supervisor({ workers: Promise.resolve({}) as never, spawn: true })],
     ["Supervisor.spawn", () => new Supervisor({ workers: { ann }, spawn: "no" as never })],
     ["Debate.judge", () => new Debate({ judge: wrong })],

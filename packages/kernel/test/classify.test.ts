@@ -238,6 +238,21 @@ describe("O6: classifyError", () => {
     expect(classifyError(http(429, { message }))).toMatchObject({ kind: "BILLING", retryable: false });
   });
 
+  test("O6: a 500 that says that the balance is insufficient, as MiniMax does, is about money; other 500s are not", () => {
+    const error = (message: string) => ({ type: "api_error", message });
+    const money = { kind: "BILLING", retryable: false };
+    expect(classifyError(http(500, error("insufficient balance (1008)")))).toMatchObject({
+      ...money,
+      status: 500,
+    });
+    expect(classifyError({ error: error("insufficient balance (1008)") })).toMatchObject(money);
+    for (const message of ["insufficient memory", "unknown error (1000)", "could not write to billing"])
+      expect(classifyError(http(500, error(message)))).toMatchObject({
+        kind: "SERVER_ERROR",
+        retryable: true,
+      });
+  });
+
   test.each([
     "Rate limit reached. Need more tokens? Upgrade at https://console.groq.com/settings/billing",
     "Too many requests: see console.groq.com/settings/billing/plans",

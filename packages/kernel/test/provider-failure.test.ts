@@ -146,6 +146,61 @@ describe("O6: a failed call", () => {
     expect(providerError(new Error("x"), other, context).retryAfterMs).toBeUndefined();
   });
 
+  const openai = (what: string, left: string | undefined, reset: string): [string, string][] => [
+    [`x-ratelimit-reset-${what}`, reset],
+    ...(left === undefined ? [] : [[`x-ratelimit-remaining-${what}`, left] as [string, string]]),
+  ];
+  const anthropic = (what: string, left: string, reset: string): [string, string][] => [
+    [`anthropic-ratelimit-${what}-reset`, reset],
+    [`anthropic-ratelimit-${what}-remaining`, left],
+  ];
+  test.each<[string, [string, string][], number | undefined]>([
+    [
+      "the limit that is used up",
+      [...openai("requests", "0", "6m0s"), ...openai("tokens", "9", "7m")],
+      360_000,
+    ],
+    ["the later of two", [...openai("requests", "0", "1s"), ...openai("tokens", "0", "88ms")], 1_000],
+    ["a part of a second", openai("tokens", "0", "2m59.56s"), 179_560],
+    ["seconds, as Azure writes them", openai("tokens", "0", "59"), 59_000],
+    [
+      "the longest, if nobody says what is left",
+      [...openai("requests", undefined, "1s"), ...openai("tokens", undefined, "1h2s")],
+      3_602_000,
+    ],
+    [
+      "what is used up rather than what is not known",
+      [...openai("requests", "0", "1s"), ...openai("tokens", undefined, "9s")],
+      1_000,
+    ],
+    [
+      "nothing, if something is left of each",
+      [...openai("requests", "7", "1s"), ...openai("tokens", "8", "9s")],
+      undefined,
+    ],
+    ["a time, as Anthropic writes it", anthropic("input-tokens", "0", "2026-01-01T00:00:30Z"), 30_000],
+    ["a time elsewhere", anthropic("requests", "0", "2026-01-01T02:00:30.5+02:00"), 30_500],
+    ["no time that is past", anthropic("output-tokens", "0", "2025-12-31T23:59:00Z"), 0],
+    [
+      "nothing that is no time",
+      [...anthropic("tokens", "0", "soon"), ...openai("tokens", "0", "-1s")],
+      undefined,
+    ],
+    ["nothing that is a moment in seconds", openai("requests", "0", "1767225600"), undefined],
+  ])("O6: a rate limit that says no time is waited for until %s", (_, pairs, waitMs) => {
+    const now = Date.parse("2026-01-01T00:00:00Z");
+    const waitOf = (kind: ErrorKind, said: string, ...more: [string, string][]): number | undefined =>
+      providerError(
+        new Error("x"),
+        { kind, said },
+        { ...context, now, headers: new Map([...pairs, ...more]) },
+      ).retryAfterMs;
+    expect(waitOf("RATE_LIMIT", "slow down")).toBe(waitMs);
+    expect(waitOf("RATE_LIMIT", "slow down", ["retry-after", "2"])).toBe(2_000);
+    expect(waitOf("RATE_LIMIT", "Please try again in 3.5s.")).toBe(3_500);
+    expect(waitOf("SERVER_ERROR", "slow down")).toBeUndefined();
+  });
+
   test.each<[string, ErrorKind, boolean]>([
     ["false", "RATE_LIMIT", false],
     ["false", "OVERLOADED", false],

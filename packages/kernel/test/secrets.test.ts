@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { KEY_SHAPES, secretForms, secretPatterns } from "@ravi/kernel/loop";
+import { KEY_SHAPES, secretPatterns, secretRemover } from "@ravi/kernel/loop";
+import { secretForms } from "../src/core/secrets.ts";
 
 const PATTERNS = secretPatterns("[x]");
 const clean = (text: string): string =>
@@ -92,6 +93,11 @@ test("T13: a secret is written in each of these ways", () => {
     "%C3%A4%20%22b/-",
     'ä \\"b/-',
     'ä \\"b\\/-',
+    'ä \\"b/-',
+    '\\u00e4 \\"b/-',
+    '\\u00e4 \\"b\\/-',
+    "\\u00e4 \\u0022b/-",
+    "\\u00e4\\u0020\\u0022\\u0062\\u002f\\u002d",
     "w6QgImIvLQ==",
     "w6QgImIvLQ",
     "w6QgImIvLQ",
@@ -102,8 +108,32 @@ test.each([
   ["by PHP and Python in a URL", "key-(1)!/x y", "key-%281%29%21%2Fx%20y"],
   ["in a form", "key-(1)~/x y*", new URLSearchParams({ k: "key-(1)~/x y*" }).toString().slice(2)],
   ["by PHP in JSON", "key/1", String.raw`key\/1`],
+  ["by Go in JSON", "key<1>&", String.raw`key\u003c1\u003e\u0026`],
+  ["by Python in JSON", 'kéy/"1"', String.raw`k\u00e9y/\"1\"`],
+  ["by .NET in JSON", "kéy+1'", String.raw`k\u00e9y\u002b1\u0027`],
   ["in base64 for URLs", "key?>~~~~", Buffer.from("key?>~~~~").toString("base64url")],
   ["in base64 without padding", "key?>~~~", Buffer.from("key?>~~~").toString("base64").replaceAll("=", "")],
 ])("T13: a secret is found as it is written %s", (_, secret, written) => {
   expect(secretForms(secret)).toContain(written);
+});
+
+describe("T13: what puts a word in the place of secrets", () => {
+  test("finds them in any letter case and form, the longest first", () => {
+    const remove = secretRemover(["Canary-4711", "canary", "Kéy/1+1 "], "[x]");
+    const escaped = Array.from("Kéy/1+1 ", (one) => `\\u00${one.charCodeAt(0).toString(16).toUpperCase()}`);
+    expect(remove(`CANARY-4711 cAnArY ${escaped.join("")}K\\u00E9y/1\\u002B1 `)).toBe("[x] [x] [x][x]");
+  });
+
+  test("compares short ones letter by letter, and leaves a text without one as it is", () => {
+    const remove = secretRemover(["Ann", ""], "[x]");
+    expect(remove("Ann cannot: ANN")).toBe("[x] cannot: ANN");
+    expect(remove("[X] cannot")).toBe("[X] cannot");
+    expect(secretRemover([], "[x]")("")).toBe("");
+  });
+
+  test("changes nothing the second time, even if what it writes is a secret", () => {
+    const remove = secretRemover(["secret", "canary-4711"], "[secret]");
+    const once = remove("canary-4711 [secret] Secret");
+    expect([once, remove(once)]).toEqual(["[secret] [secret] [secret]", "[secret] [secret] [secret]"]);
+  });
 });

@@ -767,6 +767,19 @@ const BROKEN_WHOLES: readonly (readonly [string, string, string])[] = [
 ];
 
 describe.each(CUTS)("T10: an answer that is not streamed, %s", (_, cut) => {
+  test.each([STREAM, "text/plain", "text/html", "application/octet-stream"])(
+    "is read under a wrong content type too: %s",
+    async (type) => {
+      next = { type, pieces: cut(Buffer.from(`\n ${message([{ type: "text", text: "héllo" }])}`)) };
+      const model = client(server);
+      const generated = await model.generate(HELLO);
+      expectMeant(generated, { text: "héllo" });
+      expect((await streamed(model)).response).toEqual(generated);
+      next = { type, pieces: cut(Buffer.from('{"type":"error","error":{"type":"rate_limit_error"}}')) };
+      expect(await failureOf(model.generate(HELLO))).toMatchObject({ kind: "RATE_LIMIT" });
+    },
+  );
+
   test.each(WHOLES)("with %s is read as it was meant, asked for so or not", async (_name, bytes, meant) => {
     next = { type: "application/json", pieces: cut(Buffer.from(bytes)) };
     const model = client(server);

@@ -44,6 +44,22 @@ describe("O6: what a status means", () => {
     expect(await refused({ status, body: said("no", "some_error") })).toMatchObject({ kind, retryable });
   });
 
+  test("O6: an empty account is not retried, though MiniMax reports it as a 500", async () => {
+    const error = await refused({ status: 500, body: said("insufficient balance (1008)", "api_error") });
+    expect(error).toMatchObject({ kind: "BILLING", retryable: false });
+  });
+
+  test("O6: a rate limit is waited for until the limit that is used up is whole again", async () => {
+    const headers = {
+      "anthropic-ratelimit-requests-remaining": "49",
+      "anthropic-ratelimit-requests-reset": "2126-01-01T00:00:00Z",
+      "anthropic-ratelimit-input-tokens-remaining": "0",
+      "anthropic-ratelimit-input-tokens-reset": "2026-01-01T00:00:00Z",
+    };
+    const error = await refused({ status: 429, body: said("slow down", "rate_limit_error"), headers });
+    expect(error).toMatchObject({ kind: "RATE_LIMIT", retryAfterMs: 0 });
+  });
+
   test.each([
     ["an empty body", ""],
     ["HTML", "<html>Bad gateway</html>"],

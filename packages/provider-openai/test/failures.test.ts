@@ -92,6 +92,25 @@ describe.each(APIS)("over %s:", (api) => {
       expect(error.message).toContain("maximum context length is 10 tokens");
     });
 
+    test("O6: an empty account is not retried, though MiniMax reports it as a 500", async () => {
+      const error = await refusedWith({
+        status: 500,
+        body: body("insufficient balance (1008)", { type: "api_error" }),
+      });
+      expect(error).toMatchObject({ kind: "BILLING", retryable: false });
+    });
+
+    test("O6: a rate limit is waited for until the limit that is used up is whole again", async () => {
+      const headers = {
+        "x-ratelimit-remaining-requests": "99",
+        "x-ratelimit-reset-requests": "8.64s",
+        "x-ratelimit-remaining-tokens": "0",
+        "x-ratelimit-reset-tokens": "6m0s",
+      };
+      const error = await refusedWith({ status: 429, body: body("Rate limit reached"), headers });
+      expect(error).toMatchObject({ kind: "RATE_LIMIT", retryAfterMs: 360_000 });
+    });
+
     test("O6: a quota that is used up is not retried", async () => {
       const error = await refusedWith({
         status: 429,

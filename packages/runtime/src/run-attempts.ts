@@ -133,11 +133,12 @@ export class RunAttempts implements Attempts {
     const { tree } = this.run;
     if (tree === undefined) return;
     const { waits, accounts, root } = tree;
-    const pending = doubts.map(({ execId, full, tool }) => {
+    for (const { execId, full, tool } of doubts) {
       const { agentId } = accounts.find(execId) ?? root;
-      return waits.describe({ execId, agentId }, full, { kind: "decision", name: full, question: { tool } });
-    });
-    await this.awaitJournal("append", waits.write(pending));
+      const what = { kind: "decision", name: full, question: { tool } } as const;
+      waits.begin(waits.describe({ execId, agentId }, full, what));
+    }
+    await this.awaitJournal("append", waits.write());
   }
 
   /**

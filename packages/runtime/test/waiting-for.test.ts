@@ -7,6 +7,7 @@ import {
   defineTool,
   type FunctionContext,
   type Journal,
+  type JournalRecord,
   type JsonValue,
   type PendingWait,
   type Pipeline,
@@ -40,6 +41,17 @@ function randomOf(seed: number): () => number {
 
 const briefly = (waits: readonly PendingWait[]) =>
   waits.map(({ kind, name, agentId }) => [kind, name, agentId]);
+
+/** The notes of a run as an earlier release wrote them, with all that it waited for in each. */
+function asWholeLists(records: readonly JournalRecord[]): JournalRecord[] {
+  const [waits, keys]: [JsonValue[], JsonValue[]] = [[], []];
+  return records.map((record) => {
+    if (record.key !== "run:waits") return record;
+    waits.push(...(record.body["waits"] as JsonValue[]));
+    keys.push(...(record.body["keys"] as JsonValue[]));
+    return { ...record, body: { waits: [...waits], keys: [...keys], heard: 0 } };
+  });
+}
 
 /** As somebody wrote it before there were summaries. */
 function withoutSummary(journal: MemoryJournal): MemoryJournal {
@@ -416,11 +428,125 @@ describe("R24: what a run waits for", () => {
     ]);
   });
 
+  /** How many characters a journal's notes of waits have in all. */
+  const noted = (journal: MemoryJournal): number =>
+    journal
+      .load(RunId("r"))
+      .filter(({ key }) => key === "run:waits")
+      .reduce((sum, { body }) => sum + JSON.stringify(body).length, 0);
+
+  test("each of many waits costs the same in the journal, however many there are, and all are listed", async () => {
+    const journal = new MemoryJournal();
+    const runtime = new Runtime({ journal });
+    const helper = agent("helper", async (ctx) => done(String(await ctx.waitFor("word"))));
+    const lead = agent("lead", async (ctx) => {
+      for (let n = 0; n < 400; n++) {
+        await ctx.spawn(helper, { input: "" });
+        await turns(1);
+      }
+      return done(String(await ctx.waitFor("end")));
+    });
+    const { result } = runtime.run(lead, "", { runId: "r" });
+    while ((await waitsOf(() => journal.list())).length < 401) await turns(10);
+    expect(noted(journal)).toBeLessThan(401 * 250);
+    for (let n = 0; n < 399; n++) await runtime.deliver("r", "word", n);
+    await turns();
+    expect(briefly(await waitsOf(() => journal.list()))).toEqual([
+      ["signal", "word", "helper/400"],
+      ["signal", "end", "lead"],
+    ]);
+    await runtime.deliver("r", "end", "over");
+    expect((await result).output).toBe("over");
+  });
+
+  test("waits that follow each other cost the same each, and leave nothing in the list", async () => {
+    const journal = new MemoryJournal();
+    const runtime = new Runtime({ journal });
+    const patient = agent("patient", async (ctx) => {
+      for (let n = 0; n < 300; n++) await ctx.waitFor("word");
+      return done(String(await ctx.waitFor("end")));
+    });
+    runtime.run(patient, "", { runId: "r" });
+    for (let n = 0; n < 300; n++) {
+      while ((await waitsOf(() => journal.list())).length === 0) await turns(1);
+      await runtime.deliver("r", "word", n);
+    }
+    await turns();
+    expect(briefly(await waitsOf(() => journal.list()))).toEqual([["signal", "end", "patient"]]);
+    expect(noted(journal)).toBeLessThan(301 * 250);
+    await runtime.close();
+  });
+
+  test("a run that was killed while it was being resumed still knows what it waited for last, and since when", async () => {
+    const clock = virtualClock({ now: 5_000 });
+    const journal = new MemoryJournal({ clock });
+    const waiter = agent("waiter", async (ctx) => {
+      for (const word of ["a", "b"]) await ctx.waitFor(word);
+      return done(String(await ctx.waitFor("c")));
+    });
+    const stop = async (from: MemoryJournal, ...answers: readonly string[]): Promise<MemoryJournal> => {
+      const runtime = new Runtime({ journal: from, clock, agents: [waiter] });
+      const { result } =
+        from.list().length === 0 ? runtime.run(waiter, "", { runId: "r" }) : runtime.resume("r");
+      for (const answer of answers) {
+        await turns();
+        await clock.advance(10);
+        await runtime.deliver("r", answer, true);
+      }
+      if (answers.length > 0) await turns();
+      await runtime.close();
+      await result;
+      // As if it had been killed right after it was resumed.
+      const records = from.load(RunId("r"));
+      const status = {
+        ...records.at(-1),
+        key: "run:status",
+        attempt: 99 + records.length,
+        body: { status: "running" },
+      };
+      return cut("r", [...records, status as JournalRecord]);
+    };
+    const killed = await stop(journal, "a");
+    expect(await waitsOf(() => killed.list())).toEqual([]);
+    await clock.advance(1_000);
+    const again = await stop(killed);
+    const [b] = await waitsOf(() => killed.list());
+    expect(b).toMatchObject({ name: "b", since: 5_010 });
+    expect(await waitsOf(() => killed.list())).toHaveLength(1);
+    await stop(again, "b");
+    expect(await waitsOf(() => again.list())).toMatchObject([{ name: "c", since: 6_020 }]);
+  });
+
+  test("a run that an earlier release has stopped keeps the time of its waits, and is listed as before", async () => {
+    const clock = virtualClock({ now: 5_000 });
+    const journal = new MemoryJournal({ clock });
+    const helper = agent("helper", async (ctx) => done(String(await ctx.waitFor("word"))));
+    const patient = agent("patient", async (ctx) => {
+      await ctx.spawn(helper, { input: "" });
+      await turns(1);
+      return done(String(await ctx.waitFor("end")));
+    });
+    const first = new Runtime({ journal, clock });
+    first.run(patient, "", { runId: "r" });
+    await turns();
+    const listed = await waitsOf(() => journal.list());
+    await first.close();
+    const old = cut("r", asWholeLists(journal.load(RunId("r"))));
+    expect(await waitsOf(() => old.list())).toEqual(listed);
+    await clock.advance(1_000);
+    const second = new Runtime({ journal: old, clock, agents: [patient] });
+    second.resume("r");
+    await turns();
+    expect(listed.map(({ since }) => since)).toEqual([5_000, 5_000]);
+    expect(await waitsOf(() => old.list())).toEqual(listed);
+    await second.close();
+  });
+
   test("a file of an earlier release is opened, and lists what its runs wait for from then on", async () => {
     const directory = temporaryDirectory();
     await SqliteJournal.open(directory).close();
     const db = new DatabaseSync(join(directory, "ravi.db"));
-    db.exec("DROP TABLE waits");
+    db.exec("DROP TABLE waits; DROP TABLE open_waits");
     db.close();
     await using journal = SqliteJournal.open(directory);
     const runtime = new Runtime({ journal });

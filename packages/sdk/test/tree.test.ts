@@ -137,4 +137,18 @@ describe("the log of calls", () => {
     expect(log.of(ExecId(runId))).toHaveLength(10_000);
     expect(runTree([lead], log).callsNotListed).toBe(3);
   });
+
+  test("counts a call beyond ten thousand once, however often its agent is restarted", () => {
+    const log = new CallLog();
+    const hooks = log.listeningWith(undefined);
+    const start = { ...llmEnd(""), input: "" };
+    for (const until of [10_003, 10_001, 10_005]) {
+      void hooks.dispatch(HookEvent.RUN_START, start);
+      for (let at = 0; at < until; at++) void hooks.dispatch(HookEvent.LLM_END, llmEnd(`llm:a#${at}`));
+    }
+    const child = { ...llmEnd("llm:a#1"), execId: ExecId(runId, "hire:a#1") };
+    void hooks.dispatch(HookEvent.LLM_END, child);
+    expect(runTree([lead], log).callsNotListed).toBe(6);
+    expect(hooks.has(HookEvent.RUN_START)).toBe(true);
+  });
 });

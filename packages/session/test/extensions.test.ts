@@ -43,6 +43,25 @@ it("a handler for an event that does not exist is refused, because it would neve
   expect(make).toThrow(/known fields: input, .*tool_call, /);
 });
 
+it("a misspelt field of an extension is refused, because nobody would read it; an instance of a class may have its own", async () => {
+  const typo = { name: "guard", on: {}, guardrail: [{ name: "no", beforeCall: () => {} }] };
+  expect(() => session({ model: scriptedModel(["x"]), extensions: [typo as never] })).toThrow(
+    /^SessionAgent\.extensions\[0\]\.guardrail is .*; expected no field of that name; known fields: name, .*guardrails/,
+  );
+  const path = await folder();
+  await writeFile(join(path, "typo.mjs"), 'export default { name: "x", onn: {} };');
+  const agent = session({ model: scriptedModel(["x"]), cwd: path, extensions: ["typo.mjs"] });
+  await expect(agent.invoke("Hello")).rejects.toMatchObject({ code: "INVALID_VALUE", field: "typo.mjs.onn" });
+  class Counting {
+    readonly name = "counting";
+    turns = 0;
+    readonly on = { agent_end: () => void this.turns++ };
+  }
+  const counting = new Counting();
+  await session({ model: scriptedModel(["x"]), extensions: [counting] }).invoke("Hello");
+  expect(counting.turns).toBe(1);
+});
+
 it("O8: a handler that never settles does not outlive an abort", async () => {
   const never = defineExtension({ name: "never", on: { context: () => new Promise(() => {}) } });
   const agent = session({ model: scriptedModel(["x"]), extensions: [never] });

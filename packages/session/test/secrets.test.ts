@@ -88,3 +88,23 @@ it("a key __proto__ in what a server sent stays a key where a secret was taken o
   const cleaned = redactor(["canary-4711"]).entry(entry);
   expect(JSON.stringify(cleaned)).toContain('{"__proto__":{"isAdmin":true},"note":"[secret]"}');
 });
+
+it.each([
+  ["in capitals", (secret: string) => secret.toUpperCase()],
+  ["in a URL, in small letters", (secret: string) => encodeURIComponent(secret).toLowerCase()],
+  ["in base64", (secret: string) => btoa(secret)],
+  [
+    "in JSON, each character as its number",
+    (secret: string) => secret.replaceAll(/./g, (one) => `\\u00${one.charCodeAt(0).toString(16)}`),
+  ],
+])("T13: a known secret is removed as it is written %s", (_, write) => {
+  const secret = "Canary-Key/47+11=";
+  const entry = redactor([secret]).entry({
+    kind: "prompt",
+    id: "a",
+    parent: null,
+    at: 1,
+    text: `<${write(secret)}>`,
+  });
+  expect(entry).toMatchObject({ text: "<[secret]>" });
+});

@@ -68,6 +68,25 @@ describe("T13: a cassette holds no secret", () => {
     expect(readFileSync(file, "utf8")).not.toMatch(/horse|staple/);
   });
 
+  test("T13: texts to redact are found in any letter case, in URLs, base64 and JSON; short ones as they are", async () => {
+    const file = temporaryFile("run.jsonl");
+    const secret = "Canary-Key/47+11=";
+    const forms = [secret.toUpperCase(), encodeURIComponent(secret).toLowerCase(), btoa(secret)];
+    const redact = [secret, "Ann"];
+    const live = record(scriptedModel([`${forms.join(" ")} Canary\\u002DKEY Ann cannot`]), file, { redact });
+    await live.generate(ask(`CANARY-key/47+11= ${secret}`));
+    const again = replay(file, { redact });
+    const { message } = await again.generate(ask(`${secret} ${secret.toLowerCase()}`));
+    expect(message.content).toBe("[redacted] [redacted] [redacted] Canary\\u002DKEY [redacted] cannot");
+  });
+
+  test("a cassette from before a text was to be redacted is replayed with it too", async () => {
+    const file = temporaryFile("run.jsonl");
+    await record(scriptedModel(["hello"]), file).generate(ask("I am Ada Lovelace"));
+    const again = replay(file, { redact: ["ada lovelace"] });
+    expect((await again.generate(ask("I am Ada Lovelace"))).message.content).toBe("hello");
+  });
+
   test("whose pattern fits what stands in its place, or whose client is called like it", async () => {
     for (const redact of [[/\b(?:redacted|word)\b/], ["act", "word"], ["scripted", "word"]]) {
       const file = temporaryFile("run.jsonl");

@@ -20,7 +20,7 @@ export interface DebateOptions {
   /** The agents that debate, by name; at least two. Default: the agent's own model takes several `stances`. */
   readonly debaters?: Readonly<Record<string, Agent>> | undefined;
   /**
-   * Without `debaters`: the points of view of the agent's own model; at least two. Default: an advocate, a sceptic and a
+   * Instead of `debaters`: the points of view of the agent's own model; at least two. Default: an advocate, a sceptic and a
    * pragmatist.
    */
   readonly stances?: readonly string[] | undefined;
@@ -59,6 +59,13 @@ export class Debate implements Architecture {
   constructor(options: DebateOptions = {}) {
     checkFields("Debate", options, ["debaters", "stances", "rounds", "agreement", "judge", "prompts"]);
     const { debaters, stances = STANCES, judge } = options;
+    if (debaters !== undefined && options.stances !== undefined)
+      throw new InvalidValueError({
+        field: "Debate.stances",
+        value: stances,
+        expected:
+          "nothing beside debaters, who have their own; put a point of view into a debater's instructions",
+      });
     this.debaters = debaters === undefined ? NO_WORKERS : checkWorkers("Debate.debaters", debaters, 2);
     const areStrings =
       Array.isArray(stances) && Array.from<unknown>(stances).every((each) => typeof each === "string");

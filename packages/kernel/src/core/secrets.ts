@@ -91,6 +91,55 @@ export function secretPatterns(hidden: string): readonly (readonly [pattern: Reg
   ];
 }
 
+/** Shorter secrets are compared letter by letter: in any case they would match ordinary words. */
+const ANY_CASE_CHARS = 6;
+
+/**
+ * Makes a function that puts `hidden` in the place of each secret, in any of its `secretForms` and any letter case. Applying it twice
+ * changes nothing more.
+ */
+export function secretRemover(secrets: Iterable<string>, hidden: string): (text: string) => string {
+  const forms = new Map<string, boolean>();
+  for (const secret of secrets) {
+    const inAnyCase = secret.length >= ANY_CASE_CHARS;
+    for (const form of secretForms(secret)) forms.set(inAnyCase ? lowered(form) : form, inAnyCase);
+  }
+  forms.delete("");
+  // The longest first: replacing a shorter secret that is part of a longer one would leave the rest of it.
+  const known = [...forms].toSorted(([a], [b]) => b.length - a.length);
+  return (text) => {
+    const low = known.length === 0 ? "" : lowered(text);
+    const found = known.filter(([form, inAnyCase]) => (inAnyCase ? low : text).includes(form));
+    if (found.length === 0) return text;
+    let pieces = split({ text, low }, hidden, false);
+    for (const [form, inAnyCase] of found) pieces = pieces.flatMap((piece) => split(piece, form, inAnyCase));
+    return pieces.map((piece) => piece.text).join(hidden);
+  };
+}
+
+/** A part of a text, also in small letters. */
+interface Piece {
+  readonly text: string;
+  readonly low: string;
+}
+
+/** Not by a regular expression of the secret: the engine refuses a long one with an error that shows it. */
+function split({ text, low }: Piece, form: string, inAnyCase: boolean): readonly Piece[] {
+  const pieces: Piece[] = [];
+  const searched = inAnyCase ? low : text;
+  let from = 0;
+  for (let at = searched.indexOf(form); at !== -1; at = searched.indexOf(form, from)) {
+    pieces.push({ text: text.slice(from, at), low: low.slice(from, at) });
+    from = at + form.length;
+  }
+  return [...pieces, { text: text.slice(from), low: low.slice(from) }];
+}
+
+/** In small letters, each as long as it was: of two letters, the small form is longer, or depends on what comes next. */
+function lowered(text: string): string {
+  return text.replaceAll("\u0130", "i").replaceAll("\u03A3", "\u03C3").toLowerCase();
+}
+
 /** The forms in which a secret may appear: as it is, in a URL, in a form, in JSON, and in base64. */
 export function secretForms(secret: string): readonly string[] {
   const whole = secret.toWellFormed();
@@ -108,10 +157,22 @@ export function secretForms(secret: string): readonly string[] {
     encodeURI(whole),
     inJson,
     inJson.replaceAll("/", String.raw`\/`),
+    // Go, Python, PHP, .NET and whoever writes every character so.
+    jsonEscaped(inJson, /[<>&]/g),
+    jsonEscaped(inJson, BEYOND_ASCII),
+    jsonEscaped(inJson, BEYOND_ASCII).replaceAll("/", String.raw`\/`),
+    jsonEscaped(secret, /[^ -~]|["'<>&+`]/g),
+    jsonEscaped(secret, /[^]/g),
     inBase64,
     unpadded,
     unpadded.replaceAll("+", "-").replaceAll("/", "_"),
   ];
+}
+
+const BEYOND_ASCII = /[^ -~]/g;
+
+function jsonEscaped(text: string, characters: RegExp): string {
+  return text.replaceAll(characters, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
 function escaped(text: string, marks: RegExp): string {

@@ -11,9 +11,13 @@ const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, 
  */
 export function askedWaitMs(message: string): number | undefined {
   const [, asked] = ASKED.exec(message) ?? [];
-  if (asked === undefined) return undefined;
+  return asked === undefined ? undefined : durationMs(asked);
+}
+
+/** The sum of all amounts with a unit, in milliseconds. */
+export function durationMs(text: string): number {
   let waitMs = 0;
-  for (const [, amount, unit = ""] of asked.matchAll(AMOUNT))
+  for (const [, amount, unit = ""] of text.matchAll(AMOUNT))
     waitMs += Number(amount) * (UNIT_MS[unit.toLowerCase()] ?? 0);
   // Rounded up, but not because of the last digits of a product such as 4.077 * 1000.
   return Math.ceil(Number(waitMs.toFixed(3)));

@@ -26,7 +26,7 @@ export interface ClassifiedError {
  * | 409, 424, 425, other 5xx  | `SERVER_ERROR`                                                                          |
  * | 413                       | `CONTEXT_OVERFLOW`; so is a 400 or 422 that says that the prompt is too long            |
  * | 401, 403                  | `AUTH`, or `AUTH_PERMANENT` if the account is closed                                    |
- * | 402                       | `BILLING`; so is a 400, 403 or 422 that says that the money is used up                  |
+ * | 402                       | `BILLING`; so is a 400, 403, 422 or 500 that says that the money is used up             |
  * | 404                       | `MODEL_NOT_FOUND`                                                                       |
  * | every other 4xx           | `FORMAT_ERROR`, or `CONTENT_BLOCKED` if a 400 or 403 says that the content was refused  |
  */
@@ -139,11 +139,13 @@ const QUOTA_IS_OUT =
   /(?<!\/)billing|insufficient(?:[_ ](?:quota|balance)| funds| credits?)|spend_limit_reached|credit balance|payment required|exceeded your current quota|credits? (?:are|is) (?:depleted|exhausted)|used all .{0,20}credits|out of credits|spend(?:ing)? (?:limit|cap)/i;
 const LINK = /https?:\/\/\S+/gi;
 /**
- * Messages of a 400, 403 or 422 that mean that the money is used up. Narrower than the codes, because a message may quote a
- * tool's name.
+ * Messages of other refusals that mean that the money is used up. Narrower than the codes, because a message may quote a tool's
+ * name.
  */
 const MONEY_IS_OUT =
   /credit balance is too low|reached your .{0,40}usage limit|exceeded your current quota|insufficient (?:funds|credits?|balance)/i;
+/** MiniMax reports it as its own failure, a 500. */
+const MAY_BE_ABOUT_MONEY: ReadonlySet<number | undefined> = new Set([400, 403, 422, 500]);
 const BLOCKED =
   /content_?(filter|policy|blocked)|safety(?!_(?:identifier|settings))|moderation_blocked|blocked by .{0,30}content filter|content management policy/i;
 /** Messages of a 403 that is about this prompt, and not about the key. */
@@ -179,7 +181,7 @@ function isMoneyOut(status: number | undefined, message: string): boolean {
   // Gemini says "exceeded your current quota" of a limit that passes, too.
   if (status === 429)
     return QUOTA_IS_OUT.test(message.replaceAll(LINK, "")) && askedWaitMs(message) === undefined;
-  return (status === 400 || status === 403 || status === 422) && MONEY_IS_OUT.test(message);
+  return MAY_BE_ABOUT_MONEY.has(status) && MONEY_IS_OUT.test(message);
 }
 
 function isOverflow(code: string, message: string): boolean {

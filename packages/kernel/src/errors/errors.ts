@@ -77,6 +77,8 @@ export interface BudgetExhaustedInit {
   readonly scope: string;
   /** What to do about it. Becomes the end of the message. */
   readonly hint?: string | undefined;
+  /** False if it is no limit of the run, so that more budget for the run would not help. */
+  readonly raisable?: boolean | undefined;
 }
 
 /**
@@ -91,6 +93,7 @@ export class BudgetExhaustedError extends RaviError {
   readonly limit: number;
   readonly scope: string;
   readonly hint: string | undefined;
+  readonly raisable: boolean | undefined;
   constructor(init: BudgetExhaustedInit) {
     read("BudgetExhaustedError", init, {
       dimension: "string",
@@ -106,6 +109,7 @@ export class BudgetExhaustedError extends RaviError {
     this.limit = init.limit;
     this.scope = init.scope;
     this.hint = init.hint;
+    this.raisable = init.raisable;
   }
 }
 

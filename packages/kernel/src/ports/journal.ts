@@ -125,9 +125,11 @@ export interface Journal {
    * `run:start` or `run:start#n` has the `agent` in its body, and its `at` is `startedAt`; the latest `run:status` or `run:status#n`
    * has the `status`. A run is `pending` before its start is noted, and `running` from then until a status is.
    *
-   * A journal that tells what runs wait for finds it in the latest `run:waits` or `run:waits#n`: `waitingFor` is the list `waits` of its
-   * body, until a status other than `suspended` is noted. Left out are waits that are answered: each signal with a `seq` above `heard` of
-   * that body answers the first wait of its name that is a `signal` or an `approval`, and a `cancel` above it all of them.
+   * A journal that tells what runs wait for finds it in `run:waits` or `run:waits#n`. Each has in its body `waits` that have begun, with
+   * their `keys`, and `over`: which of those noted before are over, each as `execId:key`. Without `over`, `waits` are all that count.
+   * `waitingFor` is what is left, in the order of the notes, until a status other than `suspended` is noted. Left out are waits that are
+   * answered: each signal with a `seq` above `heard` of the latest such body answers the first wait of its name that is a `signal` or an
+   * `approval`, and a `cancel` above it all of them.
    */
   list(): MaybePromise<readonly RunSummary[]>;
   /**

@@ -4,6 +4,7 @@ import { ErrorKind } from "../errors/kinds.ts";
 import { causeChain, hasTimedOut, innermostCode, isMistake } from "./causes.ts";
 import { BrokenConnection, OversizedAnswer, UnusableAnswer } from "./faults.ts";
 import { type HeaderSource, retryAfterMs } from "./headers.ts";
+import { resetMs } from "./reset-headers.ts";
 import { clip, safeCause } from "./safe-cause.ts";
 import type { Scrub } from "./scrub.ts";
 
@@ -22,7 +23,7 @@ export interface FailureVerdict {
   /** Default: as the kind says. */
   readonly retryable?: boolean | undefined;
   readonly status?: number | undefined;
-  /** How long the server asks to wait, if no header says it. Default: what `said` says. */
+  /** How long the server asks to wait, if no header says it. Default: what `said` says, or when the limit is back. */
   readonly retryAfterMs?: number | undefined;
   /** The original message. Secrets are removed from it, and it is cut if it is too long. */
   readonly said: string;
@@ -48,7 +49,8 @@ export function providerError(
     retryAfterMs:
       retryAfterMs(headers, now) ??
       meaning.retryAfterMs ??
-      (meaning.kind === ErrorKind.RATE_LIMIT ? askedWaitMs(said) : undefined),
+      // Words say when to try again, the headers of the limits only when all is back.
+      (meaning.kind === ErrorKind.RATE_LIMIT ? (askedWaitMs(said) ?? resetMs(headers, now)) : undefined),
     requestId: requestId === undefined ? undefined : scrub(requestId).slice(0, 200),
     cause: safeCause(error, scrub),
   });

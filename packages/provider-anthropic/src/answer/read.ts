@@ -3,6 +3,7 @@ import {
   BrokenConnection,
   incomplete,
   isObject,
+  OversizedAnswer,
   parseAnswer,
   parseEvent,
   type ProviderCall,
@@ -11,7 +12,7 @@ import {
   type WireLimits,
 } from "@ravi/kernel/provider";
 import { ReportedError } from "../failure/reported.ts";
-import { readPieces } from "../wire/pieces.ts";
+import { bodyPieces } from "../wire/pieces.ts";
 import type { Answer } from "./answer.ts";
 
 export interface Reading {
@@ -24,9 +25,8 @@ export interface Reading {
 /** Reads a response into an answer, streamed or whole, depending on what the server sent. Throws if it ends too early. */
 export async function* readAnswer(reading: Reading): AsyncGenerator<ModelEvent, void> {
   const { response, answer, call } = reading;
-  const kind = response.headers.get("content-type") ?? "";
   try {
-    yield* /\bjson\b/.test(kind) ? readWhole(reading) : readStream(reading);
+    yield* readPieces(reading);
   } catch (error) {
     // If the server breaks off or falls silent after it said why the answer ended, that is no error: a retry would pay for it twice.
     const isLost = error instanceof BrokenConnection || error === call.stopped;
@@ -35,27 +35,22 @@ export async function* readAnswer(reading: Reading): AsyncGenerator<ModelEvent, 
   if (!answer.isFinished) throw incomplete(response.headers);
 }
 
-async function* readWhole({ response, answer, call, limits }: Reading): AsyncGenerator<ModelEvent, void> {
-  const decoder = new TextDecoder();
-  let text = "";
-  for await (const piece of readPieces(response, call, limits.maxPieceBytes)) {
-    text += decoder.decode(piece, { stream: true });
-  }
-  text += decoder.decode();
-  if (!/^\s*(?:event|data)?:/.test(text)) {
-    yield* answer.addWhole(parseAnswer(text, response.headers));
-    return;
-  }
-  // Some servers call a stream JSON.
-  for (const { name, data } of serverEvents(limits.maxPieceBytes).end(text))
-    if (!answer.isOver) yield* answer.addEvent(eventOf(name, data, answer.isFinished));
-}
-
-async function* readStream({ response, answer, call, limits }: Reading): AsyncGenerator<ModelEvent, void> {
+async function* readPieces({ response, answer, call, limits }: Reading): AsyncGenerator<ModelEvent, void> {
+  const { headers } = response;
   const decoder = new TextDecoder();
   const reader = serverEvents(limits.maxPieceBytes);
-  for await (const piece of readPieces(response, call, limits.maxResponseBytes)) {
-    for (const { name, data } of reader.push(decoder.decode(piece, { stream: true }))) {
+  let isStreamed: boolean | undefined;
+  /** The answer so far, if it is not streamed. */
+  let whole = "";
+  for await (const piece of bodyPieces(response, call, limits.maxResponseBytes)) {
+    const text = decoder.decode(piece, { stream: true });
+    isStreamed ??= looksStreamed(text.trimStart(), headers);
+    if (isStreamed !== true) {
+      whole += text;
+      if (whole.length > limits.maxPieceBytes) throw new OversizedAnswer("the answer", limits.maxPieceBytes);
+      continue;
+    }
+    for (const { name, data } of reader.push(text)) {
       for (const event of answer.addEvent(eventOf(name, data, answer.isFinished))) {
         yield event;
         if (call.stopped !== undefined) throw call.stopped;
@@ -64,8 +59,27 @@ async function* readStream({ response, answer, call, limits }: Reading): AsyncGe
       if (answer.isOver) return;
     }
   }
-  for (const { name, data } of reader.end(decoder.decode()))
+  const rest = decoder.decode();
+  if (!(isStreamed ?? isEventStream(headers))) {
+    yield* answer.addWhole(parseAnswer(whole + rest, headers));
+    return;
+  }
+  for (const { name, data } of reader.end(rest))
     yield* answer.addEvent(eventOf(name, data, answer.isFinished));
+}
+
+/**
+ * Whether the text is the beginning of a stream; undefined if it is empty. Its first letter says it (that of a brace, or of `data`,
+ * `event`, `id`, `retry` or a comment). The content type is often wrong, and counts only if the text is neither.
+ */
+function looksStreamed(text: string, headers: Headers): boolean | undefined {
+  if (text === "") return undefined;
+  if (/^[[{]/.test(text)) return false;
+  return /^[deir:]/.test(text) || isEventStream(headers);
+}
+
+function isEventStream(headers: Headers): boolean {
+  return /\bevent-stream\b/.test(headers.get("content-type") ?? "");
 }
 
 function eventOf(name: string, data: string, isFinished: boolean): unknown {

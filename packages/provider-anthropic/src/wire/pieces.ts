@@ -1,7 +1,7 @@
 import { BrokenConnection, OversizedAnswer, type ProviderCall } from "@ravi/kernel/provider";
 
 /** Reads a body piece by piece. A caller that stops early has read everything that matters. */
-export async function* readPieces(
+export async function* bodyPieces(
   response: Response,
   call: ProviderCall,
   maxBytes: number,

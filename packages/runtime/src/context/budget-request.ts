@@ -10,7 +10,7 @@ const DIMENSIONS = ["tokens", "cost", "turns", "toolCalls"] as const satisfies r
 export async function requestBudget(exec: Execution, refusal: BudgetExhaustedError): Promise<boolean> {
   const { engine } = exec;
   const dimension = DIMENSIONS.find((name) => name === refusal.dimension);
-  if (engine.raise === undefined || dimension === undefined) return false;
+  if (engine.raise === undefined || dimension === undefined || refusal.raisable === false) return false;
   const name = `approval:budget:${exec.execId}`;
   const how = `Answer with the amount to add, for example {"${dimension}": 5}, or with false.`;
   let question = `${exec.agentId} has used up its budget and asks for more: ${refusal.message}. ${how}`;

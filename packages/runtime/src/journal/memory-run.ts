@@ -12,10 +12,11 @@ import type { Claim } from "./claims.ts";
 import { checkEntry, checkFields, plainZero, refuseNoEntry } from "./entry-check.ts";
 import { EntryList, type KeptBody } from "./entry-list.ts";
 import { duplicateError, Identities } from "./identities.ts";
+import { NO_WAITS, NotedWaits } from "./noted-waits.ts";
 import { openWaits } from "./open-waits.ts";
 import { stringify } from "./plain-json.ts";
 import { isEnded } from "./retention.ts";
-import { factsOf, type NotedWaits, type RunFacts } from "./run-facts.ts";
+import { factsOf, type RunFacts } from "./run-facts.ts";
 
 /** Up to this many entries are searched one by one. An index of their identities would take 0.3 kB a run. */
 const FEW = 24;
@@ -32,7 +33,7 @@ export class MemoryRun implements Linked<MemoryRun>, Indexed<MemoryRun> {
   private status: RunSummary["status"] = "pending";
   private startedAt: number;
   private updatedAt: number;
-  private waits: NotedWaits | null = null;
+  private waits: NotedWaits | undefined;
   private readonly kept = new EntryList();
   private identities: Identities | undefined;
 
@@ -83,7 +84,7 @@ export class MemoryRun implements Linked<MemoryRun>, Indexed<MemoryRun> {
   summary(posted: readonly Pick<PostedItem, "kind" | "name">[] = []): RunSummary {
     const { runId, agent, status, startedAt, updatedAt, kept, waits } = this;
     const summary = { runId, agent, status, startedAt, updatedAt, entries: kept.length };
-    if (waits === null || this.hasEnded) return summary;
+    if (waits === undefined || this.hasEnded) return summary;
     const unread = posted
       .slice(waits.heard)
       .filter(({ kind }) => kind === "signal" || kind === "cancel")
@@ -124,7 +125,10 @@ export class MemoryRun implements Linked<MemoryRun>, Indexed<MemoryRun> {
     this.agent = facts.agent ?? this.agent;
     this.status = facts.status ?? this.status;
     this.startedAt = facts.startedAt ?? this.startedAt;
-    if (facts.waits !== undefined) this.waits = facts.waits;
+    for (const change of facts.waits ?? []) {
+      if (change === NO_WAITS) this.waits = undefined;
+      else (this.waits ??= new NotedWaits()).apply(change);
+    }
   }
 }
 

@@ -11,6 +11,7 @@ export function openWaits(
   waits: readonly PendingWait[],
   unread: readonly Unread[],
 ): readonly PendingWait[] | undefined {
+  if (waits.length === 0) return undefined;
   if (unread.length === 0) return waits;
   if (unread.includes(null)) return undefined;
   const answers = new Map<Unread, number>();

@@ -12,9 +12,9 @@ export async function recordedStatus(journal: Journal, runId: RunId): Promise<Ru
 }
 
 function statusIn(runId: RunId, records: readonly JournalRecord[]): RunStatus | undefined {
-  if (records.length === 0) return undefined;
-  const rows = records.map(
-    ({ exec, key, attempt, phase, at, body }) => [exec, key, attempt, phase, at, body] as const,
-  );
-  return factsOf(runId, rows)?.status ?? "running";
+  let status: RunStatus | undefined;
+  for (const { exec, key, attempt, phase, at, body } of records) {
+    status = factsOf(runId, [[exec, key, attempt, phase, at, body]])?.status ?? status ?? "running";
+  }
+  return status;
 }

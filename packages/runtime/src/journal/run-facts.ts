@@ -1,5 +1,6 @@
 import type { JournalEntry, JsonObject, RunId, RunStatus } from "@ravi/kernel";
 import type { Row } from "./entry-check.ts";
+import { changeIn, NO_WAITS, type WaitsChange } from "./noted-waits.ts";
 
 /**
  * What `list` shows of a run, which a journal finds without understanding effects. The runtime records these notes, for the root
@@ -7,8 +8,9 @@ import type { Row } from "./entry-check.ts";
  *
  * - `run:start` with a body `{ agent: "name@version", … }`: the agent, and when it started;
  * - `run:status` with a body `{ status, … }`, each time it changes;
- * - `run:waits` with a body `{ waits, heard }`: all that it waits for, and the `seq` of the last posted item that it has read. It
- *   counts until a status other than `suspended`.
+ * - `run:waits` with a body `{ waits, keys, over, heard }`: what it has begun to wait for, with the keys of the steps, what of the notes
+ *   before is over (as `execId:key`), and the `seq` of the last posted item that it has read. Without `over`, `waits` is all that it waits
+ *   for: so wrote earlier releases. It counts until a status other than `suspended`.
  *
  * Entries are unique, so further ones are numbered: `run:status#2`, or the same key with a higher attempt. Until the first status
  * is recorded, a started run is `running`, and a claimed one without entries `pending`. Notes of children, and bodies of another
@@ -18,16 +20,11 @@ export interface RunFacts {
   readonly agent?: string | undefined;
   readonly status?: RunStatus | undefined;
   readonly startedAt?: number | undefined;
-  /** Null if it waits for nothing. */
-  readonly waits?: NotedWaits | null | undefined;
+  /** In the order of the notes. */
+  readonly waits?: readonly WaitsChange[] | undefined;
 }
 
-/** What a run has noted to wait for, which may be answered by now: see `openWaits`. */
-export interface NotedWaits {
-  /** A JSON list of `PendingWait`. */
-  readonly text: string;
-  readonly heard: number;
-}
+const FORGET_WAITS = Object.freeze([NO_WAITS]);
 
 export const RUN_START = "run:start";
 export const RUN_STATUS = "run:status";
@@ -65,20 +62,14 @@ function after([, key, , , at, body]: Row, before: RunFacts | undefined): RunFac
     };
   }
   if (isKey(key, RUN_WAITS)) {
-    const waits = waitsIn(body);
-    return waits === undefined ? before : { ...before, waits };
+    const change = changeIn(body);
+    return change === undefined ? before : { ...before, waits: [...(before?.waits ?? []), change] };
   }
   if (!isKey(key, RUN_STATUS)) return before;
   const { status } = body;
   if (!isStatus(status)) return before;
-  const waits = status === "suspended" ? before?.waits : null;
+  const waits = status === "suspended" ? before?.waits : FORGET_WAITS;
   return { agent: before?.agent, status, startedAt: before?.startedAt, waits };
-}
-
-/** Undefined if the body has another shape. */
-function waitsIn({ waits, heard }: JsonObject): NotedWaits | null | undefined {
-  if (!Array.isArray(waits) || typeof heard !== "number") return undefined;
-  return waits.length === 0 ? null : { text: JSON.stringify(waits), heard };
 }
 
 function isKey(key: string, name: string): boolean {
@@ -91,9 +82,9 @@ function isStatus(value: unknown): value is RunStatus {
 
 /** The part of a note that `list` needs, for a store that keeps large bodies elsewhere. */
 export function listedPart({ key, phase, body }: JournalEntry): JsonObject {
-  const { agent, status, waits, heard } = body;
+  const { agent, status, waits, keys, over, heard } = body;
   if (phase !== "note") return {};
   if (isKey(key, RUN_START)) return { agent };
-  if (isKey(key, RUN_WAITS)) return { waits, heard };
+  if (isKey(key, RUN_WAITS)) return { waits, keys, over, heard };
   return isKey(key, RUN_STATUS) ? { status } : {};
 }

@@ -20,9 +20,9 @@ import {
 } from "@ravi/kernel";
 import { checkPorts, hasMethod } from "@ravi/kernel/loop";
 import { checkClaim } from "./claims.ts";
-import type { Row } from "./entry-check.ts";
 import { encodeEntries } from "./entry-codec.ts";
 import { bodyOf } from "./large-body.ts";
+import { NotedWaits } from "./noted-waits.ts";
 import { isOwnerGone } from "./owner.ts";
 import { stringify } from "./plain-json.ts";
 import { checkItem } from "./posted.ts";
@@ -317,16 +317,11 @@ export class SqliteJournal implements Journal {
     try {
       const run = this.runs.find(runId);
       const records = run === undefined ? [] : this.read(runId, run);
-      const rows = records.map(({ exec, key, attempt, phase, at, body }): Row => [
-        exec,
-        key,
-        attempt,
-        phase,
-        at,
-        body,
-      ]);
-      const text = factsOf(runId, rows)?.waits?.text;
-      return text === undefined ? undefined : (JSON.parse(text) as readonly PendingWait[]);
+      const noted = new NotedWaits();
+      for (const { exec, key, attempt, phase, at, body } of records) {
+        factsOf(runId, [[exec, key, attempt, phase, at, body]])?.waits?.forEach((each) => noted.apply(each));
+      }
+      return JSON.parse(noted.text) as readonly PendingWait[];
     } catch (error) {
       if (isRaviError(error, "JOURNAL_CORRUPT")) return undefined;
       throw error;

@@ -1,4 +1,13 @@
-import type { Agent, Ledger, Logger, MaybePromise, Reservation, Settlement } from "@ravi/kernel";
+import {
+  type Agent,
+  BudgetExhaustedError,
+  isRaviError,
+  type Ledger,
+  type Logger,
+  type MaybePromise,
+  type Reservation,
+  type Settlement,
+} from "@ravi/kernel";
 import { isLedger, least, messageOf, tellLog } from "@ravi/kernel/loop";
 import { tryOrLog } from "../try-or-log.ts";
 
@@ -54,7 +63,7 @@ function jointLedger(first: Ledger, second: Ledger, logger: Logger | undefined):
         // The refusal is what the caller must see.
         const message = "what was set aside for a refused call could not be given back";
         await tryOrLog(logger, "error", message, () => one.cancel());
-        throw error;
+        throw asUsersOwn(error);
       }
       return {
         async settle(actual) {
@@ -87,6 +96,15 @@ function jointLedger(first: Ledger, second: Ledger, logger: Logger | undefined):
     },
     snapshot: () => first.snapshot(),
   };
+}
+
+/** The refusal of a ledger that is not the run's: nobody is asked for more, which would raise the run's own limits in vain. */
+function asUsersOwn(error: unknown): unknown {
+  if (!isRaviError(error, "BUDGET_EXHAUSTED")) return error;
+  const { dimension, used, limit, scope, hint } = error;
+  const whose = "this is the limit of a ledger of your own, in executionBudget of the agent or one above it";
+  const said = hint === undefined ? whose : `${hint}; ${whose}`;
+  return new BudgetExhaustedError({ dimension, used, limit, scope, hint: said, raisable: false });
 }
 
 /** Tells both, the second also if the first fails. If both fail, the first failure is logged and the second one thrown. */

@@ -24,8 +24,8 @@ export interface SignalTarget {
   deliver(item: PostedItem): void;
   /** Called if the journal cannot be read: then nothing from outside reaches the run. */
   postsUnreadable(error: unknown): void;
-  /** Called if somebody has given up waiting. */
-  readonly waits: { changed(): void };
+  /** Is told of each wait, and with `changed` if somebody has given up waiting. */
+  readonly waits: { begin(wait: PendingWait): void; end(wait: PendingWait): void; changed(): void };
 }
 
 interface Waiter {
@@ -71,8 +71,10 @@ export class Signals {
     const waiter = queue?.shift();
     if (queue?.length === 0) this.waiting?.delete(item.name);
     const answer: Answer = { id: item.id, value: item.value };
-    if (waiter !== undefined) waiter.resolve(answer);
-    else add((this.early ??= new Map<string, Answer[]>()), item.name, answer);
+    if (waiter !== undefined) {
+      this.run.waits.end(waiter.wait);
+      waiter.resolve(answer);
+    } else add((this.early ??= new Map<string, Answer[]>()), item.name, answer);
     this.stopIfIdle();
   }
 
@@ -92,6 +94,7 @@ export class Signals {
     const waiting = (this.waiting ??= new Map<string, Waiter[]>());
     const waiter: Waiter = { wait, resolve };
     add(waiting, name, waiter);
+    this.run.waits.begin(wait);
     void this.readPosts();
     return {
       value: promise,
@@ -101,7 +104,9 @@ export class Signals {
         if (left.length === 0) waiting.delete(name);
         else waiting.set(name, left);
         this.stopIfIdle();
-        if (left.length < all.length) this.run.waits.changed();
+        if (left.length === all.length) return;
+        this.run.waits.end(wait);
+        this.run.waits.changed();
       },
     };
   }

@@ -1,6 +1,7 @@
 import {
   type Clock,
   ExecId,
+  type JournalRecord,
   type JsonObject,
   type MaybePromise,
   type PendingWait,
@@ -9,10 +10,8 @@ import {
 import { listedQuestion } from "@ravi/kernel/loop";
 import type { Recording } from "../engine/recording.ts";
 import type { RunJournal } from "../engine/run-journal.ts";
-import { RUN_WAITS } from "../journal/run-facts.ts";
-
-/** Of a longer list the questions are left out: it is written anew whenever something is added to it. */
-const MOST_CHARS = 100_000;
+import { changeIn, NotedWaits, waitId } from "../journal/noted-waits.ts";
+import { RUN_STATUS, RUN_WAITS } from "../journal/run-facts.ts";
 
 /** The run that waits. */
 export interface WaitingRun {
@@ -26,25 +25,27 @@ export interface WaitingRun {
 }
 
 /**
- * What a run waits for, for the list of runs. With a journal it is noted there, because a run that waits is often in no process. A run that
- * is suspended notes nothing more: what it waited for is what it waits for until it is resumed.
+ * What a run waits for, for the list of runs. With a journal each change is noted there, because a run that waits is often in no process. A
+ * run that is suspended notes nothing more: what it waited for is what it waits for until it is resumed.
  */
 export class Waits {
   private readonly run: WaitingRun;
   private timers: Set<PendingWait> | undefined;
   /** The keys of the steps that wait. They are noted too, so that a wait is recognised after a restart. */
   private readonly keys = new WeakMap<PendingWait, string>();
+  /** What has begun since the last note, and the ids of what of the notes is over. */
+  private begun = new Set<PendingWait>();
+  private over: string[] = [];
   private notes: number;
   private readonly notesBefore: number;
   /** What the run has noted last before a restart. */
-  private readonly noted: NotedBody;
+  private readonly noted: NotedWaits | undefined;
   private noting: Promise<void> | undefined;
 
   constructor(run: WaitingRun) {
     this.run = run;
-    const noted = run.recording?.aboutRun(RUN_WAITS);
-    this.notes = this.notesBefore = noted?.attempt ?? 0;
-    this.noted = noted?.body ?? {};
+    this.notes = this.notesBefore = run.recording?.aboutRun(RUN_WAITS)?.attempt ?? 0;
+    this.noted = this.notes === 0 ? undefined : lastNoted(run.recording?.records ?? []);
   }
 
   get list(): readonly PendingWait[] {
@@ -76,18 +77,30 @@ export class Waits {
   addTimer(timer: PendingWait): () => void {
     const timers = (this.timers ??= new Set());
     timers.add(timer);
+    this.begin(timer);
     this.changed();
     return () => {
       timers.delete(timer);
+      this.end(timer);
       this.changed();
     };
   }
 
-  /** Notes what the run waits for now. Resolves when that is on record. Changes of one moment share a note. */
+  /** That wait belongs into the next note. */
+  begin(wait: PendingWait): void {
+    if (this.run.journal !== undefined) this.begun.add(wait);
+  }
+
+  /** It is answered, given up or over, which the next note says if one before has named it. */
+  end(wait: PendingWait): void {
+    if (this.run.journal !== undefined && !this.begun.delete(wait)) this.over.push(this.idOf(wait));
+  }
+
+  /** Notes what has changed. Resolves when that is on record. Changes of one moment share a note. */
   note(): Promise<void> {
     this.noting ??= Promise.resolve().then(() => {
       this.noting = undefined;
-      return this.run.isStopping ? undefined : this.write(this.list);
+      return this.run.isStopping ? undefined : this.write();
     });
     return this.noting;
   }
@@ -97,12 +110,16 @@ export class Waits {
     if (this.run.journal !== undefined) this.note().catch(() => {});
   }
 
-  /** Notes that these are all. Also for decisions, which a run waits for before it begins. */
-  write(waits: readonly PendingWait[], heard = this.run.signals.heard): MaybePromise<void> {
+  /** The same at once. Also for decisions, which a run waits for before it begins. */
+  write(heard = this.run.signals.heard): MaybePromise<void> {
     const { runId, clock, journal } = this.run;
+    const { over } = this;
+    if (this.begun.size === 0 && over.length === 0) return undefined;
+    const waits = [...this.begun] as (PendingWait & JsonObject)[];
+    this.begun.clear();
+    this.over = [];
     const keys = waits.map((wait) => this.keys.get(wait) ?? "");
-    const listed = JSON.stringify(waits).length <= MOST_CHARS ? waits : waits.map(withoutQuestion);
-    const body = { waits: listed as readonly (PendingWait & JsonObject)[], keys, heard };
+    const body = { waits, keys, over, heard };
     const [exec, attempt, at] = [ExecId(runId), ++this.notes, clock.now()];
     return journal?.append([{ exec, key: RUN_WAITS, attempt, phase: "note", at, body, given: undefined }]);
   }
@@ -112,27 +129,43 @@ export class Waits {
    * old `heard`, so that what was answered meanwhile is not listed. Decisions were made, or it would not have been resumed.
    */
   writeAgain(): MaybePromise<void> {
-    const { waits = [], keys = [], heard = 0 } = this.noted;
-    if (this.notes !== this.notesBefore) return undefined;
+    const { noted } = this;
+    if (noted === undefined || this.notes !== this.notesBefore) return undefined;
     const now = this.run.clock.now();
-    const open = waits.filter(({ kind, until = Infinity }) => kind !== "decision" && until > now);
-    for (const [at, wait] of waits.entries()) this.keys.set(wait, keys[at] ?? "");
-    return open.length === 0 ? undefined : this.write(open, heard);
+    this.begun.clear();
+    this.over = [];
+    for (const [id, text] of noted.entries()) {
+      const wait = JSON.parse(text) as PendingWait;
+      const { execId, kind, until = Infinity } = wait;
+      this.keys.set(wait, id.slice(execId.length + 1));
+      if (kind !== "decision" && until > now) this.begun.add(wait);
+    }
+    return this.write(noted.heard);
   }
 
   private sinceOf(execId: ExecId, key: string): number | undefined {
-    const { waits = [], keys = [] } = this.noted;
-    return waits.find((wait, at) => wait.execId === execId && keys[at] === key)?.since;
+    const text = this.noted?.get(waitId(execId, key));
+    return text === undefined ? undefined : (JSON.parse(text) as PendingWait).since;
+  }
+
+  private idOf(wait: PendingWait): string {
+    return waitId(wait.execId, this.keys.get(wait) ?? "");
   }
 }
 
-function withoutQuestion(wait: PendingWait): PendingWait {
-  const { question: _question, ...rest } = wait;
-  return rest;
-}
-
-interface NotedBody {
-  readonly waits?: readonly PendingWait[];
-  readonly keys?: readonly string[];
-  readonly heard?: number;
+/**
+ * What a run has noted last, even if it was resumed since: it may have been stopped before it got to its waits again, and they are still
+ * the same ones.
+ */
+function lastNoted(records: readonly JournalRecord[]): NotedWaits {
+  const noted = new NotedWaits();
+  let isStale = false;
+  for (const { key, body } of records) {
+    if (key === RUN_STATUS) isStale ||= body["status"] !== "suspended";
+    const change = key === RUN_WAITS ? changeIn(body) : undefined;
+    if (change === undefined) continue;
+    noted.apply(isStale ? { ...change, isWhole: true } : change);
+    isStale = false;
+  }
+  return noted;
 }

@@ -129,6 +129,14 @@ describe("T5: what is damaged of one run does not hide the others in the list", 
     ]);
   });
 
+  test.each(["'{'", "x'00ff'", "'7'", "'null'"])("%s as one of its waits: the same", async (wait) => {
+    const listed = await listedAfter(`UPDATE open_waits SET wait = ${wait} WHERE run = 1`);
+    expect(listed.map(({ runId, waitingFor }) => [runId, waitingFor])).toEqual([
+      [RUN, waits],
+      [other, waits],
+    ]);
+  });
+
   test("if the entries are damaged too, the run is listed without its waits", async () => {
     const listed = await listedAfter(
       "UPDATE waits SET list = '' WHERE run = 1; UPDATE log SET crc = 0 WHERE run = 1",

@@ -26,6 +26,8 @@ export class CallLog {
   private kept = 0;
   /** The number of calls that were not kept. */
   dropped = 0;
+  /** Of each agent, how many were not kept: since it started last, and at most. A restart reports them again, from the first. */
+  private readonly droppedOf = new Map<ExecId, { now: number; most: number }>();
 
   /** The calls of one agent, in the order in which they ended. */
   of(execId: ExecId): readonly CallAccount[] {
@@ -38,8 +40,10 @@ export class CallLog {
    */
   listeningWith(others: Hooks | undefined, logger?: Logger): Hooks {
     const own: Hooks = {
-      has: (event) => event === HookEvent.LLM_END || event === HookEvent.TOOL_END,
+      has: (event) =>
+        event === HookEvent.LLM_END || event === HookEvent.TOOL_END || event === HookEvent.RUN_START,
       dispatch: (event, payload) => {
+        if (event === HookEvent.RUN_START) this.startAgain(payload.execId);
         if (event === HookEvent.LLM_END) this.addModelCall(payload as HookPayloads["llm_end"]);
         if (event === HookEvent.TOOL_END) this.addToolCall(payload as HookPayloads["tool_end"]);
       },
@@ -68,11 +72,24 @@ export class CallLog {
     const calls = this.calls.get(execId) ?? new Map<string, CallAccount>();
     const isNew = !calls.has(call.key);
     if (isNew && this.kept >= MOST_CALLS) {
-      this.dropped++;
+      this.drop(execId);
       return;
     }
     calls.set(call.key, call);
     this.calls.set(execId, calls);
     if (isNew) this.kept++;
+  }
+
+  private drop(execId: ExecId): void {
+    const count = this.droppedOf.get(execId) ?? { now: 0, most: 0 };
+    this.droppedOf.set(execId, count);
+    if (++count.now <= count.most) return;
+    count.most = count.now;
+    this.dropped++;
+  }
+
+  private startAgain(execId: ExecId): void {
+    const count = this.droppedOf.get(execId);
+    if (count !== undefined) count.now = 0;
   }
 }

@@ -1,5 +1,5 @@
 import { type ChatMessage, errorToJSON, type JsonValue, type SerializedError } from "@ravi/kernel";
-import { secretForms, secretPatterns } from "@ravi/kernel/loop";
+import { secretPatterns, secretRemover } from "@ravi/kernel/loop";
 import type { SessionEntry } from "../store/entry.ts";
 
 /** The replacement for a secret. */
@@ -36,9 +36,7 @@ type Clean = (text: string) => string;
 export function redactor(secrets: readonly string[]): Redactor {
   // A secret that was read from a file may end in a newline, which is not part of it.
   const long = secrets.map((secret) => secret.trim()).filter(({ length }) => length >= MIN_LENGTH);
-  const known = [...new Set(long.flatMap(secretForms))].toSorted((a, b) => b.length - a.length);
-  const clean: Clean = (text) =>
-    known.reduce((current, secret) => current.replaceAll(secret, PLACEHOLDER), text);
+  const clean = secretRemover(long, PLACEHOLDER);
   const cleanError: Clean = (text) =>
     SECRET_PATTERNS.reduce((current, [shape, instead]) => current.replaceAll(shape, instead), clean(text));
   return {

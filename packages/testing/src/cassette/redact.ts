@@ -1,5 +1,5 @@
 import { ErrorCode, ErrorKind, type ModelEvent } from "@ravi/kernel";
-import { secretForms, secretPatterns } from "@ravi/kernel/loop";
+import { secretPatterns, secretRemover } from "@ravi/kernel/loop";
 
 /** Returns a copy without secrets. */
 export type Redact = <T>(value: T) => T;
@@ -13,18 +13,18 @@ const PATTERNS = secretPatterns(REDACTED);
  * matches.
  */
 export function redactor(more: readonly (string | RegExp)[]): Redact {
-  // Also in the form that they have inside a JSON text, which the arguments of a tool call are.
-  const forms = more.flatMap((each) => (typeof each === "string" && each !== "" ? secretForms(each) : []));
-  const texts = [...new Set(forms)].toSorted(longestFirst);
+  const withoutTexts = secretRemover(
+    more.filter((each) => typeof each === "string"),
+    REDACTED,
+  );
   const patterns = more.flatMap((each) =>
     typeof each === "string"
       ? []
       : [new RegExp(each.source, each.flags.includes("g") ? each.flags : `${each.flags}g`)],
   );
   const clean = (text: string): string => {
-    let result = text;
-    for (const secret of [...texts, ...patterns])
-      result = outside(result, (piece) => piece.replaceAll(secret, REDACTED));
+    let result = withoutTexts(text);
+    for (const secret of patterns) result = outside(result, (piece) => piece.replaceAll(secret, REDACTED));
     for (const [pattern, replacement] of PATTERNS) result = result.replaceAll(pattern, replacement);
     return result;
   };
@@ -47,11 +47,6 @@ const FORMAT: ReadonlyMap<string, ReadonlySet<string>> = new Map<string, Readonl
 /** Applies `change` to everything except earlier replacements, which might look like another secret. */
 function outside(text: string, change: (piece: string) => string): string {
   return text.includes(REDACTED) ? text.split(REDACTED).map(change).join(REDACTED) : change(text);
-}
-
-/** Longest first, so that a short secret does not leave the rest of a longer one behind. */
-function longestFirst(a: string, b: string): number {
-  return b.length - a.length;
 }
 
 /**

@@ -46,7 +46,7 @@ export function replay(file: string, options: ReplayOptions = {}): Replay {
   const recordings = cassette.lines
     .filter((line): line is CallLine => line.type === "call" && line.client === id)
     .toSorted((a, b) => a.n - b.n)
-    .map((call): Recording => ({ call, hash: requestHash(normalize(call.request)), used: false }));
+    .map((call): Recording => ({ call, hash: requestHash(normalize(redact(call.request))), used: false }));
   let calls = 0;
 
   const find = (request: ModelRequest, call: CallOptions | undefined): CallLine => {

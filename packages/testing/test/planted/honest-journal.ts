@@ -120,7 +120,7 @@ export class HonestJournal implements Journal {
 
   /** What the run waits for, without what was answered. */
   protected waits(runId: RunId): readonly PendingWait[] {
-    let waits: readonly PendingWait[] = [];
+    let noted = new Map<string, PendingWait>();
     let heard = 0;
     for (const { exec, key, phase, body } of this.load(runId)) {
       if (phase !== "note" || exec !== String(runId)) continue;
@@ -129,10 +129,15 @@ export class HonestJournal implements Journal {
         Array.isArray(body["waits"]) &&
         typeof body["heard"] === "number"
       ) {
-        waits = body["waits"] as readonly (JsonObject & PendingWait)[];
+        const { keys = [], over } = body as { keys?: readonly string[]; over?: readonly string[] };
+        if (over === undefined) noted = new Map();
+        for (const id of over ?? []) noted.delete(id);
+        for (const [at, wait] of (body["waits"] as readonly (JsonObject & PendingWait)[]).entries())
+          noted.set(`${wait.execId}:${keys[at] ?? at}`, wait);
         heard = body["heard"];
-      } else if (/^run:status(?:#|$)/.test(key) && body["status"] !== "suspended") waits = [];
+      } else if (/^run:status(?:#|$)/.test(key) && body["status"] !== "suspended") noted = new Map();
     }
+    let waits = [...noted.values()];
     for (const { kind, name } of this.items(runId, heard)) {
       if (kind === "cancel") return [];
       const at = waits.findIndex((wait) => wait.name === name && wait.kind !== "timer");

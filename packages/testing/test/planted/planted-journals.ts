@@ -251,6 +251,15 @@ export const PLANTED_JOURNALS: readonly PlantedJournal[] = [
     },
   },
   {
+    says: "takes what has begun for all that a run waits for",
+    caughtBy: "a note with over changes the list",
+    Broken: class extends HonestJournal {
+      override load(run: RunId): JournalRecord[] {
+        return super.load(run).map((record) => ({ ...record, body: { ...record.body, over: undefined } }));
+      }
+    },
+  },
+  {
     says: "takes a signal for the answer to all waits of its name",
     caughtBy: ANSWERED,
     Broken: class extends HonestJournal {

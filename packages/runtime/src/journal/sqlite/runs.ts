@@ -3,6 +3,7 @@ import { isRaviError, type PendingWait, type RunId, type RunSummary } from "@rav
 import { type Claim, type ClaimRequest, decideClaim, isHeld } from "../claims.ts";
 import { openWaits, type Unread } from "../open-waits.ts";
 import { isEnded, isPrunable, type PrunePlan } from "../retention.ts";
+import { NO_WAITS, type WaitsChange } from "../noted-waits.ts";
 import type { RunFacts } from "../run-facts.ts";
 import { damaged } from "./errors.ts";
 import type { Tip } from "./log.ts";
@@ -25,8 +26,10 @@ interface ListedRun {
 interface HeldRun extends ListedRun, Pick<Claim, "owner" | "expires"> {}
 
 interface WaitingRun extends ListedRun {
-  /** Null if it has noted no waits. */
+  /** What an earlier release has noted that it waits for; null if it has noted no waits. */
   readonly list: string | null;
+  /** What it has noted since, without the brackets around a JSON list; null if there is nothing. */
+  readonly noted: string | null;
   /** A JSON list of what it had not read by then; null if there is nothing. */
   readonly unread: string | null;
 }
@@ -62,6 +65,9 @@ export class Runs {
   private readonly tips: RowWriter;
   private readonly setWaits: StatementSync;
   private readonly deleteWaits: StatementSync;
+  private readonly addWait: StatementSync;
+  private readonly endWait: StatementSync;
+  private readonly endAllWaits: StatementSync;
   private readonly dataVersion: StatementSync;
   private readonly selectAll: StatementSync;
   private readonly selectListed: StatementSync;
@@ -108,13 +114,20 @@ export class Runs {
     const listed = `SELECT ${summary}, owner, CAST(expires AS REAL) AS expires FROM runs LEFT JOIN tips ON run = no`;
     this.selectAll = db.prepare(`${listed} ORDER BY no`);
     const waiting = `SELECT ${summary}, list,
+         iif(list IS NULL, NULL,
+           (SELECT group_concat(wait, ',' ORDER BY open_waits.no) FROM open_waits WHERE open_waits.run = runs.no)) AS noted,
          (SELECT json_group_array(iif(kind = 'signal', name, NULL)) FROM items
           WHERE items.run = runs.id AND seq > heard AND kind IN ('signal', 'cancel') HAVING count(*) > 0) AS unread
        FROM runs LEFT JOIN tips ON tips.run = no LEFT JOIN waits ON waits.run = no`;
     this.selectWaiting = db.prepare(`${waiting} ORDER BY no`);
     this.selectSummary = db.prepare(`${waiting} WHERE id = ?`);
-    this.setWaits = db.prepare("REPLACE INTO waits VALUES (?, ?, ?)");
+    this.setWaits = db.prepare(
+      "INSERT INTO waits VALUES (?, ?, '[]') ON CONFLICT (run) DO UPDATE SET heard = excluded.heard",
+    );
     this.deleteWaits = db.prepare("DELETE FROM waits WHERE run = ?");
+    this.addWait = db.prepare("REPLACE INTO open_waits (run, id, wait) VALUES (?, ?, ?)");
+    this.endWait = db.prepare("DELETE FROM open_waits WHERE run = ? AND id = ?");
+    this.endAllWaits = db.prepare("DELETE FROM open_waits WHERE run = ?");
     this.selectListed = db.prepare(`${listed} WHERE id = ?`);
     this.deleteRun = db.prepare("DELETE FROM runs WHERE no = ?");
     this.deleteTip = db.prepare("DELETE FROM tips WHERE run = ?");
@@ -200,10 +213,9 @@ export class Runs {
   }
 
   note(run: number, facts: RunFacts): void {
-    const { agent, status, startedAt, waits } = facts;
+    const { agent, status, startedAt, waits = [] } = facts;
     this.updateFacts.run(agent ?? null, status ?? null, startedAt ?? null, run);
-    if (waits === null) this.deleteWaits.run(run);
-    else if (waits !== undefined) this.setWaits.run(run, waits.heard, waits.text);
+    for (const change of waits) this.noteWaits(run, change);
   }
 
   /** `noted` reads the waits of a run from its entries, for one whose row is damaged. */
@@ -236,7 +248,21 @@ export class Runs {
     this.updateFloor.run(run.epoch);
     this.deleteRun.run(run.no);
     this.deleteTip.run(run.no);
-    this.deleteWaits.run(run.no);
+    this.forgetWaits(run.no);
+  }
+
+  private noteWaits(run: number, change: WaitsChange): void {
+    const { isWhole, over, begun, heard } = change;
+    if (isWhole) this.forgetWaits(run);
+    if (change === NO_WAITS) return;
+    this.setWaits.run(run, heard);
+    for (const id of over) this.endWait.run(run, id);
+    for (const [id, wait] of begun) this.addWait.run(run, id, wait);
+  }
+
+  /** Most runs have noted none, and cost one statement. */
+  private forgetWaits(run: number): void {
+    if (Number(this.deleteWaits.run(run).changes) > 0) this.endAllWaits.run(run);
   }
 
   private listed(): (Record<string, unknown> & HeldRun)[] {
@@ -262,7 +288,8 @@ function withWaits(run: WaitingRun, noted: ReadWaits): RunSummary {
   const summary = summaryOf(run);
   if (run.list === null || isEnded(run.status)) return summary;
   const unread = run.unread === null ? [] : (JSON.parse(run.unread) as readonly Unread[]);
-  const waits = waitsIn(run.list) ?? noted(run.id);
+  const [earlier, since] = [waitsIn(run.list), waitsIn(`[${run.noted ?? ""}]`)];
+  const waits = earlier && since ? [...earlier, ...since] : noted(run.id);
   const waitingFor = waits === undefined ? undefined : openWaits(waits, unread);
   return waitingFor === undefined ? summary : { ...summary, waitingFor };
 }

@@ -67,9 +67,13 @@ export const SCHEMA = `
  * Created if they are missing, since files of earlier releases do not have them.
  *
  * - Without the index, each blob of a deleted run costs a scan of all uses.
- * - `waits` has what a run waits for, as a JSON list, for `list`; `heard` is the last item that the run had read when it noted that.
+ * - `open_waits` has what each run waits for, as JSON, for `list`. A run that has noted any is in `waits`; `heard` is the last item that it
+ *   had read then, and `list` what it has noted in an earlier release, as a JSON list.
  */
 export const ADDED = `
   CREATE INDEX IF NOT EXISTS blob_users ON blob_uses (ref);
   CREATE TABLE IF NOT EXISTS waits (run INTEGER PRIMARY KEY, heard INTEGER NOT NULL, list TEXT NOT NULL);
+  CREATE TABLE IF NOT EXISTS open_waits (
+    no INTEGER PRIMARY KEY, run INTEGER NOT NULL, id TEXT NOT NULL, wait TEXT NOT NULL, UNIQUE (run, id)
+  );
 `;

@@ -59,6 +59,54 @@ export const waitCases: readonly JournalCase[] = [
   {
     rule: "R24",
     needs: "waits",
+    says: "a note with over changes the list: what is over goes, what has begun comes behind the rest, and heard counts from then on",
+    async run({ journal }) {
+      const [one, two] = [wait("signal", "word"), wait("signal", "word", { execId: "run-1/hire:a#1" })];
+      const nap = wait("timer", "nap", { until: 90 });
+      const { epoch, say } = await waiting(journal, []);
+      await say("run:waits", { waits: [one, nap], keys: ["wait#1", "sleep#1"], over: [], heard: 0 });
+      await say("run:waits", { waits: [two], keys: ["wait#1"], over: [], heard: 0 });
+      expect(await waitingFor(journal, R1)).toEqual([one, nap, two]);
+      await journal.post(R1, signal("first", { name: "word" }));
+      expect(await waitingFor(journal, R1)).toEqual([nap, two]);
+      await say("run:waits", { waits: [ASKED], keys: ["ask#1"], over: ["run-1:wait#1"], heard: 1 });
+      expect(await waitingFor(journal, R1)).toEqual([nap, two, ASKED]);
+      const again = wait("signal", "more");
+      await say("run:waits", {
+        waits: [again],
+        keys: ["ask#1"],
+        over: ["run-1:ask#1", "run-1:unknown", "run-1:sleep#1"],
+        heard: 1,
+      });
+      expect(await waitingFor(journal, R1)).toEqual([two, again]);
+      await say("run:status", { status: "suspended" });
+      await journal.release(R1, epoch);
+      expect(await waitingFor(journal, R1)).toEqual([two, again]);
+      const next = await claimed(journal, R1, "two");
+      const noted = (n: number, key: string, body: JsonObject) => note(R1, `${key}#${n}`, 20, body);
+      await attempt(() =>
+        journal.append(R1, next, [
+          noted(20, "run:status", { status: "running" }),
+          noted(21, "run:waits", { waits: [one, two], keys: ["wait#2", "wait#3"], over: [], heard: 1 }),
+          noted(22, "run:waits", { waits: [], keys: [], over: ["run-1:wait#2"], heard: 1 }),
+        ]),
+      );
+      expect(await waitingFor(journal, R1)).toEqual([two]);
+      // Without `over` it is the whole list, of which a part may be over later.
+      const whole = { waits: [one, ASKED], keys: ["wait#4", "ask#2"], heard: 1 };
+      await attempt(() => journal.append(R1, next, [noted(23, "run:waits", whole)]));
+      expect(await waitingFor(journal, R1)).toEqual([one, ASKED]);
+      const over = { waits: [], keys: [], over: ["run-1:wait#4"], heard: 1 };
+      await attempt(() => journal.append(R1, next, [noted(24, "run:waits", over)]));
+      expect(await waitingFor(journal, R1)).toEqual([ASKED]);
+      const last = { waits: [], keys: [], over: ["run-1:ask#2"], heard: 1 };
+      await attempt(() => journal.append(R1, next, [noted(25, "run:waits", last)]));
+      expect(await waitingFor(journal, R1)).toBeUndefined();
+    },
+  },
+  {
+    rule: "R24",
+    needs: "waits",
     says: "a wait that somebody has answered is no longer listed: each signal answers the first of its name, and a cancel all",
     async run({ journal }) {
       for (const id of ["old-1", "old-2"]) await journal.post(R1, signal(id, { name: "word" }));
