@@ -156,6 +156,26 @@ describe("admission", () => {
     expect(Object.keys(tree.state.open)).toHaveLength(0);
   });
 
+  test("R23: a further try is refused where its call was made again elsewhere, is behind the newest lane, or is over", async () => {
+    const tree = await StoredTree.start(rootLaunch({ maxTurns: 9 }));
+    const tryAgain = (lane: number, key: string, nonce: string) => {
+      const asked = { execId: "run", lane, id: `${key}:${nonce}:1`, key, nonce, spend: { turns: 1 } };
+      return tree.say("reserve", { ...asked, wrapUp: false, what: undefined, settle: [] });
+    };
+    const refused = { refused: { code: "CANCELLED" } };
+    await tree.say("admit", admission("run", 1, "llm#1", "zombie"));
+    const { reserved } = await tree.say("admit", admission("run", 1, "llm#1", "a"));
+    expect(await tryAgain(1, "llm#1", "zombie")).toMatchObject(refused);
+    expect(await tryAgain(1, "llm#1", "a")).toEqual({ warnings: [] });
+    expect(Object.keys(tree.state.open)).toEqual([reserved, "llm#1:a:1"]);
+
+    await tree.say("admit", admission("run", 2, "llm#2", "b"));
+    expect(await tryAgain(1, "llm#1", "a")).toMatchObject(refused);
+    await tree.say("over", over("run"));
+    expect(await tryAgain(2, "llm#2", "b")).toMatchObject(refused);
+    expect(tree.state.open).toEqual({});
+  });
+
   test("R24: a mark that paid nothing is withdrawn: nobody has to doubt it, and its money is back", async () => {
     const tree = await StoredTree.start(rootLaunch({ maxTurns: 5 }));
     await tree.say("admit", admission("run", 1, "llm#1", "zombie"));

@@ -105,6 +105,8 @@ export type Admission = Standing & {
 export type ReserveMessage = FromExec & {
   readonly id: string;
   readonly key?: string | undefined;
+  /** That of the call's admission. */
+  readonly nonce?: string | undefined;
   readonly spend: Partial<Spend>;
   readonly wrapUp: boolean;
   readonly what: string | undefined;
