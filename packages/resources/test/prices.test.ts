@@ -103,6 +103,13 @@ describe("R18: prices", () => {
     );
   });
 
+  test("R18: a total below the sum of its parts chooses the tier by that sum, too", async () => {
+    const gemini = { provider: "google", model: "gemini-2.5-pro" };
+    const parts = { cachedInputTokens: 200_001, outputTokens: 100 };
+    const right = await known(new PriceBook(), gemini, { ...parts, inputTokens: 200_001 });
+    expect(await known(new PriceBook(), gemini, { ...parts, inputTokens: 1 })).toEqual(right);
+  });
+
   test("R18: an unknown model is unpriced, and so is one that is not paid for by tokens", async () => {
     const book = new PriceBook();
     const usage = { inputTokens: 10, outputTokens: 10 };
