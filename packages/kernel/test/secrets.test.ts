@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { checkFields, checkInteger, InvalidValueError } from "@ravi/kernel";
 import { KEY_SHAPES, secretPatterns, secretRemover } from "@ravi/kernel/loop";
 import { secretForms } from "../src/core/secrets.ts";
 
@@ -135,5 +136,42 @@ describe("T13: what puts a word in the place of secrets", () => {
     const remove = secretRemover(["secret", "canary-4711"], "[secret]");
     const once = remove("canary-4711 [secret] Secret");
     expect([once, remove(once)]).toEqual(["[secret] [secret] [secret]", "[secret] [secret] [secret]"]);
+  });
+});
+
+describe("T13: a value that was given in a wrong place is shown in the error, but not if it is a secret", () => {
+  const messageOf = (act: () => unknown): string => {
+    try {
+      act();
+    } catch (error) {
+      if (error instanceof InvalidValueError) return `${error.message} ${JSON.stringify(error)}`;
+    }
+    throw new Error("nothing was refused");
+  };
+
+  test("a text that looks like one, wherever it is", () => {
+    for (const value of [
+      "sk-proj-canary0123456789",
+      `${"x ".repeat(20)}sk-proj-canary0123456789${"x".repeat(99)}`,
+    ])
+      expect(messageOf(() => checkInteger("maxTurns", value, 1))).not.toContain("canary");
+    expect(messageOf(() => checkInteger("maxTurns", "twenty", 1))).toContain('maxTurns is "twenty"');
+  });
+
+  test("any text, under a name that is not known and that secrets have", () => {
+    for (const name of [
+      "apiKey",
+      "api_key",
+      "token",
+      "authorization",
+      "password",
+      "clientSecret",
+      "credentials",
+    ])
+      expect(messageOf(() => checkFields("agent", { [name]: "canary" }, ["name"]))).toContain(
+        `agent.${name} is "(not shown)"; expected no field of that name; known fields: name`,
+      );
+    expect(messageOf(() => checkFields("agent", { nam: "x" }, ["name"]))).toContain('agent.nam is "x"');
+    expect(messageOf(() => checkFields("budget", { maxToken: 5 }, ["maxTokens"]))).toContain("maxToken is 5");
   });
 });

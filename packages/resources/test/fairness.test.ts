@@ -68,6 +68,22 @@ describe("FairPool: shares by priority", () => {
     expect(next.filter((name) => name === "low").length).toBe(10);
   });
 
+  test("of two lines that were idle the heavier goes first, also if the lighter one never had anything", () => {
+    const queue = new FairQueue<string>(60_000);
+    const serveNext = (): string | undefined => {
+      const place = queue.peek(0);
+      if (place !== undefined) queue.serve(place);
+      return place?.value;
+    };
+    for (const priority of [Priority.HIGH, ...Array.from({ length: 20 }, () => Priority.CRITICAL)]) {
+      queue.add("earlier", priority, 1, 0);
+      serveNext();
+    }
+    queue.add("low", Priority.LOW, 1, 0);
+    queue.add("high", Priority.HIGH, 1, 0);
+    expect([serveNext(), serveNext()]).toEqual(["high", "low"]);
+  });
+
   test("a line in which only one waits at a time gets no more than its share either", () => {
     const queue = new FairQueue<string>(60_000);
     for (let n = 0; n < 100; n++) queue.add("high", Priority.HIGH, 1, 0);

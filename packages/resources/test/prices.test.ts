@@ -54,6 +54,9 @@ describe("R18: prices", () => {
     const price = await known(book, sonnet, usage);
     expect(price.usd).toBeCloseTo((200 * 3 + 200 * 3.75 + 600 * 6) / 1e6, 12);
     expect(price.rates).toMatchObject({ cacheWrite: 3.75, cacheWrite1h: 6 });
+    // It is a part of what was written, whatever a provider reports.
+    const whole = await known(book, sonnet, { ...written, cacheWrite1hTokens: 9_000 });
+    expect(whole.usd).toBeCloseTo((200 * 3 + 800 * 6) / 1e6, 12);
     // Nobody lists it: twice the input, as all who offer it bill it, or any other write if that is more.
     const own = (more: object): PriceBook =>
       new PriceBook({ prices: { large: { input: 1, output: 1, ...more } } });
@@ -101,6 +104,13 @@ describe("R18: prices", () => {
       0.500_002_5,
       12,
     );
+  });
+
+  test("R18: a total below the sum of its parts chooses the tier by that sum, too", async () => {
+    const gemini = { provider: "google", model: "gemini-2.5-pro" };
+    const parts = { cachedInputTokens: 200_001, outputTokens: 100 };
+    const right = await known(new PriceBook(), gemini, { ...parts, inputTokens: 200_001 });
+    expect(await known(new PriceBook(), gemini, { ...parts, inputTokens: 1 })).toEqual(right);
   });
 
   test("R18: an unknown model is unpriced, and so is one that is not paid for by tokens", async () => {

@@ -1,6 +1,7 @@
 import { checkFields, InvalidValueError } from "@ravi/kernel";
 import { checkMessage, checkPorts } from "@ravi/kernel/loop";
 import { checkHeaders } from "@ravi/kernel/provider";
+import { checkSize } from "./execution/sizes.ts";
 import { OPTIONS, type RestateRuntimeOptions } from "./options.ts";
 
 /** Checks the options. Throws an `InvalidValueError` for the first one that is wrong. */
@@ -55,5 +56,5 @@ export function checkDelivered(name: unknown, value: unknown): void {
       value,
       expected: "a JSON value; use null for no value",
     });
-  checkMessage("deliver value", value);
+  checkSize("deliver value", checkMessage("deliver value", value));
 }

@@ -259,6 +259,7 @@ test("R24: what cannot be said to a run is refused before it is sent, also by a 
   await played({ deliver: null, stop: { deaf: [] } }, async (runtime, asked) => {
     for (const value of [undefined, 1n, () => {}])
       await expect(runtime.deliver("r", "word", value as never)).rejects.toMatchObject(refused);
+    await expect(runtime.deliver("r", "word", "x".repeat(24 * 1024 * 1024))).rejects.toMatchObject(refused);
     await expect(runtime.deliver("r", 7 as never, 1)).rejects.toMatchObject(refused);
     await expect(runtime.cancel("r", undefined as never)).rejects.toMatchObject(refused);
     await runtime.close();

@@ -107,6 +107,8 @@ test("R16: a second attempt asks for its own money and tells what the first one 
   const { settle } = await pay(options);
   expect(said.map(({ name }) => name)).toEqual(["admit", "reserve"]);
   expect(said[1]?.message).toMatchObject({ settle: [{ id: "r1", actual: { turns: 1 } }] });
+  const nonces = said.map(({ message }) => Reflect.get(message, "nonce"));
+  expect(nonces).toEqual([expect.any(String), nonces[0]]);
   expect(settle).toHaveLength(1);
   const unused = scene({ admit: GO }, async () => "from a cache");
   expect((await pay(unused.options)).settle).toEqual([{ id: "r1" }]);

@@ -156,6 +156,26 @@ describe("admission", () => {
     expect(Object.keys(tree.state.open)).toHaveLength(0);
   });
 
+  test("R23: a further try is refused where its call was made again elsewhere, is behind the newest lane, or is over", async () => {
+    const tree = await StoredTree.start(rootLaunch({ maxTurns: 9 }));
+    const tryAgain = (lane: number, key: string, nonce: string) => {
+      const asked = { execId: "run", lane, id: `${key}:${nonce}:1`, key, nonce, spend: { turns: 1 } };
+      return tree.say("reserve", { ...asked, wrapUp: false, what: undefined, settle: [] });
+    };
+    const refused = { refused: { code: "CANCELLED" } };
+    await tree.say("admit", admission("run", 1, "llm#1", "zombie"));
+    const { reserved } = await tree.say("admit", admission("run", 1, "llm#1", "a"));
+    expect(await tryAgain(1, "llm#1", "zombie")).toMatchObject(refused);
+    expect(await tryAgain(1, "llm#1", "a")).toEqual({ warnings: [] });
+    expect(Object.keys(tree.state.open)).toEqual([reserved, "llm#1:a:1"]);
+
+    await tree.say("admit", admission("run", 2, "llm#2", "b"));
+    expect(await tryAgain(1, "llm#1", "a")).toMatchObject(refused);
+    await tree.say("over", over("run"));
+    expect(await tryAgain(2, "llm#2", "b")).toMatchObject(refused);
+    expect(tree.state.open).toEqual({});
+  });
+
   test("R24: a mark that paid nothing is withdrawn: nobody has to doubt it, and its money is back", async () => {
     const tree = await StoredTree.start(rootLaunch({ maxTurns: 5 }));
     await tree.say("admit", admission("run", 1, "llm#1", "zombie"));
@@ -437,7 +457,8 @@ describe("who goes on", () => {
     await tree.say("over", over("run"));
     expect(await tree.say("deliver", said("1", true))).toBeNull();
     expect(await tree.say("deliver", said("2", true))).toEqual({ ended: "completed" });
-    expect(tree.state.signals).toEqual({ word: ["1"] });
+    expect(tree.state.signals).toEqual({});
+    expect(tree.state.delivered).toEqual(["1"]);
     expect(await tree.say("deliver", said("2"))).toBeNull();
   });
 
@@ -563,6 +584,21 @@ test("R24: a result that has no room beside others that may still be joined is a
   await tree.say("over", { ...over("run"), outcome: { status: "completed", result: { output: large } } });
   expect(tree.standings.result).toMatchObject({ status: "completed" });
   expect(tree.state.execs["run/hire:a"]?.outcome).toEqual({ status: "completed" });
+});
+
+test("R24: what is delivered early is refused where there is no room for it, and takes none from the result", async () => {
+  const tree = await StoredTree.start(rootLaunch());
+  const large = randomBytes(14 * 1024 * 1024).toString("base64");
+  expect(await tree.say("deliver", { id: "1", name: "go", value: large })).toBe(null);
+  const second = await tree.say("deliver", { id: "2", name: "go", value: large.slice(7) });
+  expect(second).toMatchObject({
+    refused: { code: "INVALID_VALUE", message: expect.stringContaining("deliver value") },
+  });
+  expect(await tree.say("deliver", { id: "3", name: "go", value: "small" })).toBe(null);
+  expect(tree.state.signals["go"]?.map((value) => String(value).length)).toEqual([large.length, 5]);
+  expect(tree.state.delivered).toEqual(["1", "3"]);
+  await tree.say("over", { ...over("run"), outcome: { status: "completed", result: { output: large } } });
+  expect(tree.standings.result).toMatchObject({ status: "completed" });
 });
 
 test("R24: nor are so many small results that they have no room together", async () => {

@@ -92,6 +92,20 @@ describe("estimate", () => {
     expect(await estimate(boss, "Hi", { prices })).toMatchObject({ usd: null, tokens: 500_000, reason });
   });
 
+  test("is null in dollars where helpers that a model defines have a model without a price, or delegate further", async () => {
+    const model = scriptedModel(["Hi."]);
+    const free = scriptedModel(["x"], { info: { model: "free" } });
+    const boss = team({ name: "boss", model, dynamicHiring: { tools: [noop], model: free } });
+    const reason = "scripted:free of the helpers of boss has no known price; set it with the option prices";
+    const known = { "scripted:scripted": { input: 1, output: 4 } };
+    expect(await estimate(boss, "Hi", { prices: known })).toMatchObject({ usd: null, reason });
+    const vague = team({ name: "vague", model, dynamicHiring: { tools: [plain().asDelegate()] } });
+    const unknown = "the models of the agents that vague delegates to are not known";
+    expect(await estimate(vague, "Hi", { prices })).toMatchObject({ usd: null, reason: unknown });
+    const plainHelpers = team({ name: "clear", model, dynamicHiring: { tools: [noop] } });
+    expect(await estimate(plainHelpers, "Hi", { prices })).toMatchObject({ usd: 1 });
+  });
+
   test("takes a book of prices too, and refuses misspelt options", async () => {
     expect((await estimate(plain(), "Hi", { prices: new PriceBook({ prices }) })).usd).not.toBeNull();
     await expect(estimate(plain(), "Hi", { budgets: {} } as object)).rejects.toThrow(/budgets/);

@@ -78,11 +78,18 @@ export function checkFields(
     const expected = `no field of that name; known fields: ${known.join(", ")}`;
     throw new InvalidValueError({
       field: `${what}.${key.length <= 80 ? key : `${key.slice(0, 77)}...`}`,
-      value: Reflect.get(value as object, key),
+      value: shownOf(key, Reflect.get(value as object, key)),
       expected,
     });
   }
   return value as Readonly<Record<string, unknown>>;
+}
+
+/** A key that was put into the wrong options may look like any text. */
+const SECRET_NAME = /key|token|secret|password|auth|credential/i;
+
+function shownOf(name: string, value: unknown): unknown {
+  return typeof value === "string" && SECRET_NAME.test(name) ? "(not shown)" : value;
 }
 
 /**

@@ -1,7 +1,17 @@
-/** A value as short text for a message. Runs no code of the value: it calls no getter, `toString` or `toJSON`. */
+import { secretPatterns } from "../core/secrets.ts";
+
+const SECRETS = secretPatterns("(not shown)");
+
+/**
+ * A value as short text for a message, without what looks like a secret. Runs no code of the value: it calls no getter, `toString` or
+ * `toJSON`.
+ */
 export function show(value: unknown): string {
-  if (typeof value === "string")
-    return JSON.stringify(value.length <= 80 ? value : `${value.slice(0, 77)}...`);
+  if (typeof value === "string") {
+    let text = value.length <= 80 ? value : `${value.slice(0, 77)}...`;
+    for (const [pattern, instead] of SECRETS) text = text.replaceAll(pattern, instead);
+    return JSON.stringify(text);
+  }
   if (typeof value === "bigint") return isLong(value) ? "a bigint of more than 64 bits" : `${value}n`;
   if (typeof value === "function") return "a function";
   if (typeof value === "symbol") return "a symbol";

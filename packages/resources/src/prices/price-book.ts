@@ -13,7 +13,7 @@ import {
 import { checkClock } from "../clock-check.ts";
 import { findListing, type Listing, loadPriceData, type PriceData, ratesFor } from "./catalogue.ts";
 import { ownRates, type OwnPrices, readOwnPrices } from "./own-prices.ts";
-import { priceAt, type Rates, worstPriceAt } from "./rates.ts";
+import { inputOf, priceAt, type Rates, worstPriceAt } from "./rates.ts";
 
 export interface PriceBookOptions {
   /** Your own prices. They win over the catalogue's. */
@@ -117,7 +117,9 @@ export class PriceBook implements PriceSource {
     const data = this.load();
     const answer = (loaded: PriceData | null): BookPrice => {
       const listing = loaded === null ? undefined : this.lookUp(loaded, entry);
-      const rates = listing === undefined ? undefined : ratesFor(listing, inputTokens, outputTokens);
+      if (listing === undefined) return UNPRICED;
+      const input = usage === undefined ? inputTokens : inputOf(usage);
+      const rates = ratesFor(listing, input, outputTokens);
       if (rates === undefined) return UNPRICED;
       const usd =
         usage === undefined

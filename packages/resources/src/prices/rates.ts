@@ -23,8 +23,7 @@ export function priceAt(rates: Rates, usage: Usage): number {
   const written = count("cacheWriteTokens", usage.cacheWriteTokens);
   const hour = Math.min(written, count("cacheWrite1hTokens", usage.cacheWrite1hTokens));
   const reasoning = count("reasoningTokens", usage.reasoningTokens);
-  // If a provider reports a total below the sum of its parts, the sum counts.
-  const input = Math.max(known("inputTokens", usage.inputTokens), cached + written);
+  const input = inputOf(usage);
   const output = Math.max(known("outputTokens", usage.outputTokens), reasoning);
   const perMillion =
     (input - cached - written) * rates.input +
@@ -34,6 +33,12 @@ export function priceAt(rates: Rates, usage: Usage): number {
     (output - reasoning) * rates.output +
     reasoning * rates.reasoning;
   return perMillion / MILLION + rates.request;
+}
+
+/** All input tokens. If a provider reports a total below the sum of its parts, the sum counts. */
+export function inputOf({ inputTokens, cachedInputTokens, cacheWriteTokens }: Usage): number {
+  const parts = count("cachedInputTokens", cachedInputTokens) + count("cacheWriteTokens", cacheWriteTokens);
+  return Math.max(known("inputTokens", inputTokens), parts);
 }
 
 /**

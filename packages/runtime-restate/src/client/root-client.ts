@@ -70,10 +70,11 @@ export class RootClient {
     await this.options.admin.kill(deaf);
   }
 
-  /** Gives the run a value that it waits for. Throws an `InvalidValueError` if the run refuses it because it has ended. */
+  /** Gives the run a value that it waits for. Throws an `InvalidValueError` if the run has ended, or cannot keep the value. */
   async deliver(runId: string, delivery: Omit<DeliverMessage, "at">): Promise<void> {
     const answer = (await this.askAfterStart(runId, "deliver", delivery)) as DeliverAnswer;
     if (answer === null) return;
+    if ("refused" in answer) throw errorFromJSON(answer.refused);
     const expected = `the id of a run that has not ended; this one is ${answer.ended}`;
     throw new InvalidValueError({ field: "runId", value: runId, expected });
   }

@@ -53,8 +53,9 @@ export class EffectLedger {
     }
     this.releaseFirst();
     const { channel, from, effect, clock, attemptOver } = this.options;
-    const id = `${from.execId}:${effect.key}:${this.nonce}:${this.count}`;
-    const asked = { id, key: effect.key, spend, wrapUp, what: options?.what };
+    const { nonce } = this;
+    const id = `${from.execId}:${effect.key}:${nonce}:${this.count}`;
+    const asked = { id, key: effect.key, nonce, spend, wrapUp, what: options?.what };
     const message = { ...from, at: clock.now(), ...asked, settle: this.takeSettles() };
     const reserved = await channel.ask("reserve", message, attemptOver);
     this.isNear = reserved.isNear === true;

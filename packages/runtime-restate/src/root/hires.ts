@@ -59,8 +59,9 @@ export async function over(tree: TreeSession, message: OverMessage): Promise<nul
   if (account !== undefined) exec.used = undefined;
   const { stopped } = exec;
   const isCancelled = message.isKilled === true && stopped !== undefined;
-  // Nobody can join its children any more, so their outcomes need not be kept.
+  // Nobody can join its children any more, so their outcomes need not be kept; nor need what was delivered early to a whole run.
   for (const child of tree.childrenOf(execId)) forgetOutcome(tree.exec(child));
+  if (exec.parent === null) state.signals = {};
   const ending = isCancelled
     ? { status: "cancelled", failure: refusal(stopped.reason) }
     : fitOutcome(state, execId, message.outcome);

@@ -105,6 +105,8 @@ export type Admission = Standing & {
 export type ReserveMessage = FromExec & {
   readonly id: string;
   readonly key?: string | undefined;
+  /** That of the call's admission. */
+  readonly nonce?: string | undefined;
   readonly spend: Partial<Spend>;
   readonly wrapUp: boolean;
   readonly what: string | undefined;
@@ -170,8 +172,8 @@ export type DeliverMessage = At & {
   /** Whether a run that is over refuses it. */
   readonly mustExist?: boolean | undefined;
 };
-/** How the run has ended, if that is why it refuses a value. */
-export type DeliverAnswer = { readonly ended: string } | null;
+/** Null if the value was taken; otherwise how the run has ended, or that there is no room to keep it. */
+export type DeliverAnswer = { readonly ended: string } | { readonly refused: SerializedError } | null;
 
 export type AskMessage = FromExec & {
   readonly child: string;

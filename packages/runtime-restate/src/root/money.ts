@@ -1,4 +1,4 @@
-import type { BudgetWarning } from "@ravi/kernel";
+import { type BudgetWarning, CancellationError, errorToJSON } from "@ravi/kernel";
 import type {
   Admission,
   AdmitMessage,
@@ -54,11 +54,20 @@ export async function admit(tree: TreeSession, message: AdmitMessage): Promise<A
   return { ...answer, remaining, verdict: "go", attempt, reserved, refused };
 }
 
-/** A further reservation: for another try by a layer that repeats the call, or for a call inside it. */
+/**
+ * A further reservation: for another try by a layer that repeats the call, or for a call inside it. Like an admission it is refused if
+ * the call was made again by a newer attempt, or its execution has gone on without it.
+ */
 export async function reserve(tree: TreeSession, message: ReserveMessage): Promise<Reserved> {
-  const { execId, id, key, spend, wrapUp, what } = message;
+  const { execId, lane, id, key, nonce, spend, wrapUp, what } = message;
   const { ledgers } = tree;
   const warnings = await tree.settle(execId, message.settle);
+  const { exec } = await tree.senderOf(execId, lane);
+  const mark = key === undefined ? undefined : exec?.marks[key];
+  if (exec === undefined || (nonce !== undefined && mark?.nonce !== nonce)) {
+    const stale = new CancellationError({ reason: `${execId} is over, or continues in a newer attempt` });
+    return { warnings, refused: errorToJSON(stale) };
+  }
   const of = key === undefined ? undefined : `${execId}:${key}`;
   const refused = await ledgers.reserve(id, { exec: execId, spend, wrapUp, of }, what);
   return { warnings, refused };

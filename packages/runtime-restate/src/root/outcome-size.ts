@@ -1,9 +1,9 @@
-import { errorToJSON, type JsonObject } from "@ravi/kernel";
+import { errorToJSON, type JsonObject, type JsonValue, type SerializedError } from "@ravi/kernel";
 import { bytesOf, MOST, tooLarge } from "../execution/sizes.ts";
 import type { RootState } from "./state.ts";
 import { STATE_SERDE } from "./state-serde.ts";
 
-/** In bytes. Smaller outcomes are not measured, because that requires packing the whole state. */
+/** In bytes. Smaller values are not measured, because that requires packing the whole state. */
 const LARGE = 64 * 1024;
 /** With at most this many executions, outcomes below `LARGE` always fit. */
 const FEW = MOST / LARGE / 2;
@@ -13,18 +13,21 @@ const FEW = MOST / LARGE / 2;
  * server would retry for ever to write a state that is too large.
  */
 export function fitOutcome(state: RootState, execId: string, outcome: JsonObject): JsonObject {
-  if (bytesOf(outcome) < LARGE && areSmallTogether(state)) return outcome;
-  const bytes = STATE_SERDE.serialize({ ...state, result: outcome }).length;
-  if (bytes <= MOST) return outcome;
-  const error = tooLarge(`the result of ${execId}, with those that may still be joined`, bytes);
-  return { status: "failed", failure: errorToJSON(error) };
+  const failure = noRoomFor(`the result of ${execId}, with those that may still be joined`, state, outcome);
+  return failure === undefined ? outcome : { status: "failed", failure };
 }
 
-/** Most are forgotten as soon as they are told. */
-function areSmallTogether({ execs }: RootState): boolean {
+/** The error if the value does not fit into the state beside what is kept there; undefined if it does. */
+export function noRoomFor(what: string, state: RootState, value: JsonValue): SerializedError | undefined {
+  if (bytesOf(value) < LARGE && areSmallTogether(state)) return undefined;
+  const bytes = STATE_SERDE.serialize({ ...state, result: { value } }).length;
+  return bytes <= MOST ? undefined : errorToJSON(tooLarge(what, bytes));
+}
+
+/** Most outcomes are forgotten as soon as they are told, and little is delivered early. */
+function areSmallTogether({ execs, signals }: RootState): boolean {
   const all = Object.values(execs);
-  if (all.length <= FEW) return true;
-  let bytes = 0;
-  for (const { outcome } of all) if (outcome !== undefined) bytes += bytesOf(outcome);
+  let bytes = bytesOf(signals);
+  if (all.length > FEW) for (const { outcome } of all) if (outcome !== undefined) bytes += bytesOf(outcome);
   return bytes < MOST / 2;
 }

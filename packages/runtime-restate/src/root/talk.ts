@@ -14,6 +14,7 @@ import type {
   Wanted,
   WantMessage,
 } from "./messages.ts";
+import { noRoomFor } from "./outcome-size.ts";
 import { drop, type RootState } from "./state.ts";
 import { endOf } from "./summary.ts";
 import type { TreeSession } from "./tree.ts";
@@ -46,9 +47,12 @@ export async function deliver(tree: TreeSession, message: DeliverMessage): Promi
   const { state } = tree;
   if (state.delivered.includes(id)) return null;
   if (mustExist === true && state.result !== undefined) return { ended: endOf(state.result["status"]) };
+  const first = longestWaiting(state, name);
+  const refused =
+    first === undefined ? noRoomFor("deliver value, with what is kept already", state, value) : undefined;
+  if (refused !== undefined) return { refused };
   state.delivered = [...state.delivered, id].slice(-REMEMBERED);
   state.entries++;
-  const first = longestWaiting(state, name);
   if (first === undefined) {
     keepEarly(state, name, [...earlyOf(state, name), value]);
     return null;

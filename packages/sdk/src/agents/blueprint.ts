@@ -7,9 +7,11 @@ import { fromSpawnBudget, type OwnLimits, type TreeLimits } from "../limits.ts";
  */
 export interface Blueprint {
   readonly model: LLMClient;
+  /** The model of the helpers that its own model defines, if that is another one. */
+  readonly helperModel?: LLMClient | undefined;
   /** The agents that it may hand work to. */
   readonly members: readonly Agent[];
-  /** It also has delegate tools, which hand work to agents that are not known here. */
+  /** It, or a helper that it defines, also has delegate tools, which hand work to agents that are not known here. */
   readonly delegates: boolean;
   /** Its own middleware has a retry layer. */
   readonly retries: boolean;

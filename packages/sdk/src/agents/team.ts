@@ -118,6 +118,7 @@ export function team<T = unknown>(options: TeamOptions<T>): OrchestratorAgent<T>
   checkMembers(members, dynamicHiring !== undefined);
   if (dynamicHiring !== undefined) checkFields("team.dynamicHiring", dynamicHiring, DYNAMIC_HIRING_OPTIONS);
   const client = resolveModel("team.model", model, models);
+  const hiring = dynamicHiring && hiringOf(dynamicHiring, models);
   const made = new OrchestratorAgent<T>({
     ...rest,
     model: client,
@@ -126,14 +127,15 @@ export function team<T = unknown>(options: TeamOptions<T>): OrchestratorAgent<T>
     subAgents: members.map((member, at) => configOf(`team.members[${at}]`, member)),
     spawnBudget: tree && toSpawnBudget(checkTree("team.tree", tree)),
     retryPolicy: retryPolicy === false ? undefined : (retryPolicy ?? new RetryPolicy()),
-    dynamicHiring: dynamicHiring && hiringOf(dynamicHiring, models),
+    dynamicHiring: hiring,
   });
   rememberBlueprint(made, {
     model: client,
+    helperModel: hiring?.model,
     members: members.map((member) => ("agent" in member ? member.agent : member)),
     retries: hasRetry(middleware?.chat),
     tree,
-    delegates: (rest.tools ?? []).some(isDelegate),
+    delegates: [...(rest.tools ?? []), ...(hiring?.tools ?? [])].some(isDelegate),
   });
   return made;
 }

@@ -108,10 +108,11 @@ async function findUnpriced(root: Agent, book: PriceSource): Promise<string | un
     if (blueprint === undefined)
       return `the models of ${agent.id} are not known, because it was not created by agent() or team()`;
     if (blueprint.delegates) return `the models of the agents that ${agent.id} delegates to are not known`;
-    const { provider, model } = blueprint.model.info;
-    const price = await book.worstPrice(blueprint.model.info, 1, 1);
-    if ("unpriced" in price)
-      return `${provider}:${model} of ${agent.id} has no known price; set it with the option prices`;
+    const { model, helperModel = model } = blueprint;
+    const models = { [agent.id]: model, [`the helpers of ${agent.id}`]: helperModel };
+    for (const [who, { info }] of Object.entries(models))
+      if ("unpriced" in (await book.worstPrice(info, 1, 1)))
+        return `${info.provider}:${info.model} of ${who} has no known price; set it with the option prices`;
   }
   return undefined;
 }
