@@ -64,6 +64,29 @@ describe("J10: how a run ends when it is cut off", () => {
     expect(result).toEqual({ status: "partial", output: "half of it", stopReason: "deadline" });
   });
 
+  test.each([
+    ["<think>Could be 0.9?\n</think>\n\n0.1", 0.1],
+    ["Could be 0.9?</think>0.1", 0.1],
+    ['<thinking>{"score": 0.9}</thinking> {"score": 0.1}', 0.1],
+    ["<think>0.9</think>", null],
+  ])("thoughts that a server leaves in an answer are not read as one: %j", async (text, score) => {
+    const { result, events } = await run(new Reflexion({ maxTries: 1 }), [
+      "<think>hm</think>the answer",
+      text,
+    ]);
+    expect(told(events, "reflexion.score")).toEqual([{ attempt: 1, score }]);
+    expect(result.output).toBe("the answer");
+  });
+
+  test("a text about thoughts is left as it is, and thoughts alone are no success", async () => {
+    const about = "Write <think>why</think> in front.";
+    expect((await run(new ReAct(), [about])).result.output).toBe(about);
+    expect((await run(new ReAct(), ["<think>why</think>"])).result).toMatchObject({
+      status: "partial",
+      output: "",
+    });
+  });
+
   const half = { text: "half of it", toolCalls: [{ name: "look_up", arguments: { query: "x" } }] };
 
   test.each([

@@ -215,6 +215,9 @@ describe("J10: ReWOO plans", () => {
 
   const search = (input: unknown, id = "E1", tool = "search") => ({ id, tool, input });
   test.each<[string, unknown[]]>([
+    ['{"plan": {"steps": [{"id": "E1", "tool": "search", "input": "Oslo"}]}}', [search("Oslo")]],
+    ['{"steps": [{"tool": "search", "tool_input": {"q": "x"}}]}', [search({ q: "x" })]],
+    ['{"steps": [{"action": "search", "action_input": "x"}]}', [search("x")]],
     ['#E1 = search["weather in Oslo"]', [search("weather in Oslo")]],
     ["#E1 = search[2024]", [search("2024")]],
     ['#E1 = search[{"q":"x"}]', [search({ q: "x" })]],

@@ -125,6 +125,19 @@ describe("J10: Debate", () => {
     expect(answerIn("because\nAnswer: first\n**Final answer:** second")).toBe("second");
   });
 
+  test.each([
+    ["because\n**Answer: 16**", "16"],
+    ["because\n**Answer:** 16", "16"],
+    ["because\n**Answer**: **16**", "**16**"],
+    ["because\nAnswer: **16** apples", "**16** apples"],
+    ["because\nMy current answer: 16", "16"],
+    ["because\n- _The final answer: 16_", "16"],
+    ["My answer follows.\nAnswer: 16", "16"],
+    ["my answer is: 16", "my answer is: 16"],
+  ])("%j has the answer %j, with no half of a pair of stars", (text, expected) => {
+    expect(answerIn(text)).toBe(expected);
+  });
+
   test("an answer of several lines is not cut down to its first", () => {
     expect(answerIn("because\nAnswer: an old pond\na frog jumps in\n\nI hope you like it!")).toBe(
       "an old pond\na frog jumps in",
