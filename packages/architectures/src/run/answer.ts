@@ -48,10 +48,9 @@ function withoutThoughts(text: string): string {
   return text.slice(end.index + end[0].length).trimStart();
 }
 
-/** If the plan was cut off by its length, an answer from it is cut off too. */
-export function answerTo(plan: Answer, answer: Answer): Answer {
-  const isPart = plan.stopReason === "length" && answer.stopReason === "done";
-  return isPart ? { ...answer, stopReason: "length" } : answer;
+/** An answer from work that was cut off is cut off too. */
+export function answerFromCut(answer: Answer, cut: StopReason | undefined): Answer {
+  return cut === undefined || answer.stopReason !== "done" ? answer : { ...answer, stopReason: cut };
 }
 
 /** The outcome of a worker: an answer, or an error. */

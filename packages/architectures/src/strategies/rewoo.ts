@@ -13,7 +13,7 @@ import {
 } from "@ravi/kernel";
 import { isStop, tellHandoff } from "@ravi/kernel/loop";
 import { StrategyRun } from "../run/strategy-run.ts";
-import { answerTo } from "../run/answer.ts";
+import { answerFromCut } from "../run/answer.ts";
 import { describeTools, hireAgain } from "../run/worker.ts";
 import {
   fillIn,
@@ -84,10 +84,10 @@ export class ReWOO implements Architecture {
       evidence.set(id, failed("not run: the plan was too long"));
     const found = describeEvidence(planned, evidence);
     const answer = await run.ask({ user: this.prompts.solve({ task: prompt, evidence: found }) });
-    const final = answerTo(plan, answer);
     // An answer without any evidence, for example after an unreadable plan, does not count as complete.
-    const isFound = [...evidence.values()].some(({ isError }) => !isError);
-    await run.finish(final.stopReason === "done" && !isFound ? { ...final, stopReason: "steps" } : final);
+    const isWhole = planned.length === steps.length && [...evidence.values()].some(({ isError }) => !isError);
+    const cut = plan.stopReason === "length" ? "length" : isWhole ? undefined : "steps";
+    await run.finish(answerFromCut(answer, cut));
   }
 
   declaredWorkers(): typeof NO_WORKERS {

@@ -28,9 +28,10 @@ describe("J10: ReWOO", () => {
 
   test("makes 1 + 8 + 1 model calls at the most: when every step is thinking", async () => {
     const steps = Array.from({ length: 11 }, (_, at) => [`E${at + 1}`, "LLM", `think ${at}`] as const);
-    const { model, session, events } = await run(new ReWOO(), (request) =>
+    const { result, model, session, events } = await run(new ReWOO(), (request) =>
       says(asked(request).includes("Make the whole plan") ? plan(steps) : "thought"),
     );
+    expect(result).toEqual({ status: "partial", output: "thought", stopReason: "steps" });
     expect(model.calls).toHaveLength(1 + 8 + 1);
     expect(told(events, "rewoo.plan")).toMatchObject([{ left: 3 }]);
     expect(asked(model.calls.at(-1)?.request)).toContain(
