@@ -14,7 +14,7 @@ import {
 import { isStop, tellHandoff } from "@ravi/kernel/loop";
 import { StrategyRun } from "../run/strategy-run.ts";
 import { answerFromCut } from "../run/answer.ts";
-import { describeTools, hireAgain } from "../run/worker.ts";
+import { describeInputs, hireAgain } from "../run/worker.ts";
 import {
   fillIn,
   placeholdersIn,
@@ -55,7 +55,7 @@ export class ReWOO implements Architecture {
 
   async *run(session: AgentSession, deps: Dependencies, prompt: string): AsyncGenerator<AgentEvent, void> {
     const run = await StrategyRun.open(session, deps, prompt);
-    const tools = describeTools(deps.tools);
+    const tools = describeInputs(deps.tools);
     const user = this.prompts.plan({ task: prompt, tools, most: this.maxSteps });
     const plan = await run.ask({ user, model: this.planner });
     const read = plan.stopReason === "length" ? readCutRewooPlan : readRewooPlan;
