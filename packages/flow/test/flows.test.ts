@@ -239,6 +239,13 @@ describe("R25: a conditional flow", () => {
     ).rejects.toBe(error);
   });
 
+  test.each(["no", 0, undefined])(
+    "a predicate that answers %j, neither true nor false, is refused and takes no branch",
+    async (answer) => {
+      await expect(run(flow(() => answer as never))).rejects.toThrow(/ConditionalFlow\.if\(input, ctx\) is /);
+    },
+  );
+
   test("without an else branch it gives its input back", async () => {
     const only = new ConditionalFlow({ name: "f", if: () => false, whenTrue: yes });
     expect((await run(only, "as it was")).result).toMatchObject({ status: "completed", output: "as it was" });
