@@ -170,6 +170,13 @@ export const PLANTED: readonly PlantedBug[] = [
     }
     return request;
   }),
+  sends("cannot send back names that it does not know", "a tool that the model invented", (request) => {
+    for (const message of request.messages) {
+      if (message.role === "assistant")
+        for (const { name } of message.toolCalls ?? []) if (name !== "search") throw new Error("bad name");
+    }
+    return request;
+  }),
   sends("sends halves of letters", "hostile arguments and halves of letters", (request) => {
     if (!request.messages.every((message) => textOf(message).isWellFormed()))
       throw new Error("not valid UTF-8");
