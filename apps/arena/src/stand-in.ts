@@ -87,7 +87,7 @@ const SAYINGS: readonly (readonly [words: string, say: (text: string, system: st
     (_, system) => (system.includes("You are checker") ? "HANDOFF maths: work it out" : ANSWER),
   ],
   [
-    "when the task is solved",
+    "If the task is solved",
     (_, system) => (system.includes("You are checker") ? `SOLUTION: ${CHECKED}` : "Six packs at $4: $24."),
   ],
 ];

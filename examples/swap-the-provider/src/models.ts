@@ -1,5 +1,5 @@
 import { createOpenAI } from "@ai-sdk/openai";
-import type { LLMClient } from "@ravi/kernel";
+import { InvalidValueError, type LLMClient } from "@ravi/kernel";
 import { fromAiSdk } from "@ravi/provider-ai-sdk";
 import { anthropic } from "@ravi/provider-anthropic";
 import { openai } from "@ravi/provider-openai";
@@ -14,10 +14,16 @@ export function modelOf(provider: ProviderName, { openaiURL, anthropicURL, apiKe
       return openai("gpt-5.2", { baseURL: openaiURL, apiKey, api: "responses" });
     case "anthropic":
       return anthropic("claude-sonnet-5", { baseURL: anthropicURL, apiKey });
-    default:
+    case "ai-sdk":
       return fromAiSdk(createOpenAI({ baseURL: openaiURL, apiKey }).responses("gpt-5.2"), {
         // Nothing is stored at the provider, so that another one can continue the conversation.
         providerOptions: { openai: { store: false } },
+      });
+    default:
+      throw new InvalidValueError({
+        field: "provider",
+        value: provider,
+        expected: "openai, anthropic or ai-sdk",
       });
   }
 }

@@ -24,6 +24,10 @@ describe("one program", () => {
     );
   });
 
+  test("does not take a misspelt provider for another one", async () => {
+    await expect(program("main.ts", "opnai")).rejects.toThrow("expected openai, anthropic or ai-sdk");
+  });
+
   test("goes on with its conversation over every change of provider", async () => {
     expect((await program("conversation.ts")).trim().split("\n")).toEqual([
       "openai: So it is 2 °C and snow, and 18 °C and dry: pack for that.",

@@ -96,7 +96,7 @@ const blackboard = Object.freeze({
   next: ({ task, board, workers }: { task: string; board: string; workers: string }): string =>
     `Task:\n${task}\n\nThe board:\n${board === "" ? "(empty)" : board}\n\nWho should write next?\n${workers}\n\nReply with JSON only: {"next": "one of the names above"}, or {"done": true} when the board has everything that is needed.`,
   contribute: ({ task, board }: { task: string; board: string }): string =>
-    `Task:\n${task}\n\nThe board:\n${board === "" ? "(empty)" : board}\n\nAdd what you know that is not there yet. Write PASS when you have nothing to add, or "SOLUTION: " and the whole answer when the task is solved.`,
+    `Task:\n${task}\n\nThe board:\n${board === "" ? "(empty)" : board}\n\nAdd what you know that is not there yet. If you have nothing to add, reply with the single word PASS. If the task is solved, reply with "SOLUTION: " and the whole answer.`,
   answer: ({ task, board }: { task: string; board: string }): string =>
     `Task:\n${task}\n\nThe board:\n${board === "" ? "(empty)" : board}\n\nGive the final answer from the board.`,
 });

@@ -4,12 +4,14 @@ import {
   AgentId,
   type Architecture,
   BudgetExhaustedError,
+  CancellationError,
   DeadlineExceededError,
+  type Memory,
   type Permissions,
   type Telemetry,
   type Tool,
 } from "@ravi/kernel";
-import { bareContext } from "@ravi/kernel/loop";
+import { bareContext, delegateTo } from "@ravi/kernel/loop";
 import {
   ActorCritic,
   Debate,
@@ -62,6 +64,99 @@ describe("J10: how a run ends when it is cut off", () => {
     });
     const { result } = await run(architecture, [LATE]);
     expect(result).toEqual({ status: "partial", output: "half of it", stopReason: "deadline" });
+  });
+
+  test.each([
+    ["<think>Could be 0.9?\n</think>\n\n0.1", 0.1],
+    ["Could be 0.9?</think>0.1", 0.1],
+    ['<thinking>{"score": 0.9}</thinking> {"score": 0.1}', 0.1],
+    ["<think>0.9</think>", null],
+  ])("thoughts that a server leaves in an answer are not read as one: %j", async (text, score) => {
+    const { result, events } = await run(new Reflexion({ maxTries: 1 }), [
+      "<think>hm</think>the answer",
+      text,
+    ]);
+    expect(told(events, "reflexion.score")).toEqual([{ attempt: 1, score }]);
+    expect(result.output).toBe("the answer");
+  });
+
+  test("a text about thoughts is left as it is, and thoughts alone are no success", async () => {
+    const about = "Write <think>why</think> in front.";
+    expect((await run(new ReAct(), [about])).result.output).toBe(about);
+    expect((await run(new ReAct(), ["<think>why</think>"])).result).toMatchObject({
+      status: "partial",
+      output: "",
+    });
+  });
+
+  test("when the money ends, parts that were found after the best answer are answered from too", async () => {
+    const architecture = strategy(async function* (own) {
+      yield { type: "step", step: 1 };
+      own.output = "a draft";
+      own.metadata["findings"] = "what was found since";
+      throw BROKE;
+    });
+    const { result, model } = await run(architecture, ["an answer from both"]);
+    expect(result).toEqual({ status: "partial", output: "an answer from both", stopReason: "budget" });
+    expect(JSON.stringify(model.calls[0]?.request.messages)).toContain("what was found since");
+  });
+
+  test("a worker that was cancelled alone has failed, and its run is not taken for cancelled", async () => {
+    const gone: Agent = {
+      id: AgentId("gone"),
+      run: () => Promise.reject(new CancellationError({ reason: "enough" })),
+    };
+    const router = new Router({ routes: { gone } });
+    await expect(run(router, ["gone"])).rejects.toMatchObject({
+      code: "TOOL_ERROR",
+      cause: { code: "CANCELLED" },
+    });
+  });
+
+  test("a helper that is denied a slot ends neither the step that wanted it nor the plan", async () => {
+    const ctx = bareContext();
+    const error = new BudgetExhaustedError({ dimension: "agents", used: 1, limit: 1, scope: "thinker" });
+    ctx.batch = async (leaves: readonly object[]) => leaves.map(() => ({ status: "denied", error })) as never;
+    const helper = delegateTo(worker("helper", []));
+    const { result, model } = await run(
+      new PlanAndExecute(),
+      [
+        "1. ask the helper",
+        { toolCalls: [{ name: "helper", arguments: { task: "help" } }] },
+        "did it myself",
+        "the answer",
+      ],
+      { tools: [helper], ctx },
+    );
+    expect(result).toEqual({ status: "completed", output: "the answer", stopReason: "done" });
+    expect(model.calls).toHaveLength(4);
+  });
+
+  test("when no more tool calls are allowed, Reflexion goes on without its memory", async () => {
+    const ctx = bareContext();
+    ctx.tool = () =>
+      Promise.reject(
+        new BudgetExhaustedError({ dimension: "toolCalls", used: 1, limit: 1, scope: "thinker" }),
+      );
+    const memory: Memory = {
+      isNoop: false,
+      remember: (_, text) => ({ id: "1", text, at: 0 }),
+      recall: () => [],
+      forget() {},
+    };
+    const { result } = await run(new Reflexion(), ["one", "0.1", "a lesson", "two", "0.9"], { ctx, memory });
+    expect(result).toEqual({ status: "completed", output: "two", stopReason: "done" });
+  });
+
+  test("a debater for whom there is no money ends the debate: no other round or vote is paid for", async () => {
+    const ann = worker("ann", ["Answer: red"]);
+    const poor: Agent = {
+      id: AgentId("poor"),
+      run: async () => ({ status: "partial", output: "", stopReason: "budget" }),
+    };
+    const { result } = await run(new Debate({ debaters: { ann, poor } }), []);
+    expect(result).toEqual({ status: "partial", output: "red", stopReason: "budget" });
+    expect(ann.model.calls).toHaveLength(1);
   });
 
   const half = { text: "half of it", toolCalls: [{ name: "look_up", arguments: { query: "x" } }] };

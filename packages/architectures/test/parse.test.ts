@@ -137,7 +137,17 @@ describe("J10: choices", () => {
 describe("J10: lists, verdicts and texts", () => {
   test.each([
     ['["a", "b"]', ["a", "b"]],
-    ['{"steps": [{"step": 1, "description": "a"}, {"task": "b"}]}', ["1", "b"]],
+    ['{"steps": [{"step": 1, "description": "a"}, {"task": "b"}]}', ["a", "b"]],
+    ['[{"step": "1", "task": "a"}, {"step": "Step 2", "action": "b"}]', ["a", "b"]],
+    ['[{"step": 1}, {"step": 2}]', ["1", "2"]],
+    ['{"plan": {"steps": ["a", "b"]}}', ["a", "b"]],
+    ['[{"instruction": "a"}, {"goal": "b"}]', ["a", "b"]],
+    ["**Step 1:** a\n**2.** b\n**3. c**\n4. **d**: e", ["a", "b", "c", "**d**: e"]],
+    ["**Remark** on the plan\n1. a\n2. b", ["a", "b"]],
+    // What is indented below an item belongs to it.
+    ["1. a\n   - a1\n   - a2\n\n   in short\n2. b", ["a\n- a1\n- a2\nin short", "b"]],
+    [" 9. a\n10. b", ["a", "b"]],
+    ['- The plan:\n[\n  "a",\n  "b"\n]', ["a", "b"]],
     ['{"plan": ["a", "", "a", 3, null, {"x": 1}]}', ["a", "3"]],
     ["1. a\n2) b\n- c\n* d\nStep 5: e", ["a", "b", "c", "d", "e"]],
     ["just prose", []],
@@ -205,6 +215,9 @@ describe("J10: ReWOO plans", () => {
 
   const search = (input: unknown, id = "E1", tool = "search") => ({ id, tool, input });
   test.each<[string, unknown[]]>([
+    ['{"plan": {"steps": [{"id": "E1", "tool": "search", "input": "Oslo"}]}}', [search("Oslo")]],
+    ['{"steps": [{"tool": "search", "tool_input": {"q": "x"}}]}', [search({ q: "x" })]],
+    ['{"steps": [{"action": "search", "action_input": "x"}]}', [search("x")]],
     ['#E1 = search["weather in Oslo"]', [search("weather in Oslo")]],
     ["#E1 = search[2024]", [search("2024")]],
     ['#E1 = search[{"q":"x"}]', [search({ q: "x" })]],

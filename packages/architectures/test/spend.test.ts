@@ -1,6 +1,13 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type Agent, AgentId, BudgetExhaustedError, type Dependencies, type HireOutcome } from "@ravi/kernel";
+import {
+  type Agent,
+  AgentId,
+  type Architecture,
+  BudgetExhaustedError,
+  type Dependencies,
+  type HireOutcome,
+} from "@ravi/kernel";
 import { bareContext, delegateTo } from "@ravi/kernel/loop";
 import {
   freshSession,
@@ -33,6 +40,23 @@ const planOf = (depth: number): fc.Arbitrary<Plan> =>
   });
 
 describe("J10: what a worker uses is counted exactly once", () => {
+  test("also if it is joined twice", async () => {
+    const helper = worker("helper", [says("x")]);
+    const architecture: Architecture = {
+      name: "test",
+      async *run(own, { runtime }) {
+        yield { type: "step", step: 1 };
+        const handle = await runtime.spawn(helper, { input: "" });
+        await runtime.join(handle);
+        await runtime.join(handle);
+        own.output = "joined";
+      },
+      declaredWorkers: () => ({}),
+    };
+    const { session } = await run(architecture, []);
+    expect(session.cumulativeUsage).toEqual(usageOf(helper.model));
+  });
+
   test("in any tree, hired in any way", async () => {
     await fc.assert(
       fc.asyncProperty(planOf(3), async (plan) => {

@@ -1,4 +1,4 @@
-import { InvalidValueError, type MaybePromise, type RunContext } from "@ravi/kernel";
+import { checkBoolean, InvalidValueError, type MaybePromise, type RunContext } from "@ravi/kernel";
 import { hireAll, isStop, messageOf } from "@ravi/kernel/loop";
 import { Flow, type FlowOptions } from "./flow.ts";
 import { type FlowResult, incomplete, toStepResult } from "./results.ts";
@@ -52,13 +52,16 @@ export class ConditionalFlow extends Flow {
   }
 
   private async isTrue(ctx: RunContext, input: string): Promise<boolean> {
+    let isTrue: boolean;
     try {
-      return await this.predicate(input, ctx);
+      isTrue = await this.predicate(input, ctx);
     } catch (error) {
       // If the run is cancelled or out of money, no branch is taken at all.
       if (isStop(error)) throw error;
       ctx.emit({ type: "progress", name: "predicateFailed", data: { message: messageOf(error) } });
       return false;
     }
+    // The answer of a model, `"no"`, would take the branch for yes.
+    return checkBoolean(`${OWNER}.if(input, ctx)`, isTrue);
   }
 }

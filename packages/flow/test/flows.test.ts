@@ -145,6 +145,14 @@ describe("R25: a parallel flow", () => {
     expect((await run(flow(sum, says("a", "2"), says("b", "3")))).result.output).toBe("5");
   });
 
+  test("where no branch has an output there is nothing to reduce: the flow is partial, and empty", async () => {
+    const never = (): string => expect.fail("there is nothing to reduce");
+    const { result } = await run(flow(never, says("a", partial("")), fails("b")));
+    expect(result).toMatchObject({ status: "partial", output: "", stopReason: "budget" });
+    const { result: concat } = await run(flow("concat", says("a", partial("")), fails("b")));
+    expect(concat.output).toBe("");
+  });
+
   test("a reducer that gives no text is an error that names it", async () => {
     const count = (results: readonly unknown[]): string => results.length as never;
     await expect(run(flow(count, says("a", "2")))).rejects.toThrow(
@@ -238,6 +246,13 @@ describe("R25: a conditional flow", () => {
       ),
     ).rejects.toBe(error);
   });
+
+  test.each(["no", 0, undefined])(
+    "a predicate that answers %j, neither true nor false, is refused and takes no branch",
+    async (answer) => {
+      await expect(run(flow(() => answer as never))).rejects.toThrow(/ConditionalFlow\.if\(input, ctx\) is /);
+    },
+  );
 
   test("without an else branch it gives its input back", async () => {
     const only = new ConditionalFlow({ name: "f", if: () => false, whenTrue: yes });

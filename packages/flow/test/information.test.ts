@@ -48,6 +48,18 @@ const result = (isError: boolean): AgentEvent => ({
 });
 
 describe("R26: an information agent", () => {
+  test("does not count twice what a resumed run tells again: its calls and its errors", async () => {
+    const run = written();
+    for (const at of [1, 5]) {
+      run.tell("lead", at, { type: "started", input: "go" });
+      run.tell("lead", at, call);
+      run.tell("lead", at, result(true));
+    }
+    run.tell("lead", 6, { type: "completed", result: done("x") });
+    const { total } = await new InformationAgent().watch(run);
+    expect(total).toMatchObject({ toolCalls: 1, errors: 1 });
+  });
+
   test("T11: refuses what has no events, and follows that run once it has some", async () => {
     const watcher = new InformationAgent();
     for (const events of [() => odd(5), () => odd(undefined), () => odd([])]) {

@@ -1,9 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { defineTool } from "@ravi/kernel";
-import { type Answer, scriptedModel } from "@ravi/testing";
+import { BudgetExhaustedError, defineTool, type HireLeaf } from "@ravi/kernel";
+import { bareContext } from "@ravi/kernel/loop";
+import { OrchestratorAgent } from "@ravi/orchestrator";
+import { type Answer, scriptedModel, virtualClock } from "@ravi/testing";
 import * as z from "zod";
 import { dynamicHiring } from "../src/helpers.ts";
-import { agent, hands, lead } from "./support.ts";
+import { agent, hands, lead, toldIn } from "./support.ts";
 
 const count = defineTool({
   name: "count",
@@ -97,6 +99,27 @@ describe("dynamic hiring", () => {
     const { told } = await lead(script, [], { dynamicHiring: { model, maxHelpers: 3 } });
     expect(told.map(({ isError }) => isError)).toEqual([true, false, false, false, true]);
     expect(told.at(-1)?.text).toMatch(/^error: no more helpers can be hired: the limit of 3 is reached/);
+  });
+
+  test("a helper that was denied a slot does not count, so another may be hired later", async () => {
+    const model = scriptedModel([hires({}), hires({}), hires({}), "ok"]);
+    const orchestrator = new OrchestratorAgent({
+      name: "lead",
+      model,
+      dynamicHiring: { model: scriptedModel(() => "done"), maxHelpers: 1 },
+    });
+    const ctx = bareContext({ clock: virtualClock() });
+    const batch = ctx.batch.bind(ctx);
+    const error = new BudgetExhaustedError({ dimension: "agents", used: 1, limit: 1, scope: "lead" });
+    let batches = 0;
+    ctx.batch = (leaves: readonly HireLeaf[]) =>
+      ++batches === 1 ? Promise.resolve([{ status: "denied", error }] as never) : (batch(leaves) as never);
+    await orchestrator.run(ctx, ctx.inbox("go"));
+    expect(toldIn(ctx.window()).map(({ text }) => text)).toEqual([
+      expect.stringContaining("counter was not hired"),
+      "done",
+      expect.stringContaining("no more helpers can be hired"),
+    ]);
   });
 
   test("a helper that goes on and on is cut off at its steps, and that is no success", async () => {

@@ -13,6 +13,7 @@ describe("T10: an answer", () => {
           { type: "tool-result", toolCallId: "p", toolName: "web", result: {} },
           { type: "file", mediaType: "image/png", data: { type: "data", data: new Uint8Array([1, 2]) } },
           { type: "file", mediaType: "text/csv", data: "YSxi" },
+          { type: "file", mediaType: "text/csv", data: { type: "url", url: "https://x.example/a.csv" } },
           { type: "text", text: "Here." },
         ],
         finishReason: STOP,
@@ -26,6 +27,7 @@ describe("T10: an answer", () => {
         { type: "text", text: "Here." },
         { type: "image", url: "data:image/png;base64,AQI=", mediaType: "image/png" },
         { type: "file", url: "data:text/csv;base64,YSxi", mediaType: "text/csv" },
+        { type: "file", url: "https://x.example/a.csv", mediaType: "text/csv" },
       ],
     });
     expect(response.finishReason).toBe("stop");
@@ -221,6 +223,11 @@ describe("O1: usage", () => {
     [
       { inputTokens: 20, outputTokens: 198, reasoningTokens: 405, totalTokens: 623 },
       { inputTokens: 20, outputTokens: 603, reasoningTokens: 405 },
+    ],
+    // The output has its thoughts already, and only the total has what was read from a cache.
+    [
+      { inputTokens: 10, outputTokens: 50, reasoningTokens: 20, totalTokens: 65 },
+      { inputTokens: 15, outputTokens: 50, reasoningTokens: 20 },
     ],
     // Bedrock's, in v2: what was read from a cache and written into it is in the total alone.
     [

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { defineTool, MiddlewareTermination, textOf } from "@ravi/kernel";
 import { bareContext } from "@ravi/kernel/loop";
 import { ReActAgent } from "@ravi/react-agent";
-import { scriptedModel } from "@ravi/testing";
+import { type Answer, scriptedModel } from "@ravi/testing";
 import * as z from "zod";
 import { add, asks, exhausted, run, withTurns } from "./support.ts";
 
@@ -133,6 +133,13 @@ describe("what models really say", () => {
     const { result } = await run(new ReActAgent({ name: "a", model, tools: [add] }));
     expect(result).toEqual({ status: "partial", output: "", stopReason: "length" });
     expect(model.calls).toHaveLength(3);
+  });
+
+  test("cut off inside its calls, but not three times in a row: it goes on", async () => {
+    const cut: Answer = { toolCalls: [{ name: "add" }], finishReason: "length" };
+    const model = scriptedModel([cut, cut, asks("add", { a: 1, b: 2 }), cut, cut, "3"]);
+    const { result } = await run(new ReActAgent({ name: "a", model, tools: [add] }));
+    expect(result).toEqual({ status: "completed", output: "3", stopReason: "done" });
   });
 
   test.each(["refused", "filtered"] as const)("%s is a partial result that says so", async (finishReason) => {

@@ -46,6 +46,8 @@ describe("output", () => {
     ["a fence without a language", `\`\`\`\n${fine}\n\`\`\``],
     ["a fence between sentences", `Here you are:\n\`\`\`json\n${fine}\n\`\`\`\nAnything else?`],
     ["white space", `\n  ${fine}  \n`],
+    ["thoughts that the server left in", `<think>Is it {"name":"x"}?</think>\n${fine}`],
+    ["thoughts and a fence", `<think>\`\`\`\nhm\n\`\`\`</think>\n\`\`\`json\n${fine}\n\`\`\``],
   ])("%s around the JSON is tolerated", async (_, text) => {
     const { result } = await run(agentOf([text]).agent);
     expect(result.structured).toEqual(parsed);
@@ -119,6 +121,13 @@ describe("output", () => {
       },
       $defs: tree.$defs,
     });
+  });
+
+  test("the end of thoughts inside the strings of the JSON stays there", async () => {
+    const output = z.object({ tag: z.string() });
+    const model = scriptedModel(['{"tag":"</think>"}']);
+    const { result } = await run(new ReActAgent({ name: "a", model, output }));
+    expect(result.structured).toEqual({ tag: "</think>" });
   });
 
   test("fences inside the strings of the JSON stay there", async () => {

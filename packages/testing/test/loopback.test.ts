@@ -314,6 +314,28 @@ describe("what is refused, in OpenAI's shape", () => {
       /must be followed by tool messages.*c1/,
     ],
     [
+      "an id that is too long",
+      chat("a", { messages: [{ role: "assistant", tool_calls: [{ ...tool, id: "c".repeat(41) }] }] }),
+      400,
+      /tool_calls\[0\]\.id': expected a string of 1 to 40 characters/,
+    ],
+    [
+      "the name of a function with a dot",
+      chat("a", {
+        messages: [
+          { role: "assistant", tool_calls: [{ ...tool, function: { name: "a.b", arguments: "{}" } }] },
+        ],
+      }),
+      400,
+      /function\.name': expected a string that matches/,
+    ],
+    [
+      "a tool whose name is too long",
+      chat("a", { tools: [{ type: "function", function: { name: "t".repeat(65) } }] }),
+      400,
+      /tools\[0\]\.function\.name': expected a string that matches/,
+    ],
+    [
       "a call at the end",
       chat("a", { messages: [{ role: "assistant", tool_calls: [tool] }] }),
       400,

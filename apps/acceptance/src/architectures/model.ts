@@ -39,7 +39,7 @@ const SAYINGS: readonly (readonly [words: string, say: (text: string, system: st
   ['last line "Answer: "', (_, system) => `Answer: ${system.includes("ann") ? "red" : "green"}`],
   ["HANDOFF name", (_, system) => (system.includes("ann") ? "HANDOFF bob: you know it" : "bob knows")],
   [
-    "when the task is solved",
+    "If the task is solved",
     (text, system) =>
       system.includes("ann") ? "a clue" : text.includes("a clue") ? "that is all" : "nothing yet",
   ],

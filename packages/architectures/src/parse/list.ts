@@ -1,9 +1,26 @@
-import type { JsonValue } from "@ravi/kernel";
+import type { JsonObject, JsonValue } from "@ravi/kernel";
 import { eachJson, fieldOf, isObject, readJson } from "./json.ts";
 
 const LISTS = ["steps", "plan", "tasks", "thoughts", "ideas", "items", "options", "list"];
-const TEXTS = ["step", "task", "thought", "idea", "description", "text", "title", "action", "name"];
-const ITEM = /^\s*(?:\d+\s*[.):]|[-*•]|step\s+\d+\s*[:.)-])\s*(.+)$/is;
+const TEXTS = [
+  "step",
+  "task",
+  "thought",
+  "idea",
+  "description",
+  "text",
+  "title",
+  "action",
+  "name",
+  "instruction",
+  "goal",
+];
+/** A line such as `1. look`, `- look` or `**Step 1:** look`. */
+const ITEM = /^\s*(?<bold>\*\*|__)?(?:\d+\s*[.):]|[-•]|\*(?!\*)|step\s+\d+\s*[:.)-])\s*(?<text>.+)$/is;
+/** How many more blanks than an item a line has that belongs to the item. */
+const INDENT = 2;
+/** The number of a step instead of the step. */
+const NUMBER = /^(?:step\s*)?\d+[.:]?$/i;
 
 /** A list of distinct texts, read from JSON or from numbered or bulleted lines. Empty if there is none. */
 export function readList(text: string): string[] {
@@ -15,17 +32,38 @@ export function readList(text: string): string[] {
  * because a line may contain something like `item [0]`.
  */
 export function readSequence(text: string): string[] {
-  const read = text.split("\n").map((line) => ({ line, item: itemIn(line) }));
-  const lines = read.flatMap(({ item }) => item ?? []);
-  const rest = read.flatMap(({ line, item }) => (item === undefined ? [line] : []));
+  const { items, rest } = readLines(text);
   const json = listInJson(rest.join("\n"));
   // A single text in brackets next to a whole list is a remark.
-  return json.length > 1 || lines.length < 2 ? [...(json.length > 0 ? json : lines)] : lines;
+  return json.length > 1 || items.length < 2 ? [...(json.length > 0 ? json : items)] : items;
+}
+
+/** The items of a list, each with the lines that are indented below it, and all other lines. */
+function readLines(text: string): { readonly items: string[]; readonly rest: readonly string[] } {
+  const items: string[] = [];
+  const rest: string[] = [];
+  let indent = Infinity;
+  for (const line of text.split("\n")) {
+    const said = line.trim();
+    if (said === "") continue;
+    const depth = line.indexOf(said);
+    if (depth >= indent + INDENT) {
+      items.push(`${items.pop() ?? ""}\n${said}`);
+      continue;
+    }
+    const item = itemIn(line);
+    indent = item === undefined ? Infinity : depth;
+    if (item === undefined) rest.push(line);
+    else items.push(item);
+  }
+  return { items, rest };
 }
 
 /** The text of a list line. JSON after a dash does not count as one: it is a list itself. */
 function itemIn(line: string): string | undefined {
-  const item = ITEM.exec(line)?.[1]?.trim() ?? "";
+  const { text = "", bold = "" } = ITEM.exec(line)?.groups ?? {};
+  // Bold print that began before the number ends in the text.
+  const item = text.replace(bold, "").trim();
   if (!/[\p{L}\p{N}\p{S}]/u.test(item)) return undefined;
   return /^[[{]/.test(item) && isList(readJson(item)) ? undefined : item;
 }
@@ -34,12 +72,18 @@ function itemIn(line: string): string | undefined {
 function listInJson(text: string): readonly string[] {
   let longest: readonly string[] = [];
   for (const json of eachJson(text)) {
-    const named = isObject(json) ? textsIn(fieldOf(json, LISTS)) : [];
+    const named = isObject(json) ? namedList(json) : [];
     if (named.length > 0) return named;
     const bare = isList(json) ? textsIn(json) : [];
     if (bare.length > longest.length) longest = bare;
   }
   return longest;
+}
+
+/** The list may be one level deeper: `{"plan": {"steps": […]}}`. */
+function namedList(json: JsonObject): readonly string[] {
+  const inner = fieldOf(json, LISTS);
+  return isObject(inner) ? namedList(inner) : textsIn(inner);
 }
 
 /** Numbers only, as in `see [1]`, are not a list of texts. */
@@ -51,9 +95,11 @@ function textsIn(items: JsonValue | undefined): readonly string[] {
   return Array.isArray(items) ? items.flatMap((item: JsonValue) => textIn(item) ?? []) : [];
 }
 
+/** Of an object, its first text: `{"step": 1, "task": "look"}` is `look`. A number is taken if there is nothing else. */
 function textIn(item: JsonValue): string | undefined {
-  const value = isObject(item) ? fieldOf(item, TEXTS) : item;
-  if (typeof value !== "string" && typeof value !== "number") return undefined;
-  const text = String(value).trim();
-  return text === "" ? undefined : text;
+  const values = isObject(item) ? TEXTS.map((name) => fieldOf(item, [name])) : [item];
+  const texts = values.flatMap((value) =>
+    typeof value === "string" || typeof value === "number" ? [String(value).trim()] : [],
+  );
+  return texts.find((text) => text !== "" && !NUMBER.test(text)) ?? texts.find((text) => text !== "");
 }

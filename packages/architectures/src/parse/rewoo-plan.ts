@@ -9,6 +9,7 @@ export interface RewooStep {
 }
 
 const PLACEHOLDER = /#(E\d+)\b/gi;
+const INPUTS = ["input", "toolInput", "actionInput", "arguments", "args", "parameters", "query", "prompt"];
 /** Matches the text before a step that is a string inside JSON, not a line of its own. */
 const IN_JSON = /^\s*["[{]|[[{]\s*["{[]/;
 const LINE = /#(E\d+)\s*=\s*([A-Za-z0-9_-]+)\s*[[(](.*)[\])]\s*$/;
@@ -61,11 +62,16 @@ export function fillIn(input: JsonValue, evidence: ReadonlyMap<string, string>):
 /** Uses the first JSON that contains a step: `[1]` is a remark, not a plan. */
 function stepsInJson(text: string): readonly RewooStep[] {
   for (const json of eachJson(text)) {
-    const items = isObject(json) ? fieldOf(json, ["steps", "plan"]) : json;
+    const items = itemsIn(json);
     const steps = Array.isArray(items) ? items.flatMap((item: JsonValue, at) => stepIn(item, at) ?? []) : [];
     if (steps.length > 0) return steps;
   }
   return [];
+}
+
+/** The list may be one level deeper: `{"plan": {"steps": […]}}`. */
+function itemsIn(json: JsonValue | undefined): JsonValue | undefined {
+  return isObject(json) ? itemsIn(fieldOf(json, ["steps", "plan"])) : json;
 }
 
 function stepIn(item: JsonValue, at: number): RewooStep | undefined {
@@ -73,7 +79,7 @@ function stepIn(item: JsonValue, at: number): RewooStep | undefined {
   const tool = fieldOf(item, ["tool", "action", "name", "function"]);
   if (typeof tool !== "string") return undefined;
   const id = fieldOf(item, ["id", "evidence", "variable"]);
-  const input = fieldOf(item, ["input", "arguments", "args", "parameters", "query", "prompt"]);
+  const input = fieldOf(item, INPUTS);
   return { id: idOf(id, at), tool, input: input ?? {} };
 }
 

@@ -20,7 +20,7 @@ export interface Answer {
 
 /** An empty answer counts as none, whatever the provider reports. */
 export function answerFrom(response: ModelResponse): Answer {
-  const text = textOf(response.message);
+  const text = withoutThoughts(textOf(response.message));
   const { finishReason } = response;
   if (finishReason === "length" || finishReason === "refused" || finishReason === "filtered")
     return { text, stopReason: finishReason };
@@ -28,16 +28,29 @@ export function answerFrom(response: ModelResponse): Answer {
 }
 
 export function answerOf({ output, status, stopReason, problem }: AgentResult): Answer {
+  const text = withoutThoughts(output);
   // A result that was cut off never counts as complete, whatever its reason.
   if (status !== "completed")
-    return { text: output, stopReason: stopReason === "done" ? "steps" : stopReason, problem };
-  return { text: output, stopReason: output.trim() === "" ? "steps" : "done" };
+    return { text, stopReason: stopReason === "done" ? "steps" : stopReason, problem };
+  return { text, stopReason: text.trim() === "" ? "steps" : "done" };
 }
 
-/** If the plan was cut off by its length, an answer from it is cut off too. */
-export function answerTo(plan: Answer, answer: Answer): Answer {
-  const isPart = plan.stopReason === "length" && answer.stopReason === "done";
-  return isPart ? { ...answer, stopReason: "length" } : answer;
+/**
+ * The text without the model's thoughts, which some servers leave in front of it as `<think>…</think>`; the opening tag may be
+ * missing. A score or a choice that a model only thinks of is no answer. Tags in the middle belong to the text.
+ */
+function withoutThoughts(text: string): string {
+  const end = /<\/think(?:ing)?>/i.exec(text);
+  if (end === null) return text;
+  const before = text.slice(0, end.index);
+  const start = before.search(/<think(?:ing)?>/i);
+  if (start !== -1 && before.slice(0, start).trim() !== "") return text;
+  return text.slice(end.index + end[0].length).trimStart();
+}
+
+/** An answer from work that was cut off is cut off too. */
+export function answerFromCut(answer: Answer, cut: StopReason | undefined): Answer {
+  return cut === undefined || answer.stopReason !== "done" ? answer : { ...answer, stopReason: cut };
 }
 
 /** The outcome of a worker: an answer, or an error. */

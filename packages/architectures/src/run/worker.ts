@@ -8,7 +8,7 @@ import {
   isDelegate,
   type Tool,
 } from "@ravi/kernel";
-import { hasNoSeat, hireAll, tellHandoff } from "@ravi/kernel/loop";
+import { hasNoSeat, hireAll, tellHandoff, toolSpec } from "@ravi/kernel/loop";
 
 // Helpers for multi-agent strategies (J8).
 
@@ -70,7 +70,16 @@ export function describeWorkers(workers: Readonly<Record<string, Agent>>): strin
 }
 
 export function describeTools(tools: readonly (Tool | DelegateTool)[]): string {
+  return tools.map(describeTool).join("\n");
+}
+
+/** The same with the JSON Schema of each tool's input, for a model that writes the input without being offered the tool. */
+export function describeInputs(tools: readonly (Tool | DelegateTool)[]): string {
   return tools
-    .map((tool) => `- ${tool.name}: ${tool.description}${isDelegate(tool) ? " (another agent)" : ""}`)
+    .map((tool) => `${describeTool(tool)}\n  input: ${JSON.stringify(toolSpec(tool).parameters)}`)
     .join("\n");
+}
+
+function describeTool(tool: Tool | DelegateTool): string {
+  return `- ${tool.name}: ${tool.description}${isDelegate(tool) ? " (another agent)" : ""}`;
 }

@@ -1,12 +1,22 @@
-const MARK = /^\W*(?:final\s+)?answer\W*:[*_\s]*(.*)$/is;
+/** A line such as `Answer: 16`, `**My answer:** 16` or `**Answer: 16**`. */
+const MARK =
+  /^(?<lead>[\W_]*)(?:(?:my|our|the|final|current|updated)\s+){0,3}answer(?<tail>[\W_]*):\s*(?<text>.*)$/is;
+const EMPHASIS = /(?<![*_])[*_]+$/;
 
 /** The text after the last "Answer:"; the whole text if there is none. */
 export function answerIn(text: string): string {
-  const lines = text.split("\n").map((line) => ({ line, marked: MARK.exec(line)?.[1] }));
+  const lines = text.split("\n").map((line) => ({ line, marked: markedIn(line) }));
   const at = lines.findLastIndex(({ marked }) => marked !== undefined);
   if (at === -1) return text.trim();
   const rest = lines.slice(at).map(({ line, marked }) => marked ?? line);
   return firstParagraph(rest.join("\n").trim()) || text.trim();
+}
+
+/** What follows the mark. Emphasis that began before the mark ends there too, or in the text. */
+function markedIn(line: string): string | undefined {
+  const { lead = "", tail = "", text } = MARK.exec(line)?.groups ?? {};
+  const [emphasis = ""] = EMPHASIS.exec(lead) ?? [];
+  return tail.includes(emphasis) ? text : text?.replace(emphasis, "").trimStart();
 }
 
 /** An answer may have several lines: a poem, a list, code. It ends at the first empty line outside of a code block. */

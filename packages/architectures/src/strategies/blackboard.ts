@@ -136,8 +136,12 @@ export class Blackboard implements Architecture {
   }
 }
 
+/** PASS alone, or with a remark that there is nothing to add. */
+const PASS =
+  /^[^\p{L}\p{N}]*pass(?:[^\p{L}\p{N}]*$|\s*[^\p{L}\p{N}\s]+\s*(?:I (?:have|see) |there is )?(?:nothing|no more|no further)\b[^\n]*$)/iu;
+
 function isPass(text: string): boolean {
-  return /^[^\p{L}\p{N}]*pass[^\p{L}\p{N}]*$/iu.test(text);
+  return PASS.test(text);
 }
 
 /** What experts write after "SOLUTION:" if there is none. */

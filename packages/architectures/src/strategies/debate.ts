@@ -51,6 +51,8 @@ export class Debate implements Architecture {
   readonly name = "debate";
   private readonly debaters: Readonly<Record<string, Agent>>;
   private readonly stances: readonly string[];
+  /** What each debater is called in front of the others. */
+  private readonly names: readonly string[];
   private readonly rounds: number;
   private readonly agreement: number;
   private readonly judge: Agent | undefined;
@@ -76,7 +78,8 @@ export class Debate implements Architecture {
         expected: "an array of at least 2 strings",
       });
     if (judge !== undefined) checkAgent("Debate.judge", judge);
-    this.stances = debaters === undefined ? stances : Object.keys(debaters).map(() => "");
+    this.names = debaters === undefined ? stances : Object.keys(debaters);
+    this.stances = debaters === undefined ? stances : this.names.map(() => "");
     this.rounds = checkInteger("Debate.rounds", options.rounds ?? 2, 1);
     this.agreement = checkShare("Debate.agreement", options.agreement ?? 0.85);
     this.judge = judge;
@@ -106,12 +109,13 @@ export class Debate implements Architecture {
     const candidates = candidatesOf(statements.map(({ text }) => answerIn(text))).flatMap(
       (at) => statements[at] ?? [],
     );
-    const answers = candidates.map(({ text }, at) => `${at + 1}. ${answerIn(text)}`).join("\n");
+    const answers = candidates.map(({ text }, at) => `Answer ${at + 1}:\n${answerIn(text)}`).join("\n\n");
     if (this.judge !== undefined) {
       const worked = await run.hire(this.judge, this.prompts.judge({ task: prompt, answers }));
       if (worked.error === undefined) return run.finish(worked);
       yield progress("debate.noJudge", { error: worked.error.message });
     }
+    if (candidates.length === 1) return run.finish(finalOf(candidates[0]));
     const ballot = this.prompts.vote({ task: prompt, answers });
     const ballots = await this.askEach(
       run,
@@ -142,7 +146,7 @@ export class Debate implements Architecture {
       const own = before[at];
       if (own === undefined) return this.prompts.open({ task, stance });
       const others = before.flatMap((one, other) =>
-        other === at || one === undefined ? [] : describeWork(one),
+        other === at || one === undefined ? [] : `[${this.names[other]}] ${describeWork(one)}`,
       );
       return this.prompts.rebut({ task, stance, others: others.join("\n\n"), own: own.text });
     });

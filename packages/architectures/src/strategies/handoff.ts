@@ -13,7 +13,7 @@ const NAME = /^["'`*]*([\p{L}\p{N}_-]+)["'`*]*\s*(?<mark>[:,.-]?)\s*(.*)$/su;
 /**
  * What may follow the name in a hand-off: punctuation and the task, or nothing. If a word follows, it is an ordinary sentence.
  */
-const AFTER_NAME = /^["'`*]*(?:\s*:|\s+[-–—](?=\s)|\s*(?:\.\s*)?$)["'`*]*/u;
+const AFTER_NAME = /^["'`*\])>]*(?:\s*:|\s+[-–—](?=\s)|\s*(?:\.\s*)?$)["'`*]*/u;
 const LIST_LINE = /^(?:\s+\S|\s*(?:[-*•]|\d+[.)])\s)/;
 const FENCED = /^\s*```\w*\n([\s\S]*?)\n```\s*$/;
 const NOBODY = new Set(["", "none", "null", "no", "nobody", "false", "n/a"]);
@@ -47,7 +47,7 @@ export function readHandoff(text: string, members: readonly string[] = []): Hand
 
 /** Matches the longest member name that the line begins with: names may have several words. */
 function knownIn(line: string, members: readonly string[]): Handoff | undefined {
-  const text = line.replace(/^["'`*]+/, "");
+  const text = line.replace(/^["'`*@[(<]+/, "");
   for (const to of members.toSorted((a, b) => b.length - a.length)) {
     if (text.slice(0, to.length).toLowerCase() !== to.toLowerCase()) continue;
     const rest = text.slice(to.length);

@@ -6,9 +6,10 @@ import {
   checkInteger,
   type Dependencies,
   type LLMClient,
+  type StopReason,
 } from "@ravi/kernel";
 import { StrategyRun } from "../run/strategy-run.ts";
-import { answerTo, describeWork } from "../run/answer.ts";
+import { answerFromCut, describeWork } from "../run/answer.ts";
 import { describeTools } from "../run/worker.ts";
 import { readSequence } from "../parse/list.ts";
 import { type OwnPrompts, PROMPTS } from "../prompts.ts";
@@ -56,19 +57,24 @@ export class PlanAndExecute implements Architecture {
       steps.push(prompt);
     }
     const done: string[] = [];
+    let cut: StopReason | undefined = isPlanned && isCut ? "length" : undefined;
     for (const [at, step] of steps.entries()) {
       yield progress("planAndExecute.step", { step: at + 1, task: step });
       const user = this.prompts.step({ task: prompt, step, done: done.join("\n\n") });
       const part = `${at + 1}. ${step}`;
       const result = await run.work(user, { part });
       done.push(`${part}\n${describeWork(result)}`);
+      if (result.stopReason !== "done") cut ??= result.stopReason;
       run.findings(done.join("\n\n"));
       yield progress("planAndExecute.done", { step: at + 1, stopReason: result.stopReason });
     }
-    for (const left of planned.slice(steps.length)) done.push(`(not done, the plan was too long) ${left}`);
+    for (const left of planned.slice(steps.length)) {
+      cut ??= "steps";
+      done.push(`(not done, the plan was too long) ${left}`);
+    }
     if (isPlanned && isCut) done.push("(the plan was cut off here: there is more to do)");
     const answer = await run.ask({ user: this.prompts.answer({ task: prompt, done: done.join("\n\n") }) });
-    await run.finish(isPlanned ? answerTo(plan, answer) : answer);
+    await run.finish(answerFromCut(answer, cut));
   }
 
   declaredWorkers(): typeof NO_WORKERS {

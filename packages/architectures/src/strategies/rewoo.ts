@@ -13,8 +13,8 @@ import {
 } from "@ravi/kernel";
 import { isStop, tellHandoff } from "@ravi/kernel/loop";
 import { StrategyRun } from "../run/strategy-run.ts";
-import { answerTo } from "../run/answer.ts";
-import { describeTools, hireAgain } from "../run/worker.ts";
+import { answerFromCut } from "../run/answer.ts";
+import { describeInputs, hireAgain } from "../run/worker.ts";
 import {
   fillIn,
   placeholdersIn,
@@ -55,7 +55,7 @@ export class ReWOO implements Architecture {
 
   async *run(session: AgentSession, deps: Dependencies, prompt: string): AsyncGenerator<AgentEvent, void> {
     const run = await StrategyRun.open(session, deps, prompt);
-    const tools = describeTools(deps.tools);
+    const tools = describeInputs(deps.tools);
     const user = this.prompts.plan({ task: prompt, tools, most: this.maxSteps });
     const plan = await run.ask({ user, model: this.planner });
     const read = plan.stopReason === "length" ? readCutRewooPlan : readRewooPlan;
@@ -84,10 +84,10 @@ export class ReWOO implements Architecture {
       evidence.set(id, failed("not run: the plan was too long"));
     const found = describeEvidence(planned, evidence);
     const answer = await run.ask({ user: this.prompts.solve({ task: prompt, evidence: found }) });
-    const final = answerTo(plan, answer);
     // An answer without any evidence, for example after an unreadable plan, does not count as complete.
-    const isFound = [...evidence.values()].some(({ isError }) => !isError);
-    await run.finish(final.stopReason === "done" && !isFound ? { ...final, stopReason: "steps" } : final);
+    const isWhole = planned.length === steps.length && [...evidence.values()].some(({ isError }) => !isError);
+    const cut = plan.stopReason === "length" ? "length" : isWhole ? undefined : "steps";
+    await run.finish(answerFromCut(answer, cut));
   }
 
   declaredWorkers(): typeof NO_WORKERS {

@@ -90,6 +90,21 @@ describe("J10: Blackboard", () => {
     expect(solutionIn(text)).toBe(expected);
   });
 
+  test.each([
+    ["PASS", true],
+    ["**PASS**.", true],
+    ["PASS. I have nothing to add.", true],
+    ["PASS - nothing new from me", true],
+    ["PASS: there is no more to say", true],
+    ["PASS: all tests are green", false],
+    ["Pass nothing on to the guests", false],
+    ["PASS. Nothing to add.\nBut the sum is 7.", false],
+  ])("an expert who writes %j passes: %s", async (text, passes) => {
+    const experts = { a: worker("a", ["x is 3", text]) };
+    const { events } = await run(new Blackboard({ experts, maxRounds: 3 }), ["so far"]);
+    expect(told(events, "blackboard.next")).toHaveLength(passes ? 2 : 3);
+  });
+
   test("nothing on the board is no success", async () => {
     const experts = { a: worker("a", () => "PASS") };
     const { result } = await run(new Blackboard({ experts }), ["I made it up"]);

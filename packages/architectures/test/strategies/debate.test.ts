@@ -58,6 +58,32 @@ describe("J10: Debate", () => {
     );
   });
 
+  test("each is shown who of the others said what, and all are shown where an answer begins that is a list", async () => {
+    const debaters = {
+      ann: worker("ann", ["Tea.\n\nAnswer: 1. tea\n2. milk", "Answer: 1. tea\n2. milk", "2"]),
+      bob: worker("bob", ["Answer: beer", "Answer: beer", "2"]),
+    };
+    const { result } = await run(new Debate({ debaters }), []);
+    expect(asked(debaters.bob.model.calls[1]?.request)).toContain("The others said:\n[ann] Tea.");
+    expect(asked(debaters.ann.model.calls[2]?.request)).toContain(
+      "Answer 1:\n1. tea\n2. milk\n\nAnswer 2:\nbeer",
+    );
+    expect(result.output).toBe("beer");
+    const { model } = await run(
+      new Debate({ stances: ["a cook", "a guest"] }),
+      (_, call) => `Answer: ${call}`,
+    );
+    expect(asked(model.calls[2]?.request)).toContain("[a guest] Answer: 1");
+  });
+
+  test("nobody is paid for a vote on one answer", async () => {
+    const debaters = { a: worker("a", ["red"]), b: worker("b", () => new Error("no voice")) };
+    const { result, events } = await run(new Debate({ debaters, rounds: 1 }), []);
+    expect(result).toEqual({ status: "completed", output: "red", stopReason: "done" });
+    expect(told(events, "debate.vote")).toEqual([]);
+    expect(debaters.a.model.calls).toHaveLength(1);
+  });
+
   test("where nobody says anything, nobody is paid for a vote on nothing", async () => {
     const { result, model, events } = await run(new Debate({ rounds: 1 }), () => says(" "));
     expect(result).toMatchObject({ status: "partial", stopReason: "steps" });
@@ -123,6 +149,19 @@ describe("J10: Debate", () => {
     expect(agreementOf([])).toBe(0);
     expect(agreementOf(["a b", "a c"])).toBeCloseTo(1 / 3);
     expect(answerIn("because\nAnswer: first\n**Final answer:** second")).toBe("second");
+  });
+
+  test.each([
+    ["because\n**Answer: 16**", "16"],
+    ["because\n**Answer:** 16", "16"],
+    ["because\n**Answer**: **16**", "**16**"],
+    ["because\nAnswer: **16** apples", "**16** apples"],
+    ["because\nMy current answer: 16", "16"],
+    ["because\n- _The final answer: 16_", "16"],
+    ["My answer follows.\nAnswer: 16", "16"],
+    ["my answer is: 16", "my answer is: 16"],
+  ])("%j has the answer %j, with no half of a pair of stars", (text, expected) => {
+    expect(answerIn(text)).toBe(expected);
   });
 
   test("an answer of several lines is not cut down to its first", () => {

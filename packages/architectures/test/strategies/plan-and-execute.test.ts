@@ -27,9 +27,10 @@ describe("J10: PlanAndExecute", () => {
   });
 
   test("makes 1 + 8 + 1 calls at the most, and says what was left out of a longer plan", async () => {
-    const { model, session, events } = await run(new PlanAndExecute(), (request) =>
+    const { result, model, session, events } = await run(new PlanAndExecute(), (request) =>
       says(asked(request).includes("Make a plan") ? plan(12) : "done"),
     );
+    expect(result).toEqual({ status: "partial", output: "done", stopReason: "steps" });
     expect(model.calls).toHaveLength(1 + 8 + 1);
     expect(told(events, "planAndExecute.plan")).toMatchObject([{ left: 4 }]);
     expect(asked(model.calls[9]?.request)).toContain("(not done, the plan was too long) do 12");
@@ -81,13 +82,14 @@ describe("J10: PlanAndExecute", () => {
     expect(result).toEqual({ status: "completed", output: "the answer", stopReason: "done" });
   });
 
-  test("a step that was cut off is shown as that to whoever answers", async () => {
-    const { model } = await run(new PlanAndExecute(), [
+  test("a step that was cut off is shown as that to whoever answers, and the answer is a part", async () => {
+    const { result, model } = await run(new PlanAndExecute(), [
       "1. only step",
       { text: "half", finishReason: "length" },
       "answer",
     ]);
     expect(asked(model.calls[2]?.request)).toContain("(only a part, cut off: length) half");
+    expect(result).toEqual({ status: "partial", output: "answer", stopReason: "length" });
   });
 
   test.each([

@@ -26,11 +26,23 @@ describe("J10: ReWOO", () => {
     expect(events.filter(({ type }) => type === "toolResult")).toHaveLength(3);
   });
 
+  test("whoever plans is shown what each tool takes: it writes the inputs without being offered the tools", async () => {
+    const helper = delegateTo(worker("helper", []));
+    const { model } = await run(new ReWOO(), ["no plan", "answer"], { tools: [add, helper] });
+    const shown = asked(model.calls[0]?.request);
+    expect(shown).toMatch(
+      /^- add: Adds two numbers\.\n  input: \{.*"a":\{"type":"number"\}.*"required":\["a","b"\]/m,
+    );
+    expect(shown).toMatch(/^- helper: .* \(another agent\)\n  input: .*"task"/m);
+    expect(model.calls[0]?.request.tools).toBeUndefined();
+  });
+
   test("makes 1 + 8 + 1 model calls at the most: when every step is thinking", async () => {
     const steps = Array.from({ length: 11 }, (_, at) => [`E${at + 1}`, "LLM", `think ${at}`] as const);
-    const { model, session, events } = await run(new ReWOO(), (request) =>
+    const { result, model, session, events } = await run(new ReWOO(), (request) =>
       says(asked(request).includes("Make the whole plan") ? plan(steps) : "thought"),
     );
+    expect(result).toEqual({ status: "partial", output: "thought", stopReason: "steps" });
     expect(model.calls).toHaveLength(1 + 8 + 1);
     expect(told(events, "rewoo.plan")).toMatchObject([{ left: 3 }]);
     expect(asked(model.calls.at(-1)?.request)).toContain(

@@ -121,6 +121,9 @@ describe("J10: Swarm", () => {
     ["HANDOFF stranger: help", { to: "stranger", task: "help" }],
     ["HANDOFF data analyst: count them", { to: "data analyst", task: "count them" }],
     ["HANDOFF Data: count them", { to: "data", task: "count them" }],
+    ["HANDOFF [expert]: explain it", { to: "expert", task: "explain it" }],
+    ["HANDOFF <expert>: explain it", { to: "expert", task: "explain it" }],
+    ["HANDOFF @expert: explain it", { to: "expert", task: "explain it" }],
   ])("%j is read as %j", (text, expected) => {
     expect(readHandoff(text, ["expert", "data", "data analyst"])).toEqual(expected);
   });

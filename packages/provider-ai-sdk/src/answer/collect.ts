@@ -139,21 +139,22 @@ export function collectAnswer(provider: string): AnswerCollector {
   };
 }
 
-/** A file that the model made, as a `data:` URL or a link. In v2 and v3 it is bytes or base64, in v4 an object around them. */
+/** A file that the model made, as a `data:` URL or a link. */
 function filesOf(part: unknown): ContentPart[] {
   const mediaType = stringOr(field(part, "mediaType"), "application/octet-stream");
-  const given = field(part, "data");
-  const data = field(given, "data") ?? field(given, "url") ?? given;
-  const url =
-    data instanceof Uint8Array
-      ? `data:${mediaType};base64,${Buffer.from(data).toString("base64")}`
-      : data instanceof URL
-        ? data.href
-        : typeof data === "string"
-          ? `data:${mediaType};base64,${data}`
-          : undefined;
+  const url = urlOf(field(part, "data"), mediaType);
   if (url === undefined) return [];
   return [
     mediaType.startsWith("image/") ? { type: "image", url, mediaType } : { type: "file", url, mediaType },
   ];
+}
+
+/** In v2 and v3 it is bytes or base64, in v4 an object around them or around a link. */
+function urlOf(given: unknown, mediaType: string): string | undefined {
+  const link = field(given, "url");
+  if (typeof link === "string") return link;
+  const data = field(given, "data") ?? link ?? given;
+  if (data instanceof URL) return data.href;
+  const base64 = data instanceof Uint8Array ? Buffer.from(data).toString("base64") : data;
+  return typeof base64 === "string" ? `data:${mediaType};base64,${base64}` : undefined;
 }

@@ -8,7 +8,7 @@ import {
   type ToolMessage,
   type UserMessage,
 } from "@ravi/kernel";
-import { type CallIds, callIds } from "./call-ids.ts";
+import { type CallIds, callIds, callName } from "./call-ids.ts";
 import { filePart, type FileTarget, leaveOut, leaveUnknownOut, toolFilePart } from "./files.ts";
 import { inputOf } from "./input.ts";
 import { metadataOptions } from "./provider-metadata.ts";
@@ -115,7 +115,7 @@ function toolCallPart({ id, name, arguments: args, opaque }: ToolCall, target: W
   return {
     type: "tool-call",
     toolCallId: target.ids.begin(id),
-    toolName: name,
+    toolName: callName(name),
     input: inputOf(args),
     ...(opaque?.provider === target.tag ? metadataOptions(opaque) : {}),
   };
@@ -125,7 +125,7 @@ function toolResult(message: ToolMessage, target: Writing): object {
   return {
     type: "tool-result",
     toolCallId: target.ids.latest(message.toolCallId),
-    toolName: message.name,
+    toolName: callName(message.name),
     output: toolOutput(message, target),
   };
 }

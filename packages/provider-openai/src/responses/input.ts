@@ -7,6 +7,7 @@ import type {
   UserMessage,
 } from "@ravi/kernel";
 import { type Notice, plainId } from "@ravi/kernel/provider";
+import { callName } from "../request/call-name.ts";
 import { sendableArguments } from "../request/sendable-arguments.ts";
 import { keptIn, reasoningItem } from "./kept.ts";
 import { inputParts, inputText } from "./parts.ts";
@@ -95,11 +96,6 @@ function assistantItems(message: AssistantMessage, ids: CallIds, context: InputC
 function callItem({ id, name, arguments: text }: ToolCall, ids: CallIds, context: InputContext): JsonObject {
   const args = sendableArguments(text, context.isCompatible);
   return { type: "function_call", call_id: ids.begin(id), name: callName(name), arguments: args };
-}
-
-/** Makes the name valid. One that a model invented or another provider allowed would make the whole conversation unsendable. */
-function callName(name: string): string {
-  return name.replaceAll(/[^\w-]/g, "_").slice(0, 128) || "unnamed";
 }
 
 const MAX_ID = 64;

@@ -1,5 +1,7 @@
 import { type ChatMessage, type ContentPart, type JsonValue, textOf, type ToolCall } from "@ravi/kernel";
-import { invalid, readList, readObject, readOptional, readString } from "./read-json.ts";
+import { invalid, readId, readList, readName, readObject, readOptional, readString } from "./read-json.ts";
+
+const MAX_ID = 40;
 
 /** The conversation of a Chat Completions request, as messages of the kernel. */
 export function readMessages(value: JsonValue | undefined): readonly ChatMessage[] {
@@ -30,7 +32,7 @@ function readMessage(value: JsonValue, param: string, names: ReadonlyMap<string,
       return { role, content, ...(toolCalls === undefined ? {} : { toolCalls }) };
     }
     case "tool": {
-      const toolCallId = readString(message["tool_call_id"], `${param}.tool_call_id`);
+      const toolCallId = readId(message["tool_call_id"], `${param}.tool_call_id`, MAX_ID);
       return { role, toolCallId, name: names.get(toolCallId) ?? "", content };
     }
     default:
@@ -44,8 +46,8 @@ function readToolCalls(value: JsonValue, param: string): readonly ToolCall[] {
     const call = readObject(item, at);
     const target = readObject(call["function"], `${at}.function`);
     return {
-      id: readString(call["id"], `${at}.id`),
-      name: readString(target["name"], `${at}.function.name`),
+      id: readId(call["id"], `${at}.id`, MAX_ID),
+      name: readName(target["name"], `${at}.function.name`),
       arguments: readString(target["arguments"], `${at}.function.arguments`),
     };
   });

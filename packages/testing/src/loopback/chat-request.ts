@@ -6,6 +6,7 @@ import {
   invalid,
   readBoolean,
   readList,
+  readName,
   readNumber,
   readObject,
   readOptional,
@@ -65,7 +66,7 @@ function readTools(value: JsonValue, param: string): readonly ToolSpec[] {
     const at = `${param}[${index}].function`;
     const target = readObject(readObject(item, `${param}[${index}]`)["function"], at);
     return {
-      name: readString(target["name"], `${at}.name`),
+      name: readName(target["name"], `${at}.name`),
       description: readOptional(target["description"], `${at}.description`, readString) ?? "",
       parameters: readOptional(target["parameters"], `${at}.parameters`, readParameters) ?? {},
     };

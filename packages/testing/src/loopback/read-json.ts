@@ -40,6 +40,20 @@ export function readList(value: JsonValue | undefined, param: string): readonly 
   throw invalid(param, "an array");
 }
 
+/** Reads the name of a function, in the characters and the length that OpenAI accepts. */
+export function readName(value: JsonValue | undefined, param: string): string {
+  const name = readString(value, param);
+  if (/^[a-zA-Z0-9_-]{1,64}$/.test(name)) return name;
+  throw invalid(param, "a string that matches ^[a-zA-Z0-9_-]{1,64}$");
+}
+
+/** Reads the id of a call, which must not be longer than `most` characters. */
+export function readId(value: JsonValue | undefined, param: string, most: number): string {
+  const id = readString(value, param);
+  if (id !== "" && id.length <= most) return id;
+  throw invalid(param, `a string of 1 to ${most} characters`);
+}
+
 /** Reads a field unless it is absent or null, which these servers treat alike. */
 export function readOptional<T>(
   value: JsonValue | undefined,

@@ -6,7 +6,7 @@ import {
   type JsonValue,
   textOf,
 } from "@ravi/kernel";
-import { invalid, readKnown, readList, readObject, readOptional, readString } from "./read-json.ts";
+import { invalid, readId, readKnown, readList, readObject, readOptional, readString } from "./read-json.ts";
 import { RefusedRequest } from "./refusal.ts";
 import { readInputContent } from "./responses-parts.ts";
 import { isSealed } from "./seal.ts";
@@ -111,9 +111,7 @@ function checkFollowed(item: JsonObject, next: JsonValue | undefined, param: str
 const MAX_CALL_ID = 64;
 
 function readCallId(item: JsonObject, param: string): string {
-  const id = readString(item["call_id"], `${param}.call_id`);
-  if (id !== "" && id.length <= MAX_CALL_ID) return id;
-  throw invalid(`${param}.call_id`, `a string of 1 to ${MAX_CALL_ID} characters`);
+  return readId(item["call_id"], `${param}.call_id`, MAX_CALL_ID);
 }
 
 function readCall(item: JsonObject, param: string, { messages, open }: Reading): void {

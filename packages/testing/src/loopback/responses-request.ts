@@ -6,6 +6,7 @@ import {
   readBoolean,
   readKnown,
   readList,
+  readName,
   readNumber,
   readObject,
   readOptional,
@@ -106,7 +107,7 @@ function readTools(value: JsonValue, param: string): readonly ToolSpec[] {
     readOptional(tool["strict"], `${at}.strict`, readBoolean);
     return [
       {
-        name: readString(tool["name"], `${at}.name`),
+        name: readName(tool["name"], `${at}.name`),
         description: readOptional(tool["description"], `${at}.description`, readString) ?? "",
         parameters: readOptional(tool["parameters"], `${at}.parameters`, readParameters) ?? {},
       },

@@ -142,6 +142,15 @@ export const PLANTED: readonly PlantedBug[] = [
   sends("drops images", "an image of the user's", (request) =>
     messages(request, (message) => [{ ...message, content: "What is this?" }]),
   ),
+  sends("empties files", "a file of the user's", (request) =>
+    messages(request, (message) => {
+      if (message.role !== "user" || typeof message.content === "string") return [message];
+      const content = message.content.map((part) =>
+        part.type === "file" ? { ...part, url: "data:application/pdf;base64," } : part,
+      );
+      return [{ ...message, content }];
+    }),
+  ),
   sends("drops a tool's result", "tool calls and their results go back", (request) =>
     messages(request, (message) => (message.role === "tool" ? [] : [message])),
   ),
@@ -158,6 +167,13 @@ export const PLANTED: readonly PlantedBug[] = [
     for (const message of request.messages) {
       if (message.role === "assistant")
         for (const call of message.toolCalls ?? []) JSON.parse(call.arguments);
+    }
+    return request;
+  }),
+  sends("cannot send back names that it does not know", "a tool that the model invented", (request) => {
+    for (const message of request.messages) {
+      if (message.role === "assistant")
+        for (const { name } of message.toolCalls ?? []) if (name !== "search") throw new Error("bad name");
     }
     return request;
   }),
@@ -249,6 +265,22 @@ export const PLANTED: readonly PlantedBug[] = [
         generate(request, options) {
           options?.signal?.addEventListener("abort", () => undefined);
           return honest.generate(request, options);
+        },
+      };
+    },
+  },
+  {
+    says: "leaves a listener where its stream is left",
+    caughtBy: "left before its end",
+    plant(setup) {
+      const honest = clientOf(setup);
+      return {
+        ...honest,
+        async *stream(request, options) {
+          const listen = (): void => undefined;
+          options?.signal?.addEventListener("abort", listen);
+          yield* honest.stream?.(request, options) ?? [];
+          options?.signal?.removeEventListener("abort", listen);
         },
       };
     },

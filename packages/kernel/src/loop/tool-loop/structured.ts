@@ -21,7 +21,7 @@ export interface Answer<T> {
 /** Parses and checks a structured answer. `problem` is an error message for the model. */
 export async function readStructured<T>(text: string, reading: Reading<T>): Promise<Parsed<Answer<T>>> {
   const { schema, isWrapped, validator } = reading;
-  const json = withoutFence(text);
+  const json = jsonIn(text);
   let value: JsonValue;
   try {
     value = parseJson(json, "the answer");
@@ -43,12 +43,19 @@ function answered<T>(structured: T, output: string): Parsed<Answer<T>> {
 }
 
 const FENCE = "```";
+const THOUGHT_END = "</think>";
 
-/** The JSON inside of a fenced block, which models like to use, with text before and after it. */
-function withoutFence(text: string): string {
+/**
+ * The JSON behind thoughts, which some servers leave in an answer, and inside of a fenced block, which models like to use, with
+ * text before and after it.
+ */
+function jsonIn(text: string): string {
+  // What is inside of JSON belongs to one of its strings.
+  if (/^\s*[[{"]/.test(text)) return text;
+  const thought = text.lastIndexOf(THOUGHT_END);
+  if (thought !== -1) return jsonIn(text.slice(thought + THOUGHT_END.length));
   const start = text.indexOf(FENCE);
-  // A fence inside of JSON belongs to one of its strings.
-  if (start === -1 || /^\s*[[{"]/.test(text)) return text;
+  if (start === -1) return text;
   const body = text.indexOf("\n", start);
   const end = text.lastIndexOf(FENCE);
   return body === -1 || end <= body ? text : text.slice(body + 1, end).trim();

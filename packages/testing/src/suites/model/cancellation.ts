@@ -80,6 +80,20 @@ export const cancellationCases: readonly ModelCase[] = [
   },
   {
     rule: "T4",
+    says: "a stream that is left before its end no longer listens to its caller's signal",
+    needs: ["streaming"],
+    async run(stage) {
+      const { client } = await stage.open(["a text of some length, in several pieces"]);
+      const { signal } = new AbortController();
+      for await (const event of streamOf(client, ask("go"), { signal })) {
+        expect(event.type).toBe("text");
+        break;
+      }
+      expect(getEventListeners(signal, "abort")).toHaveLength(0);
+    },
+  },
+  {
+    rule: "T4",
     says: "an abort after the answer changes nothing",
     async run(stage) {
       for (const way of waysOf(stage)) {

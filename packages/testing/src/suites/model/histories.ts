@@ -116,6 +116,25 @@ export const historyCases: readonly ModelCase[] = [
     },
   },
   {
+    rule: "R19",
+    says: "a call of a tool that the model invented can go back beside its error, whatever its name",
+    needs: ["tools"],
+    async run(stage) {
+      for (const name of ["functions.search", "web search", "検索", "x".repeat(200), ""]) {
+        const { client } = await stage.open(["Sorry."]);
+        const response = await client.generate({
+          tools: [SEARCH],
+          messages: [
+            { role: "user", content: "go" },
+            { role: "assistant", content: "", toolCalls: [{ id: "call_1", name, arguments: "{}" }] },
+            { role: "tool", toolCallId: "call_1", name, content: "there is no such tool", isError: true },
+          ],
+        });
+        expect(textOf(response.message)).toBe("Sorry.");
+      }
+    },
+  },
+  {
     rule: "T11",
     says: "hostile arguments and halves of letters can go back, and do not stop the conversation",
     needs: ["tools"],

@@ -105,9 +105,7 @@ export const requestCases: readonly ModelCase[] = [
       const seen = asked[0]?.request.messages[0];
       expect(seen === undefined ? "" : textOf(seen)).toBe("What is this?");
       const images = partsOf(seen?.content).filter((part) => part.type === "image" || part.type === "file");
-      expect(images.map(({ url }) => url.slice(url.indexOf(",") + 1))).toEqual([
-        PNG.slice(PNG.indexOf(",") + 1),
-      ]);
+      expect(images.map(dataOf)).toEqual([dataOf({ url: PNG })]);
     },
   },
   {
@@ -122,7 +120,7 @@ export const requestCases: readonly ModelCase[] = [
       const { client, asked } = await stage.open(["nothing"]);
       await client.generate({ messages: [{ role: "user", content }] });
       const files = partsOf(asked[0]?.request.messages[0]?.content).filter(({ type }) => type === "file");
-      expect(files).toHaveLength(1);
+      expect(files.map(dataOf)).toEqual([dataOf({ url: PDF })]);
     },
   },
   {
@@ -167,6 +165,11 @@ function settingCase(ability: ModelAbility & keyof ModelRequest, setting: Partia
       }
     },
   };
+}
+
+/** The data of a `data:` URL. */
+function dataOf({ url }: { readonly url: string }): string {
+  return url.slice(url.indexOf(",") + 1);
 }
 
 function partsOf(

@@ -1,8 +1,9 @@
 import { expect } from "vitest";
-import { textOf } from "@ravi/kernel";
+import { defineTool, isRaviError, ProviderError, textOf } from "@ravi/kernel";
 import { scriptedModel } from "../../scripted-model.ts";
 import {
   agent,
+  ANYTHING,
   call,
   done,
   hangingOnce,
@@ -51,8 +52,10 @@ export const crashCases: readonly RuntimeCase[] = [
         const { message } = await ctx.llm(model, say(inbox.input));
         return done(textOf(message));
       });
+      const stamps = new Set<string>();
       const lead = agent("lead", async (ctx) => {
         const stamp = `${await ctx.uuid()} ${await ctx.now()} ${await ctx.random()}`;
+        stamps.add(stamp);
         const hires = ["a", "b"].map((input) => ({ kind: "hire", agent: child, input }) as const);
         const outcomes = await ctx.batch(hires);
         await ctx.llm(model, say("last"));
@@ -72,7 +75,50 @@ export const crashCases: readonly RuntimeCase[] = [
       const result = await third.resume("crash-1").result;
       expect(result.output).toMatch(/^[-0-9a-f]{36} \d+ 0\.\d+ \| heard a \| heard b \| end$/);
       expect(model.calls).toHaveLength(3);
+      expect(stamps.size).toBe(1);
       expect(result.inDoubt ?? []).toEqual([]);
+    },
+  },
+  {
+    rule: "R24",
+    says: "what had failed before a crash has failed after it, in the same way, and is not made again",
+    async run({ create, crash }) {
+      let made = 0;
+      const model = scriptedModel([
+        new ProviderError({ kind: "AUTH", message: "no such key" }),
+        "better now",
+      ]);
+      const tool = defineTool({
+        name: "look",
+        description: "looks",
+        input: ANYTHING,
+        idempotent: true,
+        execute: () => {
+          if (++made === 1) throw new Error("too dark");
+          return "better now";
+        },
+      });
+      const child = agent("child", async () => {
+        if (++made === 2) throw new RangeError("no");
+        return done("better now");
+      });
+      const lead = agent("lead", async (ctx) => {
+        const seen = await ctx.tool(call("look"), tool);
+        const hired = await ctx.hire({ agent: child, input: "" });
+        const said: unknown = await ctx.llm(model, say("go")).catch((error: unknown) => error);
+        const kind = isRaviError(said, "PROVIDER_ERROR") ? said.kind : "an answer";
+        await ctx.waitFor("on");
+        return done(`${String(seen.isError)} ${textOf(seen)}, ${outputOf(hired)}, ${kind}`);
+      });
+      const setup = { agents: [lead, child] };
+      const first = await create(setup);
+      await untilWaiting(first.run(lead, "", { runId: "crash-13" }));
+      await crash(first);
+      const second = await create(setup);
+      await second.deliver("crash-13", "on", true);
+      const { output } = await second.resume("crash-13").result;
+      expect(output).toMatch(/^true .*too dark, failed, AUTH$/);
+      expect([made, model.calls.length]).toEqual([2, 1]);
     },
   },
   {

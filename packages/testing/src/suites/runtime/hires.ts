@@ -1,7 +1,18 @@
 import { expect } from "vitest";
-import { Priority } from "@ravi/kernel";
+import { defineTool, Priority, textOf } from "@ravi/kernel";
 import { scriptedModel } from "../../scripted-model.ts";
-import { agent, done, outputOf, refuseWithoutEnd, type RuntimeCase, say, until, word } from "./stage.ts";
+import {
+  agent,
+  ANYTHING,
+  call,
+  done,
+  outputOf,
+  refuseWithoutEnd,
+  type RuntimeCase,
+  say,
+  until,
+  word,
+} from "./stage.ts";
 
 export const hireCases: readonly RuntimeCase[] = [
   {
@@ -11,10 +22,11 @@ export const hireCases: readonly RuntimeCase[] = [
       const child = agent("child", async (ctx, inbox) => {
         if (inbox.input === "fail") throw new RangeError("no");
         if (inbox.input === "half") return { status: "partial", output: "half", stopReason: "steps" };
+        if (inbox.input === "late") await ctx.sleepUntil((await ctx.now()) + 20);
         return done(`${ctx.agentId} of ${String(ctx.supervision.parentId)}`);
       });
       const lead = agent("lead", async (ctx) => {
-        const inputs = ["well", "fail", "half", "well"];
+        const inputs = ["late", "fail", "half", "well"];
         const outcomes = await ctx.batch(
           inputs.map((input) => ({ kind: "hire", agent: child, input }) as const),
         );
@@ -107,6 +119,59 @@ export const hireCases: readonly RuntimeCase[] = [
       const runtime = await create({ agents: [lead, child], headcount: caps.headcount });
       const { output } = await runtime.run(lead, "", { spawnBudget: { maxAgents: 2 } }).result;
       expect(output).toBe("a b c");
+    },
+  },
+  {
+    rule: "R23",
+    says: "the outcomes of a batch are in the order asked, whichever is there first: tools, model calls and hires",
+    async run({ create }) {
+      const late = async (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 20));
+      const model = scriptedModel(async () => (await late(), "model"));
+      const tool = (name: string, wait: () => Promise<void> | undefined) =>
+        defineTool({
+          name,
+          description: name,
+          input: ANYTHING,
+          idempotent: true,
+          execute: async () => (await wait(), name),
+        });
+      const child = agent("child", async () => done("child"));
+      const lead = agent("lead", async (ctx) => {
+        const [one, two, three, four] = await ctx.batch([
+          { kind: "tool", call: call("slow"), tool: tool("slow", late) },
+          { kind: "llm", model, request: say("go") },
+          { kind: "hire", agent: child, input: "" },
+          { kind: "tool", call: call("quick"), tool: tool("quick", () => undefined) },
+        ]);
+        const tools = [one, four].map((each) => ("result" in each ? textOf(each.result) : each.status));
+        const said = "response" in two ? textOf(two.response.message) : two.status;
+        return done([tools[0], said, outputOf(three), tools[1]].join(" "));
+      });
+      const runtime = await create({ agents: [lead, child] });
+      expect((await runtime.run(lead, "").result).output).toBe("slow model child quick");
+    },
+  },
+  {
+    rule: "R15",
+    says: "a seat is free again, however its holder has ended",
+    async run({ create, caps }) {
+      const child = agent("child", async (ctx, inbox) => {
+        if (inbox.input === "fail") throw new RangeError("no");
+        if (inbox.input === "wait") await ctx.waitFor("never");
+        return done(inbox.input);
+      });
+      const lead = agent("lead", async (ctx) => {
+        const failed = await ctx.hire({ agent: child, input: "fail" });
+        const late = await ctx.hire({ agent: child, input: "wait", timeoutS: 0.01 });
+        const held = await ctx.spawn(child, { input: "wait" });
+        held.cancel("enough");
+        const cancelled = await ctx.join(held);
+        const last = await ctx.hire({ agent: child, input: "seated" });
+        return done([failed, late, cancelled].map(({ status }) => status).join(" ") + ` ${outputOf(last)}`);
+      });
+      const runtime = await create({ agents: [lead, child], headcount: caps.headcount });
+      const { output } = await runtime.run(lead, "", { spawnBudget: { maxAgents: 2 } }).result;
+      expect(output).toBe("failed partial cancelled seated");
     },
   },
   {

@@ -75,11 +75,13 @@ export const lifeCases: readonly RuntimeCase[] = [
     says: "a run that is over is listed, gives its result again without running, and can be deleted",
     async run({ create }) {
       let goes = 0;
-      const once = agent("once", async () => done(`go ${++goes}`), { version: "3" });
+      const structured = { deep: [1, null] };
+      const once = agent("once", async () => ({ ...done(`go ${++goes}`), structured }), { version: "3" });
       const runtime = await create({ agents: [once] });
       await runtime.run(once, "", { runId: "life-2" }).result;
       const again = await runtime.resume("life-2").result;
       expect([again.status, again.output, goes]).toEqual(["completed", "go 1", 1]);
+      expect(again).toMatchObject({ structured, stopReason: "done" });
       const listed = (await runtime.list()).filter(({ runId }) => runId === "life-2");
       expect(listed).toMatchObject([{ agent: "once@3", status: "completed" }]);
       await runtime.delete("life-2");
