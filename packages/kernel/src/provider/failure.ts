@@ -85,5 +85,12 @@ export function transportVerdict(
     return { kind: ErrorKind.UNKNOWN, retryable: false, said: chain.at(-1)?.message ?? said };
   }
   if (fault !== "broken" && !(error instanceof BrokenConnection)) return undefined;
-  return { kind: ErrorKind.SERVER_ERROR, said, advice: innermostCode(chain) };
+  const advice = innermostCode(chain);
+  const inner = chain.at(-1)?.message ?? said;
+  // Without a code, only the innermost message says what is wrong ("bad port"). It is not our own, so it must be scrubbed.
+  return {
+    kind: ErrorKind.SERVER_ERROR,
+    said: advice !== "" || inner === said ? said : `${said} (${inner})`,
+    advice,
+  };
 }
