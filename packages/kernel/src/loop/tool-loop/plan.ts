@@ -114,7 +114,7 @@ function checkParts(owner: string, options: LoopOptions): void {
     wrong("context", context, "an AgentContext with a getPromptWindow method");
   const isSchema = ["undefined", "object", "function"].includes(typeof output) && output !== null;
   if (!isSchema || Array.isArray(output) || isPromiseLike(output))
-    wrong("output", output, "a Standard Schema (such as a zod schema) or a JSON Schema");
+    wrong("output", output, "a Standard Schema (such as one of zod 4.2 or newer) or a JSON Schema");
   if (options.onBudget !== undefined) checkOneOf(`${owner}.onBudget`, options.onBudget, ON_BUDGET);
   if (toolConcurrency !== undefined) checkInteger(`${owner}.toolConcurrency`, toolConcurrency, 1);
 }
