@@ -131,7 +131,11 @@ export function checkTools(
   const names = new Set<string>();
   for (const [at, tool] of tools.entries()) {
     if (!hasMethod(tool, "execute") && !hasMethod(tool, "hire"))
-      wrong(`${field}[${at}]`, tool, "a tool made with defineTool, or an agent's asDelegate()");
+      wrong(
+        `${field}[${at}]`,
+        tool,
+        "a tool made with defineTool, or an agent as a tool: delegateTo(agent) of @ravi/kernel/loop",
+      );
     checkToolName(tool.name);
     checkToolFields(`${owner}.${field}[${at}].`, tool);
     if (names.has(tool.name))
