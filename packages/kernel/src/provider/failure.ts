@@ -64,7 +64,7 @@ function toldToRetry(headers: HeaderSource | undefined, kind: ErrorKind): boolea
   return told === "true" && kind === ErrorKind.FORMAT_ERROR ? true : undefined;
 }
 
-/** What an official client's error class says about the connection, if it says anything. */
+/** What is known about the connection: what an official client's error class says or, for whatever `fetch` itself throws, "broken". */
 export type ConnectionFault = "timed out" | "broken";
 
 /** Classifies a failure of the connection. Undefined if the server itself failed or refused. */
