@@ -43,6 +43,19 @@ it("a handler for an event that does not exist is refused, because it would neve
   expect(make).toThrow(/known fields: input, .*tool_call, /);
 });
 
+it("a misspelt field is refused, because a guardrail in it would guard nothing; an object of a class may have more", () => {
+  const make = (extension: object) =>
+    session({ model: scriptedModel(["x"]), extensions: [extension as never] });
+  expect(() => make({ name: "guard", guardrail: [] })).toThrow(
+    "SessionAgent.extensions[0].guardrail is an array of 0; expected no field of that name; known fields: name, on, onEvent, tools, guardrails, ephemeral",
+  );
+  class Counting {
+    readonly name = "counting";
+    turns = 0;
+  }
+  expect(() => make(new Counting())).not.toThrow();
+});
+
 it("O8: a handler that never settles does not outlive an abort", async () => {
   const never = defineExtension({ name: "never", on: { context: () => new Promise(() => {}) } });
   const agent = session({ model: scriptedModel(["x"]), extensions: [never] });

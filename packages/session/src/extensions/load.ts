@@ -46,11 +46,24 @@ export function callIfFunction(source: unknown, where: string): unknown {
   }
 }
 
-/** Throws an `InvalidValueError` if `value` is not an extension, or has a handler for an event that does not exist. */
+const FIELDS = [
+  "name",
+  "on",
+  "onEvent",
+  "tools",
+  "guardrails",
+  "ephemeral",
+] as const satisfies readonly (keyof Extension)[];
+
+/**
+ * Throws an `InvalidValueError` if `value` is not an extension, or has a handler for an event that does not exist. A plain object has no
+ * other fields; one of a class may have state of its own.
+ */
 export function checkExtension(value: unknown, where: string): Extension {
   if (isObject(value) && typeof Reflect.get(value, "name") === "string") {
     const on: unknown = Reflect.get(value, "on");
     if (isHandlers(on)) {
+      if (Object.getPrototypeOf(value) === Object.prototype) checkFields(where, value, FIELDS);
       if (on !== undefined) checkFields(`${where}.on`, on, SESSION_EVENTS);
       return value as Extension;
     }
