@@ -291,6 +291,15 @@ describe("R13: errors", () => {
   });
 
   test.each([
+    [Promise.resolve(1), "a promise"],
+    [new Set([1]), "a Set"],
+    [new Map([[1, 2]]), "a Map"],
+  ])("R13: a message names what is easily taken for something else: %s", (value, shown) => {
+    const error = new InvalidValueError({ field: "f", value, expected: "e" });
+    expect(error.message).toBe(`f is ${shown}; expected e`);
+  });
+
+  test.each([
     ["MiddlewareTermination", (reason: string) => new MiddlewareTermination({ layer: "guard", reason })],
     ["SuspendedError", (reason: string) => new SuspendedError({ reason })],
     ["CancellationError", (reason: string) => new CancellationError({ reason })],

@@ -262,6 +262,15 @@ describe("O6: a failed call", () => {
       "broken",
       { kind: "UNKNOWN", retryable: false, said: "a.b is not a function" },
     ],
+    [
+      "a cause without a code",
+      new Error("Connection error.", {
+        cause: new TypeError("fetch failed", { cause: new Error("bad port") }),
+      }),
+      "broken",
+      { kind: "SERVER_ERROR", said: "Connection error. (bad port)" },
+    ],
+    ["no cause", new Error("Connection error."), "broken", { said: "Connection error." }],
   ])("O6: on the way: %s", (_, error, fault, verdict) => {
     expect(transportVerdict(error, fault)).toMatchObject(verdict);
   });

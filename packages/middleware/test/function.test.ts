@@ -457,6 +457,10 @@ describe("R27: fileValidator", () => {
     expect((await through(layer({ disk: broken }), { args: { path: "a.md" } })).ran).toBe(0);
     expect(() => fileValidator({ roots: ["relative"] })).toThrow(/absolute/);
     expect(() => fileValidator({ roots: [] })).toThrow(/at least one/);
+    // It would allow "cmd" as well.
+    expect(() => layer({ extensions: [".txt", "md"] })).toThrow(
+      'fileValidator.extensions[1] is "md"; expected an extension with its dot, such as ".md"',
+    );
   });
 });
 

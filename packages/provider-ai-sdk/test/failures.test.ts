@@ -228,7 +228,7 @@ describe("what is no model, or no option, is refused before anything is sent", (
     expect(wrong(fixedModel(), { secrets: SECRET })).not.toThrow(new RegExp(SECRET));
     expect(wrong(fixedModel(), { secrets: [1] })).toThrow(/^secrets is/);
     expect(wrong(fixedModel(), { systemAnywhere: "no" })).toThrow(/^systemAnywhere is "no"/);
-    expect(wrong(fixedModel(), { providerOptions: new Map() })).toThrow(/^providerOptions is an object/);
+    expect(wrong(fixedModel(), { providerOptions: new Map() })).toThrow(/^providerOptions is a Map/);
     expect(wrong(fixedModel(), { logger: {} })).toThrow(/^fromAiSdk options\.logger/);
   });
 });

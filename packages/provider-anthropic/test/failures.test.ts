@@ -70,6 +70,16 @@ describe("O6: what a status means", () => {
     expect(await refused({ status: 502, body })).toMatchObject({ kind: "SERVER_ERROR", retryable: true });
   });
 
+  test.each(["<html>Not found</html>", "", '{"detail":"Not Found"}'])(
+    "O6: a 404 that Anthropic would not send (%j) says what to check",
+    async (body) => {
+      const { message } = await refused({ status: 404, body });
+      expect(message).toContain("check that baseURL is the address");
+      const model = await refused({ status: 404, body: said("model: claude-9", "not_found_error") });
+      expect(model.message).not.toContain("baseURL");
+    },
+  );
+
   test.each([600, 999])(
     "O6: %i, which is no status of HTTP, is told as the server said it",
     async (status) => {

@@ -164,11 +164,14 @@ describe("which API is spoken", () => {
       });
       const other = await failureOf(client(server, { api: "chat" }).generate(HELLO));
       expect(other).toMatchObject({ message: expect.not.stringContaining('api: "chat"') });
+      expect(other).toMatchObject({ message: expect.stringContaining("check that baseURL is the address") });
     },
   );
 
   test("a model that is not there is not taken for it", async () => {
     await using server = await loopbackOpenAI({ script: () => "ok", models: ["other"] });
+    const chat = await failureOf(client(server, { api: "chat" }).generate(HELLO));
+    expect(chat).toMatchObject({ message: expect.not.stringContaining("baseURL") });
     const error = await failureOf(client(server, { api: "responses" }).generate(HELLO));
     expect(error).toMatchObject({
       kind: "MODEL_NOT_FOUND",

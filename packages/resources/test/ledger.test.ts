@@ -219,6 +219,18 @@ describe("R18: a refusal says what to do", () => {
     expect(refused({ tokens: 70 })).toContain("2 open calls");
   });
 
+  test.each([
+    {
+      spent: 700,
+      expected: "the next call may take up to 400 tokens and 300 is left, all of it held back for",
+    },
+    { spent: 1_000, expected: "the next call may take up to 400 tokens and 0 is left; raise maxTokens" },
+  ])("R18: it never holds back more than is left ($spent spent)", ({ spent, expected }) => {
+    const ledger = new ExecutionTracker({ maxTokens: 1_000 }, { scope: "lead", reserve: { tokens: 500 } });
+    ledger.charge({ tokens: spent });
+    expect(exhaustion(() => ledger.reserve({ tokens: 400 })).hint).toContain(expected);
+  });
+
   test("R18: it says when the last turn is what is held back", () => {
     const tracker = new ExecutionTracker({ maxTurns: 2 });
     tracker.reserve({ turns: 1 }).settle({});

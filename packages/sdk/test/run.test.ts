@@ -137,12 +137,17 @@ describe("run", () => {
   });
 
   test("R6: limits and prices that were not awaited, or are in a map, are refused and do not count as none", async () => {
-    for (const given of [Promise.resolve({ usd: 1 }), new Map([["usd", 1]]), new Date(0)]) {
-      await expect(run(greeter(), "Hi", { budget: given as object })).rejects.toThrow(/^budget is an object/);
-      await expect(run(greeter(), "Hi", { tree: given as object })).rejects.toThrow(/^tree is an object/);
-      await expect(run(greeter(), "Hi", { prices: given as never })).rejects.toThrow(/^prices is an object/);
+    for (const [given, shown] of [
+      [Promise.resolve({ usd: 1 }), "a promise"],
+      [new Map([["usd", 1]]), "a Map"],
+      [new Date(0), "an object"],
+    ] as const) {
+      const refused = (field: string): RegExp => new RegExp(`^${field} is ${shown};`);
+      await expect(run(greeter(), "Hi", { budget: given as object })).rejects.toThrow(refused("budget"));
+      await expect(run(greeter(), "Hi", { tree: given as object })).rejects.toThrow(refused("tree"));
+      await expect(run(greeter(), "Hi", { prices: given as never })).rejects.toThrow(refused("prices"));
       expect(() => agent({ name: "x", model: scriptedModel(["a"]), budget: given as object })).toThrow(
-        /^agent\.budget is an object/,
+        refused("agent\\.budget"),
       );
     }
     const prices = { x: { input: 5n as never, output: 1 } };

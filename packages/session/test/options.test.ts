@@ -78,6 +78,13 @@ it("each wrong option is an error that names it", () => {
   expect(() => new FileSessionStore("")).toThrow("the path of a folder");
 });
 
+it.each(["tools", "children"])("another agent in %s is refused, with the way to hand work to it", (field) => {
+  const other = new SessionAgent({ model });
+  expect(() => new SessionAgent({ model, [field]: [other] })).toThrow(
+    /delegateTo\(agent\) of @ravi\/kernel\/loop/,
+  );
+});
+
 it("an input that is none is refused before anything happens", async () => {
   const agent = session({ model });
   for (const input of ["", 7, undefined])

@@ -1,5 +1,6 @@
-import { connect } from "node:net";
-import { ProviderError } from "@ravi/kernel";
+import { IncomingMessage, ServerResponse } from "node:http";
+import { connect, Socket } from "node:net";
+import { CancellationError, ProviderError } from "@ravi/kernel";
 import { describe, expect, test } from "vitest";
 import {
   type Answer,
@@ -8,6 +9,12 @@ import {
   type LoopbackServer,
   virtualClock,
 } from "../src/index.ts";
+import { planAnswer } from "../src/answers/plan.ts";
+import { makeBill } from "../src/loopback/bill.ts";
+import { deliver } from "../src/loopback/deliver.ts";
+import { OPENAI } from "../src/loopback/openai-protocol.ts";
+import { createContext } from "../src/loopback/server-context.ts";
+import { withTimers } from "../src/time.ts";
 import { chat, eventsOf, jsonOf, post } from "./helpers.ts";
 
 const serving = (answer: Answer, more: Partial<LoopbackOptions> = {}): Promise<LoopbackServer> =>
@@ -240,6 +247,29 @@ describe("a client that goes away", () => {
     expect((await post(server.url, chat("a"))).status).toBe(200);
     expect(server.bill().calls).toBe(2);
   });
+
+  // Node 22 forgets the callback of a write whose socket is destroyed in the same tick, as this response forgets all of them.
+  test.each([{ stream: true }, { stream: false }])(
+    "ends the answer even if the write never calls back (%j)",
+    async ({ stream }) => {
+      const clock = withTimers(undefined);
+      const bill = makeBill({ disk: undefined, prices: undefined, clock });
+      const gone = new AbortController();
+      const context = createContext({ script: [] }, { bill, closing: gone.signal, protocol: OPENAI });
+      const response = new ServerResponse(new IncomingMessage(new Socket()));
+      const plan = planAnswer({ text: "a", fault: { type: "cut" } }, { messages: [] });
+      const wire = {
+        whole: () => ({}),
+        opening: () => "a",
+        delta: () => "b",
+        closing: () => "c",
+        failure: () => "d",
+      };
+      const delivered = deliver(response, { plan, wire, stream, context, signal: gone.signal });
+      gone.abort();
+      await expect(delivered).rejects.toThrow(CancellationError);
+    },
+  );
 });
 
 describe("close", () => {

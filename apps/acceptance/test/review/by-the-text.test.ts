@@ -12,7 +12,7 @@ import {
 import { bareContext } from "@ravi/kernel/loop";
 import { contentFilter, MiddlewarePipeline } from "@ravi/middleware";
 import { ReActAgent } from "@ravi/react-agent";
-import { ExecutionTracker } from "@ravi/resources";
+import { ExecutionTracker, ModelMeter } from "@ravi/resources";
 import { getRunScope, MemoryJournal, Runtime } from "@ravi/runtime";
 import { scriptedModel } from "@ravi/testing";
 import { describe, expect, it } from "vitest";
@@ -215,6 +215,28 @@ describe("R19: arguments that a client has parsed already", () => {
     expect(await result).toMatchObject({ output: expect.stringContaining("error: ") });
     expect(ledger.used.tokens).toBe(4);
   });
+
+  it.each([undefined, null, 7])(
+    "that a client leaves out, or that are no object, harm nobody (%s)",
+    async (given) => {
+      const { client } = parsing();
+      const odd: LLMClient = {
+        ...client,
+        async generate(request, options) {
+          const answer = await client.generate(request, options);
+          const toolCalls = answer.message.toolCalls?.map((one) => ({ ...one, arguments: given as never }));
+          return { ...answer, message: { ...answer.message, ...(toolCalls && { toolCalls }) } };
+        },
+      };
+      const worker = new ReActAgent({ name: "worker", model: odd, tools: [add] });
+      const ledger = new ExecutionTracker({ maxTokens: 1_000_000 });
+      const { result } = new Runtime({ ledger: () => ledger, meter: new ModelMeter({}) }).run(worker, "go");
+      expect(await result).toMatchObject({
+        output: expect.stringMatching(/^error: (?:invalid arguments|arguments is "undefined")/),
+      });
+      expect(ledger.used.tokens).toBe(4);
+    },
+  );
 
   it("are read where an agent makes the call itself, and told apart from others on a resume", async () => {
     const reached = Promise.withResolvers<void>();

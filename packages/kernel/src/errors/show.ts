@@ -17,6 +17,10 @@ export function show(value: unknown): string {
   if (typeof value === "symbol") return "a symbol";
   if (typeof value !== "object" || value === null) return String(value);
   if (Array.isArray(value)) return `an array of ${value.length}`;
+  // A forgotten `await`, and collections that are taken for a list or a plain object.
+  if (value instanceof Promise) return "a promise";
+  if (value instanceof Set) return "a Set";
+  if (value instanceof Map) return "a Map";
   return "an object";
 }
 

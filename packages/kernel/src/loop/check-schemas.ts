@@ -39,6 +39,6 @@ export function inputOf(toolName: string): string {
 /** The error for a raw JSON Schema without a validator. */
 export function unchecked(field: string, value: SchemaLike): InvalidValueError {
   const expected =
-    "a Standard Schema (such as a zod schema); to use a raw JSON Schema, pass a JsonSchemaValidator as the validator of the agent or of the run";
+    "a Standard Schema (such as one of zod 4.2 or newer); to use a raw JSON Schema, pass a JsonSchemaValidator as the validator of the agent or of the run";
   return new InvalidValueError({ field, value, expected });
 }

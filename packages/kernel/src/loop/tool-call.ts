@@ -17,8 +17,7 @@ export function readArguments(
   tool: Tool | DelegateTool,
   validator?: JsonSchemaValidator | undefined,
 ): MaybePromise<Parsed<unknown>> {
-  const text: unknown = call.arguments;
-  if (typeof text !== "string") return readData(call, tool, validator);
+  const text = argumentsText(call);
   let json: unknown;
   try {
     // Models leave the arguments of a tool without parameters empty.
@@ -32,25 +31,15 @@ export function readArguments(
   return isParsed(parsed) ? explain(parsed, tool) : parsed.then((done) => explain(done, tool));
 }
 
-/** The same for arguments that are no text. */
-function readData(
-  call: ToolCall,
-  tool: Tool | DelegateTool,
-  validator: JsonSchemaValidator | undefined,
-): MaybePromise<Parsed<unknown>> {
-  const text: unknown = argumentsText(call);
-  if (typeof text === "string") return readArguments({ ...call, arguments: text }, tool, validator);
-  return { ok: false, problem: `the arguments must be a string of JSON, not ${kindOf(text)}` };
-}
-
 /**
- * The arguments as text. A client in untyped JavaScript may have parsed them. If they cannot be written, the text is the reason, which
- * is no JSON and so is refused.
+ * The arguments as text, which is all that readers of a conversation expect. A client in untyped JavaScript may have parsed them, or left
+ * them out. What cannot be written as JSON becomes a text that is none, and so is refused.
  */
-export function argumentsText({ arguments: given }: ToolCall): string {
-  if (typeof given === "string" || !isObject(given)) return given;
+export function argumentsText(call: ToolCall): string {
+  const given: unknown = call.arguments;
+  if (typeof given === "string") return given;
   try {
-    return JSON.stringify(given);
+    return isObject(given) ? JSON.stringify(given) : String(given);
   } catch (error) {
     return messageOf(error);
   }
@@ -73,10 +62,6 @@ function hasText(call: ToolCall): boolean {
 
 function isObject(value: unknown): boolean {
   return typeof value === "object" && value !== null;
-}
-
-function kindOf(value: unknown): string {
-  return value === null ? "null" : typeof value;
 }
 
 function explain(parsed: Parsed<unknown>, tool: Tool | DelegateTool): Parsed<unknown> {

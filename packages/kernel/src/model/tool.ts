@@ -146,7 +146,7 @@ export function checkToolFields(
   const input: unknown = tool.input;
   if (typeof description !== "string") refuse("description", description, "a string");
   if ((typeof input !== "object" && typeof input !== "function") || input === null || isPromiseLike(input))
-    refuse("input", input, "a Standard Schema (such as a zod schema) or a JSON Schema");
+    refuse("input", input, "a Standard Schema (such as one of zod 4.2 or newer) or a JSON Schema");
   // Anything else would be taken for false.
   if (!isFlag(needsApproval)) refuse("needsApproval", needsApproval, "true or false");
   if (!isFlag(idempotent)) refuse("idempotent", idempotent, "true or false");

@@ -66,7 +66,7 @@ function toldToRetry(headers: HeaderSource | undefined, kind: ErrorKind): boolea
   return told === "true" && kind === ErrorKind.FORMAT_ERROR ? true : undefined;
 }
 
-/** What an official client's error class says about the connection, if it says anything. */
+/** What is known about the connection: what an official client's error class says or, for whatever `fetch` itself throws, "broken". */
 export type ConnectionFault = "timed out" | "broken";
 
 /** Classifies a failure of the connection. Undefined if the server itself failed or refused. */
@@ -87,5 +87,12 @@ export function transportVerdict(
     return { kind: ErrorKind.UNKNOWN, retryable: false, said: chain.at(-1)?.message ?? said };
   }
   if (fault !== "broken" && !(error instanceof BrokenConnection)) return undefined;
-  return { kind: ErrorKind.SERVER_ERROR, said, advice: innermostCode(chain) };
+  const advice = innermostCode(chain);
+  const inner = chain.at(-1)?.message ?? said;
+  // Without a code, only the innermost message says what is wrong ("bad port"). It is not our own, so it must be scrubbed.
+  return {
+    kind: ErrorKind.SERVER_ERROR,
+    said: advice !== "" || inner === said ? said : `${said} (${inner})`,
+    advice,
+  };
 }

@@ -8,7 +8,10 @@ import { realDisk } from "./real-disk.ts";
 import { callGuard, type OnViolation } from "./refuse.ts";
 
 export interface FileValidatorOptions {
-  /** Absolute paths of folders. A path must be inside of one of them. Relative paths are relative to the first. */
+  /**
+   * Absolute paths of folders. A path must be inside of one of them. Relative paths are checked relative to the first, and are passed
+   * on as they are: the tool must resolve them there too, and not in the working directory.
+   */
   readonly roots: readonly string[];
   /**
    * The names of arguments that are paths, at any depth. Default: path, paths, file, files, filename, filePath, file_path,
@@ -64,7 +67,7 @@ export function fileValidator(options: FileValidatorOptions): FunctionMiddleware
   const extensions =
     options.extensions === undefined
       ? undefined
-      : checkNames(`${LAYER}.extensions`, options.extensions).map((ending) => ending.toLowerCase());
+      : checkNames(`${LAYER}.extensions`, options.extensions).map(checkExtension);
   const maxBytes = checkInteger(`${LAYER}.maxBytes`, options.maxBytes ?? 10_000_000, 1);
   const disk = options.disk ?? realDisk;
 
@@ -139,6 +142,12 @@ async function isReallyInside(
     if (real !== undefined) return realRoots.some((root) => isInside(root, real));
     if (roots.includes(path) || path === resolvePath(path, "..")) return true;
   }
+}
+
+function checkExtension(extension: string, at: number): string {
+  if (extension.startsWith(".")) return extension.toLowerCase();
+  const expected = 'an extension with its dot, such as ".md"';
+  throw new InvalidValueError({ field: `${LAYER}.extensions[${at}]`, value: extension, expected });
 }
 
 function checkRoot(root: string): string {

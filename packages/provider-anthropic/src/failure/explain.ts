@@ -34,7 +34,11 @@ function judge(error: unknown): FailureVerdict {
   const report = readReport(body ?? said);
   // A list of something else, or nothing at all: the client's message contains it.
   const message = report.message === "" ? said : report.message;
-  return classifyReport({ ...report, message }, typeof status === "number" ? status : undefined);
+  const verdict = classifyReport({ ...report, message }, typeof status === "number" ? status : undefined);
+  // Anthropic says what was not found; a server that does not is perhaps another one.
+  return status === 404 && report.type === ""
+    ? { ...verdict, advice: "; check that baseURL is the address of the API" }
+    : verdict;
 }
 
 function faultOf(error: unknown): ConnectionFault | undefined {

@@ -37,7 +37,7 @@ function judge(error: unknown, api: FailureContext["api"]): FailureVerdict {
   if (error instanceof ReportedError && kind === ErrorKind.UNKNOWN) {
     return { kind: ErrorKind.SERVER_ERROR, status, said };
   }
-  const advice = api === "responses" && isMissingEndpoint(error, status) ? USE_CHAT : "";
+  const advice = isMissingEndpoint(error, status) ? (api === "responses" ? USE_CHAT : CHECK_URL) : "";
   return { kind, retryable, status, said, advice };
 }
 
@@ -48,6 +48,7 @@ function faultOf(error: unknown): ConnectionFault | undefined {
 
 const USE_CHAT =
   '; if this server has no Responses API (POST /responses), use Chat Completions: openai(model, { api: "chat" })';
+const CHECK_URL = "; check that baseURL is the address of the API, including its /v1";
 
 /** The error does not mention a model or an item that was not found, so the endpoint itself may not exist. */
 function isMissingEndpoint(error: unknown, status: number | undefined): boolean {

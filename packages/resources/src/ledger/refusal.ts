@@ -56,7 +56,11 @@ function hintFor(name: SpendDimension, { wanted, left, held, heldBack, open }: S
       `the next call may ${name === "cost" ? "cost" : "take"} up to ${show(wanted)}${unit} and ${show(left)} is left`,
     );
   }
-  if (heldBack > 0) parts.push(`${show(heldBack)} of it held back for the last turn (wrapUp: true)`);
+  if (heldBack > 0 && left > 0) {
+    parts.push(
+      `${heldBack > left ? "all" : show(heldBack)} of it held back for the last turn (wrapUp: true)`,
+    );
+  }
   if (held > 0)
     parts.push(
       `${show(held)} reserved by ${open} open call${open === 1 ? "" : "s"}, which may give some back`,

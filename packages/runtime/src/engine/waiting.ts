@@ -53,9 +53,12 @@ export function timer(clock: Clock, callback: () => void, milliseconds: number):
   });
 }
 
+// Taken when this file is loaded, because the fake timers of a test runner may replace it later.
+const nextTurn = setImmediate;
+
 /**
  * Waits for one turn of the platform's event loop. With the clock of a test a second may pass in less time, in which no journal can answer.
  */
 export function eventLoopTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
+  return new Promise((resolve) => nextTurn(resolve));
 }

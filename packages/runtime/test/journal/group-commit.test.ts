@@ -1,5 +1,5 @@
 import { InvalidValueError } from "@ravi/kernel";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { GroupCommit, type GroupStore } from "../../src/journal/sqlite/group-commit.ts";
 
 /** A store that does nothing but tell what was asked of it, and fail where it is told to. */
@@ -35,6 +35,15 @@ test("writes of one turn share a transaction, each with its own answer", async (
   expect(await Promise.all(results)).toEqual([1, 2, 3]);
   expect(await commits.add(() => 4)).toBe(4);
   expect(calls).toEqual(["begin", "finish", "commit", "begin", "finish", "commit"]);
+});
+
+test("writes are committed although a test runner has replaced the timers", async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const { commits } = fake();
+  const added = commits.add(() => 1);
+  expect(vi.getTimerCount()).toBe(0);
+  expect(await added).toBe(1);
 });
 
 test("a refusal is one write's own; the group is committed without it", async () => {

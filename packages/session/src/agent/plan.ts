@@ -106,6 +106,9 @@ export function planFor(options: SessionAgentOptions): Plan {
   });
 }
 
+const A_CHILD =
+  "{ name, description, tools? }, which makes a copy of this agent; another agent belongs into tools: delegateTo(agent) of @ravi/kernel/loop";
+
 /** Checks at run time what a TypeScript compiler would have caught, for users without one. */
 function checkParts(options: SessionAgentOptions): void {
   const { model, models = [], store, sessionId, toolConcurrency, extensions = [], secrets = [] } = options;
@@ -120,6 +123,7 @@ function checkParts(options: SessionAgentOptions): void {
   if (toolConcurrency !== undefined) checkInteger("SessionAgent.toolConcurrency", toolConcurrency, 1);
   if (!isTexts(secrets)) wrong("secrets", secrets, "an array of strings");
   for (const [at, child] of (options.children ?? []).entries()) {
+    if (hasMethod(child, "run")) wrong(`children[${at}]`, child, A_CHILD);
     for (const field of ["name", "description"] as const)
       if (typeof child?.[field] !== "string") wrong(`children[${at}].${field}`, child?.[field], "a string");
     checkAllowed(`SessionAgent.children[${at}]`, child, ["name", "description", "tools"]);

@@ -3,7 +3,7 @@ import type { AbortSignalLike } from "@ravi/kernel";
 import { deltasOf } from "../answers/deltas.ts";
 import { deltasBefore, hangsAtOnce } from "../answers/fault.ts";
 import type { Plan } from "../answers/plan.ts";
-import { wait } from "../time.ts";
+import { abortable, wait } from "../time.ts";
 import type { ServerContext } from "./server-context.ts";
 import { type Refusal, refusalOf } from "./refusal.ts";
 import { frame, SSE_HEADERS } from "./sse.ts";
@@ -48,7 +48,7 @@ async function sendWhole(response: ServerResponse, { plan, wire, context, signal
       return wait(context.clock, Infinity, signal);
     case "cut":
       response.writeHead(200, { ...JSON_HEADERS, "content-length": body.length });
-      await write(response, half);
+      await write(response, half, signal);
       response.destroy();
       return;
     case "unfinished":
@@ -63,12 +63,11 @@ async function sendStream(response: ServerResponse, delivery: Delivery): Promise
   const { plan, wire, context, signal } = delivery;
   response.writeHead(200, SSE_HEADERS).flushHeaders();
   let left = deltasBefore(plan.fault);
-  if (left > 0) await write(response, wire.opening());
+  if (left > 0) await write(response, wire.opening(), signal);
   for (const delta of deltasOf(plan, context.chunkSize)) {
     if (left-- <= 0) break;
     if (plan.chunkDelayMs > 0) await wait(context.clock, plan.chunkDelayMs, signal);
-    signal.throwIfAborted();
-    await write(response, wire.delta(delta));
+    await write(response, wire.delta(delta), signal);
   }
   switch (plan.fault?.type) {
     case "hang":
@@ -98,10 +97,19 @@ function sendMalformed(
   response.end(fault.body ?? (stream ? frame(BROKEN_JSON) : BROKEN_JSON));
 }
 
-/** Waits until the bytes have left the process, so that they arrive even if the connection is cut next. */
-function write(response: ServerResponse, data: string | Uint8Array): Promise<void> {
-  return new Promise((resolve) => {
+/**
+ * Waits until the bytes have left the process, so that they arrive even if the connection is cut next. Also waits for the signal:
+ * Node 22 never calls back if the client has just gone.
+ */
+async function write(
+  response: ServerResponse,
+  data: string | Uint8Array,
+  signal: AbortSignalLike,
+): Promise<void> {
+  signal.throwIfAborted();
+  const written = new Promise<void>((resolve) => {
     // An error means that the client has gone, which the signal reports too.
     response.write(data, () => resolve());
   });
+  return abortable(written, signal);
 }

@@ -114,7 +114,7 @@ function checkParts(owner: string, options: LoopOptions): void {
     wrong("context", context, "an AgentContext with a getPromptWindow method");
   const isSchema = ["undefined", "object", "function"].includes(typeof output) && output !== null;
   if (!isSchema || Array.isArray(output) || isPromiseLike(output))
-    wrong("output", output, "a Standard Schema (such as a zod schema) or a JSON Schema");
+    wrong("output", output, "a Standard Schema (such as one of zod 4.2 or newer) or a JSON Schema");
   if (options.onBudget !== undefined) checkOneOf(`${owner}.onBudget`, options.onBudget, ON_BUDGET);
   if (toolConcurrency !== undefined) checkInteger(`${owner}.toolConcurrency`, toolConcurrency, 1);
 }
@@ -131,7 +131,11 @@ export function checkTools(
   const names = new Set<string>();
   for (const [at, tool] of tools.entries()) {
     if (!hasMethod(tool, "execute") && !hasMethod(tool, "hire"))
-      wrong(`${field}[${at}]`, tool, "a tool made with defineTool, or an agent's asDelegate()");
+      wrong(
+        `${field}[${at}]`,
+        tool,
+        "a tool made with defineTool, or an agent as a tool: delegateTo(agent) of @ravi/kernel/loop",
+      );
     checkToolName(tool.name);
     checkToolFields(`${owner}.${field}[${at}].`, tool);
     if (names.has(tool.name))

@@ -29,6 +29,9 @@ export interface GroupCommitOptions {
 
 const LONGEST_WAIT_MS = 50;
 
+// Taken when this file is loaded, because the fake timers of a test runner may replace it later.
+const nextTurn = setImmediate;
+
 /**
  * Collects the writes of one turn of the event loop into one transaction, so that many runs share one sync of the disk. A write
  * resolves after its commit. If a commit fails, its whole group is refused, and so is everything after it: nobody may pay for a
@@ -63,7 +66,7 @@ export class GroupCommit {
     this.queue.push(job);
     if (this.scheduled) return;
     this.scheduled = true;
-    setImmediate(() => this.flush());
+    nextTurn(() => this.flush());
   }
 
   /** Resolves when everything that was added so far has been written or refused. */

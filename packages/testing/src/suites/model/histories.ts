@@ -175,7 +175,10 @@ export const historyCases: readonly ModelCase[] = [
           expect(said).toContain(text);
         }
         if (!stage.has("translates")) continue;
-        expect(JSON.stringify(opened.asked[0]?.request)).not.toContain("ZW5jcnlwdGVk");
+        expect(
+          JSON.stringify(opened.asked[0]?.request),
+          "`opaque` data of another provider must not be sent",
+        ).not.toContain("ZW5jcnlwdGVk");
       }
     },
   },
