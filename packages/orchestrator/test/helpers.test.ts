@@ -1,5 +1,5 @@
-import { describe, expect, test } from "vitest";
-import { BudgetExhaustedError, defineTool, type HireLeaf } from "@ravi/kernel";
+import { describe, expect, test, vi } from "vitest";
+import { BudgetExhaustedError, defineTool, NO_USAGE } from "@ravi/kernel";
 import { bareContext } from "@ravi/kernel/loop";
 import { OrchestratorAgent } from "@ravi/orchestrator";
 import { type Answer, scriptedModel, virtualClock } from "@ravi/testing";
@@ -109,11 +109,8 @@ describe("dynamic hiring", () => {
       dynamicHiring: { model: scriptedModel(() => "done"), maxHelpers: 1 },
     });
     const ctx = bareContext({ clock: virtualClock() });
-    const batch = ctx.batch.bind(ctx);
     const error = new BudgetExhaustedError({ dimension: "agents", used: 1, limit: 1, scope: "lead" });
-    let batches = 0;
-    ctx.batch = (leaves: readonly HireLeaf[]) =>
-      ++batches === 1 ? Promise.resolve([{ status: "denied", error }] as never) : (batch(leaves) as never);
+    vi.spyOn(ctx, "batch").mockResolvedValueOnce([{ status: "denied", error, usage: NO_USAGE, costUsd: 0 }]);
     await orchestrator.run(ctx, ctx.inbox("go"));
     expect(toldIn(ctx.window()).map(({ text }) => text)).toEqual([
       expect.stringContaining("counter was not hired"),
