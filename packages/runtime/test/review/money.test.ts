@@ -67,11 +67,27 @@ describe("review: money", () => {
     expect(inputTokens).toBeGreaterThanOrEqual(10 * cl100k);
   });
 
+  test("R18: a server that only redirects has charged nothing", async () => {
+    const failing = scriptedModel(() => {
+      throw new ProviderError({ kind: "FORMAT_ERROR", status: 302, message: "the server redirects" });
+    });
+    const asker = agent("asker", async (ctx) => {
+      await ctx.llm(failing, ask("x")).catch(() => {});
+      return done("");
+    });
+    const books = new FakeLedger();
+    await new Runtime({ ledger: () => books }).run(asker, "").result;
+    expect(books.used).toMatchObject({ tokens: 0, turns: 1 });
+  });
+
   test.each([
     ["ECONNREFUSED", 0],
     ["ENOTFOUND", 0],
     ["EAI_AGAIN", 0],
     ["UND_ERR_CONNECT_TIMEOUT", 0],
+    ["SELF_SIGNED_CERT_IN_CHAIN", 0],
+    ["CERT_HAS_EXPIRED", 0],
+    ["ERR_TLS_CERT_ALTNAME_INVALID", 0],
     ["ECONNRESET", 1],
     ["ETIMEDOUT", 1],
     ["UND_ERR_SOCKET", 1],

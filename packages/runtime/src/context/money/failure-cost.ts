@@ -21,7 +21,7 @@ export function isRefusal(
   { status, kind }: Pick<ClassifiedError, "status" | "kind">,
   hasStreamed: boolean,
 ): boolean {
-  if (status !== undefined) return status >= 400;
+  if (status !== undefined) return status >= 300;
   return !hasStreamed && (UNPAID.has(kind) || isUnsent(error));
 }
 
@@ -37,12 +37,23 @@ export function isProgramError(error: unknown): boolean {
   );
 }
 
-/** Codes of errors before there was a connection. Others (`ECONNRESET`, `ETIMEDOUT`) may also occur after the request was read. */
+/**
+ * Codes of errors before there was a connection, or before its certificate was accepted, as with a proxy that nobody trusts yet. Others
+ * (`ECONNRESET`, `ETIMEDOUT`) may also occur after the request was read.
+ */
 const BEFORE_CONNECTION: ReadonlySet<unknown> = new Set([
   "ECONNREFUSED",
   "ENOTFOUND",
   "EAI_AGAIN",
   "UND_ERR_CONNECT_TIMEOUT",
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+  "UNABLE_TO_GET_ISSUER_CERT",
+  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+  "CERT_HAS_EXPIRED",
+  "CERT_NOT_YET_VALID",
+  "ERR_TLS_CERT_ALTNAME_INVALID",
 ]);
 
 /** How many causes of an error are looked at. Clients nest them less deeply. */
