@@ -542,6 +542,31 @@ describe("R24: what a run waits for", () => {
     await second.close();
   });
 
+  test("what a run waits for in a file of an earlier release is listed, and once when the run is resumed", async () => {
+    const directory = temporaryDirectory();
+    const patient = agent("patient", async (ctx) => done(String(await ctx.waitFor("word"))));
+    const before = SqliteJournal.open(directory);
+    const first = new Runtime({ journal: before });
+    const { result } = first.run(patient, "", { runId: "r" });
+    while ((await waitsOf(() => before.list())).length === 0) await turns(1);
+    const listed = await waitsOf(() => before.list());
+    await first.close();
+    await result;
+    await before.close();
+    const db = new DatabaseSync(join(directory, "ravi.db"));
+    db.exec("UPDATE waits SET list = (SELECT '[' || wait || ']' FROM open_waits); DROP TABLE open_waits");
+    db.close();
+    await using journal = SqliteJournal.open(directory);
+    expect(await waitsOf(() => journal.list())).toEqual(listed);
+    const second = new Runtime({ journal, agents: [patient] });
+    const resumed = second.resume("r");
+    await until(() => journal.list()[0]?.status === "running");
+    while ((await waitsOf(() => journal.list())).length === 0) await turns(1);
+    expect(await waitsOf(() => journal.list())).toEqual(listed);
+    await second.deliver("r", "word", "one");
+    expect((await resumed.result).output).toBe("one");
+  });
+
   test("a file of an earlier release is opened, and lists what its runs wait for from then on", async () => {
     const directory = temporaryDirectory();
     await SqliteJournal.open(directory).close();

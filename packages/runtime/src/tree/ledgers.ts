@@ -98,13 +98,16 @@ function jointLedger(first: Ledger, second: Ledger, logger: Logger | undefined):
   };
 }
 
-/** The refusal of a ledger that is not the run's: nobody is asked for more, which would raise the run's own limits in vain. */
+const WHOSE = "this is the limit of a ledger of your own, in executionBudget of the agent or one above it";
+
+/**
+ * The refusal of a ledger that is not the run's. Nobody is asked for more because of it: an answer would raise the run's own limits, in
+ * vain.
+ */
 function asUsersOwn(error: unknown): unknown {
   if (!isRaviError(error, "BUDGET_EXHAUSTED")) return error;
-  const { dimension, used, limit, scope, hint } = error;
-  const whose = "this is the limit of a ledger of your own, in executionBudget of the agent or one above it";
-  const said = hint === undefined ? whose : `${hint}; ${whose}`;
-  return new BudgetExhaustedError({ dimension, used, limit, scope, hint: said, raisable: false });
+  const { dimension, used, limit, scope, hint = WHOSE } = error;
+  return new BudgetExhaustedError({ dimension, used, limit, scope, hint, raisable: false });
 }
 
 /** Tells both, the second also if the first fails. If both fail, the first failure is logged and the second one thrown. */

@@ -44,6 +44,9 @@ interface NewTip {
   readonly at: number;
 }
 
+/** What stands in `waits.list`, unless an earlier release has written it. */
+const NO_LIST = "[]";
+
 /** An epoch that no run reaches: one of its claims took it there. For a damaged run whose own is not known. */
 const UNREACHED = 1_000_000;
 
@@ -122,7 +125,7 @@ export class Runs {
     this.selectWaiting = db.prepare(`${waiting} ORDER BY no`);
     this.selectSummary = db.prepare(`${waiting} WHERE id = ?`);
     this.setWaits = db.prepare(
-      "INSERT INTO waits VALUES (?, ?, '[]') ON CONFLICT (run) DO UPDATE SET heard = excluded.heard",
+      `INSERT INTO waits VALUES (?, ?, '${NO_LIST}') ON CONFLICT (run) DO UPDATE SET heard = excluded.heard`,
     );
     this.deleteWaits = db.prepare("DELETE FROM waits WHERE run = ?");
     this.addWait = db.prepare("REPLACE INTO open_waits (run, id, wait) VALUES (?, ?, ?)");
@@ -288,8 +291,9 @@ function withWaits(run: WaitingRun, noted: ReadWaits): RunSummary {
   const summary = summaryOf(run);
   if (run.list === null || isEnded(run.status)) return summary;
   const unread = run.unread === null ? [] : (JSON.parse(run.unread) as readonly Unread[]);
-  const [earlier, since] = [waitsIn(run.list), waitsIn(`[${run.noted ?? ""}]`)];
-  const waits = earlier && since ? [...earlier, ...since] : noted(run.id);
+  const since = waitsIn(`[${run.noted ?? ""}]`);
+  const earlier = run.list === NO_LIST ? [] : waitsIn(run.list);
+  const waits = earlier && since ? earlier.concat(since) : noted(run.id);
   const waitingFor = waits === undefined ? undefined : openWaits(waits, unread);
   return waitingFor === undefined ? summary : { ...summary, waitingFor };
 }
