@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from "../core/json.ts";
-import { recordedFacts } from "./classify.ts";
 import { ErrorCode, isOwnField } from "./code.ts";
+import { recordedFacts } from "./facts.ts";
 
 /** An error as plain data. `code` is null for an error that is not Ravi's. */
 export type SerializedError = {

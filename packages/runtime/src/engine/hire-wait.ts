@@ -24,6 +24,8 @@ class HireWait {
   private readonly reject: (error: unknown) => void;
   private unlisten: (() => void) | undefined;
   private timer: TimerHandle | undefined;
+  /** Whether the child is left to itself. It may end while that is being recorded, and a replay would not know which came first. */
+  private isLeft = false;
 
   constructor(
     engine: InProcessEngine,
@@ -62,6 +64,7 @@ class HireWait {
 
   private childEnded(outcome: HireOutcome): void {
     this.hiring.noteEnd(outcome);
+    if (this.isLeft) return;
     if (this.hiring.hasChild && this.wasLate) return this.leave();
     this.stopWaiting();
     this.resolve(outcome);
@@ -93,6 +96,7 @@ class HireWait {
   /** Returns `timedOut` and lets the child run on. What it has used so far is recorded, so that a replay returns the same. */
   private leave(): void {
     const { engine, hiring } = this;
+    this.isLeft = true;
     this.stopWaiting();
     const left = (used: JsonValue): void =>
       this.resolve({ status: "timedOut", handle: hiring.handle, ...usageIn(used as JsonObject) });

@@ -3,6 +3,7 @@ import {
   type Agent,
   AgentId,
   type AgentRunContext,
+  type Journal,
   type LLMClient,
   type ModelResponse,
   type Pipeline,
@@ -273,4 +274,45 @@ test("R23: a child that had read a question at the crash may answer and end befo
     const { output } = await resumed.resume("r").result;
     expect({ n, output }).toEqual({ n, output: "question!" });
   }
+});
+
+test("T6: a child that ends while it is recorded that it was late has been late, now and in a replay", async () => {
+  const clock = virtualClock({ now: 0 });
+  const inner = new MemoryJournal();
+  const confirm = { end: Promise.withResolvers<void>(), late: Promise.withResolvers<void>() };
+  const issued = new Set<string>();
+  /** Takes everything, and confirms the end of the hire before the note that it was late. */
+  const append: Journal["append"] = (runId, epoch, entries) => {
+    inner.append(runId, epoch, entries);
+    const isOf = (prefix: string, phase: string): boolean =>
+      entries.some((entry) => entry.key.startsWith(prefix) && entry.phase === phase);
+    const slow = isOf("hire:", "end") ? "end" : isOf("late:", "note") ? "late" : undefined;
+    if (slow === undefined) return undefined;
+    issued.add(slow);
+    return confirm[slow].promise;
+  };
+  const child = agent("child", async (ctx) => done(String(await ctx.waitFor("go"))));
+  const told: string[] = [];
+  const lead = agent("lead", async (ctx) => {
+    const hired = { agent: child, input: "", timeoutS: 5, onTimeout: "leave" } as const;
+    told.push((await ctx.hire(hired)).status);
+    await ctx.waitFor("more");
+    return done("");
+  });
+  const journal: Journal = Object.assign(Object.create(inner) as MemoryJournal, { append });
+  const first = new Runtime({ journal, clock });
+  first.run(lead, "", { runId: "r" });
+  await until(() => inner.load(RunId("r")).some(({ key }) => key.startsWith("run:waits")));
+  await first.deliver("r", "go", "now");
+  await until(() => issued.has("end"));
+  await clock.advance(5_000);
+  expect(issued).toContain("late");
+  confirm.end.resolve();
+  await turns();
+  confirm.late.resolve();
+  await until(() => told.length === 1);
+  const second = new Runtime({ journal: cut("r", inner.load(RunId("r"))), clock, agents: [lead] });
+  second.resume("r");
+  await until(() => told.length === 2);
+  expect(told).toEqual(["timedOut", "timedOut"]);
 });

@@ -1,0 +1,25 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { live } from "./lives/live.ts";
+import type { Planted } from "./lives/outside.ts";
+import { plan } from "./lives/plan.ts";
+
+const RUNS = process.env["RAVI_LONG"] ? 10_000 : 200;
+
+function property(planted?: Planted) {
+  return fc.asyncProperty(plan, async (given) => {
+    expect(await live(given, planted)).toEqual([]);
+  });
+}
+
+test("T1: whatever agents do and whatever is done to them, a run ends, pays once and in full, and leaves nothing", async () => {
+  await fc.assert(property(), { numRuns: RUNS });
+});
+
+test.each<Planted>(["a forgotten end", "a lost seat", "a higher bill"])(
+  "the property notices %s",
+  async (planted) => {
+    const { failed } = await fc.check(property(planted), { seed: 1, numRuns: 1_000, endOnFailure: true });
+    expect(failed).toBe(true);
+  },
+);
