@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { BudgetExhaustedError, defineTool, type HireLeaf } from "@ravi/kernel";
+import { BudgetExhaustedError, defineTool, type Leaf } from "@ravi/kernel";
 import { bareContext } from "@ravi/kernel/loop";
 import { OrchestratorAgent } from "@ravi/orchestrator";
 import { type Answer, scriptedModel, virtualClock } from "@ravi/testing";
@@ -112,7 +112,7 @@ describe("dynamic hiring", () => {
     const batch = ctx.batch.bind(ctx);
     const error = new BudgetExhaustedError({ dimension: "agents", used: 1, limit: 1, scope: "lead" });
     let batches = 0;
-    ctx.batch = (leaves: readonly HireLeaf[]) =>
+    ctx.batch = (leaves: readonly Leaf[]) =>
       ++batches === 1 ? Promise.resolve([{ status: "denied", error }] as never) : (batch(leaves) as never);
     await orchestrator.run(ctx, ctx.inbox("go"));
     expect(toldIn(ctx.window()).map(({ text }) => text)).toEqual([
