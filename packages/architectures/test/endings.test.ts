@@ -113,6 +113,15 @@ describe("J10: how a run ends when it is cut off", () => {
     });
   });
 
+  test("where a worker had no money for any answer, the last turn gives one", async () => {
+    const poor: Agent = {
+      id: AgentId("poor"),
+      run: async () => ({ status: "partial", output: "", stopReason: "budget" }),
+    };
+    const { result } = await run(new Router({ routes: { poor } }), ["poor", "all that I know"]);
+    expect(result).toEqual({ status: "partial", output: "all that I know", stopReason: "budget" });
+  });
+
   test("a helper that is denied a slot ends neither the step that wanted it nor the plan", async () => {
     const ctx = bareContext();
     const error = new BudgetExhaustedError({ dimension: "agents", used: 1, limit: 1, scope: "thinker" });

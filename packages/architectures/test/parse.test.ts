@@ -44,6 +44,8 @@ describe("J10: scores", () => {
     ['{"Score": "0.8", "feedback": "10/10 for effort"}', 0.8],
     ['{"rating": 8}', 0.8],
     ['{"score": 85}', 0.85],
+    ['{"score": 10}', 1],
+    ['{"score": 11}', 0.11],
     ["I would say 8/10, all in all.", 0.8],
     ["eight out of ten", 0.8],
     ["Score: 4/5", 0.8],

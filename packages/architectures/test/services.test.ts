@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { AuditEntry, AuditLog, PermissionRequest, Permissions, Telemetry } from "@ravi/kernel";
 import { bareContext } from "@ravi/kernel/loop";
-import { ReAct, Router } from "@ravi/architectures";
+import { ReAct, Router, StrategyAgent } from "@ravi/architectures";
+import { scriptedModel } from "@ravi/testing";
 import { add, run, worker } from "./support.ts";
 
 const ADD = { toolCalls: [{ name: "add", arguments: { a: 1, b: 2 } }] };
@@ -105,6 +106,29 @@ describe("J11: audit and telemetry", () => {
       ["run.end", "react", "ok"],
     ]);
     expect(auditLog.entries[0]?.actor).toBe("agent");
+  });
+
+  test.each(["llm.begin", "tool.begin"])("what %s cannot be written of is not done", async (unwritten) => {
+    const auditLog: AuditLog = {
+      isNoop: false,
+      append({ action }) {
+        if (action === unwritten) throw new Error("disk full");
+      },
+    };
+    let made = 0;
+    const touch = { ...add, execute: () => ++made };
+    const model = scriptedModel(() => ADD);
+    const agent = new StrategyAgent({
+      name: "a",
+      model,
+      tools: [touch],
+      auditLog,
+      architecture: new ReAct(),
+      maxTurns: 1,
+    });
+    const ctx = bareContext();
+    await agent.run(ctx, ctx.inbox("go")).catch(() => undefined);
+    expect([model.calls.length > 0, made]).toEqual([unwritten !== "llm.begin", 0]);
   });
 
   test("the same of a model that does not stream, and of one that fails", async () => {

@@ -74,7 +74,8 @@ export class Reflexion implements Architecture {
       const lesson = await run.ask({
         user: this.prompts.reflect({ task: prompt, answer: answer.text, feedback }),
       });
-      if (lesson.text.trim() === "") continue;
+      // A refusal, or half a sentence, is no lesson: it would be recalled in every later run.
+      if (lesson.stopReason !== "done") continue;
       lessons.push(lesson.text.trim());
       const kept = await keepLesson(deps, lesson.text.trim());
       yield progress("reflexion.lesson", { attempt, lesson: lesson.text.trim(), kept });

@@ -7,6 +7,7 @@ import {
   type Dependencies,
   type LLMClient,
 } from "@ravi/kernel";
+import type { Answer } from "../run/answer.ts";
 import { StrategyRun } from "../run/strategy-run.ts";
 import { readText, readVerdict } from "../parse/verdict.ts";
 import { type OwnPrompts, PROMPTS } from "../prompts.ts";
@@ -49,8 +50,8 @@ export class SelfRefine implements Architecture {
       yield progress("selfRefine.critique", { round, satisfied });
       run.note("selfRefine", { rounds: round, satisfied });
       if (satisfied) break;
-      // An empty critique gives nothing to improve; another draft would be paid for in vain.
-      if (critique.text.trim() === "") {
+      // An empty critique, or a refusal, gives nothing to improve; another draft would be paid for in vain.
+      if (critique.text.trim() === "" || isRefused(critique)) {
         yield progress("selfRefine.kept", { round, because: critique.stopReason });
         break;
       }
@@ -72,4 +73,8 @@ export class SelfRefine implements Architecture {
   declaredWorkers(): typeof NO_WORKERS {
     return NO_WORKERS;
   }
+}
+
+function isRefused({ stopReason }: Answer): boolean {
+  return stopReason === "refused" || stopReason === "filtered";
 }

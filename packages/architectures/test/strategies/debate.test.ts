@@ -76,6 +76,12 @@ describe("J10: Debate", () => {
     expect(asked(model.calls[2]?.request)).toContain("[a guest] Answer: 1");
   });
 
+  test("a single debater agrees with nobody, however little agreement is asked for", async () => {
+    const debaters = { a: worker("a", ["red", "blue"]), b: worker("b", () => new Error("no voice")) };
+    const { result } = await run(new Debate({ debaters, agreement: 0 }), []);
+    expect(result.output).toBe("blue");
+  });
+
   test("nobody is paid for a vote on one answer", async () => {
     const debaters = { a: worker("a", ["red"]), b: worker("b", () => new Error("no voice")) };
     const { result, events } = await run(new Debate({ debaters, rounds: 1 }), []);

@@ -28,6 +28,20 @@ function notebook(): Memory & { readonly kept: Map<string | null, string[]>; lim
 }
 
 describe("J10: Reflexion", () => {
+  test.each(["refused", "length"] as const)(
+    "a lesson that was %s is not kept for later runs",
+    async (finishReason) => {
+      const memory = notebook();
+      const lesson = { text: "I cannot do tha", finishReason };
+      const { result, model } = await run(new Reflexion(), ["one", scored(0.1), lesson, "two", scored(0.9)], {
+        memory,
+      });
+      expect(result.output).toBe("two");
+      expect([...memory.kept.values()].flat()).toEqual([]);
+      expect(asked(model.calls[3]?.request)).toBe("the task");
+    },
+  );
+
   test("stops at the first attempt that reaches 0.8", async () => {
     const { result, model, events } = await run(new Reflexion(), [
       "one",

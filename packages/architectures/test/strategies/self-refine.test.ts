@@ -6,6 +6,19 @@ const NO = '{"satisfied": false, "feedback": "too long"}';
 const YES = 'Here you go:\n```json\n{"satisfied": true, "feedback": ""}\n```';
 
 describe("J10: SelfRefine", () => {
+  test.each(["refused", "filtered"] as const)(
+    "a critique that was %s is no criticism: the draft stands",
+    async (finishReason) => {
+      const { result, model, events } = await run(new SelfRefine(), [
+        "a draft",
+        { text: "I cannot criticise this.", finishReason },
+      ]);
+      expect(result).toEqual({ status: "completed", output: "a draft", stopReason: "done" });
+      expect(model.calls).toHaveLength(2);
+      expect(told(events, "selfRefine.kept")).toEqual([{ round: 1, because: finishReason }]);
+    },
+  );
+
   test("stops as soon as there is nothing to criticise", async () => {
     const { result, model, events } = await run(new SelfRefine(), ["one", NO, "two", YES]);
     expect(result).toEqual({ status: "completed", output: "two", stopReason: "done" });
