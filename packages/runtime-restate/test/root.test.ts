@@ -88,6 +88,8 @@ describe("admission", () => {
     expect(tree.resolved.get("decided")).toEqual({ decision: "retry" });
     expect(tree.standings.status).toBe("running");
     expect(await tree.say("admit", { ...ask, nonce: "c" })).toMatchObject({ verdict: "go", attempt: 2 });
+    // The decision was about one call: if that one is in doubt too, somebody is asked again.
+    expect(await tree.say("admit", { ...ask, nonce: "d" })).toMatchObject({ verdict: "doubt", attempt: 2 });
   });
 
   describe("decisions", () => {
@@ -183,6 +185,16 @@ describe("admission", () => {
     const next = await tree.say("admit", admission("run", 1, "llm#1", "b"));
     expect(next).toMatchObject({ verdict: "go", attempt: 1, remaining: { turns: 4 } });
     expect(tree.state.inDoubt).toEqual([]);
+  });
+
+  test("R24: what was begun before a mark that is withdrawn stays in doubt", async () => {
+    const tree = await StoredTree.start(rootLaunch({ maxTurns: 5 }));
+    const ask = (nonce: string) => ({ ...admission("run", 1, "tool#1", nonce), onDoubt: "ask" }) as const;
+    await tree.say("admit", ask("crashed"));
+    await tree.say("resume", { decisions: { "run:tool#1": "retry" } });
+    await tree.say("admit", ask("zombie"));
+    await tree.say("withdraw", { execId: "run", key: "tool#1", nonce: "zombie" });
+    expect(await tree.say("admit", ask("c"))).toMatchObject({ verdict: "doubt", attempt: 1 });
   });
 
   test("R9: whoever was told to stop is admitted to nothing", async () => {
@@ -351,6 +363,10 @@ describe("waiting and talking", () => {
     await tree.say("deliver", { id: "1", name: "word", value: null });
     expect(tree.resolved.get("told w1")).toMatchObject({ value: null });
     expect(tree.standings.status).toBe("running");
+    // It is kept only until the execution has gone on, because every message carries the whole state.
+    expect(Object.keys(tree.state.execs["run"]?.given ?? {})).toHaveLength(1);
+    await tree.say("admit", admission("run", 9, "llm#1", "a"));
+    expect(tree.state.execs["run"]?.given).toEqual({});
   });
 
   test("R8: a question is read once, answered once, and not waited for when its reader is over", async () => {
