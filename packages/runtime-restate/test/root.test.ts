@@ -264,11 +264,14 @@ describe("hiring", () => {
     await tree.say("hire", hire(1, "a"));
     await tree.say("hire", hire(1, "b", "queue"));
     expect(tree.launched).toHaveLength(2);
+    const waited = async (): Promise<number> =>
+      (await tree.say("waited", { execId: "run", lane: 1, child: "run/hire:b" })).unseatedMs;
+    const whileQueued = await waited();
+    expect(whileQueued).toBeGreaterThan(0);
     await tree.say("over", over("run/hire:a"));
     expect(tree.launched.at(-1)?.execId).toBe("run/hire:b");
     expect(tree.resolved.get("over-a")).toMatchObject({ status: "completed" });
-    const { unseatedMs } = await tree.say("waited", { execId: "run", lane: 1, child: "run/hire:b" });
-    expect(unseatedMs).toBeGreaterThan(0);
+    expect(await waited()).toBeGreaterThan(whileQueued);
   });
 
   test.each([
