@@ -330,6 +330,16 @@ describe("reporting", () => {
     expect(tracker.report().total.costUsd).toBe(1);
   });
 
+  test("R22: after a reset, a report does not wait for prices of what was forgotten", () => {
+    const told: unknown[] = [];
+    const meter = { price: () => new Promise<Price>(() => {}) };
+    const { hooks, tracker } = tracked({ meter, onReport: ({ total }) => told.push(total.calls) });
+    void hooks.dispatch(LLM_END, llmEnd({ costUsd: null }));
+    tracker.reset();
+    void hooks.dispatch(RUN_END, runEnd());
+    expect(told).toEqual([0]);
+  });
+
   test("R22: attached twice to the same hooks it counts once, also after they were cleared; two hooks add up", () => {
     const { hooks, tracker } = tracked();
     const other = new HookManager();

@@ -571,6 +571,21 @@ describe("failing", () => {
 });
 
 describe("re-entry", () => {
+  test("R20: a listener that dispatches the same event again does not hide those before it that still run", async () => {
+    const { hooks } = managed();
+    const gate = Promise.withResolvers<void>();
+    hooks.on(STEP_START, ({ step: n }) => (n === 1 ? gate.promise : undefined));
+    hooks.on(STEP_START, ({ step: n }) => {
+      if (n === 1) void hooks.dispatch(STEP_START, { ...step(), step: 2 });
+    });
+    void hooks.dispatch(STEP_START, step());
+    const drained = hooks.drain();
+    expect(drained).toBeInstanceOf(Promise);
+    gate.resolve();
+    await drained;
+    expect(hooks.drain()).toBe(undefined);
+  });
+
   test("R20: a listener may dispatch; the inner listeners are done first", () => {
     const { hooks, problems } = managed();
     const heard: string[] = [];

@@ -1,4 +1,12 @@
-import { CancellationToken, type Effect, type EffectScope, type MaybePromise, systemIds } from "@ravi/kernel";
+import {
+  BudgetExhaustedError,
+  CancellationToken,
+  type Effect,
+  type EffectScope,
+  errorToJSON,
+  type MaybePromise,
+  systemIds,
+} from "@ravi/kernel";
 import { virtualClock } from "@ravi/testing";
 import { expect, test } from "vitest";
 import { RootChannel } from "../src/execution/root-channel.ts";
@@ -112,6 +120,23 @@ test("R16: a second attempt asks for its own money and tells what the first one 
   expect(settle).toHaveLength(1);
   const unused = scene({ admit: GO }, async () => "from a cache");
   expect((await pay(unused.options)).settle).toEqual([{ id: "r1" }]);
+});
+
+test("R16: what was refused with the admission does not refuse a smaller attempt after it", async () => {
+  const refused = errorToJSON(
+    new BudgetExhaustedError({ dimension: "cost", used: 1, limit: 1, scope: "lead" }),
+  );
+  const admit = { ...GO, reserved: undefined, refused };
+  const { said, options } = scene({ admit, reserve: { warnings: [] } }, async ({ ledger }) => {
+    await expect(ledger?.reserve({ tokens: 4, cost: 0.1, turns: 1 })).rejects.toMatchObject({
+      code: "BUDGET_EXHAUSTED",
+    });
+    await ledger?.reserve({ tokens: 4, cost: 0.001, turns: 1 });
+    return "answer";
+  });
+  expect(await pay(options)).toMatchObject({ stored: { here: { value: "answer" } } });
+  expect(said.map(({ name }) => name)).toEqual(["admit", "reserve"]);
+  expect(said[1]?.message).toMatchObject({ spend: { cost: 0.001 } });
 });
 
 test("R24: errors are values: the engine has nothing to repeat", async () => {

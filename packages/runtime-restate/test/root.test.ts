@@ -88,6 +88,8 @@ describe("admission", () => {
     expect(tree.resolved.get("decided")).toEqual({ decision: "retry" });
     expect(tree.standings.status).toBe("running");
     expect(await tree.say("admit", { ...ask, nonce: "c" })).toMatchObject({ verdict: "go", attempt: 2 });
+    // The decision was about one call: if that one is in doubt too, somebody is asked again.
+    expect(await tree.say("admit", { ...ask, nonce: "d" })).toMatchObject({ verdict: "doubt", attempt: 2 });
   });
 
   describe("decisions", () => {
@@ -185,6 +187,16 @@ describe("admission", () => {
     expect(tree.state.inDoubt).toEqual([]);
   });
 
+  test("R24: what was begun before a mark that is withdrawn stays in doubt", async () => {
+    const tree = await StoredTree.start(rootLaunch({ maxTurns: 5 }));
+    const ask = (nonce: string) => ({ ...admission("run", 1, "tool#1", nonce), onDoubt: "ask" }) as const;
+    await tree.say("admit", ask("crashed"));
+    await tree.say("resume", { decisions: { "run:tool#1": "retry" } });
+    await tree.say("admit", ask("zombie"));
+    await tree.say("withdraw", { execId: "run", key: "tool#1", nonce: "zombie" });
+    expect(await tree.say("admit", ask("c"))).toMatchObject({ verdict: "doubt", attempt: 1 });
+  });
+
   test("R9: whoever was told to stop is admitted to nothing", async () => {
     const tree = await StoredTree.start(rootLaunch());
     await tree.say("enter", { execId: "run", stop: "stop" });
@@ -252,11 +264,14 @@ describe("hiring", () => {
     await tree.say("hire", hire(1, "a"));
     await tree.say("hire", hire(1, "b", "queue"));
     expect(tree.launched).toHaveLength(2);
+    const waited = async (): Promise<number> =>
+      (await tree.say("waited", { execId: "run", lane: 1, child: "run/hire:b" })).unseatedMs;
+    const whileQueued = await waited();
+    expect(whileQueued).toBeGreaterThan(0);
     await tree.say("over", over("run/hire:a"));
     expect(tree.launched.at(-1)?.execId).toBe("run/hire:b");
     expect(tree.resolved.get("over-a")).toMatchObject({ status: "completed" });
-    const { unseatedMs } = await tree.say("waited", { execId: "run", lane: 1, child: "run/hire:b" });
-    expect(unseatedMs).toBeGreaterThan(0);
+    expect(await waited()).toBeGreaterThan(whileQueued);
   });
 
   test.each([
@@ -351,6 +366,10 @@ describe("waiting and talking", () => {
     await tree.say("deliver", { id: "1", name: "word", value: null });
     expect(tree.resolved.get("told w1")).toMatchObject({ value: null });
     expect(tree.standings.status).toBe("running");
+    // It is kept only until the execution has gone on, because every message carries the whole state.
+    expect(Object.keys(tree.state.execs["run"]?.given ?? {})).toHaveLength(1);
+    await tree.say("admit", admission("run", 9, "llm#1", "a"));
+    expect(tree.state.execs["run"]?.given).toEqual({});
   });
 
   test("R8: a question is read once, answered once, and not waited for when its reader is over", async () => {

@@ -2,10 +2,10 @@ import type { AgentId, BudgetWarning, Supervision } from "@ravi/kernel";
 import { describe, expect, test } from "vitest";
 import { AdmissionOrder } from "../src/execution/admission-order.ts";
 import { decideAll } from "../src/root/decide.ts";
-import type { Admission } from "../src/root/messages.ts";
+import type { Admission, Settle } from "../src/root/messages.ts";
 import { STATE_SERDE } from "../src/root/state-serde.ts";
-import { QueueHeadcount, rootLaunch, TurnLedger } from "./fakes.ts";
-import { admission, PORTS, StoredTree } from "./tree.ts";
+import { childLaunch, QueueHeadcount, rootLaunch, TurnLedger } from "./fakes.ts";
+import { admission, over, PORTS, StoredTree } from "./tree.ts";
 
 /** Warns once, at four fifths of its turns. */
 class WarningLedger extends TurnLedger {
@@ -65,6 +65,27 @@ describe("warnings", () => {
     const { warnings } = await tree.say("admit", admission("run", 2, "llm#9", "b"));
     expect(warnings).toMatchObject([{ dimension: "turns", used: 8 }]);
     expect((await tree.say("admit", admission("run", 3, "llm#10", "c"))).warnings).toEqual([]);
+  });
+
+  test("R21: what the end of a child has caused is told to its parent", async () => {
+    const shared = (root: Supervision) =>
+      new (class extends WarningLedger {
+        override child(): TurnLedger {
+          return this;
+        }
+      })(root.executionBudget);
+    const tree = await StoredTree.start(rootLaunch({ maxTurns: 5 }), { ...WARNING, ledger: shared });
+    const launch = childLaunch(rootLaunch(), "run/hire:a", "a");
+    const terms = { key: "hire:a", agentId: "a", priority: null, budget: null, onFull: "deny" } as const;
+    await tree.say("hire", { execId: "run", lane: 1, launch, ...terms });
+    const settle: Settle[] = [];
+    for (const n of [1, 2, 3, 4]) {
+      const { reserved = "" } = await tree.say("admit", admission("run/hire:a", 1, `llm#${n}`, "a"));
+      settle.push({ id: reserved, actual: { turns: 1 } });
+    }
+    await tree.say("over", { ...over("run/hire:a"), settle });
+    const { warnings } = await tree.say("admit", admission("run", 2, "llm#1", "a"));
+    expect(warnings).toMatchObject([{ dimension: "turns", used: 4, limit: 5 }]);
   });
 });
 

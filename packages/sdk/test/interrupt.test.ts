@@ -71,6 +71,20 @@ test("a second Ctrl-C ends the process at once", async () => {
   expect(ended.stdout).not.toContain("{");
 });
 
+test("the first Ctrl-C of a later run suspends that run, and does not end the process", async () => {
+  const exit = vi.spyOn(process, "exit").mockImplementation(() => {
+    throw new Error("the process would have ended");
+  });
+  vi.spyOn(process.stderr, "write").mockReturnValue(true);
+  const hanging = agent({ name: "hanging", model: scriptedModel([{ fault: { type: "hang" } }]) });
+  for (const _ of ["first", "second"]) {
+    const handle = start(hanging, "Hi", { journal: new MemoryJournal(), handleSignals: true });
+    process.emit("SIGINT");
+    expect((await handle.result).status).toBe("suspended");
+  }
+  expect(exit).not.toHaveBeenCalled();
+});
+
 test("without a journal Ctrl-C cancels, and says so", async () => {
   const ended = await interrupted(["start", "", "true"], /called/);
   expect(ended.stderr).toContain("has no journal and is being cancelled");

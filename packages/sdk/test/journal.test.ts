@@ -261,9 +261,11 @@ describe("a run with a journal", () => {
     expect(existsSync(join(journal, "ravi.db-wal"))).toBe(false);
   });
 
-  test("keeps conversations beside it", async () => {
+  test("keeps conversations beside it, and nothing of a run that belongs to none", async () => {
     const model = scriptedModel(({ messages }) => `I have heard ${messages.length}.`);
     const who = agent({ name: "who", model });
+    await run(who, "One", { journal });
+    expect(existsSync(join(journal, "sessions"))).toBe(false);
     await run(who, "One", { journal, sessionId: "s" });
     expect(existsSync(join(journal, "sessions"))).toBe(true);
     expect((await run(who, "Two", { journal, sessionId: "s" })).output).toBe("I have heard 3.");
