@@ -46,6 +46,7 @@ function project(
       // one project and not for each of 30, which is 1 to 2 s of processor time each.
       root,
       ...files,
+      globalSetup: join(root, "scripts/bundle-programs.ts"),
       testTimeout: 60_000,
       hookTimeout: 60_000,
       // Programs that tests start are compiled once: a start of the demo takes 0.7 s instead of 1.2.
