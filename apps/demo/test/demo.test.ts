@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { demo, demoJson, FROM_SOURCE } from "./run.ts";
 
 test("the team answers from the documents, and says what was not settled", async () => {
-  const { code, stdout, stderr } = await demo([], undefined, FROM_SOURCE);
+  const { code, stdout, stderr } = await demo([], { program: FROM_SOURCE });
   expect(stderr).toBe("");
   expect(code).toBe(0);
   expect(stdout).toContain("stands in for the model");

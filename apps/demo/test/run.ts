@@ -37,15 +37,20 @@ export const FROM_SOURCE = ["--conditions=@ravi/source", "src/main.ts"];
 /** The same program in fewer files, which starts faster; see scripts/bundle-programs.ts. */
 const BUNDLED = ["dist/main.js"];
 
+export interface DemoOptions {
+  readonly onLine?: (line: string, kill: (signal: NodeJS.Signals) => void) => void;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly program?: readonly string[];
+}
+
 /** Runs the demo as a user does: in a process of its own. */
 export async function demo(
   args: readonly string[],
-  onLine?: (line: string, kill: (signal: NodeJS.Signals) => void) => void,
-  program: readonly string[] = BUNDLED,
+  { onLine, env, program = BUNDLED }: DemoOptions = {},
 ): Promise<Ran> {
   const child = spawn(process.execPath, ["--no-warnings", ...program, ...args], {
     cwd: folder,
-    env: { ...process.env, INIT_CWD: undefined },
+    env: { ...process.env, INIT_CWD: undefined, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   child.stdout.on("data", (chunk: Buffer) => {
