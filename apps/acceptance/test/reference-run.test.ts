@@ -8,7 +8,8 @@ import { type Answer, type LoopbackServer, loopbackOpenAI } from "@ravi/testing"
 import type { KillPoint } from "../src/reference/killing-journal.ts";
 import { sh } from "../src/shell.ts";
 
-const program = join(import.meta.dirname, "../src/reference/program.ts");
+/** `src/reference/program.ts`, bundled by scripts/bundle-programs.ts. */
+const program = join(import.meta.dirname, "../dist/program.js");
 const LONG = process.env["RAVI_LONG"] !== undefined;
 
 interface Printed {
@@ -59,8 +60,7 @@ class Scene implements AsyncDisposable {
       "--outbox",
       this.outbox,
     ];
-    const node = ["--conditions=@ravi/source", "--no-warnings", program];
-    const { stdout, stderr } = await sh(process.execPath, [...node, ...where, ...args]);
+    const { stdout, stderr } = await sh(process.execPath, ["--no-warnings", program, ...where, ...args]);
     return { printed: stdout === "" ? undefined : (JSON.parse(stdout) as Printed), stderr };
   }
 

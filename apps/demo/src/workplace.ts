@@ -77,7 +77,7 @@ type ModelParts = Pick<Workplace, "model" | "prices" | "limit" | "modelArgs">;
 
 async function realModelOf(name: string, args: Args): Promise<ModelParts> {
   const { baseURL, price } = args;
-  const model = realModel(name, baseURL);
+  const model = await realModel(name, baseURL);
   const prices = pricesOf(name, price);
   const modelArgs = [
     `--model=${name}`,

@@ -47,8 +47,10 @@ describe("killed for good at entry N of its journal, and resumed", { timeout: 1_
 
 test("Ctrl-C keeps the run's place and says how to go on", async () => {
   await withFolder(async (folder) => {
-    const stopped = await demo(["--journal", folder], (line, kill) => {
-      if (line.includes("hires fact_checker")) kill("SIGINT");
+    const stopped = await demo(["--journal", folder], {
+      onLine: (line, kill) => {
+        if (line.includes("hires fact_checker")) kill("SIGINT");
+      },
     });
     expect(stopped).toMatchObject({ code: 130, signal: null });
     expect(stopped.stderr).toContain(`--journal ${folder} --resume`);

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { demo, demoJson } from "./run.ts";
+import { demo, demoJson, FROM_SOURCE } from "./run.ts";
 
 test("the team answers from the documents, and says what was not settled", async () => {
-  const { code, stdout, stderr } = await demo([]);
+  const { code, stdout, stderr } = await demo([], { program: FROM_SOURCE });
   expect(stderr).toBe("");
   expect(code).toBe(0);
   expect(stdout).toContain("stands in for the model");

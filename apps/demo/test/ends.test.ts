@@ -31,10 +31,12 @@ test("a reader that goes away early (| head -1) ends it quietly: the run keeps i
 test("SIGTERM suspends it too; what is printed to go on can be pasted into a shell", async () => {
   await withFolder(async (folder) => {
     let isTold = false;
-    const ran = await demo(["--live", "--journal", join(folder, "it's here")], (line, kill) => {
-      if (isTold || !line.includes("lead")) return;
-      isTold = true;
-      kill("SIGTERM");
+    const ran = await demo(["--live", "--journal", join(folder, "it's here")], {
+      onLine: (line, kill) => {
+        if (isTold || !line.includes("lead")) return;
+        isTold = true;
+        kill("SIGTERM");
+      },
     });
     expect(ran.code).toBe(143);
     expect(ran.stderr).toContain(String.raw`it'\''s here' --resume`);
@@ -55,9 +57,11 @@ test("a signal that comes before the run has begun starts nothing, and leaves no
 
 test("ended at once by a second Ctrl-C it leaves a terminal with its cursor", async () => {
   await withFolder(async (folder) => {
-    const ran = await demo(["--live", "--journal", folder], (line, kill) => {
-      // Two signals of a kind that are pending at once are one, so there is another one right behind.
-      if (line.includes("lead")) for (const signal of ["SIGINT", "SIGTERM"] as const) kill(signal);
+    const ran = await demo(["--live", "--journal", folder], {
+      onLine: (line, kill) => {
+        // Two signals of a kind that are pending at once are one, so there is another one right behind.
+        if (line.includes("lead")) for (const signal of ["SIGINT", "SIGTERM"] as const) kill(signal);
+      },
     });
     // Two signals of two kinds, taken by two threads, may be seen in either order; the first says how it ended.
     expect([130, 143]).toContain(ran.code);

@@ -32,21 +32,27 @@ export interface Printed {
   readonly stoppedBy?: { readonly dimension: string; readonly limit: number; readonly scope: string };
 }
 
-/** Runs the demo as a user does: a process of its own, from source. */
+/** How a user starts the demo. */
+export const FROM_SOURCE = ["--conditions=@ravi/source", "src/main.ts"];
+/** The same program in fewer files, which starts faster; see scripts/bundle-programs.ts. */
+const BUNDLED = ["dist/main.js"];
+
+export interface DemoOptions {
+  readonly onLine?: (line: string, kill: (signal: NodeJS.Signals) => void) => void;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly program?: readonly string[];
+}
+
+/** Runs the demo as a user does: in a process of its own. */
 export async function demo(
   args: readonly string[],
-  onLine?: (line: string, kill: (signal: NodeJS.Signals) => void) => void,
-  env: Readonly<Record<string, string>> = {},
+  { onLine, env, program = BUNDLED }: DemoOptions = {},
 ): Promise<Ran> {
-  const child = spawn(
-    process.execPath,
-    ["--conditions=@ravi/source", "--no-warnings", "src/main.ts", ...args],
-    {
-      cwd: folder,
-      env: { ...process.env, INIT_CWD: undefined, ...env },
-      stdio: ["ignore", "pipe", "pipe"],
-    },
-  );
+  const child = spawn(process.execPath, ["--no-warnings", ...program, ...args], {
+    cwd: folder,
+    env: { ...process.env, INIT_CWD: undefined, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   child.stdout.on("data", (chunk: Buffer) => {
     for (const line of chunk.toString().split("\n")) onLine?.(line, (signal) => child.kill(signal));
   });

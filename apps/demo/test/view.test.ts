@@ -8,7 +8,7 @@ import { demo } from "./run.ts";
 const limit = { usd: 0.1 };
 
 test("a narrow terminal without colours: no line is wider than it, and NO_COLOR is heeded", async () => {
-  const { code, stdout } = await demo(["--live"], undefined, { COLUMNS: "40", NO_COLOR: "1" });
+  const { code, stdout } = await demo(["--live"], { env: { COLUMNS: "40", NO_COLOR: "1" } });
   expect(code).toBe(0);
   const frames = stdout.slice(stdout.indexOf("\u001B[?25l"), stdout.lastIndexOf("\u001B[?25h"));
   // Back, and away with what is below: nothing else is sent.

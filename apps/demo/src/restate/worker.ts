@@ -25,7 +25,7 @@ const { values } = parseArgs({
 const { ingress, admin, "stand-in": standIn } = values;
 const model =
   standIn === undefined
-    ? realModel(values.model, values["base-url"])
+    ? await realModel(values.model, values["base-url"])
     : openai(STAND_IN_MODEL, { baseURL: standIn, apiKey: "no-key-needed" });
 const prices =
   standIn === undefined ? pricesOf(values.model, values.price) : { "openai:stand-in": STAND_IN_PRICES };
