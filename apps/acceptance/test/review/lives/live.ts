@@ -27,7 +27,9 @@ export async function live(plan: Plan, planted?: Planted): Promise<readonly stri
         [key, plan.decisions[decided++ % plan.decisions.length] ?? "fail"] as const;
       const decisions = Object.fromEntries(doubts.map(decide));
       outside.retries += Object.values(decisions).filter((one) => one === "retry").length;
-      const stay = new Stay(house, isPlanned ? plan : { ...plan, failAt: undefined }, store);
+      // One that crashes each time beside a tool in doubt would be restarted for ever.
+      const calm = { ...plan, failAt: undefined, isRestarted: false };
+      const stay = new Stay(house, isPlanned ? plan : calm, store);
       await stay.toEnd(decisions);
       house.isDead = true;
       if (stay.isOver || store === undefined) return outside.faults;
@@ -300,7 +302,7 @@ class Stay {
     if (isRaviError(error, "NON_DETERMINISM")) this.fault(error.message);
     const waits = summary?.waitingFor ?? [];
     this.doubts = waits.filter(({ kind }) => kind === "decision").map(({ name }) => name);
-    if (isRaviError(error, "NEEDS_DECISION") && this.doubts.length === 0)
+    if (status === "suspended" && isRaviError(error, "NEEDS_DECISION") && this.doubts.length === 0)
       this.fault("a decision is not listed");
     if (status === "suspended") return;
     if (waits.length > 0) this.fault(`waits are listed after ${status}`);
