@@ -15,7 +15,7 @@ import {
 import { type House, modelOf, toolOf } from "./outside.ts";
 import type { CallPlan, LeafPlan, Life, Step } from "./plan.ts";
 
-export function codeOf(error: unknown): string {
+function codeOf(error: unknown): string {
   return isRaviError(error) ? error.code : "another error";
 }
 

@@ -153,7 +153,7 @@ const GARBLED: readonly unknown[] = [
   "hello",
 ];
 
-export function aborted(signal: AbortSignalLike | undefined): Promise<never> {
+function aborted(signal: AbortSignalLike | undefined): Promise<never> {
   return new Promise((_, reject) => {
     if (signal?.aborted === true) reject(cancellationOf(signal));
     signal?.addEventListener("abort", () => reject(cancellationOf(signal)));

@@ -29,7 +29,7 @@ export interface ToolPlan {
   readonly call: CallPlan;
 }
 
-export interface Terms {
+interface Terms {
   readonly priority: Priority;
   readonly onFull: "deny" | "queue";
   readonly onPreempt: "park" | "return";
