@@ -17,7 +17,7 @@ import {
 import { type Decisions, messageOf, tellLog } from "@ravi/kernel/loop";
 import { andThen } from "./and-then.ts";
 import { awaitJournal } from "./await-journal.ts";
-import { hostAgent } from "./context/create-run-context.ts";
+import { hostAgent } from "./context/host-agent.ts";
 import { type Doubt, needsDecision, stillValid, undecided } from "./engine/decisions.ts";
 import { Recording } from "./engine/recording.ts";
 import type { RunJournal } from "./engine/run-journal.ts";

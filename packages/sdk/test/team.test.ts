@@ -1,4 +1,4 @@
-import { InvalidValueError, type ModelRequest, Priority } from "@ravi/kernel";
+import { type Hooks, InvalidValueError, type ModelRequest, Priority } from "@ravi/kernel";
 import { MemoryJournal } from "@ravi/runtime";
 import { scriptedModel } from "@ravi/testing";
 import { describe, expect, test } from "vitest";
@@ -130,10 +130,18 @@ describe("team", () => {
         members: [agent({ name: "reader", model: reader, tools: [read] })],
       });
     };
-    const handle = start(make(true), "Go", { journal, prices });
-    let used = 0;
-    for await (const { event } of handle.events()) if (event.type === "usage" && ++used === 6) break;
-    expect((await handle.suspend()).status).toBe("suspended");
+    let answers = 0;
+    const suspended = Promise.withResolvers<string>();
+    // At once: a moment later readers would have ended, and of an agent whose end is on record the calls are not listed again.
+    const hooks: Hooks = {
+      has: (event) => event === HookEvent.LLM_END,
+      dispatch: () => {
+        if (++answers === 6) suspended.resolve(handle.suspend().then(({ status }) => status));
+      },
+      drain() {},
+    };
+    const handle = start(make(true), "Go", { journal, prices, hooks });
+    expect(await suspended.promise).toBe("suspended");
 
     const result = await resume(handle.runId, { agents: make(false), journal, prices });
     expect(result).toMatchObject({

@@ -1,8 +1,5 @@
 import type { AgentRun, ContextPorts, DurableEngine } from "@ravi/kernel";
-import { Execution } from "./execution.ts";
-import { HostedAgent } from "./host.ts";
-import { ExecutionInbox } from "./inbox.ts";
-import { planFor } from "./plan.ts";
+import { hostAgent } from "./host-agent.ts";
 
 /**
  * Makes the context of one agent, on any engine. The rules (lanes, admits, layers, money, hooks, hires, sizes, deadlines) are enforced
@@ -17,10 +14,4 @@ export function createRunContext(engine: DurableEngine, ports: ContextPorts): Ag
     inbox,
     run: () => new Promise((resolve, reject) => hosted.start(resolve, reject)),
   };
-}
-
-/** The same for an engine that makes a promise of its own. */
-export function hostAgent(engine: DurableEngine, ports: ContextPorts): HostedAgent {
-  const exec = new Execution(engine, ports, planFor(engine.start.agent, ports));
-  return new HostedAgent(exec, ExecutionInbox.of(exec));
 }

@@ -17,7 +17,7 @@ import {
   type Supervision,
 } from "@ravi/kernel";
 import { type Decisions, messageOf, tellLog } from "@ravi/kernel/loop";
-import type { hostAgent } from "../context/create-run-context.ts";
+import type { hostAgent } from "../context/host-agent.ts";
 import type { Recording } from "../engine/recording.ts";
 import type { Holder, RunJournal } from "../engine/run-journal.ts";
 import type { Ports } from "../ports.ts";
