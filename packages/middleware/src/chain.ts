@@ -69,7 +69,7 @@ export function runLayers<C extends WithResult>(
 /**
  * One run of one layer. `innerEnded` is called when its inner call is over. Two things hold for that moment:
  *
- * - It is just before the promise of the inner call settles, so a layer that awaits the promise never returns before it.
+ * - It is before the promise of the inner call settles, so a layer that awaits the promise never returns before it.
  * - It is in the second microtask tick or later, even if the inner call was synchronous, so a layer that does not await the
  * promise always returns before it.
  */
@@ -172,7 +172,7 @@ class LayerRun<C extends WithResult> implements OuterCall {
     return (this.inner = link === undefined ? this.runCore() : new LayerRun(this.call, link, at, this).run());
   }
 
-  // Not async: an asynchronous function would allocate twice as much, for every call.
+  // Not async: the promise and the functions of an asynchronous call would be allocated beside those of its await.
   private runCore(): Promise<void> {
     const { call } = this;
     const running = startCore(call.core, this);

@@ -11,3 +11,8 @@ export function getRunScope(): RunScope | undefined {
 export function withScope<T>(scope: RunScope, run: () => T): T {
   return storage.run(scope, run);
 }
+
+/** The callback, called in the scope in which this is called, and not in the one of its caller. */
+export function inThisScope<T>(callback: (given: T) => void): (given: T) => void {
+  return AsyncLocalStorage.bind(callback);
+}

@@ -559,6 +559,35 @@ describe("observers", () => {
     expect((await new Runtime().run(looker, "", { userId: "ada" }).result).output).toBe("nobody");
     expect(getRunScope()).toBeUndefined();
   });
+
+  test("what comes after an agent's end is not in its scope: the record of the end, and a restart", async () => {
+    const inner = new MemoryJournal();
+    const isInScope: string[] = [];
+    const note = (what: string): void => void (getRunScope() === undefined || isInScope.push(what));
+    const journal = Object.assign(Object.create(inner) as MemoryJournal, {
+      append(...given: Parameters<MemoryJournal["append"]>) {
+        for (const { key } of given[2]) note(key);
+        return inner.append(...given);
+      },
+      load(runId: RunId) {
+        note("load");
+        return inner.load(runId);
+      },
+    });
+    const restart = {
+      shouldRetry: () => true,
+      delayMs: () => (note("delayMs"), 0),
+      reset: () => note("reset"),
+    };
+    let attempts = 0;
+    const crashing = agent("crashing", async (ctx) => {
+      await ctx.record("x", () => 1);
+      if (++attempts === 1) throw new TypeError("a bug");
+      return done("");
+    });
+    const { status } = await new Runtime({ journal, restart, ambientScope: true }).run(crashing, "").result;
+    expect([status, isInScope]).toEqual(["completed", ["record:x#1"]]);
+  });
 });
 
 describe("keeping house", () => {

@@ -110,7 +110,7 @@ export class HostedAgent {
     this.end(failureOf(this.exec, error));
   }
 
-  /** Ends the agent; only the first call counts. It must not throw: nobody would catch it, and the caller of `host` would wait forever. */
+  /** Ends the agent; only the first call counts. It must not throw: nobody would catch it, and the caller of `start` would wait forever. */
   private end(given: HireOutcome): void {
     if (this.isOver) return;
     this.isOver = true;

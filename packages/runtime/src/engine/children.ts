@@ -101,9 +101,12 @@ export class Children {
    */
   async end(crash: RaviError | undefined): Promise<void> {
     const { tree, start } = this.engine;
-    // A run that is restarted continues with its children: they are suspended, and nothing is recorded.
-    if (crash !== undefined && start.supervision.isRoot && tree.isRestartedAfter(crash))
-      tree.suspend("the root agent crashed and is restarted");
+    if (crash !== undefined && start.supervision.isRoot) {
+      // A run that is restarted continues with its children: they are suspended, and nothing is recorded.
+      if (tree.isRestartedAfter(crash)) tree.suspend("the root agent crashed and is restarted");
+      // The outcome is known, so whoever closes the runtime meanwhile suspends nobody.
+      else tree.isEnding = true;
+    }
     const living = this.living();
     for (const { handle } of living) {
       handle.cancel(`its parent ${start.supervision.agentId} has ended`);

@@ -25,7 +25,7 @@ import {
   type WaitSpec,
 } from "@ravi/kernel";
 import { andThen } from "../and-then.ts";
-import { withScope } from "../scope.ts";
+import { inThisScope, withScope } from "../scope.ts";
 import type { Account } from "../tree/accounts.ts";
 import { UnreplayedSpend } from "../tree/unreplayed-spend.ts";
 import type { Answer } from "../tree/signals.ts";
@@ -107,16 +107,22 @@ export class InProcessEngine implements DurableEngine, Recorded {
    */
   begin(resolve: (outcome: HireOutcome) => void, reject: (error: unknown) => void): void {
     const { tree, token, start, clock } = this;
-    const run = (): void => tree.hostAgent(this, tree.ports).start(resolve, reject);
     try {
       const recording = tree.recording?.of(start.execId);
       this.disarmDeadline = armDeadline({ clock, token, deadline: start.deadline, recording });
       this.account.status = "running";
-      if (tree.ambientScope) withScope(start.scope, run);
-      else run();
+      if (!tree.ambientScope) return this.host(resolve, reject);
+      // What comes after the agent's end is not in its scope.
+      const [ended, failed] = [inThisScope(resolve), inThisScope(reject)];
+      withScope(start.scope, () => this.host(ended, failed));
     } catch (error) {
       reject(error);
     }
+  }
+
+  private host(resolve: (outcome: HireOutcome) => void, reject: (error: unknown) => void): void {
+    const { tree } = this;
+    tree.hostAgent(this, tree.ports).start(resolve, reject);
   }
 
   /** Called when `run` has settled. There is no outcome if it rejected: the run is suspended, or the engine has failed. */

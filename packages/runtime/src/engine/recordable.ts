@@ -27,7 +27,7 @@ export interface Recordable<T> {
  */
 export interface RecordableInParts<T> extends Recordable<T> {
   startRun(scope: EffectScope): Promise<unknown>;
-  /** The value. If it throws, it has called `failRun`. */
+  /** The value. Throws if that is no valid one; then `failRun` is not called any more. */
   finishRun(settled: unknown): T;
   /** Returns the error. */
   failRun(error: unknown): unknown;

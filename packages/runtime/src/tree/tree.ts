@@ -71,7 +71,7 @@ export class Tree implements SignalTarget, WaitingRun, Holder {
   readonly events: EventHub;
   /** Whether `getRunScope()` knows this run. */
   readonly ambientScope: boolean;
-  /** Makes the context of every agent in the run. */
+  /** Hosts every agent of the run. */
   readonly hostAgent: typeof hostAgent;
   private readonly attempts: Attempts;
   readonly accounts: Accounts;

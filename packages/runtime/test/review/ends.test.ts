@@ -309,3 +309,25 @@ test("R21: after a crash that is not restarted, the agents below have ended: it 
     .filter(({ phase, key }) => phase === "end" && key.startsWith("hire:"));
   expect(end?.body).toMatchObject({ status: "cancelled" });
 });
+
+test("R21: a runtime that is closed while a crashed root's agents are being stopped suspends none of them", async () => {
+  const told: string[] = [];
+  const closing: Promise<void>[] = [];
+  const hooks: Hooks = {
+    has: () => true,
+    dispatch: (event, { agentName }) => void told.push(`${event} ${agentName}`),
+  };
+  const child = agent("child", async (ctx) => {
+    ctx.signal.addEventListener("abort", () => void closing.push(runtime.close()));
+    return done(String(await ctx.waitFor("never")));
+  });
+  const lead = agent("lead", async (ctx) => {
+    await ctx.spawn(child, { input: "" });
+    throw new TypeError("a bug");
+  });
+  const runtime = new Runtime({ journal: new MemoryJournal(), hooks });
+  const { status, agents } = await runtime.run(lead, "").result;
+  await Promise.all(closing);
+  expect([status, agents?.map((one) => one.status)]).toEqual(["failed", ["failed", "cancelled"]]);
+  expect(told).toEqual(["run_start lead", "run_start child", "run_end child", "run_end lead"]);
+});
