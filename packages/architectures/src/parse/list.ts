@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from "@ravi/kernel";
+import { withoutEmphasisEnd } from "./emphasis.ts";
 import { eachJson, fieldOf, isObject, readJson } from "./json.ts";
 
 const LISTS = ["steps", "plan", "tasks", "thoughts", "ideas", "items", "options", "list"];
@@ -62,8 +63,7 @@ function readLines(text: string): { readonly items: string[]; readonly rest: rea
 /** The text of a list line. JSON after a dash does not count as one: it is a list itself. */
 function itemIn(line: string): string | undefined {
   const { text = "", bold = "" } = ITEM.exec(line)?.groups ?? {};
-  // Bold print that began before the number ends in the text.
-  const item = text.replace(bold, "").trim();
+  const item = withoutEmphasisEnd(text, bold);
   if (!/[\p{L}\p{N}\p{S}]/u.test(item)) return undefined;
   return /^[[{]/.test(item) && isList(readJson(item)) ? undefined : item;
 }
