@@ -68,7 +68,9 @@ describe("J10: how a run ends when it is cut off", () => {
 
   test.each([
     ["<think>Could be 0.9?\n</think>\n\n0.1", 0.1],
-    ["Could be 0.9?</think>0.1", 0.1],
+    ["Could be 0.9?</think>\n0.1", 0.1],
+    ["<think>0.9</think><think>0.8?</think>\n<thinking>0.7</thinking>0.1", 0.1],
+    ["Could be 0.9?\n</think> \n<think>0.8?</think>0.1", 0.1],
     ['<thinking>{"score": 0.9}</thinking> {"score": 0.1}', 0.1],
     ["<think>0.9</think>", null],
   ])("thoughts that a server leaves in an answer are not read as one: %j", async (text, score) => {
@@ -80,9 +82,16 @@ describe("J10: how a run ends when it is cut off", () => {
     expect(result.output).toBe("the answer");
   });
 
-  test("a text about thoughts is left as it is, and thoughts alone are no success", async () => {
-    const about = "Write <think>why</think> in front.";
+  test.each([
+    "Write <think>why</think> in front.",
+    "R1 puts its thoughts before </think>, so split there.",
+    "Write\n<think>\nwhy\n</think>\nin front.",
+  ])("a text about thoughts is left as it is: %j", async (about) => {
     expect((await run(new ReAct(), [about])).result.output).toBe(about);
+    expect((await run(new ReAct(), [`<think>hm</think>\n${about}`])).result.output).toBe(about);
+  });
+
+  test("thoughts alone are no success", async () => {
     expect((await run(new ReAct(), ["<think>why</think>"])).result).toMatchObject({
       status: "partial",
       output: "",

@@ -145,10 +145,17 @@ describe("J10: lists, verdicts and texts", () => {
     ['{"plan": {"steps": ["a", "b"]}}', ["a", "b"]],
     ['[{"instruction": "a"}, {"goal": "b"}]', ["a", "b"]],
     ["**Step 1:** a\n**2.** b\n**3. c**\n4. **d**: e", ["a", "b", "c", "**d**: e"]],
+    ["**1. Compute 2**10**\n**2.** Compute 3**2", ["Compute 2**10", "Compute 3**2"]],
     ["**Remark** on the plan\n1. a\n2. b", ["a", "b"]],
     // What is indented below an item belongs to it.
     ["1. a\n   - a1\n   - a2\n\n   in short\n2. b", ["a\n- a1\n- a2\nin short", "b"]],
+    ["1. a\n\t- sub\n2. b", ["a\n- sub", "b"]],
     [" 9. a\n10. b", ["a", "b"]],
+    // A single item above a list is its headline.
+    ["- Plan:\n  1. look\n  2. read\n  3. write", ["look", "read", "write"]],
+    ["Here it is.\n* Steps\n    * look\n      twice\n\n    * read\nGood luck!", ["look\ntwice", "read"]],
+    ["- Plan:\n\t1. look\n\t2. read", ["look", "read"]],
+    ["1. a\n   in short", ["a\nin short"]],
     ['- The plan:\n[\n  "a",\n  "b"\n]', ["a", "b"]],
     ['{"plan": ["a", "", "a", 3, null, {"x": 1}]}', ["a", "3"]],
     ["1. a\n2) b\n- c\n* d\nStep 5: e", ["a", "b", "c", "d", "e"]],
@@ -296,6 +303,11 @@ test("a line that ends as on Windows, or has another line's end inside, is read 
   expect(answerIn(`answer${many}a\rb`)).toBe("a\rb");
   expect(readList("1. left\r\n2. right\r\n")).toEqual(["left", "right"]);
   expect(readList(`1.${" ".repeat(200_000)}a\rb`)).toEqual(["a\rb"]);
+});
+
+test("only the topmost of many lists inside of each other counts as a headline", () => {
+  const stairs = Array.from({ length: 600 }, (_, depth) => `${"\t".repeat(depth)}- a${depth}`);
+  expect(readList(stairs.join("\n"))).toEqual([`a1\n${stairs.slice(2).join("\n").replaceAll("\t", "")}`]);
 });
 
 test("a score that is said 200,000 times is a score", () => {

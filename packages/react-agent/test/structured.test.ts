@@ -47,6 +47,8 @@ describe("output", () => {
     ["a fence between sentences", `Here you are:\n\`\`\`json\n${fine}\n\`\`\`\nAnything else?`],
     ["white space", `\n  ${fine}  \n`],
     ["thoughts that the server left in", `<think>Is it {"name":"x"}?</think>\n${fine}`],
+    ["several thoughts", `<think>a</think><thinking>{}</thinking>${fine}`],
+    ["thoughts without their beginning", `Is it {"name":"x"}?\n</think>\n\n${fine}`],
     ["thoughts and a fence", `<think>\`\`\`\nhm\n\`\`\`</think>\n\`\`\`json\n${fine}\n\`\`\``],
   ])("%s around the JSON is tolerated", async (_, text) => {
     const { result } = await run(agentOf([text]).agent);
@@ -123,19 +125,27 @@ describe("output", () => {
     });
   });
 
-  test("the end of thoughts inside the strings of the JSON stays there", async () => {
+  test.each([
+    '{"tag":"</think>"}',
+    '<think>hm</think>{"tag":"</think>"}',
+    'Here you are:\n```json\n{"tag":"</think>"}\n```',
+    'hm\n</think>\nHere you are:\n```json\n{"tag":"</think>"}\n```',
+  ])("the end of thoughts inside the strings of the JSON stays there: %j", async (text) => {
     const output = z.object({ tag: z.string() });
-    const model = scriptedModel(['{"tag":"</think>"}']);
+    const model = scriptedModel([text]);
     const { result } = await run(new ReActAgent({ name: "a", model, output }));
     expect(result.structured).toEqual({ tag: "</think>" });
   });
 
-  test("fences inside the strings of the JSON stay there", async () => {
-    const text = '{"open":"```",\n"close":"```"}';
-    const output = z.object({ open: z.string(), close: z.string() });
-    const { result } = await run(new ReActAgent({ name: "a", model: scriptedModel([text]), output }));
-    expect(result.structured).toEqual({ open: "```", close: "```" });
-  });
+  test.each(["", "<think>hm</think>", "hm\n</think>\n"])(
+    "fences inside the strings of the JSON stay there, after %j too",
+    async (thoughts) => {
+      const text = `${thoughts}{"open":"\`\`\`",\n"close":"\`\`\`"}`;
+      const output = z.object({ open: z.string(), close: z.string() });
+      const { result } = await run(new ReActAgent({ name: "a", model: scriptedModel([text]), output }));
+      expect(result.structured).toEqual({ open: "```", close: "```" });
+    },
+  );
 
   test("the model is told what was wrong, and may try again", async () => {
     const { agent, model } = agentOf(["Bern, I think", '{"name":"Bern"}', fine]);

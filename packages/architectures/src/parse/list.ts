@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from "@ravi/kernel";
+import { withoutEmphasisEnd } from "./emphasis.ts";
 import { eachJson, fieldOf, isObject, readJson } from "./json.ts";
 
 const LISTS = ["steps", "plan", "tasks", "thoughts", "ideas", "items", "options", "list"];
@@ -19,6 +20,7 @@ const TEXTS = [
 const ITEM = /^\s*(?<bold>\*\*|__)?(?:\d+\s*[.):]|[-•]|\*(?!\*)|step\s+\d+\s*[:.)-])\s*(?<text>.+)$/is;
 /** How many more blanks than an item a line has that belongs to the item. */
 const INDENT = 2;
+const TAB = " ".repeat(4);
 /** The number of a step instead of the step. */
 const NUMBER = /^(?:step\s*)?\d+[.:]?$/i;
 
@@ -38,16 +40,34 @@ export function readSequence(text: string): string[] {
   return json.length > 1 || items.length < 2 ? [...(json.length > 0 ? json : items)] : items;
 }
 
-/** The items of a list, each with the lines that are indented below it, and all other lines. */
-function readLines(text: string): { readonly items: string[]; readonly rest: readonly string[] } {
+interface Lines {
+  /** The items of a list, each with the lines that are indented below it. */
+  readonly items: string[];
+  /** The indented lines as they are. */
+  readonly below: readonly string[];
+  /** All other lines. */
+  readonly rest: readonly string[];
+}
+
+/** A single item with a list below it is the headline of that list. */
+function readLines(text: string): Lines {
+  const outer = readLevel(text);
+  if (outer.items.length !== 1) return outer;
+  const inner = readLevel(outer.below.join("\n"));
+  return inner.items.length === 0 ? outer : { ...inner, rest: [...outer.rest, ...inner.rest] };
+}
+
+function readLevel(text: string): Lines {
   const items: string[] = [];
   const rest: string[] = [];
+  const below: string[] = [];
   let indent = Infinity;
   for (const line of text.split("\n")) {
     const said = line.trim();
     if (said === "") continue;
-    const depth = line.indexOf(said);
+    const depth = line.slice(0, line.indexOf(said)).replaceAll("\t", TAB).length;
     if (depth >= indent + INDENT) {
+      below.push(line);
       items.push(`${items.pop() ?? ""}\n${said}`);
       continue;
     }
@@ -56,14 +76,13 @@ function readLines(text: string): { readonly items: string[]; readonly rest: rea
     if (item === undefined) rest.push(line);
     else items.push(item);
   }
-  return { items, rest };
+  return { items, below, rest };
 }
 
 /** The text of a list line. JSON after a dash does not count as one: it is a list itself. */
 function itemIn(line: string): string | undefined {
   const { text = "", bold = "" } = ITEM.exec(line)?.groups ?? {};
-  // Bold print that began before the number ends in the text.
-  const item = text.replace(bold, "").trim();
+  const item = withoutEmphasisEnd(text, bold);
   if (!/[\p{L}\p{N}\p{S}]/u.test(item)) return undefined;
   return /^[[{]/.test(item) && isList(readJson(item)) ? undefined : item;
 }

@@ -35,17 +35,21 @@ export function answerOf({ output, status, stopReason, problem }: AgentResult): 
   return { text, stopReason: text.trim() === "" ? "steps" : "done" };
 }
 
+/** Blocks of thoughts at the beginning. */
+const THOUGHTS = /^(?:\s*<think(?:ing)?>[\s\S]*?<\/think(?:ing)?>)+\s*/i;
+/** The first tag, and whether it closes thoughts and ends its line. */
+const FIRST_TAG = /<(?:(?<end>\/think(?:ing)?>[^\S\n]*(?:\n|$))|\/?think(?:ing)?>)/i;
+
 /**
- * The text without the model's thoughts, which some servers leave in front of it as `<think>…</think>`; the opening tag may be
- * missing. A score or a choice that a model only thinks of is no answer. Tags in the middle belong to the text.
+ * The text without the model's thoughts, which some servers leave in front of it as `<think>…</think>`. The opening tag may be
+ * missing; then the closing one must end its line. A score or a choice that a model only thinks of is no answer. Other tags belong
+ * to the text.
  */
 function withoutThoughts(text: string): string {
-  const end = /<\/think(?:ing)?>/i.exec(text);
-  if (end === null) return text;
-  const before = text.slice(0, end.index);
-  const start = before.search(/<think(?:ing)?>/i);
-  if (start !== -1 && before.slice(0, start).trim() !== "") return text;
-  return text.slice(end.index + end[0].length).trimStart();
+  const first = FIRST_TAG.exec(text);
+  const isBegun = first?.groups?.["end"] !== undefined;
+  const rest = isBegun ? text.slice(first.index + first[0].length).trimStart() : text;
+  return rest.replace(THOUGHTS, "");
 }
 
 /** An answer from work that was cut off is cut off too. */

@@ -1,3 +1,5 @@
+import { withoutEmphasisEnd } from "../parse/emphasis.ts";
+
 /** A line such as `Answer: 16`, `**My answer:** 16` or `**Answer: 16**`. */
 const MARK =
   /^(?<lead>[\W_]*)(?:(?:my|our|the|final|current|updated)\s+){0,3}answer(?<tail>[\W_]*):\s*(?<text>.*)$/is;
@@ -15,8 +17,9 @@ export function answerIn(text: string): string {
 /** What follows the mark. Emphasis that began before the mark ends there too, or in the text. */
 function markedIn(line: string): string | undefined {
   const { lead = "", tail = "", text } = MARK.exec(line)?.groups ?? {};
+  if (text === undefined) return undefined;
   const [emphasis = ""] = EMPHASIS.exec(lead) ?? [];
-  return tail.includes(emphasis) ? text : text?.replace(emphasis, "").trimStart();
+  return tail.includes(emphasis) ? text : withoutEmphasisEnd(text, emphasis);
 }
 
 /** An answer may have several lines: a poem, a list, code. It ends at the first empty line outside of a code block. */

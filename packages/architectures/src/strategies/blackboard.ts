@@ -136,12 +136,15 @@ export class Blackboard implements Architecture {
   }
 }
 
-/** PASS alone, or with a remark that there is nothing to add. */
-const PASS =
-  /^[^\p{L}\p{N}]*pass(?:[^\p{L}\p{N}]*$|\s*[^\p{L}\p{N}\s]+\s*(?:I (?:have|see) |there is )?(?:nothing|no more|no further)\b[^\n]*$)/iu;
+const PASS = /^[^\p{L}\p{N}]*pass(?:\s*[^\p{L}\p{N}\s]+\s*(?<remark>.*))?$/isu;
+/** No remark, or one sentence that only says that there is nothing to add. */
+const NOTHING =
+  /^(?:(?:I (?:have|see) |there is )?(?:nothing|no more|no further)(?:(?: (?:more|further|else|new|left|ideas|comments|to (?:add|say|contribute|report))){1,2}(?: (?:from|to|for|at|here|now|yet)(?: (?!but\b|except\b)\p{L}+)*)?)?)?[^\p{L}\p{N}]*$/iu;
 
+/** PASS alone, or with a remark that there is nothing to add. */
 function isPass(text: string): boolean {
-  return PASS.test(text);
+  const pass = PASS.exec(text);
+  return pass !== null && NOTHING.test(pass.groups?.["remark"] ?? "");
 }
 
 /** What experts write after "SOLUTION:" if there is none. */

@@ -166,6 +166,10 @@ describe("J10: Debate", () => {
     ["because\n- _The final answer: 16_", "16"],
     ["My answer follows.\nAnswer: 16", "16"],
     ["my answer is: 16", "my answer is: 16"],
+    ["because\n**Answer: 2**10 = 1024**", "2**10 = 1024"],
+    ["because\n**Answer:** 2**10 = 1024", "2**10 = 1024"],
+    ["because\n*Answer: 3*4=12*", "3*4=12"],
+    ["because\n_Answer: snake_case_name_", "snake_case_name"],
   ])("%j has the answer %j, with no half of a pair of stars", (text, expected) => {
     expect(answerIn(text)).toBe(expected);
   });

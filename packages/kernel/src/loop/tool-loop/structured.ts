@@ -43,19 +43,20 @@ function answered<T>(structured: T, output: string): Parsed<Answer<T>> {
 }
 
 const FENCE = "```";
-const THOUGHT_END = "</think>";
+/** Blocks of thoughts at the beginning. */
+const THOUGHTS = /^(?:\s*<think(?:ing)?>[\s\S]*?<\/think(?:ing)?>)+/i;
+/** Thoughts without an opening tag. Their closing tag ends a line, which a tag inside of JSON never does. */
+const REST_OF_THOUGHTS = /^[\s\S]*<\/think(?:ing)?>[^\S\n]*\n/i;
 
 /**
  * The JSON behind thoughts, which some servers leave in an answer, and inside of a fenced block, which models like to use, with
  * text before and after it.
  */
-function jsonIn(text: string): string {
-  // What is inside of JSON belongs to one of its strings.
-  if (/^\s*[[{"]/.test(text)) return text;
-  const thought = text.lastIndexOf(THOUGHT_END);
-  if (thought !== -1) return jsonIn(text.slice(thought + THOUGHT_END.length));
+function jsonIn(answer: string): string {
+  const text = answer.replace(THOUGHTS, "").replace(REST_OF_THOUGHTS, "");
   const start = text.indexOf(FENCE);
-  if (start === -1) return text;
+  // A fence inside of JSON belongs to one of its strings.
+  if (start === -1 || /^\s*[[{"]/.test(text)) return text;
   const body = text.indexOf("\n", start);
   const end = text.lastIndexOf(FENCE);
   return body === -1 || end <= body ? text : text.slice(body + 1, end).trim();
