@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { KNOWN } from "./lives/known.ts";
 import { live } from "./lives/live.ts";
 import type { Planted } from "./lives/outside.ts";
 import { plan } from "./lives/plan.ts";
@@ -19,6 +20,10 @@ test(
     await fc.assert(property(), { numRuns: RUNS });
   },
 );
+
+test.each(Object.entries(KNOWN))("T2: %s", async (_, known) => {
+  expect(await live(known)).toEqual([]);
+});
 
 test.each<Planted>(["a forgotten end", "a lost seat", "a higher bill"])(
   "the property notices %s",

@@ -316,9 +316,15 @@ function counted(
 ): MaybePromise<void> {
   call.reservation = reservation;
   call.isCounted = true;
+  const { exec } = call;
   // An engine without `leave` accounts for open calls by itself.
-  if (reservation !== undefined && scope.leave !== undefined)
-    (call.exec.openTools ??= new LinkedList()).add(call);
+  if (reservation === undefined || scope.leave === undefined) return scope.spent(ONE_CALL);
+  (exec.openTools ??= new LinkedList()).add(call);
+  // In a suspended run a tool on record is still run after its agent has stopped, when nobody settles what is open any more.
+  return exec.isOver ? andThen(call.settle(), countIt, scope) : scope.spent(ONE_CALL);
+}
+
+function countIt(_: void, scope: EffectScope): MaybePromise<void> {
   return scope.spent(ONE_CALL);
 }
 

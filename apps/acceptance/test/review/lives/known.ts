@@ -1,0 +1,95 @@
+import type { Plan } from "./plan.ts";
+
+/** Lives that once went wrong. */
+export const KNOWN: Readonly<Record<string, Plan>> = {
+  "a deaf tool that its suspended run begins after its agent has stopped leaves no reservation": {
+    root: {
+      steps: [
+        {
+          do: "spawn",
+          life: {
+            steps: [
+              {
+                do: "spawn",
+                life: {
+                  steps: [{ do: "receive", after: "reply" }],
+                  end: "done",
+                  catches: true,
+                  asksForMore: false,
+                },
+                terms: { priority: 0, onFull: "deny", onPreempt: "park", onTimeout: "cancel" },
+              },
+            ],
+            end: "done",
+            catches: true,
+            asksForMore: false,
+          },
+          terms: { priority: 0, onFull: "deny", onPreempt: "park", onTimeout: "cancel" },
+        },
+        {
+          do: "batch",
+          leaves: [
+            {
+              do: "hire",
+              life: {
+                steps: [
+                  { do: "receive", after: "reply" },
+                  {
+                    do: "batch",
+                    leaves: [
+                      {
+                        do: "tool",
+                        tool: {
+                          way: "deaf",
+                          idempotent: false,
+                          needsApproval: false,
+                          isMisread: false,
+                          call: { way: "answers", streams: false, wrapUp: false, odd: 0 },
+                        },
+                      },
+                      { do: "llm", call: { way: "answers", streams: false, wrapUp: false, odd: 0 } },
+                    ],
+                  },
+                ],
+                end: "done",
+                catches: true,
+                asksForMore: false,
+              },
+              terms: { priority: 0, onFull: "deny", onPreempt: "park", onTimeout: "cancel" },
+            },
+            { do: "llm", call: { way: "answers", streams: false, wrapUp: false, odd: 0 } },
+            {
+              do: "tool",
+              tool: {
+                way: "value",
+                idempotent: false,
+                needsApproval: true,
+                isMisread: false,
+                call: { way: "answers", streams: false, wrapUp: false, odd: 0 },
+              },
+            },
+          ],
+        },
+        { do: "wait", name: "w0" },
+        { do: "beside", call: { way: "answers", streams: false, wrapUp: false, odd: 0 } },
+      ],
+      end: "done",
+      catches: true,
+      asksForMore: false,
+    },
+    maxAgents: 2,
+    limits: {},
+    journal: "async",
+    isRestarted: false,
+    isRetried: false,
+    isObserved: false,
+    lives: [
+      [{ at: 2, when: "now", deed: "crash", n: 0 }],
+      [{ at: 13, when: "now", deed: "close", n: 0 }],
+      [],
+    ],
+    decisions: ["retry"],
+    answers: [1],
+    laterMs: 0,
+  },
+};
