@@ -5,7 +5,8 @@ import { live } from "./lives/live.ts";
 import type { Planted } from "./lives/outside.ts";
 import { plan } from "./lives/plan.ts";
 
-const RUNS = process.env["RAVI_LONG"] ? 10_000 : 200;
+/** The same lives each time, since somebody else's change must not fail by chance; with RAVI_LONG=1 others each time. */
+const RUNS = process.env["RAVI_LONG"] ? { numRuns: 10_000 } : { numRuns: 200, seed: 1 };
 
 function property(planted?: Planted) {
   return fc.asyncProperty(plan, async (given) => {
@@ -17,7 +18,7 @@ test(
   "T1: whatever agents do and whatever is done to them, a run ends, pays once and in full, and leaves nothing",
   { timeout: 1_000_000 },
   async () => {
-    await fc.assert(property(), { numRuns: RUNS });
+    await fc.assert(property(), RUNS);
   },
 );
 
