@@ -459,6 +459,34 @@ describe("R24: what a run waits for", () => {
     expect((await result).output).toBe("over");
   });
 
+  test("a note of many long questions leaves them out, and all waits are listed", async () => {
+    const journal = new MemoryJournal();
+    const runtime = new Runtime({ journal });
+    const lead = agent("lead", async (ctx) => {
+      const pays = Array.from({ length: 40 }, (_, n) => payment(`${n}`.padEnd(9_000, "y")));
+      await ctx.batch(pays.map((call) => ({ kind: "tool" as const, call, tool: pay })));
+      return done("");
+    });
+    const { result } = runtime.run(lead, "", { runId: "r" });
+    while ((await waitsOf(() => journal.list())).length === 0) await turns(1);
+    expect(noted(journal)).toBeLessThan(40 * 250);
+    const waits = await waitsOf(() => journal.list());
+    expect(waits).toHaveLength(40);
+    for (const wait of waits) expect(wait).not.toHaveProperty("question");
+    for (const { name } of waits) await runtime.deliver("r", name, true);
+    expect(await result).toMatchObject({ status: "completed" });
+    // Its process knows them anyway, and a few of them are noted as they are.
+    runtime.run(
+      agent("one", async (ctx) => done((await ctx.tool(payment("y".repeat(9_000)), pay)).content)),
+      "",
+      { runId: "s" },
+    );
+    await turns();
+    const [one] = await waitsOf(() => journal.list());
+    expect(one).toMatchObject({ question: { tool: "pay" } });
+    await runtime.close();
+  });
+
   test("waits that follow each other cost the same each, and leave nothing in the list", async () => {
     const journal = new MemoryJournal();
     const runtime = new Runtime({ journal });
