@@ -475,7 +475,7 @@ describe("R24: what a run waits for", () => {
     for (const wait of waits) expect(wait).not.toHaveProperty("question");
     for (const { name } of waits) await runtime.deliver("r", name, true);
     expect(await result).toMatchObject({ status: "completed" });
-    // Its process knows them anyway, and a few of them are noted as they are.
+    // One alone is noted with its question.
     runtime.run(
       agent("one", async (ctx) => done((await ctx.tool(payment("y".repeat(9_000)), pay)).content)),
       "",

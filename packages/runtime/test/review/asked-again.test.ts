@@ -167,6 +167,9 @@ it("R7: what a layer has refused stays refused when the process dies before the 
     structured: { why: "evil" },
   });
   expect(ran).toBe(0);
+  const { agents } = await new Runtime({}).run(worker, "x").result;
+  expect(agents).toEqual([]);
+  expect(resumed.agents).toEqual(agents);
 });
 
 it("R11: a transform that is none is refused by what one has to have", async () => {
