@@ -128,7 +128,11 @@ export class Runs {
       `INSERT INTO waits VALUES (?, ?, '${NO_LIST}') ON CONFLICT (run) DO UPDATE SET heard = excluded.heard`,
     );
     this.deleteWaits = db.prepare("DELETE FROM waits WHERE run = ?");
-    this.addWait = db.prepare("REPLACE INTO open_waits (run, id, wait) VALUES (?, ?, ?)");
+    // One that is noted again keeps its place.
+    this.addWait = db.prepare(
+      `INSERT INTO open_waits (run, id, wait) VALUES (?, ?, ?)
+       ON CONFLICT (run, id) DO UPDATE SET wait = excluded.wait`,
+    );
     this.endWait = db.prepare("DELETE FROM open_waits WHERE run = ? AND id = ?");
     this.endAllWaits = db.prepare("DELETE FROM open_waits WHERE run = ?");
     this.selectListed = db.prepare(`${listed} WHERE id = ?`);
