@@ -21,6 +21,7 @@ import {
   type ToolCall,
 } from "@ravi/kernel";
 import {
+  argumentsText,
   bareContext,
   isStop,
   land,
@@ -141,7 +142,7 @@ describe("parseWith", () => {
 });
 
 describe("tool calls", () => {
-  test("T11: arguments are read within limits, and empty ones are none", async () => {
+  test("T11: arguments are read within limits, and empty ones, or ones that a client leaves out, are none", async () => {
     expect(await readArguments({ id: "c", name: "add", arguments: '{"a":1,"b":2}' }, add)).toEqual({
       ok: true,
       value: { a: 1, b: 2 },
@@ -153,6 +154,12 @@ describe("tool calls", () => {
       ok: true,
       value: {},
     });
+    for (const omitted of [undefined, null, { toJSON: () => undefined }]) {
+      const call = { id: "c", name: "now", arguments: omitted } as never;
+      expect(await readArguments(call, none)).toEqual({ ok: true, value: {} });
+      expect(argumentsText(call)).toBe("");
+      expect(await readArguments(call, add)).toMatchObject({ ok: false });
+    }
     for (const bad of ["{", "[".repeat(5_000), '{"a":1,"b":2,"__proto__":{}}', '"x"', "null"]) {
       expect(await readArguments({ id: "c", name: "add", arguments: bad }, add)).toMatchObject({ ok: false });
     }

@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Actual, ChargeOptions, Supervision } from "@ravi/kernel";
 import { childLaunch, rootLaunch, TurnLedger } from "./fakes.ts";
 import { admission, over, PORTS, StoredTree } from "./tree.ts";
-import { fitOutcome } from "../src/root/outcome-size.ts";
+import { fitOutcome, noRoomFor } from "../src/root/outcome-size.ts";
 import { STATE_SERDE } from "../src/root/state-serde.ts";
 
 const hire = (lane: number, name: string, onFull: "deny" | "queue" = "deny") => ({
@@ -618,6 +618,34 @@ test("R24: what is delivered early is refused where there is no room for it, and
   expect(tree.state.delivered).toEqual(["1", "3"]);
   await tree.say("over", { ...over("run"), outcome: { status: "completed", result: { output: large } } });
   expect(tree.standings.result).toMatchObject({ status: "completed" });
+});
+
+test("R24: what is delivered to somebody who waits is refused where there is no room for it, and the wait goes on", async () => {
+  const tree = await StoredTree.start(rootLaunch());
+  const large = randomBytes(14 * 1024 * 1024).toString("base64");
+  for (const key of ["a", "b"])
+    await tree.say("want", { execId: "run", lane: 1, key, name: "go", awakeable: `told ${key}` });
+  expect(await tree.say("deliver", { id: "1", name: "go", value: large })).toBe(null);
+  const second = await tree.say("deliver", { id: "2", name: "go", value: large.slice(7) });
+  expect(second).toMatchObject({
+    refused: { code: "INVALID_VALUE", message: expect.stringContaining("deliver value") },
+  });
+  expect(tree.resolved.get("told b")).toBe(undefined);
+  expect(await tree.say("deliver", { id: "3", name: "go", value: "small" })).toBe(null);
+  expect(tree.resolved.get("told b")).toMatchObject({ value: "small" });
+  expect(tree.state.delivered).toEqual(["1", "3"]);
+});
+
+test("R24: so is a small one beside so many that were given already that it has no room", async () => {
+  const { state } = await StoredTree.start(rootLaunch());
+  const root = state.execs["run"];
+  if (root === undefined) throw new Error("there is no root");
+  const values = Array.from({ length: 600 }, (_, n) => {
+    return [`wait#${n}`, { lane: 1, value: randomBytes(45_000).toString("base64") }] as const;
+  });
+  const full = { ...state, execs: { run: { ...root, given: Object.fromEntries(values) } } };
+  expect(noRoomFor("deliver value", full, "small")).toMatchObject({ code: "INVALID_VALUE" });
+  expect(noRoomFor("deliver value", state, "small")).toBe(undefined);
 });
 
 test("R24: nor are so many small results that they have no room together", async () => {

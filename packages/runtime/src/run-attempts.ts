@@ -246,7 +246,8 @@ export class RunAttempts implements Attempts {
     if (tree === undefined) return;
     markReadAnswers(tree, recording);
     await this.readPosts(tree);
-    await restoreTree(tree, recording);
+    // After a refused input no agent has begun, and none will.
+    if (this.start.refused === undefined) await restoreTree(tree, recording);
   }
 }
 

@@ -5,6 +5,7 @@ import * as z from "zod";
 import { virtualClock } from "@ravi/testing";
 import {
   defineTool,
+  ExecId,
   type FunctionContext,
   type Journal,
   type JournalRecord,
@@ -459,6 +460,34 @@ describe("R24: what a run waits for", () => {
     expect((await result).output).toBe("over");
   });
 
+  test("a note of many long questions leaves them out, and all waits are listed", async () => {
+    const journal = new MemoryJournal();
+    const runtime = new Runtime({ journal });
+    const lead = agent("lead", async (ctx) => {
+      const pays = Array.from({ length: 40 }, (_, n) => payment(`${n}`.padEnd(9_000, "y")));
+      await ctx.batch(pays.map((call) => ({ kind: "tool" as const, call, tool: pay })));
+      return done("");
+    });
+    const { result } = runtime.run(lead, "", { runId: "r" });
+    while ((await waitsOf(() => journal.list())).length === 0) await turns(1);
+    expect(noted(journal)).toBeLessThan(40 * 250);
+    const waits = await waitsOf(() => journal.list());
+    expect(waits).toHaveLength(40);
+    for (const wait of waits) expect(wait).not.toHaveProperty("question");
+    for (const { name } of waits) await runtime.deliver("r", name, true);
+    expect(await result).toMatchObject({ status: "completed" });
+    // One alone is noted with its question.
+    runtime.run(
+      agent("one", async (ctx) => done((await ctx.tool(payment("y".repeat(9_000)), pay)).content)),
+      "",
+      { runId: "s" },
+    );
+    await turns();
+    const [one] = await waitsOf(() => journal.list());
+    expect(one).toMatchObject({ question: { tool: "pay" } });
+    await runtime.close();
+  });
+
   test("waits that follow each other cost the same each, and leave nothing in the list", async () => {
     const journal = new MemoryJournal();
     const runtime = new Runtime({ journal });
@@ -565,6 +594,60 @@ describe("R24: what a run waits for", () => {
     expect(await waitsOf(() => journal.list())).toEqual(listed);
     await second.deliver("r", "word", "one");
     expect((await resumed.result).output).toBe("one");
+  });
+
+  describe("in a file that a process of an earlier release writes too", () => {
+    const R = RunId("r");
+    const wait = (name: string) => ({ kind: "signal", name, agentId: "a", execId: "r", since: 1 });
+    /** A run that has noted two waits, and then what an earlier release does in the same file. */
+    async function shared(sql: readonly string[]) {
+      const directory = temporaryDirectory();
+      const journal = SqliteJournal.open(directory);
+      let attempt = 0;
+      const say = async (owner: string, name: string) => {
+        attempt++;
+        const claim = await journal.claim(R, owner, 10_000);
+        const body = { waits: [wait(name)], keys: [name], over: [], heard: 0 };
+        const entry = { exec: ExecId(R), key: "run:waits", attempt, phase: "note" as const, at: 1, body };
+        await journal.append(R, claim?.epoch ?? 0, [entry]);
+      };
+      await say("one", "mine");
+      const earlier = new DatabaseSync(join(directory, "ravi.db"));
+      for (const each of sql) earlier.exec(each);
+      earlier.close();
+      const names = async () => (await waitsOf(() => journal.list())).map(({ name }) => name);
+      return { journal, say, names };
+    }
+    const resumes = "DELETE FROM waits WHERE run = 1";
+    const notes = (...names: readonly string[]) =>
+      `REPLACE INTO waits VALUES (1, 0, '${JSON.stringify(names.map(wait))}')`;
+    const deletes = ["log", "runs", "tips", "waits"].map((table) => `DELETE FROM ${table}`);
+
+    test.each([
+      ["resumes the run and notes other waits", [resumes, notes("theirs", "too")], ["theirs", "too"]],
+      ["resumes it and notes that all are over", [resumes, notes("theirs"), notes()], []],
+      ["notes other waits without resuming it", [notes("theirs")], ["theirs"]],
+      ["notes without resuming it that all are over", [notes()], []],
+      ["resumes it and waits for nothing", [resumes], []],
+    ])("one that %s has the last word", async (_, sql, names) => {
+      const file = await shared(sql);
+      expect(await file.names()).toEqual(names);
+      await file.journal.close();
+    });
+
+    test("a run that has the number of one that it has deleted waits only for what it notes", async () => {
+      const { journal, say, names } = await shared([...deletes, "UPDATE deleted SET epoch = 1"]);
+      await say("two", "new");
+      expect(await names()).toEqual(["new"]);
+      await journal.close();
+    });
+
+    test("a run that it has resumed and that comes back waits only for what it notes then", async () => {
+      const { journal, say, names } = await shared([resumes]);
+      await say("one", "new");
+      expect(await names()).toEqual(["new"]);
+      await journal.close();
+    });
   });
 
   test("a file of an earlier release is opened, and lists what its runs wait for from then on", async () => {

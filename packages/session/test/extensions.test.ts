@@ -62,6 +62,34 @@ it("a misspelt field of an extension is refused, because nobody would read it; a
   expect(counting.turns).toBe(1);
 });
 
+it.each([
+  ["tool", "tools"],
+  ["Tools", "tools"],
+  ["guardRail", "guardrails"],
+  ["ephemerals", "ephemeral"],
+  ["onevent", "onEvent"],
+  ["onEvents", "onEvent"],
+])("a field %s of a plain extension is refused, with the name that it may stand for", (field, known) => {
+  const typo = { name: "guard", [field]: [] };
+  expect(() => session({ model: scriptedModel(["x"]), extensions: [typo] })).toThrow(
+    new RegExp(`\\.${field} is .*known fields: name, .*; did you mean ${known}\\?`),
+  );
+});
+
+it("a plain extension may keep state in fields of its own, if their names are unlike those that it can have", async () => {
+  const counting = {
+    name: "counting",
+    turns: 0,
+    todos: [] as string[],
+    id: 7,
+    log: "",
+    totals: {},
+    on: { agent_end: () => void counting.turns++ },
+  };
+  await session({ model: scriptedModel(["x"]), extensions: [counting] }).invoke("Hello");
+  expect(counting.turns).toBe(1);
+});
+
 it("O8: a handler that never settles does not outlive an abort", async () => {
   const never = defineExtension({ name: "never", on: { context: () => new Promise(() => {}) } });
   const agent = session({ model: scriptedModel(["x"]), extensions: [never] });

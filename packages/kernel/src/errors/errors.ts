@@ -79,6 +79,7 @@ export interface BudgetExhaustedInit {
   readonly hint?: string | undefined;
   /** False if it is no limit of the run, so that more budget for the run would not help. */
   readonly raisable?: boolean | undefined;
+  readonly cause?: unknown;
 }
 
 /**
@@ -103,7 +104,7 @@ export class BudgetExhaustedError extends RaviError {
     });
     const hint = init.hint === undefined ? "" : `; ${init.hint}`;
     const message = `${init.dimension} budget of ${shortName(init.scope)} exhausted: ${init.used} of ${init.limit}${hint}`;
-    super({ code: ErrorCode.BUDGET_EXHAUSTED, message });
+    super({ code: ErrorCode.BUDGET_EXHAUSTED, message, cause: init.cause });
     this.dimension = init.dimension;
     this.used = init.used;
     this.limit = init.limit;

@@ -33,13 +33,15 @@ export function readArguments(
 
 /**
  * The arguments as text, which is all that readers of a conversation expect. A client in untyped JavaScript may have parsed them, or left
- * them out. What cannot be written as JSON becomes a text that is none, and so is refused.
+ * them out, which is the same as empty ones. What cannot be written as JSON becomes a text that is none, and so is refused.
  */
 export function argumentsText(call: ToolCall): string {
   const given: unknown = call.arguments;
   if (typeof given === "string") return given;
+  if (given === undefined || given === null) return "";
   try {
-    return isObject(given) ? JSON.stringify(given) : String(given);
+    if (typeof given !== "object") return String(given);
+    return (JSON.stringify(given) as string | undefined) ?? "";
   } catch (error) {
     return messageOf(error);
   }
@@ -58,10 +60,6 @@ function withText(response: ModelResponse, toolCalls: readonly ToolCall[]): Mode
 
 function hasText(call: ToolCall): boolean {
   return typeof call.arguments === "string";
-}
-
-function isObject(value: unknown): boolean {
-  return typeof value === "object" && value !== null;
 }
 
 function explain(parsed: Parsed<unknown>, tool: Tool | DelegateTool): Parsed<unknown> {

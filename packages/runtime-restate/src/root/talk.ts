@@ -47,12 +47,11 @@ export async function deliver(tree: TreeSession, message: DeliverMessage): Promi
   const { state } = tree;
   if (state.delivered.includes(id)) return null;
   if (mustExist === true && state.result !== undefined) return { ended: endOf(state.result["status"]) };
-  const first = longestWaiting(state, name);
-  const refused =
-    first === undefined ? noRoomFor("deliver value, with what is kept already", state, value) : undefined;
+  const refused = noRoomFor("deliver value, with what is kept already", state, value);
   if (refused !== undefined) return { refused };
   state.delivered = [...state.delivered, id].slice(-REMEMBERED);
   state.entries++;
+  const first = longestWaiting(state, name);
   if (first === undefined) {
     keepEarly(state, name, [...earlyOf(state, name), value]);
     return null;

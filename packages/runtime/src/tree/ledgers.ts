@@ -102,12 +102,22 @@ const WHOSE = "this is the limit of a ledger of your own, in executionBudget of 
 
 /**
  * The refusal of a ledger that is not the run's. Nobody is asked for more because of it: an answer would raise the run's own limits, in
- * vain.
+ * vain. An error of a ledger's own that lacks those fields stays as it is.
  */
 function asUsersOwn(error: unknown): unknown {
   if (!isRaviError(error, "BUDGET_EXHAUSTED")) return error;
   const { dimension, used, limit, scope, hint = WHOSE } = error;
-  return new BudgetExhaustedError({ dimension, used, limit, scope, hint, raisable: false });
+  const isTold = [dimension, scope, hint].every(isString) && [used, limit].every(isNumber);
+  if (!isTold) return error;
+  return new BudgetExhaustedError({ dimension, used, limit, scope, hint, raisable: false, cause: error });
+}
+
+function isString(value: unknown): boolean {
+  return typeof value === "string";
+}
+
+function isNumber(value: unknown): boolean {
+  return typeof value === "number" && !Number.isNaN(value);
 }
 
 /** Tells both, the second also if the first fails. If both fail, the first failure is logged and the second one thrown. */

@@ -13,6 +13,9 @@ import type { RunJournal } from "../engine/run-journal.ts";
 import { changeIn, NotedWaits, waitId } from "../journal/noted-waits.ts";
 import { RUN_STATUS, RUN_WAITS } from "../journal/run-facts.ts";
 
+/** In characters of JSON. The questions are left out of a longer note: it is one entry, which no journal keeps elsewhere. */
+const MOST_CHARS = 100_000;
+
 /** The run that waits. */
 export interface WaitingRun {
   readonly runId: RunId;
@@ -115,11 +118,12 @@ export class Waits {
     const { runId, clock, journal } = this.run;
     const { over } = this;
     if (this.begun.size === 0 && over.length === 0) return undefined;
-    const waits = [...this.begun] as (PendingWait & JsonObject)[];
+    const begun = [...this.begun];
     this.begun.clear();
     this.over = [];
-    const keys = waits.map((wait) => this.keys.get(wait) ?? "");
-    const body = { waits, keys, over, heard };
+    const keys = begun.map((wait) => this.keys.get(wait) ?? "");
+    const listed = JSON.stringify(begun).length <= MOST_CHARS ? begun : begun.map(withoutQuestion);
+    const body = { waits: listed as (PendingWait & JsonObject)[], keys, over, heard };
     const [exec, attempt, at] = [ExecId(runId), ++this.notes, clock.now()];
     return journal?.append([{ exec, key: RUN_WAITS, attempt, phase: "note", at, body, given: undefined }]);
   }
@@ -151,6 +155,10 @@ export class Waits {
   private idOf(wait: PendingWait): string {
     return waitId(wait.execId, this.keys.get(wait) ?? "");
   }
+}
+
+function withoutQuestion({ question: _question, ...rest }: PendingWait): PendingWait {
+  return rest;
 }
 
 /**

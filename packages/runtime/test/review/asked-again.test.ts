@@ -9,6 +9,7 @@ import {
   type LLMClient,
   type Pipeline,
   ProviderError,
+  RaviError,
   type Limiter,
   RunId,
   type StreamTransform,
@@ -166,6 +167,9 @@ it("R7: what a layer has refused stays refused when the process dies before the 
     structured: { why: "evil" },
   });
   expect(ran).toBe(0);
+  const { agents } = await new Runtime({}).run(worker, "x").result;
+  expect(agents).toEqual([]);
+  expect(resumed.agents).toEqual(agents);
 });
 
 it("R11: a transform that is none is refused by what one has to have", async () => {
@@ -338,6 +342,42 @@ describe("a ledger of the user's own that refuses", () => {
         /^false bye turns budget of fake exhausted: 2 of 1; .* a ledger of your own/,
       );
       expect(await within(result)).toMatchObject({ output });
+    },
+  );
+
+  class OwnRefusal extends BudgetExhaustedError {
+    readonly invoice = 7;
+  }
+  const fields = { dimension: "cost", used: 2, limit: 1, scope: "mine" } as const;
+  const plain = () => new RaviError({ code: "BUDGET_EXHAUSTED", message: "my own limit" });
+  it.each([
+    ["without fields", plain(), false],
+    ["with a field that is none", Object.assign(plain(), fields, { used: NaN }), false],
+    ["of a class of its own", new OwnRefusal(fields), true],
+  ])(
+    "with an error %s ends the run as any other limit does, and the agent sees that error",
+    async (_, refusal, isCause) => {
+      class OwnLedger extends FakeLedger {
+        override reserve(): never {
+          throw refusal;
+        }
+      }
+      let seen: unknown;
+      const only = {
+        ...agent("only", (ctx) =>
+          ctx.llm(model, ask("1")).then(
+            () => done("ok"),
+            (error: unknown) => {
+              seen = error;
+              throw error;
+            },
+          ),
+        ),
+        defaults: { executionBudget: new OwnLedger() },
+      };
+      const result = await within(new Runtime({ ledger: raisable }).run(only, "").result);
+      expect(result).toMatchObject({ status: "partial" });
+      expect(isCause ? seen instanceof Error && seen.cause : seen).toBe(refusal);
     },
   );
 

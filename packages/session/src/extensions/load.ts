@@ -3,6 +3,7 @@ import { pathToFileURL } from "node:url";
 import { checkFields, InvalidValueError } from "@ravi/kernel";
 import { SESSION_EVENTS } from "./events.ts";
 import type { Extension } from "./extension.ts";
+import { meantBy } from "./misspelt.ts";
 
 /**
  * Counts loads. It is part of the address, because modules are cached by address and a changed file would otherwise not be read
@@ -56,14 +57,14 @@ const FIELDS = [
 ] as const satisfies readonly (keyof Extension)[];
 
 /**
- * Throws an `InvalidValueError` if `value` is not an extension, or has a field or a handler for an event that does not exist. An instance
- * of a class may have fields of its own.
+ * Throws an `InvalidValueError` if `value` is not an extension, or has a handler for an event that does not exist, or a misspelt field. It
+ * may have fields of its own.
  */
 export function checkExtension(value: unknown, where: string): Extension {
   if (isObject(value) && typeof Reflect.get(value, "name") === "string") {
     const on: unknown = Reflect.get(value, "on");
     if (isHandlers(on)) {
-      if (Object.getPrototypeOf(value) === Object.prototype) checkFields(where, value, FIELDS);
+      if (Object.getPrototypeOf(value) === Object.prototype) checkSpelling(where, value);
       if (on !== undefined) checkFields(`${where}.on`, on, SESSION_EVENTS);
       return value as Extension;
     }
@@ -71,6 +72,16 @@ export function checkExtension(value: unknown, where: string): Extension {
   const expected =
     "an extension: an object with a name and, in `on`, functions by event (a file exports it as default)";
   throw new InvalidValueError({ field: where, value, expected });
+}
+
+/** Nobody would read a misspelt field, and a guardrail would be missing without a word. */
+function checkSpelling(where: string, extension: object): void {
+  for (const name of Object.keys(extension)) {
+    const meant = meantBy(name, FIELDS);
+    if (meant === undefined) continue;
+    const expected = `no field of that name; known fields: ${FIELDS.join(", ")}; did you mean ${meant}?`;
+    throw new InvalidValueError({ field: `${where}.${name}`, value: Reflect.get(extension, name), expected });
+  }
 }
 
 function isHandlers(value: unknown): boolean {

@@ -28,7 +28,7 @@ interface HeldRun extends ListedRun, Pick<Claim, "owner" | "expires"> {}
 interface WaitingRun extends ListedRun {
   /** What an earlier release has noted that it waits for; null if it has noted no waits. */
   readonly list: string | null;
-  /** What it has noted since, without the brackets around a JSON list; null if there is nothing. */
+  /** What it has noted otherwise, without the brackets around a JSON list; null if there is nothing. */
   readonly noted: string | null;
   /** A JSON list of what it had not read by then; null if there is nothing. */
   readonly unread: string | null;
@@ -70,7 +70,6 @@ export class Runs {
   private readonly deleteWaits: StatementSync;
   private readonly addWait: StatementSync;
   private readonly endWait: StatementSync;
-  private readonly endAllWaits: StatementSync;
   private readonly dataVersion: StatementSync;
   private readonly selectAll: StatementSync;
   private readonly selectListed: StatementSync;
@@ -117,8 +116,8 @@ export class Runs {
     const listed = `SELECT ${summary}, owner, CAST(expires AS REAL) AS expires FROM runs LEFT JOIN tips ON run = no`;
     this.selectAll = db.prepare(`${listed} ORDER BY no`);
     const waiting = `SELECT ${summary}, list,
-         iif(list IS NULL, NULL,
-           (SELECT group_concat(wait, ',' ORDER BY open_waits.no) FROM open_waits WHERE open_waits.run = runs.no)) AS noted,
+         iif(list = '${NO_LIST}',
+           (SELECT group_concat(wait, ',' ORDER BY open_waits.no) FROM open_waits WHERE open_waits.run = runs.no), NULL) AS noted,
          (SELECT json_group_array(iif(kind = 'signal', name, NULL)) FROM items
           WHERE items.run = runs.id AND seq > heard AND kind IN ('signal', 'cancel') HAVING count(*) > 0) AS unread
        FROM runs LEFT JOIN tips ON tips.run = no LEFT JOIN waits ON waits.run = no`;
@@ -127,10 +126,14 @@ export class Runs {
     this.setWaits = db.prepare(
       `INSERT INTO waits VALUES (?, ?, '${NO_LIST}') ON CONFLICT (run) DO UPDATE SET heard = excluded.heard`,
     );
+    // A trigger deletes those in `open_waits`.
     this.deleteWaits = db.prepare("DELETE FROM waits WHERE run = ?");
-    this.addWait = db.prepare("REPLACE INTO open_waits (run, id, wait) VALUES (?, ?, ?)");
+    // One that is noted again keeps its place.
+    this.addWait = db.prepare(
+      `INSERT INTO open_waits (run, id, wait) VALUES (?, ?, ?)
+       ON CONFLICT (run, id) DO UPDATE SET wait = excluded.wait`,
+    );
     this.endWait = db.prepare("DELETE FROM open_waits WHERE run = ? AND id = ?");
-    this.endAllWaits = db.prepare("DELETE FROM open_waits WHERE run = ?");
     this.selectListed = db.prepare(`${listed} WHERE id = ?`);
     this.deleteRun = db.prepare("DELETE FROM runs WHERE no = ?");
     this.deleteTip = db.prepare("DELETE FROM tips WHERE run = ?");
@@ -251,21 +254,16 @@ export class Runs {
     this.updateFloor.run(run.epoch);
     this.deleteRun.run(run.no);
     this.deleteTip.run(run.no);
-    this.forgetWaits(run.no);
+    this.deleteWaits.run(run.no);
   }
 
   private noteWaits(run: number, change: WaitsChange): void {
     const { isWhole, over, begun, heard } = change;
-    if (isWhole) this.forgetWaits(run);
+    if (isWhole) this.deleteWaits.run(run);
     if (change === NO_WAITS) return;
     this.setWaits.run(run, heard);
     for (const id of over) this.endWait.run(run, id);
     for (const [id, wait] of begun) this.addWait.run(run, id, wait);
-  }
-
-  /** Most runs have noted none, and cost one statement. */
-  private forgetWaits(run: number): void {
-    if (Number(this.deleteWaits.run(run).changes) > 0) this.endAllWaits.run(run);
   }
 
   private listed(): (Record<string, unknown> & HeldRun)[] {
@@ -291,9 +289,7 @@ function withWaits(run: WaitingRun, noted: ReadWaits): RunSummary {
   const summary = summaryOf(run);
   if (run.list === null || isEnded(run.status)) return summary;
   const unread = run.unread === null ? [] : (JSON.parse(run.unread) as readonly Unread[]);
-  const since = waitsIn(`[${run.noted ?? ""}]`);
-  const earlier = run.list === NO_LIST ? [] : waitsIn(run.list);
-  const waits = earlier && since ? earlier.concat(since) : noted(run.id);
+  const waits = waitsIn(run.list === NO_LIST ? `[${run.noted ?? ""}]` : run.list) ?? noted(run.id);
   const waitingFor = waits === undefined ? undefined : openWaits(waits, unread);
   return waitingFor === undefined ? summary : { ...summary, waitingFor };
 }

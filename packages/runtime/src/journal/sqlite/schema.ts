@@ -68,7 +68,8 @@ export const SCHEMA = `
  *
  * - Without the index, each blob of a deleted run costs a scan of all uses.
  * - `open_waits` has what each run waits for, as JSON, for `list`. A run that has noted any is in `waits`; `heard` is the last item that it
- *   had read then, and `list` what it has noted in an earlier release, as a JSON list.
+ *   had read then, and `list` what it has noted in an earlier release, as a JSON list. The triggers are for a process of such a release
+ *   that writes to the same file: it knows only `waits`, where each of its lists is a new row.
  */
 export const ADDED = `
   CREATE INDEX IF NOT EXISTS blob_users ON blob_uses (ref);
@@ -76,4 +77,8 @@ export const ADDED = `
   CREATE TABLE IF NOT EXISTS open_waits (
     no INTEGER PRIMARY KEY, run INTEGER NOT NULL, id TEXT NOT NULL, wait TEXT NOT NULL, UNIQUE (run, id)
   );
+  CREATE TRIGGER IF NOT EXISTS waits_begun AFTER INSERT ON waits
+    BEGIN DELETE FROM open_waits WHERE run = new.run; END;
+  CREATE TRIGGER IF NOT EXISTS waits_over AFTER DELETE ON waits
+    BEGIN DELETE FROM open_waits WHERE run = old.run; END;
 `;

@@ -59,13 +59,18 @@ export const waitCases: readonly JournalCase[] = [
   {
     rule: "R24",
     needs: "waits",
-    says: "a note with over changes the list: what is over goes, what has begun comes behind the rest, and heard counts from then on",
+    says: "a note with over changes the list: what is over goes, what has begun comes behind the rest, what is noted again keeps its place, and heard counts from then on",
     async run({ journal }) {
       const [one, two] = [wait("signal", "word"), wait("signal", "word", { execId: "run-1/hire:a#1" })];
       const nap = wait("timer", "nap", { until: 90 });
       const { epoch, say } = await waiting(journal, []);
       await say("run:waits", { waits: [one, nap], keys: ["wait#1", "sleep#1"], over: [], heard: 0 });
       await say("run:waits", { waits: [two], keys: ["wait#1"], over: [], heard: 0 });
+      expect(await waitingFor(journal, R1)).toEqual([one, nap, two]);
+      const later = wait("timer", "nap", { until: 95 });
+      await say("run:waits", { waits: [later], keys: ["sleep#1"], over: [], heard: 0 });
+      expect(await waitingFor(journal, R1)).toEqual([one, later, two]);
+      await say("run:waits", { waits: [nap, one], keys: ["sleep#1", "wait#1"], over: [], heard: 0 });
       expect(await waitingFor(journal, R1)).toEqual([one, nap, two]);
       await journal.post(R1, signal("first", { name: "word" }));
       expect(await waitingFor(journal, R1)).toEqual([nap, two]);
