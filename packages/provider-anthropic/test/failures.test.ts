@@ -82,6 +82,10 @@ describe("O6: what a status means", () => {
       expect(message).toContain("check that baseURL is the address");
       const model = await refused({ status: 404, body: said("model: claude-9", "not_found_error") });
       expect(model.message).not.toContain("baseURL");
+      for (const gone of ["model 'claude-9' not found", "The model claude-9 does not exist"]) {
+        const named = await refused({ status: 404, body: JSON.stringify({ error: gone }) });
+        expect(named.message).toBe(`anthropic/test-model: ${gone}`);
+      }
     },
   );
 
