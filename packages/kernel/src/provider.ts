@@ -47,4 +47,5 @@ export {
 export { reasonMeantBy } from "./provider/reason-words.ts";
 export { headerSecrets, type Scrub, scrubber, urlSecrets } from "./provider/scrub.ts";
 export { type ServerEvent, type ServerEventReader, serverEvents } from "./provider/server-events.ts";
+export { looksStreamed } from "./provider/streamed.ts";
 export { untilAborted } from "./provider/until-aborted.ts";

@@ -216,6 +216,7 @@ test("the exports of @ravi/kernel/provider are these", () => {
       "isObjectSchema",
       "leftOut",
       "listOf",
+      "looksStreamed",
       "lowerCased",
       "namesOnly",
       "onceEach",
