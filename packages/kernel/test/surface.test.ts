@@ -223,6 +223,7 @@ test("the exports of @ravi/kernel/provider are these", () => {
       "parseAnswer",
       "parseEvent",
       "plainId",
+      "plainName",
       "providerError",
       "reasonMeantBy",
       "retryAfterMs",

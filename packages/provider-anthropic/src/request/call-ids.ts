@@ -1,6 +1,4 @@
-import { uniqueIds } from "@ravi/kernel/provider";
-
-/** Makes ids and names valid for the API. Those of other providers, or invented by a model, may be anything. */
+import { plainName, uniqueIds } from "@ravi/kernel/provider";
 
 const LONGEST = 64;
 
@@ -10,14 +8,5 @@ const LONGEST = 64;
  */
 export function callIds(): (id: string) => string {
   const ids = uniqueIds(LONGEST);
-  return (id) => ids.give(fitting(id) || "call");
-}
-
-/** A valid name for a tool. */
-export function toolName(name: string): string {
-  return fitting(name) || "unnamed_tool";
-}
-
-function fitting(text: string): string {
-  return text.replaceAll(/[^\w-]/g, "_").slice(0, LONGEST);
+  return (id) => ids.give(plainName(id, "call"));
 }
