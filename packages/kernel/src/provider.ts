@@ -19,7 +19,7 @@ export {
 } from "./provider/failure.ts";
 export { BrokenConnection, OversizedAnswer, UnusableAnswer } from "./provider/faults.ts";
 export { type HeaderSource, headerText, lowerCased, retryAfterMs } from "./provider/headers.ts";
-export { type IdGiver, plainId, shortId, uniqueIds } from "./provider/ids.ts";
+export { type IdGiver, plainId, plainName, shortId, uniqueIds } from "./provider/ids.ts";
 export { inputSchema, isObjectSchema, type ObjectSchema } from "./provider/input-schema.ts";
 export {
   countIn,
@@ -47,4 +47,5 @@ export {
 export { reasonMeantBy } from "./provider/reason-words.ts";
 export { headerSecrets, type Scrub, scrubber, urlSecrets } from "./provider/scrub.ts";
 export { type ServerEvent, type ServerEventReader, serverEvents } from "./provider/server-events.ts";
+export { looksStreamed } from "./provider/streamed.ts";
 export { untilAborted } from "./provider/until-aborted.ts";

@@ -1,3 +1,4 @@
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
   CancellationError,
@@ -431,7 +432,24 @@ describe("T6: an error of a provider's own client, read back from a record", () 
     ["a broken connection", new TypeError("fetch failed", { cause: named("E", { code: "ECONNREFUSED" }) })],
     ["a bug", new RangeError("too many")],
     ["a bug inside", new Error("wrapped", { cause: new ReferenceError("x") })],
-    ["no error at all", "text"],
+    ["no error at all", "fetch failed"],
+    ["the server's own words", { status: 400, error: { message: "the maximum context length is 8192" } }],
+    ["a quota in its words", { status: 429, error: { message: "You exceeded your current quota" } }],
+    ["a wait in its words", { status: 429, error: { message: "Please try again in 20s" } }],
+    ["the server's own name", { status: 400, error: { name: "ThrottlingException" } }],
+    ["a code of several words", { code: "credit balance is too low" }],
+    [
+      "a getter that throws",
+      Object.defineProperty(named("E", { code: "ECONNRESET" }), "status", {
+        get() {
+          throw new Error("no");
+        },
+      }),
+    ],
+    [
+      "a provider's error inside",
+      new Error("wrapped", { cause: new ProviderError({ kind: "AUTH", message: "m" }) }),
+    ],
   ];
   test.each(cases)(
     "T6: with %s, it is classified as it was before: a replayed run decides the same",
@@ -442,20 +460,80 @@ describe("T6: an error of a provider's own client, read back from a record", () 
     },
   );
 
-  test("T13: of its fields only a status and short words are recorded", () => {
+  test("T6: so is any error, however it is made, wrapped and recorded again", () => {
+    const text = fc.constantFrom(
+      "it failed",
+      "fetch failed",
+      "prompt is too long",
+      "rate limit",
+      "rate_limit_error",
+      "You exceeded your current quota",
+      "Please try again in 20s",
+      "ThrottlingException",
+      "content_filter",
+      "account deactivated",
+      "ETIMEDOUT",
+      "TypeError",
+      "constructor",
+      "429",
+      "",
+    );
+    const status = fc.constantFrom<unknown>(200, 400, 401, 403, 413, 422, 429, 500, 503, -1, 1.5, NaN, "429");
+    const some = <T>(of: fc.Arbitrary<T>): fc.Arbitrary<unknown> => fc.oneof(of, fc.anything());
+    const words = { message: some(text), name: some(text), code: fc.oneof(text, status), type: some(text) };
+    const body = fc.record({ ...words, status }, { requiredKeys: [] });
+    const fields = fc.record(
+      { ...words, status, statusCode: status, response: body, error: some(body), classified: some(body) },
+      { requiredKeys: [] },
+    );
+    const link = fc.oneof(
+      fields,
+      fc.tuple(text, fields).map(([message, given]) => Object.assign(new Error(message), given)),
+      fc.constantFrom(new RangeError("bug"), new SuspendedError({ reason: "closed" })),
+      fc
+        .constantFrom<ErrorKind>("AUTH", "RATE_LIMIT")
+        .map((kind) => new ProviderError({ kind, message: "m" })),
+      fc.anything(),
+    );
+    const chain = fc
+      .array(link, { minLength: 1, maxLength: 10 })
+      .map((links) =>
+        links.reduceRight((cause, outer) =>
+          typeof outer === "object" &&
+          outer !== null &&
+          Object.isExtensible(outer) &&
+          !("isRaviError" in outer)
+            ? Object.defineProperty(outer, "cause", { value: cause, configurable: true })
+            : outer,
+        ),
+      );
+    const again = (error: unknown): Error => errorFromJSON(JSON.parse(JSON.stringify(errorToJSON(error))));
+    fc.assert(
+      fc.property(chain, (error) => {
+        const before = classifyError(error);
+        expect(classifyError(again(error))).toEqual(before);
+        expect(classifyError(again(again(error)))).toEqual(before);
+        // Whoever catches it may wrap it.
+        expect(classifyError(new Error("wrapped", { cause: again(error) }))).toEqual(before);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test("T13: of its fields only what they mean is recorded", () => {
     const error = named("E", {
       status: 400,
       code: "Bearer sk-1 and more",
       type: "t",
       headers: { key: "sk-2" },
     });
-    expect(errorToJSON(error).fields).toEqual({ status: 400, type: "t" });
-    const hostile = named("E", {});
-    Object.defineProperty(hostile, "status", {
-      get() {
-        throw new Error("no");
-      },
+    expect(errorToJSON(error).fields).toEqual({
+      classified: { kind: "FORMAT_ERROR", retryable: false, status: 400 },
     });
-    expect(errorToJSON(hostile).fields).toEqual({});
+  });
+
+  test("T6: a record that nobody can have written is not taken for a meaning", () => {
+    for (const classified of [null, "AUTH", { kind: "toString", retryable: true }, { kind: "AUTH" }])
+      expect(classifyError({ status: 404, classified })).toMatchObject({ kind: "MODEL_NOT_FOUND" });
   });
 });

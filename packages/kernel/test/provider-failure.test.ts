@@ -155,18 +155,16 @@ describe("O6: a failed call", () => {
     [`anthropic-ratelimit-${what}-remaining`, left],
   ];
   test.each<[string, [string, string][], number | undefined]>([
-    [
-      "the limit that is used up",
-      [...openai("requests", "0", "6m0s"), ...openai("tokens", "9", "7m")],
-      360_000,
-    ],
+    ["the limit that is used up", [...openai("requests", "0", "6s"), ...openai("tokens", "9", "7s")], 6_000],
     ["the later of two", [...openai("requests", "0", "1s"), ...openai("tokens", "0", "88ms")], 1_000],
-    ["a part of a second", openai("tokens", "0", "2m59.56s"), 179_560],
+    ["a part of a second", openai("tokens", "0", "0m59.56s"), 59_560],
+    ["a minute has passed, at most", openai("tokens", "0", "6m0s"), 60_000],
+    ["a minute has passed, whatever the time", anthropic("tokens", "0", "2126-01-01T00:00:00Z"), 60_000],
     ["seconds, as Azure writes them", openai("tokens", "0", "59"), 59_000],
     [
-      "the longest, if nobody says what is left",
-      [...openai("requests", undefined, "1s"), ...openai("tokens", undefined, "1h2s")],
-      3_602_000,
+      "the shortest, if nobody says what is left",
+      [...openai("requests", undefined, "1h2s"), ...openai("tokens", undefined, "1s")],
+      1_000,
     ],
     [
       "what is used up rather than what is not known",

@@ -14,6 +14,7 @@ import {
   namesOnly,
   onceEach,
   plainId,
+  plainName,
   shortId,
   stringOr,
   textIn,
@@ -64,6 +65,15 @@ describe("T10: ids", () => {
 
   test("T10: one that fits is not touched", () => {
     expect([shortId("call 1", 40), plainId("call_1", 40)]).toEqual(["call 1", "call_1"]);
+  });
+
+  test("T10: a name keeps letters, digits, _ and -, up to 64 of them, and is never empty", () => {
+    expect([plainName("a-B_1"), plainName("päd.x y"), plainName("x".repeat(99))]).toEqual([
+      "a-B_1",
+      "p_d_x_y",
+      "x".repeat(64),
+    ]);
+    expect([plainName(""), plainName("", "output")]).toEqual(["unnamed", "output"]);
   });
 
   test("T10: are given out once each, short enough, whatever is wished for", () => {

@@ -158,20 +158,48 @@ describe("T13: a value that was given in a wrong place is shown in the error, bu
     expect(messageOf(() => checkInteger("maxTurns", "twenty", 1))).toContain('maxTurns is "twenty"');
   });
 
+  test("a text that looks like one only to its end, which is not shown", () => {
+    const value = `postgres://admin:${"canary-".repeat(10)}@db`;
+    const shown = messageOf(() => checkInteger("maxTurns", value, 1));
+    expect(shown).toContain('maxTurns is "postgres://(not shown)@db"');
+    expect(shown).not.toContain("canary");
+    const long = messageOf(() => checkInteger("maxTurns", `${value} ${"x".repeat(5_000)}`, 1));
+    expect(long).toContain(`maxTurns is "postgres://(not shown)@db ${"x".repeat(51)}..."`);
+  });
+
   test("any text, under a name that is not known and that secrets have", () => {
     for (const name of [
       "apiKey",
       "api_key",
+      "APIKey",
+      "API_KEYS",
+      "x-api-key",
+      "apikey",
+      "key2",
       "token",
+      "accessTokens",
+      "auth",
       "authorization",
       "password",
       "clientSecret",
       "credentials",
     ])
       expect(messageOf(() => checkFields("agent", { [name]: "canary" }, ["name"]))).toContain(
-        `agent.${name} is "(not shown)"; expected no field of that name; known fields: name`,
+        `agent.${name} is (not shown); expected no field of that name; known fields: name`,
       );
     expect(messageOf(() => checkFields("agent", { nam: "x" }, ["name"]))).toContain('agent.nam is "x"');
     expect(messageOf(() => checkFields("budget", { maxToken: 5 }, ["maxTokens"]))).toContain("maxToken is 5");
+    for (const name of [
+      "maxToken",
+      "max_tokens",
+      "maxOutputTokens",
+      "author",
+      "keyword",
+      "monkey",
+      "tokenizer",
+    ])
+      expect(messageOf(() => checkFields("agent", { [name]: "5" }, ["name"]))).toContain(
+        `agent.${name} is "5"`,
+      );
   });
 });

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { anthropic, type AnthropicOptions } from "@ravi/provider-anthropic";
 import { toConversation } from "../src/request/conversation.ts";
-import { callIds } from "../src/request/tool-names.ts";
+import { callIds } from "../src/request/call-ids.ts";
 import { failureOf } from "./support.ts";
 
 const LONG = process.env["RAVI_LONG"] !== undefined;

@@ -49,15 +49,20 @@ describe("O6: what a status means", () => {
     expect(error).toMatchObject({ kind: "BILLING", retryable: false });
   });
 
-  test("O6: a rate limit is waited for until the limit that is used up is whole again", async () => {
-    const headers = {
-      "anthropic-ratelimit-requests-remaining": "49",
-      "anthropic-ratelimit-requests-reset": "2126-01-01T00:00:00Z",
-      "anthropic-ratelimit-input-tokens-remaining": "0",
-      "anthropic-ratelimit-input-tokens-reset": "2026-01-01T00:00:00Z",
-    };
-    const error = await refused({ status: 429, body: said("slow down", "rate_limit_error"), headers });
-    expect(error).toMatchObject({ kind: "RATE_LIMIT", retryAfterMs: 0 });
+  test("O6: a rate limit is waited for until the limit that is used up is whole again, for at most a minute", async () => {
+    for (const [reset, retryAfterMs] of [
+      ["2026-01-01T00:00:00Z", 0],
+      ["2125-01-01T00:00:00Z", 60_000],
+    ] as const) {
+      const headers = {
+        "anthropic-ratelimit-requests-remaining": "49",
+        "anthropic-ratelimit-requests-reset": "2126-01-01T00:00:00Z",
+        "anthropic-ratelimit-input-tokens-remaining": "0",
+        "anthropic-ratelimit-input-tokens-reset": reset,
+      };
+      const error = await refused({ status: 429, body: said("slow down", "rate_limit_error"), headers });
+      expect(error).toMatchObject({ kind: "RATE_LIMIT", retryAfterMs });
+    }
   });
 
   test.each([
@@ -77,6 +82,10 @@ describe("O6: what a status means", () => {
       expect(message).toContain("check that baseURL is the address");
       const model = await refused({ status: 404, body: said("model: claude-9", "not_found_error") });
       expect(model.message).not.toContain("baseURL");
+      for (const gone of ["model 'claude-9' not found", "The model claude-9 does not exist"]) {
+        const named = await refused({ status: 404, body: JSON.stringify({ error: gone }) });
+        expect(named.message).toBe(`anthropic/test-model: ${gone}`);
+      }
     },
   );
 

@@ -279,6 +279,13 @@ describe("an answer without end", () => {
     }
   });
 
+  test("T10: an answer that is not streamed is measured in bytes, not in letters", async () => {
+    const body = JSON.stringify({ pad: "é".repeat(17 * 1024 * 1024) });
+    await using server = await byteServer((response) => response.writeHead(200, JSON_TYPE).end(body));
+    const failed = failureOf(client(server).generate(HELLO));
+    expect(await failed).toMatchObject({ message: expect.stringContaining("is longer than 33554432 bytes") });
+  });
+
   test.each([
     ["events", event("ping", { pad: "x".repeat(1_000) }), STREAM],
     ["comments", `: ${"x".repeat(1_000)}\n`, STREAM],

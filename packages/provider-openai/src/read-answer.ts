@@ -7,6 +7,7 @@ import {
   type ProviderCall,
   serverEvents,
   type WireLimits,
+  looksStreamed,
 } from "@ravi/kernel/provider";
 import type { Answer } from "./protocol.ts";
 import { type Body, openBody } from "./wire/body.ts";
@@ -39,7 +40,7 @@ export function answerReader(reading: Reading): () => Promise<readonly ModelEven
   const reader = serverEvents(limits.maxPieceBytes);
   let isEnded = false;
   let isStreamed: boolean | undefined;
-  /** The answer so far, if it is not streamed. */
+  /** The answer so far, if it is not streamed or too short to say. */
   let whole = "";
   let failure: { readonly error: unknown } | undefined;
 
@@ -50,9 +51,14 @@ export function answerReader(reading: Reading): () => Promise<readonly ModelEven
   };
   const take = (piece: Uint8Array | undefined, events: ModelEvent[]): void => {
     isEnded = piece === undefined;
-    const text = decoder.decode(piece, { stream: piece !== undefined });
-    isStreamed ??= looksStreamed(text.trimStart(), headers);
-    if (isStreamed === false || (isStreamed === undefined && !isEventStream(headers))) {
+    let text = decoder.decode(piece, { stream: piece !== undefined });
+    if (isStreamed === undefined) {
+      text = (whole + text).trimStart();
+      isStreamed = looksStreamed(text, headers, isEnded);
+      whole = isStreamed === undefined ? text : "";
+    }
+    if (isStreamed === undefined) return;
+    if (!isStreamed) {
       takeWhole(text, events);
       return;
     }
@@ -81,20 +87,6 @@ export function answerReader(reading: Reading): () => Promise<readonly ModelEven
     }
     return events;
   };
-}
-
-/**
- * Whether the text is the beginning of a stream; undefined if it is empty. Its first letter says it (that of a brace, or of `data`,
- * `event`, `id`, `retry` or a comment). The content type is often wrong, and counts only if the text is neither.
- */
-function looksStreamed(text: string, headers: Headers): boolean | undefined {
-  if (text === "") return undefined;
-  if (/^[[{]/.test(text)) return false;
-  return /^[deir:]/.test(text) || isEventStream(headers);
-}
-
-function isEventStream(headers: Headers): boolean {
-  return /\bevent-stream\b/.test(headers.get("content-type") ?? "");
 }
 
 /**

@@ -734,6 +734,17 @@ describe.each(CUTS)("T10: an answer that is not streamed, %s", (_, cut) => {
     },
   );
 
+  test.each(["internal server error", "event", "data gone", "retry later", "id"])(
+    "that is only text is told so, though an event may begin with its letters: %j",
+    async (body) => {
+      next = { type: "application/json", pieces: cut(Buffer.from(body)) };
+      for (const failed of [streamed(client(server)), client(server).generate(HELLO)])
+        expect(await failureOf(failed)).toMatchObject({
+          message: expect.stringContaining("that is not JSON"),
+        });
+    },
+  );
+
   test.each(BROKEN_WHOLES)("with %s is a failure, not an answer", async (_name, bytes, kind) => {
     next = { type: "application/json", pieces: cut(Buffer.from(bytes)) };
     const model = client(server);

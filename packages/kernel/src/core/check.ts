@@ -1,4 +1,5 @@
 import { InvalidValueError } from "../errors/errors.ts";
+import { NOT_SHOWN } from "../errors/show.ts";
 import { type AbortSignalLike, isPromiseLike } from "./types.ts";
 
 /**
@@ -86,10 +87,17 @@ export function checkFields(
 }
 
 /** A key that was put into the wrong options may look like any text. */
-const SECRET_NAME = /key|token|secret|password|auth|credential/i;
+const SECRET_WORD = /^(?:(?:api)?key|token|secret|password|auth|authorization|credential)s?$/i;
 
 function shownOf(name: string, value: unknown): unknown {
-  return typeof value === "string" && SECRET_NAME.test(name) ? "(not shown)" : value;
+  return typeof value === "string" && isSecretName(name) ? NOT_SHOWN : value;
+}
+
+function isSecretName(name: string): boolean {
+  const [first = "", ...rest] = name.match(/[A-Z]?[a-z]+|[A-Z]+(?![a-z])/g) ?? [];
+  // A number of tokens is no secret.
+  const words = first === "max" ? rest.filter((word) => !/^tokens?$/i.test(word)) : [first, ...rest];
+  return words.some((word) => SECRET_WORD.test(word));
 }
 
 /**

@@ -1,4 +1,5 @@
 import { ErrorCode } from "./code.ts";
+import { isMarked } from "./is.ts";
 import { show } from "./show.ts";
 import { errorToJSON, type SerializedError } from "./to-json.ts";
 
@@ -83,15 +84,4 @@ function nameOf(made: typeof RaviError): string {
   const [code] = made.codes;
   // A user's subclass has no codes of its own and keeps the name of its class.
   return Object.hasOwn(made, "codes") && code !== undefined ? NAMES[code] : made.name;
-}
-
-/** Whether the value is an error of any copy of the kernel. */
-export function isMarked(value: unknown): value is RaviError {
-  if (typeof value !== "object" || value === null) return false;
-  try {
-    return Reflect.get(value, "isRaviError") === true && typeof Reflect.get(value, "code") === "string";
-  } catch {
-    // Anything can be thrown, even an object whose getters throw. That is not an error of ours.
-    return false;
-  }
 }

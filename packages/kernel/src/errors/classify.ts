@@ -1,7 +1,7 @@
 import { askedWaitMs } from "./asked-wait.ts";
-import { isMarked } from "./base.ts";
+import type { RaviError } from "./base.ts";
 import { field, partsOf, statusOf, textsIn } from "./facts.ts";
-import { isCancellation, isRaviError } from "./is.ts";
+import { isMarked, isRaviError } from "./is.ts";
 import { ErrorKind, isRetryableKind } from "./kinds.ts";
 
 /** What a failed model call means. */
@@ -43,16 +43,38 @@ function classify(error: unknown): ClassifiedError {
   const chain = chainOf(error);
   // However deep it is wrapped: the run is being suspended, and a retry would meet the same error.
   if (chain.some((link) => isRaviError(link, "SUSPENDED"))) return finalVerdict(ErrorKind.UNKNOWN);
-  const own = chain.find((link) => isCancellation(link) || isMarked(link));
-  if (isRaviError(own, "PROVIDER_ERROR")) {
-    const { kind, retryable, status, retryAfterMs } = own;
-    return { kind, retryable, status, retryAfterMs };
+  for (const link of chain) {
+    const known = isMarked(link) ? ownVerdict(link) : recordedVerdict(field(link, "classified"));
+    if (known !== undefined) return known;
   }
-  if (own !== undefined) return finalVerdict(ErrorKind.UNKNOWN);
   const facts = factsOf(chain);
   const kind = kindOf(facts);
   if (kind !== undefined) return verdictOf(kind, facts);
   return chain.some(isProgramError) ? finalVerdict(ErrorKind.UNKNOWN) : verdictOf(ErrorKind.UNKNOWN, facts);
+}
+
+function ownVerdict(error: RaviError): ClassifiedError {
+  if (!isRaviError(error, "PROVIDER_ERROR")) return finalVerdict(ErrorKind.UNKNOWN);
+  const { kind, retryable, status, retryAfterMs } = error;
+  return { kind, retryable, status, retryAfterMs };
+}
+
+/** What an error that is not Ravi's meant when `errorToJSON` recorded it. */
+function recordedVerdict(recorded: unknown): ClassifiedError | undefined {
+  const kind = Object.values(ErrorKind).find((known) => known === field(recorded, "kind"));
+  const retryable = field(recorded, "retryable");
+  if (kind === undefined || typeof retryable !== "boolean") return undefined;
+  return {
+    kind,
+    retryable,
+    status: numberIn(recorded, "status"),
+    retryAfterMs: numberIn(recorded, "retryAfterMs"),
+  };
+}
+
+function numberIn(recorded: unknown, name: string): number | undefined {
+  const value = field(recorded, name);
+  return typeof value === "number" ? value : undefined;
 }
 
 interface Facts {

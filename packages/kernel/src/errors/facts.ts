@@ -1,5 +1,3 @@
-import type { JsonObject } from "../core/json.ts";
-
 // What can be read of an error that is not Ravi's: of a provider's client, or of a server behind it.
 
 /** An error, and the server's own error body if it has one. */
@@ -14,22 +12,6 @@ export function statusOf(parts: readonly unknown[]): number | undefined {
 export function textsIn(parts: readonly unknown[], names: readonly string[]): readonly string[] {
   const given = parts.flatMap((part) => names.map((name) => field(part, name)));
   return given.filter((text) => typeof text === "string");
-}
-
-/**
- * What `classifyError` reads of one error beside its name and message: its status, and its machine-readable words as `type`. An error that
- * is not Ravi's is recorded with them, so that a replayed run classifies it in the same way. Throws if a getter of the error does.
- */
-export function recordedFacts(error: unknown): JsonObject {
-  const parts = partsOf(error);
-  const status = statusOf(parts);
-  const type = textsIn(parts, ["code", "type"]).filter(isWord).join(" ");
-  return { ...(status !== undefined && { status }), ...(type !== "" && { type }) };
-}
-
-/** Anything longer, or with spaces, is no code, and may be what a server has echoed. */
-function isWord(text: string): boolean {
-  return /^[\w.-]{1,64}$/.test(text);
 }
 
 /** The HTTP status of an error. Gateways put the status of the server behind them into `code`, Amazon's clients into `$metadata`. */

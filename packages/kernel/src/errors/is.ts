@@ -1,4 +1,4 @@
-import { type ErrorCode, isMarked } from "./base.ts";
+import type { ErrorCode, RaviError } from "./base.ts";
 import type {
   AgentNotFoundError,
   BudgetExhaustedError,
@@ -53,4 +53,15 @@ export function isRaviError(error: unknown, code?: ErrorCode): boolean {
 /** Whether the error is a cancellation or a passed deadline. */
 export function isCancellation(error: unknown): error is CancellationError {
   return isMarked(error) && (error.code === "CANCELLED" || error.code === "DEADLINE_EXCEEDED");
+}
+
+/** Whether the value is an error of any copy of the kernel. */
+export function isMarked(value: unknown): value is RaviError {
+  if (typeof value !== "object" || value === null) return false;
+  try {
+    return Reflect.get(value, "isRaviError") === true && typeof Reflect.get(value, "code") === "string";
+  } catch {
+    // Anything can be thrown, even an object whose getters throw. That is not an error of ours.
+    return false;
+  }
 }

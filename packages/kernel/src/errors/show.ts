@@ -1,6 +1,11 @@
 import { secretPatterns } from "../core/secrets.ts";
 
-const SECRETS = secretPatterns("(not shown)");
+/** Given as a value, it is shown without quotes: it is not the value. */
+export const NOT_SHOWN = "(not shown)";
+
+const SECRETS = secretPatterns(NOT_SHOWN);
+/** Secrets are recognised in this much of a text, though less is shown: the end of some says what they are. */
+const MAX_READ_CHARS = 1_000;
 
 /**
  * A value as short text for a message, without what looks like a secret. Runs no code of the value: it calls no getter, `toString` or
@@ -8,9 +13,11 @@ const SECRETS = secretPatterns("(not shown)");
  */
 export function show(value: unknown): string {
   if (typeof value === "string") {
-    let text = value.length <= 80 ? value : `${value.slice(0, 77)}...`;
+    if (value === NOT_SHOWN) return value;
+    let text = value.slice(0, MAX_READ_CHARS);
     for (const [pattern, instead] of SECRETS) text = text.replaceAll(pattern, instead);
-    return JSON.stringify(text);
+    const isWhole = text.length <= 80 && value.length <= MAX_READ_CHARS;
+    return JSON.stringify(isWhole ? text : `${text.slice(0, 77)}...`);
   }
   if (typeof value === "bigint") return isLong(value) ? "a bigint of more than 64 bits" : `${value}n`;
   if (typeof value === "function") return "a function";

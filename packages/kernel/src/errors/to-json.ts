@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from "../core/json.ts";
+import { classifyError } from "./classify.ts";
 import { ErrorCode, isOwnField } from "./code.ts";
-import { recordedFacts } from "./facts.ts";
 
 /** An error as plain data. `code` is null for an error that is not Ravi's. */
 export type SerializedError = {
@@ -32,17 +32,16 @@ function serialize(error: unknown, causesLeft: number): SerializedError {
   };
   const code = read(error, "code");
   if (read(error, "isRaviError") !== true || !isCode(code))
-    return { code: null, retryable: false, fields: foreignFields(error), ...base };
+    return { code: null, retryable: false, fields: { classified: meaningOf(error) }, ...base };
   return { code, retryable: read(error, "retryable") === true, fields: fieldsOf(error), ...base };
 }
 
-function foreignFields(error: unknown): JsonObject {
-  try {
-    return recordedFacts(error);
-  } catch {
-    // A getter threw; such an error cannot be classified either.
-    return {};
-  }
+/** What an error that is not Ravi's means. Its fields, which say it, may hold anything and are not kept; a replayed run must decide the same. */
+function meaningOf(error: unknown): JsonObject {
+  const meaning: Record<string, JsonValue> = {};
+  for (const [name, value] of Object.entries(classifyError(error)))
+    if (isPrimitive(value)) meaning[name] = value;
+  return meaning;
 }
 
 function fieldsOf(error: unknown): JsonObject {

@@ -23,7 +23,7 @@ export interface FailureVerdict {
   /** Default: as the kind says. */
   readonly retryable?: boolean | undefined;
   readonly status?: number | undefined;
-  /** How long the server asks to wait, if no header says it. Default: what `said` says, or when the limit is back. */
+  /** How long the server asks to wait, if no header says it. Default: what `said` says, or until the limit is back (at most a minute). */
   readonly retryAfterMs?: number | undefined;
   /** The original message. Secrets are removed from it, and it is cut if it is too long. */
   readonly said: string;

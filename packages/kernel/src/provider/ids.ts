@@ -14,6 +14,17 @@ export function plainId(id: string, maxLength: number): string {
   return hashed(id, id.replaceAll(/[^\w-]/g, "_"), maxLength);
 }
 
+/** The longest name that OpenAI and Anthropic accept. */
+const MAX_NAME = 64;
+
+/**
+ * A name that servers accept, such as that of a called tool: one that a model invented, or that another provider allowed, would make the
+ * whole conversation unsendable. `otherwise` stands for an empty name.
+ */
+export function plainName(name: string, otherwise = "unnamed"): string {
+  return name.replaceAll(/[^\w-]/g, "_").slice(0, MAX_NAME) || otherwise;
+}
+
 function hashed(id: string, shown: string, maxLength: number): string {
   const hash = hashOf(id);
   return `${shown.slice(0, maxLength - 1 - hash.length)}_${hash}`;

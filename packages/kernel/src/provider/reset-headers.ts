@@ -11,9 +11,13 @@ const LIMITS: readonly (readonly [left: string, reset: string])[] = [
   ),
 ];
 
+/** Nobody asks to wait until a limit is whole again: it comes back bit by bit, and a part of it may be enough. */
+const MAX_WAIT_MS = 60_000;
+
 /**
- * How long until the limits that are used up are whole again, in milliseconds. If the server does not say what is left, any limit may be
- * the one. Undefined if there is something left of each: then nobody knows which of them the request was too large for.
+ * How long until the limits that are used up are whole again, in milliseconds, but at most a minute. If the server does not say what is
+ * left, any limit may be the one, and the first that is back is waited for. Undefined if there is something left of each: then nobody
+ * knows which of them the request was too large for.
  */
 export function resetMs(headers: HeaderSource | undefined, now: number): number | undefined {
   const usedUp: number[] = [];
@@ -25,8 +29,8 @@ export function resetMs(headers: HeaderSource | undefined, now: number): number 
     if (!/^-?\d+$/.test(left)) unknown.push(waitMs);
     else if (Number(left) <= 0) usedUp.push(waitMs);
   }
-  const waits = usedUp.length > 0 ? usedUp : unknown;
-  return waits.length === 0 ? undefined : Math.max(...waits);
+  if (usedUp.length > 0) return Math.min(Math.max(...usedUp), MAX_WAIT_MS);
+  return unknown.length === 0 ? undefined : Math.min(...unknown, MAX_WAIT_MS);
 }
 
 /** OpenAI writes a duration ("6m0s", "88ms"), Azure seconds, and Anthropic a time. */

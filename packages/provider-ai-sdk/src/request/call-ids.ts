@@ -30,10 +30,3 @@ export function callIds(): CallIds {
     latest: (id) => sent.get(id) ?? plainId(id, MAX_ID),
   };
 }
-
-const MAX_NAME = 64;
-
-/** The name of a called tool as it is sent. A model may have invented it, and servers refuse names with other characters. */
-export function callName(name: string): string {
-  return name.replaceAll(/[^\w-]/g, "_").slice(0, MAX_NAME) || "unnamed";
-}

@@ -8,7 +8,8 @@ import {
   type ToolMessage,
   type UserMessage,
 } from "@ravi/kernel";
-import { type CallIds, callIds, callName } from "./call-ids.ts";
+import { plainName } from "@ravi/kernel/provider";
+import { type CallIds, callIds } from "./call-ids.ts";
 import { filePart, type FileTarget, leaveOut, leaveUnknownOut, toolFilePart } from "./files.ts";
 import { inputOf } from "./input.ts";
 import { metadataOptions } from "./provider-metadata.ts";
@@ -115,7 +116,7 @@ function toolCallPart({ id, name, arguments: args, opaque }: ToolCall, target: W
   return {
     type: "tool-call",
     toolCallId: target.ids.begin(id),
-    toolName: callName(name),
+    toolName: plainName(name),
     input: inputOf(args),
     ...(opaque?.provider === target.tag ? metadataOptions(opaque) : {}),
   };
@@ -125,7 +126,7 @@ function toolResult(message: ToolMessage, target: Writing): object {
   return {
     type: "tool-result",
     toolCallId: target.ids.latest(message.toolCallId),
-    toolName: callName(message.name),
+    toolName: plainName(message.name),
     output: toolOutput(message, target),
   };
 }

@@ -3,6 +3,7 @@ import {
   BrokenConnection,
   incomplete,
   isObject,
+  looksStreamed,
   OversizedAnswer,
   parseAnswer,
   parseEvent,
@@ -40,17 +41,23 @@ async function* readPieces({ response, answer, call, limits }: Reading): AsyncGe
   const decoder = new TextDecoder();
   const reader = serverEvents(limits.maxPieceBytes);
   let isStreamed: boolean | undefined;
-  /** The answer so far, if it is not streamed. */
-  let whole = "";
+  /** All of an answer that is not streamed; else its beginning, until it says that it is. */
+  let unread = "";
+  let size = 0;
   for await (const piece of bodyPieces(response, call, limits.maxResponseBytes)) {
-    const text = decoder.decode(piece, { stream: true });
-    isStreamed ??= looksStreamed(text.trimStart(), headers);
+    unread += decoder.decode(piece, { stream: true });
+    if (isStreamed === undefined) {
+      unread = unread.trimStart();
+      isStreamed = looksStreamed(unread, headers, false);
+    }
     if (isStreamed !== true) {
-      whole += text;
-      if (whole.length > limits.maxPieceBytes) throw new OversizedAnswer("the answer", limits.maxPieceBytes);
+      size += piece.length;
+      if (size > limits.maxPieceBytes) throw new OversizedAnswer("the answer", limits.maxPieceBytes);
       continue;
     }
-    for (const { name, data } of reader.push(text)) {
+    const events = reader.push(unread);
+    unread = "";
+    for (const { name, data } of events) {
       for (const event of answer.addEvent(eventOf(name, data, answer.isFinished))) {
         yield event;
         if (call.stopped !== undefined) throw call.stopped;
@@ -59,27 +66,13 @@ async function* readPieces({ response, answer, call, limits }: Reading): AsyncGe
       if (answer.isOver) return;
     }
   }
-  const rest = decoder.decode();
-  if (!(isStreamed ?? isEventStream(headers))) {
-    yield* answer.addWhole(parseAnswer(whole + rest, headers));
+  unread += decoder.decode();
+  if (!(isStreamed ?? looksStreamed(unread, headers, true))) {
+    yield* answer.addWhole(parseAnswer(unread, headers));
     return;
   }
-  for (const { name, data } of reader.end(rest))
+  for (const { name, data } of reader.end(unread))
     yield* answer.addEvent(eventOf(name, data, answer.isFinished));
-}
-
-/**
- * Whether the text is the beginning of a stream; undefined if it is empty. Its first letter says it (that of a brace, or of `data`,
- * `event`, `id`, `retry` or a comment). The content type is often wrong, and counts only if the text is neither.
- */
-function looksStreamed(text: string, headers: Headers): boolean | undefined {
-  if (text === "") return undefined;
-  if (/^[[{]/.test(text)) return false;
-  return /^[deir:]/.test(text) || isEventStream(headers);
-}
-
-function isEventStream(headers: Headers): boolean {
-  return /\bevent-stream\b/.test(headers.get("content-type") ?? "");
 }
 
 function eventOf(name: string, data: string, isFinished: boolean): unknown {

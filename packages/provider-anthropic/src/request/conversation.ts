@@ -4,10 +4,10 @@ import type {
   ToolResultBlockParam,
 } from "@anthropic-ai/sdk/resources/messages";
 import { type AssistantMessage, type ChatMessage, parseJson, type ToolMessage } from "@ravi/kernel";
-import { isObject, type Notice } from "@ravi/kernel/provider";
+import { isObject, type Notice, plainName } from "@ravi/kernel/provider";
 import { type InputBlock, inputBlocks, noteOf, textBlocks, unknownNote } from "./content.ts";
 import { opaqueBlock } from "../opaque.ts";
-import { callIds, toolName } from "./tool-names.ts";
+import { callIds } from "./call-ids.ts";
 
 export interface Conversation {
   readonly system: readonly TextBlockParam[];
@@ -83,7 +83,7 @@ function addAnswer(
   /** The calls that still need a result, with the ids under which they are sent. */
   const open = toolCalls.map((call) => ({ call, id: translation.newId(call.id) }));
   for (const { call, id } of open) {
-    const name = toolName(call.name);
+    const name = plainName(call.name);
     translation.toolNames.add(name);
     blocks.push({ type: "tool_use", id, name, input: inputOf(call.arguments) });
   }
@@ -135,7 +135,7 @@ function otherBlocks(message: ChatMessage, { notice }: Translation): ContentBloc
     case "tool": {
       notice("a tool's result without its call is sent as text");
       const blocks = inputBlocks(message.content, notice);
-      return [{ type: "text", text: `[A result of ${toolName(message.name)}:]` }, ...blocks];
+      return [{ type: "text", text: `[A result of ${plainName(message.name)}:]` }, ...blocks];
     }
     case "user":
       return [

@@ -1,8 +1,7 @@
 import type { Tool } from "@anthropic-ai/sdk/resources/messages";
 import type { ModelRequest } from "@ravi/kernel";
-import { type Fields, inputSchema, type Notice } from "@ravi/kernel/provider";
+import { type Fields, inputSchema, type Notice, plainName } from "@ravi/kernel/provider";
 import { outputSchema } from "./schema.ts";
-import { toolName } from "./tool-names.ts";
 
 /** How an answer of a given shape is asked for. */
 export type OutputPlan =
@@ -28,7 +27,7 @@ export function planOutput(question: OutputQuestion): OutputPlan | undefined {
     notice("the schema of the answer is left out: it fits neither structured output nor a tool");
     return undefined;
   }
-  let name = toolName(output.name);
+  let name = plainName(output.name);
   while (toolNames.includes(name)) name = `${name.slice(0, 57)}_output`;
   const description = "Returns the final answer in the requested format.";
   return { by: "tool", tool: { name, description, input_schema: inputSchema(output.schema) } };

@@ -6,7 +6,7 @@ import type {
   ImagePart,
   ToolMessage,
 } from "@ravi/kernel";
-import { type Notice, shortId } from "@ravi/kernel/provider";
+import { type Notice, plainName, shortId } from "@ravi/kernel/provider";
 import type {
   ChatCompletionAssistantMessageParam,
   ChatCompletionContentPart,
@@ -15,7 +15,6 @@ import type {
 } from "openai/resources/chat/completions";
 import type { Target } from "../protocol.ts";
 import { isAddress } from "../request/address.ts";
-import { callName } from "../request/call-name.ts";
 import { leftOutPart, unknownPart } from "../request/left-out-part.ts";
 import { sendableArguments } from "../request/sendable-arguments.ts";
 import { isKept, keptFields, keptWithCall } from "./kept.ts";
@@ -96,7 +95,7 @@ function assistantMessage(message: AssistantMessage, reader: Reader): ChatComple
     tool_calls: toolCalls.map((call) => ({
       id: shortId(call.id, MAX_ID),
       type: "function",
-      function: { name: callName(call.name), arguments: sendableArguments(call.arguments, isCompatible) },
+      function: { name: plainName(call.name), arguments: sendableArguments(call.arguments, isCompatible) },
       ...(isCompatible ? keptWithCall(call, provider) : {}),
     })),
   };

@@ -1,4 +1,5 @@
 import type { JsonSchema, ModelRequest } from "@ravi/kernel";
+import { plainName } from "@ravi/kernel/provider";
 import { strictSchema } from "./strict.ts";
 
 export interface OutputFormat {
@@ -11,7 +12,7 @@ export interface OutputFormat {
 export function outputFormat({ name, schema }: NonNullable<ModelRequest["output"]>): OutputFormat {
   const strict = strictSchema(schema);
   return {
-    name: name.replaceAll(/[^\w-]/g, "_").slice(0, 64) || "output",
+    name: plainName(name, "output"),
     schema: strict ?? schema,
     ...(strict === undefined ? {} : { strict: true }),
   };

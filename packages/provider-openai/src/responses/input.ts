@@ -6,8 +6,7 @@ import type {
   ToolMessage,
   UserMessage,
 } from "@ravi/kernel";
-import { type Notice, plainId } from "@ravi/kernel/provider";
-import { callName } from "../request/call-name.ts";
+import { type Notice, plainId, plainName } from "@ravi/kernel/provider";
 import { sendableArguments } from "../request/sendable-arguments.ts";
 import { keptIn, reasoningItem } from "./kept.ts";
 import { inputParts, inputText } from "./parts.ts";
@@ -95,7 +94,7 @@ function assistantItems(message: AssistantMessage, ids: CallIds, context: InputC
 
 function callItem({ id, name, arguments: text }: ToolCall, ids: CallIds, context: InputContext): JsonObject {
   const args = sendableArguments(text, context.isCompatible);
-  return { type: "function_call", call_id: ids.begin(id), name: callName(name), arguments: args };
+  return { type: "function_call", call_id: ids.begin(id), name: plainName(name), arguments: args };
 }
 
 const MAX_ID = 64;
