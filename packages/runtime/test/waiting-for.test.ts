@@ -478,7 +478,7 @@ describe("R24: what a run waits for", () => {
     expect(await result).toMatchObject({ status: "completed" });
     // One alone is noted with its question.
     runtime.run(
-      agent("one", async (ctx) => done((await ctx.tool(payment("y".repeat(9_000)), pay)).content)),
+      agent("one", async (ctx) => done(String((await ctx.tool(payment("y".repeat(9_000)), pay)).content))),
       "",
       { runId: "s" },
     );
