@@ -155,10 +155,10 @@ describe("tool calls", () => {
       value: {},
     });
     for (const omitted of [undefined, null, { toJSON: () => undefined }]) {
-      const call = { id: "c", name: "now", arguments: omitted } as never;
-      expect(await readArguments(call, none)).toEqual({ ok: true, value: {} });
-      expect(argumentsText(call)).toBe("");
-      expect(await readArguments(call, add)).toMatchObject({ ok: false });
+      const without = { id: "c", name: "now", arguments: omitted } as never;
+      expect(await readArguments(without, none)).toEqual({ ok: true, value: {} });
+      expect(argumentsText(without)).toBe("");
+      expect(await readArguments(without, add)).toMatchObject({ ok: false });
     }
     for (const bad of ["{", "[".repeat(5_000), '{"a":1,"b":2,"__proto__":{}}', '"x"', "null"]) {
       expect(await readArguments({ id: "c", name: "add", arguments: bad }, add)).toMatchObject({ ok: false });

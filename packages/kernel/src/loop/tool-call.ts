@@ -40,8 +40,7 @@ export function argumentsText(call: ToolCall): string {
   if (typeof given === "string") return given;
   if (given === undefined || given === null) return "";
   try {
-    if (typeof given !== "object") return String(given);
-    return (JSON.stringify(given) as string | undefined) ?? "";
+    return JSON.stringify(given) ?? "";
   } catch (error) {
     return messageOf(error);
   }

@@ -172,12 +172,12 @@ const PROGRAMS: Readonly<Record<string, () => Program>> = {
           message: {
             role: "assistant",
             content: "",
-            toolCalls: [undefined, "{}"].map((args, n) => ({ id: `c${n}`, name: "t", arguments: args })),
+            toolCalls: [undefined, 7, "{}"].map((args, n) => ({ id: `c${n}`, name: "t", arguments: args })),
           },
           finishReason: "toolCalls",
           usage,
         },
-        ({ messages }: ModelRequest) => say(messages.slice(-2).map(textOf).join("; ")),
+        ({ messages }: ModelRequest) => say(messages.slice(-3).map(textOf).join("; ")),
       ),
       [tool(() => "x")],
     ),
@@ -374,10 +374,10 @@ describe("and as it should", () => {
     },
   );
 
-  test("T11: a call whose arguments are no text is told so to the model, and the one beside it is made", async () => {
+  test("T11: a call whose arguments are neither text nor an object is told so to the model, one without any is made, and so is the one beside them", async () => {
     expect(await seen("arguments that are no text")).toMatchObject({
       status: "completed",
-      output: expect.stringMatching(/^error: arguments is "undefined"; expected valid JSON.*; x$/),
+      output: expect.stringMatching(/^x; error: invalid arguments for t: .*; x$/),
     });
   });
 
