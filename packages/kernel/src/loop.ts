@@ -78,6 +78,7 @@ export {
   toolFailure,
   toolFailureOf,
 } from "./loop/tool-call.ts";
+export { withoutThoughts } from "./loop/thoughts.ts";
 export { toolProgress } from "./loop/tool-progress.ts";
 export { refuseSpawnTime } from "./loop/spawn-time.ts";
 export { soundUsage } from "./loop/sound-usage.ts";

@@ -190,6 +190,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "withNote",
       "withTextArguments",
       "withoutCalls",
+      "withoutThoughts",
     ]
   `);
 });

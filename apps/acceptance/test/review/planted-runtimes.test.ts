@@ -1,24 +1,16 @@
 import type { Agent, RunContext } from "@ravi/kernel";
-import { MemoryJournal, Runtime, wallClock } from "@ravi/runtime";
-import { SpawnTracker } from "@ravi/supervision";
-import { ExecutionTracker, ModelMeter } from "@ravi/resources";
+import { MemoryJournal, Runtime } from "@ravi/runtime";
 import {
   assertRuntimeCase,
-  type RuntimeCaps,
   type RuntimeHouse,
   type RuntimeSetup,
   type RuntimeUnderTest,
   runtimeCases,
 } from "@ravi/testing/suites";
 import { expect, test } from "vitest";
+import { caps, house } from "../support/house.ts";
 
 // A suite that passes with a wrong runtime is worse than none: each of these is right but for one fault, which the suite must find.
-
-const caps: RuntimeCaps = {
-  headcount: (root) => new SpawnTracker(root.spawnBudget, { rootId: root.rootId }),
-  ledger: (root) => new ExecutionTracker(root.executionBudget, { scope: root.rootId }),
-  meter: new ModelMeter({ prices: { scripted: { input: 1_000, output: 1_000 } } }),
-};
 
 interface Fault {
   /** The setup that the runtime gets instead of the given one. */
@@ -44,41 +36,19 @@ function faulty(agent: Agent, { context }: Fault): Agent {
   return { ...agent, run: (ctx, inbox) => agent.run(instead(ctx, context(ctx)), inbox) };
 }
 
-function house(fault: Fault): RuntimeHouse {
-  let ahead = 0;
-  const clock = { ...wallClock, now: () => Date.now() + ahead };
-  const store = new MemoryJournal({ clock });
-  const cuts = new Map<RuntimeUnderTest, () => void>();
-  return {
-    create(given) {
-      const line = { isCut: false };
-      const journal = new Proxy(store, {
-        get(target, name) {
-          const value: unknown = Reflect.get(target, name);
-          if (typeof value !== "function") return value;
-          return (...args: unknown[]): unknown =>
-            line.isCut ? new Promise(() => {}) : Reflect.apply(value, target, args);
-        },
-      });
+function faultyHouse(fault: Fault): RuntimeHouse {
+  return house({
+    open: (clock) => new MemoryJournal({ clock }),
+    create(given, own) {
       const known = new Map(given.agents.map((agent) => [agent, faulty(agent, fault)]));
       const setup = fault.setup?.(given) ?? given;
-      const right = new Runtime({ ...setup, agents: [...known.values()], journal, clock });
-      const planted: RuntimeUnderTest = instead<RuntimeUnderTest>(right, {
+      const right = new Runtime({ ...setup, agents: [...known.values()], ...own });
+      return instead<RuntimeUnderTest>(right, {
         run: (agent, input, options) => right.run(known.get(agent) ?? agent, input, options),
         ...fault.runtime?.(right),
       });
-      cuts.set(planted, () => (line.isCut = true));
-      return planted;
     },
-    crash(runtime) {
-      cuts.get(runtime)?.();
-      ahead += 60_000;
-    },
-    close() {
-      for (const runtime of cuts.keys()) void runtime.close();
-      store.close();
-    },
-  };
+  });
 }
 
 const FAULTS: readonly (readonly [fault: string, caughtBy: string, Fault])[] = [
@@ -151,8 +121,8 @@ test.each(FAULTS)("a runtime that %s fails the case about it", async (_, caughtB
   const found = runtimeCases.filter(({ says }) => says.includes(caughtBy));
   expect(found).toHaveLength(1);
   for (const each of found) {
-    await assertRuntimeCase(each, () => house({}), caps);
-    await expect(assertRuntimeCase(each, () => house(fault), caps)).rejects.toMatchObject({
+    await assertRuntimeCase(each, () => faultyHouse({}), caps);
+    await expect(assertRuntimeCase(each, () => faultyHouse(fault), caps)).rejects.toMatchObject({
       // Any other error would mean that the planted runtime breaks, not that the case looks at what it does.
       name: "AssertionError",
     });

@@ -8,7 +8,7 @@ import {
   textOf,
   ToolError,
 } from "@ravi/kernel";
-import { truncateText } from "@ravi/kernel/loop";
+import { truncateText, withoutThoughts } from "@ravi/kernel/loop";
 
 /** A text and why its author stopped: "done", or what cut it off. */
 export interface Answer {
@@ -33,23 +33,6 @@ export function answerOf({ output, status, stopReason, problem }: AgentResult): 
   if (status !== "completed")
     return { text, stopReason: stopReason === "done" ? "steps" : stopReason, problem };
   return { text, stopReason: text.trim() === "" ? "steps" : "done" };
-}
-
-/** Blocks of thoughts at the beginning. */
-const THOUGHTS = /^(?:\s*<think(?:ing)?>[\s\S]*?<\/think(?:ing)?>)+\s*/i;
-/** The first tag, and whether it closes thoughts and ends its line. */
-const FIRST_TAG = /<(?:(?<end>\/think(?:ing)?>[^\S\n]*(?:\n|$))|\/?think(?:ing)?>)/i;
-
-/**
- * The text without the model's thoughts, which some servers leave in front of it as `<think>…</think>`. The opening tag may be
- * missing; then the closing one must end its line. A score or a choice that a model only thinks of is no answer. Other tags belong
- * to the text.
- */
-function withoutThoughts(text: string): string {
-  const first = FIRST_TAG.exec(text);
-  const isBegun = first?.groups?.["end"] !== undefined;
-  const rest = isBegun ? text.slice(first.index + first[0].length).trimStart() : text;
-  return rest.replace(THOUGHTS, "");
 }
 
 /** An answer from work that was cut off is cut off too. */

@@ -1,6 +1,7 @@
 import { type JsonValue, parseJson } from "../../core/json.ts";
 import type { JsonSchemaValidator, SchemaLike } from "../../model/schema.ts";
 import { type Parsed, parseWith } from "../parse-with.ts";
+import { withoutThoughts } from "../thoughts.ts";
 import { messageOf } from "../tool-call.ts";
 import { unwrapped } from "./answer-shape.ts";
 
@@ -43,17 +44,13 @@ function answered<T>(structured: T, output: string): Parsed<Answer<T>> {
 }
 
 const FENCE = "```";
-/** Blocks of thoughts at the beginning. */
-const THOUGHTS = /^(?:\s*<think(?:ing)?>[\s\S]*?<\/think(?:ing)?>)+/i;
-/** Thoughts without an opening tag. Their closing tag ends a line, which a tag inside of JSON never does. */
-const REST_OF_THOUGHTS = /^[\s\S]*<\/think(?:ing)?>[^\S\n]*\n/i;
 
 /**
  * The JSON behind thoughts, which some servers leave in an answer, and inside of a fenced block, which models like to use, with
  * text before and after it.
  */
 function jsonIn(answer: string): string {
-  const text = answer.replace(THOUGHTS, "").replace(REST_OF_THOUGHTS, "");
+  const text = withoutThoughts(answer);
   const start = text.indexOf(FENCE);
   // A fence inside of JSON belongs to one of its strings.
   if (start === -1 || /^\s*[[{"]/.test(text)) return text;
