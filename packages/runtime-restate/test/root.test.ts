@@ -636,6 +636,16 @@ test("R24: what is delivered to somebody who waits is refused where there is no 
   expect(tree.state.delivered).toEqual(["1", "3"]);
 });
 
+test("R24: what was given to an execution takes no room from its result", async () => {
+  const tree = await StoredTree.start(rootLaunch());
+  const large = randomBytes(14 * 1024 * 1024).toString("base64");
+  await tree.say("want", { execId: "run", lane: 1, key: "a", name: "go", awakeable: "told" });
+  await tree.say("deliver", { id: "1", name: "go", value: large });
+  const outcome = { status: "completed", result: { output: large.slice(7) } };
+  await tree.say("over", { ...over("run"), outcome });
+  expect(tree.standings.result).toMatchObject({ status: "completed" });
+});
+
 test("R24: so is a small one beside so many that were given already that it has no room", async () => {
   const { state } = await StoredTree.start(rootLaunch());
   const root = state.execs["run"];
