@@ -90,6 +90,19 @@ it("a plain extension may keep state in fields of its own, if their names are un
   expect(counting.turns).toBe(1);
 });
 
+it("a plain extension may have a field that is nearly one which it has too: nobody has misspelt that one", async () => {
+  const counting = {
+    name: "counting",
+    names: ["a"],
+    ok: true,
+    tool: "the latest",
+    tools: [],
+    on: { agent_end: () => void counting.names.push("b") },
+  };
+  await session({ model: scriptedModel(["x"]), extensions: [counting] }).invoke("Hello");
+  expect(counting.names).toEqual(["a", "b"]);
+});
+
 it("O8: a handler that never settles does not outlive an abort", async () => {
   const never = defineExtension({ name: "never", on: { context: () => new Promise(() => {}) } });
   const agent = session({ model: scriptedModel(["x"]), extensions: [never] });
