@@ -54,6 +54,7 @@ it("a misspelt field of an extension is refused, because nobody would read it; a
   await expect(agent.invoke("Hello")).rejects.toMatchObject({ code: "INVALID_VALUE", field: "typo.mjs.onn" });
   class Counting {
     readonly name = "counting";
+    readonly tool = "its own";
     turns = 0;
     readonly on = { agent_end: () => void this.turns++ };
   }
@@ -64,6 +65,10 @@ it("a misspelt field of an extension is refused, because nobody would read it; a
 
 it.each([
   ["tool", "tools"],
+  ["tolls", "tools"],
+  ["tols", "tools"],
+  ["toolls", "tools"],
+  ["guardrials", "guardrails"],
   ["Tools", "tools"],
   ["guardRail", "guardrails"],
   ["ephemerals", "ephemeral"],
