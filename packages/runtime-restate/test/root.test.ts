@@ -646,15 +646,17 @@ test("R24: what was given to an execution takes no room from its result", async 
   expect(tree.standings.result).toMatchObject({ status: "completed" });
 });
 
-test("R24: so is a small one beside so many that were given already that it has no room", async () => {
+test("R24: so is a small one beside so many that were given already, or came early, that it has no room", async () => {
   const { state } = await StoredTree.start(rootLaunch());
   const root = state.execs["run"];
   if (root === undefined) throw new Error("there is no root");
   const values = Array.from({ length: 600 }, (_, n) => {
     return [`wait#${n}`, { lane: 1, value: randomBytes(45_000).toString("base64") }] as const;
   });
-  const full = { ...state, execs: { run: { ...root, given: Object.fromEntries(values) } } };
-  expect(noRoomFor("deliver value", full, "small")).toMatchObject({ code: "INVALID_VALUE" });
+  const given = { ...state, execs: { run: { ...root, given: Object.fromEntries(values) } } };
+  const early = { ...state, signals: { go: values.map(([, { value }]) => value) } };
+  for (const full of [given, early])
+    expect(noRoomFor("deliver value", full, "small")).toMatchObject({ code: "INVALID_VALUE" });
   expect(noRoomFor("deliver value", state, "small")).toBe(undefined);
 });
 
