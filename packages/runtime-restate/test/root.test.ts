@@ -559,6 +559,12 @@ describe("a call whose outcome nobody knows", () => {
   });
 });
 
+test("R11: of a run that a layer has answered for no agent is listed, since none has begun", async () => {
+  const refused = { status: "completed", result: { status: "completed", output: "no", stopReason: "done" } };
+  const tree = await StoredTree.start({ ...rootLaunch(), refused });
+  expect(tree.standings).toMatchObject({ status: "over", result: refused, accounts: [] });
+});
+
 test("R24: what came of a child is told and then forgotten, unless somebody may still join it", async () => {
   const tree = await StoredTree.start(rootLaunch());
   await tree.say("hire", { ...hire(1, "a"), isJoinable: false });
