@@ -642,6 +642,24 @@ test("R24: what is delivered to somebody who waits is refused where there is no 
   expect(tree.state.delivered).toEqual(["1", "3"]);
 });
 
+test("R24: a message to a child is refused where there is no room for it beside those that it has not read", async () => {
+  const tree = await StoredTree.start(rootLaunch());
+  await tree.say("hire", hire(1, "a"));
+  const large = randomBytes(14 * 1024 * 1024).toString("base64");
+  const ask = (id: string, content: string) => {
+    const message = { id, from: "lead", content, at: 0 };
+    return tree.say("ask", { execId: "run", lane: 2, child: "run/hire:a", message, awakeable: id });
+  };
+  await ask("m1", large);
+  await ask("m2", large.slice(7));
+  await ask("m3", "small");
+  expect(tree.resolved.get("m1")).toBe(undefined);
+  expect(tree.resolved.get("m2")).toMatchObject({
+    refused: { code: "INVALID_VALUE", message: expect.stringContaining("ask.message") },
+  });
+  expect(tree.state.execs["run/hire:a"]?.mail.map(({ id }) => id)).toEqual(["m1", "m3"]);
+});
+
 test("R24: what was given to an execution takes no room from its result", async () => {
   const tree = await StoredTree.start(rootLaunch());
   const large = randomBytes(14 * 1024 * 1024).toString("base64");
@@ -652,7 +670,7 @@ test("R24: what was given to an execution takes no room from its result", async 
   expect(tree.standings.result).toMatchObject({ status: "completed" });
 });
 
-test("R24: so is a small one beside so many that were given already, or came early, that it has no room", async () => {
+test("R24: so is a small one beside so many that were given already, came early or are not read yet, that it has no room", async () => {
   const { state } = await StoredTree.start(rootLaunch());
   const root = state.execs["run"];
   if (root === undefined) throw new Error("there is no root");
@@ -661,7 +679,9 @@ test("R24: so is a small one beside so many that were given already, or came ear
   });
   const given = { ...state, execs: { run: { ...root, given: Object.fromEntries(values) } } };
   const early = { ...state, signals: { go: values.map(([, { value }]) => value) } };
-  for (const full of [given, early])
+  const mail = values.map(([id, { value }]) => ({ id, from: "lead", content: value, at: 0 }));
+  const unread = { ...state, execs: { run: { ...root, mail } } };
+  for (const full of [given, early, unread])
     expect(noRoomFor("deliver value", full, "small")).toMatchObject({ code: "INVALID_VALUE" });
   expect(noRoomFor("deliver value", state, "small")).toBe(undefined);
 });
