@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import fc from "fast-check";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import type { ChatMessage } from "@ravi/kernel";
+import { type ChatMessage, ExecId, RunId } from "@ravi/kernel";
 import { FileHistory, type HistoryLock } from "@ravi/context";
 import { FakeDisk, type Fault } from "./support/fake-disk.ts";
 import { many, say } from "./support/history-suite.ts";
@@ -353,6 +353,26 @@ describe("FileHistory at work", () => {
     const history = await FileHistory.open("/h", { files: { ...files, lock } });
     await expect(history.append(key, [say("more")])).rejects.toMatchObject({ code: "JOURNAL_FAILED" });
     await history.clear(key);
+    expect((await history.load(key)).head).toBe(0);
+  });
+
+  test("T5: to clear what was never stored takes no lock, which a process that is killed would leave behind", async () => {
+    const { disk } = await written();
+    const locked: string[] = [];
+    const lock = async (path: string): Promise<HistoryLock> => {
+      locked.push(path);
+      return { release: async () => {} };
+    };
+    const files = {
+      open: disk.open.bind(disk),
+      mkdir: disk.mkdir.bind(disk),
+      unlink: disk.unlink.bind(disk),
+    };
+    const history = await FileHistory.open("/h", { files: { ...files, lock } });
+    await history.clear({ ...key, execId: ExecId(RunId("r")) });
+    expect(locked).toEqual([]);
+    await history.clear(key);
+    expect(locked).toHaveLength(1);
     expect((await history.load(key)).head).toBe(0);
   });
 

@@ -20,10 +20,14 @@ export function isStatusGiven({ structured, problem, stoppedBy, exceeded, error 
   return isShort && stoppedBy === undefined && exceeded === undefined;
 }
 
-/** What is recorded of a result: enough to return it again to a caller that resumes a finished run. */
+/**
+ * What is recorded of a result: enough to return it again to a caller that resumes a finished run. One that is suspended computes the rest
+ * again; with the accounts of all agents, each restart of a service would add to the journals of all runs that wait.
+ */
 export function statusRecord(result: RunResult): JsonObject {
   const { status, output, structured, stopReason, error, usage, cost, inDoubt, limits, agents } = result;
   const { problem, stoppedBy, exceeded } = result;
+  if (status === "suspended") return { status, ...(error !== undefined && { error: errorToJSON(error) }) };
   // The result belongs to the caller, who may change it, so everything is copied.
   const record = {
     status,

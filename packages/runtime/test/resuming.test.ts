@@ -210,3 +210,26 @@ test("R24: a journal that tells of what is posted is not looked at again and aga
   const events: RunEvent[] = await Array.fromAsync(handle.events());
   expect(events).toEqual([]);
 });
+
+test("R24: a suspension records why and not what all agents have used, as each restart of a service would add that again", async () => {
+  const helper = agent("helper", async () => done("ready"));
+  const lead = agent("lead", async (ctx) => {
+    const leaf = { kind: "hire", agent: helper, input: "" } as const;
+    await ctx.batch([leaf, leaf]);
+    return done(String(await ctx.waitFor("on")));
+  });
+  const journal = new MemoryJournal();
+  const first = new Runtime({ journal });
+  const handle = first.run(lead, "", { runId: "r" });
+  await until(() => handle.status === "suspended");
+  await first.close();
+  const { agents } = await handle.result;
+  expect(agents).toHaveLength(3);
+  const last = journal.load(RunId("r")).findLast(({ key }) => key === "run:status");
+  expect(last?.body).toEqual({ status: "suspended", error: expect.anything() });
+
+  const second = new Runtime({ journal, agents: [lead] });
+  await second.deliver("r", "on", 1);
+  const result = await second.resume("r").result;
+  expect(result.agents?.map(({ execId }) => execId)).toEqual(agents?.map(({ execId }) => execId));
+});

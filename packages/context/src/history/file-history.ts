@@ -131,7 +131,8 @@ class DirectoryHistory implements FileHistory {
     const name = this.openName(key);
     // Serialised immediately: the caller may change its messages while earlier appends are still being written.
     const texts = messageTexts(messages);
-    if (texts.length > 0) await this.enqueueLocked(name, "written", () => this.write(key, name, texts));
+    if (texts.length === 0) return;
+    await this.enqueue(name, "written", () => this.locked(name, () => this.write(key, name, texts)));
   }
 
   async clear(key: HistoryKey): Promise<void> {
@@ -146,7 +147,9 @@ class DirectoryHistory implements FileHistory {
       }
       if (this.sync) await syncFolder(this.files, this.directory);
     };
-    await this.enqueueLocked(name, "cleared", clear, isDiskFull);
+    await this.enqueue(name, "cleared", async () => {
+      if (await this.isStored(name)) await this.locked(name, clear, isDiskFull);
+    });
   }
 
   async close(): Promise<void> {
@@ -182,23 +185,34 @@ class DirectoryHistory implements FileHistory {
     });
   }
 
-  /** Like `enqueue`, and no other process writes to the file meanwhile. */
-  private enqueueLocked<T>(
+  /** Runs a task while no other process writes to the file. */
+  private async locked<T>(
     name: string,
-    done: string,
     task: () => Promise<T>,
     canSkipLock: (error: unknown) => boolean = () => false,
   ): Promise<T> {
-    return this.enqueue(name, done, async () => {
-      const lock = await this.files.lock?.(this.pathOf(name)).catch((error: unknown) => {
-        if (!canSkipLock(error)) throw error;
-      });
-      try {
-        return await task();
-      } finally {
-        await lock?.release();
-      }
+    const lock = await this.files.lock?.(this.pathOf(name)).catch((error: unknown) => {
+      if (!canSkipLock(error)) throw error;
     });
+    try {
+      return await task();
+    } finally {
+      await lock?.release();
+    }
+  }
+
+  /** Asked before a lock is taken: most agents that are hired have stored nothing, and a process that is killed leaves its lock there. */
+  private async isStored(name: string): Promise<boolean> {
+    try {
+      const file = await this.files.open(this.pathOf(name), READ);
+      await file.close();
+      return true;
+    } catch (error) {
+      if (hasCode(error, "ENOENT")) return false;
+      // A link, which is not followed, but can be removed.
+      if (hasCode(error, "ELOOP")) return true;
+      throw error;
+    }
   }
 
   private pathOf(name: string): string {

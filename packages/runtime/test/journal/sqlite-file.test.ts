@@ -15,6 +15,7 @@ import { RunId } from "@ravi/kernel";
 import { expect, test } from "vitest";
 import { processOwner } from "../../src/journal/owner.ts";
 import { SqliteJournal } from "../../src/journal/sqlite-journal.ts";
+import { openDatabase } from "../../src/journal/sqlite/open-database.ts";
 import { temporaryDirectory } from "./helpers/directory.ts";
 import { start } from "./helpers/process.ts";
 import { entry, RUN, written } from "./helpers/sample.ts";
@@ -191,6 +192,26 @@ test("T5: a disk that has no room for a new journal says so, and not that nothin
   expect(stderr).toMatch(/can be opened and written \(SQLite: .*disk/);
   // With room again it is made, whatever was left of the first try.
   expect(await start("writer.ts", [directory, RUN, "one", "1"]).ended).toMatchObject({ code: 0, stderr: "" });
+});
+
+test("T5: a file that another process keeps locked is not taken for a wrong one: to open it may be tried again", async () => {
+  const directory = temporaryDirectory();
+  await SqliteJournal.open(directory).close();
+  // As a process does that was stopped (SIGSTOP) in the middle of a write.
+  const holder = new DatabaseSync(join(directory, "ravi.db"));
+  holder.exec("BEGIN IMMEDIATE");
+  expect(() => openDatabase(directory, 20)).toThrow(
+    expect.objectContaining({
+      code: "JOURNAL_FAILED",
+      retryable: true,
+      message: expect.stringMatching(
+        /ravi\.db was locked by another process for 20 ms: .*; nothing was changed/,
+      ),
+    }),
+  );
+  holder.exec("ROLLBACK");
+  holder.close();
+  openDatabase(directory, 20).close();
 });
 
 test("T5: a process that may open no more files opens no journal; it never takes one for damaged", async () => {

@@ -1,13 +1,13 @@
 import { resolve } from "node:path";
 import type * as Sqlite from "node:sqlite";
-import { InvalidValueError } from "@ravi/kernel";
+import { InvalidValueError, JournalFailedError } from "@ravi/kernel";
 import { messageOf } from "@ravi/kernel/loop";
 import { nodeFiles } from "../../platform.ts";
 import { isBusy, isDamaged } from "./errors.ts";
 import { ADDED, APPLICATION_ID, FORMAT, SCHEMA } from "./schema.ts";
 
 const FILE = "ravi.db";
-/** How long opening waits for other processes that open the file, or recover it after a crash, at the same time. */
+/** How long opening waits for other processes that write, open the file, or recover it after a crash, at the same time. */
 const OPEN_TIMEOUT_MS = 10_000;
 /**
  * After opening, a statement waits this long inside SQLite, which blocks the process; `GroupCommit` then waits outside. A commit
@@ -28,21 +28,25 @@ function sqlite(): typeof Sqlite {
 
 /**
  * Opens `ravi.db` in the directory. Creates both if needed, with modes 0700 and 0600, so that other users cannot read them. Throws
- * an `InvalidValueError`.
+ * an `InvalidValueError`, or a `JournalFailedError` if another process keeps the file locked: that one may be tried again.
  */
-export function openDatabase(directory: string): Sqlite.DatabaseSync {
+export function openDatabase(directory: string, timeoutMs = OPEN_TIMEOUT_MS): Sqlite.DatabaseSync {
   const path = prepareFile(directory);
   refuseForeign(path, headerOf(path));
   let db: Sqlite.DatabaseSync | undefined;
   try {
     db = new (sqlite().DatabaseSync)(path);
-    db.exec(`PRAGMA busy_timeout = ${OPEN_TIMEOUT_MS}`);
-    setUp(db, path);
+    db.exec(`PRAGMA busy_timeout = ${timeoutMs}`);
+    setUp(db, path, timeoutMs);
     db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     return db;
   } catch (error) {
     db?.close();
     if (error instanceof InvalidValueError) throw error;
+    if (isBusy(error)) {
+      const what = `the journal ${path} was locked by another process for ${timeoutMs} ms`;
+      throw new JournalFailedError({ what, final: false, cause: error });
+    }
     const what = isDamaged(error) ? "an undamaged SQLite database" : "a file that can be opened and written";
     throw new InvalidValueError({
       field: "journal",
@@ -111,8 +115,8 @@ function refuseForeign(path: string, header: Header | undefined): void {
   }
 }
 
-function setUp(db: Sqlite.DatabaseSync, path: string): void {
-  retryWhileBusy(() => db.exec("BEGIN IMMEDIATE"));
+function setUp(db: Sqlite.DatabaseSync, path: string, timeoutMs: number): void {
+  retryWhileBusy(timeoutMs, () => db.exec("BEGIN IMMEDIATE"));
   try {
     const header = { format: pragma(db, "user_version"), application: pragma(db, "application_id") };
     refuseForeign(path, header);
@@ -125,14 +129,17 @@ function setUp(db: Sqlite.DatabaseSync, path: string): void {
     throw error;
   }
   // Changing the mode does not wait for locks by itself.
-  const mode = retryWhileBusy(() => db.prepare("PRAGMA journal_mode = WAL").get()?.["journal_mode"]);
+  const mode = retryWhileBusy(
+    timeoutMs,
+    () => db.prepare("PRAGMA journal_mode = WAL").get()?.["journal_mode"],
+  );
   if (mode !== "wal") {
     const expected = `a local disk, on which SQLite can use a write-ahead log (its journal_mode is ${String(mode)})`;
     throw new InvalidValueError({ field: "journal", value: path, expected });
   }
   db.exec("PRAGMA synchronous = FULL; PRAGMA cell_size_check = ON");
   // The write-ahead log of a new journal is opened by the first read. Done here, where a failure to open it gets the right error.
-  retryWhileBusy(() => pragma(db, "user_version"));
+  retryWhileBusy(timeoutMs, () => pragma(db, "user_version"));
 }
 
 /** Before the write-ahead log is switched on, so that the format is in the file itself from the start. */
@@ -149,8 +156,8 @@ function pragma(db: Sqlite.DatabaseSync, name: string): number {
   return Number(db.prepare(`PRAGMA ${name}`).get()?.[name]);
 }
 
-function retryWhileBusy<T>(act: () => T): T {
-  const until = performance.now() + OPEN_TIMEOUT_MS;
+function retryWhileBusy<T>(timeoutMs: number, act: () => T): T {
+  const until = performance.now() + timeoutMs;
   for (;;) {
     try {
       return act();
