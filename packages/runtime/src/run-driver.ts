@@ -44,7 +44,9 @@ export class RunDriver {
     this.ports = ports;
     this.ambientScope = ambientScope;
     this.agents = agents;
-    this.owner = processOwner(ports.ids.uuid());
+    const id = ports.ids.uuid();
+    // Only with a journal: Deno asks its user whether the name of the host may be read.
+    this.owner = ports.journal === undefined ? id : processOwner(id);
   }
 
   /** Starts a new run. */

@@ -1,6 +1,5 @@
-import { Buffer } from "node:buffer";
-import { createHash } from "node:crypto";
 import type { AuditEntry } from "@ravi/kernel";
+import { nodeModule } from "../node-module.ts";
 
 /** One line of the log: the entry, its number, and a hash over it and the line before. */
 interface AuditRecord {
@@ -111,5 +110,5 @@ function read(line: string): AuditRecord | undefined {
 }
 
 function hashOf(seq: number, prev: string, entry: string): string {
-  return createHash("sha256").update(`${seq}\n${prev}\n${entry}`).digest("base64url");
+  return nodeModule("node:crypto").hash("sha256", `${seq}\n${prev}\n${entry}`, "base64url");
 }

@@ -1,5 +1,6 @@
 import type { FilePart, ImagePart } from "@ravi/kernel";
 import { leftOut, type Notice, unknownLeftOut } from "@ravi/kernel/provider";
+import { base64 } from "../base64.ts";
 import type { SpecificationVersion, SupportedUrls } from "../model.ts";
 
 export interface FileTarget {
@@ -84,7 +85,7 @@ function contentOf(part: Attachment, supported: SupportedUrls): Content {
 
 function percentEncoded(body: string, mediaType: string): Content {
   try {
-    return { data: Buffer.from(decodeURIComponent(body), "utf8").toString("base64"), mediaType };
+    return { data: base64(new TextEncoder().encode(decodeURIComponent(body))), mediaType };
   } catch {
     return { problem: "its data: URL is invalid" };
   }

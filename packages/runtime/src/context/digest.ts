@@ -1,4 +1,4 @@
-import { nodeCrypto } from "../platform.ts";
+import { hashOf } from "../platform.ts";
 
 const [C1, C2, C3, C4] = [0x239b961b, 0xab0e9789, 0x38b34ae5, 0xa1e38b93] as const;
 
@@ -178,7 +178,7 @@ function knownKey(key: string): number {
 
 /** Half of a surrogate pair cannot be encoded as bytes, so such a text is hashed as JSON, which escapes it. */
 function sha256(text: string): string {
-  return nodeCrypto().hash("sha256", text.isWellFormed() ? text : JSON.stringify(text), "base64url");
+  return hashOf(text.isWellFormed() ? text : JSON.stringify(text), "base64url");
 }
 
 /** The value as JSON would write it; undefined if JSON leaves it out. */

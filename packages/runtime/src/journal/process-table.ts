@@ -1,5 +1,4 @@
-import { readFileSync, readlinkSync } from "node:fs";
-import { hostname } from "node:os";
+import { nodeFiles, nodeModule } from "../platform.ts";
 
 /** A set of processes with their own pids. A container has its own table, on the same machine. */
 export interface ProcessTable {
@@ -20,7 +19,7 @@ export function processTable(): ProcessTable {
 let here: ProcessTable | undefined;
 
 function detectTable(): ProcessTable {
-  const host = encodeURIComponent(hostname());
+  const host = encodeURIComponent(nodeModule("node:os").hostname());
   // On other platforms a machine has one table.
   if (process.platform !== "linux") return { name: `${host}:`, isAlive, startOf: () => "" };
   const boot = read("/proc/sys/kernel/random/boot_id").trim();
@@ -66,7 +65,7 @@ function statOf(pid: number): string[] {
 
 function read(path: string): string {
   try {
-    return readFileSync(path, "latin1");
+    return nodeFiles().readFileSync(path, "latin1");
   } catch {
     // It does not exist or may not be read: nothing is known.
     return "";
@@ -75,7 +74,7 @@ function read(path: string): string {
 
 function link(path: string): string {
   try {
-    return readlinkSync(path);
+    return nodeFiles().readlinkSync(path);
   } catch {
     return "";
   }
