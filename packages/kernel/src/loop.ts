@@ -101,4 +101,5 @@ export {
 } from "./loop/tool-turn.ts";
 export { warningsIn } from "./loop/warnings-in.ts";
 export { truncateText } from "./loop/truncate.ts";
+export { abortable } from "./run/abortable.ts";
 export { onAbort } from "./run/on-abort.ts";

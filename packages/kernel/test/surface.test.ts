@@ -90,6 +90,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "MOST_CUT_OFFS",
       "SETTINGS",
       "TextIndex",
+      "abortable",
       "admitRun",
       "agentIdOf",
       "answerMisfit",

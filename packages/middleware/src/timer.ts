@@ -1,4 +1,5 @@
-import { cancellationOf, type AbortSignalLike, type Clock, type TimerHandle } from "@ravi/kernel";
+import type { AbortSignalLike, Clock, TimerHandle } from "@ravi/kernel";
+import { abortable } from "@ravi/kernel/loop";
 
 /** Longer delays overflow the platform's timers, which then fire at once. */
 const MAX_DELAY_MS = 2_147_483_647;
@@ -25,23 +26,8 @@ export async function sleep(clock: Clock, delayMs: number, signal: AbortSignalLi
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimer(clock, resolve, delayMs);
   try {
-    await untilAborted(promise, signal);
+    await abortable(promise, signal);
   } finally {
     timer.cancel();
   }
-}
-
-/** Rejects if the signal aborts before the promise settles. A later rejection of the promise does not count as unhandled. */
-export function untilAborted<T>(promise: Promise<T>, signal: AbortSignalLike): Promise<T> {
-  return new Promise((resolve, reject) => {
-    if (signal.aborted) {
-      promise.catch(() => {});
-      reject(cancellationOf(signal));
-      return;
-    }
-    const stop = (): void => reject(cancellationOf(signal));
-    const leave = (): void => signal.removeEventListener("abort", stop);
-    signal.addEventListener("abort", stop, { once: true });
-    promise.finally(leave).then(resolve, reject);
-  });
 }

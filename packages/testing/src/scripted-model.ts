@@ -13,11 +13,12 @@ import {
   type ModelRequest,
   type ModelResponse,
 } from "@ravi/kernel";
+import { abortable } from "@ravi/kernel/loop";
 import { DEFAULT_CHUNK_SIZE, deltasOf } from "./answers/deltas.ts";
 import { deltasBefore, errorOfFault, hangsAtOnce } from "./answers/fault.ts";
 import { type Plan, planAnswer } from "./answers/plan.ts";
 import { compileScript, type Script } from "./answers/script.ts";
-import { abortable, wait, withTimers } from "./time.ts";
+import { wait, withTimers } from "./time.ts";
 
 /** The options of `scriptedModel`. */
 export interface ScriptedModelOptions {

@@ -1,4 +1,5 @@
-import { cancellationOf, type AbortSignalLike, type Clock, type TimerHandle } from "@ravi/kernel";
+import type { AbortSignalLike, Clock, TimerHandle } from "@ravi/kernel";
+import { abortable } from "@ravi/kernel/loop";
 
 /** A clock that always has timers. */
 export interface TimerClock extends Clock {
@@ -31,20 +32,4 @@ export function wait(clock: TimerClock, delayMs: number, signal: AbortSignalLike
     if (delayMs < Infinity) timer = clock.setTimer(resolve, delayMs);
   });
   return abortable(due, signal).finally(() => timer?.cancel());
-}
-
-/** The outcome of the promise, or a `CancellationError` as soon as the signal aborts; the promise is then ignored. */
-export async function abortable<T>(promise: PromiseLike<T>, signal: AbortSignalLike | undefined): Promise<T> {
-  if (signal === undefined) return promise;
-  let onAbort: (() => void) | undefined;
-  const aborted = new Promise<never>((_, reject) => {
-    onAbort = () => reject(cancellationOf(signal));
-    if (signal.aborted) onAbort();
-    else signal.addEventListener("abort", onAbort, { once: true });
-  });
-  try {
-    return await Promise.race([promise, aborted]);
-  } finally {
-    if (onAbort !== undefined) signal.removeEventListener("abort", onAbort);
-  }
 }
