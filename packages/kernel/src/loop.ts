@@ -5,6 +5,7 @@ export { scopeForWorker } from "./agent/scope.ts";
 export { agentIdOf, hiredId } from "./core/ids.ts";
 export { type Linked, LinkedList } from "./core/linked.ts";
 export { KEY_SHAPES, type KeyShape, secretPatterns, secretRemover } from "./core/secrets.ts";
+export { quietly } from "./core/quietly.ts";
 export { tellLog } from "./core/tell-log.ts";
 export { type Indexed, TextIndex } from "./core/text-index.ts";
 export { admitRun, type AdmitRunOptions, type AdmittedRun, isUnset } from "./loop/admit-run.ts";

@@ -49,3 +49,4 @@ export { headerSecrets, type Scrub, scrubber, urlSecrets } from "./provider/scru
 export { type ServerEvent, type ServerEventReader, serverEvents } from "./provider/server-events.ts";
 export { looksStreamed } from "./provider/streamed.ts";
 export { untilAborted } from "./provider/until-aborted.ts";
+export { wellFormedJson } from "./provider/well-formed-json.ts";

@@ -154,6 +154,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "ownMetadata",
       "parseWith",
       "planLoop",
+      "quietly",
       "readApproval",
       "readArguments",
       "readResult",
@@ -241,6 +242,7 @@ test("the exports of @ravi/kernel/provider are these", () => {
       "unknownLeftOut",
       "untilAborted",
       "urlSecrets",
+      "wellFormedJson",
       "wireLimits",
     ]
   `);
