@@ -9,6 +9,7 @@ export { quietly } from "./core/quietly.ts";
 export { tellLog } from "./core/tell-log.ts";
 export { type Indexed, TextIndex } from "./core/text-index.ts";
 export { admitRun, type AdmitRunOptions, type AdmittedRun, isUnset } from "./loop/admit-run.ts";
+export { AgentBase, type AgentBaseParts } from "./loop/agent-base.ts";
 export { type AgentParts, checkAgentParts, hasMethod, refusalFor, SETTINGS } from "./loop/agent-parts.ts";
 export { asOwn, checkRecord } from "./core/check.ts";
 export { checkMessage } from "./core/plain-json.ts";
