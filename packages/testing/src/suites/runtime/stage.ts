@@ -20,6 +20,7 @@ import {
   type Supervision,
   type Tool,
 } from "@ravi/kernel";
+import type { SuiteCase } from "../case.ts";
 import type { RunStartOptions } from "@ravi/kernel/loop";
 
 /** What a runtime is created with. */
@@ -89,14 +90,7 @@ export interface RuntimeStage {
 }
 
 /** One test case. */
-export interface RuntimeCase {
-  /** Its number in the checklist. */
-  readonly rule: string;
-  /** What the runtime must do. */
-  readonly says: string;
-  readonly needs?: RuntimeAbility | undefined;
-  readonly run: (stage: RuntimeStage) => Promise<void>;
-}
+export type RuntimeCase = SuiteCase<RuntimeStage, RuntimeAbility>;
 
 export function agent(name: string, run: Agent["run"], more: Partial<Agent> = {}): Agent {
   return { id: AgentId(name), run, ...more };
