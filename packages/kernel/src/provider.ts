@@ -4,12 +4,8 @@
 export { causeChain } from "./provider/causes.ts";
 export { checkRequest } from "./provider/check-request.ts";
 export { incomplete, parseAnswer, parseEvent } from "./provider/answer-text.ts";
-export {
-  type PlatformTimers,
-  type ProviderCall,
-  type ProviderCallSetup,
-  startCall,
-} from "./provider/call.ts";
+export type { PlatformTimers } from "./run/with-timers.ts";
+export { type ProviderCall, type ProviderCallSetup, startCall } from "./provider/call.ts";
 export {
   type ConnectionFault,
   type FailureContext,

@@ -1,26 +1,5 @@
-import type { AbortSignalLike, Clock, TimerHandle } from "@ravi/kernel";
-import { abortable } from "@ravi/kernel/loop";
-
-/** A clock that always has timers. */
-export interface TimerClock extends Clock {
-  setTimer(callback: () => void, delayMs: number): TimerHandle;
-}
-
-/** With a longer delay, `setTimeout` fires at once. */
-const LONGEST_TIMEOUT_MS = 2_147_483_647;
-
-/** The given clock, with real timers if it has none of its own. */
-export function withTimers(clock: Clock | undefined): TimerClock {
-  return {
-    now: () => clock?.now() ?? Date.now(),
-    setTimer: (callback, delayMs) => clock?.setTimer?.(callback, delayMs) ?? realTimer(callback, delayMs),
-  };
-}
-
-function realTimer(callback: () => void, delayMs: number): TimerHandle {
-  const timer = setTimeout(callback, Math.min(delayMs, LONGEST_TIMEOUT_MS));
-  return { cancel: () => clearTimeout(timer) };
-}
+import type { AbortSignalLike, TimerHandle } from "@ravi/kernel";
+import { abortable, type TimerClock } from "@ravi/kernel/loop";
 
 /**
  * Resolves after `delayMs`, or never if that is Infinity. Rejects with a `CancellationError` if the signal aborts first. It
