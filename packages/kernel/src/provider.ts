@@ -15,7 +15,15 @@ export {
 } from "./provider/failure.ts";
 export { BrokenConnection, OversizedAnswer, UnusableAnswer } from "./provider/faults.ts";
 export { type HeaderSource, headerText, lowerCased, retryAfterMs } from "./provider/headers.ts";
-export { type IdGiver, plainId, plainName, shortId, uniqueIds } from "./provider/ids.ts";
+export {
+  type CallIds,
+  callIds,
+  type IdGiver,
+  plainId,
+  plainName,
+  shortId,
+  uniqueIds,
+} from "./provider/ids.ts";
 export { inputSchema, isObjectSchema, type ObjectSchema } from "./provider/input-schema.ts";
 export {
   countIn,

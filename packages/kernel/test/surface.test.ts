@@ -206,6 +206,7 @@ test("the exports of @ravi/kernel/provider are these", () => {
       "BrokenConnection",
       "OversizedAnswer",
       "UnusableAnswer",
+      "callIds",
       "causeChain",
       "checkBaseURL",
       "checkClientParts",
@@ -274,7 +275,7 @@ test("the exported types are these", () => {
     `"AdmitRunOptions AdmittedRun AgentBaseParts AgentParts AnswerShape Approval AtOnce BareContext BareContextOptions BareInbox BareInboxOptions CheckedBySchemas CheckedPorts Decision Decisions DelegateOptions Direct Finish Hired InDoubt Indexed Instructions Keepers KeyShape LandOptions Linked LoopDetector LoopExtension LoopLimits LoopLimitsOptions LoopOptions LoopPlan LoopStep LoopVerdict ModelSettings Parsed PlatformTimers RunStartOptions TimerClock ToolTurn ToolTurnOptions Turn TurnContext"`,
   );
   expect(typesOf("provider.ts").join(" ")).toMatchInlineSnapshot(
-    `"ClientParts ConnectionFault FailureContext FailureVerdict Fields HeaderSource IdGiver Notice ObjectSchema PlatformTimers ProviderCall ProviderCallSetup Scrub ServerEvent ServerEventReader WireLimits WireLimitsOptions"`,
+    `"CallIds ClientParts ConnectionFault FailureContext FailureVerdict Fields HeaderSource IdGiver Notice ObjectSchema PlatformTimers ProviderCall ProviderCallSetup Scrub ServerEvent ServerEventReader WireLimits WireLimitsOptions"`,
   );
 });
 

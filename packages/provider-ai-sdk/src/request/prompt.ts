@@ -8,8 +8,7 @@ import {
   type ToolMessage,
   type UserMessage,
 } from "@ravi/kernel";
-import { plainName } from "@ravi/kernel/provider";
-import { type CallIds, callIds } from "./call-ids.ts";
+import { type CallIds, callIds, plainName } from "@ravi/kernel/provider";
 import { filePart, type FileTarget, leaveOut, leaveUnknownOut, toolFilePart } from "./files.ts";
 import { inputOf } from "./input.ts";
 import { metadataOptions } from "./provider-metadata.ts";
@@ -23,6 +22,9 @@ export interface PromptTarget extends FileTarget {
   readonly takesToolFiles: boolean;
 }
 
+/** The length that every provider accepts: OpenAI refuses more than 40 characters. */
+const MAX_ID = 40;
+
 interface Writing extends PromptTarget {
   readonly ids: CallIds;
 }
@@ -30,7 +32,7 @@ interface Writing extends PromptTarget {
 /** The conversation in the form of the model's version of the AI SDK. */
 export function promptOf(messages: readonly ChatMessage[], target: PromptTarget): readonly object[] {
   const prompt: object[] = [];
-  const writing: Writing = { ...target, ids: callIds() };
+  const writing: Writing = { ...target, ids: callIds(MAX_ID) };
   let opened = false;
   for (const message of messages) {
     const isLateSystem = message.role === "system" && opened && !target.systemAnywhere;
