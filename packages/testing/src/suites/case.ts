@@ -17,15 +17,15 @@ const PATIENCE_MS = process.env["RAVI_LONG"] ? 900_000 : 60_000;
 
 /** Declares a vitest test for each case whose needs are offered. */
 export function declareCases<Stage, Needs>(
-  title: string,
+  what: string,
   cases: readonly SuiteCase<Stage, Needs>[],
   isOffered: (needs: Needs) => boolean,
-  run: (each: SuiteCase<Stage, Needs>) => Promise<void>,
+  assertCase: (each: SuiteCase<Stage, Needs>) => Promise<void>,
 ): void {
-  describe(title, () => {
+  describe(`the ${what}`, () => {
     for (const each of cases) {
       if (each.needs !== undefined && !isOffered(each.needs)) continue;
-      test(`${each.rule}: ${each.says}`, { timeout: PATIENCE_MS }, () => run(each));
+      test(`${each.rule}: ${each.says}`, { timeout: PATIENCE_MS }, () => assertCase(each));
     }
   });
 }

@@ -41,7 +41,7 @@ export function describeHeadcount(
   suite: HeadcountSuite = {},
 ): void {
   declareCases(
-    `the headcount ${name}`,
+    `headcount ${name}`,
     headcountCases,
     (needs) => suite[needs] !== undefined,
     (each) => assertHeadcountCase(each, open, suite),

@@ -49,7 +49,7 @@ export function describeJournal(
   suite: JournalSuite = {},
 ): void {
   declareCases(
-    `the journal ${name}`,
+    `journal ${name}`,
     journalCases,
     (needs) => suite[needs] !== undefined,
     (each) => assertJournalCase(each, open, suite),

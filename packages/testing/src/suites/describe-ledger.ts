@@ -44,7 +44,7 @@ export function describeLedger(
   suite: LedgerSuite = {},
 ): void {
   declareCases(
-    `the ledger ${name}`,
+    `ledger ${name}`,
     ledgerCases,
     (needs) => suite[needs] !== undefined,
     (each) => assertLedgerCase(each, open, suite),

@@ -41,7 +41,7 @@ export const modelCases: readonly ModelCase[] = [
 /** Declares vitest tests for what every provider must do. */
 export function describeModel(name: string, suite: ModelSuite): void {
   declareCases(
-    `the model ${name}`,
+    `model ${name}`,
     modelCases,
     (needs) => !needs.some((ability) => suite.without?.includes(ability)),
     (each) => assertModelCase(each, suite),

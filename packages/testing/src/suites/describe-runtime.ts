@@ -42,7 +42,7 @@ export function describeRuntime(
   { without = [] }: RuntimeSuiteOptions = {},
 ): void {
   declareCases(
-    `the runtime ${name}`,
+    `runtime ${name}`,
     runtimeCases,
     (needs) => !without.includes(needs),
     (each) => assertRuntimeCase(each, open, caps),
