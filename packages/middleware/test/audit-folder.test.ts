@@ -1,7 +1,8 @@
 import { mkdtemp, type open, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
+import { FileAuditLog } from "@ravi/middleware";
 
 const synced = vi.hoisted(() => [] as string[]);
 vi.mock(import("node:fs/promises"), async (original) => {
@@ -13,10 +14,6 @@ vi.mock(import("node:fs/promises"), async (original) => {
   };
   return { ...real, open: watched };
 });
-// Loaded anew: another test file may have loaded it with the real disk, and none is to have it with this one.
-vi.resetModules();
-const { FileAuditLog } = await import("@ravi/middleware");
-afterAll(() => vi.resetModules());
 
 test("J11: a new log is on the disk with its name in its folder, once, before its first entry is confirmed", async () => {
   const folder = await realpath(await mkdtemp(join(tmpdir(), "ravi-audit-")));

@@ -1,7 +1,8 @@
 import { appendFile, mkdtemp, type open, readdir, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { FileAuditLog } from "@ravi/middleware";
 
 /** Which calls of an open file fail as on a full disk; `appendFile` leaves half of what it was given. */
 const failing = vi.hoisted(() => new Set<"appendFile" | "truncate" | "sync">());
@@ -24,10 +25,6 @@ vi.mock(import("node:fs/promises"), async (original) => {
   };
   return { ...real, open: cramped };
 });
-// Loaded anew: another test file may have loaded it with the real disk, and none is to have it with this one.
-vi.resetModules();
-const { FileAuditLog } = await import("@ravi/middleware");
-afterAll(() => vi.resetModules());
 
 const entry = (n: number) =>
   ({ at: n, actor: "lead", action: "tool", target: `t${n}`, outcome: "ok" }) as const;

@@ -23,7 +23,7 @@ import type { AuditEntry } from "@ravi/kernel";
 import { FileAuditLog } from "@ravi/middleware";
 import { PATIENCE } from "./support.ts";
 import { ChainReader, type ChainReport } from "../src/audit-log/chain.ts";
-import { isGone, ownName } from "../src/audit-log/owner.ts";
+import { localProcesses } from "../src/audit-log/owner.ts";
 
 const RUNS = process.env["RAVI_LONG"] ? 5_000 : 200;
 
@@ -353,8 +353,9 @@ describe("J11: an audit that can be proved", () => {
     PATIENCE,
     async () => {
       await written(2);
+      const { me } = await localProcesses();
       const claim = `${path}.${(await stat(path)).size}.0.claim`;
-      await writeFile(claim, `${ownName()}\nx`);
+      await writeFile(claim, `${me}\nx`);
       const program = [
         "--conditions=@ravi/source",
         join(import.meta.dirname, "audit-starved.ts"),
@@ -377,13 +378,14 @@ describe("J11: an audit that can be proved", () => {
       const pid = Number(said);
       parent.stdin.write("?");
       await once(parent.stdout, "data");
+      const { isGone, me } = await localProcesses();
       const began = (await readFile(`/proc/${pid}/stat`, "utf8")).split(" ")[21];
-      const owner = ownName().replace(/\d+:\d+$/, `${pid}:${began}`);
-      expect(isGone(owner)).toBe(false);
+      const owner = me.replace(/\d+:\d+$/, `${pid}:${began}`);
+      expect(await isGone(owner)).toBe(false);
 
       process.kill(pid, "SIGKILL");
       await expect.poll(() => readFile(`/proc/${pid}/stat`, "utf8")).toContain(") Z ");
-      expect(isGone(owner)).toBe(true);
+      expect(await isGone(owner)).toBe(true);
     },
   );
 

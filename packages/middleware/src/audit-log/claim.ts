@@ -1,9 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { type FileHandle, open, readdir, readFile, realpath, stat, unlink } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
 import { JournalLockedError } from "@ravi/kernel";
 import { codeOf } from "../error-code.ts";
-import { isGone, isOwner, ownName } from "./owner.ts";
+import { isOwner, localProcesses, type Processes } from "./owner.ts";
 
 /** A claim's owner writes its name into it at once. A claim without a name after this time was left by a crash. */
 const UNNAMED_MS = 10_000;
@@ -26,10 +24,11 @@ export interface Claim {
  * claim.
  */
 export async function claimPosition(path: string, size: number): Promise<Claim> {
-  const owner = `${ownName()}\n${randomUUID()}`;
+  const processes = await localProcesses();
+  const owner = `${processes.me}\n${randomUUID()}`;
   const nameOf = (turn: number): string => `${path}.${size}.${turn}.claim`;
   for (let tries = 0; tries < MAX_TRIES; tries++) {
-    const gone = await claimFirstFreeTurn(path, nameOf, owner);
+    const gone = await claimFirstFreeTurn(path, nameOf, owner, processes);
     if (gone === undefined) continue;
     const before = gone.map((_owner, turn) => nameOf(turn));
     const mine = nameOf(gone.length);
@@ -45,6 +44,11 @@ export async function claimPosition(path: string, size: number): Promise<Claim> 
  * complete lines, where nobody writes any more, so these claims are not needed.
  */
 export async function sweepClaims(path: string, size: number): Promise<void> {
+  const [{ readdir, realpath }, { basename, dirname, join }, processes] = await Promise.all([
+    import("node:fs/promises"),
+    import("node:path"),
+    localProcesses(),
+  ]);
   try {
     const log = await realpath(path);
     const start = `${basename(log)}.`;
@@ -54,7 +58,8 @@ export async function sweepClaims(path: string, size: number): Promise<void> {
       if (place === undefined || Number(place) >= size) continue;
       const claim = join(dirname(log), name);
       const owner = await ownerOf(claim);
-      if (owner === "" || (owner !== undefined && isGone(firstLine(owner)))) await remove(claim);
+      if (owner === "" || (owner !== undefined && (await processes.isGone(firstLine(owner)))))
+        await remove(claim);
     }
   } catch {
     // There is no log yet, or the folder cannot be read. Leftover claims do no harm.
@@ -69,6 +74,7 @@ async function claimFirstFreeTurn(
   path: string,
   nameOf: (turn: number) => string,
   owner: string,
+  processes: Processes,
 ): Promise<readonly string[] | undefined> {
   const gone: string[] = [];
   for (;;) {
@@ -76,7 +82,7 @@ async function claimFirstFreeTurn(
     if (await create(name, owner)) return gone;
     const other = await ownerOf(name);
     if (other === undefined) return undefined;
-    if (other !== "" && !isGone(firstLine(other))) throw claimedBy(path, name, other);
+    if (other !== "" && !(await processes.isGone(firstLine(other)))) throw claimedBy(path, name, other);
     gone.push(other);
   }
 }
@@ -100,7 +106,8 @@ async function areUnchanged(names: readonly string[], owners: readonly string[])
 
 /** Returns false if the claim exists already. */
 async function create(name: string, owner: string): Promise<boolean> {
-  let file: FileHandle;
+  const { open } = await import("node:fs/promises");
+  let file: Awaited<ReturnType<typeof open>>;
   try {
     file = await open(name, "wx", 0o600);
   } catch (error) {
@@ -126,6 +133,7 @@ async function create(name: string, owner: string): Promise<boolean> {
 
 /** Undefined if there is no claim; empty if its name was not written, or was lost in a power failure, and nobody is writing it now. */
 async function ownerOf(name: string): Promise<string | undefined> {
+  const { readFile, stat } = await import("node:fs/promises");
   try {
     const owner = await readFile(name, "utf8");
     if (isOwner(firstLine(owner))) return owner;
@@ -137,6 +145,7 @@ async function ownerOf(name: string): Promise<string | undefined> {
 }
 
 async function remove(name: string): Promise<void> {
+  const { unlink } = await import("node:fs/promises");
   try {
     await unlink(name);
   } catch (error) {

@@ -1,8 +1,4 @@
 import { Buffer } from "node:buffer";
-import { createReadStream } from "node:fs";
-import { open, realpath, truncate } from "node:fs/promises";
-import { dirname } from "node:path";
-import process from "node:process";
 import {
   type AuditEntry,
   type AuditLog,
@@ -172,11 +168,13 @@ class HashChainLog implements FileAuditLog {
   }
 }
 
+// Node's modules are imported when they are needed, because the rest of this package also runs without a file system.
 const nodeDisk: AuditDisk = Object.freeze({
   async read(path: string): Promise<AsyncIterable<string>> {
     return piecesOf(path, 0);
   },
   async cutAfter(path: string, size: number): Promise<void> {
+    const { realpath, truncate } = await import("node:fs/promises");
     const claim = await claimPosition(await realpath(path), size);
     try {
       // If another process was still writing this line, it has finished it by now.
@@ -187,6 +185,7 @@ const nodeDisk: AuditDisk = Object.freeze({
     }
   },
   async append(path: string, text: string, size: number): Promise<void> {
+    const { open, realpath } = await import("node:fs/promises");
     const file = await open(path, "a", 0o600);
     const check = async (expected: number): Promise<void> => {
       if ((await file.stat()).size !== expected) throw changedByAnother(path);
@@ -221,6 +220,11 @@ const nodeDisk: AuditDisk = Object.freeze({
 });
 
 async function syncFolder(path: string): Promise<void> {
+  const [{ open }, { dirname }, { default: process }] = await Promise.all([
+    import("node:fs/promises"),
+    import("node:path"),
+    import("node:process"),
+  ]);
   // Windows cannot open a folder.
   if (process.platform === "win32") return;
   const folder = await open(dirname(path), "r");
@@ -232,6 +236,7 @@ async function syncFolder(path: string): Promise<void> {
 }
 
 async function* piecesOf(path: string, start: number): AsyncGenerator<string> {
+  const { createReadStream } = await import("node:fs");
   try {
     yield* createReadStream(path, { encoding: "utf8", start, highWaterMark: 1_048_576 });
   } catch (error) {

@@ -1,0 +1,72 @@
+// The platform features that this package uses. It is compiled without DOM and Node types.
+
+interface AbortSignal {
+  readonly aborted: boolean;
+  readonly reason: unknown;
+  throwIfAborted(): void;
+  addEventListener(type: "abort", listener: () => void, options?: { once?: boolean }): void;
+  removeEventListener(type: "abort", listener: () => void): void;
+}
+declare const AbortSignal: { prototype: AbortSignal };
+
+/** A number in browsers, an object in Node. */
+type PlatformTimer = number | { unref?(): void };
+
+declare function setTimeout(callback: () => void, delayMs: number): PlatformTimer;
+declare function clearTimeout(timer: PlatformTimer): void;
+
+declare module "node:crypto" {
+  export function randomUUID(): string;
+  export function createHash(algorithm: "sha256"): {
+    update(data: string): { digest(encoding: "base64url"): string };
+  };
+}
+
+declare module "node:buffer" {
+  export const Buffer: { byteLength(text: string): number };
+}
+
+declare module "node:fs/promises" {
+  export function readdir(path: string): Promise<readonly string[]>;
+  export function realpath(path: string): Promise<string>;
+  export function readlink(path: string): Promise<string>;
+  export function stat(
+    path: string,
+  ): Promise<{ readonly size: number; readonly mtimeMs: number; isFile(): boolean }>;
+  export function readFile(path: string, encoding: "utf8"): Promise<string>;
+  export function unlink(path: string): Promise<void>;
+  export function truncate(path: string, bytes: number): Promise<void>;
+  export function open(
+    path: string,
+    flags: "a" | "r" | "wx",
+    mode?: number,
+  ): Promise<{
+    appendFile(text: string, encoding: "utf8"): Promise<void>;
+    truncate(bytes: number): Promise<void>;
+    stat(): Promise<{ readonly size: number }>;
+    sync(): Promise<void>;
+    close(): Promise<void>;
+  }>;
+}
+
+declare module "node:fs" {
+  export function createReadStream(
+    path: string,
+    options: { encoding: "utf8"; start: number; highWaterMark: number },
+  ): AsyncIterable<string>;
+}
+
+declare module "node:path" {
+  export function basename(path: string): string;
+  export function dirname(path: string): string;
+  export function join(...parts: readonly string[]): string;
+}
+
+declare module "node:os" {
+  export function hostname(): string;
+}
+
+declare module "node:process" {
+  const process: { readonly pid: number; readonly platform: string; kill(pid: number, signal: 0): void };
+  export default process;
+}
