@@ -8,7 +8,7 @@ import {
   InvalidValueError,
   textOf,
 } from "@ravi/kernel";
-import { quietly } from "../observer.ts";
+import { quietly } from "@ravi/kernel/loop";
 import type { ChatMiddleware } from "../types.ts";
 
 export interface TracingOptions {

@@ -37,15 +37,12 @@ export function textBlocks(text: string): TextBlockParam[] {
 
 /** A text that replaces an attachment that cannot be sent, with the reason. It is logged too. */
 export function noteOf(part: ImagePart | FilePart, why: string, notice: Notice): TextBlockParam {
-  notice(`an image or file is left out: ${why}`);
-  return { type: "text", text: leftOut(part, why) };
+  return { type: "text", text: leftOut(part, why, notice) };
 }
 
 /** The same for a part of an unknown type, for example one of a newer version. */
 export function unknownNote(part: unknown, notice: Notice): TextBlockParam {
-  const text = unknownLeftOut(part);
-  notice(text.slice(1, -1));
-  return { type: "text", text };
+  return { type: "text", text: unknownLeftOut(part, notice) };
 }
 
 const IMAGE_TYPES = ["image/jpeg", "image/png", "image/gif", "image/webp"] as const;
