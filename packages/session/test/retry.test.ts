@@ -94,6 +94,7 @@ it("O6: a fatal failure, a mistake in a program, a suspension and a disabled ret
     [failure("BILLING"), {}],
     [new TypeError("x is not a function"), {}],
     [new SuspendedError({ reason: "the runtime was closed" }), {}],
+    [failure("OVERLOADED"), { enabled: false }],
     [failure("OVERLOADED"), { maxRetries: 0 }],
     [failure("OVERLOADED"), false],
   ] as const) {

@@ -203,7 +203,7 @@ class DirectoryHistory implements FileHistory {
   /** Asked before a lock is taken: most agents that are hired have stored nothing, and a process that is killed leaves its lock there. */
   private async isStored(name: string): Promise<boolean> {
     try {
-      const file = await this.files.open(this.pathOf(name), READ);
+      const file = await this.files.open(this.pathOf(name), readFlags());
       await file.close();
       return true;
     } catch (error) {

@@ -1,7 +1,9 @@
-import { checkFields, checkInteger, type ClassifiedError } from "@ravi/kernel";
+import { checkBoolean, checkFields, checkInteger, type ClassifiedError } from "@ravi/kernel";
 
 /** How failed model calls are retried. Times are in milliseconds. */
 export interface RetryOptions {
+  /** Default: true. */
+  readonly enabled?: boolean | undefined;
   /** How many times in a row a failed model call is retried. Default: 3. */
   readonly maxRetries?: number | undefined;
   /** The upper bound of the first wait; it doubles with each retry, and the wait is chosen at random below it. Default: 1,000. */
@@ -28,11 +30,12 @@ const DEFAULTS: RetryPlan = {
 
 export function retryPlan(options: RetryOptions | false = {}): RetryPlan {
   if (options === false) return { ...DEFAULTS, maxRetries: 0 };
-  checkFields("SessionAgent.retry", options, Object.keys(DEFAULTS));
+  checkFields("SessionAgent.retry", options, ["enabled", ...Object.keys(DEFAULTS)]);
+  const enabled = checkBoolean("SessionAgent.retry.enabled", options.enabled ?? true);
   const number = (name: keyof RetryPlan): number =>
     checkInteger(`SessionAgent.retry.${name}`, options[name] ?? DEFAULTS[name], 0);
   return {
-    maxRetries: number("maxRetries"),
+    maxRetries: enabled ? number("maxRetries") : 0,
     baseDelayMs: number("baseDelayMs"),
     maxDelayMs: number("maxDelayMs"),
     maxRetryAfterMs: number("maxRetryAfterMs"),
