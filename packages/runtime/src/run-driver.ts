@@ -38,15 +38,16 @@ export class RunDriver {
   private readonly ports: Ports;
   private readonly ambientScope: boolean;
   private readonly agents: ReadonlyMap<string, Agent>;
-  private readonly owner: string;
+  /**
+   * Who claims runs. Made at the first claim: Deno asks its user whether the name of the host may be read, and Cloudflare's workers may be
+   * random only within a request.
+   */
+  private owner: string | undefined;
 
   constructor({ ports, ambientScope, agents }: DriverOptions) {
     this.ports = ports;
     this.ambientScope = ambientScope;
     this.agents = agents;
-    const id = ports.ids.uuid();
-    // Only with a journal: Deno asks its user whether the name of the host may be read.
-    this.owner = ports.journal === undefined ? id : processOwner(id);
   }
 
   /** Starts a new run. */
@@ -125,6 +126,7 @@ export class RunDriver {
     prepare: (journal: RunJournal) => MaybePromise<Ready>,
   ): Promise<RunResult> {
     const { clock } = this.ports;
+    this.owner ??= processOwner(this.ports.ids.uuid());
     const claim = RunJournal.claim(store, runId, this.owner, clock);
     const onLate = (late: RunJournal): void => void this.release(late, run);
     const journal = isPromiseLike(claim)

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import * as z from "zod";
 import {
   type Agent,
@@ -859,4 +859,16 @@ test("R12: a context that somebody has kept after its agent's end does and pays 
     expect(() => kept?.now()).toThrow("careless has ended");
   }
   expect(model.calls).toEqual([]);
+});
+
+test("a runtime is created without anything random, which a worker may ask for only within a request", async () => {
+  const uuid = vi.fn(() => "1");
+  const random = vi.fn(() => 0);
+  const runtime = new Runtime({ journal: new MemoryJournal(), ids: { uuid, random } });
+  expect([...uuid.mock.calls, ...random.mock.calls]).toEqual([]);
+  await runtime.run(
+    agent("clerk", async () => done("")),
+    "",
+  ).result;
+  expect(uuid).toHaveBeenCalled();
 });

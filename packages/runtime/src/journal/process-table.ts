@@ -19,13 +19,15 @@ export function processTable(): ProcessTable {
 let here: ProcessTable | undefined;
 
 function detectTable(): ProcessTable {
-  const host = encodeURIComponent(nodeModule("node:os").hostname());
+  const host = hostName();
+  // Without these, two machines or two containers would look the same, so no process can be known to be dead.
+  const unknown = { name: `${host}:unknown`, isAlive: () => true, startOf: () => "" };
+  if (host === "") return unknown;
   // On other platforms a machine has one table.
   if (process.platform !== "linux") return { name: `${host}:`, isAlive, startOf: () => "" };
   const boot = read("/proc/sys/kernel/random/boot_id").trim();
   const pids = link("/proc/self/ns/pid");
-  // Without these, two containers would look the same, so no process can be known to be dead.
-  if (boot === "" || pids === "") return { name: `${host}:unknown`, isAlive: () => true, startOf: () => "" };
+  if (boot === "" || pids === "") return unknown;
   // Start times depend on the time namespace of the reader.
   const name = encodeURIComponent([boot, pids, link("/proc/self/ns/time")].join());
   // /proc may be that of an outer pid namespace, where a pid belongs to another process. In that case a process has several pids in
@@ -33,6 +35,15 @@ function detectTable(): ProcessTable {
   const isOurs = /^NSpid:\t\d+$/m.test(read("/proc/self/status"));
   if (!isOurs) return { name: `${host}:${name}`, isAlive, startOf: () => "" };
   return { name: `${host}:${name}`, isAlive: (pid) => isAlive(pid) && !isDefunct(pid), startOf };
+}
+
+/** Empty if it may not be read: Deno asks for a permission. */
+function hostName(): string {
+  try {
+    return encodeURIComponent(nodeModule("node:os").hostname());
+  } catch {
+    return "";
+  }
 }
 
 function isAlive(pid: number): boolean {
