@@ -168,6 +168,11 @@ describe("O6: a failed call", () => {
     ],
     ["a minute has passed, if nobody says what is left", openai("tokens", undefined, "1h"), 60_000],
     [
+      "the limit that is more than used up",
+      [...openai("requests", "9", "7s"), ...openai("tokens", "-5", "6s")],
+      6_000,
+    ],
+    [
       "what is used up rather than what is not known",
       [...openai("requests", "0", "1s"), ...openai("tokens", undefined, "9s")],
       1_000,

@@ -633,6 +633,21 @@ describe("R24: what a run waits for", () => {
     expect((await resumed.result).output).toBe("one");
   });
 
+  test("a wait whose answer comes in the moment in which it begins is never listed", async () => {
+    const journal = new MemoryJournal();
+    const runtime = new Runtime({ journal });
+    const waiter = agent("waiter", async (ctx) => {
+      // As from another process.
+      journal.post(RunId("r"), { id: "1", kind: "signal", name: "one", value: "a", at: 1 });
+      return done(`${String(await ctx.waitFor("one"))} ${String(await ctx.waitFor("two"))}`);
+    });
+    const { result } = runtime.run(waiter, "", { runId: "r" });
+    await turns();
+    expect(briefly(await waitsOf(() => journal.list()))).toEqual([["signal", "two", "waiter"]]);
+    await runtime.deliver("r", "two", "b");
+    expect((await result).output).toBe("a b");
+  });
+
   test("nothing of what a run has waited for stays in the file when it is over", async () => {
     const directory = temporaryDirectory();
     const journal = SqliteJournal.open(directory);
