@@ -32,10 +32,11 @@ export class Life {
 
   constructor(folder: string, order: Order, { maxFile, hear }: LifeOptions) {
     this.isCramped = maxFile !== undefined;
-    const limit = maxFile === undefined ? "unlimited" : Math.ceil(maxFile / BLOCK);
-    const command = ["sh", "-c", `ulimit -f ${limit}; exec "$@"`, "sh", process.execPath, "--no-warnings"];
-    const [shell = "", ...args] = [...command, PROGRAM, folder, JSON.stringify(order)];
-    const child = spawn(shell, args, { stdio: ["ignore", "pipe", "pipe"] });
+    const limit = maxFile === undefined ? "" : `ulimit -f ${Math.ceil(maxFile / BLOCK)};`;
+    const program = [process.execPath, "--no-warnings", PROGRAM, folder, JSON.stringify(order)];
+    const child = spawn("sh", ["-c", `${limit} exec "$@"`, "sh", ...program], {
+      stdio: ["ignore", "pipe", "pipe"],
+    });
     this.child = child;
     createInterface({ input: child.stdout }).on("line", (line) => {
       this.isReady = true;
