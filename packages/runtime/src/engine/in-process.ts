@@ -281,6 +281,10 @@ export class InProcessEngine implements DurableEngine, Recorded {
   ): Promise<Heard> {
     return this.children.ask(key, child, message, options);
   }
+  /** The agent may go on after its journal has failed. Nobody is told of its result, nor is its conversation stored, before it is resumed. */
+  checkResult(): void {
+    this.tree.journal?.check();
+  }
   end(outcome: HireOutcome, { isCrash }: { readonly isCrash: boolean }): MaybePromise<void> {
     return this.lazyChildren?.end(isCrash && "error" in outcome ? outcome.error : undefined);
   }

@@ -80,13 +80,18 @@ export class RunJournal implements Heartbeat {
     return this.lost !== undefined;
   }
 
+  /** Throws if nothing more can be written, for good. */
+  check(): void {
+    if (this.lost !== undefined) throw this.lost;
+  }
+
   /**
    * Writes entries. A journal that could not be written to, or was taken over, accepts nothing more, so that the run stops before it pays
    * again. Nor does a journal that was released, though its store may not know of that yet. If the entries cannot be written as JSON,
    * `append` throws, nothing is written, and the journal can still be used.
    */
   append(entries: readonly JournalEntry[]): MaybePromise<void> {
-    if (this.lost !== undefined) throw this.lost;
+    this.check();
     if (this.released) throw new JournalLockedError({ runId: this.runId });
     try {
       const written = this.journal.append(this.runId, this.epoch, entries);

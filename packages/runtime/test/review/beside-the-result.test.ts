@@ -7,6 +7,7 @@ import {
   HistoryRetention,
   InvalidValueError,
   type Journal,
+  type JournalEntry,
   JournalFailedError,
   type Limiter,
   type LLMClient,
@@ -103,8 +104,12 @@ describe("a history that fails at the end", () => {
 
 /** One that takes all but how a run has ended. */
 function unended(journal: MemoryJournal): Journal {
+  return failingAt(journal, ({ body }) => body["status"] === "completed");
+}
+
+function failingAt(journal: MemoryJournal, isRefused: (entry: JournalEntry) => boolean): Journal {
   const append: Journal["append"] = (runId, epoch, entries) => {
-    if (entries.some(({ body }) => body["status"] === "completed"))
+    if (entries.some(isRefused))
       throw new JournalFailedError({ what: "append", final: true, cause: undefined });
     journal.append(runId, epoch, entries);
   };
@@ -135,6 +140,31 @@ test.each([
   const runtime = new Runtime({ journal, history, agents: [talker] });
   expect((await runtime.resume("r").result).status).toBe("completed");
   expect(history.lists.get(key)).toHaveLength(others + 2);
+});
+
+test("an agent that goes on after its journal has failed stores no conversation, and is not told to be completed", async () => {
+  const history = new FakeHistory();
+  const journal = new MemoryJournal();
+  const stubborn = agent("stubborn", async (ctx) => {
+    ctx.remember({ role: "user", content: "question" });
+    try {
+      await ctx.window();
+    } catch {
+      // It can do without.
+    }
+    return done("ok");
+  });
+  const failing = failingAt(journal, ({ key }) => key === "history:head");
+  const told: string[] = [];
+  const onEvent = ({ event }: RunEvent): void => void told.push(event.type);
+  const { result } = new Runtime({ journal: failing, history }).run(stubborn, "", { runId: "r", onEvent });
+  await expect(result).rejects.toMatchObject({ code: "JOURNAL_FAILED" });
+  expect(told).toEqual(["started", "error"]);
+  expect([...history.lists.values()]).toEqual([]);
+
+  const again = await new Runtime({ journal, history, agents: [stubborn] }).resume("r").result;
+  expect(again.status).toBe("completed");
+  expect([...history.lists.values()]).toEqual([[{ role: "user", content: "question" }]]);
 });
 
 test("an audit log that never answers is waited for a while, and not for good", async () => {

@@ -37,15 +37,13 @@ export class Findings {
     this.allowed.set(key, (this.allowed.get(key) ?? 0) + 1);
   }
 
-  hear(said: Said): void {
+  /** `isCramped`: the disk of that process may be full, which it has to say. */
+  hear(said: Said, isCramped: boolean): void {
     if ("saw" in said) this.hearSaw(`${said.saw} ${said.at}`, said.text);
     if ("did" in said) this.hearDid(said.did, said.isIdempotent);
     if ("ended" in said && said.ended.status !== "suspended") this.hearEnded(said.run, said.ended);
-    // Another process has it.
-    const isLocked = "rejected" in said && said.rejected === "JOURNAL_LOCKED";
-    if ("rejected" in said && !isLocked && !TOO_BUSY.test(said.message))
-      this.fault(`${said.run} was rejected: ${said.message}`);
-    if ("fault" in said && !TOO_BUSY.test(said.fault)) this.fault(said.fault);
+    if ("rejected" in said) this.hearRejected(said.run, said.rejected, said.message, isCramped);
+    if ("fault" in said && !TOO_BUSY.test(said.fault) && !isCramped) this.fault(said.fault);
   }
 
   async all(provider: Provider, history: HistoryProvider): Promise<readonly string[]> {
@@ -76,6 +74,12 @@ export class Findings {
     if (!isIdempotent && times > 1 + (this.allowed.get(key) ?? 0))
       this.fault(`${key} was done ${times} times`);
     if (this.seen.has(key) && !this.hasZombie) this.fault(`${key} was done again after its result was seen`);
+  }
+
+  private hearRejected(runId: string, code: string, message: string, isCramped: boolean): void {
+    // Another process has it.
+    if (code === "JOURNAL_LOCKED" || TOO_BUSY.test(message)) return;
+    if (code !== "JOURNAL_FAILED" || !isCramped) this.fault(`${runId} was rejected: ${message}`);
   }
 
   private hearEnded(runId: string, ended: Ended): void {

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -88,7 +88,7 @@ class Scene implements AsyncDisposable {
   private async live(): Promise<void> {
     const ways = ["kill", "kill", "kill", "term", "two"] as const;
     const way = this.options.hasZombies === true && this.random() < 0.2 ? "zombie" : this.pick(ways);
-    const life = this.start();
+    const life = this.start(this.random() < 0.2 ? this.almostFull() : undefined);
     await this.letWork(life, 60);
     if (way === "term") {
       life.signal("SIGTERM");
@@ -127,11 +127,18 @@ class Scene implements AsyncDisposable {
     await this.kill(life);
   }
 
-  private start(): Life {
+  /** The size of its largest file, and some more. */
+  private almostFull(): number {
+    const sizes = ["ravi.db", "ravi.db-wal"].map((name) => statSync(join(this.folder, "journal", name)).size);
+    return Math.max(...sizes) + this.random() * 100_000;
+  }
+
+  private start(maxFile?: number): Life {
     const { decisions } = this;
     this.decisions = {};
     const order: Order = { url: this.provider.url, decisions, planted: this.options.planted };
-    const life = new Life(this.folder, order, (said) => this.hear(said));
+    const hear = (said: Said, from: Life): void => this.hear(said, from);
+    const life = new Life(this.folder, order, { maxFile, hear });
     this.lives.push(life);
     this.tick();
     return life;
@@ -156,6 +163,7 @@ class Scene implements AsyncDisposable {
 
   private async finish(life: Life): Promise<void> {
     const { code, signal, stderr } = await life.ended;
+    if (life.isCramped && /can be opened and written \(SQLite: .*(full|disk)/.test(stderr)) return;
     // SIGTERM ends a process that is not ready yet.
     if (stderr !== "" || (code !== 0 && signal === null))
       this.findings.fault(`a process ended with ${code}: ${stderr}`);
@@ -205,9 +213,9 @@ class Scene implements AsyncDisposable {
     }
   }
 
-  private hear(said: Said): void {
+  private hear(said: Said, { isCramped }: Life): void {
     this.tick();
-    this.findings.hear(said);
+    this.findings.hear(said, isCramped);
     if ("receives" in said) this.receiving.add(said.receives);
     if (!("ended" in said)) return;
     for (const key of said.ended.pending) {
