@@ -65,6 +65,7 @@ export { listedQuestion } from "./loop/listed-question.ts";
 export { RUN_START_OPTIONS, type RunStartOptions } from "./loop/run-options.ts";
 export { checkRun, newRoot, versionName, versionOf } from "./loop/run-start.ts";
 export { engineRunMeta } from "./run/run-meta.ts";
+export { ownSchema, textSchema } from "./loop/own-schema.ts";
 export { ownMetadata } from "./loop/own-metadata.ts";
 export { checkHireChoices, spawnTerms } from "./loop/hire-choices.ts";
 export { isParsed, type Parsed, parseWith } from "./loop/parse-with.ts";
