@@ -1,4 +1,5 @@
 import type { AssistantMessage, ChatMessage, ContentPart, ToolCall, ToolMessage } from "@ravi/kernel";
+import { type IdGiver, uniqueIds } from "@ravi/kernel/provider";
 import { isBlank } from "../queue/mailbox.ts";
 
 /** The result that is shown to the model for a call that never returned. */
@@ -40,7 +41,7 @@ function isValid(messages: readonly ChatMessage[]): boolean {
 
 function repaired(messages: readonly ChatMessage[]): ChatMessage[] {
   const results = resultsOf(messages);
-  const ids = new CallIds();
+  const ids = freshIds();
   const whole: ChatMessage[] = [];
   for (const [at, message] of messages.entries()) {
     if (message.role === "tool") continue;
@@ -118,42 +119,20 @@ function withId(result: ToolMessage, id: string): ToolMessage {
   return result.toolCallId === id ? result : { ...result, toolCallId: id };
 }
 
-/** Leaves room for a number within the length that every provider accepts. */
-const MAX_BASE = 32;
+/** The length that every provider accepts. */
+const MAX_ID = 40;
 
-/** Tracks used tool call ids and creates unused ones. */
-export class CallIds {
-  private readonly used = new Set<string>();
-  /** For each base, the first number that may be free; all below it are used. */
-  private readonly next = new Map<string, number>();
-
-  add(id: string): void {
-    this.used.add(id);
-  }
-
-  /** Returns the id itself if it is unused, otherwise with the first free number. It counts as used from then on. */
-  take(id: string): string {
-    const free =
-      id !== "" && !this.used.has(id) ? id : this.numbered(id === "" ? "call" : id.slice(0, MAX_BASE));
-    this.used.add(free);
-    return free;
-  }
-
-  private numbered(base: string): string {
-    let n = this.next.get(base) ?? 2;
-    while (this.used.has(`${base}_${n}`)) n++;
-    this.next.set(base, n + 1);
-    return `${base}_${n}`;
-  }
+export function freshIds(): IdGiver {
+  return uniqueIds(MAX_ID);
 }
 
 /** The message with call ids that were not used before. Some servers start again at `call_0` in every turn. */
-export function withFreshIds(message: AssistantMessage, ids: CallIds): AssistantMessage {
+export function withFreshIds(message: AssistantMessage, ids: IdGiver): AssistantMessage {
   const { toolCalls } = message;
   if (toolCalls === undefined || toolCalls.length === 0) return message;
   let isSame = true;
   const fresh = toolCalls.map((call) => {
-    const id = ids.take(call.id);
+    const id = ids.give(call.id || "call");
     if (id === call.id) return call;
     isSame = false;
     return { ...call, id };
