@@ -1,7 +1,7 @@
 import { moduleIfAny } from "./node-module.ts";
 
 /**
- * A key that is equal for equal values: a hash of JSON with sorted keys, or the JSON itself. Undefined for a value that is not plain JSON (a Date, a
+ * A key that is equal for equal values: JSON with sorted keys, or its hash. Undefined for a value that is not plain JSON (a Date, a
  * Map, a function, a cycle, NaN), because two different ones could look the same.
  */
 export function keyOf(value: unknown): string | undefined {

@@ -7,6 +7,9 @@ const TIMEOUT_MS = 10_000;
 const FIRST_PAUSE_MS = 10;
 const MAX_PAUSE_MS = 100;
 
+// Taken when this file is loaded, because the fake timers of a test runner may replace it later.
+const setRealTimer = setTimeout;
+
 /** Claims of this process that could not be removed because the disk failed. They hold no lock. */
 const abandonedClaims = new Set<string>();
 
@@ -103,7 +106,7 @@ function disk() {
 }
 
 function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => void setTimeout(resolve, milliseconds));
+  return new Promise((resolve) => void setRealTimer(resolve, milliseconds));
 }
 
 function lockTimeout(claim: string, folder: string): Error {

@@ -42,6 +42,9 @@ import { sameFile } from "./sqlite/same-file.ts";
 import { UnreleasedClaims } from "./sqlite/unreleased-claims.ts";
 import type { AppendJob } from "./sqlite/write-state.ts";
 
+// Taken when this file is loaded, because the fake timers of a test runner may replace it later.
+const setRealTimer = setTimeout;
+
 /** Options of `SqliteJournal.open`. All are optional. */
 export interface SqliteJournalOptions {
   /** The clock for claims that lapse. Processes that share a journal must agree on the time. Default: real time. */
@@ -104,7 +107,7 @@ export class SqliteJournal implements Journal {
     this.stage = (job) => this.appender.stage(job);
     const busyTimeoutMs = checkInteger("busyTimeoutMs", options.busyTimeoutMs ?? 10_000, 0);
     // In real time, whatever the clock of the claims is: other processes hold their locks in real time.
-    const wait = (ms: number): Promise<void> => new Promise((resolve) => void setTimeout(resolve, ms));
+    const wait = (ms: number): Promise<void> => new Promise((resolve) => void setRealTimer(resolve, ms));
     this.commits = new GroupCommit({ store: groupStore(db, this.appender), busyTimeoutMs, wait });
   }
 
