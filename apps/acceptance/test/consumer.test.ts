@@ -1,8 +1,8 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createContext, runInContext } from "node:vm";
-import { rolldown, type RolldownOptions } from "rolldown";
 import { describe, expect, test } from "vitest";
+import { browserGlobals, bundle } from "../src/browser.ts";
 import { emptyConsumer, installAlone, linkDependencies } from "../src/consumer.ts";
 import { sh } from "../src/shell.ts";
 import { tarballOf } from "../src/tarballs.ts";
@@ -190,22 +190,6 @@ test.each([
   },
 );
 
-/** The code of a program in one file, and what the bundler could not find. */
-async function bundle(
-  file: string,
-  options: RolldownOptions = {},
-  minify = false,
-): Promise<{ code: string; missing: string[] }> {
-  const missing: string[] = [];
-  const made = await rolldown({
-    ...options,
-    input: file,
-    onLog: (_, log) => void (log.code === "UNRESOLVED_IMPORT" && missing.push(log.message)),
-  });
-  const { output } = await made.generate({ format: "iife", codeSplitting: false, minify });
-  return { code: output[0].code, missing };
-}
-
 describe("bundled", () => {
   test(
     "the sdk can do without its optional peers: only inside of a try may a module be missing",
@@ -269,19 +253,7 @@ describe("bundled", () => {
          .catch((error) => error.code + " " + error.kind);`,
       );
       const { code } = await bundle(join(consumer.folder, "main.ts"), { platform: "browser" });
-      const {
-        process: _,
-        global: __,
-        window: ___,
-        ...browser
-      } = Object.fromEntries(
-        Object.getOwnPropertyNames(globalThis)
-          .filter(
-            (known) => !/^(?:globalThis|self|Buffer|navigator|localStorage|sessionStorage)$/.test(known),
-          )
-          .map((known) => [known, Reflect.get(globalThis, known)] as const),
-      );
-      const context: { told?: Promise<string> } = createContext(browser);
+      const context: { told?: Promise<string> } = createContext(browserGlobals());
       runInContext(code, context);
       expect(await context.told).toBe("PROVIDER_ERROR MODEL_NOT_FOUND");
     },

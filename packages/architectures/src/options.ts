@@ -3,12 +3,11 @@ import {
   type AuditLog,
   checkFields,
   checkInteger,
-  InvalidValueError,
   type Memory,
   type Permissions,
   type Telemetry,
 } from "@ravi/kernel";
-import { asOwn, hasMethod, type LoopOptions, type LoopPlan, planLoop } from "@ravi/kernel/loop";
+import { asOwn, checkPort, checkPorts, type LoopOptions, type LoopPlan, planLoop } from "@ravi/kernel/loop";
 import { ALLOW_ALL, NO_MEMORY, NO_TELEMETRY } from "./context/services.ts";
 
 type Shared = Pick<
@@ -78,11 +77,8 @@ export function planStrategy(options: StrategyAgentOptions): StrategyPlan {
     options,
     KNOWN,
   );
-  checkService("architecture", architecture, ["run", "declaredWorkers"]);
-  if (memory !== undefined) checkService("memory", memory, ["remember", "recall", "forget"]);
-  if (permissions !== undefined) checkService("permissions", permissions, ["check"]);
-  if (telemetry !== undefined) checkService("telemetry", telemetry, ["startSpan", "metric"]);
-  if (auditLog !== undefined) checkService("auditLog", auditLog, ["append"]);
+  checkPort(`${OWNER}.architecture`, architecture, ["run", "declaredWorkers"]);
+  checkPorts(OWNER, { memory, permissions, telemetry, auditLog });
   if (maxTurns !== undefined) checkInteger(`${OWNER}.maxTurns`, maxTurns, 1);
   const plan = planLoop(OWNER, { ...shared, ...(maxTurns !== undefined && { maxSteps: maxTurns }) });
   return Object.freeze({
@@ -95,14 +91,5 @@ export function planStrategy(options: StrategyAgentOptions): StrategyPlan {
     permissions: permissions ?? ALLOW_ALL,
     telemetry: telemetry ?? NO_TELEMETRY,
     auditLog: auditLog ?? null,
-  });
-}
-
-function checkService(field: string, value: unknown, methods: readonly string[]): void {
-  if (methods.every((method) => hasMethod(value, method))) return;
-  throw new InvalidValueError({
-    field: `${OWNER}.${field}`,
-    value,
-    expected: `an object with the method${methods.length === 1 ? "" : "s"} ${methods.join(", ")}`,
   });
 }

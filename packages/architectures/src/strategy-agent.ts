@@ -1,18 +1,13 @@
 import {
-  type Agent,
-  type AgentDefaults,
-  type AgentId,
   type AgentResult,
   type AgentSession,
   type Architecture,
   type DelegateTool,
-  type Hooks,
   type Inbox,
   InvalidValueError,
-  type Pipelines,
   type RunContext,
 } from "@ravi/kernel";
-import { type DelegateOptions, delegateTo } from "@ravi/kernel/loop";
+import { AgentBase, type DelegateOptions, delegateTo } from "@ravi/kernel/loop";
 import { partsFor, type RunParts } from "./dependencies.ts";
 import { drive, type StrategyEvents, driveToEnd, observed } from "./drive.ts";
 import { planStrategy, type StrategyAgentOptions, type StrategyPlan } from "./options.ts";
@@ -23,27 +18,16 @@ import { type NumberedEvent, StrategyStream } from "./stream.ts";
  * An agent that works by a given reasoning strategy. One instance can serve any number of runs at once: the state of a run is in its
  * session.
  */
-export class StrategyAgent implements Agent {
-  readonly id: AgentId;
-  readonly version: string | undefined;
-  readonly description: string | undefined;
-  readonly hooks: Hooks | undefined;
-  readonly pipelines: Pipelines | undefined;
-  readonly defaults: AgentDefaults | undefined;
+export class StrategyAgent extends AgentBase {
   readonly architecture: Architecture;
   private readonly plan: StrategyPlan;
 
   /** Throws an `InvalidValueError` if an option is wrong. */
   constructor(options: StrategyAgentOptions) {
     const plan = planStrategy(options);
+    super(plan.id, plan, plan.defaults);
     this.plan = plan;
     this.architecture = plan.architecture;
-    this.id = plan.id;
-    this.version = plan.version;
-    this.description = plan.description;
-    this.hooks = plan.hooks;
-    this.pipelines = plan.middleware;
-    this.defaults = plan.defaults;
   }
 
   async run(ctx: RunContext, inbox: Inbox): Promise<AgentResult> {

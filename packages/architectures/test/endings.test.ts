@@ -91,12 +91,19 @@ describe("J10: how a run ends when it is cut off", () => {
     expect((await run(new ReAct(), [`<think>hm</think>\n${about}`])).result.output).toBe(about);
   });
 
-  test("thoughts alone are no success", async () => {
-    expect((await run(new ReAct(), ["<think>why</think>"])).result).toMatchObject({
-      status: "partial",
-      output: "",
-    });
-  });
+  test.each(["<think>why</think>", "why\n</think>"])(
+    "thoughts alone are no success: %j",
+    async (thoughts) => {
+      expect((await run(new ReAct(), [thoughts])).result).toMatchObject({ status: "partial", output: "" });
+    },
+  );
+
+  test.each(["<think>why</think>\n\n", "why\n</think>\n\n", "why\r\n</think>\r\n\r\n"])(
+    "nothing is left of the lines between thoughts and an answer: %j",
+    async (thoughts) => {
+      expect((await run(new ReAct(), [`${thoughts}because`])).result.output).toBe("because");
+    },
+  );
 
   test("when the money ends, parts that were found after the best answer are answered from too", async () => {
     const architecture = strategy(async function* (own) {

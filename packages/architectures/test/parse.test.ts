@@ -147,6 +147,7 @@ describe("J10: lists, verdicts and texts", () => {
     ["**Step 1:** a\n**2.** b\n**3. c**\n4. **d**: e", ["a", "b", "c", "**d**: e"]],
     ["**1. Compute 2**10**\n**2.** Compute 3**2", ["Compute 2**10", "Compute 3**2"]],
     ["**1. Look**: at it\n**2. Read** 2 ** 3 pages.", ["Look: at it", "Read 2 ** 3 pages."]],
+    ["**1. Read 2 ** (3) pages**\n2. b", ["Read 2 ** (3) pages", "b"]],
     ["**Remark** on the plan\n1. a\n2. b", ["a", "b"]],
     // What is indented below an item belongs to it.
     ["1. a\n   - a1\n   - a2\n\n   in short\n2. b", ["a\n- a1\n- a2\nin short", "b"]],

@@ -1,7 +1,5 @@
 import {
-  type Agent,
   type AgentDefaults,
-  type AgentId,
   checkFields,
   executionBudget,
   type ExecutionBudgetOptions,
@@ -14,7 +12,7 @@ import {
   spawnBudget,
   type SpawnBudgetOptions,
 } from "@ravi/kernel";
-import { agentIdOf, checkAgentParts, hookBase } from "@ravi/kernel/loop";
+import { AgentBase, agentIdOf, checkAgentParts, hookBase } from "@ravi/kernel/loop";
 import type { FlowResult, StepResult } from "./results.ts";
 
 /** The options of every flow. */
@@ -49,24 +47,12 @@ const KNOWN = [
 ] as const satisfies readonly (keyof FlowOptions)[];
 
 /** The base of all flows: an agent that hires its branches and reports when it starts and ends. */
-export abstract class Flow implements Agent<readonly StepResult[]> {
-  readonly id: AgentId;
-  readonly version: string | undefined;
-  readonly description: string | undefined;
-  readonly hooks: Hooks | undefined;
-  readonly pipelines: Pipelines | undefined;
-  readonly defaults: AgentDefaults;
-
+export abstract class Flow extends AgentBase<readonly StepResult[]> {
   /** `owner` names the class in error messages; `ownFields` are its additional options, which it checks itself. */
   constructor(owner: string, options: FlowOptions, ownFields: readonly string[]) {
     checkFields(owner, options, [...ownFields, ...KNOWN]);
     checkAgentParts(owner, options);
-    this.id = agentIdOf(`${owner}.name`, options.name);
-    this.version = options.version;
-    this.description = options.description;
-    this.hooks = options.hooks;
-    this.pipelines = options.middleware;
-    this.defaults = defaultsOf(options);
+    super(agentIdOf(`${owner}.name`, options.name), options, defaultsOf(options));
   }
 
   /** Dispatches FLOW_START, runs the branches and dispatches FLOW_END, also if it fails; but not if the run is suspended. */

@@ -5,9 +5,11 @@ export { scopeForWorker } from "./agent/scope.ts";
 export { agentIdOf, hiredId } from "./core/ids.ts";
 export { type Linked, LinkedList } from "./core/linked.ts";
 export { KEY_SHAPES, type KeyShape, secretPatterns, secretRemover } from "./core/secrets.ts";
+export { quietly } from "./core/quietly.ts";
 export { tellLog } from "./core/tell-log.ts";
 export { type Indexed, TextIndex } from "./core/text-index.ts";
 export { admitRun, type AdmitRunOptions, type AdmittedRun, isUnset } from "./loop/admit-run.ts";
+export { AgentBase, type AgentBaseParts } from "./loop/agent-base.ts";
 export { type AgentParts, checkAgentParts, hasMethod, refusalFor, SETTINGS } from "./loop/agent-parts.ts";
 export { asOwn, checkRecord } from "./core/check.ts";
 export { checkMessage } from "./core/plain-json.ts";
@@ -60,8 +62,10 @@ export {
   tighterBudget,
 } from "./loop/limits.ts";
 export { listedQuestion } from "./loop/listed-question.ts";
+export { RUN_START_OPTIONS, type RunStartOptions } from "./loop/run-options.ts";
 export { checkRun, newRoot, versionName, versionOf } from "./loop/run-start.ts";
 export { engineRunMeta } from "./run/run-meta.ts";
+export { ownSchema, textSchema } from "./loop/own-schema.ts";
 export { ownMetadata } from "./loop/own-metadata.ts";
 export { checkHireChoices, spawnTerms } from "./loop/hire-choices.ts";
 export { isParsed, type Parsed, parseWith } from "./loop/parse-with.ts";
@@ -101,4 +105,6 @@ export {
 } from "./loop/tool-turn.ts";
 export { warningsIn } from "./loop/warnings-in.ts";
 export { truncateText } from "./loop/truncate.ts";
+export { type PlatformTimers, type TimerClock, withTimers } from "./run/with-timers.ts";
+export { abortable } from "./run/abortable.ts";
 export { onAbort } from "./run/on-abort.ts";

@@ -4,12 +4,8 @@
 export { causeChain } from "./provider/causes.ts";
 export { checkRequest } from "./provider/check-request.ts";
 export { incomplete, parseAnswer, parseEvent } from "./provider/answer-text.ts";
-export {
-  type PlatformTimers,
-  type ProviderCall,
-  type ProviderCallSetup,
-  startCall,
-} from "./provider/call.ts";
+export type { PlatformTimers } from "./run/with-timers.ts";
+export { type ProviderCall, type ProviderCallSetup, startCall } from "./provider/call.ts";
 export {
   type ConnectionFault,
   type FailureContext,
@@ -19,7 +15,15 @@ export {
 } from "./provider/failure.ts";
 export { BrokenConnection, OversizedAnswer, UnusableAnswer } from "./provider/faults.ts";
 export { type HeaderSource, headerText, lowerCased, retryAfterMs } from "./provider/headers.ts";
-export { type IdGiver, plainId, plainName, shortId, uniqueIds } from "./provider/ids.ts";
+export {
+  type CallIds,
+  callIds,
+  type IdGiver,
+  plainId,
+  plainName,
+  shortId,
+  uniqueIds,
+} from "./provider/ids.ts";
 export { inputSchema, isObjectSchema, type ObjectSchema } from "./provider/input-schema.ts";
 export {
   countIn,
@@ -49,3 +53,4 @@ export { headerSecrets, type Scrub, scrubber, urlSecrets } from "./provider/scru
 export { type ServerEvent, type ServerEventReader, serverEvents } from "./provider/server-events.ts";
 export { looksStreamed } from "./provider/streamed.ts";
 export { untilAborted } from "./provider/until-aborted.ts";
+export { wellFormedJson } from "./provider/well-formed-json.ts";

@@ -533,7 +533,15 @@ describe("T6: an error of a provider's own client, read back from a record", () 
   });
 
   test("T6: a record that nobody can have written is not taken for a meaning", () => {
-    for (const classified of [null, "AUTH", { kind: "toString", retryable: true }, { kind: "AUTH" }])
+    for (const classified of [
+      null,
+      "AUTH",
+      { kind: "toString", retryable: true },
+      { kind: "AUTH" },
+      { kind: "AUTH", retryable: "no" },
+    ])
       expect(classifyError({ status: 404, classified })).toMatchObject({ kind: "MODEL_NOT_FOUND" });
+    const odd = { kind: "AUTH", retryable: false, status: "401", retryAfterMs: null };
+    expect(classifyError({ classified: odd })).toEqual({ kind: "AUTH", retryable: false });
   });
 });

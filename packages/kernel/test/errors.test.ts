@@ -280,9 +280,16 @@ describe("R13: errors", () => {
         throw new Error("ran");
       },
     };
-    expect(new InvalidValueError({ field: "f", value: hostile, expected: "e" }).message).toBe(
-      "f is an object; expected e",
-    );
+    const refuse = (): never => {
+      throw new Error("ran");
+    };
+    const trapped = new Proxy([], { get: refuse, getPrototypeOf: refuse });
+    const { proxy: revoked, revoke } = Proxy.revocable({}, {});
+    revoke();
+    for (const value of [hostile, new Proxy({}, { getPrototypeOf: refuse }), trapped, revoked])
+      expect(new InvalidValueError({ field: "f", value, expected: "e" }).message).toBe(
+        "f is an object; expected e",
+      );
     expect(
       new InvalidValueError({ field: "f", value: "x".repeat(500), expected: "e" }).value.length,
     ).toBeLessThan(100);

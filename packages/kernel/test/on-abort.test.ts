@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { onAbort } from "../src/loop.ts";
+import { abortable, onAbort } from "../src/loop.ts";
 
 /** A signal of which is known who listens to it. */
 function watched() {
@@ -64,4 +64,17 @@ test("R9: one that throws keeps nobody else from hearing, and the platform is to
       throw new Error(text);
     });
   expect(other.tell).toThrow(AggregateError);
+});
+
+test("abortable gives the outcome, or the cancellation as soon as its signal aborts", async () => {
+  const controller = new AbortController();
+  expect(await abortable(1, AbortSignal.abort())).toBe(1);
+  expect(await abortable(Promise.resolve(2), undefined)).toBe(2);
+  expect(await abortable(Promise.resolve(3), controller.signal)).toBe(3);
+  const waiting = abortable(new Promise<never>(() => {}), controller.signal);
+  controller.abort();
+  await expect(waiting).rejects.toMatchObject({ code: "CANCELLED" });
+  await expect(abortable(new Promise<never>(() => {}), controller.signal)).rejects.toMatchObject({
+    code: "CANCELLED",
+  });
 });

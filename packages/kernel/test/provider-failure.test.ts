@@ -166,6 +166,12 @@ describe("O6: a failed call", () => {
       [...openai("requests", undefined, "1h2s"), ...openai("tokens", undefined, "1s")],
       1_000,
     ],
+    ["a minute has passed, if nobody says what is left", openai("tokens", undefined, "1h"), 60_000],
+    [
+      "the limit that is more than used up",
+      [...openai("requests", "9", "7s"), ...openai("tokens", "-5", "6s")],
+      6_000,
+    ],
     [
       "what is used up rather than what is not known",
       [...openai("requests", "0", "1s"), ...openai("tokens", undefined, "9s")],
@@ -269,6 +275,12 @@ describe("O6: a failed call", () => {
       { kind: "SERVER_ERROR", said: "Connection error. (bad port)" },
     ],
     ["no cause", new Error("Connection error."), "broken", { said: "Connection error." }],
+    [
+      "a cause that says nothing",
+      new Error("Connection error.", { cause: new AggregateError([]) }),
+      "broken",
+      { said: "Connection error." },
+    ],
   ])("O6: on the way: %s", (_, error, fault, verdict) => {
     expect(transportVerdict(error, fault)).toMatchObject(verdict);
   });

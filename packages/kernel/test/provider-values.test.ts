@@ -10,6 +10,7 @@ import {
   fieldsOf,
   isObject,
   leftOut,
+  unknownLeftOut,
   listOf,
   namesOnly,
   onceEach,
@@ -134,12 +135,15 @@ describe("notices", () => {
     expect(told).toBe(1_000);
   });
 
-  test("a part that is left out is named to the model", () => {
-    expect(leftOut({ type: "image", url: "x" }, "no")).toBe("[an image was left out: no]");
-    expect(leftOut({ type: "file", url: "x", mediaType: "a/b", name: "f" }, "no")).toContain(
-      "the file f was",
-    );
-    expect(leftOut({ type: "file", url: "x", mediaType: "a/b" }, "no")).toContain("the file (a/b) was");
+  test("a part that is left out is named to the model, and logged", () => {
+    const logged: string[] = [];
+    const notice = (what: string): void => void logged.push(what);
+    expect(leftOut({ type: "image", url: "x" }, "no", notice)).toBe("[an image was left out: no]");
+    const named = { type: "file", url: "x", mediaType: "a/b", name: "f" } as const;
+    expect(leftOut(named, "no", notice, "files")).toContain("the file f was");
+    expect(leftOut({ ...named, name: undefined }, "no", notice)).toContain("the file (a/b) was");
+    expect(unknownLeftOut({ type: "x" }, notice)).toBe(`[${logged.at(-1)}]`);
+    expect(logged.slice(0, 2)).toEqual(["an image or file is left out: no", "files"]);
   });
 });
 

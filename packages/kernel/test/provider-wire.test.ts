@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import {
   headerText,
   incomplete,
+  looksStreamed,
   lowerCased,
   OversizedAnswer,
   parseAnswer,
@@ -144,5 +145,28 @@ describe("headers", () => {
   test("are spelt one way", () => {
     expect(lowerCased({ "X-Api-Key": "a", other: "b" })).toEqual({ "x-api-key": "a", other: "b" });
     expect(lowerCased(undefined)).toEqual({});
+  });
+});
+
+describe("T10: whether an answer is a stream", () => {
+  const JSON_TYPE = headers({ "content-type": "application/json" });
+  const STREAM_TYPE = headers({ "content-type": "text/event-stream; charset=utf-8" });
+
+  test.each(["data:", "event:", "id:", "retry:", ":"])(
+    "is told by %j at its beginning, whatever its content type, and not before all of that has come",
+    (beginning) => {
+      expect(looksStreamed(`${beginning} 1`, JSON_TYPE, false)).toBe(true);
+      for (const type of [JSON_TYPE, STREAM_TYPE])
+        expect(looksStreamed(beginning.slice(0, -1), type, false)).toBe(undefined);
+    },
+  );
+
+  test.each(["", "dat", "dates", "<html>"])("is told by its content type if it is only %j", (text) => {
+    expect(looksStreamed(text, JSON_TYPE, true)).toBe(false);
+    expect(looksStreamed(text, STREAM_TYPE, true)).toBe(true);
+  });
+
+  test.each(["{", "["])("is no if it begins with %j, whatever its content type", (text) => {
+    for (const isEnded of [true, false]) expect(looksStreamed(text, STREAM_TYPE, isEnded)).toBe(false);
   });
 });

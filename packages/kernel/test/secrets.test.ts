@@ -165,6 +165,8 @@ describe("T13: a value that was given in a wrong place is shown in the error, bu
     expect(shown).not.toContain("canary");
     const long = messageOf(() => checkInteger("maxTurns", `${value} ${"x".repeat(5_000)}`, 1));
     expect(long).toContain(`maxTurns is "postgres://(not shown)@db ${"x".repeat(51)}..."`);
+    const token = `eyJ${"x".repeat(40)}.${"canary".repeat(400)}`;
+    expect(messageOf(() => checkInteger("maxTurns", token, 1))).toContain('maxTurns is "(not shown)..."');
   });
 
   test("any text, under a name that is not known and that secrets have", () => {
@@ -178,6 +180,14 @@ describe("T13: a value that was given in a wrong place is shown in the error, bu
       "key2",
       "token",
       "accessTokens",
+      "accesstoken",
+      "ACCESSTOKEN",
+      "authtoken",
+      "secretkey",
+      "privatekey",
+      "accesskeys",
+      "clientsecret",
+      "passphrase",
       "auth",
       "authorization",
       "password",

@@ -82,14 +82,17 @@ test("the exports of @ravi/kernel are these", () => {
 test("the exports of @ravi/kernel/loop are these", () => {
   expect(Object.keys(loop).toSorted()).toMatchInlineSnapshot(`
     [
+      "AgentBase",
       "Conversation",
       "KEY_SHAPES",
       "LEAST_RESULT_CHARS",
       "LOOP_LIMITS",
       "LinkedList",
       "MOST_CUT_OFFS",
+      "RUN_START_OPTIONS",
       "SETTINGS",
       "TextIndex",
+      "abortable",
       "admitRun",
       "agentIdOf",
       "answerMisfit",
@@ -151,8 +154,10 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "newRoot",
       "onAbort",
       "ownMetadata",
+      "ownSchema",
       "parseWith",
       "planLoop",
+      "quietly",
       "readApproval",
       "readArguments",
       "readResult",
@@ -175,6 +180,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "tellLog",
       "tellOwn",
       "tellTermination",
+      "textSchema",
       "tighterBudget",
       "toToolResult",
       "toolFailure",
@@ -189,6 +195,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "warningsIn",
       "withNote",
       "withTextArguments",
+      "withTimers",
       "withoutCalls",
       "withoutThoughts",
     ]
@@ -201,6 +208,7 @@ test("the exports of @ravi/kernel/provider are these", () => {
       "BrokenConnection",
       "OversizedAnswer",
       "UnusableAnswer",
+      "callIds",
       "causeChain",
       "checkBaseURL",
       "checkClientParts",
@@ -240,6 +248,7 @@ test("the exports of @ravi/kernel/provider are these", () => {
       "unknownLeftOut",
       "untilAborted",
       "urlSecrets",
+      "wellFormedJson",
       "wireLimits",
     ]
   `);
@@ -265,10 +274,10 @@ test("the exported types are these", () => {
     `"AbortSignalLike AcquireOptions Actual Agent AgentAccount AgentContext AgentDefaults AgentEvent AgentResult AgentRun AgentRunContext AgentSession AnswerOf AnyRaviError Architecture AssistantMessage AuditEntry AuditLog BlobStore Branded BudgetDimension BudgetExhaustedInit BudgetWarning CallNote CallOptions CancellationTokenConstructor ChargeOptions ChatContext ChatMessage ClassifiedError Clock CompactionContext CompactionStrategy ContentPart ContextPorts CreateRunContext DelegateTool Dependencies DurableEngine Effect EffectScope ErrorByCode Estimate ExecutionBudget ExecutionBudgetFactory ExecutionBudgetOptions ExecutionStart FilePart FinishReason FunctionContext Gate Headcount Heard HireLeaf HireOutcome HireSpec HireUsage HistoryKey HistoryProvider HookBase HookPayloads Hooks IdSource ImagePart Inbox InboxMessage InferSchema Journal JournalEntry JournalRecord JournalWatch JsonLimits JsonObject JsonPrimitive JsonSchema JsonSchemaValidator JsonValue KnownPrice LLMClient Layer Leaf Lease Ledger Limiter LimiterRequest LlmLeaf LlmOutcome Logger MaybePromise Memory MemoryItem Meter Middleware MiddlewareLevel ModelEvent ModelInfo ModelRequest ModelResponse Next Operation Outcome OutcomeOf OutcomesOf PendingWait PermissionDecision PermissionRequest Permissions Permit Pipeline Pipelines PostedItem PostedRecord Price ProviderErrorInit QueueOptions RaviErrorOptions ReasoningPart Remaining Reservation ReserveOptions RestartPolicy RootHandle RootOptions RunContext RunEvent RunHandle RunLimits RunMetaChildOptions RunMetaOptions RunResult RunScope RunStatus RunSummary SchemaIssue SchemaLike SchemaResult SerializedError Settled Settlement Skippable Span SpawnBudget SpawnBudgetFactory SpawnBudgetOptions SpawnChildOptions Spend Spent StandardSchema StopReason StoppedBy StreamTransform SystemMessage Tally Telemetry TextPart TimerHandle Tool ToolCall ToolContext ToolDefinition ToolLeaf ToolMessage ToolOutcome ToolResult ToolSpec Usage Used UserMessage WaitSpec WindowOptions"`,
   );
   expect(typesOf("loop.ts").join(" ")).toMatchInlineSnapshot(
-    `"AdmitRunOptions AdmittedRun AgentParts AnswerShape Approval AtOnce BareContext BareContextOptions BareInbox BareInboxOptions CheckedBySchemas CheckedPorts Decision Decisions DelegateOptions Direct Finish Hired InDoubt Indexed Instructions Keepers KeyShape LandOptions Linked LoopDetector LoopExtension LoopLimits LoopLimitsOptions LoopOptions LoopPlan LoopStep LoopVerdict ModelSettings Parsed ToolTurn ToolTurnOptions Turn TurnContext"`,
+    `"AdmitRunOptions AdmittedRun AgentBaseParts AgentParts AnswerShape Approval AtOnce BareContext BareContextOptions BareInbox BareInboxOptions CheckedBySchemas CheckedPorts Decision Decisions DelegateOptions Direct Finish Hired InDoubt Indexed Instructions Keepers KeyShape LandOptions Linked LoopDetector LoopExtension LoopLimits LoopLimitsOptions LoopOptions LoopPlan LoopStep LoopVerdict ModelSettings Parsed PlatformTimers RunStartOptions TimerClock ToolTurn ToolTurnOptions Turn TurnContext"`,
   );
   expect(typesOf("provider.ts").join(" ")).toMatchInlineSnapshot(
-    `"ClientParts ConnectionFault FailureContext FailureVerdict Fields HeaderSource IdGiver Notice ObjectSchema PlatformTimers ProviderCall ProviderCallSetup Scrub ServerEvent ServerEventReader WireLimits WireLimitsOptions"`,
+    `"CallIds ClientParts ConnectionFault FailureContext FailureVerdict Fields HeaderSource IdGiver Notice ObjectSchema PlatformTimers ProviderCall ProviderCallSetup Scrub ServerEvent ServerEventReader WireLimits WireLimitsOptions"`,
   );
 });
 

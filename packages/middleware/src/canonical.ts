@@ -1,12 +1,14 @@
-import { createHash } from "node:crypto";
+import { moduleIfAny } from "./node-module.ts";
 
 /**
- * A key that is equal for equal values: a hash of JSON with sorted keys. Undefined for a value that is not plain JSON (a Date, a
+ * A key that is equal for equal values: a hash of JSON with sorted keys, or the JSON itself. Undefined for a value that is not plain JSON (a Date, a
  * Map, a function, a cycle, NaN), because two different ones could look the same.
  */
 export function keyOf(value: unknown): string | undefined {
   const text = canonical(value, 0);
-  return text === undefined ? undefined : createHash("sha256").update(text).digest("base64url");
+  if (text === undefined) return undefined;
+  // Without Node the key is the text itself, which only takes more memory.
+  return moduleIfAny("node:crypto")?.hash("sha256", text, "base64url") ?? text;
 }
 
 const MAX_DEPTH = 200;

@@ -17,14 +17,10 @@ declare function clearTimeout(timer: PlatformTimer): void;
 
 declare module "node:crypto" {
   export function randomUUID(): string;
-  export function createHash(algorithm: "sha256"): {
-    update(data: string): { digest(encoding: "base64url"): string };
-  };
+  export function hash(algorithm: "sha256", data: string, encoding: "base64url"): string;
 }
 
-declare module "node:buffer" {
-  export const Buffer: { byteLength(text: string): number };
-}
+declare const Buffer: { byteLength(text: string): number };
 
 declare module "node:fs/promises" {
   export function readdir(path: string): Promise<readonly string[]>;

@@ -1,18 +1,14 @@
-import { mkdtemp, type open, realpath, rm } from "node:fs/promises";
+import disk, { mkdtemp, open, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { FileAuditLog } from "@ravi/middleware";
 
-const synced = vi.hoisted(() => [] as string[]);
-vi.mock(import("node:fs/promises"), async (original) => {
-  const real = await original();
-  const watched: typeof open = async (path, ...rest) => {
-    const file = await real.open(path, ...rest);
-    const sync = file.sync.bind(file);
-    return Object.assign(file, { sync: () => (synced.push(String(path)), sync()) });
-  };
-  return { ...real, open: watched };
+const synced: string[] = [];
+vi.spyOn(disk, "open").mockImplementation(async (path, ...rest) => {
+  const file = await open(path, ...rest);
+  const sync = file.sync.bind(file);
+  return Object.assign(file, { sync: () => (synced.push(String(path)), sync()) });
 });
 
 test("J11: a new log is on the disk with its name in its folder, once, before its first entry is confirmed", async () => {

@@ -1,29 +1,34 @@
-import { appendFile, mkdtemp, type open, readdir, readFile, realpath, rm, writeFile } from "node:fs/promises";
+import disk, {
+  appendFile,
+  mkdtemp,
+  open,
+  readdir,
+  readFile,
+  realpath,
+  rm,
+  writeFile,
+} from "node:fs/promises";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { FileAuditLog } from "@ravi/middleware";
 
 /** Which calls of an open file fail as on a full disk; `appendFile` leaves half of what it was given. */
-const failing = vi.hoisted(() => new Set<"appendFile" | "truncate" | "sync">());
-vi.mock(import("node:fs/promises"), async (original) => {
-  const real = await original();
-  const full = (): Error => Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC" });
-  const cramped: typeof open = async (path, ...rest) => {
-    const file = await real.open(path, ...rest);
-    const { appendFile: append, truncate, sync } = file;
-    return Object.assign(file, {
-      async appendFile(text: string) {
-        if (!failing.has("appendFile")) return append.call(file, text);
-        await append.call(file, text.slice(0, text.length / 2));
-        throw full();
-      },
-      truncate: (size: number) =>
-        failing.has("truncate") ? Promise.reject(full()) : truncate.call(file, size),
-      sync: () => (failing.has("sync") ? Promise.reject(full()) : sync.call(file)),
-    });
-  };
-  return { ...real, open: cramped };
+const failing = new Set<"appendFile" | "truncate" | "sync">();
+const full = (): Error => Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC" });
+vi.spyOn(disk, "open").mockImplementation(async (path, ...rest) => {
+  const file = await open(path, ...rest);
+  const { appendFile: append, truncate, sync } = file;
+  return Object.assign(file, {
+    async appendFile(text: string) {
+      if (!failing.has("appendFile")) return append.call(file, text);
+      await append.call(file, text.slice(0, text.length / 2));
+      throw full();
+    },
+    truncate: (size: number) =>
+      failing.has("truncate") ? Promise.reject(full()) : truncate.call(file, size),
+    sync: () => (failing.has("sync") ? Promise.reject(full()) : sync.call(file)),
+  });
 });
 
 const entry = (n: number) =>

@@ -448,6 +448,7 @@ describe("R27: fileValidator", () => {
   it("R27: endings can be limited, and a disk that fails, fails closed", async () => {
     expect((await through(layer({ extensions: [".md"] }), { args: { path: "x.sh" } })).ran).toBe(0);
     expect((await through(layer({ extensions: [".md"] }), { args: { path: "x.MD" } })).ran).toBe(1);
+    expect((await through(layer({ extensions: [".MD"] }), { args: { path: "x.md" } })).ran).toBe(1);
     const broken = {
       realPath: () => {
         throw new Error("EIO");

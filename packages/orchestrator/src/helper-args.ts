@@ -1,4 +1,5 @@
 import type { SchemaResult, StandardSchema } from "@ravi/kernel";
+import { ownSchema } from "@ravi/kernel/loop";
 
 /** The arguments with which a model describes a helper. */
 interface HelperArgs {
@@ -42,7 +43,6 @@ function isText(value: unknown): value is string {
   return typeof value === "string" && value.trim() !== "";
 }
 
-/** Written by hand, so that hiring needs neither a schema library nor a validator. */
 export function helperSchema(allowed: readonly string[]): StandardSchema<HelperArgs> {
   const text = (description: string) => ({ type: "string", description });
   const items = allowed.length === 0 ? { type: "string" } : { type: "string", enum: allowed };
@@ -59,17 +59,9 @@ export function helperSchema(allowed: readonly string[]): StandardSchema<HelperA
     required: ["name", "instructions", "task"],
     additionalProperties: false,
   });
-  const validate = (value: unknown): SchemaResult<HelperArgs> => {
+  return ownSchema(jsonSchema, (value): SchemaResult<HelperArgs> => {
     const read = readHelper(value, allowed);
     if ("helper" in read) return { value: read.helper };
     return { issues: [{ message: read.problem, path: read.path === "" ? [] : [read.path] }] };
-  };
-  return {
-    "~standard": {
-      version: 1,
-      vendor: "ravi",
-      validate,
-      jsonSchema: { input: jsonSchema, output: jsonSchema },
-    },
-  };
+  });
 }

@@ -1,18 +1,21 @@
 import {
-  type Agent,
   type AgentDefaults,
-  type AgentId,
   type AgentResult,
   type DelegateTool,
-  type Hooks,
   type Inbox,
   InvalidValueError,
-  type Pipelines,
   type RunContext,
-  type SchemaLike,
   spawnBudget,
+  type SpawnBudgetOptions,
 } from "@ravi/kernel";
-import { type DelegateOptions, delegateTo, type LoopPlan, planLoop, toolLoop } from "@ravi/kernel/loop";
+import {
+  AgentBase,
+  type DelegateOptions,
+  delegateTo,
+  type LoopPlan,
+  planLoop,
+  toolLoop,
+} from "@ravi/kernel/loop";
 import { handoffsFor } from "./handoffs.ts";
 import { type DynamicHiring, dynamicHiring } from "./helpers.ts";
 import type { OrchestratorAgentOptions } from "./options.ts";
@@ -30,14 +33,7 @@ const OWN_FIELDS = [
  * An agent whose model hands tasks to other agents. They run in parallel, each with a slot, a budget and a time limit. One object
  * can serve any number of runs at the same time.
  */
-export class OrchestratorAgent<T = unknown> implements Agent<T> {
-  readonly id: AgentId;
-  readonly version: string | undefined;
-  readonly description: string | undefined;
-  readonly hooks: Hooks | undefined;
-  readonly pipelines: Pipelines | undefined;
-  readonly output: SchemaLike<T> | undefined;
-  readonly defaults: AgentDefaults | undefined;
+export class OrchestratorAgent<T = unknown> extends AgentBase<T> {
   private readonly plan: LoopPlan<T>;
   private readonly teamOptions: TeamOptions;
 
@@ -49,18 +45,9 @@ export class OrchestratorAgent<T = unknown> implements Agent<T> {
     const plan = planLoop(OWNER, options, OWN_FIELDS, toolsOf(options, hiring));
     checkSomebody(options);
     checkPolicy(options);
+    super(plan.id, plan, withSpawnBudget(plan.defaults, options.spawnBudget));
     this.plan = plan;
     this.teamOptions = { retryPolicy: options.retryPolicy, maxHelpers: hiring?.maxHelpers };
-    this.id = plan.id;
-    this.version = plan.version;
-    this.description = plan.description;
-    this.hooks = plan.hooks;
-    this.pipelines = plan.middleware;
-    this.output = plan.output;
-    this.defaults =
-      options.spawnBudget === undefined
-        ? plan.defaults
-        : Object.freeze({ ...plan.defaults, spawnBudget: spawnBudget(options.spawnBudget) });
   }
 
   async run(ctx: RunContext, inbox: Inbox): Promise<AgentResult<T>> {
@@ -76,6 +63,13 @@ export class OrchestratorAgent<T = unknown> implements Agent<T> {
   asDelegate(options?: DelegateOptions): DelegateTool<T> {
     return delegateTo(this, options);
   }
+}
+
+function withSpawnBudget(
+  defaults: AgentDefaults | undefined,
+  spawns: SpawnBudgetOptions | undefined,
+): AgentDefaults | undefined {
+  return spawns === undefined ? defaults : Object.freeze({ ...defaults, spawnBudget: spawnBudget(spawns) });
 }
 
 function toolsOf(

@@ -12,11 +12,12 @@ import {
 import {
   checkRequest,
   headerSecrets,
-  onceEach,
-  scrubber,
   headerText,
+  onceEach,
   type ProviderCall,
+  scrubber,
   startCall,
+  wellFormedJson,
 } from "@ravi/kernel/provider";
 import { collectAnswer } from "./answer/answer.ts";
 import { readAnswer } from "./answer/read.ts";
@@ -26,7 +27,6 @@ import { knownModel } from "./models.ts";
 import { type AnthropicOptions, checkOptions } from "./options.ts";
 import { type Body, prepare, type Prepared } from "./request/body.ts";
 import { corrected, type Correction, correctionOf } from "./request/corrections.ts";
-import { jsonText } from "./wire/json-text.ts";
 
 /** In tokens. A longer answer may take longer than a silent connection stays open, so it is streamed even if nobody listens. */
 const LONGEST_WHOLE = 8_192;
@@ -85,7 +85,9 @@ export function anthropic(model: string, options: AnthropicOptions = {}): LLMCli
       call.wait(
         client
           .post("/v1/messages", {
-            body: jsonText(isStreamed(body, how.stream) ? { ...body, stream: true } : body),
+            body: wellFormedJson(
+              JSON.stringify(isStreamed(body, how.stream) ? { ...body, stream: true } : body),
+            ),
             signal: call.signal,
             headers: {
               "content-type": "application/json",

@@ -35,7 +35,9 @@ export function connect(options: AnthropicOptions): Connection {
     throw new InvalidValueError({ field: "apiKey", value: undefined, expected });
   }
   const isOwn = url === undefined || /(?:^|\.)anthropic\.com$/.test(url.hostname);
-  const client = new Anthropic({
+  const client = clientFor({
+    // Without a key there is nothing that the visitors of a page could read.
+    dangerouslyAllowBrowser: typeof key !== "string",
     // Without a key the client would look for credentials on the disk. The header with the placeholder is removed below.
     apiKey: key ?? "none",
     webhookKey: null,
@@ -61,6 +63,18 @@ export function connect(options: AnthropicOptions): Connection {
     ...(env["ANTHROPIC_CUSTOM_HEADERS"] ?? "").split(/[\s:]+/),
   ]);
   return { client, scrub, isOwn };
+}
+
+/** Throws an `InvalidValueError` in a browser if there is a key. */
+function clientFor(options: ConstructorParameters<typeof Anthropic>[0]): Anthropic {
+  try {
+    return new Anthropic(options);
+  } catch (cause) {
+    if (!String(cause).includes("browser")) throw cause;
+    const expected =
+      "none in a browser, where every visitor can read it: let baseURL point to a server of yours that adds the key";
+    throw new InvalidValueError({ field: "apiKey", value: "(hidden)", expected, cause });
+  }
 }
 
 /** The client sends the key as a bearer token. Many compatible servers still expect the older header. */

@@ -3,7 +3,7 @@
  * signatures, so its result must never change. Computed in two 32-bit halves, because a BigInt operation per byte costs far more.
  */
 export function fingerprint(text: string): string {
-  const bytes = Buffer.from(text, "utf8");
+  const bytes = new TextEncoder().encode(text);
   let high = 0xcbf29ce4 | 0;
   let low = 0x84222325 | 0;
   for (let at = 0; at < bytes.length; at++) {

@@ -2,9 +2,9 @@ import { type ChatMessage, type ContentPart, type ModelRequest, textOf } from "@
 import { loopbackAnthropic, type LoopbackServer } from "@ravi/testing";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { callIds } from "@ravi/kernel/provider";
 import { anthropic, type AnthropicOptions } from "@ravi/provider-anthropic";
 import { toConversation } from "../src/request/conversation.ts";
-import { callIds } from "../src/request/call-ids.ts";
 import { failureOf } from "./support.ts";
 
 const LONG = process.env["RAVI_LONG"] !== undefined;
@@ -374,10 +374,10 @@ describe("ids", () => {
   test("fit, differ, and depend only on what came before", () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(id, fc.string({ maxLength: 3 })), { maxLength: 30 }), (wanted) => {
-        const given = wanted.map(callIds());
+        const given = wanted.map(callIds(64).begin);
         expect(new Set(given).size).toBe(given.length);
         for (const one of given) expect(one).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
-        const shorter = wanted.slice(0, 10).map(callIds());
+        const shorter = wanted.slice(0, 10).map(callIds(64).begin);
         expect(given.slice(0, 10)).toEqual(shorter);
       }),
       { numRuns: RUNS },

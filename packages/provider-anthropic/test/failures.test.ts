@@ -72,7 +72,9 @@ describe("O6: what a status means", () => {
     ["a list", "[1]"],
     ["null", "null"],
   ])("O6: %s changes nothing of what a 502 means", async (_, body) => {
-    expect(await refused({ status: 502, body })).toMatchObject({ kind: "SERVER_ERROR", retryable: true });
+    const error = await refused({ status: 502, body });
+    expect(error).toMatchObject({ kind: "SERVER_ERROR", retryable: true });
+    expect(error.message).not.toContain("baseURL");
   });
 
   test.each(["<html>Not found</html>", "", '{"detail":"Not Found"}'])(
@@ -82,7 +84,12 @@ describe("O6: what a status means", () => {
       expect(message).toContain("check that baseURL is the address");
       const model = await refused({ status: 404, body: said("model: claude-9", "not_found_error") });
       expect(model.message).not.toContain("baseURL");
-      for (const gone of ["model 'claude-9' not found", "The model claude-9 does not exist"]) {
+      for (const gone of [
+        "model 'claude-9' not found",
+        "The model claude-9 does not exist",
+        "unknown model: claude-9",
+        "model claude-9 is unknown",
+      ]) {
         const named = await refused({ status: 404, body: JSON.stringify({ error: gone }) });
         expect(named.message).toBe(`anthropic/test-model: ${gone}`);
       }

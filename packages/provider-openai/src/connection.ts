@@ -38,7 +38,9 @@ export function connect(options: OpenAIOptions): Connection {
     const expected = "a key: pass it as openai(model, { apiKey }), or set OPENAI_API_KEY";
     throw new InvalidValueError({ field: "apiKey", value: undefined, expected });
   }
-  const client = new OpenAI({
+  const client = clientFor({
+    // Without a key there is nothing that the visitors of a page could read.
+    dangerouslyAllowBrowser: typeof apiKey !== "string",
     // The client requires a key, even if its header is removed below.
     apiKey: apiKey ?? "none",
     adminAPIKey: null,
@@ -67,6 +69,18 @@ export function connect(options: OpenAIOptions): Connection {
     isCompatible: url !== undefined && !/(?:^|\.)(?:openai\.com|openai\.azure\.com)$/.test(url.hostname),
     protocol: protocolFor(options.api, url),
   };
+}
+
+/** Throws an `InvalidValueError` in a browser if there is a key. */
+function clientFor(options: ConstructorParameters<typeof OpenAI>[0]): OpenAI {
+  try {
+    return new OpenAI(options);
+  } catch (cause) {
+    if (!String(cause).includes("browser")) throw cause;
+    const expected =
+      "none in a browser, where every visitor can read it: let baseURL point to a server of yours that adds the key";
+    throw new InvalidValueError({ field: "apiKey", value: "(hidden)", expected, cause });
+  }
 }
 
 /** All compatible servers speak Chat Completions; only some speak the Responses API. */

@@ -42,11 +42,12 @@ export function answerReader(reading: Reading): () => Promise<readonly ModelEven
   let isStreamed: boolean | undefined;
   /** The answer so far, if it is not streamed or too short to say. */
   let whole = "";
+  let size = 0;
   let failure: { readonly error: unknown } | undefined;
 
   const takeWhole = (text: string, events: ModelEvent[]): void => {
     whole += text;
-    if (whole.length > limits.maxPieceBytes) throw new OversizedAnswer("the answer", limits.maxPieceBytes);
+    if (size > limits.maxPieceBytes) throw new OversizedAnswer("the answer", limits.maxPieceBytes);
     if (isEnded) events.push(...answer.addWhole(parseAnswer(whole, headers)));
   };
   const take = (piece: Uint8Array | undefined, events: ModelEvent[]): void => {
@@ -57,6 +58,7 @@ export function answerReader(reading: Reading): () => Promise<readonly ModelEven
       isStreamed = looksStreamed(text, headers, isEnded);
       whole = isStreamed === undefined ? text : "";
     }
+    if (isStreamed !== true) size += piece?.length ?? 0;
     if (isStreamed === undefined) return;
     if (!isStreamed) {
       takeWhole(text, events);

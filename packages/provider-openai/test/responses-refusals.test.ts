@@ -168,6 +168,22 @@ describe("which API is spoken", () => {
     },
   );
 
+  test.each(["model 'm' not found", "unknown model: m"])(
+    "a model that a server does not name by a code is not taken for it: %j",
+    async (message) => {
+      await using server = await rawServer(
+        (response) =>
+          void response
+            .writeHead(404, { "content-type": "application/json" })
+            .end(JSON.stringify({ error: { message } })),
+      );
+      for (const api of ["chat", "responses"] as const) {
+        const error = await failureOf(client(server, { api }).generate(HELLO));
+        expect(error).toMatchObject({ message: expect.stringMatching(/(?:found|: m)$/) });
+      }
+    },
+  );
+
   test("a model that is not there is not taken for it", async () => {
     await using server = await loopbackOpenAI({ script: () => "ok", models: ["other"] });
     const chat = await failureOf(client(server, { api: "chat" }).generate(HELLO));

@@ -294,6 +294,15 @@ describe.each(APIS)("over %s:", (api) => {
       }
     });
 
+    test("T10: an answer that is not streamed is measured in bytes, not in letters", async () => {
+      const body = JSON.stringify({ pad: "é".repeat(17 * 1024 * 1024) });
+      await using server = await rawServer((response) => void response.writeHead(200, JSON_TYPE).end(body));
+      const failed = failureOf(client(server).generate(HELLO));
+      expect(await failed).toMatchObject({
+        message: expect.stringContaining("is longer than 33554432 bytes"),
+      });
+    });
+
     test.each([
       ["events", piece("x".repeat(1_000)), STREAM],
       ["comments", `: ${"x".repeat(1_000)}\n`, STREAM],

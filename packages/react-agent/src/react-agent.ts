@@ -1,16 +1,6 @@
-import type {
-  Agent,
-  AgentDefaults,
-  AgentId,
-  AgentResult,
-  DelegateTool,
-  Hooks,
-  Inbox,
-  Pipelines,
-  RunContext,
-  SchemaLike,
-} from "@ravi/kernel";
+import type { AgentResult, DelegateTool, Inbox, RunContext } from "@ravi/kernel";
 import {
+  AgentBase,
   type DelegateOptions,
   delegateTo,
   type LoopOptions,
@@ -26,26 +16,13 @@ export type ReActAgentOptions<T = unknown> = LoopOptions<T>;
  * An agent that asks its model, makes the tool calls that it asks for, and repeats until it answers. One object can serve any
  * number of runs at the same time: it keeps no state between them.
  */
-export class ReActAgent<T = unknown> implements Agent<T> {
-  readonly id: AgentId;
-  readonly version: string | undefined;
-  readonly description: string | undefined;
-  readonly hooks: Hooks | undefined;
-  readonly pipelines: Pipelines | undefined;
-  readonly output: SchemaLike<T> | undefined;
-  readonly defaults: AgentDefaults | undefined;
+export class ReActAgent<T = unknown> extends AgentBase<T> {
   private readonly plan: LoopPlan<T>;
 
   constructor(options: ReActAgentOptions<T>) {
     const plan = planLoop("ReActAgent", options);
+    super(plan.id, plan, plan.defaults);
     this.plan = plan;
-    this.id = plan.id;
-    this.version = plan.version;
-    this.description = plan.description;
-    this.hooks = plan.hooks;
-    this.pipelines = plan.middleware;
-    this.output = plan.output;
-    this.defaults = plan.defaults;
   }
 
   run(ctx: RunContext, inbox: Inbox): Promise<AgentResult<T>> {

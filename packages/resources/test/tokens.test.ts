@@ -194,6 +194,12 @@ describe("estimateTokens costs only what is new", () => {
     });
     for (let n = 0; n < 10; n++) expect(once("call_1")).toBe(6);
     expect(counted).toBe(1);
+    // The ids, arguments and results of a turn with a hundred calls do not push each other out.
+    const turn = Array.from({ length: 100 }, (_, n) => [`c${n}`, `{"n":${n}}`, String(n)]).flat();
+    for (const text of turn) once(text);
+    counted = 0;
+    for (const text of turn) expect(once(text)).toBe(text.length);
+    expect(counted).toBe(0);
     // More texts than there are places.
     for (let n = 0; n < 10_000; n++) expect(once(`call_${n}`)).toBe(`call_${n}`.length);
     expect(once("a text of more than thirty-two letters")).toBe(38);

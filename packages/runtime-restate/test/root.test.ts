@@ -559,6 +559,12 @@ describe("a call whose outcome nobody knows", () => {
   });
 });
 
+test("R11: of a run that a layer has answered for no agent is listed, since none has begun", async () => {
+  const refused = { status: "completed", result: { status: "completed", output: "no", stopReason: "done" } };
+  const tree = await StoredTree.start({ ...rootLaunch(), refused });
+  expect(tree.standings).toMatchObject({ status: "over", result: refused, accounts: [] });
+});
+
 test("R24: what came of a child is told and then forgotten, unless somebody may still join it", async () => {
   const tree = await StoredTree.start(rootLaunch());
   await tree.say("hire", { ...hire(1, "a"), isJoinable: false });
@@ -636,15 +642,47 @@ test("R24: what is delivered to somebody who waits is refused where there is no 
   expect(tree.state.delivered).toEqual(["1", "3"]);
 });
 
-test("R24: so is a small one beside so many that were given already that it has no room", async () => {
+test("R24: a message to a child is refused where there is no room for it beside those that it has not read", async () => {
+  const tree = await StoredTree.start(rootLaunch());
+  await tree.say("hire", hire(1, "a"));
+  const large = randomBytes(14 * 1024 * 1024).toString("base64");
+  const ask = (id: string, content: string) => {
+    const message = { id, from: "lead", content, at: 0 };
+    return tree.say("ask", { execId: "run", lane: 2, child: "run/hire:a", message, awakeable: id });
+  };
+  await ask("m1", large);
+  await ask("m2", large.slice(7));
+  await ask("m3", "small");
+  expect(tree.resolved.get("m1")).toBe(undefined);
+  expect(tree.resolved.get("m2")).toMatchObject({
+    refused: { code: "INVALID_VALUE", message: expect.stringContaining("ask.message") },
+  });
+  expect(tree.state.execs["run/hire:a"]?.mail.map(({ id }) => id)).toEqual(["m1", "m3"]);
+});
+
+test("R24: what was given to an execution takes no room from its result", async () => {
+  const tree = await StoredTree.start(rootLaunch());
+  const large = randomBytes(14 * 1024 * 1024).toString("base64");
+  await tree.say("want", { execId: "run", lane: 1, key: "a", name: "go", awakeable: "told" });
+  await tree.say("deliver", { id: "1", name: "go", value: large });
+  const outcome = { status: "completed", result: { output: large.slice(7) } };
+  await tree.say("over", { ...over("run"), outcome });
+  expect(tree.standings.result).toMatchObject({ status: "completed" });
+});
+
+test("R24: so is a small one beside so many that were given already, came early or are not read yet, that it has no room", async () => {
   const { state } = await StoredTree.start(rootLaunch());
   const root = state.execs["run"];
   if (root === undefined) throw new Error("there is no root");
   const values = Array.from({ length: 600 }, (_, n) => {
     return [`wait#${n}`, { lane: 1, value: randomBytes(45_000).toString("base64") }] as const;
   });
-  const full = { ...state, execs: { run: { ...root, given: Object.fromEntries(values) } } };
-  expect(noRoomFor("deliver value", full, "small")).toMatchObject({ code: "INVALID_VALUE" });
+  const given = { ...state, execs: { run: { ...root, given: Object.fromEntries(values) } } };
+  const early = { ...state, signals: { go: values.map(([, { value }]) => value) } };
+  const mail = values.map(([id, { value }]) => ({ id, from: "lead", content: value, at: 0 }));
+  const unread = { ...state, execs: { run: { ...root, mail } } };
+  for (const full of [given, early, unread])
+    expect(noRoomFor("deliver value", full, "small")).toMatchObject({ code: "INVALID_VALUE" });
   expect(noRoomFor("deliver value", state, "small")).toBe(undefined);
 });
 

@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { bytesOf, checkSize, MOST } from "../src/execution/sizes.ts";
+import { errorToJSON } from "@ravi/kernel";
+import { bytesOf, checkSize, MOST, tooLarge } from "../src/execution/sizes.ts";
+import { asking } from "../src/execution/waits.ts";
 
 describe("R24: what the server carries", () => {
   test("is counted in bytes, whatever its length", () => {
@@ -14,5 +16,20 @@ describe("R24: what the server carries", () => {
 
   test("may be nothing at all, from code that no compiler has seen", () => {
     expect(() => checkSize("reply", undefined as never)).not.toThrow();
+  });
+
+  test("is an error for whoever asks a child for whose message there is no room", () => {
+    const attempt = {
+      start: { execId: "run", supervision: { agentId: "lead" } },
+      context: { awakeable: () => ({ id: "told", promise: undefined }) },
+      flush() {},
+      from: () => ({ at: 1 }),
+      send() {},
+    };
+    const question = { key: "ask#1", child: "run/hire:a", content: "?", timeoutMs: undefined };
+    const steps = asking(attempt as never, 1, question as never);
+    steps.next();
+    const refused = errorToJSON(tooLarge("ask.message", MOST + 1));
+    expect(() => steps.next({ refused })).toThrow(/^ask\.message is /);
   });
 });

@@ -1,22 +1,72 @@
+import type * as AsyncHooks from "node:async_hooks";
 import type * as Crypto from "node:crypto";
 import type * as Files from "node:fs";
+import type * as Os from "node:os";
+import type * as Path from "node:path";
+import type * as Sqlite from "node:sqlite";
 import type * as Zlib from "node:zlib";
+import { InvalidValueError } from "@ravi/kernel";
+import { sha256 } from "./sha256.ts";
 
-// Modules of Node that a runtime without options never needs. They are loaded on first use: at import time they took 17 of its 40
-// ms.
+// Only types of Node are imported, because a bundler for browsers would refuse all of the runtime. Its modules are taken from the process
+// when they are first needed, which is faster too: at import time they took 17 of 40 ms.
 
-let crypto: typeof Crypto | undefined;
-let files: typeof Files | undefined;
-let zlib: typeof Zlib | undefined;
-
-export function nodeCrypto(): typeof Crypto {
-  return (crypto ??= process.getBuiltinModule("node:crypto"));
+/** The modules of Node that the runtime uses. */
+interface Modules {
+  readonly "node:async_hooks": typeof AsyncHooks;
+  readonly "node:crypto": typeof Crypto;
+  readonly "node:fs": typeof Files;
+  readonly "node:os": typeof Os;
+  readonly "node:path": typeof Path;
+  readonly "node:sqlite": typeof Sqlite;
+  readonly "node:zlib": typeof Zlib;
 }
 
-export function nodeFiles(): typeof Files {
-  return (files ??= process.getBuiltinModule("node:fs"));
+/** What a browser does not have. A bundler may give it a `process` that has only an environment. */
+interface Host {
+  readonly process?: { readonly version?: string; getBuiltinModule?: GetModule } | undefined;
+  readonly setImmediate?: ((callback: () => void) => unknown) | undefined;
+  readonly Buffer?: { byteLength(text: string): number } | undefined;
+}
+type GetModule = <Id extends keyof Modules>(id: Id) => Modules[Id] | undefined;
+
+const host: Host = globalThis;
+
+/** A module of Node; undefined where there is none. */
+export function moduleIfAny<Id extends keyof Modules>(id: Id): Modules[Id] | undefined {
+  return host.process?.getBuiltinModule?.(id);
 }
 
-export function nodeZlib(): typeof Zlib {
-  return (zlib ??= process.getBuiltinModule("node:zlib"));
+/** A module of Node. Throws an `InvalidValueError` where there is none. */
+export function nodeModule<Id extends keyof Modules>(id: Id): Modules[Id] {
+  const found = moduleIfAny(id);
+  if (found !== undefined) return found;
+  const expected = `Node 22.18 or newer, or another platform with ${id}`;
+  throw new InvalidValueError({ field: "process.version", value: host.process?.version, expected });
 }
+
+let crypto: Modules["node:crypto"] | undefined;
+let files: Modules["node:fs"] | undefined;
+let zlib: Modules["node:zlib"] | undefined;
+
+export function nodeFiles(): Modules["node:fs"] {
+  return (files ??= nodeModule("node:fs"));
+}
+
+export function nodeZlib(): Modules["node:zlib"] {
+  return (zlib ??= nodeModule("node:zlib"));
+}
+
+/** The SHA-256 of bytes, or of a text as UTF-8. Without Node it is computed here, with the same result. */
+export function hashOf(data: string | Uint8Array, encoding: "hex" | "base64url"): string {
+  crypto ??= moduleIfAny("node:crypto");
+  return crypto === undefined ? sha256(data, encoding) : crypto.hash("sha256", data, encoding);
+}
+
+/** How many bytes a text has as UTF-8. */
+export function byteLength(text: string): number {
+  return host.Buffer === undefined ? new TextEncoder().encode(text).length : host.Buffer.byteLength(text);
+}
+
+/** Calls back in the next turn of the event loop. Taken now, because the fake timers of a test runner may replace it later. */
+export const nextTurn: (callback: () => void) => unknown = host.setImmediate ?? setTimeout;

@@ -38,13 +38,16 @@ export class RunDriver {
   private readonly ports: Ports;
   private readonly ambientScope: boolean;
   private readonly agents: ReadonlyMap<string, Agent>;
-  private readonly owner: string;
+  /**
+   * Who claims runs. Made at the first claim: Deno asks its user whether the name of the host may be read, and Cloudflare's workers may be
+   * random only within a request.
+   */
+  private owner: string | undefined;
 
   constructor({ ports, ambientScope, agents }: DriverOptions) {
     this.ports = ports;
     this.ambientScope = ambientScope;
     this.agents = agents;
-    this.owner = processOwner(ports.ids.uuid());
   }
 
   /** Starts a new run. */
@@ -123,6 +126,7 @@ export class RunDriver {
     prepare: (journal: RunJournal) => MaybePromise<Ready>,
   ): Promise<RunResult> {
     const { clock } = this.ports;
+    this.owner ??= processOwner(this.ports.ids.uuid());
     const claim = RunJournal.claim(store, runId, this.owner, clock);
     const onLate = (late: RunJournal): void => void this.release(late, run);
     const journal = isPromiseLike(claim)

@@ -1,54 +1,29 @@
 import {
-  type AbortSignalLike,
   type Agent,
   AgentNotFoundError,
   type AgentResult,
   deepFreeze,
-  type ExecutionBudgetOptions,
-  type HistoryRetention,
   type JsonObject,
-  type Priority,
   type RunEvent,
   type RunScope,
-  type SpawnBudgetOptions,
   Supervision,
 } from "@ravi/kernel";
-import { checkRun, newRoot, ownMetadata, refuseUnkept, versionName } from "@ravi/kernel/loop";
+import {
+  checkRun,
+  newRoot,
+  ownMetadata,
+  refuseUnkept,
+  RUN_START_OPTIONS,
+  type RunStartOptions,
+  versionName,
+} from "@ravi/kernel/loop";
 import { withAgentLedger } from "./tree/ledgers.ts";
 import { textAt } from "./engine/body.ts";
 import { type ResultRecord, resultToJSON } from "./engine/hire-record.ts";
 import type { Ports } from "./ports.ts";
 
 /** Options of `run`. All are optional. */
-export interface RunOptions {
-  /** Default: a new id. An id in use is an `InvalidValueError`: thrown if that run is under way here, else `result` rejects with it. */
-  readonly runId?: string | undefined;
-  /**
-   * The version to run, if it is not that of the given agent: an agent of the same name and this version must be registered.
-   * Default: the given agent.
-   */
-  readonly version?: string | undefined;
-  /** The conversation that the run belongs to. Default: a new one. */
-  readonly sessionId?: string | undefined;
-  /** Limits on the agents of the tree. Default: the agent's own. */
-  readonly spawnBudget?: SpawnBudgetOptions | undefined;
-  /**
-   * Limits on what the tree may spend. If the agent has limits too, the lower one counts in each dimension. Default: the agent's
-   * own.
-   */
-  readonly executionBudget?: ExecutionBudgetOptions | undefined;
-  /** Default: `NORMAL`. */
-  readonly priority?: Priority | undefined;
-  /** How long the root's history is kept. Default: `PERMANENT`. */
-  readonly retention?: HistoryRetention | undefined;
-  /** The tenant that the run works for, for layers, tools and hooks. Default: null. */
-  readonly tenantId?: string | undefined;
-  /** The user that the run works for; the agents' memory is separate for each. Default: null. */
-  readonly userId?: string | undefined;
-  /** Plain JSON that tools and hooks can read from the run's scope. Default: empty. */
-  readonly metadata?: JsonObject | undefined;
-  /** Cancels the run for good when it aborts. */
-  readonly signal?: AbortSignalLike | undefined;
+export interface RunOptions extends RunStartOptions {
   /**
    * Called synchronously with each event of the tree, before the run goes on: the fastest way to follow a stream. Errors that it
    * throws are logged and ignored. To read at your own pace, use `events()` of the handle.
@@ -83,20 +58,7 @@ export function newStart(ports: Ports, agent: Agent, input: string, options: Run
   return { agent, input, root, deadline, tenantId, userId, metadata: ownMetadata(metadata) };
 }
 
-const OPTIONS: readonly (keyof RunOptions)[] = [
-  "runId",
-  "version",
-  "sessionId",
-  "spawnBudget",
-  "executionBudget",
-  "priority",
-  "retention",
-  "tenantId",
-  "userId",
-  "metadata",
-  "signal",
-  "onEvent",
-];
+const OPTIONS: readonly (keyof RunOptions)[] = [...RUN_START_OPTIONS, "onEvent"];
 
 /**
  * A run from its first journal entry. It needs the same version of its agent. Throws an `AgentNotFoundError` if that is not

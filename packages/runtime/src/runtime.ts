@@ -38,13 +38,17 @@ import { LiveHandle, LiveRun } from "./live-run.ts";
 import { EventHub, type EventListener } from "./tree/event-hub.ts";
 import { LiveRuns } from "./live-runs.ts";
 import { missed, refuseStranger } from "./recipient.ts";
+import { checkAmbientScope } from "./scope.ts";
 import { EndedRuns, keepWaitingRun, waitingAgent } from "./waiting-run.ts";
 
 /** Options of `Runtime`. All are optional. */
 export interface RuntimeOptions extends RuntimePorts {
   /** The agents that `resume` can look up. With a journal, `run` adds the agent that it is given. Default: none. */
   readonly agents?: readonly Agent[] | undefined;
-  /** Whether `getRunScope()` works in tools and hooks. Default: false, because it costs time at every step. */
+  /**
+   * Whether `getRunScope()` works in tools and hooks. Default: false, because it costs time at every step. It needs `node:async_hooks`, which
+   * browsers do not have.
+   */
   readonly ambientScope?: boolean | undefined;
 }
 
@@ -91,7 +95,7 @@ export class Runtime {
     checkFields("runtime options", options, OPTIONS);
     const { agents = [], ambientScope = false, ...ports } = asOwn(options, OPTIONS);
     checkAgents("runtime options.agents", agents);
-    checkBoolean("runtime options.ambientScope", ambientScope);
+    checkAmbientScope(checkBoolean("runtime options.ambientScope", ambientScope));
     this.ports = resolvePorts(ports);
     this.given = ports;
     this.ended = EndedRuns.of(ports);

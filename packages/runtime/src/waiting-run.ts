@@ -1,4 +1,3 @@
-import { AsyncLocalStorage } from "node:async_hooks";
 import {
   type Agent,
   AgentId,
@@ -23,14 +22,12 @@ import { Seat } from "./engine/seat.ts";
 import { Identities } from "./journal/identities.ts";
 import { MemoryJournal } from "./journal/memory-journal.ts";
 import type { RuntimePorts } from "./ports.ts";
+import { outside } from "./scope.ts";
 import { tryOrLog } from "./try-or-log.ts";
 import { wallClock } from "./wall-clock.ts";
 
 // A run that waits for ever. While it is there, an object of each class that runs are made of is alive, and V8 keeps the code that was
 // compiled for them: see `keepShapes`.
-
-/** Calls a function outside of the run that happens to end now: what its async context holds would be kept for ever. */
-const outside = AsyncLocalStorage.snapshot();
 
 /** Ports that change nothing about how a run is made. */
 const PLAIN_PORTS: readonly string[] = ["clock", "ids", "logger"];

@@ -9,10 +9,13 @@ export const wallClock: Clock & Required<Pick<Clock, "setTimer">> = Object.freez
 /** `setTimeout` fires at once if the delay is above 2^31 − 1 ms. Longer delays are waited for in steps. */
 const LONGEST_STEP_MS = 2_147_483_647;
 
+/** A browser's is a number, which has neither. */
+type PlatformTimer = NodeJS.Timeout | (number & { readonly ref?: undefined; readonly unref?: undefined });
+
 class WallTimer implements TimerHandle {
   private readonly callback: () => void;
   private left: number;
-  private timer: NodeJS.Timeout;
+  private timer: PlatformTimer;
   private isRef = true;
 
   constructor(callback: () => void, delayMs: number) {
@@ -27,15 +30,15 @@ class WallTimer implements TimerHandle {
 
   ref(): void {
     this.isRef = true;
-    this.timer.ref();
+    this.timer.ref?.();
   }
 
   unref(): void {
     this.isRef = false;
-    this.timer.unref();
+    this.timer.unref?.();
   }
 
-  private step(): NodeJS.Timeout {
+  private step(): PlatformTimer {
     const next = Math.min(this.left, LONGEST_STEP_MS);
     this.left -= next;
     return setTimeout(fire, next, this);
@@ -45,7 +48,7 @@ class WallTimer implements TimerHandle {
   fire(): void {
     if (this.left === 0) return this.callback();
     this.timer = this.step();
-    if (!this.isRef) this.timer.unref();
+    if (!this.isRef) this.timer.unref?.();
   }
 }
 

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import * as z from "zod";
 import {
   type Agent,
@@ -560,7 +560,7 @@ describe("observers", () => {
     expect(getRunScope()).toBeUndefined();
   });
 
-  test("what comes after an agent's end is not in its scope: the record of the end, and a restart", async () => {
+  test("what comes after an agent's end is not in its scope: the record of the end or of a suspension, and a restart", async () => {
     const inner = new MemoryJournal();
     const isInScope: string[] = [];
     const note = (what: string): void => void (getRunScope() === undefined || isInScope.push(what));
@@ -585,8 +585,19 @@ describe("observers", () => {
       if (++attempts === 1) throw new TypeError("a bug");
       return done("");
     });
-    const { status } = await new Runtime({ journal, restart, ambientScope: true }).run(crashing, "").result;
+    const runtime = new Runtime({ journal, restart, ambientScope: true });
+    const { status } = await runtime.run(crashing, "").result;
     expect([status, isInScope]).toEqual(["completed", ["record:x#1"]]);
+    const begun = Promise.withResolvers<void>();
+    const patient = agent("patient", async (ctx) => {
+      begun.resolve();
+      return done(String(await ctx.waitFor("never")));
+    });
+    const { result } = runtime.run(patient, "");
+    await begun.promise;
+    await runtime.close();
+    expect((await result).status).toBe("suspended");
+    expect(isInScope).not.toContain("run:status");
   });
 });
 
@@ -848,4 +859,16 @@ test("R12: a context that somebody has kept after its agent's end does and pays 
     expect(() => kept?.now()).toThrow("careless has ended");
   }
   expect(model.calls).toEqual([]);
+});
+
+test("a runtime is created without anything random, which a worker may ask for only within a request", async () => {
+  const uuid = vi.fn(() => "1");
+  const random = vi.fn(() => 0);
+  const runtime = new Runtime({ journal: new MemoryJournal(), ids: { uuid, random } });
+  expect([...uuid.mock.calls, ...random.mock.calls]).toEqual([]);
+  await runtime.run(
+    agent("clerk", async () => done("")),
+    "",
+  ).result;
+  expect(uuid).toHaveBeenCalled();
 });

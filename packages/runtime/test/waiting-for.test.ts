@@ -276,6 +276,43 @@ describe("R24: what a run waits for", () => {
     expect((await last.resume("r").result).output).toBe("a b");
   });
 
+  test("such a run waits for all that it has noted since it was resumed before, for nothing older, and for no sleep that is over", async () => {
+    const clock = virtualClock({ now: 5_000 });
+    const journal = new MemoryJournal({ clock });
+    const helper = agent("helper", async (ctx) => done(String(await ctx.waitFor("word"))));
+    const sleeper = agent("sleeper", async (ctx) => (await ctx.sleepUntil(90_000), done("")));
+    const waiter = agent("waiter", async (ctx) => {
+      await ctx.waitFor("one");
+      for (const each of [helper, sleeper]) {
+        await ctx.spawn(each, { input: "" });
+        await turns(2);
+      }
+      return done(String(await ctx.waitFor("two")));
+    });
+    const agents = [waiter, helper, sleeper];
+    const stop = async (isAtOnce: boolean): Promise<void> => {
+      const runtime = new Runtime({ journal, agents, clock });
+      const { result } =
+        journal.list().length === 0 ? runtime.run(waiter, "", { runId: "r" }) : runtime.resume("r");
+      if (!isAtOnce) await turns();
+      await runtime.close();
+      expect((await result).status).toBe("suspended");
+    };
+    const names = async () =>
+      (await waitsOf(() => journal.list())).map(({ kind, name }) => `${kind} ${name}`);
+    await stop(false);
+    expect(await names()).toEqual(["signal one"]);
+    await new Runtime({ journal, agents, clock }).deliver("r", "one", true);
+    await stop(false);
+    const noted = await names();
+    expect(noted).toEqual(["signal word", expect.stringMatching(/^timer /), "signal two"]);
+    await stop(true);
+    expect(await names()).toEqual(noted);
+    await clock.advance(100_000);
+    await stop(true);
+    expect(await names()).toEqual(["signal word", "signal two"]);
+  });
+
   test.each([true, false])(
     "a layer that throws when it is told of its question leaves the answer to the next (journal: %s)",
     async (hasJournal) => {
@@ -594,6 +631,41 @@ describe("R24: what a run waits for", () => {
     expect(await waitsOf(() => journal.list())).toEqual(listed);
     await second.deliver("r", "word", "one");
     expect((await resumed.result).output).toBe("one");
+  });
+
+  test("a wait whose answer comes in the moment in which it begins is never listed", async () => {
+    const journal = new MemoryJournal();
+    const runtime = new Runtime({ journal });
+    const waiter = agent("waiter", async (ctx) => {
+      // As from another process.
+      journal.post(RunId("r"), { id: "1", kind: "signal", name: "one", value: "a", at: 1 });
+      return done(`${String(await ctx.waitFor("one"))} ${String(await ctx.waitFor("two"))}`);
+    });
+    const { result } = runtime.run(waiter, "", { runId: "r" });
+    await turns();
+    expect(briefly(await waitsOf(() => journal.list()))).toEqual([["signal", "two", "waiter"]]);
+    await runtime.deliver("r", "two", "b");
+    expect((await result).output).toBe("a b");
+  });
+
+  test("nothing of what a run has waited for stays in the file when it is over", async () => {
+    const directory = temporaryDirectory();
+    const journal = SqliteJournal.open(directory);
+    const runtime = new Runtime({ journal });
+    const rows = (): unknown => {
+      const file = new DatabaseSync(join(directory, "ravi.db"));
+      const [row] = file.prepare("SELECT count(*) AS rows FROM open_waits").all();
+      file.close();
+      return row?.["rows"];
+    };
+    const waiter = agent("waiter", async (ctx) => done(String(await ctx.waitFor("word"))));
+    const { result } = runtime.run(waiter, "", { runId: "r" });
+    while ((await waitsOf(() => journal.list())).length === 0) await turns(1);
+    expect(rows()).toBe(1);
+    await runtime.cancel("r", "enough");
+    expect((await result).status).toBe("cancelled");
+    expect(rows()).toBe(0);
+    await journal.close();
   });
 
   describe("in a file that a process of an earlier release writes too", () => {

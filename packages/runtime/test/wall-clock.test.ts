@@ -1,5 +1,6 @@
 import { wallClock } from "@ravi/runtime";
 import { afterEach, expect, test, vi } from "vitest";
+import { eventLoopTurn } from "../src/engine/waiting.ts";
 
 afterEach(() => {
   // In this order: whoever is spied on last is put back first.
@@ -26,4 +27,11 @@ test("weeks are waited for in steps, and each of them keeps the process or lets 
   expect([set.mock.calls.length, isRef(), fired]).toEqual([3, true, 0]);
   vi.advanceTimersByTime(20 * DAY_MS);
   expect(fired).toBe(1);
+});
+
+test("a turn of the event loop passes although a test runner has replaced the timers", async () => {
+  vi.useFakeTimers();
+  const turn = eventLoopTurn();
+  expect(vi.getTimerCount()).toBe(0);
+  expect(await turn).toBe(undefined);
 });

@@ -158,7 +158,7 @@ it("an abort while an extension looks at the results keeps the results", async (
 
 it("turns leave no listener on the caller's signal, whatever comes of them", async () => {
   const model = scriptedModel(["one", new Error("no"), "three", "a summary"]);
-  const agent = session({ model, retry: { enabled: false } });
+  const agent = session({ model, retry: false });
   const { signal } = new AbortController();
   await agent.invoke("1", { signal });
   await expect(agent.invoke("2", { signal })).rejects.toThrow("no");

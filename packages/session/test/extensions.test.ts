@@ -54,6 +54,7 @@ it("a misspelt field of an extension is refused, because nobody would read it; a
   await expect(agent.invoke("Hello")).rejects.toMatchObject({ code: "INVALID_VALUE", field: "typo.mjs.onn" });
   class Counting {
     readonly name = "counting";
+    readonly tool = "its own";
     turns = 0;
     readonly on = { agent_end: () => void this.turns++ };
   }
@@ -64,6 +65,10 @@ it("a misspelt field of an extension is refused, because nobody would read it; a
 
 it.each([
   ["tool", "tools"],
+  ["tolls", "tools"],
+  ["tols", "tools"],
+  ["toolls", "tools"],
+  ["guardrials", "guardrails"],
   ["Tools", "tools"],
   ["guardRail", "guardrails"],
   ["ephemerals", "ephemeral"],
@@ -88,6 +93,19 @@ it("a plain extension may keep state in fields of its own, if their names are un
   };
   await session({ model: scriptedModel(["x"]), extensions: [counting] }).invoke("Hello");
   expect(counting.turns).toBe(1);
+});
+
+it("a plain extension may have a field that is nearly one which it has too: nobody has misspelt that one", async () => {
+  const counting = {
+    name: "counting",
+    names: ["a"],
+    ok: true,
+    tool: "the latest",
+    tools: [],
+    on: { agent_end: () => void counting.names.push("b") },
+  };
+  await session({ model: scriptedModel(["x"]), extensions: [counting] }).invoke("Hello");
+  expect(counting.names).toEqual(["a", "b"]);
 });
 
 it("O8: a handler that never settles does not outlive an abort", async () => {

@@ -1,8 +1,8 @@
 import {
-  cancellationOf,
   type AbortSignalLike,
   type AssistantMessage,
   type CallOptions,
+  cancellationOf,
   checkFields,
   checkInteger,
   type Clock,
@@ -12,12 +12,14 @@ import {
   type ModelInfo,
   type ModelRequest,
   type ModelResponse,
+  systemClock,
 } from "@ravi/kernel";
+import { abortable, withTimers } from "@ravi/kernel/loop";
 import { DEFAULT_CHUNK_SIZE, deltasOf } from "./answers/deltas.ts";
 import { deltasBefore, errorOfFault, hangsAtOnce } from "./answers/fault.ts";
 import { type Plan, planAnswer } from "./answers/plan.ts";
 import { compileScript, type Script } from "./answers/script.ts";
-import { abortable, wait, withTimers } from "./time.ts";
+import { wait } from "./time.ts";
 
 /** The options of `scriptedModel`. */
 export interface ScriptedModelOptions {
@@ -66,7 +68,7 @@ export function scriptedModel(script: Script, options: ScriptedModelOptions = {}
   checkFields("scriptedModel options", options, OPTIONS);
   const answerTo = compileScript(script);
   const info: ModelInfo = { provider: "scripted", model: "scripted", ...options.info };
-  const clock = withTimers(options.clock);
+  const clock = withTimers(options.clock ?? systemClock, globalThis);
   const chunkSize = checkInteger("chunkSize", options.chunkSize ?? DEFAULT_CHUNK_SIZE, 1);
   const record = options.record ?? true;
   const calls: RecordedCall[] = [];

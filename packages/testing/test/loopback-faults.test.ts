@@ -1,7 +1,8 @@
 import { IncomingMessage, ServerResponse } from "node:http";
 import { connect, Socket } from "node:net";
-import { CancellationError, ProviderError } from "@ravi/kernel";
+import { CancellationError, ProviderError, systemClock } from "@ravi/kernel";
 import { describe, expect, test } from "vitest";
+import { withTimers } from "@ravi/kernel/loop";
 import {
   type Answer,
   type LoopbackOptions,
@@ -14,7 +15,6 @@ import { makeBill } from "../src/loopback/bill.ts";
 import { deliver } from "../src/loopback/deliver.ts";
 import { OPENAI } from "../src/loopback/openai-protocol.ts";
 import { createContext } from "../src/loopback/server-context.ts";
-import { withTimers } from "../src/time.ts";
 import { chat, eventsOf, jsonOf, post } from "./helpers.ts";
 
 const serving = (answer: Answer, more: Partial<LoopbackOptions> = {}): Promise<LoopbackServer> =>
@@ -252,7 +252,7 @@ describe("a client that goes away", () => {
   test.each([{ stream: true }, { stream: false }])(
     "ends the answer even if the write never calls back (%j)",
     async ({ stream }) => {
-      const clock = withTimers(undefined);
+      const clock = withTimers(systemClock, globalThis);
       const bill = makeBill({ disk: undefined, prices: undefined, clock });
       const gone = new AbortController();
       const context = createContext({ script: [] }, { bill, closing: gone.signal, protocol: OPENAI });

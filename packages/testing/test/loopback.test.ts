@@ -320,6 +320,12 @@ describe("what is refused, in OpenAI's shape", () => {
       /tool_calls\[0\]\.id': expected a string of 1 to 40 characters/,
     ],
     [
+      "an empty id",
+      chat("a", { messages: [{ role: "assistant", tool_calls: [{ ...tool, id: "" }] }] }),
+      400,
+      /tool_calls\[0\]\.id': expected a string of 1 to 40 characters/,
+    ],
+    [
       "the name of a function with a dot",
       chat("a", {
         messages: [

@@ -14,7 +14,7 @@ import {
   type Tool,
   totalTokens,
 } from "@ravi/kernel";
-import { isStop, messageOf } from "@ravi/kernel/loop";
+import { isStop, messageOf, quietly } from "@ravi/kernel/loop";
 import { withCalls } from "./with-calls.ts";
 import { withExecute } from "./with-execute.ts";
 
@@ -177,14 +177,5 @@ export class Observer {
       const problem = `the audit log could not record ${action} of ${target} (${messageOf(cause)}); what cannot be recorded is not allowed`;
       throw new MiddlewareError({ layer: "audit", problem, cause });
     }
-  }
-}
-
-/** Errors of telemetry are ignored: an observer must not change the run. */
-function quietly<R>(observation: () => R): R | undefined {
-  try {
-    return observation();
-  } catch {
-    return undefined;
   }
 }

@@ -1,5 +1,5 @@
-import { CancellationError, type PermissionRequest, type Permissions, type RunContext } from "@ravi/kernel";
-import { messageOf } from "@ravi/kernel/loop";
+import type { PermissionRequest, Permissions, RunContext } from "@ravi/kernel";
+import { abortable, messageOf } from "@ravi/kernel/loop";
 
 /**
  * The reason why an action is denied; undefined if it is allowed. Only an explicit `allow: true` allows it, and a policy that fails denies.
@@ -13,10 +13,7 @@ export async function denialOf(
   const { agentId, scope, signal } = ctx;
   const { target } = asked;
   try {
-    const decision = await orAborted(
-      signal,
-      Promise.resolve(permissions.check({ ...asked, agentId, scope })),
-    );
+    const decision = await abortable(permissions.check({ ...asked, agentId, scope }), signal);
     const allow: unknown = decision.allow;
     if (allow === true) return undefined;
     return `${target} is not permitted: ${"reason" in decision ? decision.reason : "no reason was given"}`;
@@ -24,18 +21,5 @@ export async function denialOf(
     // If the run was cancelled or is past its deadline, that error is thrown instead of a denial.
     if (signal.aborted) await ctx.check();
     return `${target} is not permitted: the policy failed (${messageOf(error)})`;
-  }
-}
-
-/** Waits for a promise, but no longer than until the run ends. */
-async function orAborted<R>(signal: RunContext["signal"], waiting: Promise<R>): Promise<R> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const end = (): void => reject(new CancellationError({ reason: "the run has ended" }));
-  if (signal.aborted) end();
-  else signal.addEventListener("abort", end);
-  try {
-    return await Promise.race([waiting, promise]);
-  } finally {
-    signal.removeEventListener("abort", end);
   }
 }

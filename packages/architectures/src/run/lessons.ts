@@ -5,27 +5,20 @@ import {
   type JsonValue,
   type Memory,
   type RunContext,
-  type SchemaResult,
-  type StandardSchema,
   type Tool,
   type ToolCall,
   type ToolResult,
 } from "@ravi/kernel";
+import { ownSchema } from "@ravi/kernel/loop";
 import { findJson } from "../parse/json.ts";
 
 // What a memory returns may change from day to day. So it is read and written through the context like a tool: the result is recorded, and
 // a resumed run gets the same lessons.
 
-type Arguments = JsonObject;
-
-const ANY: StandardSchema<Arguments> = Object.freeze({
-  "~standard": Object.freeze({
-    version: 1,
-    vendor: "ravi",
-    validate: (value: unknown): SchemaResult<Arguments> => ({ value: value as Arguments }),
-    jsonSchema: Object.freeze({ input: () => ({ type: "object" }), output: () => ({ type: "object" }) }),
-  }),
-});
+const ANY = ownSchema<JsonObject>(
+  () => ({ type: "object" }),
+  (value) => ({ value: value as JsonObject }),
+);
 
 /** Lessons of earlier runs for the same user, the most relevant first. Empty if there is no memory. */
 export async function recallLessons(

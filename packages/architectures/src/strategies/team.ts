@@ -10,9 +10,8 @@ import {
   type ToolCall,
   type ToolResult,
 } from "@ravi/kernel";
-import { checkAgent, type Finish, type Hired, hireResult } from "@ravi/kernel/loop";
+import { checkAgent, type Finish, type Hired, hireResult, textSchema } from "@ravi/kernel/loop";
 import { describeWork, type Answer, outcomeOf } from "../run/answer.ts";
-import { textSchema } from "../run/text-schema.ts";
 import { hireAgain } from "../run/worker.ts";
 import { readChoice } from "../parse/choice.ts";
 

@@ -107,6 +107,7 @@ describe("J10: Blackboard", () => {
     ["Pass - no further tests fail. Root cause: DNS.", false],
     ["PASS. Nothing to add. But the sum is 7.", false],
     ["PASS: nothing to add from me but the sum is 7", false],
+    ["PASS: nothing to add from me but the sum is wrong", false],
     ["PASS: nothing new, except that the sum is 7", false],
     ["PASS. Nothing to add\nfor now the sum is enough", false],
     ["Pass nothing on to the guests", false],

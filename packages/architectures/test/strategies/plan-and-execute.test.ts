@@ -92,6 +92,15 @@ describe("J10: PlanAndExecute", () => {
     expect(result).toEqual({ status: "partial", output: "answer", stopReason: "length" });
   });
 
+  test("an answer that was refused after a step was cut off says that it was refused", async () => {
+    const { result } = await run(new PlanAndExecute(), [
+      "1. only step",
+      { text: "half", finishReason: "length" },
+      { text: "no", finishReason: "refused" },
+    ]);
+    expect(result).toMatchObject({ status: "partial", stopReason: "refused" });
+  });
+
   test.each([
     [0, "the task"],
     [1, "the task"],

@@ -1,4 +1,5 @@
 import { type ChatMessage, InvalidValueError, type ToolCall, type ToolMessage } from "@ravi/kernel";
+import { uniqueIds } from "@ravi/kernel/provider";
 import { type CallingMessage, hasCalls, isValidPrompt } from "./prompt-check.ts";
 
 /** The result of a call that never returned, so that the model knows about it. */
@@ -66,7 +67,7 @@ interface CallSlot {
 
 function repair(messages: readonly ChatMessage[]): ChatMessage[] {
   const slots = pair(messages);
-  const ids = new FreshIds();
+  const ids = uniqueIds();
   const repaired: ChatMessage[] = [];
   messages.forEach((message, at) => {
     if (message.role === "tool") return;
@@ -75,7 +76,7 @@ function repair(messages: readonly ChatMessage[]): ChatMessage[] {
       repaired.push(message);
       return;
     }
-    const named = group.map(({ call }) => ids.take(call.id));
+    const named = group.map(({ call }) => ids.give(call.id));
     const renamed = group.some(({ call }, n) => call.id !== named[n]);
     repaired.push(renamed ? withIds(message, named) : message);
     const results = group.map(({ call, result, place }, n) => ({
@@ -109,22 +110,6 @@ function pair(messages: readonly ChatMessage[]): Map<number, CallSlot[]> {
     }
   });
   return slots;
-}
-
-class FreshIds {
-  private readonly used = new Set<string>();
-  /** The number from which on to look for a free id; all lower ones are taken. */
-  private readonly next = new Map<string, number>();
-
-  /** Returns the id, or if it is used the id with the first free number, and marks it as used. */
-  take(id: string): string {
-    let fresh = id;
-    let n = this.next.get(id) ?? 2;
-    while (this.used.has(fresh)) fresh = `${id}_${n++}`;
-    this.next.set(id, n);
-    this.used.add(fresh);
-    return fresh;
-  }
 }
 
 function withIds(message: CallingMessage, ids: readonly string[]): ChatMessage {

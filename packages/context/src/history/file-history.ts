@@ -1,5 +1,3 @@
-import { Buffer } from "node:buffer";
-import { join, resolve } from "node:path";
 import {
   type ChatMessage,
   checkBoolean,
@@ -11,12 +9,12 @@ import {
   JournalFailedError,
 } from "@ravi/kernel";
 import {
-  APPEND,
+  appendFlags,
   hasCode,
   type HistoryFile,
   type HistoryFiles,
   makeFolder,
-  READ,
+  readFlags,
   syncFolder,
   writeAll,
 } from "./files.ts";
@@ -25,6 +23,7 @@ import { headerLine, messageLines } from "./line-format.ts";
 import { lostMessages } from "./lost-messages.ts";
 import { checkUpTo, keyText, messageTexts } from "./message-text.ts";
 import { nodeFiles } from "./node-files.ts";
+import { nodeModule } from "../node-module.ts";
 import { Queues } from "./queues.ts";
 import { scan, type Scan } from "./scan.ts";
 
@@ -63,7 +62,7 @@ export const FileHistory = Object.freeze({
       throw new InvalidValueError({ field: "directory", value: directory, expected: "the path of a folder" });
     }
     const sync = checkBoolean("FileHistory options.sync", options.sync ?? true);
-    const root = resolve(directory);
+    const root = nodeModule("node:path").resolve(directory);
     const files = options.files ?? nodeFiles;
     await makeFolder(files, root, sync);
     return new DirectoryHistory(root, files, sync);
@@ -204,7 +203,7 @@ class DirectoryHistory implements FileHistory {
   /** Asked before a lock is taken: most agents that are hired have stored nothing, and a process that is killed leaves its lock there. */
   private async isStored(name: string): Promise<boolean> {
     try {
-      const file = await this.files.open(this.pathOf(name), READ);
+      const file = await this.files.open(this.pathOf(name), readFlags());
       await file.close();
       return true;
     } catch (error) {
@@ -216,7 +215,7 @@ class DirectoryHistory implements FileHistory {
   }
 
   private pathOf(name: string): string {
-    return join(this.directory, fileNameOf(name));
+    return nodeModule("node:path").join(this.directory, fileNameOf(name));
   }
 
   /** If another process truncates and rewrites the file while it is read, it looks damaged. So it is read again, under a lock. */
@@ -240,7 +239,7 @@ class DirectoryHistory implements FileHistory {
   private async read(key: HistoryKey, name: string): Promise<Scan> {
     let file: HistoryFile;
     try {
-      file = await this.files.open(this.pathOf(name), READ);
+      file = await this.files.open(this.pathOf(name), readFlags());
     } catch (error) {
       if (hasCode(error, "ENOENT")) return { messages: [], whole: 0 };
       throw error;
@@ -253,7 +252,7 @@ class DirectoryHistory implements FileHistory {
   }
 
   private async write(key: HistoryKey, name: string, texts: readonly string[]): Promise<void> {
-    const file = await this.files.open(this.pathOf(name), APPEND, 0o600);
+    const file = await this.files.open(this.pathOf(name), appendFlags(), 0o600);
     try {
       const { size, head, file: identity } = await this.endOf(file, key, name);
       const lines = (size === 0 ? headerLine(name) : "") + messageLines(name, head, texts);

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { nodeModule } from "../node-module.ts";
 
 const MAX_HINT = 24;
 
@@ -8,7 +8,7 @@ const MAX_HINT = 24;
  */
 export function fileNameOf(keyText: string): string {
   const [sessionId, agentName] = JSON.parse(keyText) as [string, string, string | null];
-  const hash = createHash("sha256").update(keyText, "utf8").digest("hex");
+  const hash = nodeModule("node:crypto").hash("sha256", keyText, "hex");
   return `h-${hint(sessionId)}-${hint(agentName)}-${hash}.jsonl`;
 }
 

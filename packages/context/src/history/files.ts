@@ -1,6 +1,5 @@
-import { constants } from "node:fs";
-import { dirname } from "node:path";
 import { InvalidValueError } from "@ravi/kernel";
+import { nodeModule } from "../node-module.ts";
 
 /** What a file history needs of a file system: a part of `node:fs/promises`, and a lock. The default is this machine's disk. */
 export interface HistoryFiles {
@@ -39,10 +38,16 @@ export interface HistoryFile {
 }
 
 // Symbolic links in the folder are not followed: they could lead anywhere.
-const { O_APPEND, O_CREAT, O_DIRECTORY, O_NOFOLLOW, O_RDONLY, O_RDWR } = constants;
-export const READ = O_RDONLY | (O_NOFOLLOW ?? 0);
-export const APPEND = O_RDWR | O_APPEND | O_CREAT | (O_NOFOLLOW ?? 0);
-const FOLDER = O_RDONLY | (O_DIRECTORY ?? 0);
+
+export function readFlags(): number {
+  const { O_NOFOLLOW, O_RDONLY } = nodeModule("node:fs").constants;
+  return O_RDONLY | (O_NOFOLLOW ?? 0);
+}
+
+export function appendFlags(): number {
+  const { O_APPEND, O_CREAT, O_NOFOLLOW, O_RDWR } = nodeModule("node:fs").constants;
+  return O_RDWR | O_APPEND | O_CREAT | (O_NOFOLLOW ?? 0);
+}
 
 export function hasCode(error: unknown, code: string): boolean {
   return error instanceof Error && "code" in error && error.code === code;
@@ -60,7 +65,8 @@ export async function writeAll(file: HistoryFile, bytes: Uint8Array): Promise<vo
 /** A created or removed file is durable only once the folder that contains it has been synced. */
 export async function syncFolder(files: HistoryFiles, path: string): Promise<void> {
   if (process.platform === "win32") return;
-  const folder = await files.open(path, FOLDER);
+  const { O_DIRECTORY, O_RDONLY } = nodeModule("node:fs").constants;
+  const folder = await files.open(path, O_RDONLY | (O_DIRECTORY ?? 0));
   try {
     await folder.sync();
   } finally {
@@ -73,6 +79,7 @@ export async function makeFolder(files: HistoryFiles, path: string, sync: boolea
   try {
     const first = await files.mkdir(path, { recursive: true, mode: 0o700 });
     if (!sync || typeof first !== "string") return;
+    const { dirname } = nodeModule("node:path");
     for (let at = path; at.length >= first.length; at = dirname(at)) await syncFolder(files, dirname(at));
   } catch (cause) {
     const expected = "the path of a folder that can be created or opened";

@@ -1,5 +1,4 @@
-import { Buffer } from "node:buffer";
-import { crc32 } from "node:zlib";
+import { nodeModule } from "../node-module.ts";
 
 /**
  * A file is a header line and then a line for each message, all of them JSON:
@@ -45,6 +44,7 @@ export function readLine(keyText: string, line: string): Line | undefined {
 }
 
 function checksum(keyText: string, numbers: string, text: string): string {
+  const { crc32 } = nodeModule("node:zlib");
   const sum = crc32(Buffer.from(text, "utf8"), crc32(`${keyText}\n${numbers}\n`));
   return sum.toString(16).padStart(8, "0");
 }

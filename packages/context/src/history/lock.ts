@@ -1,7 +1,4 @@
-import { randomUUID } from "node:crypto";
-import { mkdir, open, readdir, rmdir, unlink } from "node:fs/promises";
-import { join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
+import { nodeModule } from "../node-module.ts";
 import { hasCode, type HistoryLock } from "./files.ts";
 import { claimName, isClaim, isOwnerGone, ownerOf } from "./owner.ts";
 
@@ -23,7 +20,7 @@ export async function lockFile(path: string): Promise<HistoryLock> {
   const folder = `${path}.lock`;
   let giveUpAt = performance.now() + TIMEOUT_MS;
   for (let maxPause = FIRST_PAUSE_MS; ; maxPause = Math.min(2 * maxPause, MAX_PAUSE_MS)) {
-    const mine = claimName(randomUUID());
+    const mine = claimName(crypto.randomUUID());
     const other = (await createClaim(folder, mine)) ? await findOtherClaim(folder, mine) : "";
     if (other === undefined) return { release: () => removeClaim(folder, mine) };
     await removeClaim(folder, mine);
@@ -51,12 +48,12 @@ async function waitUntilFree(folder: string, first: string, maxPause: number): P
 
 async function createClaim(folder: string, claim: string): Promise<boolean> {
   try {
-    await mkdir(folder, 0o700);
+    await disk().mkdir(folder, 0o700);
   } catch (error) {
     if (!hasCode(error, "EEXIST")) throw error;
   }
   try {
-    const file = await open(join(folder, claim), "wx", 0o600);
+    const file = await disk().open(`${folder}/${claim}`, "wx", 0o600);
     // The file exists now; it has no content.
     await file.close().catch(() => undefined);
     return true;
@@ -70,13 +67,15 @@ async function createClaim(folder: string, claim: string): Promise<boolean> {
 /** The claim of another living process, if there is one. Claims of dead processes are removed. */
 async function findOtherClaim(folder: string, mine: string | undefined): Promise<string | undefined> {
   try {
-    for (const name of await readdir(folder)) {
+    for (const name of await disk().readdir(folder)) {
       if (name === mine || !isClaim(name)) continue;
       if (!abandonedClaims.has(name) && !isOwnerGone(name)) return name;
-      await unlink(join(folder, name)).then(
-        () => abandonedClaims.delete(name),
-        () => false,
-      );
+      await disk()
+        .unlink(`${folder}/${name}`)
+        .then(
+          () => abandonedClaims.delete(name),
+          () => false,
+        );
     }
     return undefined;
   } catch (error) {
@@ -89,12 +88,22 @@ async function findOtherClaim(folder: string, mine: string | undefined): Promise
 /** Never throws, because what was written under the lock is written. */
 async function removeClaim(folder: string, mine: string): Promise<void> {
   try {
-    await unlink(join(folder, mine));
+    await disk().unlink(`${folder}/${mine}`);
   } catch (error) {
     if (!hasCode(error, "ENOENT")) abandonedClaims.add(mine);
   }
   // Fails if other claims are in the folder, which is fine.
-  await rmdir(folder).catch(() => undefined);
+  await disk()
+    .rmdir(folder)
+    .catch(() => undefined);
+}
+
+function disk() {
+  return nodeModule("node:fs/promises");
+}
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => void setTimeout(resolve, milliseconds));
 }
 
 function lockTimeout(claim: string, folder: string): Error {

@@ -1,4 +1,3 @@
-import { Buffer } from "node:buffer";
 import { type ChatMessage, InvalidValueError, JournalCorruptError } from "@ravi/kernel";
 import { FORMAT, headerLine, type Line, readLine } from "./line-format.ts";
 import { isMessage } from "./message-text.ts";

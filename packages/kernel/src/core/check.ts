@@ -86,8 +86,9 @@ export function checkFields(
   return value as Readonly<Record<string, unknown>>;
 }
 
-/** A key that was put into the wrong options may look like any text. */
-const SECRET_WORD = /^(?:(?:api)?key|token|secret|password|auth|authorization|credential)s?$/i;
+/** A key that was put into the wrong options may look like any text. Some write its name as one word: `accesstoken`. */
+const SECRET_WORD =
+  /^(?:(?:api|access|secret|private)?key|[a-z]*(?:token|secret|password|passphrase|credential)|auth|authorization)s?$/i;
 
 function shownOf(name: string, value: unknown): unknown {
   return typeof value === "string" && isSecretName(name) ? NOT_SHOWN : value;

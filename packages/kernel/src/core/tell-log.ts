@@ -1,6 +1,6 @@
 import type { Logger } from "../ports/services.ts";
 import type { JsonObject } from "./json.ts";
-import { isPromiseLike } from "./types.ts";
+import { quietly } from "./quietly.ts";
 
 /** Calls the logger. A logger that throws or rejects is ignored, because a log must never change a run. */
 export function tellLog(
@@ -9,11 +9,5 @@ export function tellLog(
   message: string,
   fields?: JsonObject,
 ): void {
-  try {
-    // A logger may be asynchronous although its type says void.
-    const result: unknown = logger?.[level](message, fields);
-    if (isPromiseLike(result)) result.then(undefined, () => {});
-  } catch {
-    // Ignored: see above.
-  }
+  quietly(() => logger?.[level](message, fields));
 }

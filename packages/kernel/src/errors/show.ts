@@ -8,8 +8,8 @@ const SECRETS = secretPatterns(NOT_SHOWN);
 const MAX_READ_CHARS = 1_000;
 
 /**
- * A value as short text for a message, without what looks like a secret. Runs no code of the value: it calls no getter, `toString` or
- * `toJSON`.
+ * A value as short text for a message, without what looks like a secret. Runs no code of the value (it calls no getter, `toString` or
+ * `toJSON`), and never throws.
  */
 export function show(value: unknown): string {
   if (typeof value === "string") {
@@ -22,12 +22,19 @@ export function show(value: unknown): string {
   if (typeof value === "bigint") return isLong(value) ? "a bigint of more than 64 bits" : `${value}n`;
   if (typeof value === "function") return "a function";
   if (typeof value === "symbol") return "a symbol";
-  if (typeof value !== "object" || value === null) return String(value);
-  if (Array.isArray(value)) return `an array of ${value.length}`;
-  // A forgotten `await`, and collections that are taken for a list or a plain object.
-  if (value instanceof Promise) return "a promise";
-  if (value instanceof Set) return "a Set";
-  if (value instanceof Map) return "a Map";
+  return typeof value !== "object" || value === null ? String(value) : showObject(value);
+}
+
+function showObject(value: object): string {
+  try {
+    if (Array.isArray(value)) return `an array of ${value.length}`;
+    // A forgotten `await`, and collections that are taken for a list or a plain object.
+    if (value instanceof Promise) return "a promise";
+    if (value instanceof Set) return "a Set";
+    if (value instanceof Map) return "a Map";
+  } catch {
+    // A proxy may refuse to say what it is.
+  }
   return "an object";
 }
 

@@ -3,9 +3,13 @@ const HEAD = 0.7;
 
 /**
  * Cuts a long text in the middle, with a notice of how much is missing. The result has at most `max` UTF-16 units, unless the
- * notice alone is longer. A surrogate pair is never split.
+ * notice alone is longer. A surrogate pair is never split. `notice` gets the number of units that are missing.
  */
-export function truncateText(text: string, max: number): string {
+export function truncateText(
+  text: string,
+  max: number,
+  notice: (missing: number) => string = noticeOf,
+): string {
   if (text.length <= max) return text;
   const room = Math.max(0, max - notice(text.length).length);
   const headEnd = Math.ceil(room * HEAD);
@@ -15,7 +19,7 @@ export function truncateText(text: string, max: number): string {
   return head + notice(text.length - head.length - tail.length) + tail;
 }
 
-function notice(cut: number): string {
+function noticeOf(cut: number): string {
   return `\n[... ${cut} characters were cut out here; ask for less at a time to see them ...]\n`;
 }
 

@@ -1,3 +1,4 @@
+import { type PlatformTimers, withTimers } from "../run/with-timers.ts";
 import type { Clock, TimerHandle } from "../core/clock.ts";
 import type { AbortSignalLike } from "../core/types.ts";
 import { ProviderError } from "../errors/errors.ts";
@@ -17,12 +18,6 @@ export interface ProviderCall {
   complete(): void;
   /** Removes the timer and the listener. Aborts the connection, unless `complete` was called. */
   close(): void;
-}
-
-/** The platform's timers. `globalThis` has this shape. */
-export interface PlatformTimers {
-  setTimeout(callback: () => void, delayMs: number): unknown;
-  clearTimeout(timer: unknown): void;
 }
 
 export interface ProviderCallSetup {
@@ -105,11 +100,12 @@ function silenceWatch(
   { idleTimeoutMs, clock, timers }: ProviderCallSetup,
   onSilence: () => void,
 ): SilenceWatch {
+  const timed = withTimers(clock, timers);
   let timer: TimerHandle | undefined;
   /** When the silence will have lasted too long, in epoch milliseconds; undefined while nothing waits for the server. */
   let due: number | undefined;
   const arm = (delayMs: number): void => {
-    timer = setTimer(clock, timers, onTimer, delayMs);
+    timer = timed.setTimer(onTimer, delayMs);
   };
   const onTimer = (): void => {
     timer = undefined;
@@ -132,12 +128,4 @@ function silenceWatch(
       timer = undefined;
     },
   };
-}
-
-const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
-
-function setTimer(clock: Clock, timers: PlatformTimers, callback: () => void, delayMs: number): TimerHandle {
-  if (clock.setTimer !== undefined) return clock.setTimer(callback, delayMs);
-  const timer = timers.setTimeout(callback, Math.min(delayMs, LONGEST_TIMEOUT_MS));
-  return { cancel: () => timers.clearTimeout(timer) };
 }

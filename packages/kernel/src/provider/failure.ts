@@ -92,7 +92,7 @@ export function transportVerdict(
   // Without a code, only the innermost message says what is wrong ("bad port"). It is not our own, so it must be scrubbed.
   return {
     kind: ErrorKind.SERVER_ERROR,
-    said: advice !== "" || inner === said ? said : `${said} (${inner})`,
+    said: advice !== "" || inner === "" || inner === said ? said : `${said} (${inner})`,
     advice,
   };
 }

@@ -64,3 +64,29 @@ export function uniqueIds(maxLength = Number.POSITIVE_INFINITY): IdGiver {
     },
   };
 }
+
+/** The ids of the calls of a conversation as they are sent. */
+export interface CallIds {
+  /** The id to send for a new call. */
+  begin(id: string): string;
+  /** The id that the latest call with this id was sent with. */
+  latest(id: string): string;
+}
+
+/**
+ * Ids of at most `maxLength` letters, digits, `_` and `-`. They are unique, since some servers start again at `call_0` in each turn, and
+ * others refuse that. The same conversation always gets the same ids, and later messages do not change earlier ids, so that a
+ * server's cache finds it again.
+ */
+export function callIds(maxLength: number): CallIds {
+  const ids = uniqueIds(maxLength);
+  const sent = new Map<string, string>();
+  return {
+    begin(id) {
+      const given = ids.give(plainId(id, maxLength));
+      sent.set(id, given);
+      return given;
+    },
+    latest: (id) => sent.get(id) ?? plainId(id, maxLength),
+  };
+}

@@ -1,6 +1,6 @@
-import { Buffer } from "node:buffer";
-import { createHash } from "node:crypto";
 import type { AuditEntry } from "@ravi/kernel";
+import { tryParse } from "@ravi/kernel/provider";
+import { nodeModule } from "../node-module.ts";
 
 /** One line of the log: the entry, its number, and a hash over it and the line before. */
 interface AuditRecord {
@@ -95,21 +95,14 @@ function problemOf(line: string, seq: number, prev: string): string | AuditRecor
 }
 
 function read(line: string): AuditRecord | undefined {
-  try {
-    const value: unknown = JSON.parse(line);
-    if (typeof value !== "object" || value === null) return undefined;
-    const { seq, prev, hash, entry }: Partial<AuditRecord> = value;
-    return typeof seq === "number" &&
-      typeof prev === "string" &&
-      typeof hash === "string" &&
-      entry !== undefined
-      ? { seq, prev, entry, hash }
-      : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = tryParse(line);
+  if (typeof value !== "object" || value === null) return undefined;
+  const { seq, prev, hash, entry }: Partial<AuditRecord> = value;
+  const isRecord =
+    typeof seq === "number" && typeof prev === "string" && typeof hash === "string" && entry !== undefined;
+  return isRecord ? { seq, prev, entry, hash } : undefined;
 }
 
 function hashOf(seq: number, prev: string, entry: string): string {
-  return createHash("sha256").update(`${seq}\n${prev}\n${entry}`).digest("base64url");
+  return nodeModule("node:crypto").hash("sha256", `${seq}\n${prev}\n${entry}`, "base64url");
 }

@@ -1,6 +1,6 @@
-import { randomUUID } from "node:crypto";
 import { JournalLockedError } from "@ravi/kernel";
 import { codeOf } from "../error-code.ts";
+import { nodeModule } from "../node-module.ts";
 import { isOwner, localProcesses, type Processes } from "./owner.ts";
 
 /** A claim's owner writes its name into it at once. A claim without a name after this time was left by a crash. */
@@ -25,7 +25,7 @@ export interface Claim {
  */
 export async function claimPosition(path: string, size: number): Promise<Claim> {
   const processes = await localProcesses();
-  const owner = `${processes.me}\n${randomUUID()}`;
+  const owner = `${processes.me}\n${nodeModule("node:crypto").randomUUID()}`;
   const nameOf = (turn: number): string => `${path}.${size}.${turn}.claim`;
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     const gone = await claimFirstFreeTurn(path, nameOf, owner, processes);
@@ -44,11 +44,9 @@ export async function claimPosition(path: string, size: number): Promise<Claim> 
  * complete lines, where nobody writes any more, so these claims are not needed.
  */
 export async function sweepClaims(path: string, size: number): Promise<void> {
-  const [{ readdir, realpath }, { basename, dirname, join }, processes] = await Promise.all([
-    import("node:fs/promises"),
-    import("node:path"),
-    localProcesses(),
-  ]);
+  const { readdir, realpath } = nodeModule("node:fs/promises");
+  const { basename, dirname, join } = nodeModule("node:path");
+  const processes = await localProcesses();
   try {
     const log = await realpath(path);
     const start = `${basename(log)}.`;
@@ -106,7 +104,7 @@ async function areUnchanged(names: readonly string[], owners: readonly string[])
 
 /** Returns false if the claim exists already. */
 async function create(name: string, owner: string): Promise<boolean> {
-  const { open } = await import("node:fs/promises");
+  const { open } = nodeModule("node:fs/promises");
   let file: Awaited<ReturnType<typeof open>>;
   try {
     file = await open(name, "wx", 0o600);
@@ -133,7 +131,7 @@ async function create(name: string, owner: string): Promise<boolean> {
 
 /** Undefined if there is no claim; empty if its name was not written, or was lost in a power failure, and nobody is writing it now. */
 async function ownerOf(name: string): Promise<string | undefined> {
-  const { readFile, stat } = await import("node:fs/promises");
+  const { readFile, stat } = nodeModule("node:fs/promises");
   try {
     const owner = await readFile(name, "utf8");
     if (isOwner(firstLine(owner))) return owner;
@@ -145,7 +143,7 @@ async function ownerOf(name: string): Promise<string | undefined> {
 }
 
 async function remove(name: string): Promise<void> {
-  const { unlink } = await import("node:fs/promises");
+  const { unlink } = nodeModule("node:fs/promises");
   try {
     await unlink(name);
   } catch (error) {

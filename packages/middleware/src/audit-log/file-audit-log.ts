@@ -1,4 +1,3 @@
-import { Buffer } from "node:buffer";
 import {
   type AuditEntry,
   type AuditLog,
@@ -11,6 +10,7 @@ import {
 } from "@ravi/kernel";
 import { checkPort } from "@ravi/kernel/loop";
 import { codeOf } from "../error-code.ts";
+import { nodeModule } from "../node-module.ts";
 import { type ChainReport, ChainReader, link } from "./chain.ts";
 import { claimPosition, sweepClaims } from "./claim.ts";
 
@@ -168,13 +168,12 @@ class HashChainLog implements FileAuditLog {
   }
 }
 
-// Node's modules are imported when they are needed, because the rest of this package also runs without a file system.
 const nodeDisk: AuditDisk = Object.freeze({
   async read(path: string): Promise<AsyncIterable<string>> {
     return piecesOf(path, 0);
   },
   async cutAfter(path: string, size: number): Promise<void> {
-    const { realpath, truncate } = await import("node:fs/promises");
+    const { realpath, truncate } = nodeModule("node:fs/promises");
     const claim = await claimPosition(await realpath(path), size);
     try {
       // If another process was still writing this line, it has finished it by now.
@@ -185,7 +184,7 @@ const nodeDisk: AuditDisk = Object.freeze({
     }
   },
   async append(path: string, text: string, size: number): Promise<void> {
-    const { open, realpath } = await import("node:fs/promises");
+    const { open, realpath } = nodeModule("node:fs/promises");
     const file = await open(path, "a", 0o600);
     const check = async (expected: number): Promise<void> => {
       if ((await file.stat()).size !== expected) throw changedByAnother(path);
@@ -220,14 +219,9 @@ const nodeDisk: AuditDisk = Object.freeze({
 });
 
 async function syncFolder(path: string): Promise<void> {
-  const [{ open }, { dirname }, { default: process }] = await Promise.all([
-    import("node:fs/promises"),
-    import("node:path"),
-    import("node:process"),
-  ]);
   // Windows cannot open a folder.
-  if (process.platform === "win32") return;
-  const folder = await open(dirname(path), "r");
+  if (nodeModule("node:process").platform === "win32") return;
+  const folder = await nodeModule("node:fs/promises").open(nodeModule("node:path").dirname(path), "r");
   try {
     await folder.sync();
   } finally {
@@ -236,7 +230,7 @@ async function syncFolder(path: string): Promise<void> {
 }
 
 async function* piecesOf(path: string, start: number): AsyncGenerator<string> {
-  const { createReadStream } = await import("node:fs");
+  const { createReadStream } = nodeModule("node:fs");
   try {
     yield* createReadStream(path, { encoding: "utf8", start, highWaterMark: 1_048_576 });
   } catch (error) {

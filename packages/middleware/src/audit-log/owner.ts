@@ -1,4 +1,5 @@
 import { codeOf } from "../error-code.ts";
+import { nodeModule } from "../node-module.ts";
 
 /** Information about the processes of this machine. */
 export interface Processes {
@@ -17,8 +18,8 @@ export function isOwner(text: string): boolean {
 
 /** A process on another machine counts as alive, because it cannot be checked from here. */
 export async function localProcesses(): Promise<Processes> {
-  const [{ hostname }, { default: process }] = await Promise.all([import("node:os"), import("node:process")]);
-  const host = encodeURIComponent(hostname());
+  const process = nodeModule("node:process");
+  const host = encodeURIComponent(nodeModule("node:os").hostname());
   const isAlive = (pid: number): boolean => {
     try {
       process.kill(pid, 0);
@@ -48,7 +49,7 @@ function startOf(stat: readonly string[]): string {
 }
 
 async function statOf(pid: number): Promise<string[]> {
-  const { readFile } = await import("node:fs/promises");
+  const { readFile } = nodeModule("node:fs/promises");
   try {
     const stat = await readFile(`/proc/${pid}/stat`, "utf8");
     return stat.slice(stat.lastIndexOf(")") + 2).split(" ");

@@ -8,10 +8,10 @@ import {
   checkInteger,
   NO_USAGE,
 } from "@ravi/kernel";
+import { abortable } from "@ravi/kernel/loop";
 import { keyOf } from "../canonical.ts";
 import { type ExpiringCache, expiringCache, frozenCopy } from "../expiring-cache.ts";
 import { checkNumber } from "../options.ts";
-import { untilAborted } from "../timer.ts";
 import type { ChatMiddleware } from "../types.ts";
 
 export interface CacheOptions {
@@ -61,7 +61,7 @@ export function cache(options: CacheOptions = {}): ChatMiddleware {
         known === undefined && pending !== undefined;
         pending = state.inFlight?.get(key)
       ) {
-        known = await untilAborted(pending, context.signal);
+        known = await abortable(pending, context.signal);
       }
       if (known !== undefined) {
         context.result = { ...known, usage: NO_USAGE, cached: true };

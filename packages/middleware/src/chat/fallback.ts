@@ -7,9 +7,8 @@ import {
   InvalidValueError,
   isRetryableKind,
 } from "@ravi/kernel";
-import { checkModel } from "@ravi/kernel/loop";
+import { checkModel, quietly } from "@ravi/kernel/loop";
 import { reportRetry } from "../guard.ts";
-import { quietly } from "../observer.ts";
 import { checkFunction, checkWords } from "../options.ts";
 import type { ChatMiddleware } from "../types.ts";
 

@@ -6,8 +6,8 @@ import {
   isCancellation,
   ProviderError,
 } from "@ravi/kernel";
+import { quietly } from "@ravi/kernel/loop";
 import { checkFunction, checkNumber } from "../options.ts";
-import { quietly } from "../observer.ts";
 import { setTimer } from "../timer.ts";
 import type { ChatMiddleware } from "../types.ts";
 

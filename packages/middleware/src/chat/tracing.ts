@@ -5,10 +5,9 @@ import {
   type Telemetry,
   checkBoolean,
   checkFields,
-  InvalidValueError,
   textOf,
 } from "@ravi/kernel";
-import { quietly } from "../observer.ts";
+import { checkPort, quietly } from "@ravi/kernel/loop";
 import type { ChatMiddleware } from "../types.ts";
 
 export interface TracingOptions {
@@ -24,13 +23,7 @@ export interface TracingOptions {
 export function tracing(options: TracingOptions): ChatMiddleware {
   checkFields("tracing", options, ["telemetry", "recordContent"]);
   const { telemetry } = options;
-  if (typeof telemetry?.startSpan !== "function") {
-    throw new InvalidValueError({
-      field: "tracing.telemetry",
-      value: telemetry,
-      expected: "a Telemetry, with a startSpan method",
-    });
-  }
+  checkPort("tracing.telemetry", telemetry, ["startSpan", "metric"]);
   const recordContent = checkBoolean("tracing.recordContent", options.recordContent ?? false);
   return {
     level: "chat",

@@ -1,4 +1,5 @@
 import { type ContentPart, checkFields, checkInteger } from "@ravi/kernel";
+import { truncateText } from "@ravi/kernel/loop";
 import type { FunctionMiddleware } from "../types.ts";
 
 export interface ContentTruncatorOptions {
@@ -31,7 +32,7 @@ function truncateContent(
   content: string | readonly ContentPart[],
   maxLength: number,
 ): string | readonly ContentPart[] {
-  if (typeof content === "string") return truncate(content, maxLength);
+  if (typeof content === "string") return truncateText(content, maxLength, noticeOf);
   let left = maxLength;
   let missing = 0;
   let isSame = true;
@@ -42,7 +43,7 @@ function truncateContent(
       missing += part.text.length;
       return [];
     }
-    const text = truncate(part.text, left);
+    const text = truncateText(part.text, left, noticeOf);
     left = Math.max(0, left - text.length);
     if (text === part.text) return [part];
     isSame = false;
@@ -52,22 +53,6 @@ function truncateContent(
   return isSame ? content : parts;
 }
 
-/** The result with its notice has at most `maxLength` characters; if even the notice is longer, it is the notice alone. */
-function truncate(text: string, maxLength: number): string {
-  if (text.length <= maxLength) return text;
-  const room = maxLength - noticeOf(text.length).length;
-  if (room <= 0) return noticeOf(text.length);
-  const head = wholeEnd(text, Math.ceil(room * 0.75));
-  const tail = wholeEnd(text, text.length - (room - Math.ceil(room * 0.75)));
-  return `${text.slice(0, head)}${noticeOf(tail - head)}${text.slice(tail)}`;
-}
-
 function noticeOf(missing: number): string {
   return `\n[… ${missing} characters left out …]\n`;
-}
-
-/** Moves a cut that would split a surrogate pair. */
-function wholeEnd(text: string, at: number): number {
-  const code = text.charCodeAt(at);
-  return code >= 0xdc00 && code <= 0xdfff ? at + 1 : at;
 }

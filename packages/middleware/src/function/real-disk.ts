@@ -1,4 +1,5 @@
 import { codeOf } from "../error-code.ts";
+import { nodeModule } from "../node-module.ts";
 import { resolvePath } from "../text/path.ts";
 import type { FileDisk } from "./file-validator.ts";
 
@@ -9,7 +10,7 @@ const MAX_LINKS = 40;
 export const realDisk: FileDisk = {
   realPath: (path) => resolveLinks(path, { links: 0 }),
   async sizeOf(path) {
-    const { stat } = await import("node:fs/promises");
+    const { stat } = nodeModule("node:fs/promises");
     const found = await stat(path).catch(undefinedIfMissing);
     return found?.isFile() === true ? found.size : undefined;
   },
@@ -20,7 +21,7 @@ export const realDisk: FileDisk = {
  * cannot resolve is followed part by part, as the system would.
  */
 async function resolveLinks(path: string, followed: { links: number }): Promise<string> {
-  const { readlink, realpath } = await import("node:fs/promises");
+  const { readlink, realpath } = nodeModule("node:fs/promises");
   const real = await realpath(path).catch(undefinedIfMissing);
   if (real !== undefined) return real;
   const { folder, name } = partsOf(path);

@@ -6,6 +6,7 @@ import {
   InvalidValueError,
   isStandardSchema,
 } from "@ravi/kernel";
+import { tryParse } from "@ravi/kernel/provider";
 import { checkRecord, parseWith } from "@ravi/kernel/loop";
 import { checkOnError, type OnGuardError, runCheck } from "../guard.ts";
 import { checkFunction } from "../options.ts";
@@ -70,9 +71,6 @@ function isSchema(value: unknown): boolean {
  */
 function valueOf({ value, content }: ToolResult): unknown {
   if (value !== undefined || typeof content !== "string" || content === "") return value;
-  try {
-    return JSON.parse(content);
-  } catch {
-    return content;
-  }
+  const parsed = tryParse(content);
+  return parsed === undefined ? content : parsed;
 }

@@ -1,3 +1,4 @@
+import { tryParse } from "@ravi/kernel/provider";
 import type { Numbering, Redaction } from "./redactor.ts";
 
 /**
@@ -12,11 +13,5 @@ export function cleanText(text: string, redaction: Redaction, numbering: Numberi
 }
 
 function isJsonText(text: string): boolean {
-  if (!/^\s*[[{]/.test(text)) return false;
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
+  return /^\s*[[{]/.test(text) && tryParse(text) !== undefined;
 }

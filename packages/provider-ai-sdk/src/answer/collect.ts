@@ -6,6 +6,7 @@ import {
   textOf,
 } from "@ravi/kernel";
 import { field, listOf, stringOr } from "@ravi/kernel/provider";
+import { base64 } from "../base64.ts";
 import { reasoningMetadata, tagOf } from "../request/provider-metadata.ts";
 import { type Ending, endingOf, finishReasonOf } from "./finish.ts";
 import { assembleToolCalls } from "./tool-calls.ts";
@@ -155,6 +156,6 @@ function urlOf(given: unknown, mediaType: string): string | undefined {
   if (typeof link === "string") return link;
   const data = field(given, "data") ?? link ?? given;
   if (data instanceof URL) return data.href;
-  const base64 = data instanceof Uint8Array ? Buffer.from(data).toString("base64") : data;
-  return typeof base64 === "string" ? `data:${mediaType};base64,${base64}` : undefined;
+  const text = data instanceof Uint8Array ? base64(data) : data;
+  return typeof text === "string" ? `data:${mediaType};base64,${text}` : undefined;
 }

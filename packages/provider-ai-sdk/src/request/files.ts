@@ -1,5 +1,6 @@
 import type { FilePart, ImagePart } from "@ravi/kernel";
-import { leftOut, type Notice, unknownLeftOut } from "@ravi/kernel/provider";
+import { leftOut, type Notice } from "@ravi/kernel/provider";
+import { base64 } from "../base64.ts";
 import type { SpecificationVersion, SupportedUrls } from "../model.ts";
 
 export interface FileTarget {
@@ -21,7 +22,7 @@ type Content =
 /** An attachment in a user's message. */
 export function filePart(part: Attachment, target: FileTarget): object {
   const content = contentOf(part, target.supportedUrls);
-  if ("problem" in content) return { type: "text", text: leaveOut(part, content.problem, target) };
+  if ("problem" in content) return { type: "text", text: leftOut(part, content.problem, target.notice) };
   const { mediaType } = content;
   const name = part.type === "file" && part.name !== undefined ? { filename: part.name } : {};
   if (target.version !== "v4") {
@@ -34,7 +35,7 @@ export function filePart(part: Attachment, target: FileTarget): object {
 /** An attachment in a tool's result, which each version writes differently. */
 export function toolFilePart(part: Attachment, target: FileTarget): object {
   const content = contentOf(part, target.supportedUrls);
-  if ("problem" in content) return { type: "text", text: leaveOut(part, content.problem, target) };
+  if ("problem" in content) return { type: "text", text: leftOut(part, content.problem, target.notice) };
   const { mediaType } = content;
   switch (target.version) {
     case "v4":
@@ -46,23 +47,9 @@ export function toolFilePart(part: Attachment, target: FileTarget): object {
     }
     default:
       if ("url" in content)
-        return { type: "text", text: leaveOut(part, "it can only be sent as a data: URL", target) };
+        return { type: "text", text: leftOut(part, "it can only be sent as a data: URL", target.notice) };
       return { type: "media", data: content.data, mediaType };
   }
-}
-
-/** The text that replaces an attachment that cannot be sent. It is logged too. */
-export function leaveOut(part: Attachment, why: string, { notice }: Pick<FileTarget, "notice">): string {
-  const text = leftOut(part, why);
-  notice(text.slice(1, -1));
-  return text;
-}
-
-/** The same for a part of an unknown type, for example one of a newer version. */
-export function leaveUnknownOut(part: unknown, { notice }: Pick<FileTarget, "notice">): string {
-  const text = unknownLeftOut(part);
-  notice(text.slice(1, -1));
-  return text;
 }
 
 const DATA_URL = /^data:([^;,]*)((?:;[^,]*)?),/;
@@ -84,7 +71,7 @@ function contentOf(part: Attachment, supported: SupportedUrls): Content {
 
 function percentEncoded(body: string, mediaType: string): Content {
   try {
-    return { data: Buffer.from(decodeURIComponent(body), "utf8").toString("base64"), mediaType };
+    return { data: base64(new TextEncoder().encode(decodeURIComponent(body))), mediaType };
   } catch {
     return { problem: "its data: URL is invalid" };
   }

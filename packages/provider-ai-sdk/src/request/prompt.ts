@@ -8,9 +8,8 @@ import {
   type ToolMessage,
   type UserMessage,
 } from "@ravi/kernel";
-import { plainName } from "@ravi/kernel/provider";
-import { type CallIds, callIds } from "./call-ids.ts";
-import { filePart, type FileTarget, leaveOut, leaveUnknownOut, toolFilePart } from "./files.ts";
+import { type CallIds, callIds, leftOut, plainName, unknownLeftOut } from "@ravi/kernel/provider";
+import { filePart, type FileTarget, toolFilePart } from "./files.ts";
 import { inputOf } from "./input.ts";
 import { metadataOptions } from "./provider-metadata.ts";
 
@@ -23,6 +22,9 @@ export interface PromptTarget extends FileTarget {
   readonly takesToolFiles: boolean;
 }
 
+/** The length that every provider accepts: OpenAI refuses more than 40 characters. */
+const MAX_ID = 40;
+
 interface Writing extends PromptTarget {
   readonly ids: CallIds;
 }
@@ -30,7 +32,7 @@ interface Writing extends PromptTarget {
 /** The conversation in the form of the model's version of the AI SDK. */
 export function promptOf(messages: readonly ChatMessage[], target: PromptTarget): readonly object[] {
   const prompt: object[] = [];
-  const writing: Writing = { ...target, ids: callIds() };
+  const writing: Writing = { ...target, ids: callIds(MAX_ID) };
   let opened = false;
   for (const message of messages) {
     const isLateSystem = message.role === "system" && opened && !target.systemAnywhere;
@@ -82,7 +84,7 @@ function spokenParts(content: string | readonly ContentPart[], target: PromptTar
         // Reasoning belongs to the assistant.
         return [];
       default:
-        return textPart(leaveUnknownOut(part, target));
+        return textPart(unknownLeftOut(part, target.notice));
     }
   });
 }
@@ -96,9 +98,9 @@ function assistantParts(message: AssistantMessage, target: Writing): readonly ob
         return reasoningPart(part, target);
       case "image":
       case "file":
-        return textPart(leaveOut(part, "an assistant message can only contain text", target));
+        return textPart(leftOut(part, "an assistant message can only contain text", target.notice));
       default:
-        return textPart(leaveUnknownOut(part, target));
+        return textPart(unknownLeftOut(part, target.notice));
     }
   });
   return [...parts, ...(message.toolCalls ?? []).map((call) => toolCallPart(call, target))];
@@ -146,7 +148,7 @@ function toolOutput(message: ToolMessage, target: PromptTarget): object {
         case "file":
           return [toolFilePart(part, target)];
         default:
-          return textPart(leaveUnknownOut(part, target));
+          return textPart(unknownLeftOut(part, target.notice));
       }
     });
     return { type: "content", value };
@@ -158,9 +160,9 @@ function toolOutput(message: ToolMessage, target: PromptTarget): object {
         return [];
       case "image":
       case "file":
-        return [leaveOut(part, "only text can be sent here", target)];
+        return [leftOut(part, "only text can be sent here", target.notice)];
       default:
-        return [leaveUnknownOut(part, target)];
+        return [unknownLeftOut(part, target.notice)];
     }
   });
   const value = [textOf(message), ...notices]

@@ -1,5 +1,5 @@
 import type { ContentPart, ModelEvent, ToolCall } from "@ravi/kernel";
-import { type Fields, fieldsOf, isObject, textIn } from "@ravi/kernel/provider";
+import { type Fields, fieldsOf, isObject, textIn, tryParse } from "@ravi/kernel/provider";
 import { opaquePart } from "../opaque.ts";
 import { type CallDraft, callList } from "./tool-calls.ts";
 
@@ -129,15 +129,7 @@ function partOf(draft: Draft, provider: string): ContentPart | undefined {
   }
   const { block, input } = draft;
   if (input.length === 0) return opaquePart(block, provider);
-  return opaquePart({ ...block, input: parsedInput(input.join("")) }, provider);
-}
-
-function parsedInput(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return {};
-  }
+  return opaquePart({ ...block, input: tryParse(input.join("")) ?? {} }, provider);
 }
 
 /** The arguments as text. Input that the server has parsed already is written out again. */

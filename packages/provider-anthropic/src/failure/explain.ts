@@ -37,7 +37,8 @@ function judge(error: unknown): FailureVerdict {
   const verdict = classifyReport({ ...report, message }, typeof status === "number" ? status : undefined);
   // Anthropic says what was not found; a server that does not is perhaps another one.
   const isElsewhere =
-    report.type === "" && !/\bmodel\b.{0,200}(?:not exist|not found|unknown)/i.test(message);
+    report.type === "" &&
+    !/\bmodel\b.{0,200}(?:not exist|not found|unknown)|\bunknown model\b/i.test(message);
   return status === 404 && isElsewhere
     ? { ...verdict, advice: "; check that baseURL is the address of the API" }
     : verdict;

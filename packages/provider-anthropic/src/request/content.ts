@@ -5,6 +5,7 @@ import type {
 } from "@anthropic-ai/sdk/resources/messages";
 import type { ContentPart, FilePart, ImagePart } from "@ravi/kernel";
 import { leftOut, type Notice, unknownLeftOut } from "@ravi/kernel/provider";
+import { readDataUrl } from "./data-url.ts";
 
 /** The blocks that a user or a tool may send. */
 export type InputBlock = TextBlockParam | ImageBlockParam | DocumentBlockParam;
@@ -36,15 +37,12 @@ export function textBlocks(text: string): TextBlockParam[] {
 
 /** A text that replaces an attachment that cannot be sent, with the reason. It is logged too. */
 export function noteOf(part: ImagePart | FilePart, why: string, notice: Notice): TextBlockParam {
-  notice(`an image or file is left out: ${why}`);
-  return { type: "text", text: leftOut(part, why) };
+  return { type: "text", text: leftOut(part, why, notice) };
 }
 
 /** The same for a part of an unknown type, for example one of a newer version. */
 export function unknownNote(part: unknown, notice: Notice): TextBlockParam {
-  const text = unknownLeftOut(part);
-  notice(text.slice(1, -1));
-  return { type: "text", text };
+  return { type: "text", text: unknownLeftOut(part, notice) };
 }
 
 const IMAGE_TYPES = ["image/jpeg", "image/png", "image/gif", "image/webp"] as const;
@@ -59,7 +57,7 @@ function imageBlock(part: ImagePart | FilePart, notice: Notice): InputBlock {
   const named = (inline.mediaType || part.mediaType) ?? "";
   const mediaType = IMAGE_TYPES.find((type) => type === named.replace("image/jpg", "image/jpeg"));
   if (mediaType === undefined) return noteOf(part, "only JPEG, PNG, GIF and WebP can be sent", notice);
-  const data = inline.bytes().toString("base64");
+  const data = inline.base64();
   if (data === "") return noteOf(part, "it is empty", notice);
   return { type: "image", source: { type: "base64", media_type: mediaType, data } };
 }
@@ -77,37 +75,14 @@ function fileBlock(part: FilePart, notice: Notice): InputBlock {
       : noteOf(part, "of files at a URL, only PDF can be sent", notice);
   }
   if (isPdf) {
-    const data = inline.bytes().toString("base64");
+    const data = inline.base64();
     if (data === "") return noteOf(part, "it is empty", notice);
     return { type: "document", source: { type: "base64", media_type: "application/pdf", data }, ...title };
   }
   if (!/^(?:text\/|application\/(?:json|xml|x-yaml|yaml|javascript)$)/.test(mediaType)) {
     return noteOf(part, "only PDF and text can be sent", notice);
   }
-  const data = inline.bytes().toString("utf8");
+  const data = inline.text();
   if (data.trim() === "") return noteOf(part, "it is empty", notice);
   return { type: "document", source: { type: "text", media_type: "text/plain", data }, ...title };
-}
-
-interface DataUrl {
-  readonly mediaType: string;
-  bytes(): Buffer;
-}
-
-function readDataUrl(url: string): DataUrl | undefined {
-  const comma = url.indexOf(",");
-  if (!/^data:/i.test(url) || comma === -1) return undefined;
-  const [mediaType = "", ...settings] = url.slice("data:".length, comma).toLowerCase().split(";");
-  const body = url.slice(comma + 1);
-  const isBase64 = settings.includes("base64");
-  return { mediaType, bytes: () => (isBase64 ? Buffer.from(body, "base64") : unescaped(body)) };
-}
-
-function unescaped(text: string): Buffer {
-  try {
-    return Buffer.from(decodeURIComponent(text), "utf8");
-  } catch {
-    // It was not percent-encoded.
-    return Buffer.from(text, "utf8");
-  }
 }

@@ -4,10 +4,9 @@ import type {
   ToolResultBlockParam,
 } from "@anthropic-ai/sdk/resources/messages";
 import { type AssistantMessage, type ChatMessage, parseJson, type ToolMessage } from "@ravi/kernel";
-import { isObject, type Notice, plainName } from "@ravi/kernel/provider";
+import { type CallIds, callIds, isObject, type Notice, plainName } from "@ravi/kernel/provider";
 import { type InputBlock, inputBlocks, noteOf, textBlocks, unknownNote } from "./content.ts";
 import { opaqueBlock } from "../opaque.ts";
-import { callIds } from "./call-ids.ts";
 
 export interface Conversation {
   readonly system: readonly TextBlockParam[];
@@ -22,12 +21,14 @@ export interface Turn {
   readonly content: ContentBlockParam[];
 }
 
+const MAX_ID = 64;
+
 interface Translation {
   readonly provider: string;
   /** Whether it is a server of Anthropic. */
   readonly isOwn: boolean;
   readonly notice: Notice;
-  readonly newId: (id: string) => string;
+  readonly ids: CallIds;
   readonly toolNames: Set<string>;
 }
 
@@ -42,7 +43,7 @@ export function toConversation(
   isOwn = true,
 ): Conversation {
   const toolNames = new Set<string>();
-  const translation: Translation = { provider, isOwn, notice, newId: callIds(), toolNames };
+  const translation: Translation = { provider, isOwn, notice, ids: callIds(MAX_ID), toolNames };
   const begin = source.findIndex((message) => message.role !== "system");
   const head = begin === -1 ? source : source.slice(0, begin);
   const turns: Turn[] = [];
@@ -81,7 +82,7 @@ function addAnswer(
   // The API refuses a turn that ends with thinking, as one that was cut off does.
   while (toolCalls.length === 0 && isThinkingBlock(blocks.at(-1))) blocks.pop();
   /** The calls that still need a result, with the ids under which they are sent. */
-  const open = toolCalls.map((call) => ({ call, id: translation.newId(call.id) }));
+  const open = toolCalls.map((call) => ({ call, id: translation.ids.begin(call.id) }));
   for (const { call, id } of open) {
     const name = plainName(call.name);
     translation.toolNames.add(name);

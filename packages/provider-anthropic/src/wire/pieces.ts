@@ -30,6 +30,10 @@ export async function* bodyPieces(
   }
 }
 
+const host: { readonly setImmediate?: ((callback: () => void) => unknown) | undefined } = globalThis;
+/** Browsers have no `setImmediate`. */
+const nextTurn = host.setImmediate ?? setTimeout;
+
 /** Whether the body ends at once. The end usually comes with the last event, and then the connection can be reused. */
 function endsAtOnce(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<boolean> {
   return new Promise((resolve) => {
@@ -37,6 +41,6 @@ function endsAtOnce(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<bo
       ({ done }) => resolve(done),
       () => resolve(false),
     );
-    setImmediate(() => resolve(false));
+    nextTurn(() => resolve(false));
   });
 }

@@ -6,7 +6,7 @@ import type {
   ImagePart,
   ToolMessage,
 } from "@ravi/kernel";
-import { type Notice, plainName, shortId } from "@ravi/kernel/provider";
+import { leftOut, type Notice, plainName, shortId, unknownLeftOut } from "@ravi/kernel/provider";
 import type {
   ChatCompletionAssistantMessageParam,
   ChatCompletionContentPart,
@@ -15,7 +15,6 @@ import type {
 } from "openai/resources/chat/completions";
 import type { Target } from "../protocol.ts";
 import { isAddress } from "../request/address.ts";
-import { leftOutPart, unknownPart } from "../request/left-out-part.ts";
 import { sendableArguments } from "../request/sendable-arguments.ts";
 import { isKept, keptFields, keptWithCall } from "./kept.ts";
 
@@ -113,9 +112,9 @@ function plainText({ content }: AssistantMessage | ToolMessage, notice: Notice):
           return "";
         case "image":
         case "file":
-          return leftOutPart(part, "only text can be sent here", notice);
+          return leftOut(part, "only text can be sent here", notice);
         default:
-          return unknownPart(part, notice);
+          return unknownLeftOut(part, notice);
       }
     })
     .join("");
@@ -133,7 +132,7 @@ function userPart(part: ContentPart, notice: Notice): ChatCompletionContentPart[
       // Reasoning belongs to the assistant.
       return [];
     default:
-      return [{ type: "text", text: unknownPart(part, notice) }];
+      return [{ type: "text", text: unknownLeftOut(part, notice) }];
   }
 }
 
@@ -148,7 +147,7 @@ function imagePart(part: ImagePart | FilePart, notice: Notice): ChatCompletionCo
   const { url } = part;
   return isAddress(url)
     ? { type: "image_url", image_url: { url } }
-    : { type: "text", text: leftOutPart(part, "it has no valid URL", notice) };
+    : { type: "text", text: leftOut(part, "it has no valid URL", notice) };
 }
 
 function filePart(part: FilePart, notice: Notice): ChatCompletionContentPart {
@@ -157,7 +156,7 @@ function filePart(part: FilePart, notice: Notice): ChatCompletionContentPart {
   // The id of an uploaded file.
   if (/^file-[\w-]+$/.test(url)) return { type: "file", file: { file_id: url } };
   if (!url.startsWith("data:"))
-    return { type: "text", text: leftOutPart(part, "it can only be sent as a data: URL", notice) };
+    return { type: "text", text: leftOut(part, "it can only be sent as a data: URL", notice) };
   const format = AUDIO.get(mediaType);
   const comma = url.indexOf(",");
   if (format !== undefined && url.slice(0, comma).endsWith(";base64"))

@@ -50,12 +50,12 @@ const USE_CHAT =
   '; if this server has no Responses API (POST /responses), use Chat Completions: openai(model, { api: "chat" })';
 const CHECK_URL = "; check that baseURL is the address of the API, including its /v1";
 
+const MISSING_ITEM = /\b(?:model|item)\b.{0,200}(?:not exist|not found|unknown)|\bunknown model\b/i;
+
 /** The error does not mention a model or an item that was not found, so the endpoint itself may not exist. */
 function isMissingEndpoint(error: unknown, status: number | undefined): boolean {
   if (status !== 404 && status !== 405 && status !== 501) return false;
   const code = field(error, "code");
   if (typeof code === "string" && !/^(?:\d+|not_?found|unknown_url)$/i.test(code)) return false;
-  return !(
-    error instanceof Error && /\b(?:model|item)\b.{0,200}(?:not exist|not found|unknown)/i.test(error.message)
-  );
+  return !(error instanceof Error && MISSING_ITEM.test(error.message));
 }

@@ -6,7 +6,7 @@ import type {
   ToolMessage,
   UserMessage,
 } from "@ravi/kernel";
-import { type Notice, plainId, plainName } from "@ravi/kernel/provider";
+import { type CallIds, callIds, type Notice, plainName } from "@ravi/kernel/provider";
 import { sendableArguments } from "../request/sendable-arguments.ts";
 import { keptIn, reasoningItem } from "./kept.ts";
 import { inputParts, inputText } from "./parts.ts";
@@ -23,7 +23,7 @@ export interface InputContext {
  * cache finds the beginning of the conversation again.
  */
 export function inputItems(messages: readonly ChatMessage[], context: InputContext): JsonObject[] {
-  const ids = callIds();
+  const ids = callIds(MAX_ID);
   return messages.flatMap((message) => {
     switch (message.role) {
       case "system":
@@ -97,25 +97,5 @@ function callItem({ id, name, arguments: text }: ToolCall, ids: CallIds, context
   return { type: "function_call", call_id: ids.begin(id), name: plainName(name), arguments: args };
 }
 
+/** The API accepts no longer ids of calls. */
 const MAX_ID = 64;
-
-/** The ids of calls as they are sent: valid for the API, and unique, since some servers start again at `call_0` in each turn. */
-interface CallIds {
-  /** The id to send for a new call. */
-  begin(id: string): string;
-  /** The id that the latest call with this id was sent with. */
-  latest(id: string): string;
-}
-
-function callIds(): CallIds {
-  const counts = new Map<string, number>();
-  const numbered = (id: string, count: number): string => plainId(count <= 1 ? id : `${id}_${count}`, MAX_ID);
-  return {
-    begin(id) {
-      const count = (counts.get(id) ?? 0) + 1;
-      counts.set(id, count);
-      return numbered(id, count);
-    },
-    latest: (id) => numbered(id, counts.get(id) ?? 1),
-  };
-}

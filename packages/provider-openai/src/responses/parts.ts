@@ -1,7 +1,6 @@
 import type { ContentPart, FilePart, ImagePart, JsonObject } from "@ravi/kernel";
-import { leftOut, type Notice } from "@ravi/kernel/provider";
+import { leftOut, type Notice, unknownLeftOut } from "@ravi/kernel/provider";
 import { isAddress } from "../request/address.ts";
-import { unknownPart } from "../request/left-out-part.ts";
 
 /** The parts of a user's message or a tool's result. A part that cannot be sent is replaced by a sentence that says so. */
 export function inputParts(parts: readonly ContentPart[], notice: Notice): JsonObject[] {
@@ -17,7 +16,7 @@ export function inputParts(parts: readonly ContentPart[], notice: Notice): JsonO
         // Reasoning belongs to the assistant.
         return [];
       default:
-        return [inputText(unknownPart(part, notice))];
+        return [inputText(unknownLeftOut(part, notice))];
     }
   });
 }
@@ -38,16 +37,16 @@ function imagePart(part: ImagePart | FilePart, notice: Notice): JsonObject {
 }
 
 function withoutAddress(part: ImagePart | FilePart, notice: Notice): JsonObject {
-  notice("images and files without a valid URL are left out");
-  return inputText(leftOut(part, "it has no valid URL"));
+  const logged = "images and files without a valid URL are left out";
+  return inputText(leftOut(part, "it has no valid URL", notice, logged));
 }
 
 function filePart(part: FilePart, notice: Notice): JsonObject {
   const { url, mediaType, name } = part;
   if (mediaType.startsWith("image/")) return imagePart(part, notice);
   if (mediaType.startsWith("audio/") || mediaType.startsWith("video/")) {
-    notice("audio and video are left out: the Responses API does not accept them");
-    return inputText(leftOut(part, "only text, images and documents can be sent here"));
+    const logged = "audio and video are left out: the Responses API does not accept them";
+    return inputText(leftOut(part, "only text, images and documents can be sent here", notice, logged));
   }
   if (UPLOADED.test(url)) return { type: "input_file", file_id: url };
   if (url.startsWith("data:")) return { type: "input_file", file_data: url, filename: name ?? "file" };

@@ -8,6 +8,10 @@ export interface Body {
   leave(): void;
 }
 
+const host: { readonly setImmediate?: ((callback: () => void) => unknown) | undefined } = globalThis;
+/** Browsers have no `setImmediate`. */
+const nextTurn = host.setImmediate ?? setTimeout;
+
 /** Opens the body of a response, which may have at most `maxBytes` bytes. */
 export function openBody(response: Response, call: ProviderCall, maxBytes: number): Body {
   const reader: ReadableStreamDefaultReader<Uint8Array> | undefined = response.body?.getReader();
@@ -43,7 +47,7 @@ export function openBody(response: Response, call: ProviderCall, maxBytes: numbe
         },
         () => undefined,
       );
-      setImmediate(() => {
+      nextTurn(() => {
         if (!ended) cancel();
       });
     },

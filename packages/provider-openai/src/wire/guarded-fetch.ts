@@ -1,6 +1,5 @@
 import { InvalidValueError } from "@ravi/kernel";
-import { isObject, listOf, tryParse, untilAborted } from "@ravi/kernel/provider";
-import { replaceLoneSurrogates } from "./lone-surrogates.ts";
+import { isObject, listOf, tryParse, untilAborted, wellFormedJson } from "@ravi/kernel/provider";
 
 type Fetch = typeof globalThis.fetch;
 
@@ -15,7 +14,7 @@ const BODILESS = new Set([204, 205, 304]);
  */
 export function guardedFetch(fetch: Fetch | undefined): Fetch {
   return async (input, init) => {
-    const body = typeof init?.body === "string" ? { body: replaceLoneSurrogates(init.body) } : {};
+    const body = typeof init?.body === "string" ? { body: wellFormedJson(init.body) } : {};
     // Looked up at each call, so that a replaced global `fetch` is used.
     const sent = (fetch ?? globalThis.fetch)(input, { ...init, ...body, redirect: "manual" });
     const response = await untilAborted(sent, init?.signal);

@@ -17,8 +17,7 @@ import {
   type Spend,
   systemClock,
 } from "@ravi/kernel";
-import { asOwn, keepShapes } from "@ravi/kernel/loop";
-import { checkClock } from "../clock-check.ts";
+import { asOwn, checkPort, keepShapes } from "@ravi/kernel/loop";
 import { type Account, openAccount } from "./account.ts";
 import { addCapped, findOverrun, findRefusal, hold, spend } from "./chain.ts";
 import { overrunError, refusalError, unpricedError } from "./refusal.ts";
@@ -83,7 +82,8 @@ export class ExecutionTracker implements Ledger {
       });
     }
     const given = isEmpty(budget) ? executionBudget() : executionBudget(budget);
-    this.clock = checkClock(options.clock) ?? parent?.clock ?? systemClock;
+    if (options.clock !== undefined) checkPort("clock", options.clock, ["now"]);
+    this.clock = options.clock ?? parent?.clock ?? systemClock;
     this.reserveRule = options.reserve ?? (parent?.reserveRule === false ? false : undefined);
     this.account = openAccount({
       scope,

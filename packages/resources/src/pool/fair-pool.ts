@@ -16,11 +16,10 @@ import {
   Priority,
   type TimerHandle,
 } from "@ravi/kernel";
-import { onAbort } from "@ravi/kernel/loop";
-import { checkClock } from "../clock-check.ts";
+import { checkPort, onAbort, type TimerClock } from "@ravi/kernel/loop";
 import { type Bucket, fill, fullBucket, take, waitFor } from "./bucket.ts";
 import { FairQueue, type Place } from "./fair-queue.ts";
-import { type TimerClock, withTimers } from "./timers.ts";
+import { timed } from "./timers.ts";
 
 export interface FairPoolOptions {
   /** How many calls may run at once. Default: no limit. */
@@ -74,7 +73,8 @@ export class FairPool implements Limiter {
   constructor(options: FairPoolOptions = {}) {
     // A subclass may have options of its own.
     if (new.target === FairPool) checkFields("options", options, OPTIONS);
-    this.clock = withTimers(checkClock(options.clock));
+    if (options.clock !== undefined) checkPort("clock", options.clock, ["now"]);
+    this.clock = timed(options.clock);
     this.concurrency = checkIntegerOrNull("concurrency", options.concurrency, 1) ?? Infinity;
     const now = this.clock.now();
     const requests = checkIntegerOrNull("requestsPerMinute", options.requestsPerMinute, 1);

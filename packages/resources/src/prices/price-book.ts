@@ -10,7 +10,7 @@ import {
   type Usage,
   type KnownPrice,
 } from "@ravi/kernel";
-import { checkClock } from "../clock-check.ts";
+import { checkPort } from "@ravi/kernel/loop";
 import { findListing, type Listing, loadPriceData, type PriceData, ratesFor } from "./catalogue.ts";
 import { ownRates, type OwnPrices, readOwnPrices } from "./own-prices.ts";
 import { inputOf, priceAt, type Rates, worstPriceAt } from "./rates.ts";
@@ -79,7 +79,8 @@ export class PriceBook implements PriceSource {
     // Only `undefined` means none: any other wrong value is rejected, or the catalogue's prices would silently be used instead.
     this.own = readOwnPrices(options.prices === undefined ? {} : options.prices);
     if (options.catalogue !== undefined) checkBoolean("catalogue", options.catalogue);
-    this.clock = checkClock(options.clock) ?? systemClock;
+    if (options.clock !== undefined) checkPort("clock", options.clock, ["now"]);
+    this.clock = options.clock ?? systemClock;
     this.data = options.catalogue === false ? null : undefined;
   }
 

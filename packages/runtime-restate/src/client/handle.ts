@@ -18,11 +18,10 @@ import { detachedResult, resultOf } from "./result.ts";
 
 /** How long one poll waits for an answer. */
 const POLL_TIMEOUT_MS = 5_000;
-/** The pauses between two polls: short at first, then longer while nothing changes. */
-const POLL_DELAYS_MS = [5, 10, 20, 40, 80, 160, 320, 500] as const;
 
+/** The pause between two polls, in milliseconds: short at first, then longer while nothing changes. */
 function pollDelay(polls: number): number {
-  return POLL_DELAYS_MS[Math.min(polls, POLL_DELAYS_MS.length - 1)] ?? 500;
+  return Math.min(500, 5 * 2 ** polls);
 }
 
 export interface FollowOptions {

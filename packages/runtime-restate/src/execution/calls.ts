@@ -89,7 +89,7 @@ export function* paying(
   }
 }
 
-/** AdmissionOrder the record of a call into the value or error for the agent. */
+/** Turns the record of a call into the value or error for the agent. */
 export async function settledOf(attempt: Attempt, effect: Effect, one: Settled): Promise<Settled> {
   if (!one.ok) return one;
   const made = one.value as CallResult;

@@ -1,3 +1,4 @@
+import { abortable } from "@ravi/kernel/loop";
 import type { Ingress } from "../ingress.ts";
 import { ROOT } from "../names.ts";
 import { unblockWhileWaiting } from "../unblock.ts";
@@ -35,17 +36,11 @@ export class MessageBatcher {
   ): Promise<Answer<N>> {
     signal.throwIfAborted();
     const answer = Promise.withResolvers<unknown>();
-    const giveUp = (): void => answer.reject(signal.reason);
-    signal.addEventListener("abort", giveUp, { once: true });
     const queue = this.waiting.get(runId);
     const pending = { name, message, signal, answer };
     if (queue === undefined) void this.drain(runId, [pending]);
     else queue.push(pending);
-    try {
-      return (await answer.promise) as Answer<N>;
-    } finally {
-      signal.removeEventListener("abort", giveUp);
-    }
+    return (await abortable(answer.promise, signal, () => signal.reason as Error)) as Answer<N>;
   }
 
   private async drain(runId: string, queue: PendingMessage[]): Promise<void> {

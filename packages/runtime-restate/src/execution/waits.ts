@@ -18,6 +18,7 @@ import { bytesOf, MOST, tooLarge } from "./sizes.ts";
 import { awaiting, type Steps } from "./steps.ts";
 
 type Delivered<T> = { readonly value: T; readonly standing: Standing };
+type Refused = { readonly refused: SerializedError };
 type Fact = {
   readonly key: string;
   readonly value: JsonValue;
@@ -125,13 +126,21 @@ export function* asking(attempt: Attempt, lane: number, question: Question): Ste
   const { context, start } = attempt;
   const { key, child, content, timeoutMs } = question;
   attempt.flush(lane);
-  const answered = context.awakeable<Heard>(json());
+  const answered = context.awakeable<Heard | Refused>(json());
   const from = attempt.from(lane);
   const message = { id: `${start.execId}:${key}`, from: start.supervision.agentId, content, at: from.at };
   attempt.send("ask", { ...from, child, message, awakeable: answered.id });
-  if (timeoutMs === undefined) return yield* awaiting(answered.promise, { cut: true });
-  const late = context.sleep(timeoutMs, key).map((): Heard => ({ silent: true }));
-  return yield* awaiting(RestatePromise.race([answered.promise, late]), { cut: true });
+  const inTime =
+    timeoutMs === undefined
+      ? answered.promise
+      : RestatePromise.race([answered.promise, context.sleep(timeoutMs, key).map(silence)]);
+  const heard = yield* awaiting(inTime, { cut: true });
+  if ("refused" in heard) throw errorFromJSON(heard.refused);
+  return heard;
+}
+
+function silence(): Heard {
+  return { silent: true };
 }
 
 /** Reads the next message to this execution; null if there is none and `wait` is false. */

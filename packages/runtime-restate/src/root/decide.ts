@@ -203,7 +203,8 @@ export function runViewOf(state: RootState | null, ports: TreePorts): messages.R
     error,
     result,
     inDoubt,
-    accounts: accountsOf(state),
+    // If a layer has answered for the root, no agent has begun.
+    accounts: launch.refused === undefined ? accountsOf(state) : [],
     supervision,
     granted,
     used: usedBy(state),

@@ -59,7 +59,10 @@ export async function over(tree: TreeSession, message: OverMessage): Promise<nul
   if (account !== undefined) exec.used = undefined;
   const { stopped } = exec;
   const isCancelled = message.isKilled === true && stopped !== undefined;
-  // Nobody can join its children any more, so their outcomes need not be kept; nor need what was delivered early to a whole run.
+  // What it was given takes no room from its outcome. Nobody can join its children any more, so their outcomes need not be kept; nor need
+  // what was delivered early to a whole run.
+  exec.given = {};
+  exec.mail = [];
   for (const child of tree.childrenOf(execId)) forgetOutcome(tree.exec(child));
   if (exec.parent === null) state.signals = {};
   const ending = isCancelled
@@ -71,8 +74,6 @@ export async function over(tree: TreeSession, message: OverMessage): Promise<nul
   exec.outcome = outcome;
   exec.wants = {};
   exec.marks = {};
-  exec.given = {};
-  exec.mail = [];
   exec.doubts = {};
   forgetDecisions(state, execId);
   exec.suspended = undefined;

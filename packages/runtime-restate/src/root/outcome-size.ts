@@ -24,11 +24,14 @@ export function noRoomFor(what: string, state: RootState, value: JsonValue): Ser
   return bytes <= MOST ? undefined : errorToJSON(tooLarge(what, bytes));
 }
 
-/** Most outcomes are forgotten as soon as they are told, most values when their execution goes on, and little is delivered early. */
+/** Most outcomes are forgotten as soon as they are told, most values when their execution goes on, and little comes early. */
 function areSmallTogether({ execs, signals }: RootState): boolean {
   const all = Object.values(execs);
   let bytes = bytesOf(signals);
-  for (const { given } of all) for (const { value } of Object.values(given)) bytes += bytesOf(value);
+  for (const { given, mail } of all) {
+    for (const { value } of Object.values(given)) bytes += bytesOf(value);
+    for (const { content } of mail) bytes += bytesOf(content);
+  }
   if (all.length > FEW) for (const { outcome } of all) if (outcome !== undefined) bytes += bytesOf(outcome);
   return bytes < MOST / 2;
 }

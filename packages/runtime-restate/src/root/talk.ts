@@ -84,7 +84,7 @@ function keepEarly(state: RootState, name: string, values: JsonValue[]): void {
   else state.signals = { ...state.signals, [name]: values };
 }
 
-/** Sends a message to a child. If the child is over, the asker is told that no reply will come. */
+/** Sends a message to a child. If the child is over, or there is no room for the message, the asker is told that no reply will come. */
 export async function ask(tree: TreeSession, { child, message, awakeable }: AskMessage): Promise<null> {
   const exec = tree.exec(child);
   if (exec === undefined || exec.phase === "over") {
@@ -92,6 +92,11 @@ export async function ask(tree: TreeSession, { child, message, awakeable }: AskM
     return null;
   }
   if (exec.askers[message.id] !== undefined) return null;
+  const refused = noRoomFor("ask.message, with what is kept already", tree.state, message.content);
+  if (refused !== undefined) {
+    tree.resolve(awakeable, { refused });
+    return null;
+  }
   exec.askers[message.id] = awakeable;
   const { reader } = exec;
   if (reader === undefined) {

@@ -1,4 +1,4 @@
-import { nodeCrypto } from "../platform.ts";
+import { hashOf } from "../platform.ts";
 
 const [C1, C2, C3, C4] = [0x239b961b, 0xab0e9789, 0x38b34ae5, 0xa1e38b93] as const;
 
@@ -36,9 +36,15 @@ export class Digest {
   private d = 0;
 
   text(text: string): this {
-    const isLong = text.length > LONG;
-    this.mixTag(isLong ? LONG_TEXT : TEXT, text.length);
-    this.mixCharacters(isLong ? sha256(text) : text);
+    if (text.length > LONG) return this.longText(text);
+    this.mixTag(TEXT, text.length);
+    if (text.length > 0) this.mixCharacters(text);
+    return this;
+  }
+
+  private longText(text: string): this {
+    this.mixTag(LONG_TEXT, text.length);
+    this.mixCharacters(sha256(text));
     return this;
   }
 
@@ -80,12 +86,15 @@ export class Digest {
     }
     this.mixTag(OBJECT, 0);
     for (const key in value) {
-      const field = plainOf(value[key as keyof typeof value], depth);
+      const given: unknown = value[key as keyof typeof value];
+      // Nearly all fields are texts, which need no further questions.
+      const field = typeof given === "string" ? given : plainOf(given, depth);
       if (field === undefined) continue;
       const known = knownKey(key);
       if (known === 0) this.text(key);
       else this.mixTag(KEY, known);
-      this.mixValue(field, depth);
+      if (typeof field === "string") this.text(field);
+      else this.mixValue(field, depth);
     }
     this.mixTag(END, 0);
   }
@@ -169,7 +178,7 @@ function knownKey(key: string): number {
 
 /** Half of a surrogate pair cannot be encoded as bytes, so such a text is hashed as JSON, which escapes it. */
 function sha256(text: string): string {
-  return nodeCrypto().hash("sha256", text.isWellFormed() ? text : JSON.stringify(text), "base64url");
+  return hashOf(text.isWellFormed() ? text : JSON.stringify(text), "base64url");
 }
 
 /** The value as JSON would write it; undefined if JSON leaves it out. */

@@ -1,13 +1,13 @@
-import { nodeCrypto } from "../platform.ts";
+import { hashOf } from "../platform.ts";
 
 /** The n-th random number of an execution, from 0 up to 1: the same in every replay. */
 export function seededRandom(execId: string, n: number): number {
-  return parseInt(nodeCrypto().hash("sha256", `${execId}\nrandom\n${n}`, "hex").slice(0, 13), 16) / 2 ** 52;
+  return parseInt(hashOf(`${execId}\nrandom\n${n}`, "hex").slice(0, 13), 16) / 2 ** 52;
 }
 
 /** The n-th id of an execution, as a UUID (version 8, whose content is up to the application): the same in every replay. */
 export function seededUuid(execId: string, n: number): string {
-  const digits = nodeCrypto().hash("sha256", `${execId}\nuuid\n${n}`, "hex");
+  const digits = hashOf(`${execId}\nuuid\n${n}`, "hex");
   return [
     digits.slice(0, 8),
     digits.slice(8, 12),

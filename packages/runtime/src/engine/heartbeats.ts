@@ -1,5 +1,6 @@
 import type { Clock, TimerHandle } from "@ravi/kernel";
 import { type Linked, LinkedList } from "@ravi/kernel/loop";
+import { nextTurn } from "../platform.ts";
 
 /** Something that is done periodically. */
 export interface Heartbeat extends Linked<Heartbeat> {
@@ -39,7 +40,7 @@ export class Heartbeats {
     this.enqueue(heartbeat);
     if (this.timer !== undefined || this.isArming) return;
     this.isArming = true;
-    setImmediate(() => {
+    nextTurn(() => {
       this.isArming = false;
       this.arm();
     });

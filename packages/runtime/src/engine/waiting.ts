@@ -1,4 +1,5 @@
 import { type CancellationToken, type Clock, InvalidValueError, type TimerHandle } from "@ravi/kernel";
+import { nextTurn } from "../platform.ts";
 
 /** A promise that can be given up. */
 export interface Delay<T> {
@@ -52,9 +53,6 @@ export function timer(clock: Clock, callback: () => void, milliseconds: number):
     expected: "a function; sleeps and time limits need a clock with timers",
   });
 }
-
-// Taken when this file is loaded, because the fake timers of a test runner may replace it later.
-const nextTurn = setImmediate;
 
 /**
  * Waits for one turn of the platform's event loop. With the clock of a test a second may pass in less time, in which no journal can answer.

@@ -1,11 +1,11 @@
 import { type BlobStore, InvalidValueError, JournalCorruptError } from "@ravi/kernel";
-import { nodeCrypto } from "../platform.ts";
+import { hashOf } from "../platform.ts";
 
 const PREFIX = "sha256-";
 
 /** The name of a blob is the hash of its content. So the same bytes are stored once, and a read can be verified. */
 export function blobRef(bytes: Uint8Array): string {
-  return PREFIX + nodeCrypto().hash("sha256", bytes, "hex");
+  return PREFIX + hashOf(bytes, "hex");
 }
 
 /** Throws an `InvalidValueError` if it is no `Uint8Array`. */

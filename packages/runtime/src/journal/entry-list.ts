@@ -1,5 +1,4 @@
 import type { JournalEntry, JsonObject } from "@ravi/kernel";
-import type { KnownNames } from "./entry-check.ts";
 
 /** JSON text, or an object that never changes. */
 export type KeptBody = string | JsonObject;
@@ -19,7 +18,7 @@ const PART = 4 * WIDTH;
  * Entries in memory. They are stored side by side in arrays: with an object for each entry an append costs 0.75 µs instead of 0.35,
  * all of it in the garbage collector, which has to move them.
  */
-export class EntryList implements KnownNames {
+export class EntryList {
   /** The `exec` and `key` of the last entry. */
   exec: string | undefined;
   key: string | undefined;

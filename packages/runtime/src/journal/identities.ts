@@ -16,25 +16,31 @@ interface Known extends Indexed<Known> {
 }
 
 /** The keys of one execution. */
-class Names extends TextIndex<Known> implements Indexed<Names> {
-  readonly text: string;
-  hash = 0;
-  alike: Names | undefined;
+class Names extends TextIndex<Known> {
+  readonly exec: string;
+  /** The last key, since most effects of an execution end before another begins. */
+  latest: Known | undefined;
 
   constructor(exec: string) {
     super();
-    this.text = exec;
+    this.exec = exec;
   }
 }
 
-/**
- * The identities of a run's entries. It is asked for every entry, so it builds no strings. The last execution is cached, since most
- * runs have only one, and so is the last key, since most effects end before another begins.
- */
+/** The identities of a run's entries. It is asked for every entry, so it builds no strings. */
 export class Identities {
-  private readonly executions = new TextIndex<Names>();
+  /** A `Map`, unlike that of the keys: an execution is looked up for each of its entries, and its id keeps its hash. */
+  private readonly executions = new Map<string, Names>();
+  /** The last execution, since most runs have only one. */
   private names: Names | undefined;
-  private latest: Known | undefined;
+
+  /** Whether there is an entry of this execution. */
+  has(exec: string): boolean {
+    if (this.names?.exec === exec) return true;
+    const names = this.executions.get(exec);
+    if (names !== undefined) this.names = names;
+    return names !== undefined;
+  }
 
   /** Adds an identity. Returns whether it is new. */
   add(exec: string, key: string, attempt: number, phase: string): boolean {
@@ -63,18 +69,17 @@ export class Identities {
   }
 
   private known(exec: string, name: string): Known {
-    const names = this.names?.text === exec ? this.names : this.switchTo(exec);
-    if (this.latest?.text === name) return this.latest;
+    const names = this.names?.exec === exec ? this.names : this.switchTo(exec);
+    if (names.latest?.text === name) return names.latest;
     const hash = names.hashOf(name);
     let known = names.get(name, hash);
     if (known === undefined) names.add((known = { text: name, phases: 0, hash, alike: undefined }));
-    return (this.latest = known);
+    return (names.latest = known);
   }
 
   private switchTo(exec: string): Names {
     let names = this.executions.get(exec);
-    if (names === undefined) this.executions.add((names = new Names(exec)));
-    this.latest = undefined;
+    if (names === undefined) this.executions.set(exec, (names = new Names(exec)));
     return (this.names = names);
   }
 }

@@ -9,7 +9,7 @@ import type {
 } from "@ravi/kernel";
 import type { Indexed, Linked } from "@ravi/kernel/loop";
 import type { Claim } from "./claims.ts";
-import { checkEntry, checkFields, plainZero, refuseNoEntry } from "./entry-check.ts";
+import { checkEntry, checkFields, type KnownNames, plainZero, refuseNoEntry } from "./entry-check.ts";
 import { EntryList, type KeptBody } from "./entry-list.ts";
 import { duplicateError, Identities } from "./identities.ts";
 import { NO_WAITS, NotedWaits } from "./noted-waits.ts";
@@ -22,7 +22,7 @@ import { factsOf, type RunFacts } from "./run-facts.ts";
 const FEW = 24;
 
 /** One run in memory. */
-export class MemoryRun implements Linked<MemoryRun>, Indexed<MemoryRun> {
+export class MemoryRun implements Linked<MemoryRun>, Indexed<MemoryRun>, KnownNames {
   readonly runId: RunId;
   before: MemoryRun | undefined;
   after: MemoryRun | undefined;
@@ -35,7 +35,8 @@ export class MemoryRun implements Linked<MemoryRun>, Indexed<MemoryRun> {
   private updatedAt: number;
   private waits: NotedWaits | undefined;
   private readonly kept = new EntryList();
-  private identities: Identities | undefined;
+  /** The identities of its entries, once there are many. */
+  identities: Identities | undefined;
 
   constructor(runId: RunId, claim: Claim, now: number) {
     this.runId = runId;
@@ -57,6 +58,14 @@ export class MemoryRun implements Linked<MemoryRun>, Indexed<MemoryRun> {
     return this.runId;
   }
 
+  get exec(): string | undefined {
+    return this.kept.exec;
+  }
+
+  get key(): string | undefined {
+    return this.kept.key;
+  }
+
   /** Appends all entries or none: everything that may throw, or run the caller's code, comes before the first is stored. */
   append(entries: readonly JournalEntry[]): void {
     const [only] = entries;
@@ -64,7 +73,7 @@ export class MemoryRun implements Linked<MemoryRun>, Indexed<MemoryRun> {
     if (entries.length !== 1 || only === undefined) return this.appendAll(entries);
     refuseNoEntry(only);
     const { exec, key, attempt, phase, at, body, given } = only;
-    checkFields(exec, key, attempt, phase, at, body, this.kept);
+    checkFields(exec, key, attempt, phase, at, body, this);
     const kept = given === body ? body : stringify(body);
     const facts =
       phase === "note" ? factsOf(this.runId, [[exec, key, attempt, phase, plainZero(at), body]]) : undefined;

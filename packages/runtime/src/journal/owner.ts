@@ -1,3 +1,4 @@
+import { moduleIfAny } from "../platform.ts";
 import { type ProcessTable, processTable } from "./process-table.ts";
 
 const FORM = /^process:([^:]*:[^:]*):(\d+):(\d*):/;
@@ -6,6 +7,8 @@ const FORM = /^process:([^:]*:[^:]*):(\d+):(\d*):/;
  * The name of this process as an owner of claims. From it, other processes on the same machine can see whether this one is alive.
  */
 export function processOwner(id: string): string {
+  // Without Node there are no other processes that could ask.
+  if (moduleIfAny("node:os") === undefined) return `elsewhere:${id}`;
   const table = processTable();
   return `process:${table.name}:${process.pid}:${table.startOf(process.pid)}:${id}`;
 }

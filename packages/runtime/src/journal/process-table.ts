@@ -1,5 +1,4 @@
-import { readFileSync, readlinkSync } from "node:fs";
-import { hostname } from "node:os";
+import { nodeFiles, nodeModule } from "../platform.ts";
 
 /** A set of processes with their own pids. A container has its own table, on the same machine. */
 export interface ProcessTable {
@@ -20,13 +19,15 @@ export function processTable(): ProcessTable {
 let here: ProcessTable | undefined;
 
 function detectTable(): ProcessTable {
-  const host = encodeURIComponent(hostname());
+  const host = hostName();
+  // Without these, two machines or two containers would look the same, so no process can be known to be dead.
+  const unknown = { name: `${host}:unknown`, isAlive: () => true, startOf: () => "" };
+  if (host === "") return unknown;
   // On other platforms a machine has one table.
   if (process.platform !== "linux") return { name: `${host}:`, isAlive, startOf: () => "" };
   const boot = read("/proc/sys/kernel/random/boot_id").trim();
   const pids = link("/proc/self/ns/pid");
-  // Without these, two containers would look the same, so no process can be known to be dead.
-  if (boot === "" || pids === "") return { name: `${host}:unknown`, isAlive: () => true, startOf: () => "" };
+  if (boot === "" || pids === "") return unknown;
   // Start times depend on the time namespace of the reader.
   const name = encodeURIComponent([boot, pids, link("/proc/self/ns/time")].join());
   // /proc may be that of an outer pid namespace, where a pid belongs to another process. In that case a process has several pids in
@@ -34,6 +35,15 @@ function detectTable(): ProcessTable {
   const isOurs = /^NSpid:\t\d+$/m.test(read("/proc/self/status"));
   if (!isOurs) return { name: `${host}:${name}`, isAlive, startOf: () => "" };
   return { name: `${host}:${name}`, isAlive: (pid) => isAlive(pid) && !isDefunct(pid), startOf };
+}
+
+/** Empty if it may not be read: Deno asks for a permission. */
+function hostName(): string {
+  try {
+    return encodeURIComponent(nodeModule("node:os").hostname());
+  } catch {
+    return "";
+  }
 }
 
 function isAlive(pid: number): boolean {
@@ -66,7 +76,7 @@ function statOf(pid: number): string[] {
 
 function read(path: string): string {
   try {
-    return readFileSync(path, "latin1");
+    return nodeFiles().readFileSync(path, "latin1");
   } catch {
     // It does not exist or may not be read: nothing is known.
     return "";
@@ -75,7 +85,7 @@ function read(path: string): string {
 
 function link(path: string): string {
   try {
-    return readlinkSync(path);
+    return nodeFiles().readlinkSync(path);
   } catch {
     return "";
   }

@@ -1,4 +1,3 @@
-import { setTimeout as wait } from "node:timers/promises";
 import type { DatabaseSync } from "node:sqlite";
 import {
   type BlobStore,
@@ -104,7 +103,8 @@ export class SqliteJournal implements Journal {
     });
     this.stage = (job) => this.appender.stage(job);
     const busyTimeoutMs = checkInteger("busyTimeoutMs", options.busyTimeoutMs ?? 10_000, 0);
-    // `wait` is in real time, whatever the clock of the claims is: other processes hold their locks in real time.
+    // In real time, whatever the clock of the claims is: other processes hold their locks in real time.
+    const wait = (ms: number): Promise<void> => new Promise((resolve) => void setTimeout(resolve, ms));
     this.commits = new GroupCommit({ store: groupStore(db, this.appender), busyTimeoutMs, wait });
   }
 

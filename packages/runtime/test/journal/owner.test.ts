@@ -1,8 +1,8 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { hostname } from "node:os";
-import { describe, expect, onTestFinished, test } from "vitest";
+import os, { hostname } from "node:os";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { isOwnerGone, processOwner } from "../../src/journal/owner.ts";
 import { type ProcessTable, processTable } from "../../src/journal/process-table.ts";
 import { temporaryDirectory } from "./helpers/directory.ts";
@@ -51,6 +51,19 @@ describe("T5: an owner counts as gone only where that is certain", () => {
     const earlier = processOwner("id").replace(/:(\d+):id$/, ":1:id");
     expect(earlier).not.toBe(processOwner("id"));
     expect(isOwnerGone(earlier)).toBe(true);
+  });
+
+  test("nobody is known to be gone where the name of the machine may not be read", async () => {
+    onTestFinished(() => void vi.restoreAllMocks());
+    vi.spyOn(os, "hostname").mockImplementation(() => {
+      throw new Error("Requires sys access to hostname");
+    });
+    vi.resetModules();
+    const { isOwnerGone: isGone, processOwner: ownerOf } = await import("../../src/journal/owner.ts");
+    const { pid } = spawnSync(process.execPath, ["--version"]);
+    const owner = ownerOf("id");
+    expect(owner).toBe(`process::unknown:${process.pid}::id`);
+    expect(isGone(owner.replace(`:${process.pid}:`, `:${pid}:`))).toBe(false);
   });
 
   test("a process of this table that has ended is gone", () => {

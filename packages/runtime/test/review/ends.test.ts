@@ -331,3 +331,31 @@ test("R21: a runtime that is closed while a crashed root's agents are being stop
   expect([status, agents?.map((one) => one.status)]).toEqual(["failed", ["failed", "cancelled"]]);
   expect(told).toEqual(["run_start lead", "run_start child", "run_end child", "run_end lead"]);
 });
+
+test("R21: a crashed root whose journal is lost while its agents are stopped is not restarted, though the policy has agreed", async () => {
+  const inner = new MemoryJournal();
+  const lost = Promise.withResolvers<void>();
+  const journal = Object.assign(Object.create(inner) as MemoryJournal, {
+    append(...given: Parameters<MemoryJournal["append"]>) {
+      return given[2].some(({ key }) => key.startsWith("record:x")) ? lost.promise : inner.append(...given);
+    },
+  });
+  let [starts, asked] = [0, 0];
+  const child = agent("child", async (ctx) => done(String(await ctx.record("x", () => 1))));
+  const lead = agent("lead", async (ctx) => {
+    starts++;
+    await ctx.spawn(child, { input: "" });
+    throw new TypeError("a bug");
+  });
+  const shouldRetry = (): boolean => {
+    asked++;
+    lost.reject(new Error("the disk is full"));
+    return true;
+  };
+  const runtime = new Runtime({ journal, restart: { shouldRetry, delayMs: () => 0, reset() {} } });
+  const outcome = await runtime.run(lead, "").result.then(
+    ({ status }) => status,
+    (error: unknown) => String(error),
+  );
+  expect([starts, asked, outcome]).toEqual([1, 1, expect.stringContaining("the disk is full")]);
+});

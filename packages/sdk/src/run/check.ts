@@ -2,6 +2,7 @@ import { checkBoolean, InvalidValueError } from "@ravi/kernel";
 import { hasMethod, isAgent } from "@ravi/kernel/loop";
 import { retry as retryLayer } from "@ravi/middleware";
 import { checkLayers } from "../agents/layers.ts";
+import { hasModule } from "../node-module.ts";
 import type { HostOptions } from "./options.ts";
 
 /**
@@ -31,6 +32,10 @@ export function checkHost(options: HostOptions): void {
   if (onEvent !== undefined && typeof onEvent !== "function")
     wrong("onEvent", onEvent, "a function that takes an event");
   if (handleSignals !== undefined) checkBoolean("handleSignals", handleSignals);
+  if (handleSignals === true && !hasModule("node:process")) {
+    const expected = "false here, where there is no process that a signal could reach";
+    throw new InvalidValueError({ field: "handleSignals", value: true, expected });
+  }
   if (middleware !== undefined) checkLayers("middleware", middleware);
   if (retry !== undefined && retry !== false) {
     if (typeof retry !== "object" || retry === null)

@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import type { HistoryProvider } from "@ravi/kernel";
 
 /**
@@ -11,7 +10,7 @@ let inProcess: Promise<HistoryProvider> | undefined;
 export function defaultHistory(directory: string | undefined): HistoryProvider {
   return lazyHistory(() => {
     if (directory !== undefined) {
-      return import("@ravi/context").then(({ FileHistory }) => FileHistory.open(join(directory, "sessions")));
+      return import("@ravi/context").then(({ FileHistory }) => FileHistory.open(`${directory}/sessions`));
     }
     return (inProcess ??= import("@ravi/context").then(({ MemoryHistory }) => new MemoryHistory()));
   });

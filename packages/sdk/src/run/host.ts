@@ -13,6 +13,7 @@ import { Runtime } from "@ravi/runtime";
 import { RetryPolicy, SpawnTracker } from "@ravi/supervision";
 import { blueprintOf, teamOf } from "../agents/blueprint.ts";
 import { around, checkLayers, hasRetry, pipelinesOf } from "../agents/layers.ts";
+import { hasModule } from "../node-module.ts";
 import { ledgerFor } from "./ledger.ts";
 import { meteringFor } from "./meters.ts";
 import type { HostOptions } from "./options.ts";
@@ -32,7 +33,7 @@ export function buildRuntime(options: HostOptions, host: Host): Runtime {
   const { clock, ids } = options;
   return new Runtime({
     agents: host.agents,
-    ambientScope: true,
+    ambientScope: hasModule("node:async_hooks"),
     journal: host.journal,
     headcount: (root) => new SpawnTracker(root.spawnBudget, { rootId: root.rootId, clock }),
     ledger: (root) => ledgerFor(root, { isDefaultUsd: host.isDefaultUsd, clock }),

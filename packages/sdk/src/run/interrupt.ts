@@ -1,5 +1,5 @@
-import process from "node:process";
 import type { RunId } from "@ravi/kernel";
+import { hasModule, nodeModule } from "../node-module.ts";
 
 /** A run that Ctrl-C stops. */
 export interface Interruptible {
@@ -21,28 +21,30 @@ const INTERRUPTED = 130;
  * Returns a function that ends this; the last run to call it removes the listener.
  */
 export function stopAtInterrupt(run: Interruptible): () => void {
-  if (runs.size === 0) process.on("SIGINT", onInterrupt);
+  if (runs.size === 0) nodeModule("node:process").on("SIGINT", onInterrupt);
   runs.add(run);
   return () => {
     runs.delete(run);
     if (runs.size > 0) return;
-    process.off("SIGINT", onInterrupt);
+    nodeModule("node:process").off("SIGINT", onInterrupt);
     isExiting = false;
   };
 }
 
 /** Whether standard error is a terminal and no other code of the program listens for SIGINT. */
 export function isInterruptWanted(): boolean {
+  if (!hasModule("node:process")) return false;
+  const process = nodeModule("node:process");
   return process.stderr.isTTY && process.listenerCount("SIGINT") === (runs.size === 0 ? 0 : 1);
 }
 
 /** Writes to standard error, for the person who pressed Ctrl-C. */
 export function printLine(text: string): void {
-  process.stderr.write(`${text}\n`);
+  nodeModule("node:process").stderr.write(`${text}\n`);
 }
 
 function onInterrupt(): void {
-  if (isExiting) process.exit(INTERRUPTED);
+  if (isExiting) nodeModule("node:process").exit(INTERRUPTED);
   isExiting = true;
   for (const run of runs) {
     const what = run.canResume ? "is being suspended" : "has no journal and is being cancelled";

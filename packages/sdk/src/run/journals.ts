@@ -1,7 +1,6 @@
-import { existsSync } from "node:fs";
-import { resolve } from "node:path";
 import { type Clock, InvalidValueError, type Journal } from "@ravi/kernel";
 import { SqliteJournal } from "@ravi/runtime";
+import { nodeModule } from "../node-module.ts";
 
 /** A journal that is lent to one run. */
 export interface BorrowedJournal {
@@ -33,7 +32,7 @@ export function checkOnRecord(given: unknown): void {
 
 /** Whether the directory exists. A journal that the user opened does. */
 export function isThere(given: unknown): boolean {
-  return typeof given !== "string" || existsSync(given);
+  return typeof given !== "string" || nodeModule("node:fs").existsSync(given);
 }
 
 /** Throws if there is no journal: without one, `runs` would answer "no runs", which is wrong. */
@@ -58,7 +57,7 @@ export function borrowJournal(
     const journal = SqliteJournal.open(given, { clock });
     return { journal, directory: given, release: () => journal.close() };
   }
-  const path = resolve(given);
+  const path = nodeModule("node:path").resolve(given);
   const shared = sharedAt(path);
   shared.users++;
   return {

@@ -6,6 +6,7 @@ import {
   type IdSource,
   InvalidValueError,
   SessionId,
+  systemClock,
   systemIds,
 } from "@ravi/kernel";
 import {
@@ -17,6 +18,7 @@ import {
   LEAST_RESULT_CHARS,
   type LoopLimitsOptions,
   refusalFor,
+  withTimers,
 } from "@ravi/kernel/loop";
 import { type CompactionPlan, compactionPlan } from "../compaction/options.ts";
 import { checkExtension } from "../extensions/load.ts";
@@ -27,7 +29,6 @@ import type { SessionStore } from "../store/store.ts";
 import { environmentSecrets, type Redactor, redactor } from "../tree/redact.ts";
 import type { TurnSettings } from "../turn/deps.ts";
 import type { SessionAgentOptions } from "./options.ts";
-import { wallClock } from "./wall-clock.ts";
 
 const KNOWN = [
   "name",
@@ -89,7 +90,7 @@ export function planFor(options: SessionAgentOptions): Plan {
     options,
     id: agentIdOf("SessionAgent.name", options.name ?? "session"),
     store: options.store ?? new MemorySessionStore(),
-    clock: options.clock ?? wallClock,
+    clock: options.clock ?? withTimers(systemClock, globalThis),
     ids: options.ids ?? systemIds,
     cwd: options.cwd ?? process.cwd(),
     redact: redactor(options.secrets ?? environmentSecrets(process.env)),

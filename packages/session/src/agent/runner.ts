@@ -1,6 +1,5 @@
 import { type AgentResult, isRaviError, type LLMClient, type RunContext } from "@ravi/kernel";
-import { checkSchemas } from "@ravi/kernel/loop";
-import { abortable } from "../extensions/abortable.ts";
+import { abortable, checkSchemas } from "@ravi/kernel/loop";
 import type { CompactionOutcome } from "../extensions/extension.ts";
 import type { Mailbox, Queued } from "../queue/mailbox.ts";
 import type { Session } from "../tree/session.ts";

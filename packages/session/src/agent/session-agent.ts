@@ -1,21 +1,16 @@
 import {
   type AbortSignalLike,
-  type Agent,
-  type AgentDefaults,
-  type AgentId,
   type AgentResult,
   checkBoolean,
   checkFields,
-  type Hooks,
   type Inbox,
   InvalidValueError,
   type LLMClient,
-  type Pipelines,
   type RunContext,
   type RunEvent,
   Supervision,
 } from "@ravi/kernel";
-import { bareContext, checkModel } from "@ravi/kernel/loop";
+import { AgentBase, bareContext, checkModel } from "@ravi/kernel/loop";
 import type { SessionEvent } from "../extensions/events.ts";
 import type {
   CollectedError,
@@ -41,13 +36,7 @@ import { type Inheritance, PartsLoader } from "./parts-loader.ts";
  * A long-lived conversation. One object has one conversation open at a time and does one thing at a time; an operation that
  * needs it idle throws a `SessionBusyError` at once if it is busy.
  */
-export class SessionAgent implements Agent, ExtensionContext {
-  readonly id: AgentId;
-  readonly version: string | undefined;
-  readonly description: string | undefined;
-  readonly hooks: Hooks | undefined;
-  readonly pipelines: Pipelines | undefined;
-  readonly defaults: AgentDefaults | undefined;
+export class SessionAgent extends AgentBase implements ExtensionContext {
   readonly cwd: string;
   readonly modelRegistry: ModelRegistry;
   /** The checked options. */
@@ -69,15 +58,11 @@ export class SessionAgent implements Agent, ExtensionContext {
   /** Throws an `InvalidValueError` if an option is wrong. `inherited` is only for `spawnChild`. */
   constructor(options: SessionAgentOptions, inherited?: Inheritance) {
     const plan = planFor(options);
+    const budget = options.executionBudget;
+    const defaults = budget === undefined ? undefined : Object.freeze({ executionBudget: budget });
+    super(plan.id, options, defaults);
     this.plan = plan;
     this.inherited = inherited;
-    this.id = plan.id;
-    this.version = options.version;
-    this.description = options.description;
-    this.hooks = options.hooks;
-    this.pipelines = options.middleware;
-    const budget = options.executionBudget;
-    this.defaults = budget === undefined ? undefined : Object.freeze({ executionBudget: budget });
     this.cwd = plan.cwd;
     const state: SessionState = { gate: this.gate, model: options.model, queued: [] };
     this.state = state;

@@ -1,6 +1,5 @@
 import { type ChatMessage, HookEvent, InvalidValueError, type RunContext, type ToolSpec } from "@ravi/kernel";
-import { hookBase } from "@ravi/kernel/loop";
-import { abortable } from "../extensions/abortable.ts";
+import { abortable, hookBase } from "@ravi/kernel/loop";
 import type { CompactionReason, Emit } from "../extensions/events.ts";
 import type { CompactionOutcome } from "../extensions/extension.ts";
 import { isMessages } from "../extensions/results.ts";

@@ -1,5 +1,5 @@
 import { type AbortSignalLike, type AgentEvent, deepFreeze, isPromiseLike } from "@ravi/kernel";
-import { abortable } from "./abortable.ts";
+import { abortable } from "@ravi/kernel/loop";
 import type { SessionEventName, SessionEvents } from "./events.ts";
 import type { CollectedError, Extension, ExtensionContext } from "./extension.ts";
 import { checkedResult, isChangeable } from "./results.ts";

@@ -74,10 +74,14 @@ export function checkExtension(value: unknown, where: string): Extension {
   throw new InvalidValueError({ field: where, value, expected });
 }
 
-/** Nobody would read a misspelt field, and a guardrail would be missing without a word. */
+/**
+ * Nobody would read a misspelt field, and a guardrail would be missing without a word. A field that the extension has is not missing, so
+ * `names` beside `name` is one of its own.
+ */
 function checkSpelling(where: string, extension: object): void {
+  const missing = FIELDS.filter((name) => !Object.hasOwn(extension, name));
   for (const name of Object.keys(extension)) {
-    const meant = meantBy(name, FIELDS);
+    const meant = meantBy(name, missing);
     if (meant === undefined) continue;
     const expected = `no field of that name; known fields: ${FIELDS.join(", ")}; did you mean ${meant}?`;
     throw new InvalidValueError({ field: `${where}.${name}`, value: Reflect.get(extension, name), expected });

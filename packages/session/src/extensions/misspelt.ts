@@ -1,6 +1,5 @@
-/** The known name that `name` may be a misspelling of; undefined if it is known itself, or unlike all of them. */
+/** The known name that `name` may be a misspelling of; undefined if it is unlike all of them. */
 export function meantBy(name: string, known: readonly string[]): string | undefined {
-  if (known.includes(name)) return undefined;
   return known.find((each) => isLike(name.toLowerCase(), each.toLowerCase(), mostTypos(each)));
 }
 

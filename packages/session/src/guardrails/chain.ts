@@ -1,6 +1,11 @@
 import { type AbortSignalLike, InvalidValueError, type ToolCall } from "@ravi/kernel";
-import { type LoopDetector, type LoopLimitsOptions, loopDetector, type LoopStep } from "@ravi/kernel/loop";
-import { abortable } from "../extensions/abortable.ts";
+import {
+  abortable,
+  type LoopDetector,
+  loopDetector,
+  type LoopLimitsOptions,
+  type LoopStep,
+} from "@ravi/kernel/loop";
 import type { ExtensionHost } from "../extensions/host.ts";
 import type { GuardedResult, Guardrail } from "./guardrail.ts";
 import type { OwnedGuardrail } from "./load.ts";

@@ -1,5 +1,6 @@
 import { join } from "node:path";
-import { defineTool, type StandardSchema, type Tool, ToolError } from "@ravi/kernel";
+import { defineTool, type Tool, ToolError } from "@ravi/kernel";
+import { textSchema } from "@ravi/kernel/loop";
 import { namesIn, readText } from "./read-text.ts";
 
 /** A folder with a SKILL.md. Its name and description are in the prompt; the instructions are read when they are needed. */
@@ -76,43 +77,14 @@ function escape(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
 
-interface SkillArguments {
-  readonly name: string;
-}
-
-/** Written by hand, so that this package needs no schema library. */
-const INPUT: StandardSchema<SkillArguments> = Object.freeze({
-  "~standard": Object.freeze({
-    version: 1,
-    vendor: "ravi",
-    validate: (value: unknown) => {
-      const name: unknown =
-        typeof value === "object" && value !== null ? Reflect.get(value, "name") : undefined;
-      return typeof name === "string"
-        ? { value: { name } }
-        : { issues: [{ message: "expected the name of a skill", path: ["name"] }] };
-    },
-    jsonSchema: Object.freeze({ input: skillSchema, output: skillSchema }),
-  }),
-});
-
-function skillSchema(): Record<string, unknown> {
-  return {
-    type: "object",
-    properties: { name: { type: "string", description: "A name from available_skills." } },
-    required: ["name"],
-    additionalProperties: false,
-  };
-}
-
 export const SKILL_TOOL = "skill";
 
 /** A tool that reads a skill by its name. Only skills that are listed can be read. */
-export function skillTool(skills: () => readonly Skill[]): Tool<SkillArguments, string> {
+export function skillTool(skills: () => readonly Skill[]): Tool<{ readonly name: string }, string> {
   return defineTool({
     name: SKILL_TOOL,
     description: "Reads the instructions of a skill. Use it before a task that a listed skill is for.",
-    input: INPUT,
+    input: textSchema({ name: "A name from available_skills." }),
     idempotent: true,
     async execute({ name }) {
       const skill = skills().find((candidate) => candidate.name === name);

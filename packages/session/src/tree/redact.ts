@@ -1,4 +1,5 @@
 import { type ChatMessage, errorToJSON, type JsonValue, type SerializedError } from "@ravi/kernel";
+import { tryParse } from "@ravi/kernel/provider";
 import { secretPatterns, secretRemover } from "@ravi/kernel/loop";
 import type { SessionEntry } from "../store/entry.ts";
 
@@ -116,18 +117,10 @@ function cleanField(key: string, value: unknown, clean: Clean): unknown {
  */
 function cleanJson(text: string, clean: Clean): string {
   const cleaned = clean(text);
-  if (cleaned === text || parsed(cleaned) !== undefined) return cleaned;
-  const value = parsed(text);
+  if (cleaned === text || tryParse(cleaned) !== undefined) return cleaned;
+  // A model may write arguments that are not JSON; they are then cleaned as plain text.
+  const value = tryParse(text) as JsonValue | undefined;
   return value === undefined ? cleaned : JSON.stringify(cleanData(value, clean));
-}
-
-function parsed(text: string): JsonValue | undefined {
-  try {
-    return JSON.parse(text) as JsonValue;
-  } catch {
-    // A model may write arguments that are not JSON; they are then cleaned as plain text.
-    return undefined;
-  }
 }
 
 /** Cleans the data of an extension including its keys, since nobody else knows what they mean. */

@@ -12,6 +12,7 @@ import {
   type UserMessage,
 } from "@ravi/kernel";
 import {
+  abortable,
   hookBase,
   isStop,
   land,
@@ -23,7 +24,6 @@ import {
   withoutCalls,
 } from "@ravi/kernel/loop";
 import { estimateMessages, estimateTools } from "../compaction/tokens.ts";
-import { abortable } from "../extensions/abortable.ts";
 import { LOOP_DETECTION } from "../guardrails/chain.ts";
 import { withFreshIds } from "../tree/valid-prompt.ts";
 import type { TurnDeps } from "./deps.ts";

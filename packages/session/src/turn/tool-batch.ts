@@ -6,8 +6,7 @@ import {
   type RaviError,
   type ToolMessage,
 } from "@ravi/kernel";
-import { hookBase, isCutOff, shorten, toolTurn, type ToolTurn } from "@ravi/kernel/loop";
-import { abortable } from "../extensions/abortable.ts";
+import { abortable, hookBase, isCutOff, shorten, toolTurn, type ToolTurn } from "@ravi/kernel/loop";
 import type { Verdict } from "../guardrails/chain.ts";
 import type { TurnDeps } from "./deps.ts";
 import { decideCalls, ALLOW_ALL } from "./call-decisions.ts";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { type AgentResult, isRaviError } from "@ravi/kernel";
-import { abortable } from "../extensions/abortable.ts";
+import { abortable } from "@ravi/kernel/loop";
 import type { PromptEntry } from "../store/entry.ts";
 import { runWithRetries } from "./retries.ts";
 import { Engine } from "./engine.ts";

@@ -1,7 +1,6 @@
 import {
   AgentId,
   type Clock,
-  InvalidValueError,
   type SpawnBudget,
   type SpawnBudgetOptions,
   checkFields,
@@ -9,7 +8,7 @@ import {
   spawnBudget,
   systemClock,
 } from "@ravi/kernel";
-import { keepShapes } from "@ravi/kernel/loop";
+import { checkPort, keepShapes } from "@ravi/kernel/loop";
 import { checkAgentId } from "./check-id.ts";
 import { Roster } from "./roster.ts";
 import { RosterHeadcount } from "./roster-headcount.ts";
@@ -43,13 +42,7 @@ export class SpawnTracker extends RosterHeadcount {
   constructor(budget: SpawnBudget | SpawnBudgetOptions = {}, options: SpawnTrackerOptions = {}) {
     checkFields("options", options, OPTIONS);
     const { clock = systemClock } = options;
-    if (typeof clock?.now !== "function") {
-      throw new InvalidValueError({
-        field: "clock",
-        value: clock,
-        expected: "an object with a now() method",
-      });
-    }
+    checkPort("clock", clock, ["now"]);
     super(
       new Roster({
         budget: spawnBudget(budget),

@@ -7,6 +7,7 @@ import {
   type ModelResponse,
   type SerializedError,
 } from "@ravi/kernel";
+import { tryParse } from "@ravi/kernel/provider";
 
 /** A client whose calls are in the file. Written before its first call. */
 interface ClientLine {
@@ -65,7 +66,7 @@ export function readCassette(file: string): Cassette | undefined {
     });
   }
   const ended = bytes.lastIndexOf(0x0a) + 1;
-  const endsOpen = isLine(parse(textIn(bytes.subarray(ended))));
+  const endsOpen = isLine(tryParse(textIn(bytes.subarray(ended))));
   const wholeBytes = endsOpen ? bytes.length : ended;
   const lines = textIn(bytes.subarray(0, wholeBytes))
     .split("\n")
@@ -79,20 +80,11 @@ function textIn(bytes: Buffer): string {
 }
 
 function parseLine(text: string, file: string, number: number): CassetteLine {
-  const value = parse(text);
+  const value = tryParse(text);
   if (isLine(value)) return value;
   const expected =
     'a recording: one line of JSON with type "client", or "call" with a request and its result; record the cassette again';
   throw new InvalidValueError({ field: `${file}:${number}`, value: text.slice(0, 80), expected });
-}
-
-/** Undefined if the text is not JSON. */
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function isLine(value: unknown): value is CassetteLine {

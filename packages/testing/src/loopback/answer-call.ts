@@ -1,7 +1,7 @@
 import { isPromiseLike, type JsonObject, type ModelRequest } from "@ravi/kernel";
+import { abortable } from "@ravi/kernel/loop";
 import { hangsAtOnce } from "../answers/fault.ts";
 import { type Plan, planAnswer } from "../answers/plan.ts";
-import { abortable } from "../time.ts";
 import { deliver } from "./deliver.ts";
 import type { ServerContext } from "./server-context.ts";
 import type { Served } from "./protocol.ts";

@@ -1,4 +1,5 @@
 import type { FinishReason, JsonObject, Usage } from "@ravi/kernel";
+import { tryParse } from "@ravi/kernel/provider";
 import type { Delta } from "../answers/deltas.ts";
 import type { Plan } from "../answers/plan.ts";
 import { type Refusal, refusalOfError } from "./refusal.ts";
@@ -55,18 +56,10 @@ function contentOf(plan: Plan): readonly JsonObject[] {
       type: "tool_use",
       id: call.id,
       name: call.name,
-      input: inputOf(call.arguments),
+      // Arguments that a script broke are sent as text. The real server cannot send such an answer unless it streams.
+      input: (tryParse(call.arguments) as JsonObject | undefined) ?? call.arguments,
     })),
   ];
-}
-
-/** Arguments that a script broke are sent as text. The real server cannot send such an answer unless it streams. */
-function inputOf(text: string): JsonObject | string {
-  try {
-    return JSON.parse(text) as JsonObject;
-  } catch {
-    return text;
-  }
 }
 
 /** The events of the content: each block is started, filled and stopped before the next one. */

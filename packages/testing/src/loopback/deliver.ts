@@ -1,9 +1,10 @@
 import type { ServerResponse } from "node:http";
 import type { AbortSignalLike } from "@ravi/kernel";
+import { abortable } from "@ravi/kernel/loop";
 import { deltasOf } from "../answers/deltas.ts";
 import { deltasBefore, hangsAtOnce } from "../answers/fault.ts";
 import type { Plan } from "../answers/plan.ts";
-import { abortable, wait } from "../time.ts";
+import { wait } from "../time.ts";
 import type { ServerContext } from "./server-context.ts";
 import { type Refusal, refusalOf } from "./refusal.ts";
 import { frame, SSE_HEADERS } from "./sse.ts";

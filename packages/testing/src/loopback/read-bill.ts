@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { InvalidValueError } from "@ravi/kernel";
+import { tryParse } from "@ravi/kernel/provider";
 import { dollarsOf, nanoOf } from "./price.ts";
 
 /** One request that was answered and charged. */
@@ -68,12 +69,7 @@ export function sumBill(entries: readonly BillEntry[]): BillSummary {
 }
 
 function parseEntry(line: string, number: number, file: string): BillEntry {
-  let value: unknown;
-  try {
-    value = JSON.parse(line);
-  } catch {
-    value = undefined;
-  }
+  const value = tryParse(line);
   if (isEntry(value) && value.n === number) return value;
   throw new InvalidValueError({
     field: `line ${number} of ${file}`,

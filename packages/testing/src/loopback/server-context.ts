@@ -1,7 +1,14 @@
-import { type AbortSignalLike, checkFields, checkInteger, type Clock, InvalidValueError } from "@ravi/kernel";
+import {
+  type AbortSignalLike,
+  checkFields,
+  checkInteger,
+  type Clock,
+  InvalidValueError,
+  systemClock,
+} from "@ravi/kernel";
+import { withTimers, type TimerClock } from "@ravi/kernel/loop";
 import { DEFAULT_CHUNK_SIZE } from "../answers/deltas.ts";
 import { type CompiledScript, compileScript, type Script } from "../answers/script.ts";
-import { type TimerClock, withTimers } from "../time.ts";
 import type { Bill } from "./bill.ts";
 import { checkPrices, type Prices } from "./price.ts";
 import type { Protocol } from "./protocol.ts";
@@ -92,7 +99,7 @@ export function createContext(
     protocol,
     script: compileScript(options.script),
     bill,
-    clock: withTimers(options.clock),
+    clock: withTimers(options.clock ?? systemClock, globalThis),
     requireKey,
     models: options.models,
     checkToolPairs: options.checkToolPairs ?? true,

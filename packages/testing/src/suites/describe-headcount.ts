@@ -1,12 +1,12 @@
 import type { Headcount, JsonObject, MaybePromise } from "@ravi/kernel";
-import { describe, test } from "vitest";
+import { declareCases, throughJson } from "./case.ts";
 import { virtualClock } from "../virtual-clock.ts";
 import { gameCases } from "./headcount/games.ts";
 import { hireCases } from "./headcount/hires.ts";
 import { queueCases } from "./headcount/queues.ts";
 import { releaseCases } from "./headcount/releases.ts";
 import { snapshotCases } from "./headcount/snapshots.ts";
-import { type HeadcountCase, type HeadcountSetup, ROOT, throughJson } from "./headcount/stage.ts";
+import { type HeadcountCase, type HeadcountSetup, ROOT } from "./headcount/stage.ts";
 
 export type { HeadcountSetup } from "./headcount/stage.ts";
 
@@ -21,9 +21,6 @@ export interface HeadcountSuite {
   /** How long a slot that must come may take, in real milliseconds. Default: 5,000. */
   readonly patienceMs?: number | undefined;
 }
-
-/** Only a guard against hanging: with RAVI_LONG a case plays thousands of games. */
-const PATIENCE_MS = process.env["RAVI_LONG"] ? 900_000 : 60_000;
 
 /** All cases of `describeHeadcount`. */
 export const headcountCases: readonly HeadcountCase[] = [
@@ -43,14 +40,12 @@ export function describeHeadcount(
   open: (setup: HeadcountSetup) => MaybePromise<Headcount>,
   suite: HeadcountSuite = {},
 ): void {
-  describe(`the headcount ${name}`, () => {
-    for (const each of headcountCases) {
-      if (each.needs !== undefined && suite[each.needs] === undefined) continue;
-      test(`${each.rule}: ${each.says}`, { timeout: PATIENCE_MS }, () =>
-        assertHeadcountCase(each, open, suite),
-      );
-    }
-  });
+  declareCases(
+    `headcount ${name}`,
+    headcountCases,
+    (needs) => suite[needs] !== undefined,
+    (each) => assertHeadcountCase(each, open, suite),
+  );
 }
 
 /** Runs one case. Rejects if the headcount does not do what the case says. */

@@ -1,5 +1,5 @@
 import type { Journal, MaybePromise } from "@ravi/kernel";
-import { describe, test } from "vitest";
+import { declareCases } from "./case.ts";
 import { virtualClock } from "../virtual-clock.ts";
 import { abandonCases } from "./journal/abandons.ts";
 import { amountCases } from "./journal/amounts.ts";
@@ -25,9 +25,6 @@ export interface JournalSuite {
   readonly waits?: true | undefined;
 }
 
-/** Only a guard against hanging: with RAVI_LONG a case plays thousands of games. */
-const PATIENCE_MS = process.env["RAVI_LONG"] ? 900_000 : 60_000;
-
 /** All cases of `describeJournal`. */
 export const journalCases: readonly JournalCase[] = [
   ...claimCases,
@@ -51,14 +48,12 @@ export function describeJournal(
   open: (setup: JournalSetup) => MaybePromise<Journal>,
   suite: JournalSuite = {},
 ): void {
-  describe(`the journal ${name}`, () => {
-    for (const each of journalCases) {
-      if (each.needs !== undefined && suite[each.needs] === undefined) continue;
-      test(`${each.rule}: ${each.says}`, { timeout: PATIENCE_MS }, () =>
-        assertJournalCase(each, open, suite),
-      );
-    }
-  });
+  declareCases(
+    `journal ${name}`,
+    journalCases,
+    (needs) => suite[needs] !== undefined,
+    (each) => assertJournalCase(each, open, suite),
+  );
 }
 
 /** Runs one case. Rejects if the journal does not do what the case says. */

@@ -1,5 +1,5 @@
 import type { JsonObject, Ledger, MaybePromise } from "@ravi/kernel";
-import { describe, test } from "vitest";
+import { declareCases, throughJson } from "./case.ts";
 import { chargeCases } from "./ledger/charges.ts";
 import { gameCases } from "./ledger/games.ts";
 import { handleCases } from "./ledger/handles.ts";
@@ -7,7 +7,7 @@ import { limitCases } from "./ledger/limits.ts";
 import { nestingCases } from "./ledger/nesting.ts";
 import { settlementCases } from "./ledger/settlements.ts";
 import { snapshotCases } from "./ledger/snapshots.ts";
-import { type LedgerCase, type LedgerSetup, ROOT, throughJson } from "./ledger/stage.ts";
+import { type LedgerCase, type LedgerSetup, ROOT } from "./ledger/stage.ts";
 
 export type { LedgerSetup } from "./ledger/stage.ts";
 
@@ -22,9 +22,6 @@ export interface LedgerSuite {
   /** Called at the end of a case for each ledger that the suite has opened. */
   readonly close?: ((ledger: Ledger) => MaybePromise<void>) | undefined;
 }
-
-/** Only a guard against hanging: with RAVI_LONG a case plays thousands of games. */
-const PATIENCE_MS = process.env["RAVI_LONG"] ? 900_000 : 60_000;
 
 /** All cases of `describeLedger`. */
 export const ledgerCases: readonly LedgerCase[] = [
@@ -46,12 +43,12 @@ export function describeLedger(
   open: (setup: LedgerSetup) => MaybePromise<Ledger>,
   suite: LedgerSuite = {},
 ): void {
-  describe(`the ledger ${name}`, () => {
-    for (const each of ledgerCases) {
-      if (each.needs !== undefined && suite[each.needs] === undefined) continue;
-      test(`${each.rule}: ${each.says}`, { timeout: PATIENCE_MS }, () => assertLedgerCase(each, open, suite));
-    }
-  });
+  declareCases(
+    `ledger ${name}`,
+    ledgerCases,
+    (needs) => suite[needs] !== undefined,
+    (each) => assertLedgerCase(each, open, suite),
+  );
 }
 
 /** Runs one case. Rejects if the ledger does not do what the case says. */

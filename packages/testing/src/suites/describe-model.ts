@@ -1,5 +1,5 @@
 import type { ModelRequest } from "@ravi/kernel";
-import { describe, test } from "vitest";
+import { declareCases } from "./case.ts";
 import type { Answer } from "../answers/answer.ts";
 import { answerCases } from "./model/answers.ts";
 import { callCases } from "./model/calls.ts";
@@ -16,7 +16,6 @@ import {
   type ModelUnderTest,
   type OpenedModel,
   type OpenModel,
-  PATIENCE_MS,
 } from "./model/stage.ts";
 import { toolCallCases } from "./model/tool-calls.ts";
 
@@ -41,12 +40,12 @@ export const modelCases: readonly ModelCase[] = [
 
 /** Declares vitest tests for what every provider must do. */
 export function describeModel(name: string, suite: ModelSuite): void {
-  describe(`the model ${name}`, () => {
-    for (const each of modelCases) {
-      if (each.needs?.some((ability) => suite.without?.includes(ability))) continue;
-      test(`${each.rule}: ${each.says}`, { timeout: PATIENCE_MS }, () => assertModelCase(each, suite));
-    }
-  });
+  declareCases(
+    `model ${name}`,
+    modelCases,
+    (needs) => !needs.some((ability) => suite.without?.includes(ability)),
+    (each) => assertModelCase(each, suite),
+  );
 }
 
 /** Runs one case. Rejects if the model does not do what the case says. */

@@ -1,5 +1,5 @@
 import type { MaybePromise } from "@ravi/kernel";
-import { describe, test } from "vitest";
+import { declareCases } from "./case.ts";
 import { askCases } from "./runtime/asks.ts";
 import { crashCases } from "./runtime/crashes.ts";
 import { hireCases } from "./runtime/hires.ts";
@@ -14,9 +14,6 @@ import type {
 } from "./runtime/stage.ts";
 import { eventCases } from "./runtime/events.ts";
 import { waitCases } from "./runtime/waits.ts";
-
-/** Only a guard against hanging. */
-const PATIENCE_MS = 30_000;
 
 /** All cases of `describeRuntime`. */
 export const runtimeCases: readonly RuntimeCase[] = [
@@ -44,12 +41,12 @@ export function describeRuntime(
   caps: RuntimeCaps,
   { without = [] }: RuntimeSuiteOptions = {},
 ): void {
-  describe(`the runtime ${name}`, () => {
-    for (const each of runtimeCases) {
-      if (each.needs !== undefined && without.includes(each.needs)) continue;
-      test(`${each.rule}: ${each.says}`, { timeout: PATIENCE_MS }, () => assertRuntimeCase(each, open, caps));
-    }
-  });
+  declareCases(
+    `runtime ${name}`,
+    runtimeCases,
+    (needs) => !without.includes(needs),
+    (each) => assertRuntimeCase(each, open, caps),
+  );
 }
 
 /** Runs one case. Rejects if the runtime does not do what the case says. */

@@ -1,9 +1,10 @@
+import { ownSchema } from "../own-schema.ts";
 import type { Agent } from "../../agent/agent.ts";
 import type { HireLeaf } from "../../agent/leaves.ts";
 import { asOwn, checkFields, checkOneOf } from "../../core/check.ts";
 import { agentName } from "../../core/ids.ts";
 import { InvalidValueError } from "../../errors/errors.ts";
-import type { SchemaResult, StandardSchema } from "../../model/schema.ts";
+import type { SchemaResult } from "../../model/schema.ts";
 import { checkToolName, type DelegateTool } from "../../model/tool.ts";
 import { executionBudget } from "../../policy/execution-budget.ts";
 import { HistoryRetention, Priority } from "../../policy/scales.ts";
@@ -33,15 +34,7 @@ interface Task {
   readonly task: string;
 }
 
-/** Written by hand, so that a hand-off needs neither a schema library nor a validator. */
-const TASK: StandardSchema<Task> = Object.freeze({
-  "~standard": Object.freeze({
-    version: 1,
-    vendor: "ravi",
-    validate: checkTask,
-    jsonSchema: Object.freeze({ input: taskSchema, output: taskSchema }),
-  }),
-});
+const TASK = ownSchema(taskSchema, checkTask);
 
 function taskSchema(): Record<string, unknown> {
   return {

@@ -1,4 +1,5 @@
 import type { ChatMessage, Estimate, ModelInfo, ModelRequest, ToolSpec } from "@ravi/kernel";
+import { byteLength } from "../../platform.ts";
 
 const DEFAULT_OUTPUT = 4_096;
 
@@ -31,7 +32,7 @@ function sizeOf(messages: readonly ChatMessage[]): number {
     lists.set(messages, known);
   }
   for (; known.count < messages.length; known.count++) {
-    known.bytes += Buffer.byteLength(JSON.stringify(messages[known.count]));
+    known.bytes += byteLength(JSON.stringify(messages[known.count]));
   }
   return known.bytes;
 }
@@ -39,6 +40,6 @@ function sizeOf(messages: readonly ChatMessage[]): number {
 function toolsSize(specs: readonly ToolSpec[] | undefined): number {
   if (specs === undefined) return 0;
   let size = tools.get(specs);
-  if (size === undefined) tools.set(specs, (size = Buffer.byteLength(JSON.stringify(specs))));
+  if (size === undefined) tools.set(specs, (size = byteLength(JSON.stringify(specs))));
   return size;
 }

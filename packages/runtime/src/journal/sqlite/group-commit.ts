@@ -1,4 +1,5 @@
 import { isRaviError, type RaviError, JournalFailedError } from "@ravi/kernel";
+import { nextTurn } from "../../platform.ts";
 
 /** What a group of writes is executed on. Everything is synchronous, so no other statement comes in between. */
 export interface GroupStore {
@@ -28,9 +29,6 @@ export interface GroupCommitOptions {
 }
 
 const LONGEST_WAIT_MS = 50;
-
-// Taken when this file is loaded, because the fake timers of a test runner may replace it later.
-const nextTurn = setImmediate;
 
 /**
  * Collects the writes of one turn of the event loop into one transaction, so that many runs share one sync of the disk. A write

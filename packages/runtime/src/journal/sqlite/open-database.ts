@@ -1,8 +1,7 @@
-import { resolve } from "node:path";
 import type * as Sqlite from "node:sqlite";
 import { InvalidValueError, JournalFailedError } from "@ravi/kernel";
 import { messageOf } from "@ravi/kernel/loop";
-import { nodeFiles } from "../../platform.ts";
+import { nodeFiles, nodeModule } from "../../platform.ts";
 import { isBusy, isDamaged } from "./errors.ts";
 import { ADDED, APPLICATION_ID, FORMAT, SCHEMA } from "./schema.ts";
 
@@ -16,26 +15,17 @@ const OPEN_TIMEOUT_MS = 10_000;
 const BUSY_TIMEOUT_MS = 10;
 
 /**
- * Loaded when the first journal is opened: a runtime without a journal needs no SQLite, and some versions of Node warn when it is
- * loaded.
- */
-function sqlite(): typeof Sqlite {
-  const module = process.getBuiltinModule("node:sqlite");
-  if (module !== undefined) return module;
-  const expected = "Node 22.13 or newer, which has node:sqlite";
-  throw new InvalidValueError({ field: "process.version", value: process.version, expected });
-}
-
-/**
  * Opens `ravi.db` in the directory. Creates both if needed, with modes 0700 and 0600, so that other users cannot read them. Throws
  * an `InvalidValueError`, or a `JournalFailedError` if another process keeps the file locked: that one may be tried again.
  */
 export function openDatabase(directory: string, timeoutMs = OPEN_TIMEOUT_MS): Sqlite.DatabaseSync {
+  // Loaded here: a runtime without a journal needs no SQLite, and some versions of Node warn when it is loaded.
+  const { DatabaseSync } = nodeModule("node:sqlite");
   const path = prepareFile(directory);
   refuseForeign(path, headerOf(path));
   let db: Sqlite.DatabaseSync | undefined;
   try {
-    db = new (sqlite().DatabaseSync)(path);
+    db = new DatabaseSync(path);
     db.exec(`PRAGMA busy_timeout = ${timeoutMs}`);
     setUp(db, path, timeoutMs);
     db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
@@ -66,7 +56,7 @@ function prepareFile(directory: string): string {
     });
   }
   // Absolute: SQLite would read a path that begins with `file:` as a URL with options.
-  const path = resolve(directory, FILE);
+  const path = nodeModule("node:path").resolve(directory, FILE);
   try {
     nodeFiles().mkdirSync(directory, { recursive: true, mode: 0o700 });
     // SQLite would make it readable for everybody. The files that it creates beside it get the mode of this one.

@@ -1,8 +1,9 @@
 import { AgentId, type Headcount, Priority } from "@ravi/kernel";
 import fc from "fast-check";
 import { expect } from "vitest";
+import { attempt } from "../case.ts";
 import { Seats } from "./seats.ts";
-import { attempt, FULL, type HeadcountCase, type HeadcountStage, hire } from "./stage.ts";
+import { FULL, type HeadcountCase, type HeadcountStage, hire } from "./stage.ts";
 
 const RUNS = process.env["RAVI_LONG"] ? 5_000 : 60;
 

@@ -1,8 +1,8 @@
 import { AgentId, Priority } from "@ravi/kernel";
 import { expect } from "vitest";
+import { attempt, expectRefused } from "../case.ts";
 import {
   A,
-  attempt,
   B,
   C,
   D,
@@ -24,7 +24,7 @@ export const hireCases: readonly HeadcountCase[] = [
     says: "the root holds a slot from the start",
     async run({ open }) {
       const alone = await open({ maxAgents: 1 });
-      await expect(attempt(() => hire(alone, A, CRITICAL))).rejects.toMatchObject({ ...FULL, limit: 1 });
+      await expectRefused({ ...FULL, limit: 1 }, () => hire(alone, A, CRITICAL));
       const two = await open({ maxAgents: 2 });
       expect((await hire(two, A)).agentId).toBe(A);
       await expectFull(two);
@@ -70,7 +70,7 @@ export const hireCases: readonly HeadcountCase[] = [
       const headcount = await open({ maxAgents: 2 });
       await hire(headcount, A, BACKGROUND);
       for (const priority of [BACKGROUND, LOW, NORMAL])
-        await expect(attempt(() => hire(headcount, B, priority))).rejects.toMatchObject(FULL);
+        await expectRefused(FULL, () => hire(headcount, B, priority));
       expect(await pausedOf(headcount)).toEqual([]);
     },
   },
@@ -95,10 +95,10 @@ export const hireCases: readonly HeadcountCase[] = [
     async run({ open }) {
       const headcount = await open({ maxAgents: 2 });
       await hire(headcount, A, HIGH);
-      await expect(attempt(() => hire(headcount, B, HIGH))).rejects.toMatchObject(FULL);
+      await expectRefused(FULL, () => hire(headcount, B, HIGH));
       await hire(headcount, B, CRITICAL);
       expect(await pausedOf(headcount)).toEqual([A]);
-      await expect(attempt(() => hire(headcount, C, CRITICAL))).rejects.toMatchObject(FULL);
+      await expectRefused(FULL, () => hire(headcount, C, CRITICAL));
       expect(await pausedOf(headcount)).toEqual([A]);
     },
   },
@@ -108,7 +108,7 @@ export const hireCases: readonly HeadcountCase[] = [
     async run({ open }) {
       const headcount = await open({ maxAgents: 2, allowPreempt: false });
       await hire(headcount, A, BACKGROUND);
-      await expect(attempt(() => hire(headcount, B, CRITICAL))).rejects.toMatchObject(FULL);
+      await expectRefused(FULL, () => hire(headcount, B, CRITICAL));
       expect(await pausedOf(headcount)).toEqual([]);
     },
   },
@@ -135,7 +135,7 @@ export const hireCases: readonly HeadcountCase[] = [
       await hire(headcount, C, NORMAL);
       await hire(headcount, D, CRITICAL, B);
       expect(await pausedOf(headcount)).toEqual([C]);
-      await expect(attempt(() => hire(headcount, E, CRITICAL, D))).rejects.toMatchObject(FULL);
+      await expectRefused(FULL, () => hire(headcount, E, CRITICAL, D));
       expect(await pausedOf(headcount)).toEqual([C]);
     },
   },
@@ -146,8 +146,7 @@ export const hireCases: readonly HeadcountCase[] = [
       const headcount = await open({ maxAgents: 2 });
       await hire(headcount, A, LOW);
       await hire(headcount, B, HIGH);
-      for (let n = 0; n < 5; n++)
-        await expect(attempt(() => hire(headcount, AgentId("late", n), HIGH))).rejects.toMatchObject(FULL);
+      for (let n = 0; n < 5; n++) await expectRefused(FULL, () => hire(headcount, AgentId("late", n), HIGH));
       expect(await pausedOf(headcount)).toEqual([A]);
     },
   },
@@ -157,7 +156,7 @@ export const hireCases: readonly HeadcountCase[] = [
     async run({ open }) {
       const headcount = await open({ maxAgents: 2, maxTotal: 3 });
       const first = await hire(headcount, A);
-      for (let n = 0; n < 5; n++) await expect(attempt(() => hire(headcount, B))).rejects.toMatchObject(FULL);
+      for (let n = 0; n < 5; n++) await expectRefused(FULL, () => hire(headcount, B));
       expect(await headcount.isPaused(B)).toBe(false);
       expect(headcount.priorityOf?.(B)).toBeUndefined();
       await headcount.release(first);
@@ -200,11 +199,14 @@ export const hireCases: readonly HeadcountCase[] = [
       const headcount = await open({ maxAgents: 5, maxTotal: 3 });
       await headcount.release(await hire(headcount, A));
       await headcount.release(await hire(headcount, B));
-      await expect(attempt(() => hire(headcount, C))).rejects.toMatchObject({
-        ...DENIED,
-        dimension: "totalAgents",
-        limit: 3,
-      });
+      await expectRefused(
+        {
+          ...DENIED,
+          dimension: "totalAgents",
+          limit: 3,
+        },
+        () => hire(headcount, C),
+      );
     },
   },
   {
@@ -214,11 +216,14 @@ export const hireCases: readonly HeadcountCase[] = [
       const headcount = await open({ maxAgents: 9, maxDepth: 2 });
       await hire(headcount, A);
       await hire(headcount, B, NORMAL, A);
-      await expect(attempt(() => hire(headcount, C, CRITICAL, B))).rejects.toMatchObject({
-        ...DENIED,
-        dimension: "depth",
-        limit: 2,
-      });
+      await expectRefused(
+        {
+          ...DENIED,
+          dimension: "depth",
+          limit: 2,
+        },
+        () => hire(headcount, C, CRITICAL, B),
+      );
       await hire(headcount, C, NORMAL, A);
     },
   },

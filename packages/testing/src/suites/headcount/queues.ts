@@ -1,8 +1,8 @@
 import { Priority } from "@ravi/kernel";
 import { expect } from "vitest";
+import { expectRefused } from "../case.ts";
 import {
   A,
-  attempt,
   B,
   C,
   D,
@@ -180,5 +180,5 @@ export const queueCases: readonly HeadcountCase[] = [
 
 /** While one is queued, either limit may be the one that is named. */
 async function expectFullOrTotal(headcount: Parameters<typeof hire>[0]): Promise<void> {
-  await expect(attempt(() => hire(headcount, D))).rejects.toMatchObject({ code: "BUDGET_EXHAUSTED" });
+  await expectRefused({ code: "BUDGET_EXHAUSTED" }, () => hire(headcount, D));
 }

@@ -1,5 +1,6 @@
 import { AgentId, type Headcount, Priority } from "@ravi/kernel";
-import { attempt, expectDenied, type HeadcountStage, hire, must, type Queued, queue, ROOT } from "./stage.ts";
+import { attempt, must } from "../case.ts";
+import { expectDenied, type HeadcountStage, hire, type Queued, queue, ROOT } from "./stage.ts";
 
 interface Member {
   readonly id: AgentId;

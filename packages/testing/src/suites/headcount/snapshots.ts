@@ -1,19 +1,7 @@
 import { AgentId, Priority } from "@ravi/kernel";
 import { expect } from "vitest";
-import {
-  A,
-  attempt,
-  B,
-  C,
-  D,
-  expectFull,
-  FULL,
-  type HeadcountCase,
-  hire,
-  pausedOf,
-  queue,
-  throughJson,
-} from "./stage.ts";
+import { attempt, throughJson } from "../case.ts";
+import { A, B, C, D, expectFull, FULL, type HeadcountCase, hire, pausedOf, queue } from "./stage.ts";
 
 const { LOW, NORMAL, HIGH } = Priority;
 

@@ -1,13 +1,6 @@
-import {
-  AgentId,
-  type Headcount,
-  type JsonObject,
-  type Lease,
-  type MaybePromise,
-  Priority,
-  type SpawnBudgetOptions,
-} from "@ravi/kernel";
+import { AgentId, type Headcount, type Lease, Priority, type SpawnBudgetOptions } from "@ravi/kernel";
 import { expect } from "vitest";
+import { attempt, type SuiteCase } from "../case.ts";
 import type { VirtualClock } from "../../virtual-clock.ts";
 
 /** What `open` of `describeHeadcount` gets. The time stands still: no case waits for a place to rise by its age. */
@@ -28,15 +21,7 @@ export interface HeadcountStage {
 }
 
 /** One test case. */
-export interface HeadcountCase {
-  /** Its number in the checklist. */
-  readonly rule: string;
-  /** What the headcount must do. */
-  readonly says: string;
-  /** What the implementation must offer; otherwise the case is left out. */
-  readonly needs?: "second" | "restore";
-  readonly run: (stage: HeadcountStage) => Promise<void>;
-}
+export type HeadcountCase = SuiteCase<HeadcountStage, "second" | "restore">;
 
 export const ROOT = AgentId("lead");
 export const [A, B, C, D, E] = ["a", "b", "c", "d", "e"].map((name) => AgentId(name)) as [
@@ -49,11 +34,6 @@ export const [A, B, C, D, E] = ["a", "b", "c", "d", "e"].map((name) => AgentId(n
 export const NOBODY = AgentId("nobody");
 export const DENIED = { code: "BUDGET_EXHAUSTED" };
 export const FULL = { ...DENIED, dimension: "agents" };
-
-/** Calls in an async function, because a headcount may either throw or reject. */
-export async function attempt<T>(act: () => MaybePromise<T>): Promise<T> {
-  return act();
-}
 
 /** Takes a slot now. */
 export async function hire(
@@ -104,19 +84,9 @@ export async function expectDenied(asked: Promise<unknown>): Promise<void> {
   await expect(asked).rejects.toMatchObject(FULL);
 }
 
-/** For what is checked in the middle of a game. */
-export function must(isSo: boolean, what: string): void {
-  if (!isSo) throw new Error(`not so: ${what}`);
-}
-
 /** Fails unless there is exactly one free slot. */
 export async function expectOneFree(headcount: Headcount): Promise<void> {
   const lease = await hire(headcount, AgentId("probe"));
   await expectFull(headcount);
   await headcount.release(lease);
-}
-
-/** What a store and another process would make of a snapshot. */
-export function throughJson(snapshot: JsonObject): JsonObject {
-  return JSON.parse(JSON.stringify(snapshot)) as JsonObject;
 }

@@ -1,5 +1,6 @@
 import { expect } from "vitest";
-import { attempt, claimed, entry, type JournalCase, keysOf, LOCKED, R1, R2, signal, TTL } from "./stage.ts";
+import { expectRefused } from "../case.ts";
+import { claimed, entry, type JournalCase, keysOf, LOCKED, R1, R2, signal, TTL } from "./stage.ts";
 
 /** `abandon` is optional. Without it, a run that was requested and never begun is deleted instead, if nothing was posted to it. */
 export const abandonCases: readonly JournalCase[] = [
@@ -14,7 +15,7 @@ export const abandonCases: readonly JournalCase[] = [
       await journal.post(R1, signal("late"));
       await journal.abandon(R1, old);
       expect((await journal.list()).map(({ runId }) => runId)).toEqual([R2]);
-      await expect(attempt(() => journal.append(R1, old, [entry(R1, "a")]))).rejects.toMatchObject(LOCKED);
+      await expectRefused(LOCKED, () => journal.append(R1, old, [entry(R1, "a")]));
       // Releasing an abandoned run is allowed and has no effect.
       await journal.release(R1, old);
       await journal.post(R1, signal("late"));
@@ -23,7 +24,7 @@ export const abandonCases: readonly JournalCase[] = [
         [2, "late"],
       ]);
       expect(await claimed(journal, R1, "two")).toBeGreaterThan(old);
-      await expect(attempt(() => journal.append(R1, old, [entry(R1, "a")]))).rejects.toMatchObject(LOCKED);
+      await expectRefused(LOCKED, () => journal.append(R1, old, [entry(R1, "a")]));
     },
   },
   {

@@ -1,6 +1,7 @@
 import { RunId } from "@ravi/kernel";
 import { expect } from "vitest";
-import { attempt, claimed, entry, type JournalCase, keysOf, note, R1, signal } from "./stage.ts";
+import { attempt } from "../case.ts";
+import { claimed, entry, type JournalCase, keysOf, note, R1, signal } from "./stage.ts";
 
 /** More than the usual page sizes of stores: 50, 100, 1,000. */
 const MANY = 1_234;

@@ -1,6 +1,7 @@
 import type { Journal } from "@ravi/kernel";
 import { expect } from "vitest";
-import { attempt, claimed, entry, INVALID, type JournalCase, keysOf, LOCKED, R1, R2, TTL } from "./stage.ts";
+import { attempt, expectRefused } from "../case.ts";
+import { claimed, entry, INVALID, type JournalCase, keysOf, LOCKED, R1, R2, TTL } from "./stage.ts";
 
 /** The owners that are granted a free run when many claim it at once. */
 async function grantedTo(handles: readonly Journal[], round: number): Promise<readonly string[]> {
@@ -85,7 +86,7 @@ export const claimCases: readonly JournalCase[] = [
       await clock.advance(TTL);
       const epoch = await claimed(journal, R1, "two");
       expect(epoch).toBeGreaterThan(old);
-      await expect(attempt(() => journal.append(R1, old, [entry(R1, "b")]))).rejects.toMatchObject(LOCKED);
+      await expectRefused(LOCKED, () => journal.append(R1, old, [entry(R1, "b")]));
       await journal.append(R1, epoch, [entry(R1, "c")]);
       expect(await keysOf(journal, R1)).toEqual(["a", "c"]);
     },
@@ -106,19 +107,15 @@ export const claimCases: readonly JournalCase[] = [
     rule: "R24",
     says: "a run that is not claimed, or was released, takes no entries",
     async run({ journal }) {
-      await expect(attempt(() => journal.append(R1, 1, [entry(R1, "a")]))).rejects.toMatchObject(LOCKED);
+      await expectRefused(LOCKED, () => journal.append(R1, 1, [entry(R1, "a")]));
       const epoch = await claimed(journal, R1);
       for (const wrong of [epoch - 1, epoch + 1]) {
-        await expect(attempt(() => journal.append(R1, wrong, [entry(R1, "a")]))).rejects.toMatchObject(
-          LOCKED,
-        );
+        await expectRefused(LOCKED, () => journal.append(R1, wrong, [entry(R1, "a")]));
       }
       await journal.release(R1, epoch);
       for (const wrong of [-1, 0, epoch - 1, epoch, epoch + 1]) {
-        await expect(attempt(() => journal.append(R1, wrong, [entry(R1, "a")]))).rejects.toMatchObject(
-          LOCKED,
-        );
-        await expect(attempt(() => journal.append(R1, wrong, []))).rejects.toMatchObject(LOCKED);
+        await expectRefused(LOCKED, () => journal.append(R1, wrong, [entry(R1, "a")]));
+        await expectRefused(LOCKED, () => journal.append(R1, wrong, []));
       }
       expect(await keysOf(journal, R1)).toEqual([]);
     },
@@ -144,10 +141,10 @@ export const claimCases: readonly JournalCase[] = [
       const old = await claimed(journal, R1, "one");
       await journal.append(R1, old, [entry(R1, "a")]);
       await journal.delete(R1);
-      await expect(attempt(() => journal.append(R1, old, [entry(R1, "b")]))).rejects.toMatchObject(LOCKED);
+      await expectRefused(LOCKED, () => journal.append(R1, old, [entry(R1, "b")]));
       const epoch = await claimed(journal, R1, "two");
       expect(epoch).not.toBe(old);
-      await expect(attempt(() => journal.append(R1, old, [entry(R1, "b")]))).rejects.toMatchObject(LOCKED);
+      await expectRefused(LOCKED, () => journal.append(R1, old, [entry(R1, "b")]));
       await journal.append(R1, epoch, [entry(R1, "a")]);
       expect(await keysOf(journal, R1)).toEqual(["a"]);
     },
@@ -156,9 +153,9 @@ export const claimCases: readonly JournalCase[] = [
     rule: "R24",
     says: "an owner without a name and a time that is no time are refused",
     async run({ journal }) {
-      await expect(attempt(() => journal.claim(R1, "", TTL))).rejects.toMatchObject(INVALID);
+      await expectRefused(INVALID, () => journal.claim(R1, "", TTL));
       for (const ttl of [0, -1, Number.NaN, Infinity, 1.5]) {
-        await expect(attempt(() => journal.claim(R1, "one", ttl))).rejects.toMatchObject(INVALID);
+        await expectRefused(INVALID, () => journal.claim(R1, "one", ttl));
       }
       expect(await journal.claim(R1, "one", 1)).not.toBeNull();
     },
@@ -175,8 +172,8 @@ export const claimCases: readonly JournalCase[] = [
       await clock.advance(TTL);
       const epoch = await claimed(other, R1, "two");
       await other.append(R1, epoch, [entry(R1, "b")]);
-      await expect(attempt(() => journal.append(R1, old, [entry(R1, "c")]))).rejects.toMatchObject(LOCKED);
-      await expect(attempt(() => journal.append(R1, old, []))).rejects.toMatchObject(LOCKED);
+      await expectRefused(LOCKED, () => journal.append(R1, old, [entry(R1, "c")]));
+      await expectRefused(LOCKED, () => journal.append(R1, old, []));
       expect(await keysOf(journal, R1)).toEqual(["a", "b"]);
       expect(await keysOf(other, R1)).toEqual(["a", "b"]);
     },
@@ -193,10 +190,10 @@ export const claimCases: readonly JournalCase[] = [
       await clock.advance(TTL);
       const theirs = await claimed(other, R2, "two");
       for (const key of ["b", "c", "d"]) await journal.append(R1, one, [entry(R1, key)]);
-      await expect(attempt(() => journal.append(R2, two, [entry(R2, "b")]))).rejects.toMatchObject(LOCKED);
+      await expectRefused(LOCKED, () => journal.append(R2, two, [entry(R2, "b")]));
       await other.append(R2, theirs, [entry(R2, "c")]);
       await journal.append(R1, one, [entry(R1, "e")]);
-      await expect(attempt(() => journal.append(R2, two, [entry(R2, "d")]))).rejects.toMatchObject(LOCKED);
+      await expectRefused(LOCKED, () => journal.append(R2, two, [entry(R2, "d")]));
       expect(await keysOf(other, R1)).toEqual(["a", "b", "c", "d", "e"]);
       expect(await keysOf(journal, R2)).toEqual(["a", "c"]);
     },
@@ -213,7 +210,7 @@ export const claimCases: readonly JournalCase[] = [
       await other.append(R1, theirs, [entry(R1, "b")]);
       await other.release(R1, theirs);
       const epoch = await claimed(journal, R1, "one");
-      await expect(attempt(() => journal.append(R1, epoch, [entry(R1, "b")]))).rejects.toMatchObject(INVALID);
+      await expectRefused(INVALID, () => journal.append(R1, epoch, [entry(R1, "b")]));
       await journal.append(R1, epoch, [entry(R1, "c")]);
       expect(await keysOf(other, R1)).toEqual(["a", "b", "c"]);
     },

@@ -1,17 +1,7 @@
 import { ExecId, RunId } from "@ravi/kernel";
 import { expect } from "vitest";
-import {
-  attempt,
-  claimed,
-  entry,
-  INVALID,
-  type JournalCase,
-  keysOf,
-  LOCKED,
-  R1,
-  R2,
-  signal,
-} from "./stage.ts";
+import { attempt, expectRefused } from "../case.ts";
+import { claimed, entry, INVALID, type JournalCase, keysOf, LOCKED, R1, R2, signal } from "./stage.ts";
 
 export const entryCases: readonly JournalCase[] = [
   {
@@ -75,9 +65,7 @@ export const entryCases: readonly JournalCase[] = [
         { ...one, phase: "end" },
         { ...one, phase: "note" },
       ]);
-      await expect(
-        attempt(() => journal.append(R1, epoch, [{ ...one, at: 99, body: {} }])),
-      ).rejects.toMatchObject(INVALID);
+      await expectRefused(INVALID, () => journal.append(R1, epoch, [{ ...one, at: 99, body: {} }]));
       expect(await journal.load(R1)).toHaveLength(6);
       const other = await claimed(journal, R2);
       await journal.append(R2, other, [one]);
@@ -91,9 +79,9 @@ export const entryCases: readonly JournalCase[] = [
       const epoch = await claimed(journal, R1);
       await journal.append(R1, epoch, [entry(R1, "a")]);
       const mixed = [entry(R1, "b"), entry(R1, "a")];
-      await expect(attempt(() => journal.append(R1, epoch, mixed))).rejects.toMatchObject(INVALID);
+      await expectRefused(INVALID, () => journal.append(R1, epoch, mixed));
       const twice = [entry(R1, "b"), entry(R1, "b")];
-      await expect(attempt(() => journal.append(R1, epoch, twice))).rejects.toMatchObject(INVALID);
+      await expectRefused(INVALID, () => journal.append(R1, epoch, twice));
       expect(await keysOf(journal, R1)).toEqual(["a"]);
       await journal.append(R1, epoch, [entry(R1, "b")]);
       expect(await keysOf(journal, R1)).toEqual(["a", "b"]);
@@ -182,9 +170,9 @@ export const entryCases: readonly JournalCase[] = [
         { exec: "" },
       ];
       for (const fields of wrong) {
-        await expect(
-          attempt(() => journal.append(R1, epoch, [entry(R1, "good"), entry(R1, "a", fields)])),
-        ).rejects.toMatchObject(INVALID);
+        await expectRefused(INVALID, () =>
+          journal.append(R1, epoch, [entry(R1, "good"), entry(R1, "a", fields)]),
+        );
       }
       expect(await keysOf(journal, R1)).toEqual([]);
       await journal.append(R1, epoch, [entry(R1, "good")]);

@@ -1,8 +1,8 @@
 import { type Journal, RunId, type RunSummary } from "@ravi/kernel";
 import { expect } from "vitest";
+import { attempt, expectRefused } from "../case.ts";
 import { HOSTILE_IDS } from "./hostile-ids.ts";
 import {
-  attempt,
   claimed,
   entry,
   INVALID,
@@ -89,7 +89,7 @@ export const lifeCases: readonly JournalCase[] = [
           epoch = await claimed(journal, run, "one");
         } catch (error) {
           expect(error).toMatchObject(INVALID);
-          await expect(attempt(() => journal.post(run, signal("s")))).rejects.toMatchObject(INVALID);
+          await expectRefused(INVALID, () => journal.post(run, signal("s")));
           continue;
         }
         taken.push(run);
@@ -123,7 +123,7 @@ export const lifeCases: readonly JournalCase[] = [
       expect([await again.load(R1), await again.items(R1, 0), await again.list()]).toEqual(before);
       expect(await again.claim(R1, "two", 1_000)).toBeNull();
       await again.append(R1, epoch, [entry(R1, "c")]);
-      await expect(attempt(() => again.append(R1, epoch, [entry(R1, "a")]))).rejects.toMatchObject(INVALID);
+      await expectRefused(INVALID, () => again.append(R1, epoch, [entry(R1, "a")]));
       await clock.advance(30_000);
       const next = await claimed(again, R1, "two");
       expect(next).toBeGreaterThan(epoch);
@@ -158,7 +158,7 @@ export const lifeCases: readonly JournalCase[] = [
       expect(await summary(other, R1)).toMatchObject({ status: "completed", entries: 3 });
       await other.delete(R1);
       expect([await journal.list(), await journal.load(R1)]).toEqual([[], []]);
-      await expect(attempt(() => journal.append(R1, epoch, [entry(R1, "a")]))).rejects.toMatchObject(LOCKED);
+      await expectRefused(LOCKED, () => journal.append(R1, epoch, [entry(R1, "a")]));
     },
   },
   {
@@ -173,7 +173,7 @@ export const lifeCases: readonly JournalCase[] = [
       const again = await reopen(journal);
       expect(await again.claim(R2, "two", 1_000)).not.toBeNull();
       const epoch = await claimed(again, R1, "two");
-      await expect(attempt(() => again.append(R1, old, [entry(R1, "b")]))).rejects.toMatchObject(LOCKED);
+      await expectRefused(LOCKED, () => again.append(R1, old, [entry(R1, "b")]));
       await again.append(R1, epoch, [entry(R1, "c")]);
       expect(await keysOf(again, R1)).toEqual(["c"]);
     },

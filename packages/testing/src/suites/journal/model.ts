@@ -1,8 +1,9 @@
 import { type Journal, type JournalEntry, RunId } from "@ravi/kernel";
 import fc from "fast-check";
 import { expect } from "vitest";
+import { attempt } from "../case.ts";
 import type { VirtualClock } from "../../virtual-clock.ts";
-import { attempt, entry, type JournalCase, keysOf, signal, TTL } from "./stage.ts";
+import { entry, type JournalCase, keysOf, signal, TTL } from "./stage.ts";
 
 const RUNS = process.env["RAVI_LONG"] ? 5_000 : 60;
 

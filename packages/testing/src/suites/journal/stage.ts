@@ -4,10 +4,10 @@ import {
   type JournalEntry,
   type JsonObject,
   type JsonValue,
-  type MaybePromise,
   type PostedItem,
   RunId,
 } from "@ravi/kernel";
+import type { SuiteCase } from "../case.ts";
 import type { VirtualClock } from "../../virtual-clock.ts";
 
 /** What `open` of `describeJournal` gets. */
@@ -23,23 +23,10 @@ export interface JournalStage extends JournalSetup {
 }
 
 /** One test case. */
-export interface JournalCase {
-  /** Its number in the checklist. */
-  readonly rule: string;
-  /** What the journal must do. */
-  readonly says: string;
-  /** What the implementation must offer; otherwise the case is left out. */
-  readonly needs?: "reopen" | "second" | "waits";
-  readonly run: (stage: JournalStage) => Promise<void>;
-}
+export type JournalCase = SuiteCase<JournalStage, "reopen" | "second" | "waits">;
 
 /** How long claims last, in milliseconds. */
 export const TTL = 30_000;
-
-/** Calls in an async function, because a journal may either throw or reject. */
-export async function attempt<T>(act: () => MaybePromise<T>): Promise<T> {
-  return act();
-}
 
 export function entry(run: RunId, key: string, more: Partial<JournalEntry> = {}): JournalEntry {
   return { exec: ExecId(run), key, attempt: 1, phase: "begin", at: 1, body: { key }, ...more };

@@ -1,6 +1,7 @@
 import type { Journal, JsonObject, RunId } from "@ravi/kernel";
 import { expect } from "vitest";
-import { attempt, claimed, type JournalCase, note, R1, R2, signal } from "./stage.ts";
+import { attempt } from "../case.ts";
+import { claimed, type JournalCase, note, R1, R2, signal } from "./stage.ts";
 
 /** A wait as the runtime notes it. */
 function wait(kind: string, name: string, more: JsonObject = {}): JsonObject {

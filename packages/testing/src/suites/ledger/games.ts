@@ -1,16 +1,8 @@
 import type { Ledger, Spend } from "@ravi/kernel";
+import { attempt, must } from "../case.ts";
 import fc from "fast-check";
 import { Books, budgetOf, type Node, type Open } from "./books.ts";
-import {
-  admits,
-  attempt,
-  DIMENSIONS,
-  expectLeft,
-  expectUsed,
-  type LedgerCase,
-  type LedgerStage,
-  must,
-} from "./stage.ts";
+import { admits, DIMENSIONS, expectLeft, expectUsed, type LedgerCase, type LedgerStage } from "./stage.ts";
 
 const RUNS = process.env["RAVI_LONG"] ? 5_000 : 60;
 

@@ -1,5 +1,6 @@
 import { expect } from "vitest";
-import { admits, attempt, type LedgerCase } from "./stage.ts";
+import { attempt } from "../case.ts";
+import { admits, type LedgerCase } from "./stage.ts";
 
 /** `used` and `remaining` are read without waiting, so of another handle's spending they may know nothing yet: these cases reserve. */
 export const handleCases: readonly LedgerCase[] = [

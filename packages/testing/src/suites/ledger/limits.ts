@@ -1,15 +1,7 @@
 import { isRaviError } from "@ravi/kernel";
 import { expect } from "vitest";
-import {
-  admits,
-  attempt,
-  DIMENSIONS,
-  EXHAUSTED,
-  expectLeft,
-  expectUsed,
-  type LedgerCase,
-  ROOT,
-} from "./stage.ts";
+import { attempt, expectRefused } from "../case.ts";
+import { admits, DIMENSIONS, EXHAUSTED, expectLeft, expectUsed, type LedgerCase, ROOT } from "./stage.ts";
 
 /** A model call whose price is not known. */
 const UNPRICED = [{ tokens: 100 }, { turns: 1 }, { tokens: 100, turns: 1 }] as const;
@@ -25,7 +17,7 @@ export const limitCases: readonly LedgerCase[] = [
         await ledger.reserve({ cost: 0, [dimension]: limit / 2 });
         expectLeft(ledger, dimension, 0, dimension);
         const more = { cost: 0, [dimension]: dimension === "cost" ? 0.01 : 1 };
-        await expect(attempt(() => ledger.reserve(more))).rejects.toMatchObject({ ...EXHAUSTED, dimension });
+        await expectRefused({ ...EXHAUSTED, dimension }, () => ledger.reserve(more));
         await half.cancel();
         await ledger.reserve(more);
       }
@@ -37,9 +29,9 @@ export const limitCases: readonly LedgerCase[] = [
     async run({ open }) {
       for (const { dimension, field, limit } of DIMENSIONS) {
         const ledger = await open({ [field]: limit });
-        await expect(
-          attempt(() => ledger.reserve({ cost: 0, [dimension]: limit + 1 })),
-        ).rejects.toMatchObject({ ...EXHAUSTED, dimension, limit, scope: ROOT });
+        await expectRefused({ ...EXHAUSTED, dimension, limit, scope: ROOT }, () =>
+          ledger.reserve({ cost: 0, [dimension]: limit + 1 }),
+        );
       }
     },
   },
@@ -53,10 +45,13 @@ export const limitCases: readonly LedgerCase[] = [
         expectLeft(free, dimension, null, dimension);
         const none = await open({ [field]: 0 });
         expectLeft(none, dimension, 0, dimension);
-        await expect(attempt(() => none.reserve({ cost: 0, [dimension]: 1 }))).rejects.toMatchObject({
-          ...EXHAUSTED,
-          dimension,
-        });
+        await expectRefused(
+          {
+            ...EXHAUSTED,
+            dimension,
+          },
+          () => none.reserve({ cost: 0, [dimension]: 1 }),
+        );
       }
     },
   },

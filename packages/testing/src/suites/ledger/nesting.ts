@@ -1,5 +1,6 @@
 import { expect } from "vitest";
-import { admits, attempt, EXHAUSTED, expectLeft, expectUsed, type LedgerCase, ROOT } from "./stage.ts";
+import { expectRefused } from "../case.ts";
+import { admits, EXHAUSTED, expectLeft, expectUsed, type LedgerCase, ROOT } from "./stage.ts";
 
 export const nestingCases: readonly LedgerCase[] = [
   {
@@ -25,20 +26,29 @@ export const nestingCases: readonly LedgerCase[] = [
       const root = await open({ maxTokens: 100 });
       const tight = root.child({ maxTokens: 20 }, "tight");
       const wide = root.child({ maxTokens: 500 }, "wide");
-      await expect(attempt(() => tight.reserve({ tokens: 21 }))).rejects.toMatchObject({
-        ...EXHAUSTED,
-        scope: "tight",
-        limit: 20,
-      });
-      await expect(attempt(() => wide.reserve({ tokens: 101 }))).rejects.toMatchObject({
-        ...EXHAUSTED,
-        scope: ROOT,
-        limit: 100,
-      });
-      await expect(attempt(() => tight.child({}, "leaf").reserve({ tokens: 21 }))).rejects.toMatchObject({
-        ...EXHAUSTED,
-        scope: "tight",
-      });
+      await expectRefused(
+        {
+          ...EXHAUSTED,
+          scope: "tight",
+          limit: 20,
+        },
+        () => tight.reserve({ tokens: 21 }),
+      );
+      await expectRefused(
+        {
+          ...EXHAUSTED,
+          scope: ROOT,
+          limit: 100,
+        },
+        () => wide.reserve({ tokens: 101 }),
+      );
+      await expectRefused(
+        {
+          ...EXHAUSTED,
+          scope: "tight",
+        },
+        () => tight.child({}, "leaf").reserve({ tokens: 21 }),
+      );
     },
   },
   {

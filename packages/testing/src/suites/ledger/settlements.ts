@@ -1,6 +1,7 @@
 import type { Reservation } from "@ravi/kernel";
 import { expect } from "vitest";
-import { admits, attempt, expectLeft, expectUsed, type LedgerCase, ROOT } from "./stage.ts";
+import { attempt } from "../case.ts";
+import { admits, expectLeft, expectUsed, type LedgerCase, ROOT } from "./stage.ts";
 
 const CALL = { tokens: 100, cost: 0.5, turns: 1, toolCalls: 1 };
 const LIMITS = { maxTokens: 1_000, maxCostUsd: 5, maxTurns: 10, maxToolCalls: 10 };

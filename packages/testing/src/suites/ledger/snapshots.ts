@@ -1,5 +1,6 @@
 import { expect } from "vitest";
-import { admits, expectLeft, expectUsed, type LedgerCase, throughJson } from "./stage.ts";
+import { throughJson } from "../case.ts";
+import { admits, expectLeft, expectUsed, type LedgerCase } from "./stage.ts";
 
 export const snapshotCases: readonly LedgerCase[] = [
   {

@@ -1,5 +1,6 @@
-import type { ExecutionBudgetOptions, JsonObject, Ledger, MaybePromise, Spend } from "@ravi/kernel";
+import type { ExecutionBudgetOptions, Ledger, MaybePromise, Spend } from "@ravi/kernel";
 import { expect } from "vitest";
+import type { SuiteCase } from "../case.ts";
 
 /** What `open` of `describeLedger` gets: the limits of a root, and its name in errors and warnings. */
 export interface LedgerSetup {
@@ -18,15 +19,7 @@ export interface LedgerStage {
 }
 
 /** One test case. */
-export interface LedgerCase {
-  /** Its number in the checklist. */
-  readonly rule: string;
-  /** What the ledger must do. */
-  readonly says: string;
-  /** What the implementation must offer; otherwise the case is left out. */
-  readonly needs?: "second" | "restore" | "holdingBack";
-  readonly run: (stage: LedgerStage) => Promise<void>;
-}
+export type LedgerCase = SuiteCase<LedgerStage, "second" | "restore" | "holdingBack">;
 
 /** The name of every root. */
 export const ROOT = "lead";
@@ -46,11 +39,6 @@ export const DIMENSIONS = [
 }[];
 
 const NOTHING: Spend = { tokens: 0, cost: 0, turns: 0, toolCalls: 0 };
-
-/** Calls in an async function, because a ledger may either throw or reject. */
-export async function attempt<T>(act: () => MaybePromise<T>): Promise<T> {
-  return act();
-}
 
 /** Whether the attempt succeeds. Only a refusal may make it fail. */
 export async function admits(act: () => MaybePromise<unknown>): Promise<boolean> {
@@ -82,14 +70,4 @@ export function expectLeft(ledger: Ledger, dimension: keyof Spend, left: number 
 
 function rounded(amount: number | null): number | null {
   return amount === null ? null : Math.round(amount * 1e6) / 1e6;
-}
-
-/** For what is checked in the middle of a game. */
-export function must(isSo: boolean, what: string): void {
-  if (!isSo) throw new Error(`not so: ${what}`);
-}
-
-/** What a store and another process would make of a snapshot. */
-export function throughJson(snapshot: JsonObject): JsonObject {
-  return JSON.parse(JSON.stringify(snapshot)) as JsonObject;
 }

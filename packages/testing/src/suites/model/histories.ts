@@ -1,7 +1,7 @@
 import { type ChatMessage, type ModelRequest, textOf, type ToolCall } from "@ravi/kernel";
 import { expect } from "vitest";
 import { PNG } from "./requests.ts";
-import { ask, type ModelCase, type OpenedModel, waysOf } from "./stage.ts";
+import { ask, type ModelCase, type ModelStage, type OpenedModel, waysOf } from "./stage.ts";
 import { SEARCH } from "./tool-calls.ts";
 
 /** Ids as some servers make them: long, in any script, with characters that other servers refuse. */
@@ -45,6 +45,26 @@ const FOREIGN: readonly ChatMessage[] = [
   { role: "assistant", content: "" },
   { role: "user", content: "Go on." },
 ];
+
+/** Sends a conversation that ends with a call that failed. The model must be able to go on. */
+async function expectAnswerAfter(
+  stage: ModelStage,
+  call: Omit<ToolCall, "id">,
+  failure: string,
+  before: readonly ChatMessage[] = [{ role: "user", content: "go" }],
+): Promise<void> {
+  const { client } = await stage.open(["Still here."]);
+  const id = "call_1";
+  const { message } = await client.generate({
+    tools: [SEARCH],
+    messages: [
+      ...before,
+      { role: "assistant", content: "", toolCalls: [{ id, ...call }] },
+      { role: "tool", toolCallId: id, name: call.name, content: failure, isError: true },
+    ],
+  });
+  expect(textOf(message)).toBe("Still here.");
+}
 
 export const historyCases: readonly ModelCase[] = [
   {
@@ -97,22 +117,8 @@ export const historyCases: readonly ModelCase[] = [
     says: "arguments that are broken JSON can go back beside their error",
     needs: ["tools"],
     async run(stage) {
-      for (const args of ['{"query":', "", "null", "[1]", '"text"']) {
-        const { client } = await stage.open(["Sorry."]);
-        const response = await client.generate({
-          tools: [SEARCH],
-          messages: [
-            { role: "user", content: "go" },
-            {
-              role: "assistant",
-              content: "",
-              toolCalls: [{ id: "call_1", name: "search", arguments: args }],
-            },
-            { role: "tool", toolCallId: "call_1", name: "search", content: "broken JSON", isError: true },
-          ],
-        });
-        expect(textOf(response.message)).toBe("Sorry.");
-      }
+      for (const args of ['{"query":', "", "null", "[1]", '"text"'])
+        await expectAnswerAfter(stage, { name: "search", arguments: args }, "broken JSON");
     },
   },
   {
@@ -120,18 +126,8 @@ export const historyCases: readonly ModelCase[] = [
     says: "a call of a tool that the model invented can go back beside its error, whatever its name",
     needs: ["tools"],
     async run(stage) {
-      for (const name of ["functions.search", "web search", "検索", "x".repeat(200), ""]) {
-        const { client } = await stage.open(["Sorry."]);
-        const response = await client.generate({
-          tools: [SEARCH],
-          messages: [
-            { role: "user", content: "go" },
-            { role: "assistant", content: "", toolCalls: [{ id: "call_1", name, arguments: "{}" }] },
-            { role: "tool", toolCallId: "call_1", name, content: "there is no such tool", isError: true },
-          ],
-        });
-        expect(textOf(response.message)).toBe("Sorry.");
-      }
+      for (const name of ["functions.search", "web search", "検索", "x".repeat(200), ""])
+        await expectAnswerAfter(stage, { name, arguments: "{}" }, "there is no such tool");
     },
   },
   {
@@ -140,21 +136,10 @@ export const historyCases: readonly ModelCase[] = [
     needs: ["tools"],
     async run(stage) {
       for (const args of HOSTILE) {
-        const { client } = await stage.open(["Still here."]);
-        const response = await client.generate({
-          tools: [SEARCH],
-          messages: [
-            { role: "system", content: "half \ud800" },
-            { role: "user", content: "half \udc00" },
-            {
-              role: "assistant",
-              content: "",
-              toolCalls: [{ id: "call_1", name: "search", arguments: args }],
-            },
-            { role: "tool", toolCallId: "call_1", name: "search", content: "half \ud800", isError: true },
-          ],
-        });
-        expect(textOf(response.message)).toBe("Still here.");
+        await expectAnswerAfter(stage, { name: "search", arguments: args }, "half \ud800", [
+          { role: "system", content: "half \ud800" },
+          { role: "user", content: "half \udc00" },
+        ]);
         expect(Reflect.get({}, "polluted")).toBeUndefined();
       }
     },

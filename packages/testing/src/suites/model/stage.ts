@@ -6,6 +6,7 @@ import type {
   ModelRequest,
   ModelResponse,
 } from "@ravi/kernel";
+import type { SuiteCase } from "../case.ts";
 import type { Answer } from "../../answers/answer.ts";
 import type { Script } from "../../answers/script.ts";
 
@@ -112,21 +113,13 @@ export interface ModelStage {
 }
 
 /** One test case. */
-export interface ModelCase {
-  /** Its number in the checklist. */
-  readonly rule: string;
-  /** What the model must do. */
-  readonly says: string;
-  /** The case is left out if one of these is missing. */
-  readonly needs?: readonly ModelAbility[];
-  readonly run: (stage: ModelStage) => Promise<void>;
-}
+export type ModelCase = SuiteCase<ModelStage, readonly ModelAbility[]>;
 
 /** Looks like an API key and occurs nowhere else, so it can be searched for. */
 export const CANARY = "sk-canary-7f3a9c1e5b2d8046";
 
 /** Only a guard against hanging. */
-export const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 60_000;
 
 export function ask(text: string, more: Partial<ModelRequest> = {}): ModelRequest {
   return { messages: [{ role: "user", content: text }], ...more };

@@ -1,10 +1,8 @@
 import {
-  type AbortSignalLike,
   type Agent,
   AgentId,
   type AgentResult,
   defineTool,
-  type ExecutionBudgetOptions,
   type Headcount,
   type HireOutcome,
   type Hooks,
@@ -15,15 +13,15 @@ import {
   type ModelRequest,
   type Outcome,
   type Pipelines,
-  type Priority,
   type RestartPolicy,
   type RootHandle,
   type RunSummary,
-  type SpawnBudgetOptions,
   type StandardSchema,
   type Supervision,
   type Tool,
 } from "@ravi/kernel";
+import type { SuiteCase } from "../case.ts";
+import type { RunStartOptions } from "@ravi/kernel/loop";
 
 /** What a runtime is created with. */
 export interface RuntimeSetup {
@@ -44,13 +42,10 @@ export interface RuntimeSetup {
  */
 export type RuntimeAbility = "restart" | "layers" | "checks" | "waits";
 
-export interface SuiteRunOptions {
-  readonly runId?: string | undefined;
-  readonly spawnBudget?: SpawnBudgetOptions | undefined;
-  readonly executionBudget?: ExecutionBudgetOptions | undefined;
-  readonly priority?: Priority | undefined;
-  readonly signal?: AbortSignalLike | undefined;
-}
+export type SuiteRunOptions = Pick<
+  RunStartOptions,
+  "runId" | "spawnBudget" | "executionBudget" | "priority" | "signal"
+>;
 
 /** The part of a runtime that the suite uses. */
 export interface RuntimeUnderTest {
@@ -95,14 +90,7 @@ export interface RuntimeStage {
 }
 
 /** One test case. */
-export interface RuntimeCase {
-  /** Its number in the checklist. */
-  readonly rule: string;
-  /** What the runtime must do. */
-  readonly says: string;
-  readonly needs?: RuntimeAbility | undefined;
-  readonly run: (stage: RuntimeStage) => Promise<void>;
-}
+export type RuntimeCase = SuiteCase<RuntimeStage, RuntimeAbility>;
 
 export function agent(name: string, run: Agent["run"], more: Partial<Agent> = {}): Agent {
   return { id: AgentId(name), run, ...more };

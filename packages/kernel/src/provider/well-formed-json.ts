@@ -5,7 +5,7 @@ const ESCAPES = /\\(?:ud[89a-f][0-9a-f]{2}|.)/g;
  * Replaces unpaired surrogates in a text of `JSON.stringify`, which escapes only those. Servers refuse the whole request because of
  * one.
  */
-export function replaceLoneSurrogates(json: string): string {
+export function wellFormedJson(json: string): string {
   return json.includes("\\ud") ? json.replaceAll(ESCAPES, repaired) : json;
 }
 

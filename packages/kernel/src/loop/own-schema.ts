@@ -1,6 +1,21 @@
-import type { SchemaIssue, SchemaResult, StandardSchema } from "@ravi/kernel";
+import type { SchemaIssue, SchemaResult, StandardSchema } from "../model/schema.ts";
 
-/** A schema of required texts, by name and description. Written by hand, so that no schema library is needed. */
+/** A Standard Schema that is written by hand, so that neither a schema library nor a validator is needed. */
+export function ownSchema<T>(
+  jsonSchema: () => Record<string, unknown>,
+  validate: (value: unknown) => SchemaResult<T>,
+): StandardSchema<T> {
+  return Object.freeze({
+    "~standard": Object.freeze({
+      version: 1,
+      vendor: "ravi",
+      validate,
+      jsonSchema: Object.freeze({ input: jsonSchema, output: jsonSchema }),
+    }),
+  });
+}
+
+/** A schema of required texts, by name and description. */
 export function textSchema<K extends string>(
   fields: Readonly<Record<K, string>>,
 ): StandardSchema<Readonly<Record<K, string>>> {
@@ -13,7 +28,7 @@ export function textSchema<K extends string>(
     required: names,
     additionalProperties: false,
   });
-  const validate = (value: unknown): SchemaResult<Readonly<Record<K, string>>> => {
+  return ownSchema(jsonSchema, (value) => {
     if (typeof value !== "object" || value === null)
       return { issues: [{ message: `expected an object with ${names.join(", ")}` }] };
     const issues = names.flatMap((name): SchemaIssue[] => {
@@ -24,13 +39,5 @@ export function textSchema<K extends string>(
     });
     // Every name was checked above.
     return issues.length === 0 ? { value: value as Readonly<Record<K, string>> } : { issues };
-  };
-  return Object.freeze({
-    "~standard": Object.freeze({
-      version: 1,
-      vendor: "ravi",
-      validate,
-      jsonSchema: Object.freeze({ input: jsonSchema, output: jsonSchema }),
-    }),
   });
 }

@@ -1,0 +1,178 @@
+import { globSync, readFileSync } from "node:fs";
+import { isBuiltin } from "node:module";
+import { join } from "node:path";
+import { createContext, runInContext } from "node:vm";
+import type { Plugin } from "rolldown";
+import { describe, expect, test } from "vitest";
+import { browserGlobals, bundle } from "../src/browser.ts";
+import { importsOf, root } from "../src/workspace.ts";
+
+const TIMEOUT = 120_000;
+
+/** They run in browsers and in workers. The others need a disk or a server. */
+const PORTABLE = [
+  "architectures",
+  "context",
+  "flow",
+  "hooks",
+  "kernel",
+  "middleware",
+  "orchestrator",
+  "provider-ai-sdk",
+  "provider-anthropic",
+  "provider-openai",
+  "react-agent",
+  "resources",
+  "runtime",
+  "sdk",
+  "supervision",
+];
+
+test.each(PORTABLE)("the built %s imports no module of Node, neither at once nor later", (name) => {
+  const files = globSync(`packages/${name}/dist/**/*.js`, { cwd: root });
+  const imports = files.flatMap((file) => importsOf(readFileSync(join(root, file), "utf8")));
+  expect(files).not.toEqual([]);
+  expect(imports.filter(isBuiltin)).toEqual([]);
+});
+
+const PARTS = `
+  import { defineTool } from "@ravi/kernel";
+  export const validator = () => [];
+  export const price = defineTool({
+    name: "price", description: "", input: { type: "object" }, execute: ({ vendor }) => vendor.length,
+  });
+  export const model = {
+    id: "m", info: { provider: "p", model: "m" },
+    async generate({ messages }) {
+      const last = messages.at(-1);
+      const isDone = last.role === "tool";
+      const toolCalls = isDone ? undefined : [{ id: "1", name: "price", arguments: '{"vendor":"Acme"}' }];
+      return {
+        message: { role: "assistant", content: isDone ? "It is " + last.content : "", toolCalls },
+        finishReason: isDone ? "stop" : "toolCalls",
+        usage: { inputTokens: 9, outputTokens: 3 },
+      };
+    },
+  };`;
+
+describe("in a bundle for browsers, where there is nothing of Node", () => {
+  test("agents run within all rules, and are recorded", { timeout: TIMEOUT }, async () => {
+    const told = await inBrowser(`
+      import { HookManager } from "@ravi/hooks";
+      import { cache, MiddlewarePipeline, retry, timeout } from "@ravi/middleware";
+      import { ReActAgent } from "@ravi/react-agent";
+      import { ExecutionTracker } from "@ravi/resources";
+      import { getRunScope, MemoryJournal, Runtime } from "@ravi/runtime";
+      import { SpawnTracker } from "@ravi/supervision";
+      import { model, price, validator } from "./parts.ts";
+      const agent = new ReActAgent({ name: "clerk", model, tools: [price], validator, instructions: "Be brief. ".repeat(100) });
+      const rules = {
+        journal: new MemoryJournal(),
+        hooks: new HookManager(),
+        ledger: (root) => new ExecutionTracker(root.executionBudget, { scope: root.rootId }),
+        headcount: (root) => new SpawnTracker(root.spawnBudget, { rootId: root.rootId }),
+        pipelines: { chat: new MiddlewarePipeline([cache({ ttlMs: 1 }), retry(), timeout({ timeoutMs: 60_000 })]) },
+      };
+      const limits = { executionBudget: { maxTokens: 100_000, deadlineS: 60 } };
+      async function tell() {
+        const outputs = [String(getRunScope())];
+        for (const [runtime, options] of [[new Runtime(), {}], [new Runtime(rules), limits]]) {
+          // Three: after the second one, a runtime starts the run that waits for ever.
+          for (let n = 0; n < 3; n++) outputs.push((await runtime.run(agent, "Price?", options).result).output);
+          await runtime.close();
+        }
+        return outputs;
+      }
+      globalThis.told = tell();`);
+    expect(told).toEqual(["undefined", ...Array.from({ length: 6 }, () => "It is 4")]);
+  });
+
+  test("the sdk runs an agent, with a conversation in memory", { timeout: TIMEOUT }, async () => {
+    const told = await inBrowser(`
+      import { agent, run } from "@ravi/sdk";
+      import { model, price, validator } from "./parts.ts";
+      const clerk = agent({ name: "clerk", model, tools: [price], validator });
+      globalThis.told = run(clerk, "Price?", { sessionId: "s", budget: { tokens: 100_000, seconds: 60 } }).then(
+        (result) => [result.status, result.output],
+      );`);
+    expect(told).toEqual(["completed", "It is 4"]);
+  });
+
+  test("what needs Node says so", { timeout: TIMEOUT }, async () => {
+    const told = await inBrowser(`
+      import { FileHistory } from "@ravi/context";
+      import { FileAuditLog } from "@ravi/middleware";
+      import { Runtime, SqliteJournal } from "@ravi/runtime";
+      import { agent, run } from "@ravi/sdk";
+      import { model } from "./parts.ts";
+      const clerk = agent({ name: "clerk", model });
+      const asked = [
+        () => SqliteJournal.open("x"),
+        () => FileHistory.open("x"),
+        () => FileAuditLog.open("x"),
+        () => new Runtime({ ambientScope: true }),
+        () => run(clerk, "", { journal: "x" }),
+        () => run(clerk, "", { handleSignals: true }),
+      ];
+      globalThis.told = Promise.all(asked.map(async (ask) => { try { await ask(); } catch (error) { return error.message; } }));`);
+    const needs = (id: string): string =>
+      `process.version is undefined; expected Node 22.18 or newer, or another platform with ${id}`;
+    expect(told).toEqual([
+      needs("node:sqlite"),
+      needs("node:path"),
+      needs("node:fs"),
+      "runtime options.ambientScope is true; expected false here, where there is no node:async_hooks: pass on the scope that tools get instead",
+      needs("node:path"),
+      "handleSignals is true; expected false here, where there is no process that a signal could reach",
+    ]);
+  });
+
+  test.each(["openai", "anthropic"])(
+    "provider-%s answers in a page without a key, and refuses to hold one there",
+    { timeout: TIMEOUT },
+    async (name) => {
+      const program = `
+        import { ${name} } from "@ravi/provider-${name}";
+        globalThis.window = globalThis;
+        globalThis.document = {};
+        globalThis.navigator = { userAgent: "a page" };
+        const sent = [];
+        const fetch = async (url, { headers }) => {
+          sent.push(new Headers(headers).get("authorization"));
+          return new Response("no such model", { status: 404 });
+        };
+        const ask = (apiKey) => ${name}("m", { apiKey, baseURL: "https://example.com/v1", fetch })
+          .generate({ messages: [{ role: "user", content: "Hi" }] })
+          .catch((error) => error.code + (error.kind ?? error.message));
+        globalThis.told = Promise.all([ask(undefined), ask("sk-secret")]).then((told) => [...told, ...sent]);`;
+      expect(await inBrowser(program)).toEqual([
+        "PROVIDER_ERRORMODEL_NOT_FOUND",
+        'INVALID_VALUEapiKey is "(hidden)"; expected none in a browser, where every visitor can read it: let baseURL point to a server of yours that adds the key',
+        null,
+      ]);
+    },
+  );
+});
+
+/**
+ * Bundles a program as if it were in the folder of the sdk, from where it finds the built packages, and runs it with the globals of a
+ * browser. Returns what it has left in `told`.
+ */
+async function inBrowser(program: string): Promise<unknown> {
+  const files = new Map([
+    [join(root, "packages/sdk/main.ts"), program],
+    [join(root, "packages/sdk/parts.ts"), PARTS],
+  ]);
+  const [main = ""] = files.keys();
+  const inMemory: Plugin = {
+    name: "in memory",
+    resolveId: (id, from) => [id, join(from ?? "", "..", id)].find((path) => files.has(path)),
+    load: (path) => files.get(path),
+  };
+  const { code, missing } = await bundle(main, { platform: "browser", plugins: [inMemory] });
+  expect(missing).toEqual([]);
+  const context: { told?: Promise<unknown> } = createContext(browserGlobals());
+  runInContext(code, context);
+  // Its objects are of another realm, and equal to none of this one.
+  return JSON.parse(JSON.stringify(await context.told));
+}

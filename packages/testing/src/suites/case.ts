@@ -1,0 +1,51 @@
+import type { JsonObject, MaybePromise } from "@ravi/kernel";
+import { describe, expect, test } from "vitest";
+
+/** One test case of a suite. */
+export interface SuiteCase<Stage, Needs> {
+  /** Its number in the checklist. */
+  readonly rule: string;
+  /** What the implementation must do. */
+  readonly says: string;
+  /** What the implementation must offer; otherwise the case is left out. */
+  readonly needs?: Needs | undefined;
+  readonly run: (stage: Stage) => Promise<void>;
+}
+
+/** Only a guard against hanging: with RAVI_LONG a case plays thousands of games. */
+const PATIENCE_MS = process.env["RAVI_LONG"] ? 900_000 : 60_000;
+
+/** Declares a vitest test for each case whose needs are offered. */
+export function declareCases<Stage, Needs>(
+  what: string,
+  cases: readonly SuiteCase<Stage, Needs>[],
+  isOffered: (needs: Needs) => boolean,
+  assertCase: (each: SuiteCase<Stage, Needs>) => Promise<void>,
+): void {
+  describe(`the ${what}`, () => {
+    for (const each of cases) {
+      if (each.needs !== undefined && !isOffered(each.needs)) continue;
+      test(`${each.rule}: ${each.says}`, { timeout: PATIENCE_MS }, () => assertCase(each));
+    }
+  });
+}
+
+/** Calls in an async function, because an implementation may either throw or reject. */
+export async function attempt<T>(act: () => MaybePromise<T>): Promise<T> {
+  return act();
+}
+
+/** Fails unless the call throws or rejects with such an error. */
+export async function expectRefused(error: object, act: () => MaybePromise<unknown>): Promise<void> {
+  await expect(attempt(act)).rejects.toMatchObject(error);
+}
+
+/** For what is checked in the middle of a game. */
+export function must(isSo: boolean, what: string): void {
+  if (!isSo) throw new Error(`not so: ${what}`);
+}
+
+/** What a store and another process would make of a snapshot. */
+export function throughJson(snapshot: JsonObject): JsonObject {
+  return JSON.parse(JSON.stringify(snapshot)) as JsonObject;
+}
