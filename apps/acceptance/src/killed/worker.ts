@@ -121,7 +121,7 @@ class Worker {
         return JSON.stringify(await ctx.record("pid", () => process.pid));
       case "facts":
         return `${await ctx.now()} ${await ctx.uuid()} ${await ctx.random()}`;
-      case "remember":
+      default:
         await ctx.remember({ role: "user", content: what });
         return String((await ctx.window({ system: "s" })).length);
     }
@@ -140,8 +140,7 @@ class Worker {
       }
       case "hire":
         return { kind: "hire", agent: worker(book, name, work.team), input: name, ...work.terms };
-      case "loop":
-      case "lead": {
+      default: {
         const agent = work.do === "loop" ? this.looper(name, work.call.ms) : this.lead(name, work.call.ms);
         return { kind: "hire", agent, input: prompt(what, work.call, work.rounds), ...work.terms };
       }
