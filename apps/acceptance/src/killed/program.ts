@@ -1,7 +1,7 @@
 import { readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { FileHistory } from "@ravi/context";
-import { isRaviError, type RunEvent, RunId, type RunResult } from "@ravi/kernel";
+import { isRaviError, type RootHandle, type RunEvent, type RunResult } from "@ravi/kernel";
 import { MiddlewarePipeline, retry } from "@ravi/middleware";
 import { openai } from "@ravi/provider-openai";
 import { ExecutionTracker, ModelMeter } from "@ravi/resources";
@@ -68,11 +68,11 @@ const journal: SqliteJournal =
     : store;
 const history = await FileHistory.open(join(folder, "sessions"));
 const waits = { maxRetries: 3, baseMs: 5, random: () => 0.5 };
-const agents = new Map(works.map(({ runId, steps }) => [runId, worker(book, `root-${runId}`, steps)]));
+const teams = works.map((work) => ({ ...work, agent: worker(book, `root-${work.runId}`, work.steps) }));
 const runtime = new Runtime({
   journal,
   history,
-  agents: [...agents.values()],
+  agents: teams.map(({ agent }) => agent),
   headcount: (root) => new SpawnTracker(root.spawnBudget, { rootId: root.rootId }),
   ledger: (root) => new ExecutionTracker(root.executionBudget, { scope: root.rootId }),
   meter: new ModelMeter({ prices: { small: { input: 1, output: 1 } } }),
@@ -85,8 +85,6 @@ const runtime = new Runtime({
     error: (message, data) => say({ fault: `logged: ${message} ${JSON.stringify(data)}` }),
   },
 });
-process.on("SIGTERM", () => void runtime.close());
-
 /** Events are numbered without gaps, and each agent starts once and ends once, last. */
 function watch(): (event: RunEvent) => void {
   let last = 0;
@@ -101,31 +99,31 @@ function watch(): (event: RunEvent) => void {
   };
 }
 
-async function serve({ runId, steps, maxAgents, maxTokens }: RunWork): Promise<void> {
-  const summary = await journal.summary(RunId(runId));
+function start({ runId, agent, maxAgents, maxTokens }: (typeof teams)[number]): RootHandle {
   const onEvent = watch();
-  const handle =
-    summary === undefined || summary.status === "pending"
-      ? runtime.run(agents.get(runId) ?? worker(book, "", steps), "go", {
-          runId,
-          sessionId: `session of ${runId}`,
-          onEvent,
-          spawnBudget: { maxAgents },
-          executionBudget: { maxTokens },
-        })
-      : runtime.resume(runId, { decisions: decisions[runId] ?? {}, onEvent });
+  if (recorded.has(runId)) return runtime.resume(runId, { decisions: decisions[runId] ?? {}, onEvent });
+  const [spawnBudget, executionBudget] = [{ maxAgents }, { maxTokens }];
+  const sessionId = `session of ${runId}`;
+  return runtime.run(agent, "go", { runId, sessionId, onEvent, spawnBudget, executionBudget });
+}
+
+async function tellEnd({ runId: run, result }: RootHandle): Promise<void> {
   try {
-    const { status, output, usage, cost, inDoubt = [], error } = await handle.result;
+    const { status, output, usage, cost, inDoubt = [], error } = await result;
     const pending = isRaviError(error, "NEEDS_DECISION") ? error.pending : [];
-    say({ run: runId, ended: { status, output, usage, cost, inDoubt, pending, error: error?.message } });
+    say({ run, ended: { status, output, usage, cost, inDoubt, pending, error: error?.message } });
   } catch (error) {
     const rejected = isRaviError(error) ? error.code : "another error";
-    say({ run: runId, rejected, message: String(error) });
+    say({ run, rejected, message: String(error) });
   }
 }
 
+const recorded = new Set<string>();
+for (const { runId, status } of store.list()) if (status !== "pending") recorded.add(runId);
+const ends = teams.map(start).map(tellEnd);
+process.on("SIGTERM", () => void runtime.close());
 say({ ready: true });
-await Promise.all(works.map(serve));
+await Promise.all(ends);
 await runtime.close();
 await history.close();
 await store.close();

@@ -26,8 +26,8 @@ export type LeafWork =
   | { readonly do: "llm"; readonly call: CallWork }
   | { readonly do: "tool"; readonly tool: ToolWork }
   | { readonly do: "hire"; readonly team: Work; readonly terms: Terms }
-  /** A ReActAgent, whose model asks for a tool so many times. */
-  | { readonly do: "loop"; readonly rounds: number; readonly call: CallWork; readonly terms: Terms };
+  /** A ReActAgent whose model asks for a tool so many times; or an OrchestratorAgent, whose model asks two of these each time. */
+  | { readonly do: "loop" | "lead"; readonly rounds: number; readonly call: CallWork; readonly terms: Terms };
 
 export type StepWork =
   | LeafWork

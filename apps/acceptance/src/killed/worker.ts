@@ -17,6 +17,7 @@ import {
   type ToolContext,
   totalTokens,
 } from "@ravi/kernel";
+import { OrchestratorAgent } from "@ravi/orchestrator";
 import { ReActAgent } from "@ravi/react-agent";
 import * as z from "zod";
 import type { CallWork, LeafWork, StepWork, ToolWork, Work } from "./work.ts";
@@ -84,7 +85,8 @@ class Worker {
       case "llm":
       case "tool":
       case "hire":
-      case "loop": {
+      case "loop":
+      case "lead": {
         const leaf = this.leaf(step, what, name);
         if (leaf.kind === "llm") return textOf((await ctx.llm(leaf.model, leaf.request)).message);
         if (leaf.kind === "hire") return told(await ctx.hire(leaf));
@@ -139,14 +141,24 @@ class Worker {
       case "hire":
         return { kind: "hire", agent: worker(book, name, work.team), input: name, ...work.terms };
       default: {
-        const tools = [
-          toolOf(book, "act", { ms: work.call.ms, idempotent: false, needsApproval: false, way: "value" }),
-          toolOf(book, "note", { ms: work.call.ms, idempotent: true, needsApproval: false, way: "value" }),
-        ];
-        const agent = new ReActAgent({ name, model: book.model, tools, maxSteps: 10 });
+        const agent = work.do === "loop" ? this.looper(name, work.call.ms) : this.lead(name, work.call.ms);
         return { kind: "hire", agent, input: prompt(what, work.call, work.rounds), ...work.terms };
       }
     }
+  }
+
+  private looper(name: string, ms: number): Agent {
+    const { book } = this;
+    const tools = [
+      toolOf(book, "act", { ms, idempotent: false, needsApproval: false, way: "value" }),
+      toolOf(book, "note", { ms, idempotent: true, needsApproval: false, way: "value" }),
+    ];
+    return new ReActAgent({ name, model: book.model, tools, maxSteps: 10 });
+  }
+
+  private lead(name: string, ms: number): Agent {
+    const subAgents = ["a", "b"].map((letter) => ({ agent: this.looper(`${name}_${letter}`, ms) }));
+    return new OrchestratorAgent({ name, model: this.book.model, subAgents });
   }
 }
 

@@ -11,7 +11,7 @@ test.each(SEEDS)(
   "T5: whenever processes are killed, stopped or started twice, runs end, pay once and repeat nothing unasked (seed %i)",
   { timeout: 1_000_000 },
   async (seed) => {
-    const size = LONG ? { runs: 12, kills: 10, hasZombies: true } : { runs: 6, kills: 4 };
+    const size = LONG ? { runs: 12, kills: 10, hasZombies: true } : { runs: 4, kills: 4 };
     expect(await play({ seed, ...size })).toEqual([]);
   },
 );

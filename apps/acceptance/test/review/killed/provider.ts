@@ -1,4 +1,4 @@
-import type { ModelRequest } from "@ravi/kernel";
+import type { ModelRequest, ToolSpec } from "@ravi/kernel";
 import { type Answer, type LoopbackCall, type LoopbackServer, loopbackOpenAI } from "@ravi/testing";
 import type { CallWork } from "../../../src/killed/work.ts";
 
@@ -38,7 +38,10 @@ export class Provider implements AsyncDisposable {
     await this.server?.close();
   }
 
-  private answer({ messages }: ModelRequest, { idempotencyKey: key = "", body }: LoopbackCall): Answer {
+  private answer(
+    { messages, tools = [] }: ModelRequest,
+    { idempotencyKey: key = "", body }: LoopbackCall,
+  ): Answer {
     this.onRequest?.();
     const text = JSON.stringify(body);
     if ((this.bodies.get(key) ?? text) !== text) this.faults.push(`two requests have the key ${key}`);
@@ -61,6 +64,15 @@ export class Provider implements AsyncDisposable {
       return { delayMs, text: what, fault: { type: "cut" } };
     }
     const results = messages.filter(({ role }) => role === "tool").map(({ content }) => String(content));
+    const handoffs = tools.filter(({ name }) => name.startsWith("handoff_"));
+    if (results.length < rounds && handoffs.length > 0) {
+      const task = (n: number): string => JSON.stringify({ what: `${what}.${n}`, rounds: 1, ms: delayMs });
+      const ask = ({ name }: ToolSpec, n: number) => ({
+        name,
+        arguments: { task: task(results.length + n) },
+      });
+      return { delayMs, toolCalls: handoffs.map(ask) };
+    }
     if (results.length < rounds)
       return { delayMs, toolCalls: [{ name: results.length % 2 === 0 ? "act" : "note" }] };
     // What it says follows from what it is sent, and fits into the 200 tokens that are asked for.

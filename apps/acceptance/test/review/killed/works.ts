@@ -38,7 +38,12 @@ function workOf(depth: number): fc.Arbitrary<Work> {
   const leaf: fc.Arbitrary<LeafWork> = fc.oneof(
     fc.record({ do: fc.constant("llm" as const), call }),
     fc.record({ do: fc.constant("tool" as const), tool }),
-    fc.record({ do: fc.constant("loop" as const), rounds: fc.integer({ min: 1, max: 4 }), call, terms }),
+    fc.record({
+      do: fc.constantFrom("loop" as const, "lead"),
+      rounds: fc.integer({ min: 1, max: 4 }),
+      call,
+      terms,
+    }),
     ...hires,
   );
   const spawn =
