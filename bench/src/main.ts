@@ -1,4 +1,5 @@
 import os from "node:os";
+import { against } from "./against.ts";
 import { architectures } from "./architectures.ts";
 import { growth, parkedRuns } from "./growth.ts";
 import { SCENARIOS } from "./figures.ts";
@@ -17,6 +18,7 @@ import { supervision } from "./supervision.ts";
 const HELP = `bench: measures what Ravi costs, compared with the plain code that it replaces.
 
   pnpm bench [SECTION ...] [--pairs N] [--scenarios S1,S2]
+  pnpm bench --against FOLDER [--pairs N] [--scenarios S1,S2]
 
   imports   the time to import an entry, compared with an empty process, and the size of an install (S6)
   loops     agents on a bare, a governed and a durable runtime, compared with a hand-written loop (S1 to S5, S7, S8)
@@ -31,6 +33,8 @@ const HELP = `bench: measures what Ravi costs, compared with the plain code that
 
   parked    100,000 waiting runs in a SQLite file (PARKED_RUNS sets the number); slow, so it runs only if it is named
 
+  --against FOLDER    compares this checkout with another one, both built (S1, S2, S3 and S8). Both run in one process and take
+                      turns every millisecond: that sees differences of 1 %, also on a machine that others use
   --scenarios S1,S2   only these scenarios of loops
   --pairs N           how often each pair is measured (default: 15)
 
@@ -64,7 +68,9 @@ if (asked === "help") {
   console.log(
     `${new Date().toISOString().slice(0, 10)}  Node ${process.version}  ${os.cpus().length} × ${os.cpus()[0]?.model}\n`,
   );
-  const named = Object.keys(sections).filter((name) => name !== ONLY_BY_NAME);
+  if (asked.against !== undefined) await against(asked.pairs, asked.scenarios, asked.against);
+  const named =
+    asked.against === undefined ? Object.keys(sections).filter((name) => name !== ONLY_BY_NAME) : [];
   for (const name of asked.sections.length > 0 ? asked.sections : named) {
     await sections[name]?.(asked.pairs, asked.scenarios);
     console.log();

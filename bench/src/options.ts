@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 
 interface BenchOptions {
@@ -5,11 +7,14 @@ interface BenchOptions {
   readonly sections: readonly string[];
   readonly pairs: number;
   readonly scenarios: readonly string[] | undefined;
+  /** The folder of another checkout that this one is compared with, instead of everything else. */
+  readonly against: string | undefined;
 }
 
 const OPTIONS = {
   pairs: { type: "string", default: "15" },
   scenarios: { type: "string" },
+  against: { type: "string" },
   help: { type: "boolean", default: false },
 } as const;
 
@@ -37,5 +42,15 @@ export function readOptions(
   const unknown = asked?.find((name) => name === "" || !scenarios.some((each) => each.startsWith(name)));
   if (unknown !== undefined)
     return { problem: `unknown scenario ${unknown || "(empty)"}; expected one of ${scenarios.join(", ")}` };
-  return { sections, pairs, scenarios: asked };
+  if (values.against === undefined) return { sections, pairs, scenarios: asked, against: undefined };
+  const against = resolve(values.against);
+  if (sections.length > 0)
+    return {
+      problem: `--against compares two checkouts, and measures no section; it was given ${sections.join(", ")}`,
+    };
+  if (!existsSync(join(against, "packages/runtime/dist/index.js")))
+    return {
+      problem: `--against is ${values.against}; expected a checkout of Ravi in which pnpm build was run`,
+    };
+  return { sections, pairs, scenarios: asked, against };
 }
