@@ -98,6 +98,10 @@ test("what a runtime reads off it", () => {
   });
 });
 
+test("a flow always has defaults, also for the compiler, though they may be empty", () => {
+  expect(Object.keys(new SequentialFlow({ name: "f", steps: [a] }).defaults)).toEqual([]);
+});
+
 test.each([
   ["its own", (terms: object): object => terms],
   ["inherited", (terms: object): object => Object.create(terms) as object],
