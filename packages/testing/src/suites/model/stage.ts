@@ -119,7 +119,7 @@ export type ModelCase = SuiteCase<ModelStage, readonly ModelAbility[]>;
 export const CANARY = "sk-canary-7f3a9c1e5b2d8046";
 
 /** Only a guard against hanging. */
-export const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 60_000;
 
 export function ask(text: string, more: Partial<ModelRequest> = {}): ModelRequest {
   return { messages: [{ role: "user", content: text }], ...more };
