@@ -106,7 +106,7 @@ describe("T10: ids", () => {
     const sent = odd.map(ids.begin);
     expect(new Set(sent).size).toBe(3);
     expect(odd.map(ids.latest)).toEqual([sent[1], sent[1], sent[2]]);
-    for (const id of [...sent, ids.latest("a result of no call")]) expect(id).toMatch(/^[\w-]{1,20}$/);
+    for (const each of [...sent, ids.latest("a result of no call")]) expect(each).toMatch(/^[\w-]{1,20}$/);
   });
 });
 
