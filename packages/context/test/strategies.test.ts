@@ -145,6 +145,13 @@ describe("ToolResultCompaction", () => {
     expect(cut?.content).toHaveLength(500);
   });
 
+  test("R28: where the notice would be longer than what is left, only the beginning is kept", () => {
+    const notice = "\n[… the middle of 2000 characters is left out …]\n";
+    const cutTo = (maxChars: number) => new ToolResultCompaction({ maxChars }).compact(read)[2]?.content;
+    expect(cutTo(2 * notice.length)).toContain(notice);
+    expect(cutTo(2 * notice.length - 1)).toBe(long.slice(0, 2 * notice.length - 1));
+  });
+
   test("R28: an error stays whole", () => {
     const failed = [user("go"), call("", "1"), result("1", long, true), said("It failed.")];
     expect(new ToolResultCompaction().compact(failed)).toBe(failed);

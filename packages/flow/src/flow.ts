@@ -48,6 +48,8 @@ const KNOWN = [
 
 /** The base of all flows: an agent that hires its branches and reports when it starts and ends. */
 export abstract class Flow extends AgentBase<readonly StepResult[]> {
+  declare readonly defaults: AgentDefaults;
+
   /** `owner` names the class in error messages; `ownFields` are its additional options, which it checks itself. */
   constructor(owner: string, options: FlowOptions, ownFields: readonly string[]) {
     checkFields(owner, options, [...ownFields, ...KNOWN]);

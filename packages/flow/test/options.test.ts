@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { InvalidValueError, NO_HOOKS, Priority } from "@ravi/kernel";
+import { InvalidValueError, NO_HOOKS, type Pipeline, Priority } from "@ravi/kernel";
 import { bareContext } from "@ravi/kernel/loop";
 import { ConditionalFlow, InformationAgent, ParallelFlow, SequentialFlow } from "@ravi/flow";
 import { readStep } from "../src/steps.ts";
@@ -80,12 +80,14 @@ describe("a bad option is refused at once, by name", () => {
 });
 
 test("what a runtime reads off it", () => {
+  const chat: Pipeline<never> = { isNoop: false, admit: () => {}, run: (_, core) => core() };
   const flow = new ParallelFlow({
     name: "f",
     branches: [a],
     description: "Asks all.",
     version: "2",
     hooks: NO_HOOKS,
+    middleware: { chat },
     executionBudget: { maxTurns: 3 },
     spawnBudget: { maxAgents: 4 },
   });
@@ -94,8 +96,13 @@ test("what a runtime reads off it", () => {
     version: "2",
     description: "Asks all.",
     hooks: NO_HOOKS,
+    pipelines: { chat },
     defaults: { executionBudget: { maxTurns: 3 }, spawnBudget: { maxAgents: 4 } },
   });
+});
+
+test("a flow always has defaults, also for the compiler, though they may be empty", () => {
+  expect(Object.keys(new SequentialFlow({ name: "f", steps: [a] }).defaults)).toEqual([]);
 });
 
 test.each([

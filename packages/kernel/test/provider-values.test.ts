@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { isRaviError, type Logger } from "@ravi/kernel";
 import {
+  callIds,
   checkBaseURL,
   checkClientParts,
   checkHeaders,
@@ -10,7 +11,6 @@ import {
   fieldsOf,
   isObject,
   leftOut,
-  unknownLeftOut,
   listOf,
   namesOnly,
   onceEach,
@@ -21,6 +21,7 @@ import {
   textIn,
   tryParse,
   uniqueIds,
+  unknownLeftOut,
   wireLimits,
 } from "@ravi/kernel/provider";
 
@@ -95,6 +96,17 @@ describe("T10: ids", () => {
     const ids = uniqueIds();
     for (let n = 0; n < 100_000; n++) ids.give("a");
     expect(ids.give("a")).toBe("a_100001");
+  });
+
+  test("T10: of calls are those of no other call, and a result gets that of the latest call of its id", () => {
+    const ids = callIds(20);
+    expect(["a", "a", "a_2"].map(ids.begin)).toEqual(["a", "a_2", "a_2_2"]);
+    expect(["a", "a_2"].map(ids.latest)).toEqual(["a_2", "a_2_2"]);
+    const odd = ["é".repeat(30), "é".repeat(30), "é"];
+    const sent = odd.map(ids.begin);
+    expect(new Set(sent).size).toBe(3);
+    expect(odd.map(ids.latest)).toEqual([sent[1], sent[1], sent[2]]);
+    for (const each of [...sent, ids.latest("a result of no call")]) expect(each).toMatch(/^[\w-]{1,20}$/);
   });
 });
 

@@ -256,6 +256,8 @@ describe("R27: contentTruncator", () => {
     });
     expect(text(context.result?.content).length).toBeLessThan(500);
     expect(context.result?.content[0]).toBe(parts[0]);
+    const notice = expect.stringMatching(/^y+\n\[… 2\d\d characters left out …\]\ny+$/);
+    expect(context.result?.content[1]).toEqual({ type: "text", text: notice });
     for (let shift = 0; shift < 4; shift++) {
       const emoji = await through(contentTruncator({ maxLength: 200 }), {
         gives: { content: "a".repeat(shift) + "😀".repeat(500), isError: false },

@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import {
   CancellationToken,
   isPromiseLike,
@@ -310,6 +310,15 @@ describe("FairPool: a 429 slows everybody down", () => {
     other.slowDown(2);
     (await other.acquire(NORMAL)).release();
     expect([pool.active, other.active]).toEqual([0, 0]);
+  });
+
+  test("without a clock, a wait does not become longer when the time of day is set back", async () => {
+    const pool = new FairPool();
+    pool.slowDown(2);
+    const timeOfDay = vi.spyOn(Date, "now").mockReturnValue(0);
+    onTestFinished(() => timeOfDay.mockRestore());
+    (await pool.acquire(NORMAL)).release();
+    expect(pool.active).toBe(0);
   });
 });
 

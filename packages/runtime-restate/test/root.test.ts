@@ -670,6 +670,18 @@ test("R24: what was given to an execution takes no room from its result", async 
   expect(tree.standings.result).toMatchObject({ status: "completed" });
 });
 
+test("R24: nor do messages that it has not read", async () => {
+  const tree = await StoredTree.start(rootLaunch());
+  await tree.say("hire", hire(1, "a"));
+  const child = "run/hire:a";
+  const large = randomBytes(14 * 1024 * 1024).toString("base64");
+  const message = { id: "m", from: "lead", content: large, at: 0 };
+  await tree.say("ask", { execId: "run", lane: 2, child, message, awakeable: "m" });
+  const outcome = { status: "completed", result: { output: large.slice(7) } };
+  await tree.say("over", { ...over(child), outcome });
+  expect(tree.state.execs[child]).toMatchObject({ outcome: { status: "completed" }, mail: [] });
+});
+
 test("R24: so is a small one beside so many that were given already, came early or are not read yet, that it has no room", async () => {
   const { state } = await StoredTree.start(rootLaunch());
   const root = state.execs["run"];

@@ -22,7 +22,7 @@ import { textAt } from "./engine/body.ts";
 import { type ResultRecord, resultToJSON } from "./engine/hire-record.ts";
 import type { Ports } from "./ports.ts";
 
-/** Options of `run`. All are optional. */
+/** Options of `run`. All are optional. A `runId` in use is refused by `run` if that run is under way here, else by `result`. */
 export interface RunOptions extends RunStartOptions {
   /**
    * Called synchronously with each event of the tree, before the run goes on: the fastest way to follow a stream. Errors that it

@@ -108,6 +108,14 @@ it("a plain extension may have a field that is nearly one which it has too: nobo
   expect(counting.names).toEqual(["a", "b"]);
 });
 
+it("a field of an extension that is undefined is not one that it has, so a misspelt one beside it is refused", () => {
+  const open = (extension: object) =>
+    session({ model: scriptedModel(["x"]), extensions: [extension as never] });
+  const whole = { name: "guard", guardrails: undefined, tools: undefined };
+  expect(() => open(whole)).not.toThrow();
+  expect(() => open({ ...whole, guardrail: [] })).toThrow(/\.guardrail is .*; did you mean guardrails\?/);
+});
+
 it("O8: a handler that never settles does not outlive an abort", async () => {
   const never = defineExtension({ name: "never", on: { context: () => new Promise(() => {}) } });
   const agent = session({ model: scriptedModel(["x"]), extensions: [never] });

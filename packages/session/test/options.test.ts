@@ -1,4 +1,4 @@
-import { JournalLockedError, type Tool } from "@ravi/kernel";
+import { JournalLockedError, NO_HOOKS, type Pipeline, type Tool } from "@ravi/kernel";
 import {
   FileSessionStore,
   MemorySessionStore,
@@ -17,6 +17,15 @@ it("a misspelt option of a store is refused: the default would hold instead", ()
   expect(() => new FileSessionStore("sessions", misspelt)).toThrow(
     expect.objectContaining({ code: "INVALID_VALUE", field: "FileSessionStore options.synced" }),
   );
+});
+
+it("a runtime reads off it what it is, what is around it, and what it may spend", () => {
+  const chat: Pipeline<never> = { isNoop: false, admit: () => {}, run: (_, core) => core() };
+  const told = { version: "2", description: "Talks.", hooks: NO_HOOKS };
+  const executionBudget = { maxTurns: 3 };
+  const agent = session({ model, ...told, middleware: { chat }, executionBudget });
+  expect(agent).toMatchObject({ ...told, pipelines: { chat }, defaults: { executionBudget } });
+  expect(session({ model }).defaults).toBe(undefined);
 });
 
 it("each wrong option is an error that names it", () => {

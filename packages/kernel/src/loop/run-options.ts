@@ -6,7 +6,7 @@ import type { SpawnBudgetOptions } from "../policy/spawn-budget.ts";
 
 /** The options of `run` that all runtimes share. All are optional. */
 export interface RunStartOptions {
-  /** Default: a new id. An id in use is an `InvalidValueError`: thrown if that run is under way here, else `result` rejects with it. */
+  /** Default: a new id. An id in use is an `InvalidValueError`, which `run` throws or `result` rejects with. */
   readonly runId?: string | undefined;
   /**
    * The version to run, if it is not that of the given agent: an agent of the same name and this version must be registered.

@@ -16,7 +16,9 @@ export function withTimers(clock: Clock, timers: PlatformTimers): TimerClock {
   return {
     now: () => clock.now(),
     setTimer: (callback, delayMs) =>
-      clock.setTimer?.(callback, delayMs) ?? platformTimer(timers, callback, delayMs),
+      clock.setTimer === undefined
+        ? platformTimer(timers, callback, delayMs)
+        : clock.setTimer(callback, delayMs),
   };
 }
 

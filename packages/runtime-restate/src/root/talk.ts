@@ -84,7 +84,7 @@ function keepEarly(state: RootState, name: string, values: JsonValue[]): void {
   else state.signals = { ...state.signals, [name]: values };
 }
 
-/** Sends a message to a child. If the child is over, or there is no room for the message, the asker is told that no reply will come. */
+/** Sends a message to a child. If the child is over, the asker is told that no reply will come; if there is no room, that it is refused. */
 export async function ask(tree: TreeSession, { child, message, awakeable }: AskMessage): Promise<null> {
   const exec = tree.exec(child);
   if (exec === undefined || exec.phase === "over") {

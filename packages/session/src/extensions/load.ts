@@ -79,10 +79,10 @@ export function checkExtension(value: unknown, where: string): Extension {
  * `names` beside `name` is one of its own.
  */
 function checkSpelling(where: string, extension: object): void {
-  const missing = FIELDS.filter((name) => !Object.hasOwn(extension, name));
+  const missing = FIELDS.filter((name) => Reflect.get(extension, name) === undefined);
   for (const name of Object.keys(extension)) {
     const meant = meantBy(name, missing);
-    if (meant === undefined) continue;
+    if (meant === undefined || meant === name) continue;
     const expected = `no field of that name; known fields: ${FIELDS.join(", ")}; did you mean ${meant}?`;
     throw new InvalidValueError({ field: `${where}.${name}`, value: Reflect.get(extension, name), expected });
   }
