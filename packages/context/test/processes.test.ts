@@ -192,3 +192,31 @@ test("R10: who waits for the lock puts nothing into its folder, so that of many 
   // The holder's, and that by which the other found out that it has to wait.
   expect(seen.size).toBeLessThanOrEqual(2);
 });
+
+test(
+  "R10: who waits for the lock gets it although a test runner has replaced the timers",
+  { timeout: 10_000 },
+  async () => {
+    const path = join(await folder(), "h.jsonl");
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const holder = await lockFile(path);
+    const waiting = lockFile(path);
+    // Meanwhile it finds out that it has to wait.
+    for (let look = 0; look < 200; look++) await readdir(`${path}.lock`);
+    await holder.release();
+    await (await waiting).release();
+  },
+);
+
+test("R10: no two claims have the same name where a test runner has replaced the globals", async () => {
+  const path = join(await folder(), "h.jsonl");
+  vi.stubGlobal("crypto", { randomUUID: () => "always-the-same" });
+  onTestFinished(() => void vi.unstubAllGlobals());
+  const holder = await lockFile(path);
+  const [first] = await readdir(`${path}.lock`);
+  await holder.release();
+  const next = await lockFile(path);
+  expect(await readdir(`${path}.lock`)).not.toContain(first);
+  await next.release();
+});

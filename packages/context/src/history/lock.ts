@@ -20,7 +20,7 @@ export async function lockFile(path: string): Promise<HistoryLock> {
   const folder = `${path}.lock`;
   let giveUpAt = performance.now() + TIMEOUT_MS;
   for (let maxPause = FIRST_PAUSE_MS; ; maxPause = Math.min(2 * maxPause, MAX_PAUSE_MS)) {
-    const mine = claimName(crypto.randomUUID());
+    const mine = claimName(nodeModule("node:crypto").randomUUID());
     const other = (await createClaim(folder, mine)) ? await findOtherClaim(folder, mine) : "";
     if (other === undefined) return { release: () => removeClaim(folder, mine) };
     await removeClaim(folder, mine);
@@ -102,8 +102,11 @@ function disk() {
   return nodeModule("node:fs/promises");
 }
 
+// Taken when this file is loaded, because the fake timers of a test runner may replace it later.
+const later = setTimeout;
+
 function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => void setTimeout(resolve, milliseconds));
+  return new Promise((resolve) => void later(resolve, milliseconds));
 }
 
 function lockTimeout(claim: string, folder: string): Error {

@@ -18,6 +18,7 @@ import {
   systemClock,
 } from "@ravi/kernel";
 import { checkPorts, hasMethod } from "@ravi/kernel/loop";
+import { pause } from "../platform.ts";
 import { checkClaim } from "./claims.ts";
 import { encodeEntries } from "./entry-codec.ts";
 import { bodyOf } from "./large-body.ts";
@@ -103,9 +104,8 @@ export class SqliteJournal implements Journal {
     });
     this.stage = (job) => this.appender.stage(job);
     const busyTimeoutMs = checkInteger("busyTimeoutMs", options.busyTimeoutMs ?? 10_000, 0);
-    // In real time, whatever the clock of the claims is: other processes hold their locks in real time.
-    const wait = (ms: number): Promise<void> => new Promise((resolve) => void setTimeout(resolve, ms));
-    this.commits = new GroupCommit({ store: groupStore(db, this.appender), busyTimeoutMs, wait });
+    // `pause` is in real time, whatever the clock of the claims is: other processes hold their locks in real time.
+    this.commits = new GroupCommit({ store: groupStore(db, this.appender), busyTimeoutMs, wait: pause });
   }
 
   /**
