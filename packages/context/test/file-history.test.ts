@@ -1,6 +1,7 @@
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { type ChatMessage, ExecId, RunId } from "@ravi/kernel";
@@ -406,6 +407,21 @@ describe("FileHistory at work", () => {
     expect(disk.bytes()).toHaveLength(size);
     await history.append(key, [say("second")]);
     expect((await other.load(key)).messages).toEqual([say(padding), say("second")]);
+  });
+
+  test("R7: a disk whose errors are of another realm, as in jest, tells that there is no history yet", async () => {
+    const disk = new FakeDisk();
+    const elsewhere = runInNewContext(
+      "(code) => Promise.reject(Object.assign(new Error(code), { code }))",
+    ) as (code: string) => Promise<never>;
+    const files = {
+      open: (path: string, flags: number, mode?: number) =>
+        disk.open(path, flags, mode).catch(({ code }: { code: string }) => elsewhere(code)),
+      mkdir: disk.mkdir.bind(disk),
+      unlink: disk.unlink.bind(disk),
+    };
+    const history = await FileHistory.open("/h", { files });
+    expect(await history.load(key)).toEqual({ messages: [], head: 0 });
   });
 
   test("R10: who has opened one folder twice, and writes through both at once, damages nothing", async () => {
