@@ -167,6 +167,23 @@ describe.each(both)("%s", (_name, open) => {
     await journal.close();
   });
 
+  test("R24: the id of an execution is checked in a long run too, whatever was refused before", async () => {
+    const journal = open();
+    const epoch = (await journal.claim(RUN, "one", 60_000))?.epoch ?? 0;
+    for (let n = 0; n < 40; n++) {
+      const exec = n % 2 === 0 ? ExecId(RUN) : ExecId(RUN, "hire:a#1");
+      await journal.append(RUN, epoch, [entry(`k#${n}`, { exec })]);
+    }
+    const odd = ["run\n", "", 7].map((exec) => entry("odd", { exec: exec as ExecId }));
+    const refused = { code: "INVALID_VALUE", field: "entry.exec" };
+    for (const each of odd) {
+      for (const list of [[each], [entry("new"), each], [each]])
+        await expect(attempt(() => journal.append(RUN, epoch, list))).rejects.toMatchObject(refused);
+    }
+    expect(await journal.load(RUN)).toHaveLength(40);
+    await journal.close();
+  });
+
   test("R24: an append made at the moment in which its run is given back, or deleted, is refused", async () => {
     const ends: readonly ((journal: Journal, epoch: number) => unknown)[] = [
       (journal, epoch) => journal.release(RUN, epoch),
