@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { statSync } from "node:fs";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -208,6 +209,15 @@ test(
     await (await waiting).release();
   },
 );
+
+test("T12: other users see nothing of who holds a lock", async () => {
+  const path = join(await folder(), "h.jsonl");
+  const holder = await lockFile(path);
+  const [claim = ""] = await readdir(`${path}.lock`);
+  const modes = [`${path}.lock`, join(`${path}.lock`, claim)].map((each) => statSync(each).mode & 0o777);
+  expect(modes).toEqual([0o700, 0o600]);
+  await holder.release();
+});
 
 test("R10: no two claims have the same name where a test runner has replaced the globals", async () => {
   const path = join(await folder(), "h.jsonl");
