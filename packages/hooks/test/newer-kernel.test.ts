@@ -10,7 +10,7 @@ test.each([true, false])(
     const newer: string = "newer";
     const channel = new Channel(newer as HookEvent, new ProblemReporter({}));
     const got: object[] = [];
-    const listen = (payload: object): void => void got.push(payload);
+    const listen = (payload: unknown): void => void got.push(payload as object);
     channel.add(Object.assign(listen, { subscription: subscription(listen), live: true }));
     channel.emit({ part: { n: 1 } }, isOwn);
     expect(got).toEqual([{ part: { n: 1 } }]);
