@@ -411,12 +411,10 @@ describe("FileHistory at work", () => {
 
   test("R7: a disk whose errors are of another realm, as in jest, tells that there is no history yet", async () => {
     const disk = new FakeDisk();
-    const elsewhere = runInNewContext(
-      "(code) => Promise.reject(Object.assign(new Error(code), { code }))",
-    ) as (code: string) => Promise<never>;
+    const noFile: unknown = runInNewContext('Object.assign(new Error(), { code: "ENOENT" })');
     const files = {
-      open: (path: string, flags: number, mode?: number) =>
-        disk.open(path, flags, mode).catch(({ code }: { code: string }) => elsewhere(code)),
+      open: (path: string, flags: number) =>
+        path.endsWith(".jsonl") ? Promise.reject(noFile) : disk.open(path, flags),
       mkdir: disk.mkdir.bind(disk),
       unlink: disk.unlink.bind(disk),
     };

@@ -206,7 +206,9 @@ test(
     // Meanwhile it finds out that it has to wait.
     for (let look = 0; look < 200; look++) await readdir(`${path}.lock`);
     await holder.release();
-    await (await waiting).release();
+    const lock = await waiting;
+    expect(await readdir(`${path}.lock`)).toHaveLength(1);
+    await lock.release();
   },
 );
 
