@@ -411,7 +411,7 @@ describe("FileHistory at work", () => {
 
   test("R7: a disk whose errors are of another realm, as in jest, tells that there is no history yet", async () => {
     const disk = new FakeDisk();
-    const noFile: unknown = runInNewContext('Object.assign(new Error(), { code: "ENOENT" })');
+    const noFile = runInNewContext('Object.assign(new Error(), { code: "ENOENT" })') as Error;
     const files = {
       open: (path: string, flags: number) =>
         path.endsWith(".jsonl") ? Promise.reject(noFile) : disk.open(path, flags),
