@@ -1,6 +1,7 @@
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { type ChatMessage, ExecId, RunId } from "@ravi/kernel";
@@ -376,6 +377,51 @@ describe("FileHistory at work", () => {
     expect((await history.load(key)).head).toBe(0);
   });
 
+  test.each(["EACCES", "ELOOP", "EMLINK"])(
+    "R7: a history that cannot be opened (%s) can be cleared, which needs the folder alone",
+    async (code) => {
+      const { disk } = await written();
+      const refuse = (): Promise<never> => Promise.reject(Object.assign(new Error(code), { code }));
+      const files = {
+        open: (path: string, flags: number) => (path.endsWith(".jsonl") ? refuse() : disk.open(path, flags)),
+        mkdir: disk.mkdir.bind(disk),
+        unlink: disk.unlink.bind(disk),
+      };
+      const history = await FileHistory.open("/h", { files });
+      await history.clear(key);
+      expect(disk.bytes()).toBeUndefined();
+    },
+  );
+
+  test("R10: to clear what another has cleared forgets its size, which a new file may have again", async () => {
+    const disk = new FakeDisk();
+    const [history, other] = [await reopened(disk), await reopened(disk)];
+    await history.append(key, many(6));
+    const size = disk.bytes()?.length ?? 0;
+    await other.clear(key);
+    await history.clear(key);
+    await other.append(key, [say("")]);
+    const padding = "x".repeat(size - (disk.bytes()?.length ?? 0));
+    await other.clear(key);
+    await other.append(key, [say(padding)]);
+    expect(disk.bytes()).toHaveLength(size);
+    await history.append(key, [say("second")]);
+    expect((await other.load(key)).messages).toEqual([say(padding), say("second")]);
+  });
+
+  test("R7: a disk whose errors are of another realm, as in jest, tells that there is no history yet", async () => {
+    const disk = new FakeDisk();
+    const noFile = runInNewContext('Object.assign(new Error(), { code: "ENOENT" })') as Error;
+    const files = {
+      open: (path: string, flags: number) =>
+        path.endsWith(".jsonl") ? Promise.reject(noFile) : disk.open(path, flags),
+      mkdir: disk.mkdir.bind(disk),
+      unlink: disk.unlink.bind(disk),
+    };
+    const history = await FileHistory.open("/h", { files });
+    expect(await history.load(key)).toEqual({ messages: [], head: 0 });
+  });
+
   test("R10: who has opened one folder twice, and writes through both at once, damages nothing", async () => {
     const directory = await folder();
     const [one, two] = [await FileHistory.open(directory), await FileHistory.open(directory)];
@@ -427,7 +473,8 @@ describe("FileHistory at work", () => {
     };
     await history.append(key, many(1));
     for (const [done, act] of Object.entries(acts)) {
-      disk.failAt(1, "ENOSPC");
+      // To clear a history looks first whether there is one.
+      disk.failAt(done === "cleared" ? 2 : 1, "ENOSPC");
       const failed = act();
       await expect(failed).rejects.toMatchObject({ code: "JOURNAL_FAILED", final: false, retryable: true });
       await expect(failed).rejects.toMatchObject({ cause: { code: "ENOSPC" } });

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { statSync } from "node:fs";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -191,4 +192,43 @@ test("R10: who waits for the lock puts nothing into its folder, so that of many 
   await (await waiting).release();
   // The holder's, and that by which the other found out that it has to wait.
   expect(seen.size).toBeLessThanOrEqual(2);
+});
+
+test(
+  "R10: who waits for the lock gets it although a test runner has replaced the timers",
+  { timeout: 10_000 },
+  async () => {
+    const path = join(await folder(), "h.jsonl");
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const holder = await lockFile(path);
+    const waiting = lockFile(path);
+    // Meanwhile it finds out that it has to wait.
+    for (let look = 0; look < 200; look++) await readdir(`${path}.lock`);
+    await holder.release();
+    const lock = await waiting;
+    expect(await readdir(`${path}.lock`)).toHaveLength(1);
+    await lock.release();
+  },
+);
+
+test("T12: other users see nothing of who holds a lock", async () => {
+  const path = join(await folder(), "h.jsonl");
+  const holder = await lockFile(path);
+  const [claim = ""] = await readdir(`${path}.lock`);
+  const modes = [`${path}.lock`, join(`${path}.lock`, claim)].map((each) => statSync(each).mode & 0o777);
+  expect(modes).toEqual([0o700, 0o600]);
+  await holder.release();
+});
+
+test("R10: no two claims have the same name where a test runner has replaced the globals", async () => {
+  const path = join(await folder(), "h.jsonl");
+  vi.stubGlobal("crypto", { randomUUID: () => "always-the-same" });
+  onTestFinished(() => void vi.unstubAllGlobals());
+  const holder = await lockFile(path);
+  const [first] = await readdir(`${path}.lock`);
+  await holder.release();
+  const next = await lockFile(path);
+  expect(await readdir(`${path}.lock`)).not.toContain(first);
+  await next.release();
 });

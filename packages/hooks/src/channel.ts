@@ -1,4 +1,4 @@
-import { deepFreeze, type HookEvent, type HookPayloads } from "@ravi/kernel";
+import { deepFreeze, freezeNew, type HookEvent, type HookPayloads } from "@ravi/kernel";
 import { EventEmitter } from "eventemitter3";
 import { frozenCopy } from "./frozen-copy.ts";
 import type { Listener, Subscription } from "./listener.ts";
@@ -45,7 +45,8 @@ const FEW = 32;
  */
 export class Channel {
   private readonly event: HookEvent;
-  private readonly nested: readonly string[];
+  /** Undefined for an event of a newer kernel, whose payload is searched. */
+  private readonly nested: readonly string[] | undefined;
   private readonly problems: ProblemReporter;
   private readonly emitter = new EventEmitter<{ event: [payload: unknown] }>();
   /** How many listeners are registered. */
@@ -55,7 +56,8 @@ export class Channel {
 
   constructor(event: HookEvent, problems: ProblemReporter) {
     this.event = event;
-    this.nested = Object.keys(NESTED[event]);
+    const nested: Partial<typeof NESTED>[HookEvent] = NESTED[event];
+    this.nested = nested && Object.keys(nested);
     this.problems = problems;
   }
 
@@ -115,6 +117,7 @@ export class Channel {
 
   private freeze(payload: object): object {
     const { nested } = this;
+    if (nested === undefined) return freezeNew(payload);
     for (let at = 0; at < nested.length; at++) {
       const field = nested[at] as keyof typeof payload;
       if (typeof payload[field] === "object" && Object.hasOwn(payload, field)) deepFreeze(payload[field]);

@@ -11,7 +11,9 @@ type Spread = (value: object) => Fields;
  * 64 deep or has a cycle.
  */
 export function frozenCopy(event: HookEvent, payload: unknown): unknown {
-  return copy(payload, MAX_DEPTH, SPREAD[event]);
+  const spread: Partial<typeof SPREAD>[HookEvent] = SPREAD[event];
+  // The event may be one of a newer kernel.
+  return copy(payload, MAX_DEPTH, spread ?? spreadNested);
 }
 
 function copy(value: unknown, depthLeft: number, spread: Spread): unknown {

@@ -56,11 +56,11 @@ export function samples(): HookPayloads {
   const tool = { key: "tool:1:0", toolName: "search", callId: "c1" };
   return {
     run_start: { ...base(), input: "hello" },
-    run_end: runEnd(),
+    run_end: runEnd({ error: { ...error } }),
     step_start: { ...base(), step: 1 },
     step_end: { ...base(), step: 1 },
     llm_start: { ...base(), key: "llm:gpt#1", provider: "openai", model: "gpt", messageCount: 2 },
-    llm_end: llmEnd(),
+    llm_end: llmEnd({ error: { ...error } }),
     tool_start: { ...base(), ...tool },
     tool_end: {
       ...base(),

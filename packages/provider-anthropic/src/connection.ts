@@ -44,6 +44,8 @@ export function connect(options: AnthropicOptions): Connection {
     baseURL: url === undefined ? null : `${url.origin}${pathOf(url)}`,
     ...(url === undefined ? {} : { defaultQuery: Object.fromEntries(url.searchParams) }),
     defaultHeaders: {
+      // The client adds it for `dangerouslyAllowBrowser`, outside of browsers too. In one, a server would have to allow it.
+      "anthropic-dangerous-direct-browser-access": null,
       ...authorization(key, isOwn),
       ...(options.apiVersion === undefined ? {} : { "anthropic-version": options.apiVersion }),
       ...headers,

@@ -625,6 +625,8 @@ describe("the connection", () => {
     };
     expect(await headers({})).toEqual(["Bearer sk-ant-test-0001", "sk-ant-test-0001", "2026-10-21"]);
     expect(await headers({ apiKey: null })).toEqual([undefined, undefined, "2026-10-21"]);
+    const { headers: keyless } = await sent(HELLO, { apiKey: null });
+    expect(keyless).not.toHaveProperty("anthropic-dangerous-direct-browser-access");
     expect(
       await headers({ headers: { Authorization: "Basic x", "Anthropic-Version": "2023-06-01" } }),
     ).toEqual(["Basic x", "sk-ant-test-0001", "2023-06-01"]);

@@ -68,5 +68,13 @@ export function byteLength(text: string): number {
   return host.Buffer === undefined ? new TextEncoder().encode(text).length : host.Buffer.byteLength(text);
 }
 
-/** Calls back in the next turn of the event loop. Taken now, because the fake timers of a test runner may replace it later. */
-export const nextTurn: (callback: () => void) => unknown = host.setImmediate ?? setTimeout;
+// Taken now, because the fake timers of a test runner may replace them later.
+const later = setTimeout;
+
+/** Calls back in the next turn of the event loop. */
+export const nextTurn: (callback: () => void) => unknown = host.setImmediate ?? later;
+
+/** Resolves after a time that really has passed, whatever the clock of a run says. */
+export function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => void later(resolve, milliseconds));
+}

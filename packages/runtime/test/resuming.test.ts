@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import * as z from "zod";
 import { defineTool, HookEvent, type Hooks, type JournalRecord, type RunEvent, RunId } from "@ravi/kernel";
 import { scriptedModel, virtualClock } from "@ravi/testing";
@@ -232,4 +232,14 @@ test("R24: a suspension records why and not what all agents have used, as each r
   await second.deliver("r", "on", 1);
   const result = await second.resume("r").result;
   expect(result.agents?.map(({ execId }) => execId)).toEqual(agents?.map(({ execId }) => execId));
+});
+
+test("T5: the claim on a run names this process, so that others see at once when it is killed", async () => {
+  const journal = new MemoryJournal();
+  const claim = vi.spyOn(journal, "claim");
+  await new Runtime({ journal }).run(
+    agent("lead", async () => done("")),
+    "",
+  ).result;
+  expect(claim.mock.calls[0]?.[1]).toMatch(new RegExp(`^process:[^:]*:[^:]*:${process.pid}:`));
 });

@@ -137,7 +137,6 @@ class DirectoryHistory implements FileHistory {
   async clear(key: HistoryKey): Promise<void> {
     const name = this.openName(key);
     const clear = async (): Promise<void> => {
-      this.states.delete(name);
       try {
         await this.files.unlink(this.pathOf(name));
       } catch (error) {
@@ -147,6 +146,7 @@ class DirectoryHistory implements FileHistory {
       if (this.sync) await syncFolder(this.files, this.directory);
     };
     await this.enqueue(name, "cleared", async () => {
+      this.states.delete(name);
       if (await this.isStored(name)) await this.locked(name, clear, isDiskFull);
     });
   }
@@ -207,10 +207,8 @@ class DirectoryHistory implements FileHistory {
       await file.close();
       return true;
     } catch (error) {
-      if (hasCode(error, "ENOENT")) return false;
-      // A link, which is not followed, but can be removed.
-      if (hasCode(error, "ELOOP")) return true;
-      throw error;
+      // What cannot be opened, such as a link or the file of another user, can often be removed.
+      return !hasCode(error, "ENOENT");
     }
   }
 

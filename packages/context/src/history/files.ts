@@ -50,7 +50,7 @@ export function appendFlags(): number {
 }
 
 export function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && "code" in error && error.code === code;
+  return typeof error === "object" && error !== null && "code" in error && error.code === code;
 }
 
 /** Writes all bytes, since one `write` may write fewer than asked for. */

@@ -23,7 +23,7 @@ export async function lockFile(path: string): Promise<HistoryLock> {
   const folder = `${path}.lock`;
   let giveUpAt = performance.now() + TIMEOUT_MS;
   for (let maxPause = FIRST_PAUSE_MS; ; maxPause = Math.min(2 * maxPause, MAX_PAUSE_MS)) {
-    const mine = claimName(crypto.randomUUID());
+    const mine = claimName(nodeModule("node:crypto").randomUUID());
     const other = (await createClaim(folder, mine)) ? await findOtherClaim(folder, mine) : "";
     if (other === undefined) return { release: () => removeClaim(folder, mine) };
     await removeClaim(folder, mine);

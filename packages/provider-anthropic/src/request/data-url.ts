@@ -18,24 +18,28 @@ export function readDataUrl(url: string): DataUrl | undefined {
   }
   return {
     mediaType,
-    base64: () => (isPlain(body) ? body : btoa(decoded(body))),
+    base64: () => btoa(decoded(body)),
     text: () => new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes(decoded(body))),
   };
 }
 
-/** Whether the API reads it as it is: with the usual signs and the right length. */
-function isPlain(base64: string): boolean {
-  return base64.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(base64);
-}
-
 /** One character for each byte. Whatever is no base64 is skipped, and so is half a byte at the end. */
 function decoded(base64: string): string {
+  try {
+    return atob(base64);
+  } catch {
+    return atob(onlySigns(base64));
+  }
+}
+
+/** What is left of it for `atob`, which reads no other signs and no wrong padding. */
+function onlySigns(base64: string): string {
   const signs = base64
     .replace(/=.*/s, "")
     .replace(/[^\w+/-]/g, "")
     .replaceAll("-", "+")
     .replaceAll("_", "/");
-  return atob(signs.length % 4 === 1 ? signs.slice(0, -1) : signs);
+  return signs.length % 4 === 1 ? signs.slice(0, -1) : signs;
 }
 
 function bytes(text: string): Uint8Array {

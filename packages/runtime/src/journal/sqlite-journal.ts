@@ -18,6 +18,7 @@ import {
   systemClock,
 } from "@ravi/kernel";
 import { checkPorts, hasMethod } from "@ravi/kernel/loop";
+import { pause } from "../platform.ts";
 import { checkClaim } from "./claims.ts";
 import { encodeEntries } from "./entry-codec.ts";
 import { bodyOf } from "./large-body.ts";
@@ -41,9 +42,6 @@ import { Runs, type StoredRun } from "./sqlite/runs.ts";
 import { sameFile } from "./sqlite/same-file.ts";
 import { UnreleasedClaims } from "./sqlite/unreleased-claims.ts";
 import type { AppendJob } from "./sqlite/write-state.ts";
-
-// Taken when this file is loaded, because the fake timers of a test runner may replace it later.
-const setRealTimer = setTimeout;
 
 /** Options of `SqliteJournal.open`. All are optional. */
 export interface SqliteJournalOptions {
@@ -106,9 +104,8 @@ export class SqliteJournal implements Journal {
     });
     this.stage = (job) => this.appender.stage(job);
     const busyTimeoutMs = checkInteger("busyTimeoutMs", options.busyTimeoutMs ?? 10_000, 0);
-    // In real time, whatever the clock of the claims is: other processes hold their locks in real time.
-    const wait = (ms: number): Promise<void> => new Promise((resolve) => void setRealTimer(resolve, ms));
-    this.commits = new GroupCommit({ store: groupStore(db, this.appender), busyTimeoutMs, wait });
+    // `pause` is in real time, whatever the clock of the claims is: other processes hold their locks in real time.
+    this.commits = new GroupCommit({ store: groupStore(db, this.appender), busyTimeoutMs, wait: pause });
   }
 
   /**

@@ -112,6 +112,8 @@ describe("the name of a request", () => {
       `"wWHC-GDNnEAlXVY2b5oX"`,
     );
     expect(nameOf("long ".repeat(200))).toMatchInlineSnapshot(`"Lyf52oEIVa6tCi5ZmBr0"`);
+    expect(nameOf("x".repeat(512))).toMatchInlineSnapshot(`"newU7L8JvkvrSLAoSazi"`);
+    expect(nameOf("x".repeat(513))).toMatchInlineSnapshot(`"fEyqHwFzs_F67XdEuEkQ"`);
     expect(nameOfText("short")).toBe("short");
   });
 

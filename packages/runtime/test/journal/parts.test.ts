@@ -1,3 +1,4 @@
+import { runInNewContext } from "node:vm";
 import { crc32 } from "node:zlib";
 import { ExecId, type Journal, type JournalEntry, type RunId } from "@ravi/kernel";
 import fc from "fast-check";
@@ -5,6 +6,7 @@ import { describe, expect, test, vi } from "vitest";
 import { Identities, type Identity } from "../../src/journal/identities.ts";
 import { MemoryJournal } from "../../src/journal/memory-journal.ts";
 import { checksum, checksumSeed } from "../../src/journal/sqlite/checksum.ts";
+import { isBusy } from "../../src/journal/sqlite/errors.ts";
 import { SqliteJournal } from "../../src/journal/sqlite-journal.ts";
 import { Watchers } from "../../src/journal/watchers.ts";
 import { temporaryDirectory } from "./helpers/directory.ts";
@@ -29,6 +31,13 @@ test("T5: a row's checksum is the CRC-32 of one text, however it is put together
     ),
     { numRuns: RUNS },
   );
+});
+
+test("T5: what SQLite says is understood if its errors are of another realm, as in jest", () => {
+  const error: unknown = runInNewContext("Object.assign(new Error(), { errcode: 5 })");
+  expect(error).not.toBeInstanceOf(Error);
+  expect(isBusy(error)).toBe(true);
+  expect([isBusy(null), isBusy(5), isBusy({ errcode: "5" })]).toEqual([false, false, false]);
 });
 
 test("T4: a listener that throws keeps neither the others from a post nor the post from whoever made it", () => {
@@ -155,6 +164,23 @@ describe.each(both)("%s", (_name, open) => {
     expect(
       (await journal.load(RUN)).map(({ exec, key, attempt: n, phase }) => [exec, key, n, phase]),
     ).toEqual(entries.map(({ exec, key, attempt: n, phase }) => [exec, key, n, phase]));
+    await journal.close();
+  });
+
+  test("R24: the id of an execution is checked in a long run too, whatever was refused before", async () => {
+    const journal = open();
+    const epoch = (await journal.claim(RUN, "one", 60_000))?.epoch ?? 0;
+    for (let n = 0; n < 40; n++) {
+      const exec = n % 2 === 0 ? ExecId(RUN) : ExecId(RUN, "hire:a#1");
+      await journal.append(RUN, epoch, [entry(`k#${n}`, { exec })]);
+    }
+    const odd = ["run\n", "", 7].map((exec) => entry("odd", { exec: exec as ExecId }));
+    const refused = { code: "INVALID_VALUE", field: "entry.exec" };
+    for (const each of odd) {
+      for (const list of [[each], [entry("new"), each], [each]])
+        await expect(attempt(() => journal.append(RUN, epoch, list))).rejects.toMatchObject(refused);
+    }
+    expect(await journal.load(RUN)).toHaveLength(40);
     await journal.close();
   });
 

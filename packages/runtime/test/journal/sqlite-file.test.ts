@@ -12,7 +12,7 @@ import {
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { RunId } from "@ravi/kernel";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { processOwner } from "../../src/journal/owner.ts";
 import { SqliteJournal } from "../../src/journal/sqlite-journal.ts";
 import { openDatabase } from "../../src/journal/sqlite/open-database.ts";
@@ -211,7 +211,26 @@ test("T5: a file that another process keeps locked is not taken for a wrong one:
   );
   holder.exec("ROLLBACK");
   holder.close();
-  openDatabase(directory, 20).close();
+  const db = openDatabase(directory, 20);
+  // From then on a wait inside of SQLite, in which the whole process stands still, is short.
+  expect(db.prepare("PRAGMA busy_timeout").get()).toEqual({ timeout: 10 });
+  db.close();
+});
+
+test("T5: a write waits for another process although a test runner has replaced the timers", async () => {
+  const directory = temporaryDirectory();
+  await using journal = SqliteJournal.open(directory);
+  const holder = new DatabaseSync(join(directory, "ravi.db"));
+  holder.exec("BEGIN IMMEDIATE");
+  const nextTurn = setImmediate;
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const claimed = journal.claim(RUN, "one", 60_000);
+  await new Promise<void>((resolve) => void nextTurn(resolve));
+  expect(vi.getTimerCount()).toBe(0);
+  holder.exec("ROLLBACK");
+  holder.close();
+  expect(await claimed).toMatchObject({ epoch: 1 });
 });
 
 test("T5: a process that may open no more files opens no journal; it never takes one for damaged", async () => {

@@ -8,9 +8,8 @@ const CANNOT_OPEN = 14;
 const NOT_A_DATABASE = 26;
 
 function resultCode(error: unknown): number | undefined {
-  if (!(error instanceof Error) || !("errcode" in error) || typeof error.errcode !== "number")
-    return undefined;
-  return error.errcode & 0xff;
+  if (typeof error !== "object" || error === null || !("errcode" in error)) return undefined;
+  return typeof error.errcode === "number" ? error.errcode & 0xff : undefined;
 }
 
 /** Another process holds the lock; a retry helps. */
