@@ -4,7 +4,7 @@ import type * as Disk from "node:fs/promises";
 import type * as Os from "node:os";
 import type * as Path from "node:path";
 import type * as Zlib from "node:zlib";
-import { InvalidValueError } from "@ravi/kernel";
+import { platformModules } from "@ravi/kernel/loop";
 
 // Only types of Node are imported, because a bundler for browsers would refuse the whole package.
 
@@ -18,18 +18,7 @@ interface Modules {
   readonly "node:zlib": typeof Zlib;
 }
 
-/** What a browser does not have. A bundler may give it a `process` that has only an environment. */
-interface Host {
-  readonly process?: { readonly version?: string; getBuiltinModule?: GetModule } | undefined;
-}
-type GetModule = <Id extends keyof Modules>(id: Id) => Modules[Id] | undefined;
-
-const host: Host = globalThis;
+const modules = platformModules<Modules>();
 
 /** A module of Node. Throws an `InvalidValueError` where there is none. */
-export function nodeModule<Id extends keyof Modules>(id: Id): Modules[Id] {
-  const found = host.process?.getBuiltinModule?.(id);
-  if (found !== undefined) return found;
-  const expected = `Node 22.18 or newer, or another platform with ${id}`;
-  throw new InvalidValueError({ field: "process.version", value: host.process?.version, expected });
-}
+export const nodeModule = modules.get;

@@ -5,7 +5,7 @@ import type * as Os from "node:os";
 import type * as Path from "node:path";
 import type * as Sqlite from "node:sqlite";
 import type * as Zlib from "node:zlib";
-import { InvalidValueError } from "@ravi/kernel";
+import { platformModules } from "@ravi/kernel/loop";
 import { sha256 } from "./sha256.ts";
 
 // Only types of Node are imported, because a bundler for browsers would refuse all of the runtime. Its modules are taken from the process
@@ -22,28 +22,21 @@ interface Modules {
   readonly "node:zlib": typeof Zlib;
 }
 
-/** What a browser does not have. A bundler may give it a `process` that has only an environment. */
+const modules = platformModules<Modules>();
+
+/** A module of Node; undefined where there is none. */
+export const moduleIfAny = modules.ifAny;
+
+/** A module of Node. Throws an `InvalidValueError` where there is none. */
+export const nodeModule = modules.get;
+
+/** What a browser does not have. */
 interface Host {
-  readonly process?: { readonly version?: string; getBuiltinModule?: GetModule } | undefined;
   readonly setImmediate?: ((callback: () => void) => unknown) | undefined;
   readonly Buffer?: { byteLength(text: string): number } | undefined;
 }
-type GetModule = <Id extends keyof Modules>(id: Id) => Modules[Id] | undefined;
 
 const host: Host = globalThis;
-
-/** A module of Node; undefined where there is none. */
-export function moduleIfAny<Id extends keyof Modules>(id: Id): Modules[Id] | undefined {
-  return host.process?.getBuiltinModule?.(id);
-}
-
-/** A module of Node. Throws an `InvalidValueError` where there is none. */
-export function nodeModule<Id extends keyof Modules>(id: Id): Modules[Id] {
-  const found = moduleIfAny(id);
-  if (found !== undefined) return found;
-  const expected = `Node 22.18 or newer, or another platform with ${id}`;
-  throw new InvalidValueError({ field: "process.version", value: host.process?.version, expected });
-}
 
 let crypto: Modules["node:crypto"] | undefined;
 let files: Modules["node:fs"] | undefined;
