@@ -9,7 +9,7 @@ import type { Run, Subject } from "./subject.ts";
 // <other checkout>. They take turns every millisecond, so whatever slows the machine down slows both. Prints one JSON object.
 
 const SLICE_MS = 1;
-/** A measurement that takes ten times as long as that of a process of its own sees differences of 1 %. */
+/** A measurement that takes ten times as long as that of a process of its own sees differences of 3 %. */
 const TIMES = 10;
 const [name = "", scenario = "", ...checkouts] = process.argv.slice(2);
 

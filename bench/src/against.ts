@@ -4,7 +4,7 @@ import { compare, measurePairs } from "./harness/pairs.ts";
 import { table } from "./harness/table.ts";
 
 // What a change costs: this checkout compared with another one, in one process. On a machine that others use too, two processes
-// differ by a half, and the two sides of one process by 1 %.
+// differ by a half, and the two sides of one process by 1 to 3 %.
 
 const SUBJECTS = ["bare", "governed"];
 const SCENARIOS = ["S1", "S2", "S3", "S8"];

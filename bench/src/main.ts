@@ -34,7 +34,7 @@ const HELP = `bench: measures what Ravi costs, compared with the plain code that
   parked    100,000 waiting runs in a SQLite file (PARKED_RUNS sets the number); slow, so it runs only if it is named
 
   --against FOLDER    compares this checkout with another one, both built (S1, S2, S3 and S8). Both run in one process and take
-                      turns every millisecond: that sees differences of 1 %, also on a machine that others use
+                      turns every millisecond: that sees differences of 3 %, also on a machine that others use
   --scenarios S1,S2   only these scenarios of loops
   --pairs N           how often each pair is measured (default: 15)
 
