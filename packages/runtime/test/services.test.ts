@@ -8,14 +8,16 @@ import {
   type JsonObject,
   type Logger,
   type Memory,
+  type Meter,
   type Permissions,
+  ProviderError,
   RunId,
   type Telemetry,
 } from "@ravi/kernel";
 import { scriptedModel } from "@ravi/testing";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
 import { MemoryBlobs } from "../src/journal/blobs.ts";
-import { agent, ask, cut, done, FakeHeadcount, until } from "./review/helpers.ts";
+import { agent, ask, cut, done, FakeHeadcount, FakeLedger, until } from "./review/helpers.ts";
 
 const shout = defineTool({
   name: "shout",
@@ -93,6 +95,37 @@ describe("telemetry", () => {
       "- ravi.hire child/1",
       "- ravi.run lead",
     ]);
+  });
+
+  test("J8: the span of a model call has what it used and cost, also of failed attempts; that of an agent how it ended", async () => {
+    const ended: (readonly [string, string, unknown])[] = [];
+    const telemetry: Telemetry = {
+      isNoop: false,
+      startSpan: (name) => ({
+        setAttribute: (key, value) => void ended.push([name, key, value]),
+        recordError: () => {},
+        end: () => {},
+      }),
+      metric: () => {},
+    };
+    const meter: Meter = {
+      estimate: () => ({ inputTokens: 3, maxOutputTokens: 2, price: { usd: 2 } }),
+      price: () => ({ usd: 1 }),
+    };
+    const cutOff = new ProviderError({ kind: "TIMEOUT", message: "cut off" });
+    const failing = agent("failing", async (ctx) => {
+      await ctx.llm(scriptedModel([{ text: "ok", usage: { inputTokens: 5, outputTokens: 1 } }]), ask("1"));
+      await ctx.llm(scriptedModel([cutOff]), ask("2"));
+      return done("");
+    });
+    const runtime = new Runtime({ telemetry, meter, ledger: () => new FakeLedger({}) });
+    expect((await runtime.run(failing, "").result).status).toBe("failed");
+    const called = [
+      { inputTokens: 5, outputTokens: 1, costUsd: 1 },
+      { inputTokens: 3, outputTokens: 2, costUsd: 2 },
+    ];
+    const calls = called.flatMap((each) => Object.entries(each).map((pair) => ["ravi.llm", ...pair]));
+    expect(ended).toEqual([...calls, ["ravi.run", "status", "failed"]]);
   });
 
   test("J8: one that is no-op is not asked, and one that throws changes nothing", async () => {

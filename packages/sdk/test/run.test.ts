@@ -1,4 +1,5 @@
 import {
+  type AuditEntry,
   type ChatContext,
   type Hooks,
   type LLMClient,
@@ -8,6 +9,7 @@ import {
   ToolError,
 } from "@ravi/kernel";
 import { MemoryHistory } from "@ravi/context";
+import { EventRecorder } from "@ravi/hooks";
 import { fallback, MiddlewarePipeline, retry, timeout } from "@ravi/middleware";
 import { type Answer, scriptedModel, virtualClock } from "@ravi/testing";
 import { describe, expect, test } from "vitest";
@@ -27,6 +29,23 @@ describe("run", () => {
     expect(result.cost).toBeCloseTo((inputTokens + 2 * outputTokens) / 1e6, 9);
     expect(result.limits.budget.usd).toBe(1);
     expect(result.error).toBeUndefined();
+  });
+
+  test("telemetry gets a span around the run and each call, the audit log an entry for each tool call", async () => {
+    const spans = new EventRecorder();
+    const audited: AuditEntry[] = [];
+    const shout = tool({ name: "shout", description: "", input: z.object({}), execute: () => "!" });
+    const shouter = agent({
+      name: "shouter",
+      model: scriptedModel([{ toolCalls: [{ name: "shout", arguments: {} }] }, "Done."]),
+      tools: [shout],
+    });
+    await run(shouter, "Hi", {
+      telemetry: spans,
+      auditLog: { isNoop: false, append: (entry) => void audited.push(entry) },
+    });
+    expect(spans.events.map(({ name }) => name)).toEqual(["ravi.llm", "ravi.tool", "ravi.llm", "ravi.run"]);
+    expect(audited).toMatchObject([{ action: "tool", target: "shout", outcome: "ok" }]);
   });
 
   test("gives a result whatever the status, and `unwrap` throws the run's own error", async () => {

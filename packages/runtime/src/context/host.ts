@@ -123,7 +123,7 @@ export class HostedAgent {
       if (suspension !== undefined) return this.rejectWhenUnwound(suspension);
       const outcome = withLimit(exec, given);
       const error = "error" in outcome ? outcome.error : undefined;
-      endSpan(exec, this.span, error);
+      endSpan(exec, this.span, error, { status: outcome.status });
       const hasCrashed = error !== undefined && isCrash(error);
       if (!hasCrashed) exec.engine.ending?.();
       const ended = end({ exec, outcome, startedAt, isCrash: hasCrashed });

@@ -212,16 +212,23 @@ export class ModelEffect implements Effect<ModelResponse>, ReportedCall {
       throw this.failRun(error);
     }
     this.bill.isClosed = true;
-    endSpan(exec, this.span);
+    this.endSpan();
     this.reportEnd("ok", response);
     return response;
   }
 
   failRun(error: unknown): unknown {
     this.bill.isClosed = true;
-    endSpan(this.exec, this.span, error);
+    this.endSpan(error);
     this.reportEnd("error", undefined, error);
     return error;
+  }
+
+  private endSpan(error?: unknown): void {
+    if (this.span === undefined) return;
+    const { usage, costUsd } = this.bill;
+    const { inputTokens, outputTokens } = usage;
+    endSpan(this.exec, this.span, error, { inputTokens, outputTokens, costUsd });
   }
 
   private reportEnd(

@@ -27,10 +27,20 @@ export function startSpan(exec: Execution, name: string, attributes: JsonObject)
   }
 }
 
+/** What is known about a piece of work at its end only. Null and undefined values are left out. */
+type EndAttributes = Readonly<Record<string, string | number | null | undefined>>;
+
 /** Ends a span, if there is one, and records the error in it. */
-export function endSpan(exec: Execution, span: Span | undefined, error?: unknown): void {
+export function endSpan(
+  exec: Execution,
+  span: Span | undefined,
+  error?: unknown,
+  attributes: EndAttributes = {},
+): void {
   if (span === undefined) return;
   try {
+    for (const [key, value] of Object.entries(attributes))
+      if (value !== undefined && value !== null) span.setAttribute(key, value);
     if (error !== undefined) span.recordError(error);
     span.end();
   } catch (failure) {

@@ -44,6 +44,8 @@ export function buildRuntime(options: HostOptions, host: Host): Runtime {
     history: host.history,
     compaction: options.compaction,
     permissions: options.permissions,
+    telemetry: options.telemetry,
+    auditLog: options.auditLog,
     restart: restartFor(options, host.journal),
     validator: options.validator,
     clock,

@@ -1,6 +1,7 @@
 import type {
   AbortSignalLike,
   Agent,
+  AuditLog,
   Clock,
   CompactionStrategy,
   HistoryProvider,
@@ -15,6 +16,7 @@ import type {
   Priority,
   RestartPolicy,
   RunEvent,
+  Telemetry,
 } from "@ravi/kernel";
 import type { RetryOptions } from "@ravi/middleware";
 import type { OwnPrices, PriceSource } from "@ravi/resources";
@@ -56,6 +58,10 @@ export interface HostOptions {
   readonly limiter?: Limiter | undefined;
   /** Decides which calls are allowed. Default: all. */
   readonly permissions?: Permissions | undefined;
+  /** Gets a span around the run and every hire, model call and tool call. `examples/tracing` connects it to OpenTelemetry. */
+  readonly telemetry?: Telemetry | undefined;
+  /** Gets an entry for every hire, denial, approval, tool call and cancellation. */
+  readonly auditLog?: AuditLog | undefined;
   /** Checks values against plain JSON Schemas. Not needed for schemas that check themselves, such as those of zod. */
   readonly validator?: JsonSchemaValidator | undefined;
   /** Aborting it cancels the run, for good. */
@@ -113,6 +119,8 @@ const HOST_OPTIONS = [
   "prices",
   "limiter",
   "permissions",
+  "telemetry",
+  "auditLog",
   "validator",
   "signal",
   "logger",
