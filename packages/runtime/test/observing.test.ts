@@ -269,7 +269,7 @@ describe("R24: a call that failed, told again by a replay", () => {
     expect(told).toEqual([end, { ...end, replayed: true }]);
   });
 
-  test("says of each tool call how it ended, as the first time", async () => {
+  test("says of each tool call how it ended and what was wrong, as the first time", async () => {
     const tool = (name: string, execute: () => unknown) =>
       defineTool({ name, description: "", input: z.object({}), execute });
     const tools = [
@@ -285,8 +285,8 @@ describe("R24: a call that failed, told again by a replay", () => {
       has: (event) => event === HookEvent.TOOL_END,
       dispatch(event, payload) {
         if (event !== HookEvent.TOOL_END) return;
-        const { toolName, status, replayed } = payload as HookPayloads["tool_end"];
-        told.push([toolName, status, replayed]);
+        const { toolName, status, replayed, error } = payload as HookPayloads["tool_end"];
+        told.push([toolName, status, replayed, error?.code, error?.message]);
       },
     };
     const journal = new MemoryJournal();
@@ -304,9 +304,9 @@ describe("R24: a call that failed, told again by a replay", () => {
     await second.deliver("r", "a", "go on");
     expect(await second.resume("r").result).toMatchObject({ status: "completed" });
     const ends = (replayed: true | undefined) => [
-      ["good", "ok", replayed],
-      ["bad", "error", replayed],
-      ["worse", "error", replayed],
+      ["good", "ok", replayed, undefined, undefined],
+      ["bad", "error", replayed, "TOOL_ERROR", "no"],
+      ["worse", "error", replayed, "TOOL_ERROR", "never"],
     ];
     expect(told).toEqual([...ends(undefined), ...ends(true)]);
   });

@@ -80,7 +80,7 @@ const lead = agent("lead", async (ctx) => {
 });
 
 describe("telemetry", () => {
-  test("J8: there is a span around the run, each hire, each model call and each tool call", async () => {
+  test("J8: there is a span around the run, each hire, each model call and each tool call, which records a failure of the tool", async () => {
     const telemetry = new Spans();
     await new Runtime({ telemetry, headcount: () => new FakeHeadcount(1) }).run(lead, "").result;
     expect(telemetry.told).toEqual([
@@ -88,6 +88,7 @@ describe("telemetry", () => {
       "+ ravi.llm lead",
       "- ravi.llm lead",
       "+ ravi.tool lead",
+      "! ravi.tool lead TOOL_ERROR",
       "- ravi.tool lead",
       "+ ravi.hire child/1",
       "+ ravi.tool child/1",

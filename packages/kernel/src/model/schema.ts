@@ -11,10 +11,15 @@ export interface StandardSchema<Input = unknown, Output = Input> {
     readonly types?: { readonly input: Input; readonly output: Output } | undefined;
     readonly validate: (value: unknown) => MaybePromise<SchemaResult<Output>>;
     readonly jsonSchema: {
-      readonly input: (options: { readonly target: string }) => Record<string, unknown>;
-      readonly output: (options: { readonly target: string }) => Record<string, unknown>;
+      readonly input: (options: JsonSchemaOptions) => Record<string, unknown>;
+      readonly output: (options: JsonSchemaOptions) => Record<string, unknown>;
     };
   };
+}
+
+/** The one draft that Ravi asks for. A wider type would refuse schemas whose authors list the drafts that they know. */
+interface JsonSchemaOptions {
+  readonly target: "draft-2020-12";
 }
 
 /** The result of a check: the value, or the issues. */

@@ -1,4 +1,11 @@
-import { errorToJSON, HookEvent, type Span, type Tool, type ToolCall } from "@ravi/kernel";
+import {
+  errorToJSON,
+  HookEvent,
+  type SerializedError,
+  type Span,
+  type Tool,
+  type ToolCall,
+} from "@ravi/kernel";
 import { tellOwn } from "@ravi/kernel/loop";
 import type { Execution } from "./execution.ts";
 import { audit, endSpan, isAudited } from "./observe.ts";
@@ -64,9 +71,14 @@ export function reportToolEnd(
 }
 
 /** Reports a call that comes from the record, marked as `replayed`. */
-export function reportReplayedTool({ exec, key, tool, call }: ReportedTool, status: "ok" | "error"): void {
+export function reportReplayedTool({ exec, key, tool, call }: ReportedTool, error?: SerializedError): void {
   const base = { ...exec.hookBase(true), key, toolName: tool.name, callId: call.id };
   if (exec.hooks.has(HookEvent.TOOL_START)) void exec.hooks.dispatch(HookEvent.TOOL_START, base);
   if (exec.hooks.has(HookEvent.TOOL_END))
-    void exec.hooks.dispatch(HookEvent.TOOL_END, { ...base, status, durationMs: 0 });
+    void exec.hooks.dispatch(HookEvent.TOOL_END, {
+      ...base,
+      status: error === undefined ? "ok" : "error",
+      durationMs: 0,
+      ...(error !== undefined && { error }),
+    });
 }

@@ -2,6 +2,7 @@ import {
   type AbortSignalLike,
   type Effect,
   type EffectScope,
+  errorToJSON,
   type FunctionContext,
   isPromiseLike,
   isRaviError,
@@ -10,8 +11,10 @@ import {
   NO_USAGE,
   type Pipeline,
   type Reservation,
+  type SerializedError,
   type Settlement,
   type Span,
+  textOf,
   type Tool,
   type ToolCall,
   type ToolContext,
@@ -153,8 +156,9 @@ export class ToolEffect implements Effect<ToolResult>, ReportedTool, Linked<Tool
 
   /** Reports the recorded call to hooks again, marked as `replayed`. */
   replayed(body: JsonObject): void {
-    const status = body["error"] === undefined && body["isError"] !== true ? "ok" : "error";
-    reportReplayedTool(this, status);
+    const content = body["content"] as ToolResult["content"];
+    const failure = body["isError"] === true ? errorToJSON(this.failureIn({ content })) : undefined;
+    reportReplayedTool(this, (body["error"] as SerializedError | undefined) ?? failure);
   }
 
   /** Calls `onResult` once only, since an engine may read back (`restore`) what it has just written. */
@@ -228,9 +232,16 @@ export class ToolEffect implements Effect<ToolResult>, ReportedTool, Linked<Tool
 
   /** Reports the end to everyone who was told of the start, and to the agent. */
   end(result: ToolResult): ToolResult {
-    this.endedAt = reportToolEnd(this, result.isError ? "error" : "ok");
+    this.endedAt = result.isError
+      ? reportToolEnd(this, "error", this.failureIn(result))
+      : reportToolEnd(this, "ok");
     this.notifyResult(result);
     return result;
+  }
+
+  /** What the model is told, as an error for observers. */
+  private failureIn(result: Pick<ToolResult, "content">): ToolError {
+    return new ToolError({ toolName: this.tool.name, message: textOf(result).replace(/^error: /, "") });
   }
 
   /** An error of Ravi is thrown as it is; any other is wrapped, so that it has a code. */

@@ -1,0 +1,35 @@
+// An MCP server with two tools, started by main.ts. Any other server works too, in any language.
+
+import { McpServer } from "@modelcontextprotocol/server";
+import { serveStdio } from "@modelcontextprotocol/server/stdio";
+import * as z from "zod";
+
+const offers = new Map([
+  ["acme", 4980],
+  ["borealis", 5200],
+]);
+
+serveStdio(() => {
+  const server = new McpServer({ name: "offers", version: "1.0.0" });
+  server.registerTool(
+    "offers.list",
+    { description: "The vendors with an offer on record.", annotations: { readOnlyHint: true } },
+    () => ({ content: [{ type: "text", text: [...offers.keys()].join(", ") }] }),
+  );
+  server.registerTool(
+    "offers.look_up",
+    {
+      description: "What a vendor asks, in dollars.",
+      inputSchema: z.object({ vendor: z.string() }),
+      outputSchema: z.object({ usd: z.number() }),
+      annotations: { readOnlyHint: true },
+    },
+    ({ vendor }) => {
+      const usd = offers.get(vendor);
+      if (usd === undefined)
+        return { isError: true, content: [{ type: "text", text: `no offer of ${vendor} on record` }] };
+      return { content: [{ type: "text", text: `$${usd}` }], structuredContent: { usd } };
+    },
+  );
+  return server;
+});
