@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
-import { agent, run } from "@ravi/sdk";
+import { agent, run, textOf } from "@ravi/sdk";
 import { scriptedModel } from "@ravi/testing";
 import { mcpTools } from "./mcp-tools.ts";
 
@@ -37,7 +37,7 @@ try {
 
   assert.equal(result.status, "completed");
   const told = model.calls.at(-1)?.request.messages.filter(({ role }) => role === "tool") ?? [];
-  for (const { content } of told) console.log(`the model was told: ${String(content)}`);
+  for (const message of told) console.log(`the model was told: ${textOf(message)}`);
   console.log(result.output);
   assert.equal(told.length, 4);
 } finally {

@@ -6,7 +6,7 @@ import {
   trace,
   type Tracer,
 } from "@opentelemetry/api";
-import type { JsonObject, Telemetry } from "@ravi/sdk";
+import type { JsonObject, JsonValue, Telemetry } from "@ravi/sdk";
 
 /**
  * Turns Ravi's spans into spans of OpenTelemetry, with the names of its `gen_ai` conventions. A run is inside of the span that is active
@@ -19,8 +19,8 @@ export function otelTelemetry(tracer: Tracer): Telemetry {
     startSpan(name, attributes) {
       const { runId, agentId, parentId } = attributes;
       const isAgent = name === "ravi.run" || name === "ravi.hire";
-      const own = `${String(runId)} ${String(agentId)}`;
-      const outer = agents.get(isAgent ? `${String(runId)} ${String(parentId)}` : own) ?? context.active();
+      const own = JSON.stringify([runId, agentId]);
+      const outer = agents.get(isAgent ? JSON.stringify([runId, parentId]) : own) ?? context.active();
       const span = tracer.startSpan(titleOf(name, attributes), { attributes: renamed(attributes) }, outer);
       if (isAgent) agents.set(own, trace.setSpan(outer, span));
       return {
@@ -51,16 +51,17 @@ const NAMES: Readonly<Record<string, string>> = {
 };
 
 function titleOf(name: string, { agentId, model, tool }: JsonObject): string {
-  if (name === "ravi.llm") return `chat ${String(model)}`;
-  if (name === "ravi.tool") return `execute_tool ${String(tool)}`;
-  return `invoke_agent ${String(agentId)}`;
+  if (name === "ravi.llm") return `chat ${plain(model)}`;
+  if (name === "ravi.tool") return `execute_tool ${plain(tool)}`;
+  return `invoke_agent ${plain(agentId)}`;
 }
 
 function renamed(attributes: JsonObject): Attributes {
   return Object.fromEntries(
-    Object.entries(attributes).map(([key, value]) => [
-      NAMES[key] ?? `ravi.${key}`,
-      typeof value === "object" ? JSON.stringify(value) : value,
-    ]),
+    Object.entries(attributes).map(([key, value]) => [NAMES[key] ?? `ravi.${key}`, plain(value)]),
   );
+}
+
+function plain(value: JsonValue | undefined): string | number | boolean {
+  return typeof value === "object" || value === undefined ? JSON.stringify(value ?? null) : value;
 }
