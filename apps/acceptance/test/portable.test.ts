@@ -2,10 +2,9 @@ import { globSync, readFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { join } from "node:path";
 import { createContext, runInContext } from "node:vm";
-import type { Plugin } from "rolldown";
 import { loopbackAnthropic, loopbackOpenAI } from "@ravi/testing";
 import { describe, expect, test } from "vitest";
-import { browserGlobals, bundle } from "../src/browser.ts";
+import { browserGlobals, bundle, inMemory } from "../src/browser.ts";
 import { importsOf, root } from "../src/workspace.ts";
 
 const TIMEOUT = 120_000;
@@ -198,12 +197,7 @@ async function inBrowser(program: string, others: object = {}): Promise<unknown>
     [join(root, "packages/sdk/parts.ts"), PARTS],
   ]);
   const [main = ""] = files.keys();
-  const inMemory: Plugin = {
-    name: "in memory",
-    resolveId: (id, from) => [id, join(from ?? "", "..", id)].find((path) => files.has(path)),
-    load: (path) => files.get(path),
-  };
-  const { code, missing } = await bundle(main, { platform: "browser", plugins: [inMemory] });
+  const { code, missing } = await bundle(main, { platform: "browser", plugins: [inMemory(files)] });
   expect(missing).toEqual([]);
   const context: { told?: Promise<unknown> } = createContext({ ...browserGlobals(), ...others });
   runInContext(code, context);
