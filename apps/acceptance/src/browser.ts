@@ -1,10 +1,11 @@
-import { rolldown, type RolldownOptions } from "rolldown";
+import { join } from "node:path";
+import { type OutputOptions, type Plugin, rolldown, type RolldownOptions } from "rolldown";
 
 /** The code of a program in one file, and what the bundler could not find. */
 export async function bundle(
   file: string,
   options: RolldownOptions = {},
-  minify = false,
+  output: Pick<OutputOptions, "format" | "minify"> = {},
 ): Promise<{ code: string; missing: string[] }> {
   const missing: string[] = [];
   const made = await rolldown({
@@ -12,8 +13,17 @@ export async function bundle(
     input: file,
     onLog: (_, log) => void (log.code === "UNRESOLVED_IMPORT" && missing.push(log.message)),
   });
-  const { output } = await made.generate({ format: "iife", codeSplitting: false, minify });
-  return { code: output[0].code, missing };
+  const { output: files } = await made.generate({ format: "iife", codeSplitting: false, ...output });
+  return { code: files[0].code, missing };
+}
+
+/** Gives a bundler files that are not on the disk, by their whole paths. */
+export function inMemory(files: ReadonlyMap<string, string>): Plugin {
+  return {
+    name: "in memory",
+    resolveId: (id, from) => [id, join(from ?? "", "..", id)].find((path) => files.has(path)),
+    load: (path) => files.get(path),
+  };
 }
 
 /** What only Node has, or what only this process may touch. */

@@ -224,7 +224,7 @@ describe("bundled", () => {
        ].map(({ name }) => name);
        globalThis.own = Own.name;`,
     );
-    const { code } = await bundle(join(consumer.folder, "main.ts"), {}, true);
+    const { code } = await bundle(join(consumer.folder, "main.ts"), {}, { minify: true });
     const context: { told?: readonly string[]; own?: string } = createContext({ crypto });
     runInContext(code, context);
     expect([...(context.told ?? [])]).toEqual([

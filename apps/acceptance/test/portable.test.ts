@@ -2,9 +2,9 @@ import { globSync, readFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { join } from "node:path";
 import { createContext, runInContext } from "node:vm";
-import type { Plugin } from "rolldown";
+import { loopbackAnthropic, loopbackOpenAI } from "@ravi/testing";
 import { describe, expect, test } from "vitest";
-import { browserGlobals, bundle } from "../src/browser.ts";
+import { browserGlobals, bundle, inMemory } from "../src/browser.ts";
 import { importsOf, root } from "../src/workspace.ts";
 
 const TIMEOUT = 120_000;
@@ -155,23 +155,51 @@ describe("in a bundle for browsers, where there is nothing of Node", () => {
 });
 
 /**
+ * The edge runtime of Next on Node has what a browser has, and in addition functions of Node that throw when they are called.
+ */
+const edgeGlobals = {
+  setImmediate: unsupported,
+  process: { env: {}, getBuiltinModule: unsupported },
+};
+
+function unsupported(): never {
+  throw new Error("A Node.js API is used which is not supported in the Edge Runtime");
+}
+
+test.each(["openai", "anthropic"] as const)(
+  "where functions of Node are there but throw, the sdk streams from %s",
+  { timeout: TIMEOUT },
+  async (name) => {
+    await using server = await { openai: loopbackOpenAI, anthropic: loopbackAnthropic }[name]({
+      script: ["It is 4"],
+    });
+    const program = `
+      import { agent, model, start } from "@ravi/sdk";
+      const clerk = agent({ name: "clerk", model: model("${name}:m", { baseURL: "${server.url}", apiKey: "k" }) });
+      async function tell() {
+        const handle = start(clerk, "Price?", { sessionId: "s", budget: { tokens: 100_000, seconds: 60 } });
+        let text = "";
+        for await (const { event } of handle.events()) if (event.type === "text") text += event.delta;
+        return [text, (await handle.result).status];
+      }
+      globalThis.told = tell();`;
+    expect(await inBrowser(program, edgeGlobals)).toEqual(["It is 4", "completed"]);
+  },
+);
+
+/**
  * Bundles a program as if it were in the folder of the sdk, from where it finds the built packages, and runs it with the globals of a
  * browser. Returns what it has left in `told`.
  */
-async function inBrowser(program: string): Promise<unknown> {
+async function inBrowser(program: string, others: object = {}): Promise<unknown> {
   const files = new Map([
     [join(root, "packages/sdk/main.ts"), program],
     [join(root, "packages/sdk/parts.ts"), PARTS],
   ]);
   const [main = ""] = files.keys();
-  const inMemory: Plugin = {
-    name: "in memory",
-    resolveId: (id, from) => [id, join(from ?? "", "..", id)].find((path) => files.has(path)),
-    load: (path) => files.get(path),
-  };
-  const { code, missing } = await bundle(main, { platform: "browser", plugins: [inMemory] });
+  const { code, missing } = await bundle(main, { platform: "browser", plugins: [inMemory(files)] });
   expect(missing).toEqual([]);
-  const context: { told?: Promise<unknown> } = createContext(browserGlobals());
+  const context: { told?: Promise<unknown> } = createContext({ ...browserGlobals(), ...others });
   runInContext(code, context);
   // Its objects are of another realm, and equal to none of this one.
   return JSON.parse(JSON.stringify(await context.told));

@@ -138,6 +138,8 @@ describe("R9: CancellationToken", () => {
     expect(late.reason).toBe("gone");
     expect(late.signal.aborted).toBe(true);
     expect(new CancellationToken(AbortSignal.abort()).reason).toBe("This operation was aborted");
+    const wordless = Object.assign(new Error(), { name: "ResponseAborted" });
+    expect(new CancellationToken(AbortSignal.abort(wordless)).reason).toBe("ResponseAborted");
   });
 
   test("R9: an error of ours passes through an outer signal as it is", () => {

@@ -9,6 +9,13 @@ interface Modules {
 }
 const { get, ifAny } = platformModules<Modules>();
 
+const sandbox = {
+  env: {},
+  getBuiltinModule() {
+    throw new Error("not supported in the Edge Runtime");
+  },
+};
+
 afterEach(() => void vi.unstubAllGlobals());
 
 test("a module of Node comes from the process, when it is asked for", () => {
@@ -20,6 +27,7 @@ test.each([
   ["a module that Node does not have", process, "node:nothing", process.version],
   ["a page, which has no process", undefined, "node:path", undefined],
   ["a bundle, whose process has only an environment", { env: {} }, "node:path", undefined],
+  ["an edge sandbox, whose process has functions that throw", sandbox, "node:path", undefined],
 ] as const)(
   "where there is none it is undefined, or an error that says what is missing: %s",
   (_, host, id, version) => {

@@ -4,6 +4,7 @@ import type * as Files from "node:fs";
 import type * as Os from "node:os";
 import type * as Path from "node:path";
 import type * as Sqlite from "node:sqlite";
+import type * as Timers from "node:timers";
 import type * as Zlib from "node:zlib";
 import { platformModules } from "@ravi/kernel/loop";
 import { sha256 } from "./sha256.ts";
@@ -19,6 +20,7 @@ interface Modules {
   readonly "node:os": typeof Os;
   readonly "node:path": typeof Path;
   readonly "node:sqlite": typeof Sqlite;
+  readonly "node:timers": typeof Timers;
   readonly "node:zlib": typeof Zlib;
 }
 
@@ -32,7 +34,6 @@ export const nodeModule = modules.get;
 
 /** What a browser does not have. */
 interface Host {
-  readonly setImmediate?: ((callback: () => void) => unknown) | undefined;
   readonly Buffer?: { byteLength(text: string): number } | undefined;
 }
 
@@ -64,8 +65,8 @@ export function byteLength(text: string): number {
 // Taken now, because the fake timers of a test runner may replace them later.
 const later = setTimeout;
 
-/** Calls back in the next turn of the event loop. */
-export const nextTurn: (callback: () => void) => unknown = host.setImmediate ?? later;
+/** Calls back in the next turn of the event loop. The `setImmediate` of an edge runtime may throw, so only Node's is used. */
+export const nextTurn: (callback: () => void) => unknown = moduleIfAny("node:timers")?.setImmediate ?? later;
 
 /** Resolves after a time that really has passed, whatever the clock of a run says. */
 export function pause(milliseconds: number): Promise<void> {

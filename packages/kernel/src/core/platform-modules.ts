@@ -21,8 +21,14 @@ export interface PlatformModules<Modules> {
  */
 export function platformModules<Modules>(): PlatformModules<Modules> {
   const host = globalThis as Host;
-  const ifAny = <Id extends keyof Modules & string>(id: Id): Modules[Id] | undefined =>
-    host.process?.getBuiltinModule?.(id) as Modules[Id] | undefined;
+  const ifAny = <Id extends keyof Modules & string>(id: Id): Modules[Id] | undefined => {
+    try {
+      return host.process?.getBuiltinModule?.(id) as Modules[Id] | undefined;
+    } catch {
+      // In Next's edge runtime the function exists, and throws.
+      return undefined;
+    }
+  };
   const get = <Id extends keyof Modules & string>(id: Id): Modules[Id] => {
     const found = ifAny(id);
     if (found !== undefined) return found;

@@ -1,3 +1,4 @@
+import { isError } from "../core/is-error.ts";
 import { ErrorCode, RaviError } from "./base.ts";
 import { type ErrorKind, isRetryableKind } from "./kinds.ts";
 import { cut, shortName, show } from "./show.ts";
@@ -383,7 +384,7 @@ const MAX_CAUSE_CHARS = 1_000;
 /** Anything can be thrown, also what cannot be made a text. */
 function textOfCause(cause: unknown): string {
   if (typeof cause === "string") return cause;
-  const said: unknown = cause instanceof Error ? cause.message : undefined;
+  const said: unknown = isError(cause) ? cause.message : undefined;
   return typeof said === "string" ? said : show(cause);
 }
 

@@ -1,3 +1,4 @@
+import { isError } from "../core/is-error.ts";
 import type { ToolResult } from "../agent/leaves.ts";
 import { parseJson } from "../core/json.ts";
 import type { MaybePromise } from "../core/types.ts";
@@ -135,7 +136,7 @@ export function isStop(error: unknown): boolean {
 
 /** The message of anything that was thrown, even if it cannot be converted to text. */
 export function messageOf(error: unknown): string {
-  if (error instanceof Error) return error.message;
+  if (isError(error)) return error.message;
   try {
     const text = String(error);
     // A plain object has no useful `toString`.

@@ -1,3 +1,4 @@
+import { isError } from "../core/is-error.ts";
 import { field } from "./json.ts";
 
 /** Clients do not wrap errors deeper than this. */
@@ -6,7 +7,7 @@ const MAX_CAUSES = 8;
 /** An error and its causes, the outermost first. */
 export function causeChain(error: unknown): readonly Error[] {
   const chain: Error[] = [];
-  for (let at = error; at instanceof Error && chain.length < MAX_CAUSES; at = at.cause) chain.push(at);
+  for (let at = error; isError(at) && chain.length < MAX_CAUSES; at = at.cause) chain.push(at);
   return chain;
 }
 

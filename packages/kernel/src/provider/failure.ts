@@ -1,3 +1,4 @@
+import { isError } from "../core/is-error.ts";
 import { askedWaitMs } from "../errors/asked-wait.ts";
 import { ProviderError } from "../errors/errors.ts";
 import { ErrorKind } from "../errors/kinds.ts";
@@ -74,7 +75,7 @@ export function transportVerdict(
   error: unknown,
   fault: ConnectionFault | undefined,
 ): FailureVerdict | undefined {
-  const said = error instanceof Error ? error.message : String(error);
+  const said = isError(error) ? error.message : String(error);
   const chain = causeChain(error);
   if (error instanceof OversizedAnswer) {
     // A retry would get an answer that is as long.

@@ -1,3 +1,4 @@
+import { isError } from "../core/is-error.ts";
 import { checkSignal } from "../core/check.ts";
 import { type Linked, LinkedList } from "../core/linked.ts";
 import type { AbortSignalLike } from "../core/types.ts";
@@ -263,7 +264,8 @@ function noop(): void {}
 export function cancellationOf(signal: Pick<AbortSignalLike, "reason">): CancellationError {
   const reason: unknown = signal.reason;
   if (isCancellation(reason)) return reason;
-  const text: unknown = reason instanceof Error ? reason.message : reason;
+  // Next aborts with an error that has a name and no message.
+  const text: unknown = isError(reason) ? reason.message || reason.name : reason;
   const why = typeof text === "string" ? text : "the signal was aborted";
   return new CancellationError({ reason: why, cause: reason });
 }

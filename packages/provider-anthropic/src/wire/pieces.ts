@@ -1,3 +1,5 @@
+import type * as Timers from "node:timers";
+import { platformModules } from "@ravi/kernel/loop";
 import { BrokenConnection, OversizedAnswer, type ProviderCall } from "@ravi/kernel/provider";
 
 /** Reads a body piece by piece. A caller that stops early has read everything that matters. */
@@ -30,9 +32,9 @@ export async function* bodyPieces(
   }
 }
 
-const host: { readonly setImmediate?: ((callback: () => void) => unknown) | undefined } = globalThis;
-/** Browsers have no `setImmediate`. */
-const nextTurn = host.setImmediate ?? setTimeout;
+const modules = platformModules<{ readonly "node:timers": typeof Timers }>();
+/** Browsers have no `setImmediate`, and that of an edge runtime may throw. */
+const nextTurn = modules.ifAny("node:timers")?.setImmediate ?? setTimeout;
 
 /** Whether the body ends at once. The end usually comes with the last event, and then the connection can be reused. */
 function endsAtOnce(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<boolean> {

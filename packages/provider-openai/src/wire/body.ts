@@ -1,3 +1,5 @@
+import type * as Timers from "node:timers";
+import { platformModules } from "@ravi/kernel/loop";
 import { BrokenConnection, OversizedAnswer, type ProviderCall } from "@ravi/kernel/provider";
 
 /** Reads the body of an answer piece by piece. */
@@ -8,9 +10,9 @@ export interface Body {
   leave(): void;
 }
 
-const host: { readonly setImmediate?: ((callback: () => void) => unknown) | undefined } = globalThis;
-/** Browsers have no `setImmediate`. */
-const nextTurn = host.setImmediate ?? setTimeout;
+const modules = platformModules<{ readonly "node:timers": typeof Timers }>();
+/** Browsers have no `setImmediate`, and that of an edge runtime may throw. */
+const nextTurn = modules.ifAny("node:timers")?.setImmediate ?? setTimeout;
 
 /** Opens the body of a response, which may have at most `maxBytes` bytes. */
 export function openBody(response: Response, call: ProviderCall, maxBytes: number): Body {

@@ -51,7 +51,7 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return !(error instanceof Error && "code" in error && error.code === "ESRCH");
+    return !(typeof error === "object" && error !== null && "code" in error && error.code === "ESRCH");
   }
 }
 

@@ -1,4 +1,5 @@
 import { InvalidValueError, type LLMClient } from "@ravi/kernel";
+import { messageOf } from "@ravi/kernel/loop";
 import type { anthropic } from "@ravi/provider-anthropic";
 import { checkAnthropicOptions, checkOpenAIOptions } from "./check-options.ts";
 import type { ProviderOptions } from "./options.ts";
@@ -71,7 +72,8 @@ const MISSING =
  * installed while one of its own dependencies is missing.
  */
 function isMissing(error: unknown, name: string): boolean {
-  if (!(error instanceof Error) || !MISSING.test(error.message)) return false;
-  const [, first] = /['"“]([^'"”]*)['"”]/.exec(error.message) ?? [];
+  const message = messageOf(error);
+  if (!MISSING.test(message)) return false;
+  const [, first] = /['"“]([^'"”]*)['"”]/.exec(message) ?? [];
   return first === name;
 }

@@ -57,7 +57,8 @@ export function readCassette(file: string): Cassette | undefined {
   try {
     bytes = readFileSync(file);
   } catch (cause) {
-    if (cause instanceof Error && "code" in cause && cause.code === "ENOENT") return undefined;
+    if (typeof cause === "object" && cause !== null && "code" in cause && cause.code === "ENOENT")
+      return undefined;
     throw new InvalidValueError({
       field: "cassette",
       value: file,

@@ -62,9 +62,11 @@ const MAX_CAUSES = 8;
 /** Whether the request has certainly not left this machine, so that nobody can have charged for it. */
 function isUnsent(error: unknown): boolean {
   let at = error;
-  for (let depth = 0; at instanceof Error && depth < MAX_CAUSES; depth++) {
-    if ("code" in at && BEFORE_CONNECTION.has(at.code)) return true;
-    at = at.cause;
+  // Not `instanceof Error`: in Jest, errors of Node are of another realm.
+  for (let depth = 0; typeof at === "object" && at !== null && depth < MAX_CAUSES; depth++) {
+    const { code, cause } = at as Readonly<Record<"code" | "cause", unknown>>;
+    if (BEFORE_CONNECTION.has(code)) return true;
+    at = cause;
   }
   return false;
 }

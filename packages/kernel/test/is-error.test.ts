@@ -1,0 +1,23 @@
+import { runInNewContext } from "node:vm";
+import { expect, test } from "vitest";
+import { isError } from "../src/core/is-error.ts";
+
+test.each([
+  ["an error", new RangeError("x"), true],
+  ["an error of another realm", runInNewContext("new TypeError('x')"), true],
+  ["the reason of an aborted signal", AbortSignal.abort().reason, true],
+  ["a plain object that looks like one", { name: "Error", message: "x" }, false],
+  ["a text", "Error: x", false],
+  ["nothing", null, false],
+  ["an object that throws when it is asked", hostile(), false],
+])("whether a value is an error: %s", (_, value: unknown, expected) => {
+  expect(isError(value)).toBe(expected);
+});
+
+function hostile(): object {
+  return {
+    get [Symbol.toStringTag](): string {
+      throw new Error("no");
+    },
+  };
+}
