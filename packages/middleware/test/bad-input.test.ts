@@ -80,6 +80,6 @@ test("T11: an audit log that cannot be read is a typed error", async () => {
   const disk = { read: () => Promise.reject(new Error("EIO")), cutAfter: odd(vi.fn()), append: odd(vi.fn()) };
   await expect(FileAuditLog.open("audit.jsonl", { disk })).rejects.toMatchObject({
     code: "JOURNAL_FAILED",
-    message: expect.stringContaining("the audit log audit.jsonl could not be read: EIO"),
+    message: "the audit log audit.jsonl could not be read: EIO; fix the cause and open the log again",
   });
 });

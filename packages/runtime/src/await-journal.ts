@@ -34,7 +34,9 @@ export function awaitJournal<T>(
       answer.then(onLate, ignore);
       const since = isOver === true ? "the run ended" : "the run was stopped";
       const cause = new Error(`no answer within ${JOURNAL_TIMEOUT_MS} ms after ${since}`);
-      reject(new JournalFailedError({ what: `journal.${what} for run ${run.runId}`, final: true, cause }));
+      const failed = `journal.${what} for run ${run.runId}`;
+      const hint = "how much of the run is recorded is not known; resume it to find out";
+      reject(new JournalFailedError({ what: failed, final: true, cause, hint }));
     };
     const giveUpSoon = (): void => void eventLoopTurn().then(giveUp);
     const startTimeout = (): void => void (timeout ??= clock.setTimer?.(giveUpSoon, JOURNAL_TIMEOUT_MS));

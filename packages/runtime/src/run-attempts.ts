@@ -189,11 +189,10 @@ export class RunAttempts implements Attempts {
   }
 
   private close(journal: RunJournal, result: RunResult): MaybePromise<RunResult> {
-    const { tree } = this.run;
-    // The status `running` of a resumed run has taken off the list what it waited for, and it may not have got there again.
-    const isResumed = result.status === "suspended" && tree?.recording !== undefined;
-    const listed = isResumed ? this.awaitJournal("append", tree.waits.writeAgain()) : undefined;
-    return andThen(listed, () => this.noteResult(journal, result));
+    const { status } = result;
+    const left =
+      status === "suspended" ? this.awaitJournal("append", this.run.tree?.waits.writeLeft()) : undefined;
+    return andThen(left, () => this.noteResult(journal, result));
   }
 
   private noteResult(journal: RunJournal, result: RunResult): MaybePromise<RunResult> {

@@ -313,6 +313,66 @@ describe("R24: what a run waits for", () => {
     expect(await names()).toEqual(["signal word", "signal two"]);
   });
 
+  test("a resumed run that is stopped between its waits still waits for all of them, but for those that were answered", async () => {
+    const clock = virtualClock({ now: 5_000 });
+    const journal = new MemoryJournal({ clock });
+    const gate = Promise.withResolvers<void>();
+    let lives = 0;
+    const helper = agent("helper", async (ctx, inbox) => {
+      const word = await ctx.waitFor(inbox.input);
+      // Its answer is on record before the run is stopped.
+      await ctx.now();
+      return done(String(word));
+    });
+    const lead = agent("lead", async (ctx) => {
+      for (const word of ["a", "b", "b", "c", "d"]) {
+        await ctx.spawn(helper, { input: word });
+        await turns(2);
+        // In its second life it does not get any further than here.
+        if (lives === 2 && word === "b") await gate.promise;
+      }
+      return done(String(await ctx.waitFor("end")));
+    });
+    const agents = [lead, helper];
+    const names = async () => (await waitsOf(() => journal.list())).map(({ name }) => name);
+    const live = async (during: (runtime: Runtime) => Promise<void>): Promise<void> => {
+      lives++;
+      const runtime = new Runtime({ journal, agents, clock });
+      const { result } = lives === 1 ? runtime.run(lead, "", { runId: "r" }) : runtime.resume("r");
+      await turns(40);
+      await during(runtime);
+      await turns(5);
+      const closing = runtime.close();
+      if (lives === 2) gate.resolve();
+      await clock.advance(100);
+      await closing;
+      expect((await result).status).toBe("suspended");
+    };
+    // Answered, and on record, before its end is noted.
+    await live((runtime) => runtime.deliver("r", "c", 1).then(() => {}));
+    const first = await waitsOf(() => journal.list());
+    expect(first.map(({ name }) => name)).toEqual(["a", "b", "b", "d", "end"]);
+    // It has got to "a" and one "b" again, and nobody has waited for this answer yet.
+    await live((runtime) => runtime.deliver("r", "d", 2).then(() => {}));
+    expect(await names()).toEqual(["a", "b", "b", "end"]);
+    expect(await waitsOf(() => journal.list())).toEqual(first.filter(({ name }) => name !== "d"));
+    await live(() => Promise.resolve());
+    expect((await names()).toSorted()).toEqual(["a", "b", "b", "end"]);
+  });
+
+  test("a run that is stopped in the moment in which its waits begin waits for them", async () => {
+    const journal = new MemoryJournal();
+    const waiter = agent("waiter", async (ctx) => {
+      const waiting = ctx.waitFor("word");
+      void runtime.close();
+      return done(String(await waiting));
+    });
+    const runtime = new Runtime({ journal });
+    const { result } = runtime.run(waiter, "", { runId: "r" });
+    expect((await result).status).toBe("suspended");
+    expect(briefly(await waitsOf(() => journal.list()))).toEqual([["signal", "word", "waiter"]]);
+  });
+
   test.each([true, false])(
     "a layer that throws when it is told of its question leaves the answer to the next (journal: %s)",
     async (hasJournal) => {

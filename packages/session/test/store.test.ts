@@ -390,6 +390,7 @@ describe("FileSessionStore on a disk", () => {
     await expect(log.append([said("b", "a")], BEGIN)).rejects.toMatchObject({
       code: "JOURNAL_FAILED",
       final: true,
+      message: expect.stringMatching(/; fix the cause and open the session again$/),
     });
     await log.close();
     const again = await store.open("s");

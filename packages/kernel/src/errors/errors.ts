@@ -388,18 +388,21 @@ function textOfCause(cause: unknown): string {
   return typeof said === "string" ? said : show(cause);
 }
 
-/** The store could not be read or written. With `final` it takes nothing more, so that no run pays for what could not be recorded. */
+/**
+ * The store could not be read or written. With `final` trying again does not help, so that no run pays for what could not be recorded.
+ * `hint` says what to do where that is something else than with a journal that takes no more writes.
+ */
 export class JournalFailedError extends RaviError {
   static override readonly codes: readonly ErrorCode[] = [ErrorCode.JOURNAL_FAILED];
   override readonly code = ErrorCode.JOURNAL_FAILED;
   readonly final: boolean;
-  constructor(init: { what: string; final: boolean; cause: unknown }) {
+  constructor(init: { what: string; final: boolean; cause: unknown; hint?: string | undefined }) {
     read("JournalFailedError", init, { what: "string", final: "boolean" });
     const why = cut(textOfCause(init.cause), MAX_CAUSE_CHARS);
-    const next = init.final
+    const usual = init.final
       ? "the journal takes no more writes; fix the cause, open it again and resume its runs"
       : "nothing was changed; try again";
-    const message = `${init.what}: ${why}; ${next}`;
+    const message = `${init.what}: ${why}; ${init.hint ?? usual}`;
     super({ code: ErrorCode.JOURNAL_FAILED, message, cause: init.cause, retryable: !init.final });
     this.final = init.final;
   }

@@ -246,7 +246,7 @@ function unreadable(path: string, cause: unknown): unknown {
   if (isRaviError(cause)) return cause;
   if (NO_FILE.has(codeOf(cause)))
     return new InvalidValueError({ field: "path", value: path, expected: "the path of a file", cause });
-  return new JournalFailedError({ what: `the audit log ${path} could not be read`, final: true, cause });
+  return unusable(`the audit log ${path} could not be read`, cause);
 }
 
 function unwritable(path: string, cause: unknown): Error {
@@ -255,7 +255,12 @@ function unwritable(path: string, cause: unknown): Error {
 
 function unconfirmedLine(path: string, cause: unknown): Error {
   const what = `the audit log ${path} ends with a line whose write was not confirmed, so it may not be on the disk`;
-  return new JournalFailedError({ what, final: true, cause });
+  return unusable(what, cause);
+}
+
+function unusable(what: string, cause: unknown): Error {
+  const hint = "fix the cause and open the log again";
+  return new JournalFailedError({ what, final: true, cause, hint });
 }
 
 function changedByAnother(path: string): Error {

@@ -32,7 +32,8 @@ function waitFor(exec: Execution, outcome: HireOutcome): CancelledWait {
 
 function failLate({ agentId }: Execution): never {
   const cause = new Error(`no answer within ${HISTORY_MS} ms after the run was stopped`);
-  throw new JournalFailedError({ what: `the history of ${agentId}`, final: true, cause });
+  const hint = "whether it was changed is not known; a run that is not over can be resumed";
+  throw new JournalFailedError({ what: `the history of ${agentId}`, final: true, cause, hint });
 }
 
 /** If `act` fails, that is only reported: the agent has done its work, and its result must not be lost. */

@@ -121,7 +121,7 @@ export class HostedAgent {
       // A suspended run has no outcome, whatever the agent has returned or thrown.
       const { suspension } = exec.engine;
       if (suspension !== undefined) return this.rejectWhenUnwound(suspension);
-      const outcome = withLimit(exec, given);
+      const outcome = withLimit(exec, carried(exec, given));
       const error = "error" in outcome ? outcome.error : undefined;
       endSpan(exec, this.span, error, { status: outcome.status });
       const hasCrashed = error !== undefined && isCrash(error);
@@ -162,17 +162,27 @@ function begin(exec: Execution, input: string, at: number): Span | undefined {
   });
 }
 
-/** The outcome of an agent that has returned. Throws if its result is invalid, or cannot be recorded. */
+/** The outcome of an agent that has returned. Throws if its result is invalid, or is no JSON. */
 function outcomeOf(exec: Execution, given: AgentResult): HireOutcome {
   const result = readResult(exec.agentId, given);
   checkWritable(exec, result);
-  exec.engine.checkResult?.(result);
   return afterStop(exec, result) ?? { status: result.status, result };
 }
 
 function failureOf(exec: Execution, error: unknown): HireOutcome {
   // A provider's client may throw anything when it is aborted; the reason for the abort is what counts.
   return outcomeOfError(exec, exec.token.error ?? error);
+}
+
+/** A failure in place of a result that the engine cannot carry, also that of an agent that was cut off. */
+function carried(exec: Execution, outcome: HireOutcome): HireOutcome {
+  if (!("result" in outcome)) return outcome;
+  try {
+    exec.engine.checkResult?.(outcome.result);
+    return outcome;
+  } catch (error) {
+    return outcomeOfError(exec, error);
+  }
 }
 
 /** Adds the limit that stopped the agent, if its stop reason is `budget`. */

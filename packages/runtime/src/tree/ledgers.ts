@@ -102,13 +102,17 @@ const WHOSE = "this is the limit of a ledger of your own, in executionBudget of 
 
 /**
  * The refusal of a ledger that is not the run's. Nobody is asked for more because of it: an answer would raise the run's own limits, in
- * vain. An error of a ledger's own that lacks those fields stays as it is.
+ * vain. An error of a ledger's own that lacks those fields stays what it is, and is marked.
  */
 function asUsersOwn(error: unknown): unknown {
   if (!isRaviError(error, "BUDGET_EXHAUSTED")) return error;
   const { dimension, used, limit, scope, hint = WHOSE } = error;
   const isTold = [dimension, scope, hint].every(isString) && [used, limit].every(isNumber);
-  if (!isTold) return error;
+  if (!isTold) {
+    // Has no effect on one that is frozen.
+    Reflect.set(error, "raisable", false);
+    return error;
+  }
   return new BudgetExhaustedError({ dimension, used, limit, scope, hint, raisable: false, cause: error });
 }
 

@@ -141,6 +141,11 @@ export class Signals {
     return [...(this.waiting?.values() ?? [])].flat().map(({ wait }) => wait);
   }
 
+  /** The names of the answers that nobody has waited for yet. */
+  get unclaimed(): readonly string[] {
+    return [...(this.early ?? [])].flatMap(([name, answers]) => answers.map(() => name));
+  }
+
   /** The number of the last item that was read from the journal. */
   get heard(): number {
     return this.after;

@@ -11,6 +11,7 @@ import { listedQuestion } from "@ravi/kernel/loop";
 import type { Recording } from "../engine/recording.ts";
 import type { RunJournal } from "../engine/run-journal.ts";
 import { changeIn, NotedWaits, waitId } from "../journal/noted-waits.ts";
+import { openWaits } from "../journal/open-waits.ts";
 import { RUN_STATUS, RUN_WAITS } from "../journal/run-facts.ts";
 
 /** In characters of JSON. The questions are left out of a longer note: it is one entry, which no journal keeps elsewhere. */
@@ -22,7 +23,12 @@ export interface WaitingRun {
   readonly clock: Clock;
   readonly journal: RunJournal | undefined;
   readonly recording: Recording | undefined;
-  readonly signals: { readonly pending: readonly PendingWait[]; readonly heard: number };
+  readonly signals: {
+    readonly pending: readonly PendingWait[];
+    readonly heard: number;
+    /** The names of the answers that nobody has waited for yet. */
+    readonly unclaimed: readonly string[];
+  };
   /** Whether it is being stopped, or its outcome is known. */
   readonly isStopping: boolean;
 }
@@ -40,14 +46,15 @@ export class Waits {
   private begun = new Set<PendingWait>();
   private over: string[] = [];
   private notes: number;
-  private readonly notesBefore: number;
   /** What the run has noted last before a restart. */
   private readonly noted: NotedWaits | undefined;
+  /** The ids of those that it has got to again. */
+  private readonly reached = new Set<string>();
   private noting: Promise<void> | undefined;
 
   constructor(run: WaitingRun) {
     this.run = run;
-    this.notes = this.notesBefore = run.recording?.aboutRun(RUN_WAITS)?.attempt ?? 0;
+    this.notes = run.recording?.aboutRun(RUN_WAITS)?.attempt ?? 0;
     this.noted = this.notes === 0 ? undefined : lastNoted(run.recording?.records ?? []);
   }
 
@@ -62,6 +69,7 @@ export class Waits {
     { kind, name, until, question }: Pick<PendingWait, "kind" | "name" | "until" | "question">,
   ): PendingWait {
     const since = this.sinceOf(execId, key) ?? this.run.clock.now();
+    if (this.noted !== undefined) this.reached.add(waitId(execId, key));
     const listed = listedQuestion(question);
     const wait = {
       kind,
@@ -94,9 +102,10 @@ export class Waits {
     if (this.run.journal !== undefined) this.begun.add(wait);
   }
 
-  /** It is answered, given up or over, which the next note says if one before has named it. */
+  /** It is answered, given up or over, which the next note says if one before has named it. Who is only stopped waits on. */
   end(wait: PendingWait): void {
-    if (this.run.journal !== undefined && !this.begun.delete(wait)) this.over.push(this.idOf(wait));
+    const { journal, isStopping } = this.run;
+    if (journal !== undefined && !isStopping && !this.begun.delete(wait)) this.over.push(this.idOf(wait));
   }
 
   /** Notes what has changed. Resolves when that is on record. Changes of one moment share a note. */
@@ -114,9 +123,11 @@ export class Waits {
   }
 
   /** The same at once. Also for decisions, which a run waits for before it begins. */
-  write(heard = this.run.signals.heard): MaybePromise<void> {
-    const { runId, clock, journal } = this.run;
-    const { over } = this;
+  write(): MaybePromise<void> {
+    const { runId, clock, journal, signals } = this.run;
+    const { over, noted } = this;
+    // Nothing is heard of a journal that cannot be read.
+    const heard = Math.max(signals.heard, noted?.heard ?? 0);
     if (this.begun.size === 0 && over.length === 0) return undefined;
     const begun = [...this.begun];
     this.begun.clear();
@@ -129,22 +140,23 @@ export class Waits {
   }
 
   /**
-   * Notes once more what was noted before the restart, if nothing was noted since: the run was stopped before it got there again. With the
-   * old `heard`, so that what was answered meanwhile is not listed. Decisions were made, or it would not have been resumed.
+   * Notes what a suspended run waits for besides: what had begun just now, and what it has noted before a restart and not got to again,
+   * unless that is over, or was answered meanwhile. Decisions were made, or it would not have been resumed.
    */
-  writeAgain(): MaybePromise<void> {
-    const { noted } = this;
-    if (noted === undefined || this.notes !== this.notesBefore) return undefined;
-    const now = this.run.clock.now();
-    this.begun.clear();
-    this.over = [];
-    for (const [id, text] of noted.entries()) {
+  writeLeft(): MaybePromise<void> {
+    const { clock, recording, signals } = this.run;
+    const now = clock.now();
+    const left: PendingWait[] = [];
+    for (const [id, text] of this.noted?.entries() ?? []) {
       const wait = JSON.parse(text) as PendingWait;
       const { execId, kind, until = Infinity } = wait;
-      this.keys.set(wait, id.slice(execId.length + 1));
-      if (kind !== "decision" && until > now) this.begun.add(wait);
+      const key = id.slice(execId.length + 1);
+      this.keys.set(wait, key);
+      const isOver = kind === "timer" ? until <= now : recording?.of(execId).steps.has(key) === true;
+      if (kind !== "decision" && !isOver && !this.reached.has(id)) left.push(wait);
     }
-    return this.write(noted.heard);
+    for (const wait of openWaits(left, signals.unclaimed) ?? []) this.begun.add(wait);
+    return this.write();
   }
 
   private sinceOf(execId: ExecId, key: string): number | undefined {

@@ -378,6 +378,8 @@ describe("a ledger of the user's own that refuses", () => {
       const result = await within(new Runtime({ ledger: raisable }).run(only, "").result);
       expect(result).toMatchObject({ status: "partial" });
       expect(isCause ? seen instanceof Error && seen.cause : seen).toBe(refusal);
+      // Nobody is asked for more because of it.
+      expect(seen).toMatchObject({ raisable: false });
     },
   );
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import {
   type AuditLog,
+  BudgetExhaustedError,
   type ChatMessage,
   type HistoryKey,
   type HistoryProvider,
@@ -166,6 +167,36 @@ test("an agent that goes on after its journal has failed stores no conversation,
   expect(again.status).toBe("completed");
   expect([...history.lists.values()]).toEqual([[{ role: "user", content: "question" }]]);
 });
+
+test.each(["a budget", "its deadline", "its deadline, which it heeds"])(
+  "an agent that is cut off by %s after its journal has failed stores no conversation",
+  async (what) => {
+    const history = new FakeHistory();
+    const clock = virtualClock({ now: 0 });
+    const journal = failingAt(new MemoryJournal(), ({ key }) => key === "history:head");
+    const cutOff = agent("cut-off", async (ctx) => {
+      ctx.remember({ role: "user", content: "question" });
+      await Promise.resolve(ctx.window()).catch(() => {});
+      if (what === "a budget")
+        throw new BudgetExhaustedError({ dimension: "cost", used: 1, limit: 1, scope: "cut-off" });
+      await clock.advance(2_000);
+      return what === "its deadline" ? new Promise<never>(() => {}) : done("ok");
+    });
+    const told: string[] = [];
+    const onEvent = ({ event }: RunEvent): void => void told.push(event.type);
+    const { result } = new Runtime({ journal, history, clock, ledger: () => new FakeLedger() }).run(
+      cutOff,
+      "",
+      {
+        onEvent,
+        executionBudget: { deadlineS: 1 },
+      },
+    );
+    await expect(result).rejects.toMatchObject({ code: "JOURNAL_FAILED" });
+    expect(told).toEqual(["started", "error"]);
+    expect([...history.lists.values()]).toEqual([]);
+  },
+);
 
 test("an audit log that never answers is waited for a while, and not for good", async () => {
   const clock = virtualClock();

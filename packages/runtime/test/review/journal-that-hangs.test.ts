@@ -73,6 +73,25 @@ describe("T4: a journal that never answers", () => {
     },
   );
 
+  test("is said to have given no answer, and not to take no more writes", async () => {
+    const clock = virtualClock({ now: 0 });
+    const { journal, memory, isHanging, answerLate } = hanging("append", 2, true);
+    const handle = new Runtime({ journal, clock }).run(team().lead, "", { runId: "r" });
+    const came = handle.result.catch((error: unknown) => error);
+    await until(isHanging);
+    handle.cancel("stop");
+    for (let n = 0; n < 8; n++) await clock.advance(500);
+    expect(await within(came)).toMatchObject({
+      message:
+        "journal.append for run r: no answer within 1000 ms after the run was stopped; how much of the run is recorded is not known; resume it to find out",
+      retryable: false,
+    });
+    answerLate();
+    await turns();
+    const again = new Runtime({ journal: memory, clock, agents: [team().lead] }).resume("r");
+    expect(await within(again.result)).toMatchObject({ status: "completed" });
+  });
+
   test.each([2, 3, 4, 5, 6, 7])("takes entry %i, and answers again: the run is cancelled", async (nth) => {
     expect(await stopped("append", nth, false)).toBe("cancelled");
   });

@@ -1,6 +1,15 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { type Agent, defineTool, type NeedsDecisionError } from "@ravi/kernel";
+import {
+  type Agent,
+  defineTool,
+  type Journal,
+  type JournalEntry,
+  type NeedsDecisionError,
+  type Reservation,
+  type RunId,
+  type Spend,
+} from "@ravi/kernel";
 import { virtualClock } from "@ravi/testing";
 import { type Decision, MemoryJournal, Runtime } from "@ravi/runtime";
 import { agent, done, FakeHeadcount, FakeLedger, turns, until, within } from "./helpers.ts";
@@ -164,4 +173,63 @@ describe("T4: a runtime that is closed while somebody who was hired works", () =
     const { status, agents = [] } = await run.result;
     expect([status, ...agents.map((each) => each.status)]).toEqual(Array(4).fill("suspended"));
   });
+});
+
+test("R16: a deaf tool that begins after its agent has stopped is counted, and leaves no reservation", async () => {
+  const clock = virtualClock({ now: 0 });
+  const memory = new MemoryJournal({ clock });
+  const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const journal: Journal = Object.assign(Object.create(memory) as MemoryJournal, {
+    async append(runId: RunId, epoch: number, entries: readonly JournalEntry[]) {
+      memory.append(runId, epoch, entries);
+      if (!entries.some(({ key, phase }) => key.startsWith("tool:") && phase === "begin")) return;
+      asked.resolve();
+      await answered.promise;
+    },
+  });
+  let isCalled = false;
+  const tool = defineTool({
+    name: "note",
+    description: "",
+    input: z.object({}),
+    execute: () => ((isCalled = true), new Promise<never>(() => {})),
+  });
+  const quick = agent("quick", async (ctx) => {
+    ctx.tool({ id: "1", name: "note", arguments: "{}" }, tool).catch(() => {});
+    const { promise, reject } = Promise.withResolvers<never>();
+    ctx.signal.addEventListener("abort", () => reject(ctx.signal.reason));
+    return promise;
+  });
+  const deaf = agent("deaf", () => new Promise<never>(() => {}));
+  const lead = agent("lead", async (ctx) => {
+    await ctx.batch([
+      { kind: "hire", agent: quick, input: "" },
+      { kind: "hire", agent: deaf, input: "" },
+    ]);
+    return done("");
+  });
+  let open = 0;
+  class OpenLedger extends FakeLedger {
+    override reserve(estimate: Partial<Spend>): Reservation {
+      const reservation = super.reserve(estimate);
+      open++;
+      return { ...reservation, settle: (actual) => (open--, reservation.settle(actual)) };
+    }
+    override child(): OpenLedger {
+      return this;
+    }
+  }
+  const runtime = new Runtime({ journal, clock, ledger: () => new OpenLedger() });
+  const { result } = runtime.run(lead, "");
+  await asked.promise;
+  const closing = runtime.close();
+  await turns();
+  answered.resolve();
+  await turns();
+  expect({ isCalled, open }).toEqual({ isCalled: true, open: 0 });
+  await clock.advance(2_000);
+  await closing;
+  const { status, agents = [] } = await result;
+  const calls = agents.map(({ agentId, toolCalls }) => [agentId, toolCalls]);
+  expect([status, ...calls]).toEqual(["suspended", ["lead", 0], ["quick/1", 1], ["deaf/2", 0]]);
 });

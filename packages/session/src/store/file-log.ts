@@ -122,7 +122,8 @@ export class FileLog implements SessionLog {
       return sessionFailed(this.id, "written", cause);
     } catch {
       const what = `session ${this.id} could not be written`;
-      return (this.failed = new JournalFailedError({ what, final: true, cause }));
+      const hint = "fix the cause and open the session again";
+      return (this.failed = new JournalFailedError({ what, final: true, cause, hint }));
     }
   }
 
