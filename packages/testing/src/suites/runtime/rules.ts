@@ -1,7 +1,6 @@
 import { expect } from "vitest";
 import {
   type AgentRunContext,
-  defineTool,
   type ErrorKind,
   HookEvent,
   isRaviError,
@@ -12,7 +11,7 @@ import {
 } from "@ravi/kernel";
 import { scriptedModel } from "../../scripted-model.ts";
 import { listening } from "./listening.ts";
-import { agent, ANYTHING, done, outputOf, type RuntimeCase, say, word } from "./stage.ts";
+import { agent, done, outputOf, type RuntimeCase, say, tool, word } from "./stage.ts";
 
 /** Restarts a crashed execution at once, up to `most` times. */
 function restarts(most: number): RestartPolicy {
@@ -49,13 +48,7 @@ export const ruleCases: readonly RuntimeCase[] = [
     says: "calls of a batch are admitted in the order asked: where the limit ends, those before it are made",
     async run({ create, caps }) {
       const made: string[] = [];
-      const note = defineTool({
-        name: "note",
-        description: "notes it",
-        input: ANYTHING,
-        idempotent: true,
-        execute: (args) => void made.push(JSON.stringify(args)),
-      });
+      const note = tool("note", (args) => void made.push(JSON.stringify(args)), { idempotent: true });
       const clerk = agent("clerk", async (ctx) => {
         const leaves = [1, 2, 3, 4, 5, 6].map((n) => {
           const call = { id: `c${n}`, name: "note", arguments: `{"n":${n}}` };
