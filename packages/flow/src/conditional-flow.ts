@@ -1,8 +1,8 @@
 import { checkBoolean, InvalidValueError, type MaybePromise, type RunContext } from "@ravi/kernel";
-import { hireAll, isStop, messageOf } from "@ravi/kernel/loop";
+import { isStop, messageOf } from "@ravi/kernel/loop";
 import { Flow, type FlowOptions } from "./flow.ts";
 import { type FlowResult, incomplete, toStepResult } from "./results.ts";
-import { type FlowStep, readStep, type Step } from "./steps.ts";
+import { type FlowStep, hireStep, readStep, type Step } from "./steps.ts";
 
 const OWNER = "ConditionalFlow";
 
@@ -44,8 +44,7 @@ export class ConditionalFlow extends Flow {
   protected async flow(ctx: RunContext, input: string): Promise<FlowResult> {
     const step = (await this.isTrue(ctx, input)) ? this.whenTrue : this.otherwise;
     if (step === undefined) return { status: "completed", output: input, structured: [], stopReason: "done" };
-    const [outcome] = await hireAll(ctx, [step.leaf(input)]);
-    if (outcome === undefined) throw new TypeError("the hire has no outcome");
+    const outcome = await hireStep(ctx, step, input);
     const result = toStepResult(step.name, outcome);
     if (outcome.status !== "completed") return incomplete(ctx, [outcome], result.output, [result]);
     return { status: "completed", output: result.output, structured: [result], stopReason: "done" };

@@ -115,11 +115,8 @@ export class InformationAgent implements Agent<RunMetrics> {
   }
 
   private forgetOldest(): void {
-    if (this.runs.size <= this.maxRuns) return;
-    for (const oldest of this.runs.keys()) {
-      this.runs.delete(oldest);
-      return;
-    }
+    const [oldest] = this.runs.keys();
+    if (oldest !== undefined && this.runs.size > this.maxRuns) this.runs.delete(oldest);
   }
 }
 

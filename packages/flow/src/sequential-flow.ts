@@ -1,9 +1,8 @@
 import { checkFunction, checkText } from "./check.ts";
 import type { HireOutcome, RunContext } from "@ravi/kernel";
-import { hireAll } from "@ravi/kernel/loop";
 import { Flow, type FlowOptions } from "./flow.ts";
 import { type FlowResult, incomplete, type StepResult, toStepResult } from "./results.ts";
-import { type FlowStep, readSteps, type Step } from "./steps.ts";
+import { type FlowStep, hireStep, readSteps, type Step } from "./steps.ts";
 
 const OWNER = "SequentialFlow";
 
@@ -39,8 +38,7 @@ export class SequentialFlow extends Flow {
     const outcomes: HireOutcome[] = [];
     for (const step of this.steps) {
       const task = checkText(`${OWNER}.accumulate(input, before)`, this.accumulate(input, done));
-      const [outcome] = await hireAll(ctx, [step.leaf(task)]);
-      if (outcome === undefined) break;
+      const outcome = await hireStep(ctx, step, task);
       outcomes.push(outcome);
       done.push(toStepResult(step.name, outcome));
       if (outcome.status !== "completed") return incomplete(ctx, outcomes, lastOutput(done), done);

@@ -5,11 +5,13 @@ import {
   checkOneOf,
   executionBudget,
   type HireLeaf,
+  type HireOutcome,
   HistoryRetention,
   InvalidValueError,
   Priority,
+  type RunContext,
 } from "@ravi/kernel";
-import { asOwn, checkAgent, checkHireChoices, hasMethod } from "@ravi/kernel/loop";
+import { asOwn, checkAgent, checkHireChoices, hasMethod, hireAll } from "@ravi/kernel/loop";
 import { checkOptionalText } from "./check.ts";
 
 /** An agent and the terms on which it is hired. */
@@ -38,6 +40,13 @@ const KNOWN = [
   "onFull",
 ] as const satisfies readonly (keyof FlowStepConfig)[];
 
+/** Hires the agent of one step and waits for its outcome. */
+export async function hireStep(ctx: RunContext, step: Step, input: string): Promise<HireOutcome> {
+  const [outcome] = await hireAll(ctx, [step.leaf(input)]);
+  if (outcome === undefined) throw new TypeError("the hire has no outcome");
+  return outcome;
+}
+
 export function readSteps(field: string, steps: readonly FlowStep[]): readonly Step[] {
   const list: unknown = steps;
   if (!Array.isArray(list) || list.length === 0) {
@@ -58,17 +67,16 @@ export function readStep(field: string, step: FlowStep): Step {
 function readConfig(field: string, config: FlowStepConfig): FlowStepConfig {
   checkFields(field, config, KNOWN);
   const { agent, priority, retention, timeoutS } = config;
-  const wrong = (name: string, value: unknown, expected: string): never => {
-    throw new InvalidValueError({ field: `${field}.${name}`, value, expected });
-  };
   checkAgent(`${field}.agent`, agent);
   checkOptionalText(`${field}.name`, config.name);
   if (priority !== undefined) checkOneOf(`${field}.priority`, priority, Priority);
   if (retention !== undefined) checkOneOf(`${field}.retention`, retention, HistoryRetention);
   checkHireChoices(field, config);
   if (config.executionBudget !== undefined) executionBudget(config.executionBudget);
-  if (timeoutS !== undefined && !(Number.isFinite(timeoutS) && timeoutS > 0))
-    wrong("timeoutS", timeoutS, "a number of seconds greater than 0");
+  if (timeoutS !== undefined && !(Number.isFinite(timeoutS) && timeoutS > 0)) {
+    const expected = "a number of seconds greater than 0";
+    throw new InvalidValueError({ field: `${field}.timeoutS`, value: timeoutS, expected });
+  }
   return asOwn<FlowStepConfig>(config, KNOWN);
 }
 

@@ -268,6 +268,7 @@ describe("R27: what is taken for personal data", () => {
     { kinds: "email" },
     { patterns: "x" },
     { patterns: ["x"] },
+    { patterns: [{ name: "PROJECT", text: "Blue Moon", ignoreCase: "yes" }] },
     { kind: "email" },
   ])("R27: the options %j are refused", (options) => {
     expect(() => piiRedaction(options as Parameters<typeof piiRedaction>[0])).toThrow(/piiRedaction\./);

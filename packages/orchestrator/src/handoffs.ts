@@ -1,4 +1,4 @@
-import { agentName, checkFields, type DelegateTool, InvalidValueError } from "@ravi/kernel";
+import { type Agent, agentName, checkFields, type DelegateTool, InvalidValueError } from "@ravi/kernel";
 import { checkAgent, delegateTo } from "@ravi/kernel/loop";
 import { safeName } from "./names.ts";
 import type { SubAgentConfig } from "./options.ts";
@@ -27,8 +27,8 @@ export function handoffsFor(field: string, subAgents: readonly SubAgentConfig[])
   return subAgents.map((config, at) => {
     const path = `${field}[${at}]`;
     checkFields(path, config, KNOWN);
-    const ownName = agentOf(path, config);
-    const { agent, name = ownName, description = defaultDescription(config) } = config;
+    checkAgent(`${path}.agent`, config.agent);
+    const { agent, name = agentName(agent.id), description = defaultDescription(agent) } = config;
     checkDescription(`${path}.description`, description);
     const tool = safeName(`${path}.name`, name, "handoff_");
     const takenBy = taken.get(tool);
@@ -37,18 +37,8 @@ export function handoffsFor(field: string, subAgents: readonly SubAgentConfig[])
       throw new InvalidValueError({ field: `${path}.name`, value: name, expected });
     }
     taken.set(tool, at);
-    return delegateTo(agent, {
-      name: tool,
-      description,
-      ...termsOf(path, config),
-    });
+    return delegateTo(agent, { name: tool, description, ...termsOf(path, config) });
   });
-}
-
-function agentOf(path: string, { agent }: SubAgentConfig): string {
-  const given: unknown = agent;
-  checkAgent(`${path}.agent`, given);
-  return agentName(given.id);
 }
 
 /** Checked here, because otherwise the provider would refuse the tool in the middle of a paid run. */
@@ -61,7 +51,7 @@ function checkDescription(field: string, value: unknown): void {
   });
 }
 
-function defaultDescription({ agent }: SubAgentConfig): string {
+function defaultDescription(agent: Agent): string {
   const name = agentName(agent.id);
   return agent.description === undefined
     ? `Hands a task to ${name} and returns its answer.`

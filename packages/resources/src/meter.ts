@@ -10,8 +10,9 @@ import {
   type ModelRequest,
   type Usage,
 } from "@ravi/kernel";
+import { ByModel } from "./by-model.ts";
 import type { OwnPrices } from "./prices/own-prices.ts";
-import { type BookPrice, invalidInfo, PriceBook, type PriceSource } from "./prices/price-book.ts";
+import { type BookPrice, PriceBook, type PriceSource } from "./prices/price-book.ts";
 import { type LoadedCounter, loadCounter, type TokenizerChoice } from "./tokens/estimate-tokens.ts";
 
 export interface ModelMeterOptions {
@@ -68,8 +69,7 @@ export class ModelMeter implements Meter {
   private readonly defaultMaxOutput: number;
   private loaded: LoadedCounter | undefined;
   private loading: PromiseLike<LoadedCounter> | undefined;
-  private readonly models = new Map<string, KnownModel>();
-  private latest: KnownModel | undefined;
+  private readonly models = new ByModel(newModel);
 
   /** Throws an `InvalidValueError` if an option is wrong. */
   constructor(options: ModelMeterOptions = {}) {
@@ -120,7 +120,7 @@ export class ModelMeter implements Meter {
     info: ModelInfo,
     request: ModelRequest,
   ): MaybePromise<MeterEstimate> {
-    const known = this.modelOf(info);
+    const known = this.models.get(info);
     const factor = loaded.basis === "o200k" ? Math.max(known.vocabulary, known.learnt) : known.learnt;
     const inputTokens = Math.ceil(loaded.counter.count(request) * factor);
     const maxOutputTokens = request.maxOutputTokens ?? info.maxOutputTokens ?? this.defaultMaxOutput;
@@ -128,22 +128,6 @@ export class ModelMeter implements Meter {
     return isPromiseLike(price)
       ? price.then((listed) => ({ inputTokens, maxOutputTokens, price: listed, factor }))
       : { inputTokens, maxOutputTokens, price, factor };
-  }
-
-  /** Most calls use the same model as the last one; that saves building the key and the lookup. */
-  private modelOf(info: ModelInfo): KnownModel {
-    if (typeof info !== "object" || info === null) throw invalidInfo(info);
-    const { provider, model } = info;
-    const { latest } = this;
-    if (latest !== undefined && latest.model === model && latest.provider === provider) return latest;
-    if (typeof provider !== "string" || typeof model !== "string") throw invalidInfo(info);
-    const key = `${provider}:${model}`;
-    let known = this.models.get(key);
-    if (known === undefined) {
-      known = { provider, model, vocabulary: O200K.test(model) ? 1 : OTHER_VOCABULARY, learnt: 1 };
-      this.models.set(key, known);
-    }
-    return (this.latest = known);
   }
 
   /**
@@ -155,9 +139,13 @@ export class ModelMeter implements Meter {
     if (typeof usage !== "object" || usage === null) return;
     if (estimate.inputTokens <= 0 || usage.inputTokens <= estimate.inputTokens) return;
     const needed = estimate.factor * (usage.inputTokens / estimate.inputTokens) * LEARNT_MARGIN;
-    const known = this.modelOf(info);
+    const known = this.models.get(info);
     if (needed > known.learnt) known.learnt = Math.min(MAX_FACTOR, needed);
   }
+}
+
+function newModel({ provider, model }: ModelInfo): KnownModel {
+  return { provider, model, vocabulary: O200K.test(model) ? 1 : OTHER_VOCABULARY, learnt: 1 };
 }
 
 /** Checks a method, not the class: another copy of this package has another class. */

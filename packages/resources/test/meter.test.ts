@@ -76,6 +76,17 @@ describe("R18: the meter says before a call what it takes at most", () => {
     expect(learning.estimate(info, request)).toEqual(estimate);
   });
 
+  test("R18: what it learns of one model does not count for another whose names only look alike when joined", () => {
+    const learning = new ModelMeter({ prices: new PriceBook({ catalogue: false }), tokenizer: hundred });
+    const tagged = { provider: "house", model: "large:latest" };
+    const other = { provider: "house:large", model: "latest" };
+    const estimate = learning.estimate(tagged, request);
+    if ("then" in estimate) throw new Error("nothing had to be loaded");
+    void learning.price(tagged, { inputTokens: 200, outputTokens: 1 }, estimate);
+    expect(learning.estimate(tagged, request)).toMatchObject({ inputTokens: 210 });
+    expect(learning.estimate(other, request)).toMatchObject({ inputTokens: 100 });
+  });
+
   test("R18: it learns from a model that took more than was estimated, once, however many calls were in flight", () => {
     const learning = new ModelMeter({ prices, tokenizer: hundred });
     const estimates = Array.from({ length: 20 }, () => learning.estimate(info, request));

@@ -1,7 +1,7 @@
 import { checkFields, InvalidValueError } from "@ravi/kernel";
 import { checkMessage, checkPorts } from "@ravi/kernel/loop";
 import { checkHeaders } from "@ravi/kernel/provider";
-import { checkSize } from "./execution/sizes.ts";
+import { checkSize } from "./sizes.ts";
 import { OPTIONS, type RestateRuntimeOptions } from "./options.ts";
 
 /** Checks the options. Throws an `InvalidValueError` for the first one that is wrong. */
@@ -44,6 +44,13 @@ function checkIdentityKeys(keys: unknown): void {
   if (Array.isArray(keys) && keys.length > 0 && keys.every(isKey)) return;
   const expected = "a list of the server's public keys, at least one, each of the form publickeyv1_…";
   throw new InvalidValueError({ field: "runtime options.identityKeys", value: keys, expected });
+}
+
+/** Throws if the runtime was closed. */
+export function checkOpen(closed: AbortSignal): void {
+  if (!closed.aborted) return;
+  const expected = "an open one; create a new runtime";
+  throw new InvalidValueError({ field: "runtime", value: "closed", expected });
 }
 
 /** Checks the arguments of `deliver`. What JSON cannot express would be lost or changed on its way to the run. */

@@ -23,7 +23,7 @@ import {
   versionName,
   versionOf,
 } from "@ravi/kernel/loop";
-import { checkDelivered, checkOptions } from "./check.ts";
+import { checkDelivered, checkOpen, checkOptions } from "./check.ts";
 import { Admin } from "./client/admin.ts";
 import { admitRoot } from "./client/admit.ts";
 import { follow, type FollowOptions } from "./client/handle.ts";
@@ -116,12 +116,7 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
     token: CancellationToken,
     asked: Pick<FollowOptions, "runId" | "agentId" | "begin" | "cancel">,
   ): RootHandle => {
-    if (closed.signal.aborted)
-      throw new InvalidValueError({
-        field: "runtime",
-        value: "closed",
-        expected: "an open one; create a new runtime",
-      });
+    checkOpen(closed.signal);
     const handle = follow({ ...asked, ingress, closed: closed.signal });
     live.add(handle);
     token.onCancel(({ reason }) => handle.cancel(reason));

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { Admin } from "../src/client/admin.ts";
 import { launchRun } from "../src/client/start.ts";
 import { fetchStored, store } from "../src/execution/bodies.ts";
-import { checkSize, MOST } from "../src/execution/sizes.ts";
+import { checkSize, MOST } from "../src/sizes.ts";
 import { UsedAccount } from "../src/execution/account.ts";
 import { Ingress } from "../src/ingress.ts";
 import { restateRuntime } from "../src/index.ts";

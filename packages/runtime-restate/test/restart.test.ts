@@ -1,4 +1,12 @@
-import { type ExecId, type Logger, NO_HOOKS, Supervision, systemIds, ToolError } from "@ravi/kernel";
+import {
+  type ExecId,
+  type Hooks,
+  type Logger,
+  NO_HOOKS,
+  Supervision,
+  systemIds,
+  ToolError,
+} from "@ravi/kernel";
 import { virtualClock } from "@ravi/testing";
 import { expect, test } from "vitest";
 import { MessageBatcher } from "../src/execution/message-batcher.ts";
@@ -14,7 +22,7 @@ const fails = (): never => {
 };
 
 /** An attempt whose root has counted so many crashes. */
-function crashed(crashes: number): { attempt: Crashed; logged: string[] } {
+function crashed(crashes: number, hooks?: Hooks): { attempt: Crashed; logged: string[] } {
   const logged: string[] = [];
   const log = (message: string): void => void logged.push(message);
   const logger: Logger = { debug: log, info: log, warn: log, error: log };
@@ -22,7 +30,7 @@ function crashed(crashes: number): { attempt: Crashed; logged: string[] } {
   const attempt: Crashed = {
     ports: { clock: virtualClock(), ids: systemIds, hooks: NO_HOOKS, logger },
     start: {
-      agent: { id: "lead" as never, run: fails },
+      agent: { id: "lead" as never, run: fails, hooks },
       execId: "run" as ExecId,
       supervision: Supervision.fromJSON(rootLaunch().supervision),
       input: "",
@@ -46,6 +54,16 @@ test("R17: a policy is asked as often as the tree has counted crashes, and only 
   expect(await restartAfter(crashed(3).attempt, counts, crash)).toBeUndefined();
   const vague = { ...yes, shouldRetry: () => "perhaps" as never };
   expect(await restartAfter(crashed(1).attempt, vague, crash)).toBeUndefined();
+});
+
+test("R17: the agent's own hooks are told that it is started again", async () => {
+  const heard: unknown[] = [];
+  const hooks: Hooks = {
+    has: () => true,
+    dispatch: (event, payload) => void heard.push({ event, ...payload }),
+  };
+  await restartAfter(crashed(2, hooks).attempt, yes, crash);
+  expect(heard).toMatchObject([{ event: "retry", agentName: "lead", attempt: 2, delayMs: 7 }]);
 });
 
 test.each(["reset", "shouldRetry", "delayMs"] as const)(

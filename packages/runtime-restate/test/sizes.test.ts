@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { errorToJSON } from "@ravi/kernel";
-import { bytesOf, checkSize, MOST, tooLarge } from "../src/execution/sizes.ts";
+import { bytesOf, checkSize, MOST, tooLarge } from "../src/sizes.ts";
 import { asking } from "../src/execution/waits.ts";
 
 describe("R24: what the server carries", () => {

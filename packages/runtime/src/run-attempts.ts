@@ -18,6 +18,7 @@ import { type Decisions, messageOf, tellLog } from "@ravi/kernel/loop";
 import { andThen } from "./and-then.ts";
 import { awaitJournal } from "./await-journal.ts";
 import { hostAgent } from "./context/host-agent.ts";
+import { hooksFor } from "./context/plan.ts";
 import { type Doubt, needsDecision, stillValid, undecided } from "./engine/decisions.ts";
 import { Recording } from "./engine/recording.ts";
 import type { RunJournal } from "./engine/run-journal.ts";
@@ -174,8 +175,9 @@ export class RunAttempts implements Attempts {
 
   /** Waits for the policy's delay, then reads what is recorded by then. */
   private async loadAfterCrash(store: RunJournal, crash: unknown): Promise<Recording> {
-    const { clock, hooks, journal } = this.ports;
-    const { root } = this.start;
+    const { clock, journal } = this.ports;
+    const { agent, root } = this.start;
+    const hooks = hooksFor(agent, this.ports);
     const attempt = ++this.crashes;
     const { delayMs } = this;
     if (hooks.has(HookEvent.RETRY))

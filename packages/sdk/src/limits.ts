@@ -11,6 +11,7 @@ import {
   type SpawnBudget,
   type SpawnBudgetOptions,
 } from "@ravi/kernel";
+import { isLedger } from "@ravi/kernel/loop";
 
 /**
  * What a run, or one agent together with everyone it hires, may spend. `null` removes a limit; an absent field keeps its
@@ -218,7 +219,7 @@ function isLimit(value: number | null | undefined): value is number {
 
 /** A ledger of the user's own enforces its limits itself, so there are none to read from it. */
 function literalBudget(budget: AgentDefaults["executionBudget"]): ExecutionBudgetOptions | undefined {
-  return budget === undefined || "reserve" in budget ? undefined : budget;
+  return budget === undefined || isLedger(budget) ? undefined : budget;
 }
 
 /** The first value that is not undefined. */

@@ -58,6 +58,11 @@ it("each wrong option is an error that names it", () => {
     [{ model, compaction: null }, "SessionAgent.compaction"],
     [{ model, compaction: { compact: 1 } }, "SessionAgent.compaction.compact"],
     [{ model, prompt: { docs: 1 } }, "SessionAgent.prompt.docs"],
+    [{ model, prompt: { identity: () => "x" } }, "SessionAgent.prompt.identity"],
+    [{ model, prompt: { append: ["x"] } }, "SessionAgent.prompt.append"],
+    [{ model, prompt: { platforms: [] } }, "SessionAgent.prompt.platforms"],
+    [{ model, prompt: { platforms: { sms: 7 } } }, "SessionAgent.prompt.platforms.sms"],
+    [{ model, prompt: { footer: "no" } }, "SessionAgent.prompt.footer"],
     [{ model, secrets: [1] }, "SessionAgent.secrets"],
     [
       { model, tools: [{ ...tool("a", () => 1), needsApproval: "yes" }] },

@@ -68,10 +68,7 @@ export class RetryPolicy implements RestartPolicy {
   }
 
   private forgetOldest(): void {
-    if (this.counts.size <= this.maxTracked) return;
-    for (const oldest of this.counts.keys()) {
-      this.counts.delete(oldest);
-      return;
-    }
+    const [oldest] = this.counts.keys();
+    if (oldest !== undefined && this.counts.size > this.maxTracked) this.counts.delete(oldest);
   }
 }

@@ -87,6 +87,19 @@ describe("T13: a cassette holds no secret", () => {
     expect((await again.generate(ask("I am Ada Lovelace"))).message.content).toBe("hello");
   });
 
+  test("the difference to such a cassette does not show the text, and has only what really differs", async () => {
+    const file = temporaryFile("run.jsonl");
+    await record(scriptedModel(["hello"]), file).generate(ask("I am Ada Lovelace.\nHow are you?"));
+    const again = replay(file, { redact: ["ada lovelace"] });
+    const error = await failureOf(again.generate(ask("I am Ada Lovelace.\nWho are you?")));
+    if (!(error instanceof UnrecordedRequestError)) throw new TypeError("it is not recorded");
+    expect(error.diff).not.toContain("Ada");
+    expect(error.diff.split("\n").filter((line) => /^[-+][^-+]/.test(line))).toEqual([
+      "-How are you?",
+      "+Who are you?",
+    ]);
+  });
+
   test("whose pattern fits what stands in its place, or whose client is called like it", async () => {
     for (const redact of [[/\b(?:redacted|word)\b/], ["act", "word"], ["scripted", "word"]]) {
       const file = temporaryFile("run.jsonl");

@@ -18,8 +18,7 @@ export interface Keepers {
 }
 
 /** Whether an agent's `defaults.executionBudget` is a user's own ledger, and not limits. */
-export function isLedger(value: ExecutionBudgetOptions | Ledger): value is Ledger {
-  // Untyped JavaScript may pass anything.
+export function isLedger(value: unknown): value is Ledger {
   return (
     typeof value === "object" && value !== null && "reserve" in value && typeof value.reserve === "function"
   );

@@ -134,7 +134,7 @@ function literalOf(field: string, pattern: unknown): Detector {
   return literal({
     kind: checkPatternName(`${field}.name`, name),
     text,
-    ignoreCase: ignoreCase === true,
+    ignoreCase: checkBoolean(`${field}.ignoreCase`, ignoreCase ?? false),
     wholeWord: false,
   });
 }

@@ -34,22 +34,18 @@ export function filePart(part: Attachment, target: FileTarget): object {
 
 /** An attachment in a tool's result, which each version writes differently. */
 export function toolFilePart(part: Attachment, target: FileTarget): object {
+  if (target.version === "v4") return filePart(part, target);
   const content = contentOf(part, target.supportedUrls);
   if ("problem" in content) return { type: "text", text: leftOut(part, content.problem, target.notice) };
   const { mediaType } = content;
-  switch (target.version) {
-    case "v4":
-      return filePart(part, target);
-    case "v3": {
-      const kind = mediaType.startsWith("image/") ? "image" : "file";
-      if ("url" in content) return { type: `${kind}-url`, url: content.url.href };
-      return { type: `${kind}-data`, data: content.data, mediaType };
-    }
-    default:
-      if ("url" in content)
-        return { type: "text", text: leftOut(part, "it can only be sent as a data: URL", target.notice) };
-      return { type: "media", data: content.data, mediaType };
+  if (target.version === "v3") {
+    const kind = mediaType.startsWith("image/") ? "image" : "file";
+    if ("url" in content) return { type: `${kind}-url`, url: content.url.href };
+    return { type: `${kind}-data`, data: content.data, mediaType };
   }
+  if ("url" in content)
+    return { type: "text", text: leftOut(part, "it can only be sent as a data: URL", target.notice) };
+  return { type: "media", data: content.data, mediaType };
 }
 
 const DATA_URL = /^data:([^;,]*)((?:;[^,]*)?),/;

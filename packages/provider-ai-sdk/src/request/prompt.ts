@@ -69,17 +69,22 @@ function withContent(role: string, content: readonly object[]): object | undefin
 /** There is no field for the speaker's name, so it is put into the text. */
 function userParts({ content, name }: UserMessage, target: PromptTarget): readonly object[] {
   if (name !== undefined && typeof content === "string") return textPart(`${name}: ${content}`);
-  return [...textPart(name === undefined ? "" : `${name}:`), ...spokenParts(content, target)];
+  return [...textPart(name === undefined ? "" : `${name}:`), ...contentParts(content, target, filePart)];
 }
 
-function spokenParts(content: string | readonly ContentPart[], target: PromptTarget): readonly object[] {
-  return listOf(content).flatMap((part): object[] => {
+/** The parts of a user's message or of a tool's result, which differ in how `fileOf` writes an attachment. */
+function contentParts(
+  content: string | readonly ContentPart[],
+  target: PromptTarget,
+  fileOf: typeof filePart,
+): readonly object[] {
+  return partsOf(content).flatMap((part): object[] => {
     switch (part.type) {
       case "text":
         return textPart(part.text);
       case "image":
       case "file":
-        return [filePart(part, target)];
+        return [fileOf(part, target)];
       case "reasoning":
         // Reasoning belongs to the assistant.
         return [];
@@ -90,7 +95,7 @@ function spokenParts(content: string | readonly ContentPart[], target: PromptTar
 }
 
 function assistantParts(message: AssistantMessage, target: Writing): readonly object[] {
-  const parts = listOf(message.content).flatMap((part): object[] => {
+  const parts = partsOf(message.content).flatMap((part): object[] => {
     switch (part.type) {
       case "text":
         return textPart(part.text);
@@ -134,25 +139,10 @@ function toolResult(message: ToolMessage, target: Writing): object {
 }
 
 function toolOutput(message: ToolMessage, target: PromptTarget): object {
-  const parts = listOf(message.content);
-  const plain =
+  const parts = partsOf(message.content);
+  const isPlain =
     message.isError === true || !target.takesToolFiles || parts.every(({ type }) => type === "text");
-  if (!plain) {
-    const value = parts.flatMap((part): object[] => {
-      switch (part.type) {
-        case "text":
-          return textPart(part.text);
-        case "reasoning":
-          return [];
-        case "image":
-        case "file":
-          return [toolFilePart(part, target)];
-        default:
-          return textPart(unknownLeftOut(part, target.notice));
-      }
-    });
-    return { type: "content", value };
-  }
+  if (!isPlain) return { type: "content", value: contentParts(parts, target, toolFilePart) };
   const notices = parts.flatMap((part) => {
     switch (part.type) {
       case "text":
@@ -177,6 +167,6 @@ function textPart(text: string): object[] {
   return text === "" ? [] : [{ type: "text", text: text.toWellFormed() }];
 }
 
-function listOf(content: string | readonly ContentPart[]): readonly ContentPart[] {
+function partsOf(content: string | readonly ContentPart[]): readonly ContentPart[] {
   return typeof content === "string" ? [{ type: "text", text: content }] : content;
 }

@@ -46,7 +46,7 @@ interface Shortage {
 }
 
 function hintFor(name: SpendDimension, { wanted, left, held, heldBack, open }: Shortage): string {
-  const show = name === "cost" ? usd : count;
+  const show = name === "cost" ? usd : String;
   const parts: string[] = [];
   if (left < 0) parts.push(`the limit was exceeded by ${show(-left)}, so no further call is admitted`);
   else if (name === "turns" || name === "toolCalls") parts.push(`${show(left)} left`);
@@ -97,8 +97,4 @@ export function unpricedError(account: Account, what: string | undefined): Inval
 
 function usd(nanos: number): string {
   return `$${Number(inUserUnit("nanos", nanos).toPrecision(6))}`;
-}
-
-function count(amount: number): string {
-  return String(amount);
 }

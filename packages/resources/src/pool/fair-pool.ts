@@ -2,7 +2,6 @@ import {
   cancellationOf,
   checkFields,
   type AbortSignalLike,
-  CancellationError,
   checkInteger,
   checkIntegerOrNull,
   checkOneOf,
@@ -16,10 +15,9 @@ import {
   Priority,
   type TimerHandle,
 } from "@ravi/kernel";
-import { checkPort, onAbort, type TimerClock } from "@ravi/kernel/loop";
+import { checkPort, onAbort, type TimerClock, withTimers } from "@ravi/kernel/loop";
 import { type Bucket, fill, fullBucket, take, waitFor } from "./bucket.ts";
-import { FairQueue, type Place } from "./fair-queue.ts";
-import { timed } from "./timers.ts";
+import { FairQueue } from "./fair-queue.ts";
 
 export interface FairPoolOptions {
   /** How many calls may run at once. Default: no limit. */
@@ -48,6 +46,9 @@ const OPTIONS = [
   "agingMs",
 ] as const satisfies readonly (keyof FairPoolOptions)[];
 
+/** Unlike the time of day, it never goes backwards. */
+const MONOTONIC: Clock = Object.freeze({ now: () => performance.timeOrigin + performance.now() });
+
 const PRIORITIES = new Set(Object.values(Priority));
 
 interface Waiter {
@@ -74,7 +75,7 @@ export class FairPool implements Limiter {
     // A subclass may have options of its own.
     if (new.target === FairPool) checkFields("options", options, OPTIONS);
     if (options.clock !== undefined) checkPort("clock", options.clock, ["now"]);
-    this.clock = timed(options.clock);
+    this.clock = withTimers(options.clock ?? MONOTONIC, globalThis);
     this.concurrency = checkIntegerOrNull("concurrency", options.concurrency, 1) ?? Infinity;
     const now = this.clock.now();
     const requests = checkIntegerOrNull("requestsPerMinute", options.requestsPerMinute, 1);
@@ -134,23 +135,20 @@ export class FairPool implements Limiter {
   private wait(priority: Priority, tokens: number, signal: AbortSignalLike | undefined): Promise<Permit> {
     return new Promise((resolve, reject) => {
       let unlisten: (() => void) | undefined;
-      const leave = (): void => {
-        this.queue.leave(place);
-        reject(
-          signal === undefined
-            ? new CancellationError({ reason: "the wait for a permit was cancelled" })
-            : cancellationOf(signal),
-        );
-        this.pump();
-      };
       const grant = (permit: Permit): void => {
         unlisten?.();
         resolve(permit);
       };
       // A priority is charged for what is scarce: tokens if they are limited, else calls.
       const cost = this.tokens === undefined ? 1 : Math.max(1, tokens);
-      const place: Place<Waiter> = this.queue.add({ tokens, grant }, priority, cost, this.clock.now());
-      if (signal !== undefined) unlisten = onAbort(signal, leave);
+      const place = this.queue.add({ tokens, grant }, priority, cost, this.clock.now());
+      if (signal !== undefined) {
+        unlisten = onAbort(signal, () => {
+          this.queue.leave(place);
+          reject(cancellationOf(signal));
+          this.pump();
+        });
+      }
       this.pump();
     });
   }

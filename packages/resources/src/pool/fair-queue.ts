@@ -1,21 +1,19 @@
 import { Priority } from "@ravi/kernel";
+import { type Linked, LinkedList } from "@ravi/kernel/loop";
 
 /** A waiting entry in the line of its priority. It can leave at any time. */
-export interface Place<T> {
+export interface Place<T> extends Linked<Place<T>> {
   readonly value: T;
   readonly since: number;
   readonly cost: number;
   readonly line: Line<T>;
-  previous: Place<T> | undefined;
-  next: Place<T> | undefined;
   isWaiting: boolean;
 }
 
 interface Line<T> {
   readonly priority: Priority;
   readonly weight: number;
-  first: Place<T> | undefined;
-  last: Place<T> | undefined;
+  readonly places: LinkedList<Place<T>>;
   /** The virtual time at which its first entry may start. */
   start: number;
 }
@@ -37,8 +35,7 @@ export class FairQueue<T> {
     this.lines = Object.values(Priority).map((priority) => ({
       priority,
       weight: Math.max(1, priority),
-      first: undefined,
-      last: undefined,
+      places: new LinkedList(),
       start: 0,
     }));
   }
@@ -51,19 +48,17 @@ export class FairQueue<T> {
     const line = this.lines.find((one) => one.priority === priority);
     if (line === undefined) throw new RangeError(`no line for priority ${String(priority)}`);
     // A line that was empty starts now: it gets no credit for the time in which nobody waited in it.
-    if (line.first === undefined) line.start = Math.max(line.start, this.virtual);
+    if (line.places.isEmpty) line.start = Math.max(line.start, this.virtual);
     const place: Place<T> = {
       value,
       since: now,
       cost,
       line,
-      previous: line.last,
-      next: undefined,
+      before: undefined,
+      after: undefined,
       isWaiting: true,
     };
-    if (line.last === undefined) line.first = place;
-    else line.last.next = place;
-    line.last = place;
+    line.places.add(place);
     this.waiting++;
     return place;
   }
@@ -73,15 +68,16 @@ export class FairQueue<T> {
     let best: Line<T> | undefined;
     let background: Place<T> | undefined;
     for (const line of this.lines) {
-      if (line.first === undefined) continue;
-      if (line.priority === Priority.BACKGROUND && now - line.first.since < this.agingMs) {
-        background = line.first;
+      const { first } = line.places;
+      if (first === undefined) continue;
+      if (line.priority === Priority.BACKGROUND && now - first.since < this.agingMs) {
+        background = first;
         continue;
       }
       // If two lines start at the same time, the heavier one goes first; `lines` is sorted from light to heavy.
       if (best === undefined || line.start <= best.start) best = line;
     }
-    return best?.first ?? background;
+    return best?.places.first ?? background;
   }
 
   /** Removes the entry that `peek` returned and charges its line. */
@@ -96,13 +92,7 @@ export class FairQueue<T> {
   leave(place: Place<T>): void {
     if (!place.isWaiting) return;
     place.isWaiting = false;
-    const { line, previous, next } = place;
-    if (previous === undefined) line.first = next;
-    else previous.next = next;
-    if (next === undefined) line.last = previous;
-    else next.previous = previous;
-    place.previous = undefined;
-    place.next = undefined;
+    place.line.places.delete(place);
     this.waiting--;
   }
 }

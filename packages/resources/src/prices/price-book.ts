@@ -11,6 +11,7 @@ import {
   type KnownPrice,
 } from "@ravi/kernel";
 import { checkPort } from "@ravi/kernel/loop";
+import { ByModel } from "../by-model.ts";
 import { findListing, type Listing, loadPriceData, type PriceData, ratesFor } from "./catalogue.ts";
 import { ownRates, type OwnPrices, readOwnPrices } from "./own-prices.ts";
 import { inputOf, priceAt, type Rates, worstPriceAt } from "./rates.ts";
@@ -42,12 +43,6 @@ export interface PriceSource {
   worstPrice(info: ModelInfo, inputTokens: number, outputTokens: number): MaybePromise<BookPrice>;
 }
 
-/** Of whatever was given for the `info` of a model. */
-export function invalidInfo(value: unknown): InvalidValueError {
-  const expected = "the info of a model: { provider, model }, both strings";
-  return new InvalidValueError({ field: "info", value, expected });
-}
-
 const UNPRICED = Object.freeze({ unpriced: true });
 const MINUTE = 60_000;
 
@@ -69,8 +64,7 @@ export class PriceBook implements PriceSource {
   private readonly own: ReadonlyMap<string, Rates>;
   private readonly clock: Clock;
   private data: PriceData | Promise<PriceData> | null | undefined;
-  private readonly entries = new Map<string, ModelEntry>();
-  private latest: ModelEntry | undefined;
+  private readonly entries: ByModel<ModelEntry>;
 
   /** Throws an `InvalidValueError` if a price or an option is wrong. */
   constructor(options: PriceBookOptions = {}) {
@@ -82,6 +76,13 @@ export class PriceBook implements PriceSource {
     if (options.clock !== undefined) checkPort("clock", options.clock, ["now"]);
     this.clock = options.clock ?? systemClock;
     this.data = options.catalogue === false ? null : undefined;
+    this.entries = new ByModel((info) => ({
+      provider: info.provider,
+      model: info.model,
+      own: ownRates(this.own, info),
+      listing: undefined,
+      until: -Infinity,
+    }));
   }
 
   /** What a call with this usage cost. */
@@ -92,7 +93,7 @@ export class PriceBook implements PriceSource {
         value: usage,
         expected: "{ inputTokens, outputTokens }",
       });
-    const entry = this.entryOf(info);
+    const entry = this.entries.get(info);
     const { own } = entry;
     if (own !== undefined) return { usd: priceAt(own, usage), rates: own, source: "own" };
     return this.listed(entry, info, usage.inputTokens, usage.outputTokens, usage);
@@ -100,7 +101,7 @@ export class PriceBook implements PriceSource {
 
   /** What a call of this size can cost at most: all input at the highest input rate, such as that of writing it to a cache. */
   worstPrice(info: ModelInfo, inputTokens: number, outputTokens: number): MaybePromise<BookPrice> {
-    const entry = this.entryOf(info);
+    const entry = this.entries.get(info);
     const { own } = entry;
     if (own === undefined) return this.listed(entry, info, inputTokens, outputTokens, undefined);
     const usd = worstPriceAt(own, inputTokens, outputTokens, info.cacheTtl);
@@ -129,22 +130,6 @@ export class PriceBook implements PriceSource {
       return { usd, rates, source: "catalogue" };
     };
     return isPromiseLike(data) ? data.then(answer) : answer(data);
-  }
-
-  /** Most questions are about the same model as the last one; that saves building the key and the lookup. */
-  private entryOf(info: ModelInfo): ModelEntry {
-    if (typeof info !== "object" || info === null) throw invalidInfo(info);
-    const { provider, model } = info;
-    const { latest } = this;
-    if (latest !== undefined && latest.model === model && latest.provider === provider) return latest;
-    if (typeof provider !== "string" || typeof model !== "string") throw invalidInfo(info);
-    const key = `${provider}\n${model}`;
-    let entry = this.entries.get(key);
-    if (entry === undefined) {
-      entry = { provider, model, own: ownRates(this.own, info), listing: undefined, until: -Infinity };
-      this.entries.set(key, entry);
-    }
-    return (this.latest = entry);
   }
 
   private load(): PriceData | null | Promise<PriceData> {

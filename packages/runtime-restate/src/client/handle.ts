@@ -1,6 +1,5 @@
 import {
   AgentId,
-  errorFromJSON,
   ExecId,
   type RootHandle,
   type RunEvent,
@@ -58,9 +57,7 @@ export function follow(options: FollowOptions): RootHandle {
       if (!view.known) throw unknownRun(runId);
       if (view.agentId !== undefined) agentId = view.agentId as AgentId;
       const result = resultOf(runId, view);
-      if (result?.error?.code === "AGENT_NOT_FOUND" && result.status === "suspended") {
-        throw errorFromJSON({ ...EMPTY_ERROR, ...view.error });
-      }
+      if (result?.error?.code === "AGENT_NOT_FOUND" && result.status === "suspended") throw result.error;
       status = result?.status ?? (view.status === "waiting" ? "suspended" : "running");
       if (result !== undefined) return result;
       if (view.version !== version) polls = 0;
@@ -99,15 +96,6 @@ export function follow(options: FollowOptions): RootHandle {
     events: () => eventsOf(ingress, runId, signal, { isLeft, isGone }),
   };
 }
-
-const EMPTY_ERROR = {
-  code: null,
-  name: "Error",
-  message: "",
-  retryable: false,
-  fields: {},
-  cause: null,
-} as const;
 
 /** All events from the first to the last; if the run is suspended, those that there are. */
 async function* eventsOf(

@@ -1,5 +1,6 @@
 import { type Clock, errorFromJSON, InvalidValueError } from "@ravi/kernel";
 import type { Decisions } from "@ravi/kernel/loop";
+import { checkOpen } from "../check.ts";
 import type { Ingress } from "../ingress.ts";
 import { ROOT } from "../names.ts";
 import type {
@@ -99,12 +100,7 @@ export class RootClient {
 
   private async ask(runId: string, name: string, message: object): Promise<unknown> {
     const { ingress, clock, closed } = this.options;
-    if (closed.aborted)
-      throw new InvalidValueError({
-        field: "runtime",
-        value: "closed",
-        expected: "an open one; create a new runtime",
-      });
+    checkOpen(closed);
     const target = { service: ROOT, key: runId, handler: name };
     const timed = { at: clock.now(), ...message };
     const answer = await unblockWhileWaiting(ingress.call(target, timed, closed, PATIENCE_MS), () =>

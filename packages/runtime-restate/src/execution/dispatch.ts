@@ -1,4 +1,11 @@
-import { agentName, type BudgetWarning, type HookBase, HookEvent, type HookPayloads } from "@ravi/kernel";
+import {
+  agentName,
+  type BudgetWarning,
+  type HookBase,
+  HookEvent,
+  type HookPayloads,
+  type Hooks,
+} from "@ravi/kernel";
 import { bothHooks, guardedHooks } from "@ravi/kernel/loop";
 import type { Attempt } from "./attempt.ts";
 
@@ -7,18 +14,23 @@ import type { Attempt } from "./attempt.ts";
  * context.
  */
 export function dispatch<E extends HookEvent>(
-  { ports, start }: Attempt,
+  { ports, start }: Pick<Attempt, "ports" | "start">,
   event: E,
   more: Omit<HookPayloads[E], keyof HookBase>,
 ): void {
   const { agentId, runId, sessionId } = start.supervision;
   const { execId } = start;
-  const own = start.agent.hooks;
-  const hooks = bothHooks(ports.hooks, own && guardedHooks(own, ports.logger));
+  const hooks = hooksOf({ ports, start });
   if (!hooks.has(event)) return;
   const at = ports.clock.now();
   const base = { agentName: agentName(agentId), agentId, runId, execId, sessionId, at };
   void hooks.dispatch(event, { ...base, ...more } as HookPayloads[E]);
+}
+
+/** The hooks of the runtime and those of the agent. */
+export function hooksOf({ ports, start }: Pick<Attempt, "ports" | "start">): Hooks {
+  const own = start.agent.hooks;
+  return bothHooks(ports.hooks, own && guardedHooks(own, ports.logger));
 }
 
 /** Reports thresholds that were passed by calls whose own settlement could not report them. */

@@ -31,7 +31,7 @@ import { hiring } from "./hiring.ts";
 import { Lane } from "./lane.ts";
 import { pausing } from "./pause.ts";
 import { forgetCrashes, restartAfter, type Restarting } from "./restart.ts";
-import { checkSize } from "./sizes.ts";
+import { checkSize } from "../sizes.ts";
 import { awaiting } from "./steps.ts";
 import { storedEvent } from "./stored-event.ts";
 import { asking, recording, reading, sleeping, waiting } from "./waits.ts";

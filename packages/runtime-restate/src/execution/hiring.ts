@@ -15,7 +15,7 @@ import type { Message } from "../root/decide.ts";
 import { refuseOwnLedger } from "../own-ledger.ts";
 import type { Launch } from "../root/messages.ts";
 import type { Attempt } from "./attempt.ts";
-import { bytesOf, MOST, tooLarge } from "./sizes.ts";
+import { bytesOf, MOST, tooLarge } from "../sizes.ts";
 import { awaiting, type Steps } from "./steps.ts";
 
 type HireRecord = {

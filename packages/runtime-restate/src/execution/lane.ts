@@ -1,5 +1,4 @@
-import type { CancellationError, Settled } from "@ravi/kernel";
-import type { Stopped } from "../root/messages.ts";
+import type { Settled } from "@ravi/kernel";
 import type { Attempt } from "./attempt.ts";
 import { drive, type Steps } from "./steps.ts";
 
@@ -52,14 +51,12 @@ export class Lane {
   /** Drives several branches to their ends. Never rejects because of a branch. */
   drive(branches: readonly Steps<unknown>[]): Promise<Settled[]> {
     const { attempt } = this;
-    const onStop = (stopped: Stopped | undefined): CancellationError | undefined => {
-      attempt.applyStop({ stopped });
-      return attempt.token.error;
-    };
-    return drive<Stopped>(branches, {
+    return drive(branches, {
       promises: () => attempt.stops,
-      onStop,
-      onCancelled: () => onStop({ reason: "cancelled at the server" }),
+      onStop: (stopped) => {
+        attempt.applyStop({ stopped });
+        return attempt.token.error;
+      },
       stoppedBefore: () => (attempt.stops.length === 0 ? attempt.token.error : undefined),
     });
   }

@@ -1,7 +1,7 @@
 import type { Clock, Logger } from "@ravi/kernel";
 import { messageOf, tellLog } from "@ravi/kernel/loop";
 import type { NumberedEvent } from "../topic/log.ts";
-import { bytesOf } from "./sizes.ts";
+import { bytesOf } from "../sizes.ts";
 
 /**
  * Milliseconds that events wait for more to join them. Each batch is a message to the server, which costs as much as an admission.

@@ -1,6 +1,7 @@
-import { agentName, errorToJSON, HookEvent, type RaviError, type RestartPolicy } from "@ravi/kernel";
+import { errorToJSON, HookEvent, type RaviError, type RestartPolicy } from "@ravi/kernel";
 import { messageOf, tellLog } from "@ravi/kernel/loop";
 import type { Attempt } from "./attempt.ts";
+import { dispatch, hooksOf } from "./dispatch.ts";
 
 /** What is needed of an attempt whose agent crashed. */
 export type Crashed = Pick<Attempt, "ports" | "start" | "channel" | "isOver">;
@@ -19,8 +20,8 @@ export async function restartAfter(
   error: RaviError,
 ): Promise<Restarting | undefined> {
   const { ports, start, channel } = attempt;
-  const { execId, supervision } = start;
-  const { clock, ids, hooks } = ports;
+  const { execId } = start;
+  const { clock, ids } = ports;
   const message = { at: clock.now(), execId, nonce: ids.uuid() };
   const { crashes } = await channel.ask("crashed", message, attempt.isOver);
   const delayMs = guarded(attempt, () => {
@@ -31,11 +32,9 @@ export async function restartAfter(
     return isWanted === true ? policy.delayMs(crashes) : undefined;
   });
   if (delayMs === undefined) return undefined;
+  const hooks = hooksOf(attempt);
   if (hooks.has(HookEvent.RETRY)) {
-    const { agentId, runId, sessionId } = supervision;
-    const base = { agentName: agentName(agentId), agentId, runId, execId, sessionId, at: clock.now() };
-    const retry = { attempt: crashes, delayMs, error: errorToJSON(error) };
-    void hooks.dispatch(HookEvent.RETRY, { ...base, ...retry });
+    dispatch(attempt, HookEvent.RETRY, { attempt: crashes, delayMs, error: errorToJSON(error) });
     await hooks.drain?.();
   }
   return { delayMs };

@@ -24,7 +24,7 @@ import { RestateEngine } from "./engine.ts";
 import type { MessageBatcher } from "./message-batcher.ts";
 import { RootChannel } from "./root-channel.ts";
 import type { Publishers } from "./publisher.ts";
-import { bytesOf, MOST, tooLarge } from "./sizes.ts";
+import { bytesOf, MOST, tooLarge } from "../sizes.ts";
 import type { Ended } from "./watcher.ts";
 
 export interface ExecutionOptions {

@@ -1,5 +1,6 @@
 import { CancelledError, RestatePromise } from "@restatedev/restate-sdk";
 import type { CancellationError, Settled } from "@ravi/kernel";
+import type { Stopped } from "../root/messages.ts";
 
 /** One promise that a branch waits for. With `cut`, a stop of the execution ends the wait. */
 interface Step {
@@ -20,21 +21,19 @@ export function* awaiting<T>(promise: RestatePromise<T>, options: { readonly cut
 
 type Moved = { readonly at: number; readonly value: unknown; readonly failure: unknown };
 
-export interface Interruptions<S> {
+export interface Interruptions {
   /** Promises that end the waiting from outside; empty once one did. */
-  readonly promises: () => readonly RestatePromise<{ readonly stop: S }>[];
+  readonly promises: () => readonly RestatePromise<{ readonly stop: Stopped }>[];
   /** Handles a stop. Returns the error that ends the branches which can be cut. */
-  readonly onStop: (stop: S | undefined) => CancellationError | undefined;
-  /** Like `onStop`, if somebody cancelled the execution at the server by hand. The server says so only once. */
-  readonly onCancelled: () => CancellationError | undefined;
-  /** The error, if it was stopped before it began. */
+  readonly onStop: (stop: Stopped) => CancellationError | undefined;
+  /** The error, if it was stopped already. */
   readonly stoppedBefore: () => CancellationError | undefined;
 }
 
 /** Moves all branches until the last one ends. Returns their results in the same order. */
-export async function drive<S>(
+export async function drive(
   branches: readonly Steps<unknown>[],
-  interruptions: Interruptions<S>,
+  interruptions: Interruptions,
 ): Promise<Settled[]> {
   const settled: Settled[] = [];
   const pending = new Map<number, Step>();
@@ -60,12 +59,8 @@ export async function drive<S>(
       promise.map((value, failure): Moved => ({ at, value, failure })),
     );
     const first = await unlessCancelled(RestatePromise.race([...waiting, ...interruptions.promises()]));
-    if (first === undefined) {
-      cutAll(interruptions.onCancelled());
-      continue;
-    }
-    if ("stop" in first) {
-      cutAll(interruptions.onStop(first.stop));
+    if (first === undefined || "stop" in first) {
+      cutAll(interruptions.onStop(first?.stop ?? BY_HAND));
       continue;
     }
     const { at, value, failure } = first;
@@ -76,6 +71,9 @@ export async function drive<S>(
   }
   return settled;
 }
+
+/** Somebody cancelled the execution at the server. The server says so only once. */
+const BY_HAND: Stopped = Object.freeze({ reason: "cancelled at the server" });
 
 /** Undefined if the server says that the execution is cancelled. */
 async function unlessCancelled<T>(first: RestatePromise<T>): Promise<T | undefined> {

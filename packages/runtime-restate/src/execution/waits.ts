@@ -14,7 +14,7 @@ import { listedQuestion } from "@ravi/kernel/loop";
 import { json } from "../json.ts";
 import type { Mail, Standing, Wanted } from "../root/messages.ts";
 import type { Attempt } from "./attempt.ts";
-import { bytesOf, MOST, tooLarge } from "./sizes.ts";
+import { bytesOf, MOST, tooLarge } from "../sizes.ts";
 import { awaiting, type Steps } from "./steps.ts";
 
 type Delivered<T> = { readonly value: T; readonly standing: Standing };
@@ -90,11 +90,7 @@ export function* waiting(attempt: Attempt, lane: number, spec: WaitSpec): Steps<
 }
 
 /** Waits until the agent has its seat again. `onMissing` is called when the missing seat is noticed, but not in a replay. */
-export function* waitingForSeat(
-  attempt: Attempt,
-  lane: number,
-  onMissing?: (at: number) => void,
-): Steps<void> {
+export function* waitingForSeat(attempt: Attempt, lane: number, onMissing: () => void): Steps<void> {
   const { context, channel } = attempt;
   attempt.flush(lane);
   const seated = context.awakeable<Standing>(json());
@@ -102,7 +98,7 @@ export function* waitingForSeat(
     "rest",
     async () => {
       const message = { ...attempt.fromNow(lane), awakeable: seated.id };
-      onMissing?.(message.at);
+      onMissing();
       return channel.ask("park", message, attempt.isOver);
     },
     { serde: json<Standing>() },

@@ -80,7 +80,7 @@ export async function decideAll(
 ): Promise<Decided<unknown[]>> {
   const before = statusOf(state);
   const waitedFor = namesOf(waitsOf(state));
-  const tree = await TreeSession.open(state, ports, 0);
+  const tree = await TreeSession.open(state, ports);
   const answers: unknown[] = [];
   for (const { name, message } of said) answers.push(await act(tree, name, message as never));
   await hires.endUnseated(tree);
@@ -161,7 +161,7 @@ export async function begin(
 ): Promise<Decided<messages.Started>> {
   const { agentId, priority } = Supervision.fromJSON(launch.supervision);
   const state = newRoot(launch, { agentId, priority }, { at, nonce });
-  const tree = await TreeSession.open(state, ports, at);
+  const tree = await TreeSession.open(state, ports);
   if (stopped !== undefined) tree.stop(launch.execId, stopped, true);
   if (launch.refused === undefined) tree.launch(launch);
   else await hires.over(tree, { at, execId: launch.execId, outcome: launch.refused, settle: [] });

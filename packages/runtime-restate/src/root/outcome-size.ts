@@ -1,5 +1,5 @@
 import { errorToJSON, type JsonObject, type JsonValue, type SerializedError } from "@ravi/kernel";
-import { bytesOf, MOST, tooLarge } from "../execution/sizes.ts";
+import { bytesOf, MOST, tooLarge } from "../sizes.ts";
 import type { RootState } from "./state.ts";
 import { STATE_SERDE } from "./state-serde.ts";
 

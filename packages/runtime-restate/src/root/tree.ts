@@ -34,8 +34,7 @@ export class TreeSession {
     this.ledgers = ledgers;
   }
 
-  static async open(state: RootState, ports: TreePorts, at: number): Promise<TreeSession> {
-    state.at = Math.max(state.at, at);
+  static async open(state: RootState, ports: TreePorts): Promise<TreeSession> {
     const root = Supervision.fromJSON(rootOf(state).launch.supervision);
     return new TreeSession(
       state,
@@ -212,7 +211,7 @@ export function accountsOf(state: RootState): AgentAccount[] {
       agentId: agentId as AgentAccount["agentId"],
       parent: above as AgentAccount["parent"],
       priority: priority ?? Priority.NORMAL,
-      status: statusOf(exec),
+      status: accountStatusOf(exec),
     };
   });
 }
@@ -226,7 +225,7 @@ const NOTHING_USED: UsedSoFar = Object.freeze({
   wasteUsd: 0,
 });
 
-function statusOf({ phase, outcome, suspended }: ExecState): AgentAccount["status"] {
+function accountStatusOf({ phase, outcome, suspended }: ExecState): AgentAccount["status"] {
   if (phase === "queued") return "pending";
   if (phase === "running") return suspended === undefined ? "running" : "suspended";
   return (outcome?.["status"] as AgentAccount["status"] | undefined) ?? "failed";

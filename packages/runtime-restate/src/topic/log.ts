@@ -1,4 +1,5 @@
 import type { JsonObject, RunEvent } from "@ravi/kernel";
+import { bytesOf } from "../sizes.ts";
 
 /** Events per stored value. Appending rewrites one such value, never the whole log. */
 export const CHUNK = 64;
@@ -16,10 +17,6 @@ export type Kept = RunEvent | LargeEvent;
 
 export function isLarge(kept: Kept): kept is LargeEvent {
   return "bytes" in kept;
-}
-
-export function bytesOf(event: RunEvent): number {
-  return Buffer.byteLength(JSON.stringify(event));
 }
 
 /** How the event is kept in a stored value. */

@@ -2,9 +2,9 @@ import * as restate from "@restatedev/restate-sdk";
 import type { RunEvent } from "@ravi/kernel";
 import { TOPIC } from "../names.ts";
 import { OBJECT_RETRIES } from "../retries.ts";
+import { bytesOf } from "../sizes.ts";
 import {
   append,
-  bytesOf,
   CHUNK,
   chunkOf,
   EMPTY,

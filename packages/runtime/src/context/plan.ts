@@ -40,7 +40,8 @@ export function planFor(agent: Agent, ports: ContextPorts): Plan {
   };
 }
 
-function hooksFor({ hooks: own }: Agent, { hooks: shared, logger }: ContextPorts): Hooks {
+/** The hooks of the runtime and those of the agent. */
+export function hooksFor({ hooks: own }: Agent, { hooks: shared, logger }: ContextPorts): Hooks {
   return bothHooks(guardedHooks(shared, logger), own && guardedHooks(own, logger));
 }
 

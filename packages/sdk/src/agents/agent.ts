@@ -1,5 +1,5 @@
 import { checkFields, InvalidValueError, isDelegate, type Ledger, type LLMClient } from "@ravi/kernel";
-import { answerShape, asOwn, hasMethod, SETTINGS } from "@ravi/kernel/loop";
+import { answerShape, asOwn, isLedger, SETTINGS } from "@ravi/kernel/loop";
 import { ReActAgent, type ReActAgentOptions } from "@ravi/react-agent";
 import { type Budget, checkBudget, toExecutionBudget } from "../limits.ts";
 import { resolveModel } from "../models/model.ts";
@@ -107,9 +107,4 @@ function closedLoop(options: AgentOptions): ClosedLoop | undefined {
     system: instructions,
     calls: Math.min(options.maxSteps ?? Infinity, tries) + 1,
   };
-}
-
-/** Anything that has no `reserve` is treated as a budget, and `checkBudget` refuses it if it is not one. */
-function isLedger(budget: Budget | Ledger | null): budget is Ledger {
-  return hasMethod(budget, "reserve");
 }

@@ -1,6 +1,6 @@
 import { checkFields, checkInteger, InvalidValueError, type LLMClient } from "@ravi/kernel";
 import { asOwn, checkRecord, hasMethod } from "@ravi/kernel/loop";
-import { checkBaseURL, checkClientParts, fieldsOf, wireLimits } from "@ravi/kernel/provider";
+import { checkBaseURL, checkClientParts, fieldsOf, namesOnly, wireLimits } from "@ravi/kernel/provider";
 import { lazyModel } from "./lazy-model.ts";
 import type { ModelOptions, ModelOptionsOf, Models, ProviderOptions } from "./options.ts";
 import { BUILT_IN, type Provider } from "./providers.ts";
@@ -17,7 +17,7 @@ export function model<S extends string>(spec: S, options?: ModelOptionsOf<S>): L
 export function model(spec: string, options: Options = {}): LLMClient {
   const builtIn = builtInOf(spec);
   const names: readonly (keyof Options)[] = ["models", ...(builtIn?.options ?? ALL_OPTIONS)];
-  checkFields("model options", withoutValues(options), names);
+  checkFields("model options", namesOnly(options), names);
   const { models = {}, ...rest } = asOwn(options, names);
   checkModels(models);
   const { prefix, name } = parseSpec(spec, models);
@@ -110,10 +110,4 @@ function isClient(value: unknown): value is LLMClient {
   if (!hasMethod(value, "generate")) return false;
   const { provider, model: name } = fieldsOf(fieldsOf(value)["info"]);
   return typeof provider === "string" && typeof name === "string";
-}
-
-/** Replaces all values before the names are checked: an error about a wrong name shows the value, which could be an API key. */
-function withoutValues(options: unknown): unknown {
-  if (typeof options !== "object" || options === null || Object.keys(options).length === 0) return options;
-  return Object.fromEntries(Object.keys(options).map((key) => [key, "(not shown)"]));
 }

@@ -38,12 +38,11 @@ export async function estimate(agent: Agent, input: string, options: RunOptions 
   const limits = ownLimits(agent);
   const { budget } = limitsFor(options, limits);
   const metering = meteringFor(options.prices);
-  const loop = isBare(options) ? blueprintOf(agent)?.closed : undefined;
-  const model = blueprintOf(agent)?.model;
+  const { closed, model } = blueprintOf(agent) ?? {};
   const own =
-    loop === undefined || model === undefined
+    closed === undefined || model === undefined || !isBare(options)
       ? UNBOUNDED
-      : await worstCase(loop, input, model.info, metering, attemptsOf(options));
+      : await worstCase(closed, input, model.info, metering, attemptsOf(options));
   const isStrict = !isDefaultUsd(options, limits);
   const unpriced = await findUnpriced(agent, metering.book);
   return within(own, budget, { unpriced, isStrict });

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
-import { checkFields, InvalidValueError } from "@ravi/kernel";
-import { asOwn } from "@ravi/kernel/loop";
+import { checkBoolean, checkFields } from "@ravi/kernel";
+import { asOwn, checkRecord, refusalFor } from "@ravi/kernel/loop";
 import { assemble, type PromptFacts } from "./assemble.ts";
 import { PROMPT_FIELDS, type PromptOptions } from "./options.ts";
 import { loadResources, memoryStamp, type Resources } from "./resources.ts";
@@ -8,6 +8,9 @@ import type { Skill } from "./skills.ts";
 
 /** Prompts kept at most, one for each combination of channel, day, session and tools in use. */
 const MAX_CACHED = 64;
+
+const OWNER = "SessionAgent.prompt";
+const wrong = refusalFor(OWNER);
 
 /**
  * Builds system prompts, and returns the same bytes for the same facts. Files are read again after `reload`, and when MEMORY.md
@@ -89,19 +92,25 @@ export class PromptBuilder {
 function checkPrompt(options: PromptOptions | string | undefined, cwd: string): PromptOptions {
   if (options === undefined) return {};
   if (typeof options === "string") return { identity: options };
-  checkFields("SessionAgent.prompt", options, PROMPT_FIELDS);
-  const { directories = [], docs } = options;
+  checkFields(OWNER, options, PROMPT_FIELDS);
+  const { identity, directories = [], docs, append, platforms = {}, footer } = options;
+  if (!isTextOrNone(identity)) wrong("identity", identity, "a string");
   if (!Array.isArray(directories) || !directories.every((path) => typeof path === "string"))
-    throw new InvalidValueError({
-      field: "SessionAgent.prompt.directories",
-      value: directories,
-      expected: "an array of paths",
-    });
-  if (docs !== undefined && typeof docs !== "string")
-    throw new InvalidValueError({ field: "SessionAgent.prompt.docs", value: docs, expected: "a path" });
+    wrong("directories", directories, "an array of paths");
+  if (!isTextOrNone(docs)) wrong("docs", docs, "a path");
+  if (!isTextOrNone(append) && typeof append !== "function")
+    wrong("append", append, "a string, or a function that returns one");
+  const hints = checkRecord(`${OWNER}.platforms`, platforms, "an object of texts by channel");
+  for (const [channel, hint] of Object.entries(hints))
+    if (!isTextOrNone(hint)) wrong(`platforms.${channel}`, hint, "a string");
+  if (footer !== undefined) checkBoolean(`${OWNER}.footer`, footer);
   return {
     ...asOwn<PromptOptions>(options, PROMPT_FIELDS),
     directories: directories.map((path: string) => resolve(cwd, path)),
     ...(docs !== undefined && { docs: resolve(cwd, docs) }),
   };
+}
+
+function isTextOrNone(value: unknown): boolean {
+  return value === undefined || typeof value === "string";
 }

@@ -23,14 +23,14 @@ export function granted(
         reject(error);
       },
     };
-    const abort = (): void => {
-      member.waiters = member.waiters?.filter((other) => other !== waiter);
-      if (signal !== undefined) reject(cancellationOf(signal));
-      leave();
-    };
     member.waiters ??= [];
     member.waiters.push(waiter);
-    if (signal !== undefined) unlisten = onAbort(signal, abort);
+    if (signal === undefined) return;
+    unlisten = onAbort(signal, () => {
+      member.waiters = member.waiters?.filter((other) => other !== waiter);
+      reject(cancellationOf(signal));
+      leave();
+    });
   });
 }
 

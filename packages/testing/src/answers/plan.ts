@@ -52,7 +52,7 @@ const USAGE_FIELDS = [
   "reasoningTokens",
 ] as const satisfies readonly (keyof Usage)[];
 
-const FINISH_REASONS = ["stop", "toolCalls", "length", "refused", "filtered", "other"] as const;
+export const FINISH_REASONS = ["stop", "toolCalls", "length", "refused", "filtered", "other"] as const;
 
 /** Checks an answer and fills in its defaults. Throws an `InvalidValueError` that names the wrong field. */
 export function planAnswer(answer: Answer, request: ModelRequest): Plan {

@@ -7,7 +7,7 @@ import {
   type ModelResponse,
   type SerializedError,
 } from "@ravi/kernel";
-import { tryParse } from "@ravi/kernel/provider";
+import { field, tryParse } from "@ravi/kernel/provider";
 
 /** A client whose calls are in the file. Written before its first call. */
 interface ClientLine {
@@ -89,23 +89,16 @@ function parseLine(text: string, file: string, number: number): CassetteLine {
 }
 
 function isLine(value: unknown): value is CassetteLine {
-  if (typeof value !== "object" || value === null || !("type" in value)) return false;
-  if (value.type === "client") return "id" in value && typeof value.id === "string" && "info" in value;
-  if (value.type !== "call" || !("client" in value) || !("request" in value) || !isTold(value)) return false;
-  const { request } = value;
-  return (
-    typeof request === "object" &&
-    request !== null &&
-    "messages" in request &&
-    Array.isArray(request.messages)
-  );
+  const type = field(value, "type");
+  if (type === "client") return typeof field(value, "id") === "string" && field(value, "info") !== undefined;
+  const isCall = type === "call" && field(value, "client") !== undefined;
+  return isCall && Array.isArray(field(field(value, "request"), "messages")) && isTold(value);
 }
 
 /** Whether the call has an outcome: an answer, events or a failure. */
-function isTold(call: object): boolean {
-  if ("response" in call) {
-    const { response } = call;
-    return typeof response === "object" && response !== null && "message" in response;
-  }
-  return "events" in call ? Array.isArray(call.events) : "error" in call;
+function isTold(call: unknown): boolean {
+  const response = field(call, "response");
+  if (response !== undefined) return field(response, "message") !== undefined;
+  const events = field(call, "events");
+  return events === undefined ? field(call, "error") !== undefined : Array.isArray(events);
 }

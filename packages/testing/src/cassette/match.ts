@@ -5,6 +5,8 @@ import type { CallLine } from "./format.ts";
 /** A recorded call, and whether it was replayed. */
 export interface Recording {
   readonly call: CallLine;
+  /** As it is compared: redacted and normalized. */
+  readonly request: ModelRequest;
   readonly hash: string;
   used: boolean;
 }

@@ -1,5 +1,6 @@
 import { ErrorCode, ErrorKind, type ModelEvent } from "@ravi/kernel";
 import { secretPatterns, secretRemover } from "@ravi/kernel/loop";
+import { FINISH_REASONS } from "../answers/plan.ts";
 
 /** Returns a copy without secrets. */
 export type Redact = <T>(value: T) => T;
@@ -39,7 +40,7 @@ export function redactor(more: readonly (string | RegExp)[]): Redact {
 const FORMAT: ReadonlyMap<string, ReadonlySet<string>> = new Map<string, ReadonlySet<string>>([
   ["role", new Set(["system", "user", "assistant", "tool"])],
   ["type", new Set(["text", "image", "file", "reasoning", "toolCall", "finish"])],
-  ["finishReason", new Set(["stop", "toolCalls", "length", "refused", "filtered", "other"])],
+  ["finishReason", new Set(FINISH_REASONS)],
   ["code", new Set(Object.values(ErrorCode))],
   ["kind", new Set(Object.values(ErrorKind))],
 ]);

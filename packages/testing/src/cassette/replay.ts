@@ -42,11 +42,14 @@ export function replay(file: string, options: ReplayOptions = {}): Replay {
   }
   const { id, info, streams } = chooseClient(cassette.lines, file, options.id);
   const redact = redactor(options.redact ?? []);
-  const normalize = options.normalize ?? ((request) => request);
+  const { normalize = (request) => request } = options;
   const recordings = cassette.lines
     .filter((line): line is CallLine => line.type === "call" && line.client === id)
     .toSorted((a, b) => a.n - b.n)
-    .map((call): Recording => ({ call, hash: requestHash(normalize(redact(call.request))), used: false }));
+    .map((call): Recording => {
+      const request = normalize(redact(call.request));
+      return { call, request, hash: requestHash(request), used: false };
+    });
   let calls = 0;
 
   const find = (request: ModelRequest, call: CallOptions | undefined): CallLine => {
@@ -56,15 +59,7 @@ export function replay(file: string, options: ReplayOptions = {}): Replay {
     const hash = requestHash(compared);
     const found = take(recordings, hash);
     if (found !== undefined) return found.call;
-    throw unrecorded({
-      cassette: file,
-      client: id,
-      call: calls,
-      request: compared,
-      hash,
-      recordings,
-      normalize,
-    });
+    throw unrecorded({ cassette: file, client: id, call: calls, request: compared, hash, recordings });
   };
 
   async function* stream(request: ModelRequest, call?: CallOptions): AsyncGenerator<ModelEvent, void> {
@@ -76,8 +71,7 @@ export function replay(file: string, options: ReplayOptions = {}): Replay {
     if (line.error !== undefined) throw errorFromJSON(line.error);
   }
 
-  const unused = (): readonly CallLine[] =>
-    recordings.flatMap((recording) => (recording.used ? [] : [recording.call]));
+  const unused = (): readonly Recording[] => recordings.filter(({ used }) => !used);
   return {
     id,
     info,
@@ -88,12 +82,14 @@ export function replay(file: string, options: ReplayOptions = {}): Replay {
     },
     ...(streams ? { stream } : {}),
     get unused() {
-      return unused();
+      return unused().map(({ call }) => call);
     },
     assertAllUsed() {
       const left = unused();
       if (left.length === 0) return;
-      const shown = left.slice(0, 3).map(({ n, request }) => `call ${n}:\n${describeRequest(request)}`);
+      const shown = left
+        .slice(0, 3)
+        .map(({ call, request }) => `call ${call.n}:\n${describeRequest(request)}`);
       throw new InvalidValueError({
         field: `cassette ${file}`,
         value: `${left.length} of ${recordings.length} calls of ${id} not replayed`,

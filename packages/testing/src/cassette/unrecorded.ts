@@ -41,11 +41,10 @@ export interface Unrecorded {
   readonly request: ModelRequest;
   readonly hash: string;
   readonly recordings: readonly Recording[];
-  readonly normalize: (request: ModelRequest) => ModelRequest;
 }
 
 export function unrecorded(init: Unrecorded): UnrecordedRequestError {
-  const { recordings, hash, normalize, ...rest } = init;
+  const { recordings, hash, ...rest } = init;
   const same = recordings.filter((recording) => recording.hash === hash);
   if (same.length > 0) {
     const times = same.length === 1 ? "once" : `${same.length} times`;
@@ -56,18 +55,13 @@ export function unrecorded(init: Unrecorded): UnrecordedRequestError {
     });
   }
   const asked = requestLines(init.request);
-  const ranked = recordings
-    .map((recording) => ({ recording, lines: requestLines(normalize(recording.call.request)) }))
+  const [nearest] = recordings
+    .map(({ call, request, used }) => ({ n: call.n, lines: requestLines(request), used }))
     .map((each) => ({ ...each, score: similarity(each.lines, asked) }))
     // Of equally near recordings, prefer one that was not used yet: it is more likely the one that was meant.
-    .toSorted((a, b) => b.score - a.score || Number(a.recording.used) - Number(b.recording.used));
-  const nearest = ranked[0];
+    .toSorted((a, b) => b.score - a.score || Number(a.used) - Number(b.used));
   if (nearest === undefined)
     return new UnrecordedRequestError({ ...rest, why: "the cassette has no calls", diff: "" });
-  const diff = unifiedDiff(nearest.lines, asked);
-  return new UnrecordedRequestError({
-    ...rest,
-    why: `the most similar one is call ${nearest.recording.call.n}`,
-    diff,
-  });
+  const why = `the most similar one is call ${nearest.n}`;
+  return new UnrecordedRequestError({ ...rest, why, diff: unifiedDiff(nearest.lines, asked) });
 }

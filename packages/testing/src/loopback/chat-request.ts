@@ -27,8 +27,7 @@ export interface ChatRequest {
  * Reads what the kernel has a field for. Everything else (other kinds of `response_format`, `user`, …) is accepted, and a
  * script finds it in the body.
  */
-export function readChatRequest(value: JsonValue): ChatRequest {
-  const body = readObject(value, "body");
+export function readChatRequest(body: JsonObject): ChatRequest {
   const streamOptions = readOptional(body["stream_options"], "stream_options", readObject);
   const includeUsage = readOptional(
     streamOptions?.["include_usage"],
@@ -102,14 +101,9 @@ function readReasoning(value: JsonValue, param: string): ModelRequest["reasoning
 
 /** Like OpenAI, accepts only object schemas, for a tool and for an answer. */
 export function readParameters(value: JsonValue | undefined, param: string): ToolSpec["parameters"] {
-  const schema = schemaOf(readObject(value, param));
+  const { "~standard": _, ...schema } = readObject(value, param);
   if (isObjectSchema(schema)) return schema;
   const type = JSON.stringify(schema["type"] ?? "None");
   const message = `Invalid schema in '${param}': schema must be a JSON Schema of 'type: "object"', got 'type: ${type}', without 'oneOf', 'anyOf', 'allOf', 'enum' or 'not' at the top level.`;
   throw new RefusedRequest({ status: 400, message, param, code: "invalid_function_parameters" });
-}
-
-function schemaOf(schema: JsonObject): ToolSpec["parameters"] {
-  const { "~standard": _, ...rest } = schema;
-  return rest;
 }

@@ -1,7 +1,6 @@
 import { setMaxListeners } from "node:events";
 import { createServer, type Server } from "node:http";
 import { CancellationError, checkInteger, InvalidValueError, systemClock } from "@ravi/kernel";
-import { withTimers } from "@ravi/kernel/loop";
 import { ANTHROPIC } from "./anthropic-protocol.ts";
 import { type Bill, makeBill } from "./bill.ts";
 import { openBillFile } from "./bill-file.ts";
@@ -46,11 +45,7 @@ async function startLoopback(options: LoopbackOptions, protocol: Protocol): Prom
   checkOptions(options);
   const { billFile, prices } = options;
   const disk = billFile === undefined ? undefined : await openBillFile(billFile);
-  return serveLoopback(
-    options,
-    makeBill({ disk, prices, clock: withTimers(options.clock ?? systemClock, globalThis) }),
-    protocol,
-  );
+  return serveLoopback(options, makeBill({ disk, prices, clock: options.clock ?? systemClock }), protocol);
 }
 
 /** Starts a server with the given bill, which is closed together with the server, or if that cannot start. */

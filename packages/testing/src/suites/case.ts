@@ -12,8 +12,15 @@ export interface SuiteCase<Stage, Needs> {
   readonly run: (stage: Stage) => Promise<void>;
 }
 
+const IS_LONG = Boolean(process.env["RAVI_LONG"]);
+
 /** Only a guard against hanging: with RAVI_LONG a case plays thousands of games. */
-const PATIENCE_MS = process.env["RAVI_LONG"] ? 900_000 : 60_000;
+const PATIENCE_MS = IS_LONG ? 900_000 : 60_000;
+
+/** How many games a case plays. */
+export function games(usual = 60): { readonly numRuns: number } {
+  return { numRuns: IS_LONG ? 5_000 : usual };
+}
 
 /** Declares a vitest test for each case whose needs are offered. */
 export function declareCases<Stage, Needs>(
@@ -38,6 +45,28 @@ export async function attempt<T>(act: () => MaybePromise<T>): Promise<T> {
 /** Fails unless the call throws or rejects with such an error. */
 export async function expectRefused(error: object, act: () => MaybePromise<unknown>): Promise<void> {
   await expect(attempt(act)).rejects.toMatchObject(error);
+}
+
+/** What the suite offers under this name. Throws if it offers none: the case should have said that it needs it. */
+export function offered<S extends object, K extends keyof S & string>(
+  suite: S,
+  ability: K,
+  { says }: { readonly says: string },
+): NonNullable<S[K]> {
+  const offer = suite[ability];
+  if (offer === undefined || offer === null) throw new TypeError(`${says}: the suite has no ${ability}`);
+  return offer;
+}
+
+/** Rejects if the promise does not settle in time, because the case would hang. */
+export async function within<T>(ms: number, what: string, promise: PromiseLike<T>): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(new Error(`${what}: nothing happened for ${ms} ms`)), ms);
+  try {
+    return await Promise.race([promise, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** For what is checked in the middle of a game. */

@@ -1,5 +1,5 @@
 import type { Headcount, JsonObject, MaybePromise } from "@ravi/kernel";
-import { declareCases, throughJson } from "./case.ts";
+import { declareCases, offered, throughJson, within } from "./case.ts";
 import { virtualClock } from "../virtual-clock.ts";
 import { gameCases } from "./headcount/games.ts";
 import { hireCases } from "./headcount/hires.ts";
@@ -56,40 +56,25 @@ export async function assertHeadcountCase(
 ): Promise<void> {
   const clock = virtualClock({ now: 1_700_000_000_000 });
   const setups = new Map<Headcount, HeadcountSetup>();
-  const derive = async (how: "second" | "restore", from: Headcount): Promise<Headcount> => {
-    const setup = setups.get(from) ?? { budget: {}, rootId: ROOT, clock };
-    const { second, restore } = suite;
-    let next: Headcount | undefined;
-    if (how === "second") next = await second?.(from, setup);
-    else next = await restore?.(throughJson(from.snapshot()), setup);
-    if (next === undefined) throw new TypeError(`${each.says}: the suite has no ${how}`);
-    setups.set(next, setup);
-    return next;
+  const keep = async (setup: HeadcountSetup, made: MaybePromise<Headcount>): Promise<Headcount> => {
+    const headcount = await made;
+    setups.set(headcount, setup);
+    return headcount;
   };
+  const setupOf = (headcount: Headcount): HeadcountSetup =>
+    setups.get(headcount) ?? { budget: {}, rootId: ROOT, clock };
   try {
     await each.run({
-      async open(budget) {
+      open: async (budget) => {
         const setup = { budget, rootId: ROOT, clock };
-        const headcount = await open(setup);
-        setups.set(headcount, setup);
-        return headcount;
+        return keep(setup, open(setup));
       },
-      second: (of) => derive("second", of),
-      restore: (from) => derive("restore", from),
+      second: async (of) => keep(setupOf(of), offered(suite, "second", each)(of, setupOf(of))),
+      restore: async (from) =>
+        keep(setupOf(from), offered(suite, "restore", each)(throughJson(from.snapshot()), setupOf(from))),
       soon: (what, promise) => within(suite.patienceMs ?? 5_000, what, promise),
     });
   } finally {
     for (const headcount of setups.keys()) await suite.close?.(headcount);
-  }
-}
-
-/** Rejects if the promise does not settle in time: then a slot was lost, and the case would hang. */
-async function within<T>(ms: number, what: string, promise: Promise<T>): Promise<T> {
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(new Error(`${what}: nothing happened for ${ms} ms`)), ms);
-  try {
-    return await Promise.race([promise, late.promise]);
-  } finally {
-    clearTimeout(timer);
   }
 }

@@ -1,5 +1,5 @@
 import type { Journal, MaybePromise } from "@ravi/kernel";
-import { declareCases } from "./case.ts";
+import { declareCases, offered } from "./case.ts";
 import { virtualClock } from "../virtual-clock.ts";
 import { abandonCases } from "./journal/abandons.ts";
 import { amountCases } from "./journal/amounts.ts";
@@ -63,12 +63,10 @@ export async function assertJournalCase(
   suite: JournalSuite = {},
 ): Promise<void> {
   const setup: JournalSetup = { clock: virtualClock({ now: 1_700_000_000_000 }) };
-  const opened = [await open(setup)];
-  const journal = opened[0] as Journal;
+  const journal = await open(setup);
+  const opened = [journal];
   const derive = async (how: "reopen" | "second", from: Journal): Promise<Journal> => {
-    const make = suite[how];
-    if (make === undefined) throw new TypeError(`${each.says}: the suite has no ${how}`);
-    const next = await make(from, setup);
+    const next = await offered(suite, how, each)(from, setup);
     opened.push(next);
     return next;
   };

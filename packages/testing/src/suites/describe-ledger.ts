@@ -1,5 +1,5 @@
 import type { JsonObject, Ledger, MaybePromise } from "@ravi/kernel";
-import { declareCases, throughJson } from "./case.ts";
+import { declareCases, offered, throughJson } from "./case.ts";
 import { chargeCases } from "./ledger/charges.ts";
 import { gameCases } from "./ledger/games.ts";
 import { handleCases } from "./ledger/handles.ts";
@@ -58,15 +58,10 @@ export async function assertLedgerCase(
   suite: LedgerSuite = {},
 ): Promise<void> {
   const setups = new Map<Ledger, LedgerSetup>();
-  const keep = async (setup: LedgerSetup, make: MaybePromise<Ledger>): Promise<Ledger> => {
-    const ledger = await make;
+  const keep = async (setup: LedgerSetup, made: MaybePromise<Ledger>): Promise<Ledger> => {
+    const ledger = await made;
     setups.set(ledger, setup);
     return ledger;
-  };
-  const offered = <K extends keyof LedgerSuite>(ability: K): NonNullable<LedgerSuite[K]> => {
-    const offer = suite[ability];
-    if (offer === undefined) throw new TypeError(`${each.says}: the suite has no ${ability}`);
-    return offer;
   };
   const setupOf = (ledger: Ledger): LedgerSetup => setups.get(ledger) ?? { budget: {}, scope: ROOT };
   try {
@@ -77,11 +72,11 @@ export async function assertLedgerCase(
       },
       openHoldingBack: async (budget) => {
         const setup = { budget, scope: ROOT };
-        return keep(setup, offered("holdingBack")(setup));
+        return keep(setup, offered(suite, "holdingBack", each)(setup));
       },
-      second: async (of) => keep(setupOf(of), offered("second")(of, setupOf(of))),
+      second: async (of) => keep(setupOf(of), offered(suite, "second", each)(of, setupOf(of))),
       restore: async (from) =>
-        keep(setupOf(from), offered("restore")(throughJson(from.snapshot()), setupOf(from))),
+        keep(setupOf(from), offered(suite, "restore", each)(throughJson(from.snapshot()), setupOf(from))),
     });
   } finally {
     for (const ledger of setups.keys()) await suite.close?.(ledger);

@@ -1,4 +1,5 @@
 import type { ModelRequest } from "@ravi/kernel";
+import { field, stringOr } from "@ravi/kernel/provider";
 import { declareCases } from "./case.ts";
 import type { Answer } from "../answers/answer.ts";
 import { answerCases } from "./model/answers.ts";
@@ -91,11 +92,11 @@ function watch(answers: Parameters<ModelStage["open"]>[0]): Watched {
     arrived: (n) => arrival(n).promise,
     script(request, call) {
       const index = asked.length;
-      const key = fieldOf(call, "idempotencyKey");
+      const signal = field(call, "signal");
       const one: Asked = {
         request,
-        signal: signalOf(call),
-        idempotencyKey: typeof key === "string" ? key : undefined,
+        signal: signal instanceof AbortSignal ? signal : undefined,
+        idempotencyKey: stringOr(field(call, "idempotencyKey"), undefined),
       };
       asked.push(one);
       arrival(index + 1).resolve(one);
@@ -105,13 +106,4 @@ function watch(answers: Parameters<ModelStage["open"]>[0]): Watched {
       return answer;
     },
   };
-}
-
-function signalOf(call: unknown): AbortSignal | undefined {
-  const signal = fieldOf(call, "signal");
-  return signal instanceof AbortSignal ? signal : undefined;
-}
-
-function fieldOf(value: unknown, key: string): unknown {
-  return typeof value === "object" && value !== null ? Reflect.get(value, key) : undefined;
 }

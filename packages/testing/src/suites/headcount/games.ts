@@ -1,11 +1,9 @@
 import { AgentId, type Headcount, Priority } from "@ravi/kernel";
 import fc from "fast-check";
 import { expect } from "vitest";
-import { attempt } from "../case.ts";
+import { attempt, games } from "../case.ts";
 import { Seats } from "./seats.ts";
 import { FULL, type HeadcountCase, type HeadcountStage, hire } from "./stage.ts";
-
-const RUNS = process.env["RAVI_LONG"] ? 5_000 : 60;
 
 type Step =
   | { readonly do: "hire"; readonly name: AgentId; readonly priority: Priority; readonly pick: number }
@@ -68,7 +66,7 @@ async function playBursts(
       await seats.note(held, Priority.NORMAL);
       await seats.endAll();
     }),
-    { numRuns: RUNS },
+    games(),
   );
 }
 
@@ -83,7 +81,7 @@ export const gameCases: readonly HeadcountCase[] = [
           for (const one of steps) await play(seats, one);
           await seats.endAll();
         }),
-        { numRuns: RUNS },
+        games(),
       );
     },
   },

@@ -199,14 +199,7 @@ export const hireCases: readonly HeadcountCase[] = [
       const headcount = await open({ maxAgents: 5, maxTotal: 3 });
       await headcount.release(await hire(headcount, A));
       await headcount.release(await hire(headcount, B));
-      await expectRefused(
-        {
-          ...DENIED,
-          dimension: "totalAgents",
-          limit: 3,
-        },
-        () => hire(headcount, C),
-      );
+      await expectRefused({ ...DENIED, dimension: "totalAgents", limit: 3 }, () => hire(headcount, C));
     },
   },
   {
@@ -216,14 +209,7 @@ export const hireCases: readonly HeadcountCase[] = [
       const headcount = await open({ maxAgents: 9, maxDepth: 2 });
       await hire(headcount, A);
       await hire(headcount, B, NORMAL, A);
-      await expectRefused(
-        {
-          ...DENIED,
-          dimension: "depth",
-          limit: 2,
-        },
-        () => hire(headcount, C, CRITICAL, B),
-      );
+      await expectRefused({ ...DENIED, dimension: "depth", limit: 2 }, () => hire(headcount, C, CRITICAL, B));
       await hire(headcount, C, NORMAL, A);
     },
   },

@@ -1,11 +1,9 @@
 import { type Journal, type JournalEntry, RunId } from "@ravi/kernel";
 import fc from "fast-check";
 import { expect } from "vitest";
-import { attempt } from "../case.ts";
+import { attempt, games } from "../case.ts";
 import type { VirtualClock } from "../../virtual-clock.ts";
 import { entry, type JournalCase, keysOf, signal, TTL } from "./stage.ts";
-
-const RUNS = process.env["RAVI_LONG"] ? 5_000 : 60;
 
 /** The state of a run in its simplest form. */
 interface ModelRun {
@@ -160,7 +158,7 @@ export const modelCases: readonly JournalCase[] = [
           const ids = [0, 1, 2].map((n) => RunId(`game-${game}-${n}`));
           await play(journal, clock, ids, steps);
         }),
-        { numRuns: RUNS },
+        games(),
       );
     },
   },

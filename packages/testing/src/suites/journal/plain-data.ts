@@ -1,10 +1,8 @@
 import { type JsonObject, RunId } from "@ravi/kernel";
 import fc from "fast-check";
 import { expect } from "vitest";
-import { attempt, expectRefused } from "../case.ts";
+import { attempt, expectRefused, games } from "../case.ts";
 import { claimed, entry, INVALID, type JournalCase, keysOf, lengthOf, R1, signal } from "./stage.ts";
-
-const RUNS = process.env["RAVI_LONG"] ? 5_000 : 100;
 
 /**
  * Anything that a careless caller may pass as JSON, including NaN, -0, undefined, half surrogate pairs and the key `__proto__`.
@@ -52,7 +50,7 @@ export const plainDataCases: readonly JournalCase[] = [
           expect(posted.map(({ value }) => JSON.stringify(value))).toEqual(wanted);
           await journal.delete(run);
         }),
-        { numRuns: RUNS },
+        games(100),
       );
     },
   },

@@ -1,10 +1,8 @@
 import type { Ledger, Spend } from "@ravi/kernel";
-import { attempt, must } from "../case.ts";
+import { attempt, games, must } from "../case.ts";
 import fc from "fast-check";
 import { Books, budgetOf, type Node, type Open } from "./books.ts";
 import { admits, DIMENSIONS, expectLeft, expectUsed, type LedgerCase, type LedgerStage } from "./stage.ts";
-
-const RUNS = process.env["RAVI_LONG"] ? 5_000 : 60;
 
 interface Reserve {
   readonly do: "reserve";
@@ -200,7 +198,7 @@ async function playBursts(
         }
       },
     ),
-    { numRuns: RUNS },
+    games(),
   );
 }
 
@@ -217,7 +215,7 @@ export const gameCases: readonly LedgerCase[] = [
             game.verify();
           }
         }),
-        { numRuns: RUNS },
+        games(),
       );
     },
   },

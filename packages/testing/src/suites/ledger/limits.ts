@@ -45,13 +45,7 @@ export const limitCases: readonly LedgerCase[] = [
         expectLeft(free, dimension, null, dimension);
         const none = await open({ [field]: 0 });
         expectLeft(none, dimension, 0, dimension);
-        await expectRefused(
-          {
-            ...EXHAUSTED,
-            dimension,
-          },
-          () => none.reserve({ cost: 0, [dimension]: 1 }),
-        );
+        await expectRefused({ ...EXHAUSTED, dimension }, () => none.reserve({ cost: 0, [dimension]: 1 }));
       }
     },
   },

@@ -26,28 +26,10 @@ export const nestingCases: readonly LedgerCase[] = [
       const root = await open({ maxTokens: 100 });
       const tight = root.child({ maxTokens: 20 }, "tight");
       const wide = root.child({ maxTokens: 500 }, "wide");
-      await expectRefused(
-        {
-          ...EXHAUSTED,
-          scope: "tight",
-          limit: 20,
-        },
-        () => tight.reserve({ tokens: 21 }),
-      );
-      await expectRefused(
-        {
-          ...EXHAUSTED,
-          scope: ROOT,
-          limit: 100,
-        },
-        () => wide.reserve({ tokens: 101 }),
-      );
-      await expectRefused(
-        {
-          ...EXHAUSTED,
-          scope: "tight",
-        },
-        () => tight.child({}, "leaf").reserve({ tokens: 21 }),
+      await expectRefused({ ...EXHAUSTED, scope: "tight", limit: 20 }, () => tight.reserve({ tokens: 21 }));
+      await expectRefused({ ...EXHAUSTED, scope: ROOT, limit: 100 }, () => wide.reserve({ tokens: 101 }));
+      await expectRefused({ ...EXHAUSTED, scope: "tight" }, () =>
+        tight.child({}, "leaf").reserve({ tokens: 21 }),
       );
     },
   },

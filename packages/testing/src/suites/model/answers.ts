@@ -138,9 +138,7 @@ export const answerCases: readonly ModelCase[] = [
       }
     },
   },
-  finishCase("length", "length"),
-  finishCase("refused", "refused"),
-  finishCase("filtered", "filtered"),
+  ...(["length", "refused", "filtered"] as const).map(finishCase),
 ];
 
 function usageCase(what: string, usage: Usage, needs?: ModelAbility): ModelCase {
@@ -157,11 +155,11 @@ function usageCase(what: string, usage: Usage, needs?: ModelAbility): ModelCase 
   };
 }
 
-function finishCase(finishReason: FinishReason, needs: ModelAbility): ModelCase {
+function finishCase(finishReason: FinishReason & ModelAbility): ModelCase {
   return {
     rule: "T10",
     says: `an answer that ended as ${finishReason} says so`,
-    needs: [needs],
+    needs: [finishReason],
     async run(stage) {
       for (const way of waysOf(stage)) {
         const { client } = await stage.open([{ text: "I could n", finishReason }]);

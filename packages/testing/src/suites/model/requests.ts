@@ -1,4 +1,11 @@
-import { type ContentPart, deepFreeze, type ModelRequest, textOf } from "@ravi/kernel";
+import {
+  type ContentPart,
+  deepFreeze,
+  type FilePart,
+  type ImagePart,
+  type ModelRequest,
+  textOf,
+} from "@ravi/kernel";
 import { expect } from "vitest";
 import { ask, type ModelAbility, type ModelCase, waysOf } from "./stage.ts";
 import { SEARCH } from "./tool-calls.ts";
@@ -104,8 +111,7 @@ export const requestCases: readonly ModelCase[] = [
       await client.generate({ messages: [{ role: "user", content }] });
       const seen = asked[0]?.request.messages[0];
       expect(seen === undefined ? "" : textOf(seen)).toBe("What is this?");
-      const images = partsOf(seen?.content).filter((part) => part.type === "image" || part.type === "file");
-      expect(images.map(dataOf)).toEqual([dataOf({ url: PNG })]);
+      expect(attachmentsOf(seen?.content).map(dataOf)).toEqual([dataOf({ url: PNG })]);
     },
   },
   {
@@ -119,7 +125,9 @@ export const requestCases: readonly ModelCase[] = [
       ];
       const { client, asked } = await stage.open(["nothing"]);
       await client.generate({ messages: [{ role: "user", content }] });
-      const files = partsOf(asked[0]?.request.messages[0]?.content).filter(({ type }) => type === "file");
+      const files = attachmentsOf(asked[0]?.request.messages[0]?.content).filter(
+        ({ type }) => type === "file",
+      );
       expect(files.map(dataOf)).toEqual([dataOf({ url: PDF })]);
     },
   },
@@ -172,9 +180,9 @@ function dataOf({ url }: { readonly url: string }): string {
   return url.slice(url.indexOf(",") + 1);
 }
 
-function partsOf(
+function attachmentsOf(
   content: string | readonly ContentPart[] | undefined,
-): readonly (ContentPart & { url: string })[] {
+): readonly (ImagePart | FilePart)[] {
   if (content === undefined || typeof content === "string") return [];
   return content.flatMap((part) => (part.type === "image" || part.type === "file" ? [part] : []));
 }

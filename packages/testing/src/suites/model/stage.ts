@@ -6,7 +6,7 @@ import type {
   ModelRequest,
   ModelResponse,
 } from "@ravi/kernel";
-import type { SuiteCase } from "../case.ts";
+import { type SuiteCase, within } from "../case.ts";
 import type { Answer } from "../../answers/answer.ts";
 import type { Script } from "../../answers/script.ts";
 
@@ -119,7 +119,7 @@ export type ModelCase = SuiteCase<ModelStage, readonly ModelAbility[]>;
 export const CANARY = "sk-canary-7f3a9c1e5b2d8046";
 
 /** Only a guard against hanging. */
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 20_000;
 
 export function ask(text: string, more: Partial<ModelRequest> = {}): ModelRequest {
   return { messages: [{ role: "user", content: text }], ...more };
@@ -188,26 +188,17 @@ export function streamOf(
 }
 
 /** The value of a promise, or an error if it does not settle. */
-export async function promptly<T>(what: string, promise: PromiseLike<T>): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`${what} did not settle`)), PATIENCE_MS / 3);
-  });
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+export function promptly<T>(what: string, promise: PromiseLike<T>): Promise<T> {
+  return within(PATIENCE_MS, what, promise);
 }
 
 /** What a promise rejects with. Fails if it resolves. */
 export async function failureOf(what: string, promise: PromiseLike<unknown>): Promise<unknown> {
-  let value: unknown;
-  try {
-    value = await promptly(what, promise);
-  } catch (error) {
-    if (error instanceof Error && error.message === `${what} did not settle`) throw error;
-    return error;
-  }
-  throw new Error(`${what} should have failed, but returned ${JSON.stringify(value)}`);
+  const settled = promise.then(
+    (value) => ({ value }),
+    (error: unknown) => ({ error }),
+  );
+  const outcome = await promptly(what, settled);
+  if ("error" in outcome) return outcome.error;
+  throw new Error(`${what} should have failed, but returned ${JSON.stringify(outcome.value)}`);
 }

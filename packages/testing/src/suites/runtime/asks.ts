@@ -6,6 +6,7 @@ import {
   call,
   done,
   hangingOnce,
+  hires,
   outputOf,
   refuseWithoutEnd,
   type RuntimeCase,
@@ -14,7 +15,7 @@ import {
   untilWaiting,
   word,
 } from "./stage.ts";
-import { TurnsLedger } from "./turns-ledger.ts";
+import { turnsLedger } from "./turns-ledger.ts";
 
 const REFUSED = { code: "INVALID_VALUE" } as const;
 
@@ -56,9 +57,7 @@ export const askCases: readonly RuntimeCase[] = [
         done((await ctx.hire({ agent: asker, input: "" })).status),
       );
       const lead = agent("lead", async (ctx) => done(outputOf(await ctx.hire({ agent: middle, input: "" }))));
-      const ledger = (root: { readonly executionBudget: { readonly maxTurns: number | null } }) =>
-        new TurnsLedger(root.executionBudget);
-      const runtime = await create({ agents: [lead, middle, asker], ledger });
+      const runtime = await create({ agents: [lead, middle, asker], ledger: turnsLedger });
       const handle = runtime.run(lead, "", { runId: "asked-1", executionBudget: { maxTurns: 2 } });
       const name = "approval:budget:asked-1/hire:middle#1/hire:asker#1";
       await runtime.deliver("asked-1", name, { turns: 3 });
@@ -101,8 +100,7 @@ export const askCases: readonly RuntimeCase[] = [
         return done(result.isError ? "error" : textOf(result));
       });
       const lead = agent("lead", async (ctx) => {
-        const hires = ["a", "b"].map((input) => ({ kind: "hire", agent: payer, input }) as const);
-        return done((await ctx.batch(hires)).map(outputOf).join(" "));
+        return done((await ctx.batch(hires(payer, ["a", "b"]))).map(outputOf).join(" "));
       });
       const setup = { agents: [lead, payer] };
       const first = await create(setup);

@@ -1,17 +1,18 @@
 import { expect } from "vitest";
-import { defineTool, isRaviError, ProviderError, textOf } from "@ravi/kernel";
+import { isRaviError, ProviderError, textOf } from "@ravi/kernel";
 import { scriptedModel } from "../../scripted-model.ts";
 import {
   agent,
-  ANYTHING,
   call,
   done,
   hangingOnce,
+  hires,
   outputOf,
   refuseWithoutEnd,
   type RuntimeCase,
   type RuntimeStage,
   say,
+  tool,
   until,
   untilWaiting,
   word,
@@ -21,9 +22,9 @@ type Decision = "retry" | "skip" | "fail";
 
 /** Crashes a run while a tool that must not be repeated is in flight, resumes it with a decision, and returns the outcome. */
 async function decided(stage: RuntimeStage, runId: string, decision: Decision): Promise<string> {
-  const { tool, calls } = hangingOnce("pay", false);
+  const { tool: pay, calls } = hangingOnce("pay", false);
   const payer = agent("payer", async (ctx) => {
-    const result = await ctx.tool(call("pay"), tool);
+    const result = await ctx.tool(call("pay"), pay);
     return done(`${result.isError ? "error" : textOf(result)} after ${calls()}`);
   });
   const first = await stage.create({ agents: [payer] });
@@ -56,8 +57,7 @@ export const crashCases: readonly RuntimeCase[] = [
       const lead = agent("lead", async (ctx) => {
         const stamp = `${await ctx.uuid()} ${await ctx.now()} ${await ctx.random()}`;
         stamps.add(stamp);
-        const hires = ["a", "b"].map((input) => ({ kind: "hire", agent: child, input }) as const);
-        const outcomes = await ctx.batch(hires);
+        const outcomes = await ctx.batch(hires(child, ["a", "b"]));
         await ctx.llm(model, say("last"));
         const last = word(await ctx.waitFor("word"));
         return done([stamp, ...outcomes.map(outputOf), last].join(" | "));
@@ -88,22 +88,20 @@ export const crashCases: readonly RuntimeCase[] = [
         new ProviderError({ kind: "AUTH", message: "no such key" }),
         "better now",
       ]);
-      const tool = defineTool({
-        name: "look",
-        description: "looks",
-        input: ANYTHING,
-        idempotent: true,
-        execute: () => {
+      const look = tool(
+        "look",
+        () => {
           if (++made === 1) throw new Error("too dark");
           return "better now";
         },
-      });
+        { idempotent: true },
+      );
       const child = agent("child", async () => {
         if (++made === 2) throw new RangeError("no");
         return done("better now");
       });
       const lead = agent("lead", async (ctx) => {
-        const seen = await ctx.tool(call("look"), tool);
+        const seen = await ctx.tool(call("look"), look);
         const hired = await ctx.hire({ agent: child, input: "" });
         const said: unknown = await ctx.llm(model, say("go")).catch((error: unknown) => error);
         const kind = isRaviError(said, "PROVIDER_ERROR") ? said.kind : "an answer";
@@ -174,8 +172,8 @@ export const crashCases: readonly RuntimeCase[] = [
     rule: "R24",
     says: "an idempotent call that was in flight is made again, with the same key, and reported",
     async run({ create, crash }) {
-      const { tool, calls } = hangingOnce("look", true);
-      const looker = agent("looker", async (ctx) => done(textOf(await ctx.tool(call("look"), tool))));
+      const { tool: look, calls } = hangingOnce("look", true);
+      const looker = agent("looker", async (ctx) => done(textOf(await ctx.tool(call("look"), look))));
       const first = await create({ agents: [looker] });
       first.run(looker, "", { runId: "crash-2" });
       await until(() => calls() === 1);

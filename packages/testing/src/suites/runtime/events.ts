@@ -1,9 +1,9 @@
 import { expect } from "vitest";
-import { defineTool, HookEvent, isRaviError, type JsonValue, Priority } from "@ravi/kernel";
+import { HookEvent, isRaviError, type JsonValue, Priority } from "@ravi/kernel";
 import { scriptedModel } from "../../scripted-model.ts";
 import { listening } from "./listening.ts";
-import { agent, ANYTHING, done, outputOf, type RuntimeCase, say, until, word } from "./stage.ts";
-import { TurnsLedger } from "./turns-ledger.ts";
+import { agent, call, done, outputOf, type RuntimeCase, say, tool, until, word } from "./stage.ts";
+import { turnsLedger } from "./turns-ledger.ts";
 
 export const eventCases: readonly RuntimeCase[] = [
   {
@@ -19,21 +19,12 @@ export const eventCases: readonly RuntimeCase[] = [
         return "ok";
       });
       let made = 0;
-      const note = defineTool({
-        name: "note",
-        description: "notes it",
-        input: ANYTHING,
-        idempotent: true,
-        execute: () => ++made,
-      });
+      const note = tool("note", () => ++made, { idempotent: true });
       const urgent = agent("urgent", async (ctx) => done(word(await ctx.waitFor("done"))));
       const lesser = agent("lesser", async (ctx) => {
         await ctx.llm(slow, say("while it is answered, the slot goes"));
-        const leaves = ["a", "b", "c"].map((id) => {
-          const call = { id, name: "note", arguments: "{}" };
-          return { kind: "tool", call, tool: note } as const;
-        });
-        const outcomes = await ctx.batch(leaves);
+        const calls = ["a", "b", "c"].map((id) => ({ ...call("note"), id }));
+        const outcomes = await ctx.batch(calls.map((one) => ({ kind: "tool", call: one, tool: note })));
         return done(outcomes.map(({ status }) => status).join(" "));
       });
       const lead = agent("lead", async (ctx) => {
@@ -71,12 +62,7 @@ export const eventCases: readonly RuntimeCase[] = [
         },
         { hooks: own.hooks },
       );
-      const ledger = ({
-        executionBudget,
-      }: {
-        readonly executionBudget: { readonly maxTurns: number | null };
-      }) => new TurnsLedger(executionBudget);
-      const runtime = await create({ agents: [spender], hooks, ledger });
+      const runtime = await create({ agents: [spender], hooks, ledger: turnsLedger });
       const result = await runtime.run(spender, "", { executionBudget: { maxTurns: 5 } }).result;
       expect(result.output).toBe("spent");
       const ended = HookEvent.LLM_END;
@@ -103,7 +89,7 @@ export const eventCases: readonly RuntimeCase[] = [
         await ctx.llm(model, say("hello"));
         return done("spent");
       });
-      const runtime = await create({ agents: [spender], ledger: () => new TurnsLedger({ maxTurns: null }) });
+      const runtime = await create({ agents: [spender], ledger: turnsLedger });
       const limited = await runtime.run(spender, "", { executionBudget: { maxTokens: 5 } }).result;
       expect(limited.exceeded).toEqual([{ dimension: "tokens", used: 7, limit: 5, scope: "spender" }]);
       const enough = await runtime.run(spender, "", { executionBudget: { maxTokens: 7 } }).result;
@@ -114,20 +100,18 @@ export const eventCases: readonly RuntimeCase[] = [
     rule: "J3",
     says: "a tool reports how far it is by events of its agent, with the id of its call, in between the agent's own",
     async run({ create }) {
-      const copier = defineTool({
-        name: "copier",
-        description: "copies",
-        input: ANYTHING,
-        idempotent: true,
-        execute: (_, { progress }) => {
+      const copier = tool(
+        "copier",
+        (_, { progress }) => {
           const rows = { done: 0 };
           for (; rows.done < 3; rows.done++) progress?.("rows", rows);
           return "copied";
         },
-      });
+        { idempotent: true },
+      );
       const teller = agent("teller", async (ctx) => {
         ctx.emit({ type: "progress", name: "before", data: null });
-        await ctx.tool({ id: "c1", name: "copier", arguments: "{}" }, copier);
+        await ctx.tool(call("copier"), copier);
         ctx.emit({ type: "progress", name: "after", data: null });
         return done("told");
       });

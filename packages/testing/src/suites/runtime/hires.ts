@@ -1,15 +1,16 @@
 import { expect } from "vitest";
-import { defineTool, Priority, textOf } from "@ravi/kernel";
+import { Priority, textOf } from "@ravi/kernel";
 import { scriptedModel } from "../../scripted-model.ts";
 import {
   agent,
-  ANYTHING,
   call,
   done,
+  hires,
   outputOf,
   refuseWithoutEnd,
   type RuntimeCase,
   say,
+  tool,
   until,
   word,
 } from "./stage.ts";
@@ -26,10 +27,7 @@ export const hireCases: readonly RuntimeCase[] = [
         return done(`${ctx.agentId} of ${String(ctx.supervision.parentId)}`);
       });
       const lead = agent("lead", async (ctx) => {
-        const inputs = ["late", "fail", "half", "well"];
-        const outcomes = await ctx.batch(
-          inputs.map((input) => ({ kind: "hire", agent: child, input }) as const),
-        );
+        const outcomes = await ctx.batch(hires(child, ["late", "fail", "half", "well"]));
         return done(outcomes.map((outcome) => `${outcome.status}:${outputOf(outcome)}`).join(" "));
       });
       const runtime = await create({ agents: [lead, child] });
@@ -70,16 +68,12 @@ export const hireCases: readonly RuntimeCase[] = [
       });
       const middle = agent("middle", async (ctx) => {
         most = Math.max(most, ++living);
-        const outcomes = await ctx.batch(
-          [1, 2, 3].map(() => ({ kind: "hire", agent: leaf, input: "" }) as const),
-        );
+        const outcomes = await ctx.batch(hires(leaf, ["", "", ""]));
         living--;
         return done(outcomes.map(({ status }) => status[0]).join(""));
       });
       const lead = agent("lead", async (ctx) => {
-        const outcomes = await ctx.batch(
-          [1, 2].map(() => ({ kind: "hire", agent: middle, input: "" }) as const),
-        );
+        const outcomes = await ctx.batch(hires(middle, ["", ""]));
         return done(outcomes.map(outputOf).join(" "));
       });
       const runtime = await create({ agents: [lead, middle, leaf], headcount: caps.headcount });
@@ -112,8 +106,8 @@ export const hireCases: readonly RuntimeCase[] = [
         return done(inbox.input);
       });
       const lead = agent("lead", async (ctx) => {
-        const leaf = { kind: "hire", agent: child, onFull: "queue" } as const;
-        const outcomes = await ctx.batch(["a", "b", "c"].map((input) => ({ ...leaf, input })));
+        const queued = hires(child, ["a", "b", "c"]).map((leaf) => ({ ...leaf, onFull: "queue" as const }));
+        const outcomes = await ctx.batch(queued);
         return done(outcomes.map(outputOf).join(" "));
       });
       const runtime = await create({ agents: [lead, child], headcount: caps.headcount });
@@ -127,21 +121,17 @@ export const hireCases: readonly RuntimeCase[] = [
     async run({ create }) {
       const late = async (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 20));
       const model = scriptedModel(async () => (await late(), "model"));
-      const tool = (name: string, wait: () => Promise<void> | undefined) =>
-        defineTool({
-          name,
-          description: name,
-          input: ANYTHING,
-          idempotent: true,
-          execute: async () => (await wait(), name),
-        });
       const child = agent("child", async () => done("child"));
       const lead = agent("lead", async (ctx) => {
         const [one, two, three, four] = await ctx.batch([
-          { kind: "tool", call: call("slow"), tool: tool("slow", late) },
+          {
+            kind: "tool",
+            call: call("slow"),
+            tool: tool("slow", async () => (await late(), "slow"), { idempotent: true }),
+          },
           { kind: "llm", model, request: say("go") },
           { kind: "hire", agent: child, input: "" },
-          { kind: "tool", call: call("quick"), tool: tool("quick", () => undefined) },
+          { kind: "tool", call: call("quick"), tool: tool("quick", () => "quick", { idempotent: true }) },
         ]);
         const tools = [one, four].map((each) => ("result" in each ? textOf(each.result) : each.status));
         const said = "response" in two ? textOf(two.response.message) : two.status;
@@ -218,9 +208,7 @@ export const hireCases: readonly RuntimeCase[] = [
         }
       });
       const lead = agent("lead", async (ctx) => {
-        const outcomes = await ctx.batch(
-          [1, 2, 3, 4].map(() => ({ kind: "hire", agent: child, input: "" }) as const),
-        );
+        const outcomes = await ctx.batch(hires(child, ["", "", "", ""]));
         return done(outcomes.map(({ status }) => status).join(" "));
       });
       const runtime = await create({ agents: [lead, child], ledger: caps.ledger, meter: caps.meter });

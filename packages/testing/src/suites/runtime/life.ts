@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import type { RunEvent } from "@ravi/kernel";
 import { scriptedModel } from "../../scripted-model.ts";
-import { agent, done, type RuntimeCase, say, until, untilWaiting, word } from "./stage.ts";
+import { agent, done, hires, type RuntimeCase, say, until, untilWaiting, word } from "./stage.ts";
 
 export const lifeCases: readonly RuntimeCase[] = [
   {
@@ -174,10 +174,7 @@ export const lifeCases: readonly RuntimeCase[] = [
         return done("");
       });
       const lead = agent("lead", async (ctx) => {
-        await ctx.batch([
-          { kind: "hire", agent: child, input: "" },
-          { kind: "hire", agent: child, input: "" },
-        ]);
+        await ctx.batch(hires(child, ["", ""]));
         return done("");
       });
       const runtime = await create({ agents: [lead, child] });

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import {
+  type Agent,
   type AgentRunContext,
-  defineTool,
   type ErrorKind,
   HookEvent,
   isRaviError,
@@ -12,7 +12,7 @@ import {
 } from "@ravi/kernel";
 import { scriptedModel } from "../../scripted-model.ts";
 import { listening } from "./listening.ts";
-import { agent, ANYTHING, done, outputOf, type RuntimeCase, say, word } from "./stage.ts";
+import { agent, done, outputOf, type RuntimeCase, say, tool, word } from "./stage.ts";
 
 /** Restarts a crashed execution at once, up to `most` times. */
 function restarts(most: number): RestartPolicy {
@@ -49,13 +49,7 @@ export const ruleCases: readonly RuntimeCase[] = [
     says: "calls of a batch are admitted in the order asked: where the limit ends, those before it are made",
     async run({ create, caps }) {
       const made: string[] = [];
-      const note = defineTool({
-        name: "note",
-        description: "notes it",
-        input: ANYTHING,
-        idempotent: true,
-        execute: (args) => void made.push(JSON.stringify(args)),
-      });
+      const note = tool("note", (args) => void made.push(JSON.stringify(args)), { idempotent: true });
       const clerk = agent("clerk", async (ctx) => {
         const leaves = [1, 2, 3, 4, 5, 6].map((n) => {
           const call = { id: `c${n}`, name: "note", arguments: `{"n":${n}}` };
@@ -210,24 +204,27 @@ export const ruleCases: readonly RuntimeCase[] = [
   {
     rule: "R17",
     needs: "restart",
-    says: "a root whose own code throws is started again as the policy says, and repeats nothing that is on record",
+    says: "a root whose own code throws is started again as the policy says, which its own hooks hear too, and repeats nothing that is on record",
     async run({ create }) {
       const { hooks, heard } = listening(HookEvent.RETRY);
+      const own = listening(HookEvent.RETRY);
       const model = scriptedModel((request) => `heard ${textOf(request.messages[0] ?? { content: "" })}`);
       let goes = 0;
       const child = agent("child", async (ctx) => done(textOf((await ctx.llm(model, say("b"))).message)));
-      const lead = agent("lead", async (ctx) => {
+      const run: Agent["run"] = async (ctx) => {
         const { message } = await ctx.llm(model, say("a"));
         const outcome = await ctx.hire({ agent: child, input: "" });
         if (++goes < 3) throw new RangeError(`crash ${goes}`);
         return done(`${textOf(message)}, ${outputOf(outcome)}`);
-      });
+      };
+      const lead = agent("lead", run, { hooks: own.hooks });
       const runtime = await create({ agents: [lead, child], hooks, restart: restarts(2) });
       const result = await runtime.run(lead, "", { runId: "rule-3" }).result;
       expect(result).toMatchObject({ status: "completed", output: "heard a, heard b" });
       expect([goes, model.calls.length]).toEqual([3, 2]);
       expect(result.inDoubt ?? []).toEqual([]);
       expect(heard.map(({ payload }) => payload)).toMatchObject([{ attempt: 1 }, { attempt: 2 }]);
+      expect(own.heard).toEqual(heard);
     },
   },
   {

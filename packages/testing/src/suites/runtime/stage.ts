@@ -4,6 +4,7 @@ import {
   type AgentResult,
   defineTool,
   type Headcount,
+  type HireLeaf,
   type HireOutcome,
   type Hooks,
   type JsonValue,
@@ -122,8 +123,8 @@ export function refuseWithoutEnd(calls: number): void {
 }
 
 /** Waits for a condition, however long that takes. */
-export async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 1));
+export async function until(condition: () => MaybePromise<boolean>): Promise<void> {
+  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 1));
 }
 
 /** Waits until a run waits for something or is over, so that what it waits for can be found. */
@@ -132,13 +133,8 @@ export async function untilWaiting(handle: RootHandle): Promise<void> {
   await until(() => handle.status !== "pending" && handle.status !== "running");
 }
 
-/** Waits until something is in a list. */
-export async function untilListed(list: () => Promise<readonly unknown[] | undefined>): Promise<void> {
-  while ((await list()) === undefined) await new Promise((resolve) => setTimeout(resolve, 1));
-}
-
 /** A schema that accepts everything. */
-export const ANYTHING: StandardSchema = {
+const ANYTHING: StandardSchema = {
   "~standard": {
     version: 1,
     vendor: "ravi",
@@ -147,20 +143,26 @@ export const ANYTHING: StandardSchema = {
   },
 };
 
+/** A tool that takes anything. */
+export function tool(name: string, execute: Tool["execute"], more: Partial<Tool> = {}): Tool {
+  return defineTool({ name, description: name, input: ANYTHING, execute, ...more });
+}
+
+/** One hire of the agent for each input. */
+export function hires(of: Agent, inputs: readonly string[]): HireLeaf[] {
+  return inputs.map((input) => ({ kind: "hire", agent: of, input }));
+}
+
 /** A tool that hangs at its first call, so that a crash finds it in flight. */
 export function hangingOnce(
   name: string,
   idempotent: boolean,
 ): { readonly tool: Tool; readonly calls: () => number } {
   let calls = 0;
-  const tool: Tool = defineTool({
-    name,
-    description: name,
-    input: ANYTHING,
+  const hanging = tool(name, () => (++calls === 1 ? new Promise<string>(() => {}) : `${name} ${calls}`), {
     idempotent,
-    execute: () => (++calls === 1 ? new Promise<string>(() => {}) : `${name} ${calls}`),
   });
-  return { tool, calls: () => calls };
+  return { tool: hanging, calls: () => calls };
 }
 
 export function call(name: string): { id: string; name: string; arguments: string } {

@@ -6,7 +6,13 @@ import {
   type Reservation,
   type Settlement,
   type Spend,
+  type Supervision,
 } from "@ravi/kernel";
+
+/** A ledger with the limit on turns of the run. */
+export function turnsLedger({ executionBudget }: Supervision): Ledger {
+  return new TurnsLedger(executionBudget);
+}
 
 /** Counts turns and tokens of a whole tree, enforces the limit on turns, and warns once when four fifths of them are used. */
 export class TurnsLedger implements Ledger {

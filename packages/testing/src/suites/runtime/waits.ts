@@ -1,6 +1,5 @@
 import { expect } from "vitest";
 import {
-  defineTool,
   type FunctionContext,
   isRaviError,
   type JsonValue,
@@ -9,13 +8,13 @@ import {
 } from "@ravi/kernel";
 import {
   agent,
-  ANYTHING,
   call,
   done,
   outputOf,
   type RuntimeCase,
   type RuntimeUnderTest,
-  untilListed,
+  tool,
+  until,
   untilWaiting,
   word,
 } from "./stage.ts";
@@ -72,13 +71,7 @@ export const waitCases: readonly RuntimeCase[] = [
     needs: "waits",
     says: "the list says what a run and all whom it has hired wait for, also after a crash, until it is answered",
     async run({ create, crash }) {
-      const pay = defineTool({
-        name: "pay",
-        description: "pays",
-        input: ANYTHING,
-        needsApproval: true,
-        execute: () => "paid",
-      });
+      const pay = tool("pay", () => "paid", { needsApproval: true });
       const clerk = agent("clerk", async (ctx) => {
         const { isError } = await ctx.tool(call("pay"), pay);
         return done(`${isError} ${word(await ctx.waitFor("word"))}`);
@@ -86,9 +79,11 @@ export const waitCases: readonly RuntimeCase[] = [
       const lead = agent("lead", async (ctx) => done(outputOf(await ctx.hire({ agent: clerk, input: "" }))));
       const waitingFor = async (from: RuntimeUnderTest): Promise<readonly PendingWait[] | undefined> =>
         (await from.list()).find(({ runId }) => runId === "wait-5")?.waitingFor;
+      const untilListed = (by: RuntimeUnderTest): Promise<void> =>
+        until(async () => (await waitingFor(by)) !== undefined);
       const first = await create({ agents: [lead, clerk] });
       const handle = first.run(lead, "", { runId: "wait-5" });
-      await untilListed(() => waitingFor(first));
+      await untilListed(first);
       const [asked, ...others] = (await waitingFor(first)) ?? [];
       expect(others).toEqual([]);
       const execId = "wait-5/hire:clerk#1";
@@ -100,9 +95,9 @@ export const waitCases: readonly RuntimeCase[] = [
       const second = await create({ agents: [lead, clerk] });
       expect(await waitingFor(second)).toEqual([asked]);
       const again = second.resume("wait-5");
-      await untilListed(() => waitingFor(second));
+      await untilListed(second);
       await second.deliver("wait-5", asked?.name ?? "", true);
-      await untilListed(() => waitingFor(second));
+      await untilListed(second);
       expect(await waitingFor(second)).toEqual([{ kind: "signal", name: "word", ...who }]);
       await second.deliver("wait-5", "word", "done", { mustExist: true });
       expect((await again.result).output).toBe("false done");
@@ -144,12 +139,7 @@ export const waitCases: readonly RuntimeCase[] = [
         admit: async (_context, gate) => void (await gate.require(name, circle)),
         run: (_context, core) => core(),
       };
-      const pay = defineTool({
-        name: "pay",
-        description: "pays",
-        input: ANYTHING,
-        execute: () => "paid",
-      });
+      const pay = tool("pay", () => "paid");
       const clerk = agent("clerk", async (ctx) => done(String((await ctx.tool(call("pay"), pay)).isError)));
       const runtime = await create({ agents: [clerk], pipelines: { function: asking } });
       const handle = runtime.run(clerk, "", { runId: "wait-8" });
@@ -225,13 +215,7 @@ export const waitCases: readonly RuntimeCase[] = [
     says: "a tool that needs approval waits for it; no is a result that the model sees",
     async run({ create }) {
       let sent = 0;
-      const send = defineTool({
-        name: "send",
-        description: "sends it",
-        input: ANYTHING,
-        needsApproval: true,
-        execute: () => ++sent,
-      });
+      const send = tool("send", () => ++sent, { needsApproval: true });
       const clerk = agent("clerk", async (ctx) => {
         const both = await ctx.batch([
           { kind: "tool", call: call("send"), tool: send },

@@ -8,7 +8,7 @@ import { InvalidValueError, type JsonValue } from "@ravi/kernel";
 export const MOST = 24 * 1024 * 1024;
 
 /** The size of a value as JSON on the wire. */
-export function bytesOf(value: JsonValue): number {
+export function bytesOf(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value ?? null));
 }
 
