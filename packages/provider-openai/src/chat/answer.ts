@@ -20,9 +20,9 @@ import { readUsage } from "./usage.ts";
 
 /**
  * Finish reasons that mean that the model or its server failed although there is an answer. Gemini, for example, sends an empty
- * answer after a malformed tool call.
+ * answer after a malformed tool call, and Portkey sends the type of an error (`overloaded_error`).
  */
-const FAILED = /^(?:network_)?error$|malformed_function_call|unexpected_tool_call/i;
+const FAILED = /^(?:\w+_)?error$|malformed_function_call|unexpected_tool_call/i;
 
 /** Collects an answer of Chat Completions, streamed or whole. */
 export function collectAnswer(provider: string): Answer {
@@ -56,7 +56,9 @@ export function collectAnswer(provider: string): Answer {
     // Moonshot reports the usage here.
     readSpent(field(choice, "usage"));
     if (typeof reason === "string" && FAILED.test(reason))
-      throw new ReportedError(field(choice, "error") ?? "the model failed");
+      throw new ReportedError(
+        field(choice, "error") ?? { type: reason, message: `the model failed: ${reason}` },
+      );
     if (typeof reason === "string" && reason !== "") finishReason = reason;
   };
   const readTexts = (source: unknown, isWhole: boolean): ModelEvent[] => {
