@@ -254,6 +254,11 @@ const STREAMS: readonly (readonly [string, string | Buffer, Expected])[] = [
   ["usage as text", STOP + usageFrame("many") + DONE, { usage: undefined }],
   ["usage absent", STOP + DONE, { usage: undefined }],
   [
+    "usage of zeros alone: a prompt is never empty",
+    STOP + usageFrame({ prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }) + DONE,
+    { usage: undefined },
+  ],
+  [
     "usage beside the reason, as Moonshot has it",
     frame({ choices: [{ index: 0, delta: {}, finish_reason: "stop", usage: GOOD_USAGE }] }) + DONE,
     { usage: { inputTokens: 5, outputTokens: 2 } },

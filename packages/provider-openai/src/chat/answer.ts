@@ -10,6 +10,7 @@ import {
   UnusableAnswer,
 } from "@ravi/kernel/provider";
 import { greatestUsage } from "../answer/greatest-usage.ts";
+import { saidUsage } from "../answer/said-usage.ts";
 import { errorIn, ReportedError } from "../failure/reported-error.ts";
 import type { Answer } from "../protocol.ts";
 import { finishReasonOf } from "./finish.ts";
@@ -97,7 +98,7 @@ export function collectAnswer(provider: string): Answer {
         refused,
         hasCalls: calls.length > 0,
       }),
-      ...(usage === undefined ? {} : { usage }),
+      ...saidUsage(usage),
       ...(model === undefined ? {} : { model }),
       ...(id === undefined ? {} : { id }),
     };
