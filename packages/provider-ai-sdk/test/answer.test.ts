@@ -219,6 +219,9 @@ describe("O1: usage", () => {
       { inputTokens: 10, outputTokens: 5, cachedInputTokens: 2, cacheWriteTokens: 3, reasoningTokens: 5 },
     ],
     [undefined, undefined],
+    // A prompt is never empty: the server does not count.
+    [{ inputTokens: { total: 0, cacheRead: 0 }, outputTokens: { total: 0 } }, undefined],
+    [{ inputTokens: 0, outputTokens: 0, totalTokens: 0 }, undefined],
     // Google's, in v2: thoughts are counted beside the output, and only the total has them.
     [
       { inputTokens: 20, outputTokens: 198, reasoningTokens: 405, totalTokens: 623 },

@@ -442,6 +442,15 @@ const STREAMS: readonly (readonly [string, string, Meant])[] = [
     { text: "hi", usage: undefined },
   ],
   ["no usage at all", usageOf(undefined, null), { text: "hi", usage: undefined }],
+  [
+    // @musistudio/llms 1.0.53 (claude-code-router) in front of a server that was not asked to count.
+    "usage of zeros alone: a prompt is never empty",
+    usageOf(
+      { input_tokens: 0, output_tokens: 0 },
+      { input_tokens: 0, output_tokens: 0, cache_read_input_tokens: 0 },
+    ),
+    { text: "hi", usage: undefined },
+  ],
   ["negative usage", usageOf({ input_tokens: 5 }, { output_tokens: -2 }), { text: "hi", usage: undefined }],
   [
     "negative usage of the cache",

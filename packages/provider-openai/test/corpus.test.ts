@@ -254,6 +254,11 @@ const STREAMS: readonly (readonly [string, string | Buffer, Expected])[] = [
   ["usage as text", STOP + usageFrame("many") + DONE, { usage: undefined }],
   ["usage absent", STOP + DONE, { usage: undefined }],
   [
+    "usage of zeros alone: a prompt is never empty",
+    STOP + usageFrame({ prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }) + DONE,
+    { usage: undefined },
+  ],
+  [
     "usage beside the reason, as Moonshot has it",
     frame({ choices: [{ index: 0, delta: {}, finish_reason: "stop", usage: GOOD_USAGE }] }) + DONE,
     { usage: { inputTokens: 5, outputTokens: 2 } },
@@ -334,6 +339,48 @@ const STREAMS: readonly (readonly [string, string | Buffer, Expected])[] = [
       }) +
       DONE,
     { usage: { inputTokens: 1_484, outputTokens: 467, cachedInputTokens: 1_253, cacheWriteTokens: 200 } },
+  ],
+  [
+    // @portkey-ai/gateway 1.15.2 in front of Anthropic. Of 50 input tokens, 15 were not cached.
+    "what Portkey found in a cache and wrote into one, and counts in the total only",
+    STOP +
+      usageFrame({
+        prompt_tokens: 15,
+        completion_tokens: 4,
+        total_tokens: 54,
+        prompt_tokens_details: { cached_tokens: 30 },
+        cache_read_input_tokens: 30,
+        cache_creation_input_tokens: 5,
+      }) +
+      DONE,
+    { usage: { inputTokens: 50, outputTokens: 4, cachedInputTokens: 30, cacheWriteTokens: 5 } },
+  ],
+  [
+    "what Portkey found in a cache and wrote into one, if it is less than the rest of the input",
+    STOP +
+      usageFrame({
+        prompt_tokens: 5,
+        completion_tokens: 5,
+        total_tokens: 15,
+        prompt_tokens_details: { cached_tokens: 3 },
+        cache_read_input_tokens: 3,
+        cache_creation_input_tokens: 2,
+      }) +
+      DONE,
+    { usage: { inputTokens: 10, outputTokens: 5, cachedInputTokens: 3, cacheWriteTokens: 2 } },
+  ],
+  [
+    "Gemini's thoughts beside cached input that is a part of the input",
+    STOP +
+      usageFrame({
+        prompt_tokens: 100,
+        completion_tokens: 10,
+        total_tokens: 150,
+        prompt_tokens_details: { cached_tokens: 40 },
+        completion_tokens_details: { reasoning_tokens: 40 },
+      }) +
+      DONE,
+    { usage: { inputTokens: 100, outputTokens: 50, cachedInputTokens: 40, reasoningTokens: 40 } },
   ],
   [
     "half an event after the reason",
@@ -527,6 +574,15 @@ const BROKEN_STREAMS: readonly (readonly [string, string | Buffer, string, strin
     "SERVER_ERROR",
   ],
   ["a finish that is an error", chunk({ content: "hi" }) + chunk({}, "error") + DONE, "SERVER_ERROR"],
+  [
+    // @portkey-ai/gateway 1.15.2, when Anthropic reported an error inside its stream.
+    "a finish that is the type of an error",
+    chunk({ content: "hi" }) +
+      frame({ choices: [{ finish_reason: "overloaded_error", delta: { content: "" } }] }) +
+      DONE,
+    "OVERLOADED",
+  ],
+  ["a finish that is an error of the API", chunk({}, "api_error") + DONE, "SERVER_ERROR"],
   ["a finish that is a broken network", chunk({}, "network_error") + DONE, "SERVER_ERROR"],
   [
     "a finish that is a call which cannot be read",

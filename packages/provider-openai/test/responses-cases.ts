@@ -522,6 +522,11 @@ export const STREAMS: readonly (readonly [string, string, Expected])[] = [
   ],
   ["usage null", withUsage(null), { text: "hi", usage: undefined }],
   ["usage absent", end("hi"), { text: "hi", usage: undefined }],
+  [
+    "usage of zeros alone: a prompt is never empty",
+    withUsage({ input_tokens: 0, output_tokens: 0, total_tokens: 0 }),
+    { text: "hi", usage: undefined },
+  ],
   ["negative usage", withUsage({ input_tokens: -5, output_tokens: 2 }), { text: "hi", usage: undefined }],
   [
     "usage as strings",

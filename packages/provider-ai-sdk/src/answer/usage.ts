@@ -16,7 +16,8 @@ export interface Counting {
 export function usageOf(value: unknown, counting: Counting): Usage | undefined {
   const given = isObject(field(value, "inputTokens")) ? nested(value) : flat(value, counting);
   const { input, output, cached, written, reasoning } = given;
-  if (input === undefined || output === undefined) return undefined;
+  // A prompt is never empty: if both counts are zero, nobody has counted.
+  if (input === undefined || output === undefined || input + output === 0) return undefined;
   const forAnHour = Math.min(hourWrites(counting) ?? 0, written ?? 0, input);
   return {
     inputTokens: input,

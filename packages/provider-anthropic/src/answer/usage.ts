@@ -7,7 +7,7 @@ export interface UsageReader {
   start(value: unknown): void;
   /** Usage at the end of a stream, or of an answer that is not streamed. */
   end(value: unknown): void;
-  /** Undefined if a count is missing or not valid: then the reservation is charged. */
+  /** Undefined if a count is missing or not valid, or all are zero: then the reservation is charged. */
   total(): Usage | undefined;
 }
 
@@ -62,7 +62,8 @@ export function usageReader({ cacheTtl }: UsageSetup = {}): UsageReader {
       const { count: hour } = forAnHour;
       if (kept === "wrong" || found === "wrong" || hour === "wrong") return undefined;
       const inputTokens = fresh + orNone(kept) + orNone(found);
-      if (!Number.isSafeInteger(inputTokens)) return undefined;
+      // A prompt is never empty: if all counts are zero, nobody has counted.
+      if (!Number.isSafeInteger(inputTokens) || inputTokens + written === 0) return undefined;
       return {
         inputTokens,
         outputTokens: written,

@@ -10,6 +10,7 @@ import {
   UnusableAnswer,
 } from "@ravi/kernel/provider";
 import { greatestUsage } from "../answer/greatest-usage.ts";
+import { saidUsage } from "../answer/said-usage.ts";
 import { errorIn, ReportedError } from "../failure/reported-error.ts";
 import type { Answer } from "../protocol.ts";
 import { finishReasonOf } from "./finish.ts";
@@ -20,9 +21,9 @@ import { readUsage } from "./usage.ts";
 
 /**
  * Finish reasons that mean that the model or its server failed although there is an answer. Gemini, for example, sends an empty
- * answer after a malformed tool call.
+ * answer after a malformed tool call, and Portkey sends the type of an error (`overloaded_error`).
  */
-const FAILED = /^(?:network_)?error$|malformed_function_call|unexpected_tool_call/i;
+const FAILED = /^(?:\w+_)?error$|malformed_function_call|unexpected_tool_call/i;
 
 /** Collects an answer of Chat Completions, streamed or whole. */
 export function collectAnswer(provider: string): Answer {
@@ -56,7 +57,9 @@ export function collectAnswer(provider: string): Answer {
     // Moonshot reports the usage here.
     readSpent(field(choice, "usage"));
     if (typeof reason === "string" && FAILED.test(reason))
-      throw new ReportedError(field(choice, "error") ?? "the model failed");
+      throw new ReportedError(
+        field(choice, "error") ?? { type: reason, message: `the model failed: ${reason}` },
+      );
     if (typeof reason === "string" && reason !== "") finishReason = reason;
   };
   const readTexts = (source: unknown, isWhole: boolean): ModelEvent[] => {
@@ -95,7 +98,7 @@ export function collectAnswer(provider: string): Answer {
         refused,
         hasCalls: calls.length > 0,
       }),
-      ...(usage === undefined ? {} : { usage }),
+      ...saidUsage(usage),
       ...(model === undefined ? {} : { model }),
       ...(id === undefined ? {} : { id }),
     };

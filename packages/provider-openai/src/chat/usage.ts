@@ -22,10 +22,14 @@ export function readUsage(value: unknown): Usage | undefined {
   // Some servers count cached input, or reasoning, in addition to the other counts instead of as a part of them. Their total shows
   // it; not all of them report how much the reasoning was.
   const total = countIn(field(value, "total_tokens")) ?? 0;
+  // Portkey counts what was found in a cache or written to it in the total only.
+  const besides = (found ?? 0) + (kept ?? 0);
+  const isInTotal = besides > 0 && total === sent + written + besides && besides !== reasoningTokens;
   // Nothing can be written to the cache that was not sent, so more than that is counted in addition, too.
-  const isWrittenBeside = kept !== undefined && kept > sent;
+  const isWrittenBeside = kept !== undefined && (isInTotal || kept > sent);
   const isBeside =
-    found !== undefined && found > sent && (isWrittenBeside || total >= sent + found + written);
+    found !== undefined &&
+    (isInTotal || (found > sent && (isWrittenBeside || total >= sent + found + written)));
   const inputTokens = sent + (isBeside ? found : 0) + (isWrittenBeside ? kept : 0);
   const cached = Math.min(found ?? 0, inputTokens);
   const outputTokens = Math.max(written, total - inputTokens);
