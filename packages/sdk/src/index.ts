@@ -14,8 +14,8 @@ checkNode(Promise, globalThis);
 // The types that the signatures below mention, so that a project that installs only the sdk can name them.
 export type {
   Agent,
+  AgentContext,
   AgentEvent,
-  AgentId,
   AgentResult,
   AnswerOf,
   AnyRaviError,
@@ -83,7 +83,7 @@ export {
   SuspendedError,
   ToolError,
 } from "@ravi/kernel";
-export { HookEvent, Priority, textOf } from "@ravi/kernel";
+export { AgentId, HookEvent, Priority, textOf } from "@ravi/kernel";
 export { HookManager } from "@ravi/hooks";
 export { defineTool as tool } from "@ravi/kernel";
 export { OrchestratorAgent } from "@ravi/orchestrator";

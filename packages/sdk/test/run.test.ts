@@ -14,7 +14,17 @@ import { fallback, MiddlewarePipeline, retry, timeout } from "@ravi/middleware";
 import { type Answer, scriptedModel, virtualClock } from "@ravi/testing";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { agent, getRunScope, HookEvent, HookManager, isRaviError, run, start, tool } from "@ravi/sdk";
+import {
+  agent,
+  AgentId,
+  getRunScope,
+  HookEvent,
+  HookManager,
+  isRaviError,
+  run,
+  start,
+  tool,
+} from "@ravi/sdk";
 
 const greeter = (...answers: Answer[]) =>
   agent({ name: "greeter", model: scriptedModel(answers.length === 0 ? ["Hello."] : answers) });
@@ -29,6 +39,22 @@ describe("run", () => {
     expect(result.cost).toBeCloseTo((inputTokens + 2 * outputTokens) / 1e6, 9);
     expect(result.limits.budget.usd).toBe(1);
     expect(result.error).toBeUndefined();
+  });
+
+  test("an agent's context puts pictures before the input", async () => {
+    const photo = {
+      type: "image",
+      url: "data:image/png;base64,iVBORw0KGgo=",
+      mediaType: "image/png",
+    } as const;
+    const model = scriptedModel(["A cat."]);
+    const getPromptWindow = () => [{ role: "user", content: [photo] } as const];
+    const seer = agent({ name: "seer", model, context: { agentId: AgentId("seer"), getPromptWindow } });
+    expect((await run(seer, "What is this?")).output).toBe("A cat.");
+    expect(model.calls[0]?.request.messages).toEqual([
+      { role: "user", content: [photo] },
+      { role: "user", content: "What is this?" },
+    ]);
   });
 
   test("telemetry gets a span around the run and each call, the audit log an entry for each tool call", async () => {

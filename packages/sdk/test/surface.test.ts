@@ -3,6 +3,7 @@ import * as sdk from "@ravi/sdk";
 
 test("the public surface is this list", () => {
   expect(Object.keys(sdk).toSorted()).toEqual([
+    "AgentId",
     "AgentNotFoundError",
     "BudgetExhaustedError",
     "CancellationError",
