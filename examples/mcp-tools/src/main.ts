@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
-import { agent, run, textOf } from "@ravi/sdk";
+import { agent, run } from "@ravi/sdk";
 import { scriptedModel } from "@ravi/testing";
 import { mcpTools } from "./mcp-tools.ts";
 
@@ -21,14 +21,19 @@ await client.connect(
 );
 try {
   const tools = await mcpTools(client);
-  console.log(`the server has ${tools.map(({ name }) => name).join(" and ")}`);
+  console.log(`the server has ${tools.map(({ name }) => name).join(", ")}`);
 
   const lookUp = (args: { readonly vendor: string | number }) => ({
     name: "offers_look_up",
     arguments: args,
   });
   const model = scriptedModel([
-    { toolCalls: [{ name: "offers_list", arguments: {} }] },
+    {
+      toolCalls: [
+        { name: "offers_list", arguments: {} },
+        { name: "offers_photo", arguments: {} },
+      ],
+    },
     { toolCalls: [lookUp({ vendor: "acme" }), lookUp({ vendor: "cascade" }), lookUp({ vendor: 7 })] },
     "Acme asks $4980. Cascade has made no offer.",
   ]);
@@ -37,9 +42,9 @@ try {
 
   assert.equal(result.status, "completed");
   const told = model.calls.at(-1)?.request.messages.filter(({ role }) => role === "tool") ?? [];
-  for (const message of told) console.log(`the model was told: ${textOf(message)}`);
+  for (const { content } of told) console.log(`the model was told: ${JSON.stringify(content)}`);
   console.log(result.output);
-  assert.equal(told.length, 4);
+  assert.equal(told.length, 5);
 } finally {
   await client.close();
 }

@@ -5,7 +5,7 @@ import {
   type JsonSchemaType,
   type Tool as McpTool,
 } from "@modelcontextprotocol/client";
-import { type Tool, tool } from "@ravi/sdk";
+import { type Tool, tool, type ToolContent, toolContent } from "@ravi/sdk";
 
 /** The tools of a connected MCP server, for `agent({ tools })`. The connection stays yours: close it when its agents are done. */
 export async function mcpTools(client: Client, prefix = ""): Promise<readonly Tool[]> {
@@ -36,20 +36,27 @@ function wrapped(
           resetTimeoutOnProgress: true,
         },
       );
-      if (result.isError === true) throw new Error(textOf(result));
-      return result.structuredContent ?? textOf(result);
+      if (result.isError === true) throw new Error(result.content.map(described).join("\n"));
+      return result.structuredContent ?? shown(result);
     },
   });
 }
 
-/** Tools of Ravi tell the model text or JSON, so images and sound are only mentioned. */
-function textOf({ content }: CallToolResult): string {
-  return content
-    .map((part) => {
-      if (part.type === "text") return part.text;
-      if (part.type === "resource" && "text" in part.resource) return part.resource.text;
-      if (part.type === "resource_link") return part.uri;
-      return `[${part.type}]`;
-    })
-    .join("\n");
+/** Pictures as such, everything else as text. */
+function shown({ content }: CallToolResult): string | ToolContent {
+  if (!content.some(({ type }) => type === "image")) return content.map(described).join("\n");
+  return toolContent(
+    content.map((part) =>
+      part.type === "image"
+        ? { type: "image", url: `data:${part.mimeType};base64,${part.data}`, mediaType: part.mimeType }
+        : { type: "text", text: described(part) },
+    ),
+  );
+}
+
+function described(part: CallToolResult["content"][number]): string {
+  if (part.type === "text") return part.text;
+  if (part.type === "resource" && "text" in part.resource) return part.resource.text;
+  if (part.type === "resource_link") return part.uri;
+  return `[${part.type}]`;
 }

@@ -1,4 +1,4 @@
-// An MCP server with two tools, started by main.ts. Any other server works too, in any language.
+// An MCP server with three tools, started by main.ts. Any other server works too, in any language.
 
 import { McpServer } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
@@ -8,6 +8,8 @@ const offers = new Map([
   ["acme", 4980],
   ["borealis", 5200],
 ]);
+
+const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII=";
 
 serveStdio(() => {
   const server = new McpServer({ name: "offers", version: "1.0.0" });
@@ -30,6 +32,11 @@ serveStdio(() => {
         return { isError: true, content: [{ type: "text", text: `no offer of ${vendor} on record` }] };
       return { content: [{ type: "text", text: `$${usd}` }], structuredContent: { usd } };
     },
+  );
+  server.registerTool(
+    "offers.photo",
+    { description: "A photo of what acme offers.", annotations: { readOnlyHint: true } },
+    () => ({ content: [{ type: "image", data: PIXEL, mimeType: "image/png" }] }),
   );
   return server;
 });

@@ -123,6 +123,7 @@ export {
   type ToolContext,
   type ToolDefinition,
 } from "./model/tool.ts";
+export { type ToolContent, toolContent } from "./model/tool-content.ts";
 export { addUsage, NO_USAGE, totalTokens, type Usage } from "./model/usage.ts";
 
 export type { AgentRun, ContextPorts, CreateRunContext } from "./ports/agent-run.ts";

@@ -56,6 +56,7 @@ export type {
   Telemetry,
   Tool,
   ToolCall,
+  ToolContent,
   ToolContext,
   ToolDefinition,
   Usage,
@@ -83,7 +84,7 @@ export {
   SuspendedError,
   ToolError,
 } from "@ravi/kernel";
-export { AgentId, HookEvent, Priority, textOf } from "@ravi/kernel";
+export { AgentId, HookEvent, Priority, textOf, toolContent } from "@ravi/kernel";
 export { HookManager } from "@ravi/hooks";
 export { defineTool as tool } from "@ravi/kernel";
 export { OrchestratorAgent } from "@ravi/orchestrator";

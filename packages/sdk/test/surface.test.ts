@@ -46,5 +46,6 @@ test("the public surface is this list", () => {
     "team",
     "textOf",
     "tool",
+    "toolContent",
   ]);
 });

@@ -2,6 +2,7 @@ import { isError } from "../core/is-error.ts";
 import type { ToolResult } from "../agent/leaves.ts";
 import { parseJson } from "../core/json.ts";
 import type { MaybePromise } from "../core/types.ts";
+import { isToolContent } from "../model/tool-content.ts";
 import type { ErrorCode } from "../errors/base.ts";
 import { isRaviError } from "../errors/is.ts";
 import type { ModelResponse } from "../model/llm.ts";
@@ -71,6 +72,7 @@ export function toToolResult<R>(value: R): ToolResult<R> {
   if (typeof value === "string") return { content: value, isError: false, value };
   if (value === undefined) return { content: "", isError: false };
   if (value instanceof Error) return toolFailure(messageOf(value));
+  if (isToolContent(value)) return { content: value.parts, isError: false };
   // JSON would turn it into null, which is another answer.
   if (typeof value === "number" && !Number.isFinite(value))
     return { content: String(value), isError: false, value };

@@ -77,7 +77,7 @@ export interface ToolDefinition<S extends SchemaLike, R> {
   /** Seconds. A call that takes longer is aborted and reported to the model as an error. Default: no limit. */
   readonly timeoutS?: number | undefined;
   /**
-   * Returns what the model is told: a text, or data that is told as JSON. If JSON would lose an object in it (a Map, a Set, an error), the
+   * Returns what the model is told: a text, data that is told as JSON, or pictures and files (`toolContent`). If JSON would lose an object in it (a Map, a Set, an error), the
    * model is told that as an error.
    */
   execute(args: InferSchema<S>, context: ToolContext): MaybePromise<R>;
