@@ -49,10 +49,10 @@ describe("toolContent", () => {
       "a part of the type",
     ],
     ["toolContent[0].text", [{ type: "text" }], "a string"],
-    ["toolContent[0].url", [{ type: "image", url: "photo.png" }], "a data: or https: URL"],
+    ["toolContent[0].url", [{ type: "image", url: "" }], "a data: or https: URL"],
     ["toolContent[0].url", [{ type: "image" }], "a data: or https: URL"],
     ["toolContent[0].mediaType", [{ type: "file", url }], "a media type"],
-    ["toolContent[0]", new Array<undefined>(1), "a part of the type"],
+    ["toolContent[0]", Object.assign([], { length: 1 }), "a part of the type"],
   ])("%s is named if it is wrong", (field, given, expected) => {
     const make = () => Reflect.apply(toolContent, undefined, [given]);
     expect(make).toThrow(InvalidValueError);

@@ -39,8 +39,8 @@ function checkPart(given: unknown, at: number): ToolContent["parts"][number] {
     return refuse("", given, 'a part of the type "text", "image" or "file"');
   const { type, text, url, mediaType } = part;
   if (type === "text" && typeof text !== "string") refuse(".text", text, "a string");
-  if (type !== "text" && (typeof url !== "string" || !/^(?:data|https?):/i.test(url)))
-    refuse(".url", url, "a data: or https: URL");
+  if (type !== "text" && (typeof url !== "string" || url === ""))
+    refuse(".url", url, "a data: or https: URL, or the id of a file that was uploaded to the provider");
   if (type === "file" && typeof mediaType !== "string")
     refuse(".mediaType", mediaType, 'a media type, such as "application/pdf"');
   return Object.freeze({ ...(given as ToolContent["parts"][number]) });
