@@ -106,6 +106,7 @@ test("a schema that does not say its JSON form, as those of zod/mini, is refused
   const input = { "~standard": { version: 1, vendor: "zod", validate: (value: unknown) => ({ value }) } };
   const tool = defineTool({ name: "when", description: "", input: input as never, execute: () => "" });
   expect(() => toolSpec(tool)).toThrow(/^tool when: input .* no ~standard\.jsonSchema; schemas of zod 4\.2/);
+  expect(() => toolSpec(tool)).toThrow("for Valibot use toStandardJsonSchema");
 });
 
 describe("parseWith", () => {

@@ -27,7 +27,7 @@ export function toolSpec(tool: Tool | DelegateTool): ToolSpec {
 }
 
 const HAS_NONE =
-  "it has no ~standard.jsonSchema; schemas of zod 4.2 or newer have it, those of zod/mini do not";
+  "it has no ~standard.jsonSchema; schemas of zod 4.2 or newer and of ArkType have it, those of zod/mini do not; for Valibot use toStandardJsonSchema of @valibot/to-json-schema";
 
 /** The JSON Schema of a schema's input. Throws an `InvalidValueError` if it has none. */
 export function jsonSchemaOf(schema: SchemaLike, field: string): JsonSchema {

@@ -33,10 +33,11 @@ export interface SchemaIssue {
 }
 
 /**
- * A plain JSON Schema object. `~standard` is excluded, so that a Standard Schema that cannot produce JSON Schema is a type error.
+ * A plain JSON Schema object. It has no `~standard`, so that a Standard Schema that cannot produce JSON Schema is a type error, in which
+ * the compiler shows this text.
  */
 export interface JsonSchema {
-  readonly "~standard"?: never;
+  readonly "~standard"?: "a schema that gives JSON Schema: of zod 4.2 or newer (not zod/mini), of ArkType, or of Valibot with toStandardJsonSchema";
   readonly [keyword: string]: unknown;
 }
 
