@@ -54,7 +54,11 @@ const BEFORE_CONNECTION: ReadonlySet<unknown> = new Set([
   "CERT_HAS_EXPIRED",
   "CERT_NOT_YET_VALID",
   "ERR_TLS_CERT_ALTNAME_INVALID",
+  "ERR_INVALID_URL",
 ]);
+
+/** What Node's `fetch` says, without a code, if it refuses an address itself. */
+const REFUSED_HERE = /^(?:bad port|unknown scheme)$/;
 
 /** How many causes of an error are looked at. Clients nest them less deeply. */
 const MAX_CAUSES = 8;
@@ -63,7 +67,7 @@ const MAX_CAUSES = 8;
 function isUnsent(error: unknown): boolean {
   let at = error;
   for (let depth = 0; at instanceof Error && depth < MAX_CAUSES; depth++) {
-    if ("code" in at && BEFORE_CONNECTION.has(at.code)) return true;
+    if (("code" in at && BEFORE_CONNECTION.has(at.code)) || REFUSED_HERE.test(at.message)) return true;
     at = at.cause;
   }
   return false;
