@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { statSync } from "node:fs";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { textOf } from "@ravi/kernel";
@@ -211,6 +211,22 @@ test(
     await lock.release();
   },
 );
+
+test("R10: who waits for the lock gives up although a test runner has stopped the time", async () => {
+  const path = join(await folder(), "h.jsonl");
+  // Each look at the clock is seconds later, so that nobody has to wait for them.
+  let now = 0;
+  vi.spyOn(performance, "now").mockImplementation(() => (now += 4_000));
+  onTestFinished(() => void vi.restoreAllMocks());
+  vi.resetModules();
+  const { lockFile: lockAnew } = await import("../src/history/lock.ts");
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const holder = await lockAnew(path);
+  const expected = `process ${process.pid} on ${hostname()} has held its lock for 10 s (if that process no longer exists, delete ${path}.lock)`;
+  await expect(lockAnew(path)).rejects.toThrow(expected);
+  await holder.release();
+});
 
 test("T12: other users see nothing of who holds a lock", async () => {
   const path = join(await folder(), "h.jsonl");

@@ -6,6 +6,7 @@ export { agentIdOf, hiredId } from "./core/ids.ts";
 export { type Linked, LinkedList } from "./core/linked.ts";
 export { KEY_SHAPES, type KeyShape, secretPatterns, secretRemover } from "./core/secrets.ts";
 export { quietly } from "./core/quietly.ts";
+export { checkSpelling } from "./core/spelling.ts";
 export { tellLog } from "./core/tell-log.ts";
 export { type PlatformModules, platformModules } from "./core/platform-modules.ts";
 export { type Indexed, TextIndex } from "./core/text-index.ts";

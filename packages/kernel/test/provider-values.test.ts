@@ -155,7 +155,7 @@ describe("notices", () => {
     expect(leftOut(named, "no", notice, "files")).toContain("the file f was");
     expect(leftOut({ ...named, name: undefined }, "no", notice)).toContain("the file (a/b) was");
     expect(unknownLeftOut({ type: "x" }, notice)).toBe(`[${logged.at(-1)}]`);
-    expect(logged.slice(0, 2)).toEqual(["an image or file is left out: no", "files"]);
+    expect(logged.slice(0, 3)).toEqual(["an image is left out: no", "files", "a file (a/b) is left out: no"]);
   });
 });
 

@@ -118,6 +118,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "checkRecord",
       "checkRun",
       "checkSchemas",
+      "checkSpelling",
       "checkTools",
       "checkTransform",
       "delegateTo",

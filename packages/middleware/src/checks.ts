@@ -1,4 +1,5 @@
 import { type Layer, type MiddlewareLevel, InvalidValueError, MiddlewareError } from "@ravi/kernel";
+import { checkSpelling } from "@ravi/kernel/loop";
 import type { Placement } from "./types.ts";
 
 type PlacedLayer<C> = Layer<C> & Placement;
@@ -73,6 +74,7 @@ function checkShape(layer: unknown, field: string): void {
       expected: "a layer with a process method, an admit method, or both",
     });
   }
+  checkSpelling(field, layer, ["process", "admit"], "function");
 }
 
 /** Layers are listed from the outermost to the innermost. */

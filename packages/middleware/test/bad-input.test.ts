@@ -19,6 +19,7 @@ import {
 const odd = (value: unknown): never => value as never;
 const model = scriptedModel(["x"]);
 const validator = () => [];
+const layer = { level: "chat", name: "own" } as const;
 
 test.each<[string, () => unknown]>([
   ["schemaValidator.schemas", () => schemaValidator(odd({}))],
@@ -41,6 +42,9 @@ test.each<[string, () => unknown]>([
   ["cache.ttl", () => cache(odd({ ttl: 5 }))],
   ["fallback.model", () => fallback(odd({ models: [model], model }))],
   ["promptInjection.roles", () => promptInjection({ roles: odd("user") })],
+  // A misspelt method beside a good one: nobody would call it.
+  ["layers[0].admits", () => new MiddlewarePipeline([odd({ ...layer, process() {}, admits() {} })])],
+  ["layers[0].proces", () => new MiddlewarePipeline([odd({ ...layer, admit() {}, proces() {} })])],
   ["MiddlewarePipeline options.level", () => new MiddlewarePipeline([], { level: odd("chats") })],
   ["MiddlewarePipeline options.lvl", () => new MiddlewarePipeline([], odd({ lvl: "chat" }))],
   ["MiddlewarePipeline options", () => new MiddlewarePipeline([], odd(null))],

@@ -283,8 +283,8 @@ describe("a conversation", () => {
     expect(turns[2]?.content).toMatchObject([{ type: "tool_result", content: expected }]);
     expect(new Set(notices)).toEqual(
       new Set([
-        "an image or file is left out: only PDF and text can be sent",
-        "an image or file is left out: only text can be sent here",
+        "a file (audio/wav) is left out: only PDF and text can be sent",
+        "an image is left out: only text can be sent here",
       ]),
     );
   });
@@ -306,9 +306,7 @@ describe("a conversation", () => {
     expect(turns.at(-1)?.content).toMatchObject([
       { type: "tool_result", content: "broken\n[an image was left out]", is_error: true },
     ]);
-    expect(notices).toEqual([
-      "an image or file is left out: the result of a tool that failed can only be text",
-    ]);
+    expect(notices).toEqual(["an image is left out: the result of a tool that failed can only be text"]);
   });
 
   test("T10: tells the model of a part of a kind that nobody knows", () => {

@@ -213,9 +213,9 @@ describe("a request", () => {
       { role: "tool", tool_call_id: "b", content: "done" },
     ]);
     expect(said).toEqual([
-      "openai/test-model: an image or file is left out: it can only be sent as a data: URL",
+      "openai/test-model: a file (application/pdf) is left out: it can only be sent as a data: URL",
       expect.stringContaining("reasoning of earlier turns is left out"),
-      "openai/test-model: an image or file is left out: only text can be sent here",
+      "openai/test-model: an image is left out: only text can be sent here",
     ]);
   });
 });

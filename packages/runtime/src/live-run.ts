@@ -67,6 +67,11 @@ export class LiveRun implements Linked<LiveRun> {
     return this.suspended !== undefined || this.token.isCancelled || this.tree?.token.isCancelled === true;
   }
 
+  /** The run ends as suspended, whatever comes now. */
+  get isSuspended(): boolean {
+    return (this.tree === undefined ? this.suspended : this.tree.suspension) !== undefined;
+  }
+
   /** For a list of runs without a journal. */
   summary(): RunSummary {
     const { runId, agent, startedAt } = this;

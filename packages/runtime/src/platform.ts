@@ -65,6 +65,9 @@ export function byteLength(text: string): number {
 // Taken now, because the fake timers of a test runner may replace them later.
 const later = setTimeout;
 
+/** Milliseconds that really have passed since some time, whatever the clock of a run says. */
+export const realNow = performance.now.bind(performance);
+
 /** Calls back in the next turn of the event loop. The `setImmediate` of an edge runtime may throw, so only Node's is used. */
 export const nextTurn: (callback: () => void) => unknown = moduleIfAny("node:timers")?.setImmediate ?? later;
 

@@ -199,7 +199,9 @@ export class Runtime {
     // At once: the journal may never confirm the post, and need not if the run is over.
     running?.token.cancel(reason);
     const over = running?.result?.then(isOver, isOver);
-    if ((await (over === undefined ? posted : Promise.race([posted, over]))) === true) return;
+    // A run that is being suspended does not heed it any more, and is not over then.
+    if (running?.isSuspended === true) await Promise.all([posted, over]);
+    else if ((await (over === undefined ? posted : Promise.race([posted, over]))) === true) return;
     const live = this.live.find(id);
     // The run may have no agent at the moment, because it crashed and waits for its restart.
     if (live !== undefined) live.token.cancel(reason);

@@ -506,3 +506,20 @@ test.each([
     expect(model.calls).toEqual([]);
   },
 );
+
+test("of two runs with one id at the same time, without a journal, the second is refused; after the first has ended it is not", async () => {
+  const model = scriptedModel(() => "Hello.");
+  const greeting = agent({ name: "greeting", model });
+  const first = start(greeting, "Hi", { runId: "one" });
+  const again = () => start(greeting, "Hi", { runId: "one" });
+  expect(again).toThrow(/^runId is "one"; expected an id that no running run has/);
+  expect(again).toThrow(expect.objectContaining({ code: "INVALID_VALUE", field: "runId" }));
+  await expect(run(greeting, "Hi", { runId: "one" })).rejects.toMatchObject({ field: "runId" });
+  await run(greeting, "Hi", { runId: "another" });
+  expect((await first.result).status).toBe("completed");
+  expect((await again().result).status).toBe("completed");
+  // One that could not be started has left the id free.
+  expect(() => start(greeting, "Hi", { runId: "two", priority: 99 as 0 })).toThrow(/priority/);
+  expect((await run(greeting, "Hi", { runId: "two" })).status).toBe("completed");
+  expect(model.calls).toHaveLength(4);
+});

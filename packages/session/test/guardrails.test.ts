@@ -182,3 +182,26 @@ it("O17: loops are counted per turn", async () => {
   const agent = session({ model, tools: [failing] });
   for (let turn = 0; turn < 4; turn++) expect((await agent.invoke("Go")).status).toBe("completed");
 });
+
+it("a misspelt or broken method beside a good one is refused: nobody would call it", async () => {
+  const open = async (guardrail: object) =>
+    session({ model: once(), tools: [look], guardrails: [guardrail as Guardrail] }).invoke("Go");
+  const good = { name: "g", beforeCall: () => {} };
+  await expect(open({ ...good, afterCal: () => {} })).rejects.toMatchObject({
+    code: "INVALID_VALUE",
+    field: "guardrails[0].afterCal",
+    expected: expect.stringMatching(
+      /known fields: onTurnStart, beforeCall, afterCall; did you mean afterCall\?$/,
+    ),
+  });
+  await expect(open({ ...good, onTurnstart: () => {} })).rejects.toThrow("did you mean onTurnStart?");
+  await expect(open({ ...good, afterCall: "no" })).rejects.toMatchObject({ code: "INVALID_VALUE" });
+  // State of its own, and an instance of a class, are nobody's business.
+  await open({ ...good, afterCal: 3, reset: () => {} });
+  class Own {
+    readonly name = "own";
+    readonly afterCals = (): void => {};
+    beforeCall(): void {}
+  }
+  await open(new Own());
+});

@@ -7,8 +7,9 @@ const TIMEOUT_MS = 10_000;
 const FIRST_PAUSE_MS = 10;
 const MAX_PAUSE_MS = 100;
 
-// Taken when this file is loaded, because the fake timers of a test runner may replace it later.
+// Taken when this file is loaded, because the fake timers of a test runner may replace them later.
 const setRealTimer = setTimeout;
+const realNow = performance.now.bind(performance);
 
 /** Claims of this process that could not be removed because the disk failed. They hold no lock. */
 const abandonedClaims = new Set<string>();
@@ -21,14 +22,14 @@ const abandonedClaims = new Set<string>();
  */
 export async function lockFile(path: string): Promise<HistoryLock> {
   const folder = `${path}.lock`;
-  let giveUpAt = performance.now() + TIMEOUT_MS;
+  let giveUpAt = realNow() + TIMEOUT_MS;
   for (let maxPause = FIRST_PAUSE_MS; ; maxPause = Math.min(2 * maxPause, MAX_PAUSE_MS)) {
     const mine = claimName(nodeModule("node:crypto").randomUUID());
     const other = (await createClaim(folder, mine)) ? await findOtherClaim(folder, mine) : "";
     if (other === undefined) return { release: () => removeClaim(folder, mine) };
     await removeClaim(folder, mine);
-    if (other !== "") giveUpAt = performance.now() + TIMEOUT_MS;
-    else if (performance.now() > giveUpAt) throw lockTimeout(other, folder);
+    if (other !== "") giveUpAt = realNow() + TIMEOUT_MS;
+    else if (realNow() > giveUpAt) throw lockTimeout(other, folder);
     await waitUntilFree(folder, other, maxPause);
   }
 }
@@ -38,14 +39,14 @@ export async function lockFile(path: string): Promise<HistoryLock> {
  * each other out for ever.
  */
 async function waitUntilFree(folder: string, first: string, maxPause: number): Promise<void> {
-  let giveUpAt = performance.now() + TIMEOUT_MS;
+  let giveUpAt = realNow() + TIMEOUT_MS;
   let holder: string | undefined = first;
   do {
     await pause(1 + Math.random() * maxPause);
     const before: string = holder;
     holder = await findOtherClaim(folder, undefined);
-    if (holder !== before) giveUpAt = performance.now() + TIMEOUT_MS;
-    else if (performance.now() > giveUpAt) throw lockTimeout(holder, folder);
+    if (holder !== before) giveUpAt = realNow() + TIMEOUT_MS;
+    else if (realNow() > giveUpAt) throw lockTimeout(holder, folder);
   } while (holder !== undefined);
 }
 

@@ -2,12 +2,12 @@ import type { FilePart, ImagePart } from "../model/messages.ts";
 import { field, textIn } from "./json.ts";
 import type { Notice } from "./notices.ts";
 
-/** The text that the model reads instead of an image or file that cannot be sent. It is logged too. */
+/** The text that the model reads instead of an image or file that cannot be sent. What it was is logged too, without its name. */
 export function leftOut(
   part: ImagePart | FilePart,
   why: string,
   notice: Notice,
-  logged = `an image or file is left out: ${why}`,
+  logged = `${part.type === "image" ? "an image" : `a file (${part.mediaType})`} is left out: ${why}`,
 ): string {
   notice(logged);
   const what = part.type === "image" ? "an image" : `the file ${part.name ?? `(${part.mediaType})`}`;

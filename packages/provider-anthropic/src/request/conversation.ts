@@ -166,8 +166,9 @@ function resultBlock(
 function failureText(blocks: readonly InputBlock[], notice: Notice): string {
   const texts = blocks.map((block) => {
     if (block.type === "text") return block.text;
-    notice("an image or file is left out: the result of a tool that failed can only be text");
-    return block.type === "image" ? "[an image was left out]" : "[a document was left out]";
+    const what = block.type === "image" ? "an image" : "a document";
+    notice(`${what} is left out: the result of a tool that failed can only be text`);
+    return `[${what} was left out]`;
   });
   return texts.join("\n") || "The tool failed without an error message.";
 }

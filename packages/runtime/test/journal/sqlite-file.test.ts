@@ -194,28 +194,33 @@ test("T5: a disk that has no room for a new journal says so, and not that nothin
   expect(await start("writer.ts", [directory, RUN, "one", "1"]).ended).toMatchObject({ code: 0, stderr: "" });
 });
 
-test("T5: a file that another process keeps locked is not taken for a wrong one: to open it may be tried again", async () => {
-  const directory = temporaryDirectory();
-  await SqliteJournal.open(directory).close();
-  // As a process does that was stopped (SIGSTOP) in the middle of a write.
-  const holder = new DatabaseSync(join(directory, "ravi.db"));
-  holder.exec("BEGIN IMMEDIATE");
-  expect(() => openDatabase(directory, 20)).toThrow(
-    expect.objectContaining({
-      code: "JOURNAL_FAILED",
-      retryable: true,
-      message: expect.stringMatching(
-        /ravi\.db was locked by another process for 20 ms: .*; nothing was changed/,
-      ),
-    }),
-  );
-  holder.exec("ROLLBACK");
-  holder.close();
-  const db = openDatabase(directory, 20);
-  // From then on a wait inside of SQLite, in which the whole process stands still, is short.
-  expect(db.prepare("PRAGMA busy_timeout").get()).toEqual({ timeout: 10 });
-  db.close();
-});
+test.each([false, true])(
+  "T5: a file that another process keeps locked is not taken for a wrong one: to open it may be tried again (the clock stands still: %s)",
+  async (isStopped) => {
+    const directory = temporaryDirectory();
+    await SqliteJournal.open(directory).close();
+    if (isStopped) vi.useFakeTimers({ toFake: ["performance"] });
+    onTestFinished(() => void vi.useRealTimers());
+    // As a process does that was stopped (SIGSTOP) in the middle of a write.
+    const holder = new DatabaseSync(join(directory, "ravi.db"));
+    holder.exec("BEGIN IMMEDIATE");
+    expect(() => openDatabase(directory, 20)).toThrow(
+      expect.objectContaining({
+        code: "JOURNAL_FAILED",
+        retryable: true,
+        message: expect.stringMatching(
+          /ravi\.db was locked by another process for 20 ms: .*; nothing was changed/,
+        ),
+      }),
+    );
+    holder.exec("ROLLBACK");
+    holder.close();
+    const db = openDatabase(directory, 20);
+    // From then on a wait inside of SQLite, in which the whole process stands still, is short.
+    expect(db.prepare("PRAGMA busy_timeout").get()).toEqual({ timeout: 10 });
+    db.close();
+  },
+);
 
 test("T5: a write waits for another process although a test runner has replaced the timers", async () => {
   const directory = temporaryDirectory();

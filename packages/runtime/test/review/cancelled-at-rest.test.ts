@@ -9,7 +9,7 @@ import {
 } from "@ravi/kernel";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
 import { virtualClock } from "@ravi/testing";
-import { agent, ask, cut, done, hangingPayer, until } from "./helpers.ts";
+import { agent, ask, cut, done, hangingPayer, turns, until } from "./helpers.ts";
 
 // A run that rests is cancelled. It ends, whatever somebody would have to do before it could go on.
 
@@ -129,4 +129,52 @@ test("R24: a run that is cancelled while it notes what has to be decided is canc
   const handle = new Runtime({ journal, agents: [payer] }).resume("r");
   expect(await handle.result).toMatchObject({ status: "cancelled", inDoubt: ["r:tool:pay#1"] });
   expect(payments).toBe(1);
+});
+
+test("R24: a wish to cancel a run that is being suspended is confirmed when it is on record, and then holds", async () => {
+  const inner = new MemoryJournal();
+  const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const post: Journal["post"] = async (runId, item) => {
+    asked.resolve();
+    await answered.promise;
+    inner.post(runId, item);
+  };
+  const journal: Journal = Object.assign(Object.create(inner) as MemoryJournal, { post });
+  const waiter = agent("waiter", async (ctx) => done(String(await ctx.waitFor("word"))));
+  const first = new Runtime({ journal });
+  const { result } = first.run(waiter, "", { runId: "r" });
+  await until(() => inner.list()[0]?.waitingFor !== undefined);
+  const closing = first.close();
+  let isConfirmed = false;
+  const cancelling = first.cancel("r", "not needed").then(() => (isConfirmed = true));
+  await asked.promise;
+  expect((await result).status).toBe("suspended");
+  await closing;
+  await turns();
+  expect(isConfirmed).toBe(false);
+  answered.resolve();
+  await cancelling;
+  const resumed = new Runtime({ journal, agents: [waiter] }).resume("r");
+  expect(await resumed.result).toMatchObject({ status: "cancelled", error: { reason: "not needed" } });
+});
+
+test("R24: a run that is cancelled while it records that it is suspended ends at once", async () => {
+  let payments = 0;
+  const payer = hangingPayer(() => payments++);
+  const before = new MemoryJournal();
+  new Runtime({ journal: before }).run(payer, "", { runId: "r" });
+  await until(() => payments === 1);
+  const inner = cut("r", before.load(RunId("r")));
+  let cancelling: Promise<void> | undefined;
+  const append: Journal["append"] = (runId, epoch, entries) => {
+    inner.append(runId, epoch, entries);
+    if (!entries.some(({ body }) => body["status"] === "suspended")) return;
+    cancelling ??= runtime.cancel("r", "not needed");
+    return turns();
+  };
+  const journal: Journal = Object.assign(Object.create(inner) as MemoryJournal, { append });
+  const runtime = new Runtime({ journal, agents: [payer] });
+  expect((await runtime.resume("r").result).status).toBe("suspended");
+  await cancelling;
+  expect(inner.list()).toMatchObject([{ status: "cancelled" }]);
 });

@@ -88,13 +88,19 @@ describe("review: money", () => {
     ["SELF_SIGNED_CERT_IN_CHAIN", 0],
     ["CERT_HAS_EXPIRED", 0],
     ["ERR_TLS_CERT_ALTNAME_INVALID", 0],
+    ["ERR_INVALID_URL", 0],
     ["ECONNRESET", 1],
     ["ETIMEDOUT", 1],
     ["UND_ERR_SOCKET", 1],
+    // The platform's fetch sends nothing there, and gives no code.
+    [undefined, 0, "bad port"],
+    [undefined, 0, "unknown scheme"],
+    [undefined, 1, "connect"],
   ])(
-    "R18: a connection that fails with %s has cost %i of what was set aside, and a turn",
-    async (code, part) => {
-      const cause = new TypeError("fetch failed", { cause: Object.assign(new Error("connect"), { code }) });
+    "R18: a connection that fails with %s has cost %i of what was set aside, and a turn (%s)",
+    async (code, part, message = "connect") => {
+      const failed = code === undefined ? new Error(message) : Object.assign(new Error(message), { code });
+      const cause = new TypeError("fetch failed", { cause: failed });
       const failing = scriptedModel(() => {
         throw new ProviderError({ kind: "SERVER_ERROR", message: "Connection error.", cause });
       });

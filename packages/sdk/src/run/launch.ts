@@ -55,6 +55,8 @@ export interface SdkHandle<T = unknown> {
 
 /** What to run, and how to start it. */
 interface Launch<T> {
+  /** Undefined if a new one is made. */
+  readonly runId: string | undefined;
   readonly agents: readonly Agent[];
   /** The limits that were asked for. Undefined for a resumed run, whose limits are on record. */
   readonly limits: Limits | undefined;
@@ -65,10 +67,12 @@ interface Launch<T> {
 /** Sets up everything around a run, starts it, and releases everything when it is over. */
 export function launch<T>(
   options: HostOptions,
-  { agents, limits, isDefaultUsd, begin }: Launch<T>,
+  { runId, agents, limits, isDefaultUsd, begin }: Launch<T>,
 ): SdkHandle<T> {
   const borrowed = borrowJournal(options.journal, options.clock);
   const { journal, directory } = borrowed;
+  // With a journal its claims keep runs apart.
+  const freeId = journal === undefined ? occupyId(runId) : undefined;
   const ownHistory = options.history === undefined ? defaultHistory(directory) : undefined;
   const log = new CallLog();
   let runtime: Runtime;
@@ -83,6 +87,7 @@ export function launch<T>(
     });
     handle = begin(runtime);
   } catch (error) {
+    freeId?.();
     // The first error is the one to report.
     borrowed.release().catch(() => {});
     throw error;
@@ -105,6 +110,7 @@ export function launch<T>(
       return sdkResult(result, { agentId: handle.agentId, asked: limits, log });
     } finally {
       isOver = true;
+      freeId?.();
       stopListening?.();
       await ownHistory?.close?.();
       await borrowed.release();
@@ -144,6 +150,20 @@ export function launch<T>(
       return runtime.send(handle.runId, message, how);
     },
   };
+}
+
+/** The ids of runs without a journal. Each has a runtime of its own, which knows no other. */
+const running = new Set<string>();
+
+/** Throws if a run has that id. Returns what frees it. */
+function occupyId(runId: string | undefined): (() => void) | undefined {
+  if (runId === undefined) return undefined;
+  if (running.has(runId)) {
+    const expected = "an id that no running run has; use the handle of that run, or another id";
+    throw new InvalidValueError({ field: "runId", value: runId, expected });
+  }
+  running.add(runId);
+  return () => void running.delete(runId);
 }
 
 /**

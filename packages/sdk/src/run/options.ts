@@ -86,7 +86,7 @@ export interface RunOptions extends HostOptions {
   readonly tree?: TreeLimits | undefined;
   /** Continues this conversation, and stores what is said. Without it nothing is stored. */
   readonly sessionId?: string | undefined;
-  /** Default: a new one. `run` rejects if the journal has it already; without a journal nobody compares. */
+  /** Default: a new one. `run` rejects if the journal has it already; without a journal, if a run of this process has it now. */
   readonly runId?: string | undefined;
   readonly tenantId?: string | undefined;
   readonly userId?: string | undefined;

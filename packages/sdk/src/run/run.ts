@@ -52,6 +52,7 @@ export function start<T>(agent: Agent<T>, input: string, options: RunOptions = {
   const { sessionId, runId, tenantId, userId, metadata, priority, signal } = options;
   const isKept = sessionId !== undefined || options.history !== undefined;
   return launch<T>(options, {
+    runId,
     agents: [agent],
     limits,
     isDefaultUsd: isDefaultUsd(options, own),
@@ -96,6 +97,7 @@ export function startResume<T>(runId: string, options: ResumeOptions<T>): SdkHan
   if (options.journal === undefined) throw noJournal();
   checkOnRecord(options.journal);
   return launch<T>(options, {
+    runId,
     agents: list,
     limits: undefined,
     // The journal does not record whether the limit in dollars was set by the call. `ledgerFor` also compares the amount.

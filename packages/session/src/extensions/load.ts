@@ -1,9 +1,9 @@
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { checkFields, InvalidValueError } from "@ravi/kernel";
+import { checkSpelling } from "@ravi/kernel/loop";
 import { SESSION_EVENTS } from "./events.ts";
 import type { Extension } from "./extension.ts";
-import { meantBy } from "./misspelt.ts";
 
 /**
  * Counts loads. It is part of the address, because modules are cached by address and a changed file would otherwise not be read
@@ -64,7 +64,7 @@ export function checkExtension(value: unknown, where: string): Extension {
   if (isObject(value) && typeof Reflect.get(value, "name") === "string") {
     const on: unknown = Reflect.get(value, "on");
     if (isHandlers(on)) {
-      if (Object.getPrototypeOf(value) === Object.prototype) checkSpelling(where, value);
+      checkSpelling(where, value, FIELDS);
       if (on !== undefined) checkFields(`${where}.on`, on, SESSION_EVENTS);
       return value as Extension;
     }
@@ -72,20 +72,6 @@ export function checkExtension(value: unknown, where: string): Extension {
   const expected =
     "an extension: an object with a name and, in `on`, functions by event (a file exports it as default)";
   throw new InvalidValueError({ field: where, value, expected });
-}
-
-/**
- * Nobody would read a misspelt field, and a guardrail would be missing without a word. A field that the extension has is not missing, so
- * `names` beside `name` is one of its own.
- */
-function checkSpelling(where: string, extension: object): void {
-  const missing = FIELDS.filter((name) => Reflect.get(extension, name) === undefined);
-  for (const name of Object.keys(extension)) {
-    const meant = meantBy(name, missing);
-    if (meant === undefined || meant === name) continue;
-    const expected = `no field of that name; known fields: ${FIELDS.join(", ")}; did you mean ${meant}?`;
-    throw new InvalidValueError({ field: `${where}.${name}`, value: Reflect.get(extension, name), expected });
-  }
 }
 
 function isHandlers(value: unknown): boolean {

@@ -1,4 +1,5 @@
 import { InvalidValueError } from "@ravi/kernel";
+import { checkSpelling } from "@ravi/kernel/loop";
 import { isObject, loadDefault, callIfFunction } from "../extensions/load.ts";
 import type { Guardrail, GuardrailSource } from "./guardrail.ts";
 
@@ -37,13 +38,20 @@ export function inherit(guardrails: readonly OwnedGuardrail[]): OwnedGuardrail[]
 
 function own(source: GuardrailSource, where: string): OwnedGuardrail {
   const guardrail = callIfFunction(source, where);
-  if (isGuardrail(guardrail)) return { guardrail, source, isOwn: true };
+  if (isGuardrail(guardrail)) {
+    checkSpelling(where, guardrail, METHODS, "function");
+    return { guardrail, source, isOwn: true };
+  }
   const expected =
     "a guardrail: an object with a name and a method beforeCall or afterCall, or a function that returns one";
   throw new InvalidValueError({ field: where, value: guardrail, expected });
 }
 
+const METHODS = ["onTurnStart", "beforeCall", "afterCall"] as const satisfies readonly (keyof Guardrail)[];
+
 function isGuardrail(value: unknown): value is Guardrail {
   if (!isObject(value) || typeof Reflect.get(value, "name") !== "string") return false;
-  return ["beforeCall", "afterCall"].some((method) => typeof Reflect.get(value, method) === "function");
+  const { onTurnStart, beforeCall, afterCall } = value as Record<keyof Guardrail, unknown>;
+  const isMethod = (method: unknown): boolean => method === undefined || typeof method === "function";
+  return [onTurnStart, beforeCall, afterCall].every(isMethod) && (beforeCall ?? afterCall) !== undefined;
 }

@@ -54,7 +54,11 @@ const BEFORE_CONNECTION: ReadonlySet<unknown> = new Set([
   "CERT_HAS_EXPIRED",
   "CERT_NOT_YET_VALID",
   "ERR_TLS_CERT_ALTNAME_INVALID",
+  "ERR_INVALID_URL",
 ]);
+
+/** What Node's `fetch` says, without a code, if it refuses an address itself. */
+const REFUSED_HERE = /^(?:bad port|unknown scheme)$/;
 
 /** How many causes of an error are looked at. Clients nest them less deeply. */
 const MAX_CAUSES = 8;
@@ -64,8 +68,9 @@ function isUnsent(error: unknown): boolean {
   let at = error;
   // Not `instanceof Error`: in Jest, errors of Node are of another realm.
   for (let depth = 0; typeof at === "object" && at !== null && depth < MAX_CAUSES; depth++) {
-    const { code, cause } = at as Readonly<Record<"code" | "cause", unknown>>;
+    const { code, message, cause } = at as Readonly<Record<"code" | "message" | "cause", unknown>>;
     if (BEFORE_CONNECTION.has(code)) return true;
+    if (typeof message === "string" && REFUSED_HERE.test(message)) return true;
     at = cause;
   }
   return false;

@@ -1,7 +1,7 @@
 import type * as Sqlite from "node:sqlite";
 import { InvalidValueError, JournalFailedError } from "@ravi/kernel";
 import { messageOf } from "@ravi/kernel/loop";
-import { nodeFiles, nodeModule } from "../../platform.ts";
+import { nodeFiles, nodeModule, realNow } from "../../platform.ts";
 import { isBusy, isDamaged } from "./errors.ts";
 import { ADDED, APPLICATION_ID, FORMAT, SCHEMA } from "./schema.ts";
 
@@ -147,12 +147,12 @@ function pragma(db: Sqlite.DatabaseSync, name: string): number {
 }
 
 function retryWhileBusy<T>(timeoutMs: number, act: () => T): T {
-  const until = performance.now() + timeoutMs;
+  const until = realNow() + timeoutMs;
   for (;;) {
     try {
       return act();
     } catch (error) {
-      if (!isBusy(error) || performance.now() > until) throw error;
+      if (!isBusy(error) || realNow() > until) throw error;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
     }
   }
