@@ -1,4 +1,5 @@
 import {
+  agentName,
   checkFields,
   InvalidValueError,
   type MaybePromise,
@@ -90,14 +91,11 @@ export function rulePermissions(options: RulePermissionsOptions): Permissions {
 
 async function appliesTo(rule: PermissionRule, request: PermissionRequest): Promise<boolean> {
   const { agentId, action, scope } = request;
-  const slash = agentId.indexOf("/");
   const isMatch =
     isOneOf(rule.action, action) &&
     (rule.target === undefined || listOf(rule.target).some((pattern) => isTarget(pattern, request))) &&
     (rule.agent === undefined ||
-      listOf(rule.agent).some((pattern) =>
-        matches(pattern, slash === -1 ? agentId : agentId.slice(0, slash)),
-      )) &&
+      listOf(rule.agent).some((pattern) => matches(pattern, agentName(agentId)))) &&
     isOneOf(rule.user, scope.userId) &&
     isOneOf(rule.tenant, scope.tenantId);
   if (!isMatch || rule.when === undefined) return isMatch;
