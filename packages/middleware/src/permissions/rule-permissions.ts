@@ -8,7 +8,7 @@ import {
   type Permissions,
 } from "@ravi/kernel";
 import { messageOf } from "@ravi/kernel/loop";
-import { checkWord } from "../options.ts";
+import { checkText, checkWord } from "../options.ts";
 import { matches } from "./pattern.ts";
 
 /** One rule. A field that is left out does not restrict it: a rule with only an effect applies to everything. */
@@ -127,7 +127,7 @@ function checkRule(rule: PermissionRule, at: number): PermissionRule {
   const field = `rulePermissions.rules[${at}]`;
   checkFields(field, rule, RULE_FIELDS);
   checkWord(`${field}.effect`, rule.effect, EFFECTS);
-  const { action, target, agent, user, tenant, when } = rule;
+  const { action, target, agent, user, tenant, when, reason } = rule;
   const isText = (value: unknown): boolean => typeof value === "string";
   const isName = (value: unknown): boolean => value === null || isText(value);
   const isAction = (value: unknown): boolean => ACTIONS.some((known) => known === value);
@@ -137,6 +137,7 @@ function checkRule(rule: PermissionRule, at: number): PermissionRule {
       value: when,
       expected: "a function that takes the request and returns true or false",
     });
+  checkText(`${field}.reason`, reason);
   return Object.freeze({
     ...rule,
     action: checkList(`${field}.action`, action, isAction, `one of ${ACTIONS.join(", ")}`),
