@@ -306,6 +306,19 @@ test("a flow whose only branch was cancelled alone has failed, and is not taken 
   await expect(flow.run(ctx, ctx.inbox("go"))).rejects.toMatchObject({ code: "CANCELLED" });
 });
 
+const a = says("a", "x");
+test.each([
+  ["sequential", new SequentialFlow({ name: "f", steps: [a] })],
+  ["parallel", new ParallelFlow({ name: "f", branches: [a, a] })],
+  ["conditional", new ConditionalFlow({ name: "f", if: () => true, whenTrue: a })],
+])("a %s flow is not complete in a context that gives a hire no outcome", async (_, flow) => {
+  const ctx = bareContext();
+  ctx.batch = async () => [] as never;
+  await expect(flow.run(ctx, ctx.inbox("go"))).rejects.toThrow(
+    "the context has no outcome for the hire of a",
+  );
+});
+
 describe("R21: FLOW hooks", () => {
   test("tell its beginning and its end, with how long it took and how it ended", async () => {
     const clock = virtualClock({ now: 1_000 });

@@ -25,6 +25,12 @@ export function checkFunction(field: string, value: unknown): void {
   throw new InvalidValueError({ field, value, expected: "a function" });
 }
 
+/** A text, or none. */
+export function checkText(field: string, value: unknown): void {
+  if (value === undefined || value === null || typeof value === "string") return;
+  throw new InvalidValueError({ field, value, expected: "a string" });
+}
+
 /** An array in which each item is one of the words. */
 export function checkWords<const W extends string>(
   field: string,

@@ -109,6 +109,7 @@ describe("J11: permissions by rules", () => {
     [{ rules: [{ effect: "allow", targets: "x" }] }, "rules[0].targets"],
     [{ rules: [{ effect: "permit" }] }, "rules[0].effect"],
     [{ rules: [{ effect: "allow", when: true }] }, "rules[0].when"],
+    [{ rules: [{ effect: "deny", reason: 7 }] }, "rules[0].reason"],
     [{ rules: {} }, "rules"],
     [{ rules: [], default: "allow" }, "rulePermissions.default"],
   ])("%j is refused, because a misspelt rule would be a wider one", (options, field) => {

@@ -188,6 +188,8 @@ describe("wrapModel: generate", () => {
     expect(() => wrapModel(fakeModel("main"), [approval()])).toThrow(/function level/);
     // @ts-expect-error one layer, and no list
     expect(() => wrapModel(fakeModel("main"), retry())).toThrow(/an array of layers/);
+    // @ts-expect-error a number
+    expect(() => wrapModel(fakeModel("main"), [], { tenantId: 7 })).toThrow(/wrapModel\.tenantId/);
   });
 });
 

@@ -188,6 +188,21 @@ describe("O6: what a status means", () => {
     });
   });
 
+  test("a refusal is read where a body cannot be iterated, as in Safari", async () => {
+    const fetch = async (): Promise<Response> => {
+      const response = new Response(said("prompt is too long: 300000 tokens > 200000 maximum"), {
+        status: 400,
+      });
+      Object.defineProperty(response.body, Symbol.asyncIterator, { value: undefined });
+      return response;
+    };
+    const failed = failureOf(anthropic("m", { apiKey: "k-123456", fetch }).generate(HELLO));
+    expect(await failed).toMatchObject({
+      kind: "CONTEXT_OVERFLOW",
+      message: expect.stringContaining("prompt is too long"),
+    });
+  });
+
   test("a refusal that never ends is read no further than needed", async () => {
     await using server = await byteServer((response) => {
       response.writeHead(500, { "content-type": "text/plain" });

@@ -287,6 +287,13 @@ describe("R18: warnings", () => {
     for (const warnAt of [0, -1, 1.1, Number.NaN]) complaint(() => new ExecutionTracker({}, { warnAt }));
   });
 
+  test("R18: whether it is the same agent's must be true or false, or its snapshot could not be restored", () => {
+    // @ts-expect-error a word
+    expect(complaint(() => new ExecutionTracker({}, { sameAgent: "no" }))).toMatchObject({
+      field: "sameAgent",
+    });
+  });
+
   test("R18: spend of nothing warns of nothing", () => {
     expect(new ExecutionTracker({ maxTokens: 0 }).charge({ turns: 1 })).toEqual({
       warnings: [],

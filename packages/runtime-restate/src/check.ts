@@ -1,4 +1,4 @@
-import { checkFields, InvalidValueError } from "@ravi/kernel";
+import { checkBoolean, checkFields, InvalidValueError } from "@ravi/kernel";
 import { checkMessage, checkPorts } from "@ravi/kernel/loop";
 import { checkHeaders } from "@ravi/kernel/provider";
 import { checkSize } from "./sizes.ts";
@@ -7,13 +7,14 @@ import { OPTIONS, type RestateRuntimeOptions } from "./options.ts";
 /** Checks the options. Throws an `InvalidValueError` for the first one that is wrong. */
 export function checkOptions(options: RestateRuntimeOptions): void {
   checkFields("runtime options", options, OPTIONS);
-  const { createContext, identityKeys } = options;
+  const { createContext, stream, identityKeys } = options;
   if (typeof createContext !== "function") {
     const expected = "createRunContext of @ravi/runtime";
     throw new InvalidValueError({ field: "createContext", value: createContext, expected });
   }
   checkPorts("runtime options", options);
   checkHeaders(options.headers);
+  if (stream !== undefined) checkBoolean("runtime options.stream", stream);
   checkSeconds(options);
   checkIdentityKeys(identityKeys);
 }

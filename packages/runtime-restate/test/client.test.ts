@@ -283,6 +283,14 @@ test.each(["callTimeoutS", "retentionS", "parkS"])("R3: %s is a time", (name) =>
     expect(() => restateRuntime({ createContext, ingress: url, admin: url, [name]: value })).toThrow(name);
 });
 
+test("R3: whether to stream is true or false", () => {
+  const url = "http://127.0.0.1:1";
+  // @ts-expect-error a word
+  expect(() => restateRuntime({ createContext, ingress: url, admin: url, stream: "no" })).toThrow(
+    /runtime options\.stream/,
+  );
+});
+
 test("R24: a misspelt decision reaches no server", async () => {
   await played({}, async (runtime, asked) => {
     const decisions = { "run:tool:pay#1": "rety" as "retry" };

@@ -224,6 +224,5 @@ function literalBudget(budget: AgentDefaults["executionBudget"]): ExecutionBudge
 
 /** The first value that is not undefined. */
 function first<T>(...values: readonly [...(T | undefined)[], T]): T {
-  for (const value of values) if (value !== undefined) return value;
-  return values.at(-1) as T;
+  return values.find((value) => value !== undefined) as T;
 }

@@ -73,6 +73,8 @@ it("each wrong option is an error that names it", () => {
     [{ model, children: [{ name: "c", description: "", tool: [] }] }, "SessionAgent.children[0].tool"],
     [{ model, guardrails: {} }, "SessionAgent.guardrails"],
     [{ model, ephemeral: "x" }, "SessionAgent.ephemeral"],
+    [{ model, ephemeral: [{ name: "screen", read: () => "" }] }, "SessionAgent.ephemeral[0]"],
+    [{ model, ephemeral: [{ look: () => "" }] }, "SessionAgent.ephemeral[0]"],
     [{ model, children: [{ name: "a" }] }, "SessionAgent.children[0].description"],
     [{ model, cwd: 7 }, "SessionAgent.cwd"],
     [{ model, ids: () => "x" }, "SessionAgent.ids"],

@@ -22,9 +22,11 @@ export async function hireAll<T>(
   for (let size = waiting.length; waiting.length > 0;) {
     const round = waiting.slice(0, size);
     const results = await ctx.batch(round.map(({ leaf }) => leaf));
-    for (const [n, { at }] of round.entries()) {
+    for (const [n, { leaf, at }] of round.entries()) {
       const outcome = results[n];
-      if (outcome !== undefined) outcomes[at] = outcome;
+      if (outcome === undefined)
+        throw new TypeError(`the context has no outcome for the hire of ${leaf.agent.id}`);
+      outcomes[at] = outcome;
     }
     const isDenied = ({ at }: { readonly at: number }): boolean => hasNoSeat(outcomes[at]);
     const denied = round.filter(isDenied);

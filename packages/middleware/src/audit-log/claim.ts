@@ -1,5 +1,5 @@
 import { JournalLockedError } from "@ravi/kernel";
-import { codeOf } from "../error-code.ts";
+import { field } from "@ravi/kernel/provider";
 import { nodeModule } from "../node-module.ts";
 import { isOwner, localProcesses, type Processes } from "./owner.ts";
 
@@ -111,7 +111,7 @@ async function create(name: string, owner: string): Promise<boolean> {
   } catch (error) {
     // Only EEXIST means that the claim exists. After any other error (too many open files, for example) it may exist and be
     // another's.
-    if (codeOf(error) === "EEXIST") return false;
+    if (field(error, "code") === "EEXIST") return false;
     throw error;
   }
   try {
@@ -137,7 +137,7 @@ async function ownerOf(name: string): Promise<string | undefined> {
     if (isOwner(firstLine(owner))) return owner;
     return Date.now() - (await stat(name)).mtimeMs > UNNAMED_MS ? "" : "a writer that has just started";
   } catch (error) {
-    if (codeOf(error) === "ENOENT") return undefined;
+    if (field(error, "code") === "ENOENT") return undefined;
     throw error;
   }
 }
@@ -147,7 +147,7 @@ async function remove(name: string): Promise<void> {
   try {
     await unlink(name);
   } catch (error) {
-    if (codeOf(error) !== "ENOENT") throw error;
+    if (field(error, "code") !== "ENOENT") throw error;
   }
 }
 

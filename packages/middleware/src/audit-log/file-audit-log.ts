@@ -9,7 +9,7 @@ import {
   JournalLockedError,
 } from "@ravi/kernel";
 import { checkPort } from "@ravi/kernel/loop";
-import { codeOf } from "../error-code.ts";
+import { field } from "@ravi/kernel/provider";
 import { nodeModule } from "../node-module.ts";
 import { type ChainReport, ChainReader, link } from "./chain.ts";
 import { claimPosition, sweepClaims } from "./claim.ts";
@@ -234,7 +234,7 @@ async function* piecesOf(path: string, start: number): AsyncGenerator<string> {
   try {
     yield* createReadStream(path, { encoding: "utf8", start, highWaterMark: 1_048_576 });
   } catch (error) {
-    if (codeOf(error) === "ENOENT") return;
+    if (field(error, "code") === "ENOENT") return;
     throw error;
   }
 }
@@ -244,7 +244,7 @@ const NO_FILE: ReadonlySet<unknown> = new Set(["EISDIR", "ENOTDIR", "ERR_INVALID
 
 function unreadable(path: string, cause: unknown): unknown {
   if (isRaviError(cause)) return cause;
-  if (NO_FILE.has(codeOf(cause)))
+  if (NO_FILE.has(field(cause, "code")))
     return new InvalidValueError({ field: "path", value: path, expected: "the path of a file", cause });
   return unusable(`the audit log ${path} could not be read`, cause);
 }

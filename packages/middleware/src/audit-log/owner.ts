@@ -1,4 +1,4 @@
-import { codeOf } from "../error-code.ts";
+import { field } from "@ravi/kernel/provider";
 import { nodeModule } from "../node-module.ts";
 
 /** Information about the processes of this machine. */
@@ -25,7 +25,7 @@ export async function localProcesses(): Promise<Processes> {
       process.kill(pid, 0);
       return true;
     } catch (error) {
-      return codeOf(error) !== "ESRCH";
+      return field(error, "code") !== "ESRCH";
     }
   };
   return {

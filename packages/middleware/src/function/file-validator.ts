@@ -1,5 +1,5 @@
 import { type MaybePromise, checkFields, checkInteger, InvalidValueError } from "@ravi/kernel";
-import { codeOf } from "../error-code.ts";
+import { field } from "@ravi/kernel/provider";
 import type { OnGuardError } from "../guard.ts";
 import { checkNames } from "../options.ts";
 import { isInside, pathProblem, resolvePath } from "../text/path.ts";
@@ -121,7 +121,7 @@ async function diskProblem({ full, roots, maxBytes, disk }: DiskQuestion): Promi
       return "the path leads out of the allowed folders through a symbolic link";
   } catch (error) {
     // Not a failure of the guard: the path itself leads nowhere.
-    if (codeOf(error) === "ELOOP") return "the path leads into a loop of symbolic links";
+    if (field(error, "code") === "ELOOP") return "the path leads into a loop of symbolic links";
     throw error;
   }
   const size = await disk.sizeOf(full);

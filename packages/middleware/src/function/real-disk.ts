@@ -1,4 +1,4 @@
-import { codeOf } from "../error-code.ts";
+import { field } from "@ravi/kernel/provider";
 import { nodeModule } from "../node-module.ts";
 import { resolvePath } from "../text/path.ts";
 import type { FileDisk } from "./file-validator.ts";
@@ -54,7 +54,7 @@ function isAbsolute(target: string, parent: string): boolean {
 
 /** Nothing exists there, or it is not a link. */
 function undefinedIfMissing(error: unknown): undefined {
-  const code = codeOf(error);
+  const code = field(error, "code");
   if (code === "ENOENT" || code === "ENOTDIR" || code === "EINVAL") return undefined;
   throw error;
 }

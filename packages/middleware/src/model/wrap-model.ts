@@ -19,7 +19,7 @@ import {
   systemClock,
 } from "@ravi/kernel";
 import { answerMisfit, checkModel, checkPorts, guardedHooks, hasMethod } from "@ravi/kernel/loop";
-import { checkFunction } from "../options.ts";
+import { checkFunction, checkText } from "../options.ts";
 import { MiddlewarePipeline } from "../pipeline.ts";
 import { ChatCall } from "./chat-call.ts";
 import { eventChannel } from "./event-channel.ts";
@@ -48,6 +48,7 @@ export function wrapModel(
   checkFields("wrapModel", options, ["agentName", "tenantId", "hooks", "clock", "answer"]);
   checkModel("wrapModel.client", client);
   checkFunction("wrapModel.answer", options.answer);
+  checkText("wrapModel.tenantId", options.tenantId);
   checkPorts("wrapModel", { hooks: options.hooks, clock: options.clock });
   const pipeline = isPipeline(layers)
     ? layers

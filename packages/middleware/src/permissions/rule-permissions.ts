@@ -1,4 +1,5 @@
 import {
+  agentName,
   checkFields,
   InvalidValueError,
   type MaybePromise,
@@ -7,7 +8,7 @@ import {
   type Permissions,
 } from "@ravi/kernel";
 import { messageOf } from "@ravi/kernel/loop";
-import { checkWord } from "../options.ts";
+import { checkText, checkWord } from "../options.ts";
 import { matches } from "./pattern.ts";
 
 /** One rule. A field that is left out does not restrict it: a rule with only an effect applies to everything. */
@@ -90,14 +91,11 @@ export function rulePermissions(options: RulePermissionsOptions): Permissions {
 
 async function appliesTo(rule: PermissionRule, request: PermissionRequest): Promise<boolean> {
   const { agentId, action, scope } = request;
-  const slash = agentId.indexOf("/");
   const isMatch =
     isOneOf(rule.action, action) &&
     (rule.target === undefined || listOf(rule.target).some((pattern) => isTarget(pattern, request))) &&
     (rule.agent === undefined ||
-      listOf(rule.agent).some((pattern) =>
-        matches(pattern, slash === -1 ? agentId : agentId.slice(0, slash)),
-      )) &&
+      listOf(rule.agent).some((pattern) => matches(pattern, agentName(agentId)))) &&
     isOneOf(rule.user, scope.userId) &&
     isOneOf(rule.tenant, scope.tenantId);
   if (!isMatch || rule.when === undefined) return isMatch;
@@ -129,7 +127,7 @@ function checkRule(rule: PermissionRule, at: number): PermissionRule {
   const field = `rulePermissions.rules[${at}]`;
   checkFields(field, rule, RULE_FIELDS);
   checkWord(`${field}.effect`, rule.effect, EFFECTS);
-  const { action, target, agent, user, tenant, when } = rule;
+  const { action, target, agent, user, tenant, when, reason } = rule;
   const isText = (value: unknown): boolean => typeof value === "string";
   const isName = (value: unknown): boolean => value === null || isText(value);
   const isAction = (value: unknown): boolean => ACTIONS.some((known) => known === value);
@@ -139,6 +137,7 @@ function checkRule(rule: PermissionRule, at: number): PermissionRule {
       value: when,
       expected: "a function that takes the request and returns true or false",
     });
+  checkText(`${field}.reason`, reason);
   return Object.freeze({
     ...rule,
     action: checkList(`${field}.action`, action, isAction, `one of ${ACTIONS.join(", ")}`),

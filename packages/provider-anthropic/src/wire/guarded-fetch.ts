@@ -31,20 +31,24 @@ function refusal(body: string | null, { status, headers }: Response): Response {
   return Object.defineProperty(new Response(body, { status: 500, headers }), "status", { value: status });
 }
 
+/** With a reader: in Safari a body cannot be iterated. */
 async function beginningOf(response: Response): Promise<string> {
+  const reader: ReadableStreamDefaultReader<Uint8Array> | undefined = response.body?.getReader();
+  if (reader === undefined) return "";
   const decoder = new TextDecoder();
   let text = "";
   let size = 0;
-  const pieces: AsyncIterable<Uint8Array> | null = response.body;
   try {
-    // Leaving the loop closes the connection.
-    for await (const piece of pieces ?? []) {
-      text += decoder.decode(piece, { stream: true });
-      size += piece.length;
-      if (size >= MAX_REFUSAL_BYTES) break;
+    while (size < MAX_REFUSAL_BYTES) {
+      const { value } = await reader.read();
+      if (value === undefined) return text;
+      text += decoder.decode(value, { stream: true });
+      size += value.length;
     }
   } catch {
     // The status says more than the missing rest of the text.
+    return text;
   }
+  await reader.cancel().catch(() => undefined);
   return text;
 }

@@ -1,6 +1,7 @@
 import {
   type Actual,
   type ChargeOptions,
+  checkBoolean,
   checkFields,
   checkOneOf,
   type Clock,
@@ -88,7 +89,7 @@ export class ExecutionTracker implements Ledger {
     this.account = openAccount({
       scope,
       parent: parent?.account,
-      sameAgent: options.sameAgent ?? false,
+      sameAgent: checkBoolean("sameAgent", options.sameAgent ?? false),
       budget: given,
       warnAt,
       fixed: readReserve(this.reserveRule, given),

@@ -129,6 +129,9 @@ function checkParts(options: SessionAgentOptions): void {
       if (typeof child?.[field] !== "string") wrong(`children[${at}].${field}`, child?.[field], "a string");
     checkAllowed(`SessionAgent.children[${at}]`, child, ["name", "description", "tools"]);
   }
+  for (const [at, source] of (options.ephemeral ?? []).entries())
+    if (!hasMethod(source, "look") || typeof source.name !== "string")
+      wrong(`ephemeral[${at}]`, source, "an object with a name and a method look");
   if (options.cwd !== undefined && typeof options.cwd !== "string") wrong("cwd", options.cwd, "a path");
   if (options.ids !== undefined && !hasMethod(options.ids, "uuid"))
     wrong("ids", options.ids, "an IdSource, with the methods uuid and random");

@@ -10,7 +10,7 @@ import {
   type RunEvent,
   Supervision,
 } from "@ravi/kernel";
-import { AgentBase, bareContext, checkModel } from "@ravi/kernel/loop";
+import { AgentBase, bareContext, type BareContextOptions, checkModel } from "@ravi/kernel/loop";
 import type { SessionEvent } from "../extensions/events.ts";
 import type {
   CollectedError,
@@ -176,7 +176,7 @@ export class SessionAgent extends AgentBase implements ExtensionContext {
    */
   async runCompaction(): Promise<CompactionOutcome> {
     return this.gate.exclusively("runCompaction", "compaction", async () => {
-      const ctx = this.ownContext({});
+      const ctx = this.ownContext();
       this.emitter.running = { ctx, isOwn: true, isOpen: false };
       try {
         return await this.runner.compactNow(ctx, await this.navigator.openOwn());
@@ -327,13 +327,7 @@ export class SessionAgent extends AgentBase implements ExtensionContext {
   }
 
   /** The context of `invoke`, without a runtime. */
-  private ownContext({
-    signal,
-    metadata,
-  }: {
-    signal?: AbortSignalLike | undefined;
-    metadata?: { channel?: string };
-  }): RunContext {
+  private ownContext({ signal, metadata }: Pick<BareContextOptions, "signal" | "metadata"> = {}): RunContext {
     const { clock, ids, options } = this.plan;
     const { emitter, loader } = this;
     const forward = ({ event }: RunEvent): void => emitter.forward(event);

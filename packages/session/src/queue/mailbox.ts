@@ -1,4 +1,5 @@
-import type { Inbox, InboxMessage, JsonObject, JsonValue } from "@ravi/kernel";
+import type { Inbox, InboxMessage, JsonValue } from "@ravi/kernel";
+import { fieldsOf, stringOr } from "@ravi/kernel/provider";
 
 /** A message to a running turn: `steer` is read between two model calls, `followUp` begins another turn. */
 export interface Queued {
@@ -16,21 +17,14 @@ interface Mail extends Queued {
  */
 function readMessage(content: JsonValue): Queued {
   if (typeof content === "string") return { kind: "steer", text: content };
-  if (isObject(content)) {
-    const { steer, followUp } = content;
-    if (typeof followUp === "string") return { kind: "followUp", text: followUp };
-    if (typeof steer === "string") return { kind: "steer", text: steer };
-  }
-  return { kind: "steer", text: JSON.stringify(content) };
+  const { steer, followUp } = fieldsOf(content);
+  if (typeof followUp === "string") return { kind: "followUp", text: followUp };
+  return { kind: "steer", text: stringOr(steer, JSON.stringify(content)) };
 }
 
 /** Blank messages must not be stored: providers would refuse them, in this turn and in every later one. */
 export function isBlank(text: string): boolean {
   return text.trim() === "";
-}
-
-function isObject(value: JsonValue): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Reads an inbox and separates messages for this turn from those for the next one. Each message is answered once. */

@@ -24,7 +24,7 @@ import {
   withoutCalls,
 } from "@ravi/kernel/loop";
 import { estimateMessages, estimateTools } from "../compaction/tokens.ts";
-import { LOOP_DETECTION } from "../guardrails/chain.ts";
+import { LOOP_DETECTION, type Verdict } from "../guardrails/chain.ts";
 import { withFreshIds } from "../tree/valid-prompt.ts";
 import type { TurnDeps } from "./deps.ts";
 import { readLiveState } from "./live-state.ts";
@@ -211,13 +211,7 @@ export class Engine {
   }
 
   /** A loop ends the turn with a last answer. Any other halt means that something must not go on, so it is thrown. */
-  private async halt({
-    by,
-    reason,
-  }: {
-    readonly by: string;
-    readonly reason: string;
-  }): Promise<AgentResult<never>> {
+  private async halt({ by, reason }: Verdict): Promise<AgentResult<never>> {
     const { ctx } = this.deps;
     const stop = new MiddlewareTermination({ layer: by, reason });
     tellTermination(ctx.hooks, stop, () => hookBase(ctx));

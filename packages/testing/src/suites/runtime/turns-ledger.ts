@@ -15,7 +15,7 @@ export function turnsLedger({ executionBudget }: Supervision): Ledger {
 }
 
 /** Counts turns and tokens of a whole tree, enforces the limit on turns, and warns once when four fifths of them are used. */
-export class TurnsLedger implements Ledger {
+class TurnsLedger implements Ledger {
   readonly used = { tokens: 0, cost: 0, turns: 0, toolCalls: 0 };
   private limit: number;
   private held = 0;
