@@ -12,8 +12,10 @@ import {
   SuspendedError,
 } from "@ravi/kernel";
 
-const http = (status: number, body: { message?: string; code?: string; type?: string } = {}): unknown =>
-  Object.assign(new Error(`${status} ${body.message ?? ""}`), { status, error: body });
+const http = (
+  status: number,
+  body: { message?: string; code?: string; type?: string; details?: unknown } = {},
+): unknown => Object.assign(new Error(`${status} ${body.message ?? ""}`), { status, error: body });
 
 describe("O6: classifyError", () => {
   test("O6: the kinds, and which of them are worth another try", () => {
@@ -74,6 +76,11 @@ describe("O6: classifyError", () => {
         message:
           "You exceeded your current quota, please check your plan and billing details.\nPlease retry in 17.3s.",
       }),
+      "RATE_LIMIT",
+    ],
+    [
+      "Gemini's 429, which says only in its details when to try again",
+      http(429, { message: "You exceeded your current quota", details: [null, { retryDelay: "34.4s" }] }),
       "RATE_LIMIT",
     ],
     ["503", http(503), "OVERLOADED"],
@@ -293,6 +300,17 @@ describe("O6: classifyError", () => {
       retryAfterMs,
     });
     expect(classifyError(http(503, { message })).retryAfterMs).toBeUndefined();
+  });
+
+  test.each([
+    [[{ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "34.4s" }], 34_400],
+    [[{ "@type": "type.googleapis.com/google.rpc.QuotaFailure" }, { retryDelay: "0.5s" }], 500],
+    [[{ retryDelay: 34 }], undefined],
+    [[{ retryDelay: "soon" }], undefined],
+    [{ retryDelay: "3s" }, undefined],
+    ["3s", undefined],
+  ])("O6: a rate limit with the details %j is to be waited for %s ms", (details, retryAfterMs) => {
+    expect(classifyError(http(429, { details }))).toMatchObject({ kind: "RATE_LIMIT", retryAfterMs });
   });
 
   test("O6: what Amazon's client says of a wrong key is final", () => {

@@ -1,4 +1,4 @@
-import { askedWaitMs } from "./asked-wait.ts";
+import { askedWaitMs, detailedWaitMs } from "./asked-wait.ts";
 import type { RaviError } from "./base.ts";
 import { field, partsOf, statusOf, textsIn } from "./facts.ts";
 import { isMarked, isRaviError } from "./is.ts";
@@ -82,9 +82,11 @@ interface Facts {
   /** The machine-readable words: code and type fields, and the error's name. */
   readonly code: string;
   readonly message: string;
+  /** How long the server asks to wait, in milliseconds. */
+  readonly askedMs: number | undefined;
 }
 
-function kindOf({ status: given, code, message }: Facts): ErrorKind | undefined {
+function kindOf({ status: given, code, message, askedMs }: Facts): ErrorKind | undefined {
   // An error inside of a stream has no status; its type stands for one.
   // Amazon reports a rate limit as a bad request, too.
   const isThrottled = given === 400 && THROTTLED.test(code);
@@ -93,7 +95,7 @@ function kindOf({ status: given, code, message }: Facts): ErrorKind | undefined 
   if (isOverflow(code, message) && (given === undefined || isRefused || status === 413)) {
     return ErrorKind.CONTEXT_OVERFLOW;
   }
-  if (BILLING.test(code) || isMoneyOut(status, message)) return ErrorKind.BILLING;
+  if (BILLING.test(code) || isMoneyOut(status, message, askedMs)) return ErrorKind.BILLING;
   if (BLOCKED.test(code) || (status === 400 && BLOCKED.test(message))) return ErrorKind.CONTENT_BLOCKED;
   if (status === 403 && FLAGGED.test(message)) return ErrorKind.CONTENT_BLOCKED;
   // Reported as a bad request, but the cause is malformed output of the model, and a retry may succeed.
@@ -199,10 +201,9 @@ const OVERFLOW = [
 const NOT_OVERFLOW =
   /tokens per (?:min|day)|rate.?limit|throttl|max_(?:completion_|output_)?tokens (?:is too large|must be|cannot)/i;
 
-function isMoneyOut(status: number | undefined, message: string): boolean {
+function isMoneyOut(status: number | undefined, message: string, askedMs: number | undefined): boolean {
   // Gemini says "exceeded your current quota" of a limit that passes, too.
-  if (status === 429)
-    return QUOTA_IS_OUT.test(message.replaceAll(LINK, "")) && askedWaitMs(message) === undefined;
+  if (status === 429) return QUOTA_IS_OUT.test(message.replaceAll(LINK, "")) && askedMs === undefined;
   return MAY_BE_ABOUT_MONEY.has(status) && MONEY_IS_OUT.test(message);
 }
 
@@ -241,15 +242,17 @@ function chainOf(error: unknown): readonly unknown[] {
 
 function factsOf(chain: readonly unknown[]): Facts {
   const parts = chain.flatMap(partsOf);
+  const message = textsIn(parts, ["message"]).join(" ").slice(0, 8_000);
   return {
     status: statusOf(parts),
     code: textsIn(parts, ["code", "type", "name"]).join(" ").slice(0, 8_000),
-    message: textsIn(parts, ["message"]).join(" ").slice(0, 8_000),
+    message,
+    askedMs: askedWaitMs(message) ?? detailedWaitMs(parts),
   };
 }
 
 function verdictOf(kind: ErrorKind, facts: Facts): ClassifiedError {
-  const retryAfterMs = kind === ErrorKind.RATE_LIMIT ? askedWaitMs(facts.message) : undefined;
+  const retryAfterMs = kind === ErrorKind.RATE_LIMIT ? facts.askedMs : undefined;
   return { kind, retryable: isRetryableKind(kind), status: facts.status, retryAfterMs };
 }
 
