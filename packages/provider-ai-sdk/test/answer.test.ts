@@ -94,7 +94,8 @@ describe("T10: an answer", () => {
         { ...FINISH, finishReason: { unified: "length", raw: "max_tokens" } },
       ],
     });
-    const { events, response } = await streamed(fromAiSdk(model));
+    const tools = [{ name: "t", description: "", parameters: { type: "object" } }];
+    const { events, response } = await streamed(fromAiSdk(model), ask("go", { tools }));
     expect(response.message.toolCalls?.map((call) => call.arguments)).toEqual([
       '{"a":1}',
       '{"b":2}',

@@ -1,17 +1,8 @@
-import {
-  type AssistantMessage,
-  type ChatMessage,
-  type ContentPart,
-  type ReasoningPart,
-  textOf,
-  type ToolCall,
-  type ToolMessage,
-  type UserMessage,
-} from "@ravi/kernel";
+import { type ChatMessage, type ContentPart, textOf, type ToolMessage, type UserMessage } from "@ravi/kernel";
 import { type CallIds, callIds, leftOut, plainName, unknownLeftOut } from "@ravi/kernel/provider";
+import { assistantParts } from "./assistant.ts";
 import { filePart, type FileTarget, toolFilePart } from "./files.ts";
-import { inputOf } from "./input.ts";
-import { metadataOptions } from "./provider-metadata.ts";
+import { partsOf, textPart } from "./text.ts";
 
 export interface PromptTarget extends FileTarget {
   /** The provider whose reasoning can be sent back, such as `ai-sdk/openai.responses`. */
@@ -73,7 +64,7 @@ function userParts({ content, name }: UserMessage, target: PromptTarget): readon
 }
 
 function spokenParts(content: string | readonly ContentPart[], target: PromptTarget): readonly object[] {
-  return listOf(content).flatMap((part): object[] => {
+  return partsOf(content).flatMap((part): object[] => {
     switch (part.type) {
       case "text":
         return textPart(part.text);
@@ -89,41 +80,6 @@ function spokenParts(content: string | readonly ContentPart[], target: PromptTar
   });
 }
 
-function assistantParts(message: AssistantMessage, target: Writing): readonly object[] {
-  const parts = listOf(message.content).flatMap((part): object[] => {
-    switch (part.type) {
-      case "text":
-        return textPart(part.text);
-      case "reasoning":
-        return reasoningPart(part, target);
-      case "image":
-      case "file":
-        return textPart(leftOut(part, "an assistant message can only contain text", target.notice));
-      default:
-        return textPart(unknownLeftOut(part, target.notice));
-    }
-  });
-  return [...parts, ...(message.toolCalls ?? []).map((call) => toolCallPart(call, target))];
-}
-
-function reasoningPart({ text, opaque }: ReasoningPart, target: PromptTarget): object[] {
-  if (opaque?.provider !== target.tag) {
-    target.notice("reasoning of another provider was left out");
-    return [];
-  }
-  return [{ type: "reasoning", text: text.toWellFormed(), ...metadataOptions(opaque) }];
-}
-
-function toolCallPart({ id, name, arguments: args, opaque }: ToolCall, target: Writing): object {
-  return {
-    type: "tool-call",
-    toolCallId: target.ids.begin(id),
-    toolName: plainName(name),
-    input: inputOf(args),
-    ...(opaque?.provider === target.tag ? metadataOptions(opaque) : {}),
-  };
-}
-
 function toolResult(message: ToolMessage, target: Writing): object {
   return {
     type: "tool-result",
@@ -134,7 +90,7 @@ function toolResult(message: ToolMessage, target: Writing): object {
 }
 
 function toolOutput(message: ToolMessage, target: PromptTarget): object {
-  const parts = listOf(message.content);
+  const parts = partsOf(message.content);
   const plain =
     message.isError === true || !target.takesToolFiles || parts.every(({ type }) => type === "text");
   if (!plain) {
@@ -170,13 +126,4 @@ function toolOutput(message: ToolMessage, target: PromptTarget): object {
     .join("\n")
     .toWellFormed();
   return { type: message.isError === true ? "error-text" : "text", value };
-}
-
-/** Replaces unpaired surrogates, which not every server accepts. Tools and models may produce them when they cut text. */
-function textPart(text: string): object[] {
-  return text === "" ? [] : [{ type: "text", text: text.toWellFormed() }];
-}
-
-function listOf(content: string | readonly ContentPart[]): readonly ContentPart[] {
-  return typeof content === "string" ? [{ type: "text", text: content }] : content;
 }
