@@ -83,6 +83,22 @@ describe("O6: classifyError", () => {
       http(429, { message: "You exceeded your current quota", details: [null, { retryDelay: "34.4s" }] }),
       "RATE_LIMIT",
     ],
+    [
+      "Gemini's 400 for a wrong key",
+      http(400, { message: "API key not valid. Please pass a valid one." }),
+      "AUTH",
+    ],
+    ["xAI's 400 for a wrong key", http(400, { message: "Incorrect API key provided: k***." }), "AUTH"],
+    [
+      "a 400 about the key of an object",
+      http(400, { message: "invalid key 'x' in api_key_map" }),
+      "FORMAT_ERROR",
+    ],
+    [
+      "xAI's 403 of an account without money",
+      http(403, { message: "Your newly created team doesn't have any credits yet." }),
+      "BILLING",
+    ],
     ["503", http(503), "OVERLOADED"],
     ["529", http(529, { type: "overloaded_error" }), "OVERLOADED"],
     ["500", http(500), "SERVER_ERROR"],

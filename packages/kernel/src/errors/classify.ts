@@ -25,7 +25,7 @@ export interface ClassifiedError {
  * | 498 (Groq), 503, 529      | `OVERLOADED`                                                                            |
  * | 409, 424, 425, other 5xx  | `SERVER_ERROR`                                                                          |
  * | 413                       | `CONTEXT_OVERFLOW`; so is a 400 or 422 that says that the prompt is too long            |
- * | 401, 403                  | `AUTH`, or `AUTH_PERMANENT` if the account is closed                                    |
+ * | 401, 403                  | `AUTH`, or `AUTH_PERMANENT` if the account is closed; so is a 400 about a wrong key     |
  * | 402                       | `BILLING`; so is a 400, 403, 422 or 500 that says that the money is used up             |
  * | 404                       | `MODEL_NOT_FOUND`                                                                       |
  * | every other 4xx           | `FORMAT_ERROR`, or `CONTENT_BLOCKED` if a 400 or 403 says that the content was refused  |
@@ -98,6 +98,7 @@ function kindOf({ status: given, code, message, askedMs }: Facts): ErrorKind | u
   if (BILLING.test(code) || isMoneyOut(status, message, askedMs)) return ErrorKind.BILLING;
   if (BLOCKED.test(code) || (status === 400 && BLOCKED.test(message))) return ErrorKind.CONTENT_BLOCKED;
   if (status === 403 && FLAGGED.test(message)) return ErrorKind.CONTENT_BLOCKED;
+  if (status === 400 && WRONG_KEY.test(message)) return ErrorKind.AUTH;
   // Reported as a bad request, but the cause is malformed output of the model, and a retry may succeed.
   if (isRefused && MISWRITTEN.test(code)) return ErrorKind.SERVER_ERROR;
   if (given === undefined && BLOCKED_IN_STREAM.test(code)) return ErrorKind.CONTENT_BLOCKED;
@@ -167,7 +168,7 @@ const LINK = /https?:\/\/\S+/gi;
  * name.
  */
 const MONEY_IS_OUT =
-  /credit balance is too low|reached your .{0,40}usage limit|exceeded your current quota|insufficient (?:funds|credits?|balance)/i;
+  /credit balance is too low|reached your .{0,40}usage limit|exceeded your current quota|insufficient (?:funds|credits?|balance)|have any credits/i;
 /** MiniMax reports it as its own failure, a 500. */
 const MAY_BE_ABOUT_MONEY: ReadonlySet<number | undefined> = new Set([400, 403, 422, 500]);
 const BLOCKED =
@@ -178,6 +179,8 @@ const FLAGGED = /requires moderation|input was flagged/i;
 const MISWRITTEN = /\b(?:tool_use_failed|json_validate_failed)\b/;
 /** Codes for a prompt that breaks the usage policy, reported after the stream has begun. */
 const BLOCKED_IN_STREAM = /\binvalid_prompt\b|(?:\b|_)policy(?:\b|_)/;
+/** How Gemini and xAI report a wrong key, as a bad request. */
+const WRONG_KEY = /\bapi key (?:not valid|expired)|\b(?:incorrect|invalid) api key\b/i;
 const PERMANENT = /deactivated|revoked|disabled|suspended|banned|not (?:allowed|permitted|authorized)/i;
 
 /** How some thirty servers say that a prompt is too long. Each pattern is linear: no nested repeats. */

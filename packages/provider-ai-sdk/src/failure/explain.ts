@@ -9,6 +9,7 @@ import {
   listOf,
   providerError,
   stringOr,
+  textIn,
   tryParse,
   UnusableAnswer,
 } from "@ravi/kernel/provider";
@@ -88,10 +89,13 @@ function reportOf(error: unknown): unknown {
 
 function messageOf(error: unknown): string {
   if (typeof error === "string") return error;
-  const text =
-    stringOr(field(error, "message"), undefined) ??
-    stringOr(field(field(error, "error"), "message"), undefined);
-  return text === undefined || text === "" ? "the model failed without an error message" : text;
+  const report = reportOf(error);
+  return (
+    textIn(field(error, "message")) ??
+    textIn(field(report, "message")) ??
+    textIn(field(report, "detail")) ??
+    "the model failed without an error message"
+  );
 }
 
 /** Looks up headers in a plain object, whatever the case of their names. */
