@@ -154,4 +154,10 @@ describe("POST /v1/messages", () => {
     expect((await ask(more)).status).toBe(400);
     expect((await ask(more, { "anthropic-beta": "context-management-2025-06-27" })).status).toBe(200);
   });
+
+  test("keeps no thread, and says so as the official client understands it, which then does without", async () => {
+    const { status, body } = await ask({ thread: { type: "create" } }, { "anthropic-beta": "threads" });
+    expect(status).toBe(400);
+    expect(body).toMatchObject({ error: { details: { error_code: "thread_unsupported_request" } } });
+  });
 });

@@ -13,6 +13,7 @@ import {
   readOptional,
   readString,
 } from "./read-json.ts";
+import { RefusedRequest } from "./refusal.ts";
 
 /** A Messages request, read. */
 export interface MessagesRequest {
@@ -59,6 +60,7 @@ const WITHOUT_SAMPLING = "2026-10-21";
 export function readMessagesRequest(value: JsonValue | undefined, options: ReadOptions): MessagesRequest {
   const known = options.version >= WITHOUT_SAMPLING ? FIELDS : [...FIELDS, ...SAMPLING];
   const body = options.isBeta ? readObject(value, "body") : readOnly(value, "body", known);
+  refuseThread(body["thread"]);
   const model = readRequired(body["model"], "model", readString);
   const limit = readLimit(body["max_tokens"], options.needsLimit);
   const turns = readTurns(body["messages"]);
@@ -92,6 +94,13 @@ export function readMessagesRequest(value: JsonValue | undefined, options: ReadO
       ...present(optional),
     },
   };
+}
+
+/** The server stores nothing between two requests. */
+function refuseThread(thread: JsonValue | undefined): void {
+  if (thread === undefined || thread === null) return;
+  const message = "thread: this server keeps nothing between two requests; send the whole conversation";
+  throw new RefusedRequest({ status: 400, message, code: "thread_unsupported_request" });
 }
 
 function readLimit(value: JsonValue | undefined, isNeeded: boolean): number | undefined {
