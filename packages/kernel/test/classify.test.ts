@@ -12,8 +12,10 @@ import {
   SuspendedError,
 } from "@ravi/kernel";
 
-const http = (status: number, body: { message?: string; code?: string; type?: string } = {}): unknown =>
-  Object.assign(new Error(`${status} ${body.message ?? ""}`), { status, error: body });
+const http = (
+  status: number,
+  body: { message?: string; code?: string; type?: string; details?: unknown } = {},
+): unknown => Object.assign(new Error(`${status} ${body.message ?? ""}`), { status, error: body });
 
 describe("O6: classifyError", () => {
   test("O6: the kinds, and which of them are worth another try", () => {
@@ -75,6 +77,27 @@ describe("O6: classifyError", () => {
           "You exceeded your current quota, please check your plan and billing details.\nPlease retry in 17.3s.",
       }),
       "RATE_LIMIT",
+    ],
+    [
+      "Gemini's 429, which says only in its details when to try again",
+      http(429, { message: "You exceeded your current quota", details: [null, { retryDelay: "34.4s" }] }),
+      "RATE_LIMIT",
+    ],
+    [
+      "Gemini's 400 for a wrong key",
+      http(400, { message: "API key not valid. Please pass a valid one." }),
+      "AUTH",
+    ],
+    ["xAI's 400 for a wrong key", http(400, { message: "Incorrect API key provided: k***." }), "AUTH"],
+    [
+      "a 400 about the key of an object",
+      http(400, { message: "invalid key 'x' in api_key_map" }),
+      "FORMAT_ERROR",
+    ],
+    [
+      "xAI's 403 of an account without money",
+      http(403, { message: "Your newly created team doesn't have any credits yet." }),
+      "BILLING",
     ],
     ["503", http(503), "OVERLOADED"],
     ["529", http(529, { type: "overloaded_error" }), "OVERLOADED"],
@@ -293,6 +316,17 @@ describe("O6: classifyError", () => {
       retryAfterMs,
     });
     expect(classifyError(http(503, { message })).retryAfterMs).toBeUndefined();
+  });
+
+  test.each([
+    [[{ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "34.4s" }], 34_400],
+    [[{ "@type": "type.googleapis.com/google.rpc.QuotaFailure" }, { retryDelay: "0.5s" }], 500],
+    [[{ retryDelay: 34 }], undefined],
+    [[{ retryDelay: "soon" }], undefined],
+    [{ retryDelay: "3s" }, undefined],
+    ["3s", undefined],
+  ])("O6: a rate limit with the details %j is to be waited for %s ms", (details, retryAfterMs) => {
+    expect(classifyError(http(429, { details }))).toMatchObject({ kind: "RATE_LIMIT", retryAfterMs });
   });
 
   test("O6: what Amazon's client says of a wrong key is final", () => {

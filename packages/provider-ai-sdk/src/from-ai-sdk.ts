@@ -83,7 +83,7 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): LLMCli
         const prepared = await prepare(request, call, given);
         const result = await call.wait(model.doGenerate(prepared));
         logWarnings(notice, field(result, "warnings"));
-        const answer = collectAnswer(model.provider);
+        const answer = collectAnswer(model.provider, request.tools);
         answer.addWhole(result);
         checkEnding(answer);
         return answer.response();
@@ -101,7 +101,7 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): LLMCli
         const prepared = await prepare(request, call, given);
         opened = model.doStream(prepared).then(({ stream }) => stream.getReader());
         const reader = await call.wait(opened);
-        const answer = collectAnswer(model.provider);
+        const answer = collectAnswer(model.provider, request.tools);
         while (answer.ending === undefined) {
           const { done, value } = await call.wait(reader.read());
           if (done) break;

@@ -94,7 +94,8 @@ describe("T10: an answer", () => {
         { ...FINISH, finishReason: { unified: "length", raw: "max_tokens" } },
       ],
     });
-    const { events, response } = await streamed(fromAiSdk(model));
+    const tools = [{ name: "t", description: "", parameters: { type: "object" } }];
+    const { events, response } = await streamed(fromAiSdk(model), ask("go", { tools }));
     expect(response.message.toolCalls?.map((call) => call.arguments)).toEqual([
       '{"a":1}',
       '{"b":2}',
@@ -254,6 +255,27 @@ describe("O1: usage", () => {
       ["20", undefined],
     ]) {
       const result = { content: [], finishReason: STOP, usage, providerMetadata: told(tokens) };
+      const answer = await fromAiSdk(fixedModel({ result })).generate(ask("go"));
+      expect(answer.usage?.cacheWrite1hTokens).toBe(expected);
+    }
+  });
+
+  test("of Bedrock, as @ai-sdk/amazon-bedrock 5.0.101 gives it, says which writes are kept for an hour", async () => {
+    const usage = { inputTokens: { total: 315, cacheWrite: 300 }, outputTokens: { total: 7 } };
+    for (const [cacheDetails, expected] of [
+      [
+        [
+          { ttl: "1h", inputTokens: 200 },
+          { ttl: "5m", inputTokens: 100 },
+        ],
+        200,
+      ],
+      [[{ ttl: "5m", inputTokens: 300 }], undefined],
+      [[{ ttl: "1h", inputTokens: "200" }, null], undefined],
+      ["1h", undefined],
+    ]) {
+      const providerMetadata = { bedrock: { usage: { cacheWriteInputTokens: 300, cacheDetails } } };
+      const result = { content: [], finishReason: STOP, usage, providerMetadata };
       const answer = await fromAiSdk(fixedModel({ result })).generate(ask("go"));
       expect(answer.usage?.cacheWrite1hTokens).toBe(expected);
     }

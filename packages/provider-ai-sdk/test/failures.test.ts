@@ -100,6 +100,34 @@ describe("O6: an error of the AI SDK", () => {
     expect((await failingWith(apiError({ ...body, responseHeaders }))).retryAfterMs).toBe(1_500);
   });
 
+  test("says when to try again, also in details that the provider's own reading of the body leaves out", async () => {
+    const message = "You exceeded your current quota, please check your plan.";
+    const report = { code: 429, message, status: "RESOURCE_EXHAUSTED" };
+    const details = [{ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "34.4s" }];
+    const body = {
+      statusCode: 429,
+      message,
+      data: { error: report },
+      responseBody: JSON.stringify({ error: { ...report, details } }),
+    };
+    expect(await failingWith(apiError(body))).toMatchObject({ kind: "RATE_LIMIT", retryAfterMs: 34_400 });
+  });
+
+  test.each([
+    ['{"detail":"Unauthorized"}', "Unauthorized"],
+    ['{"object":"error","message":"too hot","code":"1300"}', "too hot"],
+    ['{"detail":[{"msg":"no"}]}', "the model failed without an error message"],
+    ["<html>", "the model failed without an error message"],
+  ])(
+    "without a message says what the body %s says, as of @ai-sdk/mistral 4.0.84",
+    async (responseBody, said) => {
+      const error = await failingWith(
+        apiError({ statusCode: 401, message: "", data: undefined, responseBody }),
+      );
+      expect(error.message).toBe(`test/small: ${said}`);
+    },
+  );
+
   test("a mistake in a program is not tried again", async () => {
     const error = await failingWith(new TypeError("undefined is not a function"));
     expect([error.kind, error.retryable]).toEqual(["UNKNOWN", false]);

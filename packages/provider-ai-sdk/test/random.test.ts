@@ -8,7 +8,7 @@ const RUNS = process.env["RAVI_LONG"] ? 5_000 : 200;
 
 const id = fc.constantFrom("a", "b", "", undefined);
 const text = fc.string({ unit: "binary", maxLength: 8 });
-const metadata = fc.constantFrom(undefined, { p: { s: "sig" } }, null, 7);
+const metadata = fc.constantFrom(undefined, { p: { s: "sig" } }, { p: { phase: "final_answer" } }, null, 7);
 
 /** Parts as models send them, in any order, and things that no model should send. */
 const part = fc.oneof(
@@ -55,7 +55,8 @@ test("T10: whatever parts a model sends, a stream keeps its contract, and its ev
         const events: ModelEvent[] = [];
         let failure: unknown;
         try {
-          for await (const event of fromAiSdk(model).stream?.(ask("go")) ?? []) events.push(event);
+          const tools = [{ name: "search", description: "", parameters: { type: "object" } }];
+          for await (const event of fromAiSdk(model).stream?.(ask("go", { tools })) ?? []) events.push(event);
         } catch (error) {
           failure = error;
         }

@@ -4,8 +4,8 @@ import { type Fields, fieldsOf, isObject, textIn, tryParse } from "@ravi/kernel/
 import { fingerprint } from "./fingerprint.ts";
 
 /**
- * Blocks that only Anthropic can read and that must be sent back unchanged: signed thinking, encrypted thinking, and the calls and
- * results of tools that run on Anthropic's servers.
+ * Blocks that only Anthropic can read and that must be sent back unchanged: signed thinking, encrypted thinking, the calls and
+ * results of tools that run on Anthropic's servers, and what the server has compacted.
  */
 
 /** The part that keeps such a block in a conversation. The text is not stored twice; a fingerprint notices if it is changed. */
@@ -45,12 +45,12 @@ export function opaqueBlock(
   }
 }
 
-/** Whether it is a block of a tool that runs at Anthropic. Calls of the agent's own tools are in `toolCalls` instead. */
+/** Whether it is a block that Anthropic's servers made. Calls of the agent's own tools are in `toolCalls` instead. */
 function isServerBlock(block: object): block is ContentBlockParam {
   const { type } = fieldsOf(block);
   return (
     typeof type === "string" &&
-    /^(?:(?:server|mcp)_tool_use|mcp_tool_listing|\w+_tool_result|container_upload)$/.test(type)
+    /^(?:(?:server|mcp)_tool_use|mcp_tool_listing|\w+_tool_result|container_upload|compaction)$/.test(type)
   );
 }
 

@@ -14,6 +14,8 @@ import {
   piece,
   START,
   streamed,
+  text,
+  told,
 } from "./support.ts";
 
 const RUNS = process.env["RAVI_LONG"] ? 20_000 : 100;
@@ -281,6 +283,38 @@ describe("what only Anthropic can read", () => {
     });
     await failureOf(own.generate({ messages: [ask, response.message] }));
     expect(bodies).toEqual([expect.not.stringContaining("hm")]);
+  });
+
+  test("what the server has compacted goes back, so that it is not compacted and paid for again", async () => {
+    await using server = await byteServer((response) =>
+      response
+        .writeHead(200, { "content-type": "text/event-stream" })
+        .end(
+          START +
+            open(0, { type: "compaction", content: null }) +
+            piece(0, { type: "compaction_delta", content: "They ", encrypted_content: null }) +
+            piece(0, { type: "compaction_delta", content: "talked.", encrypted_content: "ZW5j" }) +
+            close(0) +
+            text(1, "hi") +
+            ended(),
+        ),
+    );
+    const model = client(server, { cache: false });
+    const ask = { role: "user" as const, content: "go" };
+    const { events, response } = await streamed(model, { messages: [ask] });
+    expect(told(events, "text")).toBe("hi");
+    await streamed(model, { messages: [ask, response.message, ask] });
+    expect((await server.nth(1)).body["messages"]).toEqual([
+      { role: "user", content: [{ type: "text", text: "go" }] },
+      {
+        role: "assistant",
+        content: [
+          { type: "compaction", content: "They talked.", encrypted_content: "ZW5j" },
+          { type: "text", text: "hi" },
+        ],
+      },
+      { role: "user", content: [{ type: "text", text: "go" }] },
+    ]);
   });
 
   test("a call of a connected MCP server goes back with its result", async () => {

@@ -99,6 +99,7 @@ const STREAMS: readonly (readonly [string, string, Meant])[] = [
     START + event("content_block_sparkle", { index: 0 }) + text(0, "hi") + ended(),
     { text: "hi" },
   ],
+  ["a start that comes twice", START + START + text(0, "hi") + ended(), { text: "hi" }],
   ["two texts", START + text(0, "a", "b") + text(1, "c") + ended(), { text: "abc" }],
   ["no content at all", START + ended(), { text: "" }],
   [
@@ -443,6 +444,46 @@ const STREAMS: readonly (readonly [string, string, Meant])[] = [
   ],
   ["no usage at all", usageOf(undefined, null), { text: "hi", usage: undefined }],
   [
+    "usage of a compaction at the server, which only `iterations` has",
+    usageOf(
+      { input_tokens: 60_385, cache_read_input_tokens: 0 },
+      {
+        input_tokens: 612,
+        cache_read_input_tokens: 0,
+        output_tokens: 2_819,
+        iterations: [
+          { type: "compaction", input_tokens: 60_385, output_tokens: 522, cache_read_input_tokens: 7 },
+          { type: "message", input_tokens: 612, output_tokens: 2_819, cache_read_input_tokens: 0 },
+        ],
+      },
+    ),
+    { text: "hi", usage: { inputTokens: 61_004, outputTokens: 3_341, cachedInputTokens: 7 } },
+  ],
+  [
+    "usage of an advisor, which only `iterations` has",
+    usageOf(
+      { input_tokens: 1_051 },
+      {
+        input_tokens: 2_414,
+        output_tokens: 3_200,
+        iterations: [
+          { type: "message", input_tokens: 1_051, output_tokens: 35 },
+          { type: "advisor_message", model: "claude-opus-4-7", input_tokens: 2_728, output_tokens: 874 },
+          { type: "message", input_tokens: 1_363, output_tokens: 3_165 },
+        ],
+      },
+    ),
+    { text: "hi", usage: { inputTokens: 5_142, outputTokens: 4_074 } },
+  ],
+  [
+    "usage of a compaction that cannot be true",
+    usageOf(
+      { input_tokens: 5 },
+      { output_tokens: 2, iterations: [{ type: "compaction", input_tokens: -1, output_tokens: 2 }] },
+    ),
+    { text: "hi", usage: undefined },
+  ],
+  [
     // @musistudio/llms 1.0.53 (claude-code-router) in front of a server that was not asked to count.
     "usage of zeros alone: a prompt is never empty",
     usageOf(
@@ -495,6 +536,15 @@ const BROKEN: readonly (readonly [string, string | Buffer, string, string?])[] =
   [
     "arguments of a call that was neither opened nor closed",
     START + piece(0, { type: "input_json_delta", partial_json: "{}" }) + ended("tool_use"),
+    "SERVER_ERROR",
+  ],
+  [
+    "a second message before the first one has ended",
+    START +
+      open(0, { type: "text", text: "Hel" }) +
+      START.replace("msg_1", "msg_2") +
+      text(0, "Hello") +
+      ended(),
     "SERVER_ERROR",
   ],
   ["an end within a character", Buffer.from(START + text(0, "é")).subarray(0, -60), "SERVER_ERROR"],

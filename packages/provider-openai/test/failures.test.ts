@@ -195,6 +195,17 @@ describe.each(APIS)("over %s:", (api) => {
     expect(error.message).toBe(`openai/test-model: 429 ${message}`);
   });
 
+  test("O6: Gemini's refusal that says only in its details how long to wait is a rate limit", async () => {
+    const details = [
+      { "@type": "type.googleapis.com/google.rpc.QuotaFailure", violations: [] },
+      { "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "34.4s" },
+    ];
+    const message = "You exceeded your current quota, please check your plan.";
+    const text = JSON.stringify([{ error: { code: 429, message, status: "RESOURCE_EXHAUSTED", details } }]);
+    const error = await refusedWith({ status: 429, body: text });
+    expect(error).toMatchObject({ kind: "RATE_LIMIT", retryable: true, retryAfterMs: 34_400 });
+  });
+
   test("O6: a server that says whether to send a request again is obeyed", async () => {
     const told = (answer: string): Record<string, string> => ({ "x-should-retry": answer });
     expect(await refusedWith({ status: 429, headers: told("false") })).toMatchObject({ retryable: false });

@@ -129,6 +129,16 @@ describe("reasoning", () => {
     expect(back).toEqual([{ role: "assistant", content: "Done." }]);
   });
 
+  test("what the server has compacted goes back at its place, so that it is not compacted and paid for again", async () => {
+    const compaction = { type: "compaction", id: "cmp_1", encrypted_content: "ENC" };
+    const { back, message } = await roundTrip([textItem("It rains."), compaction]);
+    expect(back).toEqual([{ role: "assistant", content: "It rains." }, compaction]);
+    expect(message.content).toMatchObject([
+      { type: "text", text: "It rains." },
+      { type: "reasoning", text: "" },
+    ]);
+  });
+
   test("and remarks on the way to an answer stay what they were", async () => {
     const { message, back } = await roundTrip([
       textItem("I look.", { phase: "commentary" }),

@@ -1,3 +1,5 @@
+import { field } from "./facts.ts";
+
 /** How servers write it: "try again in 23.03s", "retry after 45 seconds", "in 9m38.016s", "in 1 minute and 30 seconds". */
 const ASKED =
   /(?:retry|try again) (?:in|after) ((?:\d{1,9}(?:\.\d{1,12})? ?(?:ms|[smhd]|secs?|seconds?|mins?|minutes?|hrs?|hours?|days?)(?![a-z])(?:,? (?:and )?)?){1,4})/i;
@@ -12,6 +14,18 @@ const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, 
 export function askedWaitMs(message: string): number | undefined {
   const [, asked] = ASKED.exec(message) ?? [];
   return asked === undefined ? undefined : durationMs(asked);
+}
+
+/** How long the details of Google's errors ask to wait (`google.rpc.RetryInfo`), in milliseconds. Undefined if they do not say. */
+export function detailedWaitMs(parts: readonly unknown[]): number | undefined {
+  for (const part of parts) {
+    const details = field(part, "details");
+    for (const detail of Array.isArray(details) ? details : []) {
+      const delay = field(detail, "retryDelay");
+      if (typeof delay === "string" && /^\d{1,9}(?:\.\d{1,9})?s$/.test(delay)) return durationMs(delay);
+    }
+  }
+  return undefined;
 }
 
 /** The sum of all amounts with a unit, in milliseconds. */

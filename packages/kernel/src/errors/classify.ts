@@ -1,4 +1,4 @@
-import { askedWaitMs } from "./asked-wait.ts";
+import { askedWaitMs, detailedWaitMs } from "./asked-wait.ts";
 import type { RaviError } from "./base.ts";
 import { field, partsOf, statusOf, textsIn } from "./facts.ts";
 import { isMarked, isRaviError } from "./is.ts";
@@ -25,7 +25,7 @@ export interface ClassifiedError {
  * | 498 (Groq), 503, 529      | `OVERLOADED`                                                                            |
  * | 409, 424, 425, other 5xx  | `SERVER_ERROR`                                                                          |
  * | 413                       | `CONTEXT_OVERFLOW`; so is a 400 or 422 that says that the prompt is too long            |
- * | 401, 403                  | `AUTH`, or `AUTH_PERMANENT` if the account is closed                                    |
+ * | 401, 403                  | `AUTH`, or `AUTH_PERMANENT` if the account is closed; so is a 400 about a wrong key     |
  * | 402                       | `BILLING`; so is a 400, 403, 422 or 500 that says that the money is used up             |
  * | 404                       | `MODEL_NOT_FOUND`                                                                       |
  * | every other 4xx           | `FORMAT_ERROR`, or `CONTENT_BLOCKED` if a 400 or 403 says that the content was refused  |
@@ -82,9 +82,11 @@ interface Facts {
   /** The machine-readable words: code and type fields, and the error's name. */
   readonly code: string;
   readonly message: string;
+  /** How long the server asks to wait, in milliseconds. */
+  readonly askedMs: number | undefined;
 }
 
-function kindOf({ status: given, code, message }: Facts): ErrorKind | undefined {
+function kindOf({ status: given, code, message, askedMs }: Facts): ErrorKind | undefined {
   // An error inside of a stream has no status; its type stands for one.
   // Amazon reports a rate limit as a bad request, too.
   const isThrottled = given === 400 && THROTTLED.test(code);
@@ -93,9 +95,10 @@ function kindOf({ status: given, code, message }: Facts): ErrorKind | undefined 
   if (isOverflow(code, message) && (given === undefined || isRefused || status === 413)) {
     return ErrorKind.CONTEXT_OVERFLOW;
   }
-  if (BILLING.test(code) || isMoneyOut(status, message)) return ErrorKind.BILLING;
+  if (BILLING.test(code) || isMoneyOut(status, message, askedMs)) return ErrorKind.BILLING;
   if (BLOCKED.test(code) || (status === 400 && BLOCKED.test(message))) return ErrorKind.CONTENT_BLOCKED;
   if (status === 403 && FLAGGED.test(message)) return ErrorKind.CONTENT_BLOCKED;
+  if (status === 400 && WRONG_KEY.test(message)) return ErrorKind.AUTH;
   // Reported as a bad request, but the cause is malformed output of the model, and a retry may succeed.
   if (isRefused && MISWRITTEN.test(code)) return ErrorKind.SERVER_ERROR;
   if (given === undefined && BLOCKED_IN_STREAM.test(code)) return ErrorKind.CONTENT_BLOCKED;
@@ -165,7 +168,7 @@ const LINK = /https?:\/\/\S+/gi;
  * name.
  */
 const MONEY_IS_OUT =
-  /credit balance is too low|reached your .{0,40}usage limit|exceeded your current quota|insufficient (?:funds|credits?|balance)/i;
+  /credit balance is too low|reached your .{0,40}usage limit|exceeded your current quota|insufficient (?:funds|credits?|balance)|have any credits/i;
 /** MiniMax reports it as its own failure, a 500. */
 const MAY_BE_ABOUT_MONEY: ReadonlySet<number | undefined> = new Set([400, 403, 422, 500]);
 const BLOCKED =
@@ -176,6 +179,8 @@ const FLAGGED = /requires moderation|input was flagged/i;
 const MISWRITTEN = /\b(?:tool_use_failed|json_validate_failed)\b/;
 /** Codes for a prompt that breaks the usage policy, reported after the stream has begun. */
 const BLOCKED_IN_STREAM = /\binvalid_prompt\b|(?:\b|_)policy(?:\b|_)/;
+/** How Gemini and xAI report a wrong key, as a bad request. */
+const WRONG_KEY = /\bapi key (?:not valid|expired)|\b(?:incorrect|invalid) api key\b/i;
 const PERMANENT = /deactivated|revoked|disabled|suspended|banned|not (?:allowed|permitted|authorized)/i;
 
 /** How some thirty servers say that a prompt is too long. Each pattern is linear: no nested repeats. */
@@ -199,10 +204,9 @@ const OVERFLOW = [
 const NOT_OVERFLOW =
   /tokens per (?:min|day)|rate.?limit|throttl|max_(?:completion_|output_)?tokens (?:is too large|must be|cannot)/i;
 
-function isMoneyOut(status: number | undefined, message: string): boolean {
+function isMoneyOut(status: number | undefined, message: string, askedMs: number | undefined): boolean {
   // Gemini says "exceeded your current quota" of a limit that passes, too.
-  if (status === 429)
-    return QUOTA_IS_OUT.test(message.replaceAll(LINK, "")) && askedWaitMs(message) === undefined;
+  if (status === 429) return QUOTA_IS_OUT.test(message.replaceAll(LINK, "")) && askedMs === undefined;
   return MAY_BE_ABOUT_MONEY.has(status) && MONEY_IS_OUT.test(message);
 }
 
@@ -241,15 +245,17 @@ function chainOf(error: unknown): readonly unknown[] {
 
 function factsOf(chain: readonly unknown[]): Facts {
   const parts = chain.flatMap(partsOf);
+  const message = textsIn(parts, ["message"]).join(" ").slice(0, 8_000);
   return {
     status: statusOf(parts),
     code: textsIn(parts, ["code", "type", "name"]).join(" ").slice(0, 8_000),
-    message: textsIn(parts, ["message"]).join(" ").slice(0, 8_000),
+    message,
+    askedMs: askedWaitMs(message) ?? detailedWaitMs(parts),
   };
 }
 
 function verdictOf(kind: ErrorKind, facts: Facts): ClassifiedError {
-  const retryAfterMs = kind === ErrorKind.RATE_LIMIT ? askedWaitMs(facts.message) : undefined;
+  const retryAfterMs = kind === ErrorKind.RATE_LIMIT ? facts.askedMs : undefined;
   return { kind, retryable: isRetryableKind(kind), status: facts.status, retryAfterMs };
 }
 

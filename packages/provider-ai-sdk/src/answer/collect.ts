@@ -4,10 +4,11 @@ import {
   type ModelEvent,
   type ModelResponse,
   textOf,
+  type ToolSpec,
 } from "@ravi/kernel";
-import { field, listOf, stringOr } from "@ravi/kernel/provider";
+import { field, isObject, listOf, stringOr } from "@ravi/kernel/provider";
 import { base64 } from "../base64.ts";
-import { reasoningMetadata, tagOf } from "../request/provider-metadata.ts";
+import { isCompaction, keep, tagOf, textMetadata } from "../request/provider-metadata.ts";
 import { type Ending, endingOf, finishReasonOf } from "./finish.ts";
 import { assembleToolCalls } from "./tool-calls.ts";
 import { usageOf } from "./usage.ts";
@@ -28,13 +29,15 @@ export interface AnswerCollector {
 interface Passage {
   readonly type: "text" | "reasoning";
   text: string;
-  metadata: unknown;
+  metadata: object | undefined;
+  /** The number of tool calls before it. */
+  readonly calls: number;
 }
 
-/** Collects the answer of one model. Data that must be sent back is marked with its provider. */
-export function collectAnswer(provider: string): AnswerCollector {
+/** Collects the answer of one model to a request with these tools. Data that must be sent back is marked with its provider. */
+export function collectAnswer(provider: string, toolSpecs: readonly ToolSpec[] = []): AnswerCollector {
   const tag = tagOf(provider);
-  const tools = assembleToolCalls(tag);
+  const tools = assembleToolCalls({ tag, toolNames: new Set(toolSpecs.map(({ name }) => name)) });
   /** In the order in which they began: some servers refuse thoughts that are not in their original place. */
   const passages: Passage[] = [];
   const thoughts = new Map<string, Passage>();
@@ -45,7 +48,7 @@ export function collectAnswer(provider: string): AnswerCollector {
   let model: string | undefined;
 
   const begin = (type: Passage["type"]): Passage => {
-    const passage: Passage = { type, text: "", metadata: undefined };
+    const passage: Passage = { type, text: "", metadata: undefined, calls: tools.size };
     passages.push(passage);
     return passage;
   };
@@ -54,17 +57,23 @@ export function collectAnswer(provider: string): AnswerCollector {
     thoughts.set(key, known);
     return known;
   };
-  const say = (delta: string): ModelEvent[] => {
-    if (delta === "") return [];
+  /** Texts become one, unless the provider needs something back with one of them. */
+  const say = (part: unknown, delta: string, isStart: boolean): ModelEvent[] => {
+    const metadata = textMetadata(field(part, "providerMetadata"));
     const last = passages.at(-1);
-    (last?.type === "text" ? last : begin("text")).text += delta;
-    return [{ type: "text", delta }];
+    const isNext = isStart && last?.type === "text" && (metadata ?? last.metadata) !== undefined;
+    if (delta === "" && metadata === undefined && !isNext) return [];
+    const passage = last?.type === "text" && !isNext ? last : begin("text");
+    passage.text += delta;
+    passage.metadata = metadata ?? passage.metadata;
+    return delta === "" || isCompaction(passage.metadata) ? [] : [{ type: "text", delta }];
   };
   const think = (key: string, part: unknown, delta: string): ModelEvent[] => {
     const thought = thoughtOf(key);
     thought.text += delta;
     // A signature comes with the last piece, or as a piece of its own.
-    thought.metadata = field(part, "providerMetadata") ?? thought.metadata;
+    const metadata = field(part, "providerMetadata");
+    if (isObject(metadata)) thought.metadata = metadata;
     return delta === "" ? [] : [{ type: "reasoning", delta }];
   };
   const readHead = (part: unknown): void => {
@@ -80,8 +89,10 @@ export function collectAnswer(provider: string): AnswerCollector {
     const key = stringOr(field(part, "id"), "");
     const delta = stringOr(field(part, "delta"), "");
     switch (field(part, "type")) {
+      case "text-start":
       case "text-delta":
-        return say(delta);
+      case "text-end":
+        return say(part, delta, field(part, "type") === "text-start");
       case "reasoning-start":
       case "reasoning-delta":
       case "reasoning-end":
@@ -107,12 +118,12 @@ export function collectAnswer(provider: string): AnswerCollector {
       for (const [index, part] of listOf(field(result, "content")).entries()) {
         const said = stringOr(field(part, "text"), "");
         const type = field(part, "type");
-        if (type === "text") say(said);
+        if (type === "text") say(part, said, true);
         else if (type === "reasoning") think(String(index), part, said);
         else add(part);
       }
       if (!passages.some(({ type }) => type === "text"))
-        say(stringOr(field(result, "structuredOutputText"), ""));
+        say(undefined, stringOr(field(result, "structuredOutputText"), ""), true);
       readEnd(result);
     },
     get ending() {
@@ -120,12 +131,7 @@ export function collectAnswer(provider: string): AnswerCollector {
     },
     response() {
       const calls = tools.calls();
-      const parts: ContentPart[] = [
-        ...passages.map(({ type, text, metadata }): ContentPart =>
-          type === "text" ? { type, text } : { type, text, opaque: reasoningMetadata(tag, metadata) },
-        ),
-        ...files,
-      ];
+      const parts: ContentPart[] = [...passages.flatMap((passage) => partsOf(passage, tag)), ...files];
       const isText = parts.every(({ type }) => type === "text");
       const content: AssistantMessage["content"] = isText ? textOf({ content: parts }) : parts;
       const reason = ending === undefined || ending.reason === "error" ? "other" : ending.reason;
@@ -138,6 +144,16 @@ export function collectAnswer(provider: string): AnswerCollector {
       };
     },
   };
+}
+
+/** What a provider needs back with a text is kept in a reasoning part before it; so is a text that is not part of the answer. */
+function partsOf({ type, text, metadata, calls }: Passage, tag: string): ContentPart[] {
+  if (type === "reasoning") return [{ type, text, opaque: keep(tag, { metadata, calls }) }];
+  const said: ContentPart[] = text === "" ? [] : [{ type, text }];
+  if (metadata === undefined) return said;
+  const isHidden = text === "" || isCompaction(metadata);
+  const opaque = keep(tag, { metadata, calls, of: isHidden ? { text } : "next text" });
+  return [{ type: "reasoning", text: "", opaque }, ...(isHidden ? [] : said)];
 }
 
 /** A file that the model made, as a `data:` URL or a link. */

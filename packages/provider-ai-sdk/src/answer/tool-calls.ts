@@ -9,6 +9,8 @@ export interface ToolCallAssembly {
   /** Adds a part of the answer and returns the events to emit. Calls that the provider runs itself are ignored. */
   add(part: unknown): readonly ToolCallEvent[];
   calls(): readonly ToolCall[];
+  /** How many calls have begun. */
+  readonly size: number;
 }
 
 interface Draft {
@@ -21,7 +23,13 @@ interface Draft {
   opaque: OpaqueMetadata | undefined;
 }
 
-export function assembleToolCalls(tag: string): ToolCallAssembly {
+export interface CallSetup {
+  readonly tag: string;
+  /** The names of the agent's tools. */
+  readonly toolNames: ReadonlySet<string>;
+}
+
+export function assembleToolCalls({ tag, toolNames }: CallSetup): ToolCallAssembly {
   const drafts: Draft[] = [];
   /** By the model's own id. */
   const open = new Map<string, Draft>();
@@ -72,8 +80,11 @@ export function assembleToolCalls(tag: string): ToolCallAssembly {
       if (field(part, "providerExecuted") === true) return [];
       const id = stringOr(field(part, "id"), "");
       switch (field(part, "type")) {
-        case "tool-input-start":
-          return [head(begin(id, stringOr(field(part, "toolName"), "")))];
+        case "tool-input-start": {
+          const name = stringOr(field(part, "toolName"), "");
+          // It may be a tool that the provider runs, which some providers say only when the input is complete.
+          return toolNames.has(name) ? [head(begin(id, name))] : [];
+        }
         case "tool-input-delta": {
           const draft = open.get(id);
           return draft === undefined ? [] : grow(draft, stringOr(field(part, "delta"), ""));
@@ -83,6 +94,9 @@ export function assembleToolCalls(tag: string): ToolCallAssembly {
         default:
           return [];
       }
+    },
+    get size() {
+      return drafts.length;
     },
     calls: () =>
       drafts.map(({ id, name, text, opaque }) => ({

@@ -1,5 +1,5 @@
 import type { Usage } from "@ravi/kernel";
-import { countIn, field, isObject } from "@ravi/kernel/provider";
+import { countIn, field, isObject, listOf } from "@ravi/kernel/provider";
 
 /** What tells how a provider counts. */
 export interface Counting {
@@ -18,7 +18,7 @@ export function usageOf(value: unknown, counting: Counting): Usage | undefined {
   const { input, output, cached, written, reasoning } = given;
   // A prompt is never empty: if both counts are zero, nobody has counted.
   if (input === undefined || output === undefined || input + output === 0) return undefined;
-  const forAnHour = Math.min(hourWrites(counting) ?? 0, written ?? 0, input);
+  const forAnHour = Math.min(hourWrites(counting), written ?? 0, input);
   return {
     inputTokens: input,
     outputTokens: output,
@@ -29,10 +29,14 @@ export function usageOf(value: unknown, counting: Counting): Usage | undefined {
   };
 }
 
-/** The tokens that Anthropic wrote to its cache for an hour. Only its own metadata has that count. */
-function hourWrites({ metadata }: Counting): number | undefined {
+/** The tokens that were written to a cache for an hour. Only the metadata of Anthropic and Bedrock have that count. */
+function hourWrites({ metadata }: Counting): number {
   const said = field(field(metadata, "anthropic"), "usage");
-  return countIn(field(field(said, "cache_creation"), "ephemeral_1h_input_tokens"));
+  const own = countIn(field(field(said, "cache_creation"), "ephemeral_1h_input_tokens")) ?? 0;
+  const details = listOf(field(field(field(metadata, "bedrock"), "usage"), "cacheDetails"));
+  return details
+    .filter((detail) => field(detail, "ttl") === "1h")
+    .reduce<number>((sum, detail) => sum + (countIn(field(detail, "inputTokens")) ?? 0), own);
 }
 
 interface Counts {

@@ -9,6 +9,7 @@ import {
   listOf,
   providerError,
   stringOr,
+  textIn,
   tryParse,
   UnusableAnswer,
 } from "@ravi/kernel/provider";
@@ -75,21 +76,26 @@ function factsOf(error: unknown): object {
   };
 }
 
-/** What the server wrote about the error: from the parsed body, else from the body's text. */
+/** What the server wrote about the error: in the body, in what the provider kept of it, or in the error itself. */
 function reportOf(error: unknown): unknown {
-  const given = field(error, "data") ?? tryParse(stringOr(field(error, "responseBody"), "")) ?? error;
+  const body = tryParse(stringOr(field(error, "responseBody"), ""));
   // Google wraps it in a list.
-  const [data = given] = listOf(given);
-  const inner = field(data, "error");
-  return isObject(inner) ? inner : data === error ? undefined : data;
+  const told = [body, field(error, "data"), error].map((given) => listOf(given)[0] ?? given);
+  return (
+    told.map((given) => field(given, "error")).find(isObject) ??
+    told.find((given) => given !== undefined && given !== error)
+  );
 }
 
 function messageOf(error: unknown): string {
   if (typeof error === "string") return error;
-  const text =
-    stringOr(field(error, "message"), undefined) ??
-    stringOr(field(field(error, "error"), "message"), undefined);
-  return text === undefined || text === "" ? "the model failed without an error message" : text;
+  const report = reportOf(error);
+  return (
+    textIn(field(error, "message")) ??
+    textIn(field(report, "message")) ??
+    textIn(field(report, "detail")) ??
+    "the model failed without an error message"
+  );
 }
 
 /** Looks up headers in a plain object, whatever the case of their names. */

@@ -1,17 +1,8 @@
-import {
-  type AssistantMessage,
-  type ChatMessage,
-  type ContentPart,
-  type ReasoningPart,
-  textOf,
-  type ToolCall,
-  type ToolMessage,
-  type UserMessage,
-} from "@ravi/kernel";
+import { type ChatMessage, type ContentPart, textOf, type ToolMessage, type UserMessage } from "@ravi/kernel";
 import { type CallIds, callIds, leftOut, plainName, unknownLeftOut } from "@ravi/kernel/provider";
+import { assistantParts } from "./assistant.ts";
 import { filePart, type FileTarget, toolFilePart } from "./files.ts";
-import { inputOf } from "./input.ts";
-import { metadataOptions } from "./provider-metadata.ts";
+import { partsOf, textPart } from "./text.ts";
 
 export interface PromptTarget extends FileTarget {
   /** The provider whose reasoning can be sent back, such as `ai-sdk/openai.responses`. */
@@ -94,41 +85,6 @@ function contentParts(
   });
 }
 
-function assistantParts(message: AssistantMessage, target: Writing): readonly object[] {
-  const parts = partsOf(message.content).flatMap((part): object[] => {
-    switch (part.type) {
-      case "text":
-        return textPart(part.text);
-      case "reasoning":
-        return reasoningPart(part, target);
-      case "image":
-      case "file":
-        return textPart(leftOut(part, "an assistant message can only contain text", target.notice));
-      default:
-        return textPart(unknownLeftOut(part, target.notice));
-    }
-  });
-  return [...parts, ...(message.toolCalls ?? []).map((call) => toolCallPart(call, target))];
-}
-
-function reasoningPart({ text, opaque }: ReasoningPart, target: PromptTarget): object[] {
-  if (opaque?.provider !== target.tag) {
-    target.notice("reasoning of another provider was left out");
-    return [];
-  }
-  return [{ type: "reasoning", text: text.toWellFormed(), ...metadataOptions(opaque) }];
-}
-
-function toolCallPart({ id, name, arguments: args, opaque }: ToolCall, target: Writing): object {
-  return {
-    type: "tool-call",
-    toolCallId: target.ids.begin(id),
-    toolName: plainName(name),
-    input: inputOf(args),
-    ...(opaque?.provider === target.tag ? metadataOptions(opaque) : {}),
-  };
-}
-
 function toolResult(message: ToolMessage, target: Writing): object {
   return {
     type: "tool-result",
@@ -160,13 +116,4 @@ function toolOutput(message: ToolMessage, target: PromptTarget): object {
     .join("\n")
     .toWellFormed();
   return { type: message.isError === true ? "error-text" : "text", value };
-}
-
-/** Replaces unpaired surrogates, which not every server accepts. Tools and models may produce them when they cut text. */
-function textPart(text: string): object[] {
-  return text === "" ? [] : [{ type: "text", text: text.toWellFormed() }];
-}
-
-function partsOf(content: string | readonly ContentPart[]): readonly ContentPart[] {
-  return typeof content === "string" ? [{ type: "text", text: content }] : content;
 }

@@ -10,6 +10,8 @@ export interface Blocks {
   stop(index: unknown): readonly ModelEvent[];
   /** Whether a call was begun and never closed. Such a call must not be run. */
   readonly hasOpenCall: boolean;
+  /** Whether any block was begun. */
+  readonly isBegun: boolean;
   parts(): readonly ContentPart[];
   calls(): readonly ToolCall[];
 }
@@ -98,6 +100,9 @@ export function collectBlocks({ provider, outputTool }: BlockSetup): Blocks {
     get hasOpenCall() {
       return list.hasOpen;
     },
+    get isBegun() {
+      return drafts.length > 0;
+    },
     parts: () => drafts.flatMap((draft) => partOf(draft, provider) ?? []),
     calls: () => list.calls(),
   };
@@ -110,15 +115,17 @@ function addText(pieces: string[], value: unknown): readonly ModelEvent[] {
   return [{ type: "text", delta: text }];
 }
 
+/** Pieces of text are appended to their field of the block; anything else replaces it. */
 function addOpaque(draft: Extract<Draft, { kind: "opaque" }>, delta: Fields): readonly ModelEvent[] {
-  const { thinking, signature, partial_json: piece } = delta;
+  const { type: _, partial_json: piece, ...fields } = delta;
   const { block } = draft;
-  if (typeof signature === "string") block["signature"] = (textIn(block["signature"]) ?? "") + signature;
   if (typeof piece === "string") draft.input.push(piece);
-  const thought = textIn(thinking);
-  if (thought === undefined) return [];
-  block["thinking"] = (textIn(block["thinking"]) ?? "") + thought;
-  return [{ type: "reasoning", delta: thought }];
+  for (const [name, value] of Object.entries(fields)) {
+    if (value === undefined || value === null) continue;
+    block[name] = typeof value === "string" ? (textIn(block[name]) ?? "") + value : value;
+  }
+  const thought = textIn(fields["thinking"]);
+  return thought === undefined ? [] : [{ type: "reasoning", delta: thought }];
 }
 
 function partOf(draft: Draft, provider: string): ContentPart | undefined {

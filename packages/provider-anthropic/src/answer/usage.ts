@@ -1,5 +1,5 @@
-import type { Usage } from "@ravi/kernel";
-import { fieldsOf } from "@ravi/kernel/provider";
+import { addUsage, type Usage } from "@ravi/kernel";
+import { fieldsOf, listOf } from "@ravi/kernel/provider";
 
 /** Collects the usage of a call. A stream reports it in two halves: the input at the start, the output at the end. */
 export interface UsageReader {
@@ -16,12 +16,16 @@ export interface UsageSetup {
   readonly cacheTtl?: "1h" | undefined;
 }
 
+/** Rounds of a call that its counts do not include: a compaction at the server, and another model that was asked for advice. */
+const COUNTED_BESIDE: ReadonlySet<unknown> = new Set(["compaction", "advisor_message"]);
+
 type Count = number | "missing" | "wrong";
 type Inputs = Readonly<
   Record<"input_tokens" | "cache_creation_input_tokens" | "cache_read_input_tokens", Count>
 >;
 
-export function usageReader({ cacheTtl }: UsageSetup = {}): UsageReader {
+export function usageReader(setup: UsageSetup = {}): UsageReader {
+  const { cacheTtl } = setup;
   let inputs: Inputs = {
     input_tokens: "missing",
     cache_creation_input_tokens: "missing",
@@ -31,6 +35,7 @@ export function usageReader({ cacheTtl }: UsageSetup = {}): UsageReader {
   const output = growing();
   const thinking = growing();
   const forAnHour = growing();
+  let besides: readonly unknown[] = [];
 
   const readInputs = (value: unknown): void => {
     forAnHour.add(fieldsOf(fieldsOf(value)["cache_creation"])["ephemeral_1h_input_tokens"]);
@@ -45,8 +50,14 @@ export function usageReader({ cacheTtl }: UsageSetup = {}): UsageReader {
   return {
     start: readInputs,
     end(value) {
+      const { output_tokens: written, output_tokens_details: details, iterations } = fieldsOf(value);
+      const rounds = listOf(iterations);
+      if (rounds.length > 0) {
+        // The count at the start was that of the first round, which may be one of these.
+        mostInput = 0;
+        besides = rounds.filter((round) => COUNTED_BESIDE.has(fieldsOf(round)["type"]));
+      }
       readInputs(value);
-      const { output_tokens: written, output_tokens_details: details } = fieldsOf(value);
       output.add(written);
       thinking.add(fieldsOf(details)["thinking_tokens"]);
     },
@@ -64,13 +75,19 @@ export function usageReader({ cacheTtl }: UsageSetup = {}): UsageReader {
       const inputTokens = fresh + orNone(kept) + orNone(found);
       // A prompt is never empty: if all counts are zero, nobody has counted.
       if (!Number.isSafeInteger(inputTokens) || inputTokens + written === 0) return undefined;
-      return {
+      const own: Usage = {
         inputTokens,
         outputTokens: written,
         ...(found === "missing" ? {} : { cachedInputTokens: found }),
         ...(kept === "missing" ? {} : { cacheWriteTokens: kept, ...keptForAnHour(kept, hour, cacheTtl) }),
         ...(typeof thought === "number" ? { reasoningTokens: Math.min(thought, written) } : {}),
       };
+      return besides.reduce<Usage | undefined>((sum, round) => {
+        const more = usageReader(setup);
+        more.end(round);
+        const spent = more.total();
+        return sum === undefined || spent === undefined ? undefined : addUsage(sum, spent);
+      }, own);
     },
   };
 }

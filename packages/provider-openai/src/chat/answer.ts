@@ -1,4 +1,11 @@
-import type { AssistantMessage, ContentPart, ModelEvent, ModelResponse, Usage } from "@ravi/kernel";
+import {
+  type AssistantMessage,
+  type ContentPart,
+  type ModelEvent,
+  type ModelResponse,
+  totalTokens,
+  type Usage,
+} from "@ravi/kernel";
 import {
   field,
   fieldsOf,
@@ -10,7 +17,6 @@ import {
   UnusableAnswer,
 } from "@ravi/kernel/provider";
 import { greatestUsage } from "../answer/greatest-usage.ts";
-import { saidUsage } from "../answer/said-usage.ts";
 import { errorIn, ReportedError } from "../failure/reported-error.ts";
 import type { Answer } from "../protocol.ts";
 import { finishReasonOf } from "./finish.ts";
@@ -98,7 +104,8 @@ export function collectAnswer(provider: string): Answer {
         refused,
         hasCalls: calls.length > 0,
       }),
-      ...saidUsage(usage),
+      // A prompt is never empty: if all counts are zero, nobody has counted.
+      ...(usage === undefined || totalTokens(usage) === 0 ? {} : { usage }),
       ...(model === undefined ? {} : { model }),
       ...(id === undefined ? {} : { id }),
     };

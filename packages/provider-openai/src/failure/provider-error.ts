@@ -28,7 +28,7 @@ function judge(error: unknown, api: FailureContext["api"]): FailureVerdict {
   const transport = transportVerdict(error, faultOf(error));
   if (transport !== undefined) return transport;
   const said = fullMessage(error);
-  const { kind, retryable, status } = classify(error);
+  const { kind, retryable, status, retryAfterMs } = classify(error);
   if (status !== undefined && status >= 300 && status < 400) {
     const advice =
       "; redirects are not followed, so that the key is not sent to another server: set baseURL to the address it redirects to";
@@ -38,7 +38,7 @@ function judge(error: unknown, api: FailureContext["api"]): FailureVerdict {
     return { kind: ErrorKind.SERVER_ERROR, status, said };
   }
   const advice = isMissingEndpoint(error, status) ? (api === "responses" ? USE_CHAT : CHECK_URL) : "";
-  return { kind, retryable, status, said, advice };
+  return { kind, retryable, status, retryAfterMs, said, advice };
 }
 
 function faultOf(error: unknown): ConnectionFault | undefined {

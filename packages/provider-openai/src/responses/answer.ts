@@ -1,7 +1,6 @@
 import type { ModelEvent, ModelResponse, Usage } from "@ravi/kernel";
 import { field, isObject, listOf, stringOr, uniqueIds, UnusableAnswer } from "@ravi/kernel/provider";
 import { greatestUsage } from "../answer/greatest-usage.ts";
-import { saidUsage } from "../answer/said-usage.ts";
 import { errorIn, ReportedError } from "../failure/reported-error.ts";
 import type { Answer } from "../protocol.ts";
 import { type Draft, type Drafts, makeDrafts } from "./drafts.ts";
@@ -57,7 +56,7 @@ export function collectResponse(provider: string): Answer {
         hasCalls: calls.length > 0,
         isCut: items.some((item) => item.type === "function_call" && item.isCut),
       }),
-      ...saidUsage(isCounted ? usage : undefined),
+      ...(usage !== undefined && isCounted ? { usage } : {}),
       ...(model === undefined ? {} : { model }),
       ...(id === undefined ? {} : { id }),
     };

@@ -136,5 +136,6 @@ export function makeDrafts(): Drafts {
 
 export function typeOf(item: unknown): ItemType {
   const type = field(item, "type");
+  if (type === "compaction") return "reasoning";
   return type === "message" || type === "reasoning" || type === "function_call" ? type : "other";
 }

@@ -12,6 +12,8 @@ export interface Kept {
   readonly encrypted?: string | undefined;
   /** Whether the text of the part is the reasoning itself, as open models send it, and not a summary. */
   readonly open?: boolean | undefined;
+  /** Whether it is no reasoning but what the server has compacted. */
+  readonly compacted?: boolean | undefined;
   /** The number of tool calls before it. A reasoning item must come right before the item that followed from it. */
   readonly calls?: number | undefined;
   /** Of the next message: whether it was the answer or a remark on the way to it. */
@@ -36,6 +38,7 @@ export function keptIn({ opaque }: ReasoningPart, provider: string): Kept | unde
     id: stringOr(field(data, "id"), undefined),
     encrypted: stringOr(field(data, "encrypted"), undefined),
     open: field(data, "open") === true ? true : undefined,
+    compacted: field(data, "compacted") === true ? true : undefined,
     calls: typeof calls === "number" ? calls : undefined,
     phase: stringOr(field(data, "phase"), undefined),
   };
@@ -43,8 +46,10 @@ export function keptIn({ opaque }: ReasoningPart, provider: string): Kept | unde
 
 /** The reasoning item for a part; undefined if the server could not use it. */
 export function reasoningItem(text: string, kept: Kept): JsonObject | undefined {
-  const { id, encrypted, open } = kept;
+  const { id, encrypted, open, compacted } = kept;
   if (encrypted === undefined && open === undefined) return undefined;
+  if (compacted === true)
+    return { type: "compaction", ...(id === undefined ? {} : { id }), encrypted_content: encrypted ?? "" };
   const isOpen = open === true && text !== "";
   return {
     type: "reasoning",

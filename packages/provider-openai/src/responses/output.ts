@@ -16,6 +16,8 @@ export type OutputItem =
       readonly text: string;
       /** Whether the text is the reasoning itself and not a summary. */
       readonly isOpen: boolean;
+      /** Whether it is no reasoning but what the server has compacted. It is sealed and kept in the same way. */
+      readonly isCompacted: boolean;
       readonly id: string | undefined;
       readonly encrypted: string | undefined;
     }
@@ -33,6 +35,7 @@ export function readItem(item: unknown): OutputItem | undefined {
     case "message":
       return readMessage(item);
     case "reasoning":
+    case "compaction":
       return readReasoning(item);
     case "function_call":
       return {
@@ -69,6 +72,7 @@ function readReasoning(item: unknown): OutputItem {
     type: "reasoning",
     text: summary === "" ? content : summary,
     isOpen: summary === "" && content !== "",
+    isCompacted: field(item, "type") === "compaction",
     id: textIn(field(item, "id")),
     encrypted: textIn(field(item, "encrypted_content")),
   };
@@ -97,7 +101,8 @@ export function messageOf(
       const calls = toolCalls.length === 0 ? undefined : toolCalls.length;
       const { id, encrypted } = item;
       const open = item.isOpen ? true : undefined;
-      const part = keep(provider, item.text, { id, encrypted, open, calls });
+      const compacted = item.isCompacted ? true : undefined;
+      const part = keep(provider, item.text, { id, encrypted, open, compacted, calls });
       if (part.text !== "" || part.opaque !== undefined) parts.push(part);
     } else if (item.text !== "") {
       if (item.phase !== undefined) parts.push(keep(provider, "", { phase: item.phase }));

@@ -19,6 +19,7 @@ const NAME = /^[\w-]{1,128}$/;
 const OF_ROLE = {
   user: ["text", "image", "document", "tool_result"],
   assistant: ["text", "thinking", "redacted_thinking", "tool_use"],
+  system: ["text"],
 } as const;
 
 export type Role = keyof typeof OF_ROLE;

@@ -44,5 +44,6 @@ function readCall({ incoming, context }: Served, needsLimit: boolean): MessagesR
     throw wrong("The request body is not valid JSON", "no low surrogate in string");
   }
   const { checkToolPairs } = context;
-  return readMessagesRequest(incoming.body, { version, needsLimit, checkToolPairs });
+  const isBeta = incoming.headers["anthropic-beta"] !== undefined;
+  return readMessagesRequest(incoming.body, { version, needsLimit, checkToolPairs, isBeta });
 }

@@ -1,4 +1,4 @@
-import type { ChatMessage, ContentPart, JsonValue } from "@ravi/kernel";
+import { type ChatMessage, type ContentPart, type JsonValue, textOf } from "@ravi/kernel";
 import { type Block, readBlocks, type Role } from "./anthropic-blocks.ts";
 import { readOneOf, readOnly, wrong } from "./anthropic-fields.ts";
 import { readList } from "./read-json.ts";
@@ -18,9 +18,11 @@ export function readTurns(value: JsonValue | undefined): readonly Turn[] {
   for (const [at, item] of list.entries()) {
     const path = `messages.${at}`;
     const message = readOnly(item, path, ["role", "content"]);
-    const role = readOneOf(message["role"], `${path}.role`, ["user", "assistant"]);
+    const role = readOneOf(message["role"], `${path}.role`, ["user", "assistant", "system"]);
     const blocks = readBlocks(message["content"], `${path}.content`, role);
     const last = turns.at(-1);
+    if (role === "system" && (last === undefined || last.role === "assistant"))
+      throw wrong(`${path}.role`, "a system message must follow a user message");
     if (last?.role === role) last.blocks.push(...blocks);
     else turns.push({ role, path, blocks: [...blocks] });
   }
@@ -38,6 +40,7 @@ export function messagesOf(turns: readonly Turn[]): readonly ChatMessage[] {
     for (const { id, name } of calls) names.set(id, name);
     const parts = blocks.flatMap((block) => (block.type === "part" ? [block.part] : []));
     const content = contentOf(parts);
+    if (role === "system") return [{ role, content: textOf({ content }) }];
     if (role === "assistant") {
       return [{ role, content, ...(calls.length === 0 ? {} : { toolCalls: calls }) }];
     }

@@ -4,6 +4,7 @@ import { readOneOf, readOnly, readRequired, wrong } from "./anthropic-fields.ts"
 import { messagesOf, readTurns } from "./anthropic-messages.ts";
 import { checkMarks, checkThoughts, checkToolsThere, checkTurns } from "./anthropic-rules.ts";
 import {
+  isObject,
   present,
   readBoolean,
   readList,
@@ -12,6 +13,7 @@ import {
   readOptional,
   readString,
 } from "./read-json.ts";
+import { RefusedRequest } from "./refusal.ts";
 
 /** A Messages request, read. */
 export interface MessagesRequest {
@@ -27,6 +29,8 @@ export interface ReadOptions {
   readonly needsLimit: boolean;
   /** Whether tool calls must be followed by their results. */
   readonly checkToolPairs: boolean;
+  /** Whether the client asked for features in beta, which have fields of their own. */
+  readonly isBeta: boolean;
 }
 
 const FIELDS = [
@@ -43,6 +47,10 @@ const FIELDS = [
   "metadata",
   "service_tier",
   "cache_control",
+  "container",
+  "diagnostics",
+  "inference_geo",
+  "speed",
 ];
 const SAMPLING = ["temperature", "top_p", "top_k"];
 /** From this version on the API refuses sampling parameters. */
@@ -51,15 +59,17 @@ const WITHOUT_SAMPLING = "2026-10-21";
 /** Reads a request as strictly as the real server does. Throws a `RefusedRequest`. */
 export function readMessagesRequest(value: JsonValue | undefined, options: ReadOptions): MessagesRequest {
   const known = options.version >= WITHOUT_SAMPLING ? FIELDS : [...FIELDS, ...SAMPLING];
-  const body = readOnly(value, "body", known);
+  const body = options.isBeta ? readObject(value, "body") : readOnly(value, "body", known);
+  refuseThread(body["thread"]);
   const model = readRequired(body["model"], "model", readString);
   const limit = readLimit(body["max_tokens"], options.needsLimit);
   const turns = readTurns(body["messages"]);
   if (options.checkToolPairs) checkTurns(turns);
-  const tools = readOptional(body["tools"], "tools", readTools) ?? [];
-  checkToolsThere(turns, tools.length);
+  const all = readOptional(body["tools"], "tools", readList) ?? [];
+  const tools = readTools(all, "tools");
+  checkToolsThere(turns, all.length);
   checkMarks(body);
-  const toolChoice = readOptional(body["tool_choice"], "tool_choice", (choice) => readChoice(choice, tools));
+  const toolChoice = readOptional(body["tool_choice"], "tool_choice", (choice) => readChoice(choice, all));
   const thinks =
     readOptional(body["thinking"], "thinking", (thinking) => readThinking(thinking, limit)) ?? "no";
   if (thinks !== "no" && (toolChoice === "required" || typeof toolChoice === "object")) {
@@ -86,6 +96,13 @@ export function readMessagesRequest(value: JsonValue | undefined, options: ReadO
   };
 }
 
+/** The server stores nothing between two requests. */
+function refuseThread(thread: JsonValue | undefined): void {
+  if (thread === undefined || thread === null) return;
+  const message = "thread: this server keeps nothing between two requests; send the whole conversation";
+  throw new RefusedRequest({ status: 400, message, code: "thread_unsupported_request" });
+}
+
 function readLimit(value: JsonValue | undefined, isNeeded: boolean): number | undefined {
   if (!isNeeded && value === undefined) return undefined;
   const limit = readRequired(value, "max_tokens", readNumber);
@@ -98,9 +115,11 @@ function readSystem(value: JsonValue | undefined): readonly ChatMessage[] {
   return parts.flatMap((part) => (part.type === "text" ? [{ role: "system", content: part.text }] : []));
 }
 
-function readTools(value: JsonValue, path: string): readonly ToolSpec[] {
-  const tools = readList(value, path).map((item, at) => {
+/** Reads the client's own tools. The kernel has no type for those that run at Anthropic; a script finds them in the body. */
+function readTools(list: readonly JsonValue[], path: string): readonly ToolSpec[] {
+  const tools = list.flatMap((item, at): ToolSpec[] => {
     const tool = readObject(item, `${path}.${at}`);
+    if ((tool["type"] ?? "custom") !== "custom") return [];
     const name = readRequired(tool["name"], `${path}.${at}.name`, readString);
     if (!/^[\w-]{1,128}$/.test(name)) {
       throw wrong(`${path}.${at}.custom.name`, "String should match pattern '^[a-zA-Z0-9_-]{1,128}$'");
@@ -116,7 +135,7 @@ function readTools(value: JsonValue, path: string): readonly ToolSpec[] {
       throw wrong(`${path}.${at}.custom.input_schema`, problem);
     }
     const description = readOptional(tool["description"], `${path}.${at}.description`, readString) ?? "";
-    return { name, description, parameters };
+    return [{ name, description, parameters }];
   });
   if (new Set(tools.map(({ name }) => name)).size < tools.length) {
     throw wrong("tools", "Tool names must be unique.");
@@ -124,21 +143,26 @@ function readTools(value: JsonValue, path: string): readonly ToolSpec[] {
   return tools;
 }
 
-function readChoice(value: JsonValue, tools: readonly ToolSpec[]): ModelRequest["toolChoice"] {
+function readChoice(value: JsonValue, tools: readonly JsonValue[]): ModelRequest["toolChoice"] {
   const choice = readObject(value, "tool_choice");
   const type = readOneOf(choice["type"], "tool_choice.type", ["auto", "any", "tool", "none"]);
   if (tools.length === 0) throw wrong("tool_choice", "may only be specified while providing tools.");
   if (type !== "tool") return type === "any" ? "required" : type;
   const name = readString(choice["name"], "tool_choice.name");
-  if (!tools.some((tool) => tool.name === name))
+  if (!tools.some((tool) => isObject(tool) && tool["name"] === name))
     throw wrong("tool_choice", `Tool '${name}' not found in provided tools`);
   return { name };
 }
 
 function readThinking(value: JsonValue, limit: number | undefined): "no" | "adaptive" | "budget" {
   const thinking = readOnly(value, "thinking", ["type", "budget_tokens", "display"]);
-  const type = readOneOf(thinking["type"], "thinking.type", ["enabled", "adaptive", "disabled"]);
-  if (type !== "enabled") return type === "adaptive" ? "adaptive" : "no";
+  const type = readOneOf(thinking["type"], "thinking.type", [
+    "enabled",
+    "adaptive",
+    "between_tools",
+    "disabled",
+  ]);
+  if (type !== "enabled") return type === "disabled" ? "no" : "adaptive";
   const budget = readRequired(thinking["budget_tokens"], "thinking.enabled.budget_tokens", readNumber);
   if (budget < 1_024)
     throw wrong("thinking.enabled.budget_tokens", "Input should be greater than or equal to 1024");

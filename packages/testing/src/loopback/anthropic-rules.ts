@@ -4,7 +4,8 @@ import type { Turn } from "./anthropic-messages.ts";
 import { isObject } from "./read-json.ts";
 
 /** Refuses what the real server refuses in a conversation whose single messages are valid. */
-export function checkTurns(turns: readonly Turn[]): void {
+export function checkTurns(all: readonly Turn[]): void {
+  const turns = all.filter(({ role }) => role !== "system");
   const [first] = turns;
   if (first?.role !== "user") throw wrong("messages", 'first message must use the "user" role');
   if (turns.at(-1)?.role !== "user") {

@@ -94,14 +94,16 @@ function deltaOf(delta: Delta, refused: boolean): JsonObject {
 }
 
 function usageOf(usage: Usage): JsonObject {
-  const { inputTokens, outputTokens, cachedInputTokens, reasoningTokens } = usage;
+  const { inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens, reasoningTokens } = usage;
+  const input = {
+    ...(cachedInputTokens === undefined ? {} : { cached_tokens: cachedInputTokens }),
+    ...(cacheWriteTokens === undefined ? {} : { cache_write_tokens: cacheWriteTokens }),
+  };
   return {
     prompt_tokens: inputTokens,
     completion_tokens: outputTokens,
     total_tokens: inputTokens + outputTokens,
-    ...(cachedInputTokens === undefined
-      ? {}
-      : { prompt_tokens_details: { cached_tokens: cachedInputTokens } }),
+    ...(Object.keys(input).length === 0 ? {} : { prompt_tokens_details: input }),
     ...(reasoningTokens === undefined
       ? {}
       : { completion_tokens_details: { reasoning_tokens: reasoningTokens } }),

@@ -81,7 +81,14 @@ function readPart(value: JsonValue, param: string): ContentPart {
         ...(name === undefined ? {} : { name }),
       };
     }
+    case "input_audio": {
+      const audio = readObject(part["input_audio"], `${param}.input_audio`);
+      const format = readString(audio["format"], `${param}.input_audio.format`);
+      const mediaType = format === "mp3" ? "audio/mpeg" : `audio/${format}`;
+      const data = readString(audio["data"], `${param}.input_audio.data`);
+      return { type: "file", url: `data:${mediaType};base64,${data}`, mediaType };
+    }
     default:
-      throw invalid(`${param}.type`, "one of text, refusal, image_url, file");
+      throw invalid(`${param}.type`, "one of text, refusal, image_url, input_audio, file");
   }
 }

@@ -115,7 +115,17 @@ function readCallId(item: JsonObject, param: string): string {
 }
 
 function readCall(item: JsonObject, param: string, { messages, open }: Reading): void {
-  readKnown(item, param, ["type", "id", "call_id", "name", "arguments", "status"]);
+  readKnown(item, param, [
+    "type",
+    "id",
+    "call_id",
+    "name",
+    "arguments",
+    "status",
+    "caller",
+    "namespace",
+    "async",
+  ]);
   const id = readCallId(item, param);
   const name = readString(item["name"], `${param}.name`);
   if (!/^[\w-]+$/.test(name)) throw invalid(`${param}.name`, "a string that matches ^[a-zA-Z0-9_-]+$");
@@ -126,7 +136,7 @@ function readCall(item: JsonObject, param: string, { messages, open }: Reading):
 }
 
 function readOutput(item: JsonObject, param: string, { messages, open, checkToolPairs }: Reading): void {
-  readKnown(item, param, ["type", "id", "call_id", "output", "status"]);
+  readKnown(item, param, ["type", "id", "call_id", "output", "status", "caller", "name", "namespace"]);
   const toolCallId = readCallId(item, param);
   const name = open.get(toolCallId);
   if (name === undefined && checkToolPairs) {

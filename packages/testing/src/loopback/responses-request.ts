@@ -26,8 +26,11 @@ export interface ResponsesRequest {
 
 /** The parameters of OpenAI. Like OpenAI, and unlike the Chat Completions endpoint here, any other is refused. */
 const PARAMETERS = [
+  "access_programs",
   "background",
+  "context_management",
   "conversation",
+  "image",
   "include",
   "input",
   "instructions",
@@ -35,10 +38,12 @@ const PARAMETERS = [
   "max_tool_calls",
   "metadata",
   "model",
+  "moderation",
   "parallel_tool_calls",
   "previous_response_id",
   "prompt",
   "prompt_cache_key",
+  "prompt_cache_options",
   "prompt_cache_retention",
   "reasoning",
   "safety_identifier",
@@ -97,13 +102,25 @@ function refuseState(body: JsonObject): void {
   }
 }
 
+const FUNCTION_FIELDS = [
+  "type",
+  "name",
+  "description",
+  "parameters",
+  "strict",
+  "allowed_callers",
+  "async",
+  "defer_loading",
+  "output_schema",
+];
+
 /** Reads function tools only. The kernel has no type for tools that run on the server; a script finds them in the body. */
 function readTools(value: JsonValue, param: string): readonly ToolSpec[] {
   return readList(value, param).flatMap((item, index) => {
     const at = `${param}[${index}]`;
     const tool = readObject(item, at);
     if (readString(tool["type"], `${at}.type`) !== "function") return [];
-    readKnown(tool, at, ["type", "name", "description", "parameters", "strict"]);
+    readKnown(tool, at, FUNCTION_FIELDS);
     readOptional(tool["strict"], `${at}.strict`, readBoolean);
     return [
       {
@@ -132,7 +149,7 @@ function readOutput(value: JsonValue, param: string): ModelRequest["output"] {
 }
 
 function readReasoning(value: JsonValue, param: string): ModelRequest["reasoning"] {
-  const reasoning = readKnown(value, param, ["effort", "summary", "generate_summary"]);
+  const reasoning = readKnown(value, param, ["effort", "summary", "generate_summary", "mode", "context"]);
   const effort = readOptional(reasoning["effort"], `${param}.effort`, readString);
   const summary = readOptional(reasoning["summary"], `${param}.summary`, readString);
   if (summary !== undefined && !["auto", "concise", "detailed"].includes(summary))
