@@ -83,6 +83,6 @@ export async function assertLedgerCase(
         keep(setupOf(from), offered(suite, "restore", each)(throughJson(from.snapshot()), setupOf(from))),
     });
   } finally {
-    for (const ledger of [...setups.keys()]) await close(ledger);
+    for (const ledger of setups.keys()) await close(ledger);
   }
 }
