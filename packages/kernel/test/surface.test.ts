@@ -151,6 +151,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "loopDetector",
       "makeAtOnce",
       "makeDirect",
+      "makeFolders",
       "messageOf",
       "newRoot",
       "onAbort",

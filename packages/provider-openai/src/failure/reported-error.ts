@@ -1,4 +1,4 @@
-import { field, listOf } from "@ravi/kernel/provider";
+import { field, listOf, textIn } from "@ravi/kernel/provider";
 
 /** An error that the server reported inside an answer that had begun, or under status 200. */
 export class ReportedError extends Error {
@@ -40,7 +40,7 @@ function miniMaxError(outcome: unknown): unknown {
   const number = Number(field(outcome, "status_code") ?? 0);
   if (number === 0) return undefined;
   return {
-    message: `${String(field(outcome, "status_msg") ?? "the server reported an error")} (${number})`,
+    message: `${textIn(field(outcome, "status_msg")) ?? "the server reported an error"} (${number})`,
     code: MEANINGS[number],
   };
 }
