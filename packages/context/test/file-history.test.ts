@@ -105,6 +105,8 @@ describe("T12: ids and paths", () => {
     await writeFile(file, "");
     await expect(FileHistory.open(file)).rejects.toMatchObject({ code: "INVALID_VALUE", field: "directory" });
     await expect(FileHistory.open("")).rejects.toMatchObject({ field: "directory" });
+    if (process.platform === "linux")
+      await expect(FileHistory.open("/proc/ravi/h")).rejects.toMatchObject({ field: "directory" });
     await expect(FileHistory.open("/x", { snyc: true } as never)).rejects.toMatchObject({
       field: "FileHistory options.snyc",
     });

@@ -7,6 +7,7 @@ export { type Linked, LinkedList } from "./core/linked.ts";
 export { KEY_SHAPES, type KeyShape, secretPatterns, secretRemover } from "./core/secrets.ts";
 export { quietly } from "./core/quietly.ts";
 export { checkSpelling } from "./core/spelling.ts";
+export { makeFolders } from "./core/make-folders.ts";
 export { tellLog } from "./core/tell-log.ts";
 export { type PlatformModules, platformModules } from "./core/platform-modules.ts";
 export { type Indexed, TextIndex } from "./core/text-index.ts";

@@ -152,6 +152,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "loopDetector",
       "makeAtOnce",
       "makeDirect",
+      "makeFolders",
       "messageOf",
       "newRoot",
       "onAbort",

@@ -410,3 +410,14 @@ describe("FileSessionStore on a disk", () => {
     await two.close();
   });
 });
+
+it.runIf(process.platform === "linux")(
+  "a place where no folder can be created is an error, and nobody waits there",
+  async () => {
+    const log = await new FileSessionStore("/proc/ravi/sessions").open("s");
+    await expect(log.append([said("a", null)], BEGIN)).rejects.toMatchObject({
+      code: "JOURNAL_FAILED",
+      message: expect.stringMatching(/^session s could not be .*: ENOENT.*proc.ravi/),
+    });
+  },
+);
