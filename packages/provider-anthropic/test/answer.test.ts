@@ -14,7 +14,7 @@ import {
   piece,
   START,
   streamed,
-  text,
+  text as textBlock,
   told,
 } from "./support.ts";
 
@@ -295,7 +295,7 @@ describe("what only Anthropic can read", () => {
             piece(0, { type: "compaction_delta", content: "They ", encrypted_content: null }) +
             piece(0, { type: "compaction_delta", content: "talked.", encrypted_content: "ZW5j" }) +
             close(0) +
-            text(1, "hi") +
+            textBlock(1, "hi") +
             ended(),
         ),
     );
