@@ -226,6 +226,15 @@ describe("TokenBudget", () => {
     );
   });
 
+  test("of a window of its own and the model's, the smaller one counts", () => {
+    const talk = longTranscript(80);
+    const ownWindow = new TokenBudget({ countTokens, contextWindow: 500 });
+    expect(ownWindow.compact(talk, { contextWindow: 1_000 })).not.toBe(talk);
+    expect(
+      new TokenBudget({ countTokens, contextWindow: 2_000 }).compact(talk, { contextWindow: 500 }),
+    ).not.toBe(talk);
+  });
+
   test("R28: strategies are tried in order, and no more of them than are needed", () => {
     const tried: string[] = [];
     const halve = (name: string) => ({

@@ -190,11 +190,12 @@ export class StrategyRun {
  */
 export async function adoptConversation(
   session: AgentSession,
-  { runtime }: Dependencies,
+  { runtime, model }: Dependencies,
 ): Promise<readonly ChatMessage[]> {
   const { instructions } = session;
+  const { contextWindow } = model.info;
   const system = instructions === "" ? {} : { system: instructions };
-  const window = runtime.window(system);
+  const window = runtime.window({ contextWindow, ...system });
   const kept = (isPromiseLike(window) ? await window : window).filter(isNotSystem);
   if (session.messages.length === 0) {
     if (instructions !== "") session.messages.push({ role: "system", content: instructions });

@@ -34,7 +34,7 @@ export interface TokenBudgetOptions {
    * quarters of `share`.
    */
   readonly target?: number | undefined;
-  /** In tokens, for models whose window is not known. The window in the context takes precedence. */
+  /** In tokens, for models whose window is not known. If it is known, the smaller one counts. */
   readonly contextWindow?: number | undefined;
   /** Default: `estimateTokens`. */
   readonly countTokens?: CountTokens | undefined;
@@ -86,7 +86,8 @@ export class TokenBudget implements CompactionStrategy {
     messages: readonly ChatMessage[],
     context: CompactionContext = {},
   ): MaybePromise<readonly ChatMessage[]> {
-    const window = checkWindow("contextWindow", context.contextWindow ?? this.contextWindow);
+    const { contextWindow = this.contextWindow } = context;
+    const window = Math.min(checkWindow("contextWindow", contextWindow), this.contextWindow ?? Infinity);
     const limit = Math.floor(window * this.share);
     const fits = (prompt: readonly ChatMessage[]): boolean => !this.counter.exceeds(prompt, context, limit);
     const made = applyInOrder(this.strategies, validPrompt(messages), context, fits);

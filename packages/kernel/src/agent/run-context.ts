@@ -145,6 +145,8 @@ export interface RunContext {
 }
 
 export interface WindowOptions {
+  /** How many tokens the model can read, for a compaction strategy. */
+  readonly contextWindow?: number | undefined;
   readonly system?: string | undefined;
   readonly tools?: readonly ToolSpec[] | undefined;
 }

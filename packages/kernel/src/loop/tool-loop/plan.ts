@@ -82,6 +82,7 @@ export function planLoop<T>(
   const whole = (field: keyof typeof DEFAULTS, least: number): number =>
     checkInteger(`${owner}.${field}`, options[field] ?? DEFAULTS[field], least);
   const budget = options.executionBudget;
+  const { contextWindow } = options.model.info;
   return Object.freeze({
     ...options,
     ...asOwn<LoopOptions<T>>(options, LOOP_FIELDS),
@@ -96,7 +97,10 @@ export function planLoop<T>(
     }),
     isWrapped: shape?.isWrapped === true,
     hasRawSchemas: [options.output, ...tools.map(({ input }) => input)].some(isRawSchema),
-    window: specs === undefined ? {} : { tools: specs },
+    window: {
+      ...(contextWindow !== undefined && { contextWindow }),
+      ...(specs !== undefined && { tools: specs }),
+    },
     maxSteps: whole("maxSteps", 1),
     outputRetries: whole("outputRetries", 0),
     maxToolResultChars: whole("maxToolResultChars", LEAST_RESULT_CHARS),
