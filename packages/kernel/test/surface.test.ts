@@ -242,6 +242,7 @@ test("the exports of @ravi/kernel/provider are these", () => {
       "scrubber",
       "serverEvents",
       "shortId",
+      "shortRefusal",
       "startCall",
       "stringOr",
       "textIn",
@@ -280,7 +281,7 @@ test("the exported types are these", () => {
     `"AdmitRunOptions AdmittedRun AgentBaseParts AgentParts AnswerShape Approval AtOnce BareContext BareContextOptions BareInbox BareInboxOptions CheckedBySchemas CheckedPorts Decision Decisions DelegateOptions Direct Finish Hired InDoubt Indexed Instructions Keepers KeyShape LandOptions Linked LoopDetector LoopExtension LoopLimits LoopLimitsOptions LoopOptions LoopPlan LoopStep LoopVerdict ModelSettings Parsed PlatformModules PlatformTimers RunStartOptions TimerClock ToolTurn ToolTurnOptions Turn TurnContext"`,
   );
   expect(typesOf("provider.ts").join(" ")).toMatchInlineSnapshot(
-    `"CallIds ClientParts ConnectionFault FailureContext FailureVerdict Fields HeaderSource IdGiver Notice ObjectSchema PlatformTimers ProviderCall ProviderCallSetup Scrub ServerEvent ServerEventReader WireLimits WireLimitsOptions"`,
+    `"CallIds ClientParts ConnectionFault FailureContext FailureVerdict Fields HeaderSource IdGiver Notice ObjectSchema PlatformTimers ProviderCall ProviderCallSetup Refusal Scrub ServerEvent ServerEventReader WireLimits WireLimitsOptions"`,
   );
 });
 
