@@ -1,6 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 // What authors of agents and of runtimes share: pure helpers over the contracts, and a context without rules.
 
+export { addCost } from "./model/cost.ts";
 export { scopeForWorker } from "./agent/scope.ts";
 export { agentIdOf, hiredId } from "./core/ids.ts";
 export { type Linked, LinkedList } from "./core/linked.ts";

@@ -94,6 +94,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "SETTINGS",
       "TextIndex",
       "abortable",
+      "addCost",
       "admitRun",
       "agentIdOf",
       "answerMisfit",
