@@ -1,6 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 // What authors of agents and of runtimes share: pure helpers over the contracts, and a context without rules.
 
+export { addCost } from "./model/cost.ts";
 export { scopeForWorker } from "./agent/scope.ts";
 export { agentIdOf, hiredId } from "./core/ids.ts";
 export { type Linked, LinkedList } from "./core/linked.ts";
@@ -21,6 +22,7 @@ export { checkEvent } from "./loop/check-event.ts";
 export { checkModel } from "./loop/check-model.ts";
 export { checkAgent, checkAgents, checkHosted, isAgent } from "./loop/check-agent.ts";
 export { answerMisfit, answerProblem, isContent } from "./loop/answer.ts";
+export { type Backoff, backoffMs } from "./loop/backoff.ts";
 export { keepShapes } from "./loop/keep-shapes.ts";
 export { type AtOnce, type Direct, makeAtOnce, makeDirect } from "./loop/at-once.ts";
 export { bareContext, type BareContext, type BareContextOptions } from "./loop/bare-context.ts";

@@ -9,11 +9,8 @@ interface AbortSignal {
 }
 declare const AbortSignal: { prototype: AbortSignal };
 
-/** A number in browsers, an object in Node. */
-type PlatformTimer = number | { unref?(): void };
-
-declare function setTimeout(callback: () => void, delayMs: number): PlatformTimer;
-declare function clearTimeout(timer: PlatformTimer): void;
+declare function setTimeout(callback: () => void, delayMs: number): unknown;
+declare function clearTimeout(timer: unknown): void;
 
 declare module "node:crypto" {
   export function randomUUID(): string;
