@@ -51,7 +51,8 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return !(error instanceof Error && "code" in error && error.code === "ESRCH");
+    // Not `instanceof`: it may be of another realm, as in jest.
+    return (error as { readonly code?: unknown }).code !== "ESRCH";
   }
 }
 
