@@ -1,4 +1,5 @@
 import { ErrorCode, RaviError } from "./base.ts";
+import { field } from "./facts.ts";
 import { type ErrorKind, isRetryableKind } from "./kinds.ts";
 import { cut, shortName, show } from "./show.ts";
 
@@ -383,7 +384,8 @@ const MAX_CAUSE_CHARS = 1_000;
 /** Anything can be thrown, also what cannot be made a text. */
 function textOfCause(cause: unknown): string {
   if (typeof cause === "string") return cause;
-  const said: unknown = cause instanceof Error ? cause.message : undefined;
+  // Not `instanceof`: an error of the disk may be of another realm, as in jest.
+  const said = field(cause, "message");
   return typeof said === "string" ? said : show(cause);
 }
 
