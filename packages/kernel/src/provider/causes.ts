@@ -6,8 +6,17 @@ const MAX_CAUSES = 8;
 /** An error and its causes, the outermost first. */
 export function causeChain(error: unknown): readonly Error[] {
   const chain: Error[] = [];
-  for (let at = error; at instanceof Error && chain.length < MAX_CAUSES; at = at.cause) chain.push(at);
+  for (let at = error; isError(at) && chain.length < MAX_CAUSES; at = at.cause) chain.push(at);
   return chain;
+}
+
+/** The platform's errors may be of another realm, as in jest. */
+export function isError(value: unknown): value is Error {
+  return value instanceof Error || [field(value, "message"), field(value, "stack")].every(isText);
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === "string";
 }
 
 /** Whether a timer of the platform's `fetch` ran out. */

@@ -1,3 +1,4 @@
+import { isError } from "./causes.ts";
 import { field } from "./json.ts";
 import type { Scrub } from "./scrub.ts";
 
@@ -11,7 +12,7 @@ export function safeCause(error: unknown, scrub: Scrub): Error | undefined {
 }
 
 function copyOf(error: unknown, scrub: Scrub, left: number): Error | undefined {
-  if (!(error instanceof Error) || left === 0) return undefined;
+  if (!isError(error) || left === 0) return undefined;
   const cause = copyOf(error.cause, scrub, left - 1);
   const copy = new Error(clip(scrub(error.message)), cause === undefined ? {} : { cause });
   const name = scrub(nameOf(error));
