@@ -429,9 +429,9 @@ it("a disk whose errors are of another realm, as in jest, tells that there is no
     code: string,
   ) => Promise<never>;
   const open: SessionFiles["open"] = (path, flags) =>
-    disk.open(path, flags).catch(({ code }: { code: string }) => elsewhere(code));
+    disk.open(path, flags).catch((error: unknown) => elsewhere((error as { code: string }).code));
   const files: SessionFiles = Object.assign(Object.create(disk) as FakeDisk, { open });
   const log = await new FileSessionStore("/sessions", { files }).open("s");
-  await log.append([said("a", null)], BEGIN);
+  expect(await log.append([said("a", null)], BEGIN)).toHaveLength(1);
   await log.close();
 });

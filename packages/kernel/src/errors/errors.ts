@@ -1,5 +1,5 @@
 import { ErrorCode, RaviError } from "./base.ts";
-import { field } from "./facts.ts";
+import { field as fieldOf } from "./facts.ts";
 import { type ErrorKind, isRetryableKind } from "./kinds.ts";
 import { cut, shortName, show } from "./show.ts";
 
@@ -385,7 +385,7 @@ const MAX_CAUSE_CHARS = 1_000;
 function textOfCause(cause: unknown): string {
   if (typeof cause === "string") return cause;
   // Not `instanceof`: an error of the disk may be of another realm, as in jest.
-  const said = field(cause, "message");
+  const said = fieldOf(cause, "message");
   return typeof said === "string" ? said : show(cause);
 }
 
