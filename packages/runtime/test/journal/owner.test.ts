@@ -2,6 +2,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import os, { hostname } from "node:os";
+import { runInNewContext } from "node:vm";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { isOwnerGone, processOwner } from "../../src/journal/owner.ts";
 import { type ProcessTable, processTable } from "../../src/journal/process-table.ts";
@@ -64,6 +65,15 @@ describe("T5: an owner counts as gone only where that is certain", () => {
     const owner = ownerOf("id");
     expect(owner).toBe(`process::unknown:${process.pid}::id`);
     expect(isGone(owner.replace(`:${process.pid}:`, `:${pid}:`))).toBe(false);
+  });
+
+  test("one that has ended is gone also where errors are of another realm, as in jest", () => {
+    const elsewhere: unknown = runInNewContext('Object.assign(new Error("kill ESRCH"), { code: "ESRCH" })');
+    vi.spyOn(process, "kill").mockImplementation(() => {
+      throw elsewhere;
+    });
+    onTestFinished(() => void vi.restoreAllMocks());
+    expect(isOwnerGone(processOwner("id"))).toBe(true);
   });
 
   test("a process of this table that has ended is gone", () => {
