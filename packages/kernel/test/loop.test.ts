@@ -99,6 +99,9 @@ describe("toolSpec", () => {
     expect(() => toolSpec(tool)).toThrow(
       /^tool when: input is an object; expected a schema that can be converted to JSON Schema/,
     );
+    expect(() => toolSpec(tool)).toThrow(
+      /Date cannot be represented.*such as z\.iso\.date\(\), and convert it/,
+    );
   });
 });
 

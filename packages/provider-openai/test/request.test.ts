@@ -299,6 +299,52 @@ describe("strict schemas", () => {
     });
   });
 
+  test("alternatives are strict as anyOf, because strict mode has no oneOf", async () => {
+    const cat = z.object({ kind: z.literal("cat"), lives: z.number() });
+    const dog = z.object({ kind: z.literal("dog"), tricks: z.array(z.string()) });
+    const sentTool = await toolSent(z.object({ pet: z.discriminatedUnion("kind", [cat, dog]) }));
+    expect(sentTool).toMatchObject({
+      strict: true,
+      parameters: {
+        properties: {
+          pet: { anyOf: [{ required: ["kind", "lives"] }, { required: ["kind", "tricks"] }] },
+        },
+      },
+    });
+    expect(JSON.stringify(sentTool)).not.toContain("oneOf");
+  });
+
+  test("a date and the other formats that strict mode knows are strict", async () => {
+    const sentTool = await toolSent(z.object({ day: z.iso.date(), id: z.uuid(), at: z.iso.datetime() }));
+    expect(sentTool).toMatchObject({
+      strict: true,
+      parameters: { properties: { day: { format: "date" }, id: { format: "uuid" } } },
+    });
+  });
+
+  test("fixed values without a type, as Valibot and ArkType write them, get their type", async () => {
+    const parameters = {
+      type: "object",
+      properties: { kind: { const: "cat" }, size: { enum: [1, 2.5] }, at: { enum: ["home", "away"] } },
+      required: ["kind", "size", "at"],
+    };
+    const body = await sent({ ...HELLO, tools: [{ name: "f", description: "d", parameters }] });
+    expect(body["tools"]).toMatchObject([
+      {
+        function: {
+          strict: true,
+          parameters: {
+            properties: {
+              kind: { type: "string", const: "cat" },
+              size: { type: "number" },
+              at: { type: "string" },
+            },
+          },
+        },
+      },
+    ]);
+  });
+
   const shared = z.object({ id: z.string() }).meta({ id: "Shared" });
 
   test.each<[string, z.ZodType]>([
@@ -313,6 +359,7 @@ describe("strict schemas", () => {
     ["a description beside a reference", z.object({ a: shared, b: shared.describe("the second") })],
     ["a pattern that looks ahead", z.object({ a: z.string().regex(/^(?=.*x).+$/) })],
     ["a pattern that looks back", z.object({ a: z.string().regex(/(?<!y)x/) })],
+    ["a format that strict mode does not know", z.object({ a: z.url() })],
     ["values of two kinds", z.object({ a: z.literal(["x", 1]) })],
   ])("with %s it is sent as it is: strict mode would change its meaning", async (_, input) => {
     const sentTool = await toolSent(input);

@@ -1,3 +1,5 @@
+import { randomUUID } from "node:crypto";
+import type { LLMClient, ModelResponse } from "@ravi/kernel";
 import { describe, expect, test } from "vitest";
 import { record, scriptedModel } from "../src/index.ts";
 import {
@@ -38,6 +40,33 @@ const openWithoutStream: ModelSuite["open"] = (setup) => {
   return { client: { id, info, generate } };
 };
 describeModel("of an honest client that cannot stream", { open: openWithoutStream, without: ["streaming"] });
+
+/** As for a protocol in which calls have no ids: the client makes up new ones in every answer. */
+const openWithoutIds: ModelSuite["open"] = (setup) => {
+  const honest = clientOf(setup);
+  const renamed = ({ message, ...response }: ModelResponse, ids: string[]): ModelResponse => {
+    const toolCalls = message.toolCalls?.map((call, at) => ({ ...call, id: (ids[at] ??= randomUUID()) }));
+    return { ...response, message: toolCalls === undefined ? message : { ...message, toolCalls } };
+  };
+  const client: LLMClient = {
+    ...honest,
+    generate: async (...call) => renamed(await honest.generate(...call), []),
+    async *stream(...call) {
+      const ids: string[] = [];
+      for await (const event of honest.stream?.(...call) ?? []) {
+        if (event.type === "finish") yield { type: "finish", response: renamed(event.response, ids) };
+        else if (event.type === "toolCall" && event.id !== undefined)
+          yield { ...event, id: (ids[event.index] ??= randomUUID()) };
+        else yield event;
+      }
+    },
+  };
+  return { client };
+};
+describeModel("of an honest client that makes up the ids of calls", {
+  open: openWithoutIds,
+  without: ["callIds"],
+});
 
 describe("the suite", () => {
   test("tells whoever has no stream what to say, in every case that needs one", async () => {

@@ -29,6 +29,9 @@ export function toolSpec(tool: Tool | DelegateTool): ToolSpec {
 const HAS_NONE =
   "it has no ~standard.jsonSchema; schemas of zod 4.2 or newer and of ArkType have it, those of zod/mini do not; for Valibot use toStandardJsonSchema of @valibot/to-json-schema";
 
+const WRITE_AS_TEXT =
+  "a model writes JSON, so ask for a date and the like as a text, such as z.iso.date(), and convert it with a transform";
+
 /** The JSON Schema of a schema's input. Throws an `InvalidValueError` if it has none. */
 export function jsonSchemaOf(schema: SchemaLike, field: string): JsonSchema {
   if (!isStandardSchema(schema)) return schema;
@@ -38,7 +41,8 @@ export function jsonSchemaOf(schema: SchemaLike, field: string): JsonSchema {
     const { $schema: _, ...rest } = jsonSchema.input({ target: "draft-2020-12" });
     return rest;
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const said = cause instanceof Error ? cause.message : String(cause);
+    const why = said === HAS_NONE ? said : `${said}; ${WRITE_AS_TEXT}`;
     throw new InvalidValueError({
       field,
       value: schema,

@@ -75,7 +75,7 @@ export interface RunSummary {
   readonly status: RunStatus;
   /** Epoch milliseconds. */
   readonly startedAt: number;
-  /** Epoch milliseconds. */
+  /** The `at` of the newest entry, or when it was first claimed. */
   readonly updatedAt: number;
   /** How many entries it has. */
   readonly entries: number;
@@ -99,7 +99,8 @@ export interface JournalWatch {
 export interface Journal {
   /**
    * Takes a run for `ttlMs`, or renews it for the same owner, under the same epoch. Gives null if another owner holds it and its
-   * time has not run out. Every new claim has a higher epoch than all before it, also if the run was deleted in between.
+   * time has not run out. Every new claim has a higher epoch than all before it, also if the run was deleted in between. Throws an
+   * `InvalidValueError` if the owner is empty or `ttlMs` is not a whole number above 0.
    */
   claim(runId: RunId, owner: string, ttlMs: number): MaybePromise<{ readonly epoch: number } | null>;
   /** Gives the claim back. Does nothing if it has a newer epoch. */
@@ -109,21 +110,25 @@ export interface Journal {
   /** All entries in the order of `seq`; empty if the run is not known. */
   load(runId: RunId): MaybePromise<readonly JournalRecord[]>;
   /**
-   * Writes all entries or none; they are durable when it resolves. Throws a `JournalLockedError` if the epoch is no longer current
+   * Writes all entries or none; they are durable when it resolves. It copies them when it is called. It may be called again before
+   * it has resolved: then the entries keep the order of the calls, and a `load` after these calls has all of them. Throws a `JournalLockedError` if the epoch is no longer current
    * or the claim was given back, and an `InvalidValueError` if something is no entry, or if an entry with the same `exec`, `key`,
    * `attempt` and `phase` is there already.
    */
   append(runId: RunId, epoch: number, entries: readonly JournalEntry[]): MaybePromise<void>;
-  /** Sends something to a run, which need not be on record yet. It needs no claim, so any process may do it. */
+  /**
+   * Sends something to a run, which need not be on record yet. It needs no claim, so any process may do it. Items keep the order of the
+   * calls, as entries do. Throws an `InvalidValueError` if it is no item.
+   */
   post(runId: RunId, item: PostedItem): MaybePromise<void>;
   /** What was posted, from the first item whose `seq` is greater than `after`. */
   items(runId: RunId, after: number): MaybePromise<readonly PostedRecord[]>;
   /** Calls `listener` whenever something may have been posted to the run. Never throws. If it is absent, the runtime polls. */
   watch?(runId: RunId, listener: () => void): JournalWatch;
   /**
-   * All runs that are claimed or have entries. What a summary shows is in notes of the root (`phase` is `note`, `exec` the run's id):
+   * All runs that were ever claimed, unless they were abandoned or deleted. What a summary shows is in notes of the root (`phase` is `note`, `exec` the run's id):
    * `run:start` or `run:start#n` has the `agent` in its body, and its `at` is `startedAt`; the latest `run:status` or `run:status#n`
-   * has the `status`. A run is `pending` before its start is noted, and `running` from then until a status is.
+   * has the `status` (if it is none of `RunStatus`, it does not count). A run is `pending` before its start is noted, and `running` from then until a status is.
    *
    * A journal that tells what runs wait for finds it in `run:waits` or `run:waits#n`. Each has in its body `waits` that have begun, with
    * their `keys`, and `over`: which of those noted before are over, each as `execId:key`. Without `over`, `waits` are all that count.

@@ -14,6 +14,7 @@ const KEYWORDS = new Set([
   "enum",
   "exclusiveMaximum",
   "exclusiveMinimum",
+  "format",
   "items",
   "maxItems",
   "maximum",
@@ -26,14 +27,25 @@ const KEYWORDS = new Set([
   "title",
   "type",
 ]);
+const FORMATS = new Set([
+  "date",
+  "date-time",
+  "duration",
+  "email",
+  "hostname",
+  "ipv4",
+  "ipv6",
+  "time",
+  "uuid",
+]);
 const MAX_DEPTH = 10;
 const MAX_PROPERTIES = 5_000;
 
 const known = new WeakMap<JsonSchema, JsonSchema | null>();
 
 /**
- * The schema in the form that strict mode demands, or undefined if that would change its meaning. Only `additionalProperties:
- * false` is added. A schema with optional properties is not converted: they would have to become nullable, which the tool does not
+ * The schema in the form that strict mode demands, or undefined if that would change its meaning: with `additionalProperties: false`,
+ * with a type at fixed values, and with `anyOf` instead of `oneOf`, since the answer is checked by its own schema anyway. A schema with optional properties is not converted: they would have to become nullable, which the tool does not
  * expect.
  */
 export function strictSchema(schema: JsonSchema): JsonSchema | undefined {
@@ -51,13 +63,14 @@ type Node = Readonly<Record<string, unknown>>;
 
 function narrow(value: unknown, depth: number, budget: { properties: number }): Node | undefined {
   if (!isObject(value) || depth > MAX_DEPTH) return undefined;
-  const node: Node = { ...value };
+  const node = inStrictWords(value);
   if (!Object.keys(node).every((key) => KEYWORDS.has(key))) return undefined;
-  const { type, properties, items, anyOf, $ref, pattern } = node;
+  const { type, properties, items, anyOf, $ref, pattern, format } = node;
   if ((type ?? $ref ?? anyOf) === undefined) return undefined;
   // In strict mode a `$ref` must stand alone, and patterns with lookahead or lookbehind are refused.
   if ($ref !== undefined && Object.keys(node).length > 1) return undefined;
   if (typeof pattern === "string" && /\(\?<?[=!]/.test(pattern)) return undefined;
+  if (format !== undefined && !FORMATS.has(String(format))) return undefined;
   const below = (inner: unknown): Node | undefined => narrow(inner, depth + 1, budget);
 
   const result: Record<string, unknown> = { ...node };
@@ -87,6 +100,15 @@ function narrow(value: unknown, depth: number, budget: { properties: number }): 
     result["anyOf"] = options;
   }
   return result;
+}
+
+function inStrictWords(schema: Node): Node {
+  const { oneOf, ...rest } = schema;
+  const node = oneOf === undefined || rest["anyOf"] !== undefined ? schema : { ...rest, anyOf: oneOf };
+  if (node["type"] !== undefined) return node;
+  const [kind, ...others] = new Set(listOf(node["enum"] ?? [node["const"]]).map((value) => typeof value));
+  const isPlain = kind === "string" || kind === "number" || kind === "boolean";
+  return isPlain && others.length === 0 ? { type: kind, ...node } : node;
 }
 
 function narrowEach(

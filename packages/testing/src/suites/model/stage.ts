@@ -19,6 +19,8 @@ export type ModelAbility =
   | "streaming"
   | "reasoning"
   | "tools"
+  /** The server gives each tool call an id. Where it does not, the client makes one up. */
+  | "callIds"
   | "toolChoice"
   | "structuredOutput"
   | "images"

@@ -21,7 +21,7 @@ export const toolCallCases: readonly ModelCase[] = [
   {
     rule: "T10",
     says: "the ids are the server's",
-    needs: ["tools"],
+    needs: ["tools", "callIds"],
     async run(stage) {
       const toolCalls = ["call_abc-1", "call_abc-2"].map((id) => ({ id, name: "search", arguments: {} }));
       for (const way of waysOf(stage)) {
