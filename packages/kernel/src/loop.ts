@@ -22,6 +22,7 @@ export { checkModel } from "./loop/check-model.ts";
 export { checkAgent, checkAgents, checkHosted, isAgent } from "./loop/check-agent.ts";
 export { answerMisfit, answerProblem, isContent } from "./loop/answer.ts";
 export { type Backoff, backoffMs } from "./loop/backoff.ts";
+export { type Denial, denialBy } from "./loop/denial.ts";
 export { keepShapes } from "./loop/keep-shapes.ts";
 export { type AtOnce, type Direct, makeAtOnce, makeDirect } from "./loop/at-once.ts";
 export { bareContext, type BareContext, type BareContextOptions } from "./loop/bare-context.ts";
