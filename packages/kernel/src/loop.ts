@@ -9,6 +9,7 @@ export { KEY_SHAPES, type KeyShape, secretPatterns, secretRemover } from "./core
 export { quietly } from "./core/quietly.ts";
 export { checkSpelling } from "./core/spelling.ts";
 export { tellLog } from "./core/tell-log.ts";
+export { hasEnded, type ProcessReads, processStart } from "./core/process-life.ts";
 export { type PlatformModules, platformModules } from "./core/platform-modules.ts";
 export { type Indexed, TextIndex } from "./core/text-index.ts";
 export { admitRun, type AdmitRunOptions, type AdmittedRun, isUnset } from "./loop/admit-run.ts";
