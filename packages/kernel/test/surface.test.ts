@@ -215,6 +215,7 @@ test("the exports of @ravi/kernel/provider are these", () => {
     [
       "BrokenConnection",
       "OversizedAnswer",
+      "RedirectedRequest",
       "UnusableAnswer",
       "callIds",
       "causeChain",
@@ -243,6 +244,7 @@ test("the exports of @ravi/kernel/provider are these", () => {
       "plainName",
       "providerError",
       "reasonMeantBy",
+      "refuseRedirect",
       "retryAfterMs",
       "scrubber",
       "serverEvents",

@@ -8,12 +8,12 @@ import {
   isObject,
   listOf,
   providerError,
+  RedirectedRequest,
   stringOr,
   textIn,
   tryParse,
   UnusableAnswer,
 } from "@ravi/kernel/provider";
-import { RedirectedRequest } from "../wire/careful-fetch.ts";
 
 /**
  * Turns any error of a call into a `RaviError` without secrets. The errors of the AI SDK contain the URL, the request and the
