@@ -92,6 +92,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "MOST_CUT_OFFS",
       "RUN_START_OPTIONS",
       "SETTINGS",
+      "Subscription",
       "TextIndex",
       "abortable",
       "addCost",
