@@ -1,7 +1,7 @@
 /** How a process looks at others of its machine: with Node's `process.kill`, and the text of a file. Both may throw. */
 export interface ProcessReads {
-  kill(pid: number, signal: 0): unknown;
-  read(path: string): string;
+  readonly kill: (pid: number, signal: 0) => unknown;
+  readonly read: (path: string) => string;
 }
 
 /** When a process began, in clock ticks of Linux. Two processes with the same id differ in it. "0" if it is not known. */
