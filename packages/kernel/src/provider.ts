@@ -13,7 +13,7 @@ export {
   providerError,
   transportVerdict,
 } from "./provider/failure.ts";
-export { BrokenConnection, OversizedAnswer, UnusableAnswer } from "./provider/faults.ts";
+export { BrokenConnection, OversizedAnswer, RedirectedRequest, UnusableAnswer } from "./provider/faults.ts";
 export { type HeaderSource, headerText, lowerCased, retryAfterMs } from "./provider/headers.ts";
 export {
   type CallIds,
@@ -49,7 +49,7 @@ export {
   type WireLimitsOptions,
 } from "./provider/options.ts";
 export { reasonMeantBy } from "./provider/reason-words.ts";
-export { type Refusal, shortRefusal } from "./provider/refusal.ts";
+export { type Refusal, refuseRedirect, shortRefusal } from "./provider/refusal.ts";
 export { headerSecrets, type Scrub, scrubber, urlSecrets } from "./provider/scrub.ts";
 export { type ServerEvent, type ServerEventReader, serverEvents } from "./provider/server-events.ts";
 export { looksStreamed } from "./provider/streamed.ts";

@@ -8,6 +8,7 @@ import {
   OversizedAnswer,
   parseAnswer,
   parseEvent,
+  refuseRedirect,
   retryAfterMs,
   type ServerEvent,
   serverEvents,
@@ -98,6 +99,16 @@ describe("a refusal that is cut short", () => {
     const unchanged = await shortRefusal(new Response(null, { status: 304 }), Response);
     expect([unchanged.status, unchanged.body]).toEqual([304, null]);
   });
+});
+
+test("T10: a redirect is refused and its body is left unread, also if its status is hidden", () => {
+  let cancelled = 0;
+  const body = new ReadableStream({ cancel: () => void cancelled++ });
+  for (const status of [200, 304, 400, 500]) refuseRedirect({ status, headers: {}, body });
+  expect(cancelled).toBe(0);
+  expect(() => refuseRedirect({ status: 307, headers: {}, body })).toThrow("the server redirects (307);");
+  expect(() => refuseRedirect({ status: 0, headers: {}, body: null })).toThrow("the server redirects;");
+  expect(cancelled).toBe(1);
 });
 
 describe("T10: server-sent events", () => {

@@ -1,13 +1,24 @@
+import { RedirectedRequest } from "./faults.ts";
+
 /** A response of `fetch`, as far as it is needed here. */
 export interface Refusal {
   readonly status: number;
   readonly headers: unknown;
   readonly body: {
+    cancel(): PromiseLike<unknown>;
     getReader(): {
       read(): PromiseLike<{ readonly value?: Uint8Array | undefined }>;
       cancel(): PromiseLike<unknown>;
     };
   } | null;
+}
+
+/** Throws a `RedirectedRequest` if the response is a redirect. If the platform hides it, as browsers do, its status is 0. */
+export function refuseRedirect({ status, body }: Refusal): void {
+  if (status !== 0 && (status < 300 || status >= 400 || status === 304)) return;
+  // Nobody reads it, so it does not matter if the cancellation fails.
+  body?.cancel().then(undefined, () => undefined);
+  throw new RedirectedRequest(status);
 }
 
 /** Enough of a body to understand it. */

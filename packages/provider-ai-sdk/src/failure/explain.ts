@@ -8,13 +8,13 @@ import {
   isObject,
   listOf,
   providerError,
+  RedirectedRequest,
   type Scrub,
   stringOr,
   textIn,
   tryParse,
   UnusableAnswer,
 } from "@ravi/kernel/provider";
-import { RedirectedRequest } from "../wire/careful-fetch.ts";
 
 /**
  * Turns any error of a call into a `RaviError` without secrets. The errors of the AI SDK contain the URL, the request and the

@@ -1,5 +1,4 @@
-import { shortRefusal, untilAborted } from "@ravi/kernel/provider";
-import { RedirectedRequest } from "./redirected-request.ts";
+import { refuseRedirect, shortRefusal, untilAborted } from "@ravi/kernel/provider";
 
 type Fetch = typeof globalThis.fetch;
 
@@ -9,12 +8,7 @@ export function guardedFetch(given: Fetch | undefined): Fetch {
     // Looked up at each call, so that a replaced global `fetch` is used.
     const sent = (given ?? globalThis.fetch)(input, { ...init, redirect: "manual" });
     const response = await untilAborted(sent, init?.signal);
-    const { status } = response;
-    // If the platform hides a redirect, the status is 0.
-    if (status === 0 || (status >= 300 && status < 400 && status !== 304)) {
-      await response.body?.cancel().catch(() => undefined);
-      throw new RedirectedRequest(status);
-    }
+    refuseRedirect(response);
     return response.ok ? response : shortRefusal(response, Response);
   };
 }

@@ -1,7 +1,7 @@
-import { InvalidValueError } from "@ravi/kernel";
 import {
   isObject,
   listOf,
+  refuseRedirect,
   shortRefusal,
   tryParse,
   untilAborted,
@@ -20,16 +20,8 @@ export function guardedFetch(fetch: Fetch | undefined): Fetch {
     // Looked up at each call, so that a replaced global `fetch` is used.
     const sent = (fetch ?? globalThis.fetch)(input, { ...init, ...body, redirect: "manual" });
     const response = await untilAborted(sent, init?.signal);
-    if (response.ok) return response;
-    // If `fetch` hides the redirect, the status is 0.
-    if (response.status < 200) {
-      throw new InvalidValueError({
-        field: "baseURL",
-        value: "a URL that is redirected",
-        expected: "the URL that it redirects to",
-      });
-    }
-    return shortRefusal(response, Response, unwrapped);
+    refuseRedirect(response);
+    return response.ok ? response : shortRefusal(response, Response, unwrapped);
   };
 }
 
