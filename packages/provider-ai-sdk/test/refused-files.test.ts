@@ -65,7 +65,7 @@ describe("a file that the provider refuses before anything is sent", () => {
     ]);
     expect(logger.notes.map(([text]) => text)).toEqual([
       "test/small: a text file is sent as text: this model does not accept it as a file",
-      "test/small: an image or file is left out: this model does not accept it",
+      "test/small: a file (application/pdf) is left out: this model does not accept it",
     ]);
   });
 
