@@ -113,7 +113,7 @@ describe("huge results", () => {
     expect(content).toMatch(/x last$/);
   });
 
-  test("maxToolResultChars says where; parts are cut like one text, and images are left whole", async () => {
+  test("maxToolResultChars says where; parts keep their shares, and images are left whole", async () => {
     const url = `data:image/png;base64,${"A".repeat(10_000)}`;
     const content: readonly ContentPart[] = [
       { type: "text", text: "x".repeat(5_000) },
@@ -133,9 +133,9 @@ describe("huge results", () => {
     await run(agent, "go", { ctx });
     const parts = ctx.window().find((message) => message.role === "tool")?.content;
     expect(parts).toMatchObject([
-      { text: expect.stringMatching(/^x+\n\[\.\.\. \d+ characters .*\]\n$/) },
+      { text: expect.stringMatching(/^x+\n\[\.\.\. \d+ characters .*\]\nx+$/) },
       { url },
-      { text: expect.stringMatching(/^y+$/) },
+      { text: expect.stringMatching(/^y+\n\[\.\.\. \d+ characters .*\]\ny+$/) },
     ]);
   });
 });

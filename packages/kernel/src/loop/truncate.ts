@@ -18,7 +18,7 @@ export type Notice = (missing: number) => string;
 export function middleOf(
   text: string,
   max: number,
-  notice: Notice = noticeOf,
+  notice: Notice = cutNotice,
 ): { readonly from: number; readonly to: number; readonly said: string } {
   const room = Math.max(0, max - notice(text.length).length);
   const headEnd = Math.ceil(room * HEAD);
@@ -28,7 +28,7 @@ export function middleOf(
   return { from, to, said: notice(to - from) };
 }
 
-function noticeOf(cut: number): string {
+export function cutNotice(cut: number): string {
   return `\n[... ${cut} characters were cut out here; ask for less at a time to see them ...]\n`;
 }
 
