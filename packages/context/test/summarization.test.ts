@@ -139,6 +139,16 @@ describe("Summarization", () => {
     expect(context.requests).toHaveLength(1);
   });
 
+  test("a picture in a tool's result is named in what the writer reads", async () => {
+    const context = recordingContext();
+    const talk = longTranscript(60).map((message): ChatMessage => {
+      const url = "data:image/png;base64,BwcH";
+      return message.role === "tool" ? { ...message, content: [{ type: "image", url }] } : message;
+    });
+    await summarization().compact(talk, context);
+    expect(asked(context.requests[0])).toMatch(/read returned: \[an image\]/);
+  });
+
   test("R28: a history far beyond the writer's window is summarised in parts, in order", async () => {
     const model: LLMClient = { ...writer, info: { ...writer.info, contextWindow: 8_000 } };
     const context = recordingContext();

@@ -345,6 +345,25 @@ describe("strict schemas", () => {
     ]);
   });
 
+  test.each<[string, object]>([
+    [
+      "alternatives beside the properties of an inner object",
+      {
+        type: "object",
+        properties: { a: { type: "string" } },
+        required: ["a"],
+        oneOf: [{ type: "object", properties: { b: { type: "string" } }, required: ["b"] }],
+      },
+    ],
+    ["a reference into oneOf", { oneOf: [{ type: "string" }, { $ref: "#/properties/it/oneOf/0" }] }],
+  ])("with %s it is sent as it is", async (_, it) => {
+    const parameters = { type: "object", properties: { it }, required: ["it"] };
+    const body = await sent({ ...HELLO, tools: [{ name: "f", description: "d", parameters }] });
+    const [only] = body["tools"] as { function: Record<string, unknown> }[];
+    expect(only?.function).not.toHaveProperty("strict");
+    expect(only?.function["parameters"]).toEqual(parameters);
+  });
+
   const shared = z.object({ id: z.string() }).meta({ id: "Shared" });
 
   test.each<[string, z.ZodType]>([

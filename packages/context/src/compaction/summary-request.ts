@@ -1,4 +1,4 @@
-import { type ChatMessage, type ContentPart, type LLMClient, type ModelRequest, textOf } from "@ravi/kernel";
+import type { ChatMessage, ContentPart, LLMClient, ModelRequest } from "@ravi/kernel";
 import { clip } from "./clip.ts";
 
 /** Long results and arguments are shortened before they are summarised: their middle rarely matters for the summary. */
@@ -52,19 +52,19 @@ function quote(message: ChatMessage): string {
       return `assistant: ${contentText(message.content)}${calls.join("")}`;
     }
     default:
-      return `${message.name} ${message.isError === true ? "failed" : "returned"}: ${clip(textOf(message), MAX_PIECE)}`;
+      return `${message.name} ${message.isError === true ? "failed" : "returned"}: ${contentText(message.content, MAX_PIECE)}`;
   }
 }
 
-function contentText(content: string | readonly ContentPart[]): string {
-  if (typeof content === "string") return clip(content, 4 * MAX_PIECE);
+function contentText(content: string | readonly ContentPart[], maxChars = 4 * MAX_PIECE): string {
+  if (typeof content === "string") return clip(content, maxChars);
   const pieces = content.flatMap((part) => {
     if (part.type === "text") return [part.text];
     return part.type === "reasoning"
       ? []
       : [`[${part.type === "file" ? (part.name ?? "a file") : "an image"}]`];
   });
-  return clip(pieces.join(""), 4 * MAX_PIECE);
+  return clip(pieces.join(""), maxChars);
 }
 
 /**

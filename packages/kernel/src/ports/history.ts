@@ -13,11 +13,15 @@ export interface HistoryKey {
 
 /** Stores conversations. */
 export interface HistoryProvider {
-  /** Gives the first `upTo` messages (default: all), and as `head` how many there are. `head` may later be given as `upTo`. */
+  /**
+   * Gives the first `upTo` messages (default: all), and as `head` how many there are. `head` may later be given as `upTo`. Throws if
+   * there are fewer than that.
+   */
   load(
     key: HistoryKey,
     upTo?: number,
   ): MaybePromise<{ readonly messages: readonly ChatMessage[]; readonly head: number }>;
+  /** Stores all of them behind what is there, or none. They are stored when it resolves. Several runs may append to one key. */
   append(key: HistoryKey, messages: readonly ChatMessage[]): MaybePromise<void>;
   clear(key: HistoryKey): MaybePromise<void>;
   close?(): MaybePromise<void>;
