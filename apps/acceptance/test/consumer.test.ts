@@ -205,6 +205,27 @@ describe("bundled", () => {
     TIMEOUT,
   );
 
+  test.each(["tool", "DEFAULT_LIMITS"])(
+    "a program that only uses %s of the sdk has no provider in it",
+    async (name) => {
+      await using consumer = await emptyConsumer();
+      await consumer.install("packages/kernel");
+      await consumer.install("packages/sdk");
+      await linkDependencies(consumer, "packages/sdk");
+      await consumer.write("main.ts", `import { ${name} } from "@ravi/sdk"; globalThis.told = ${name};`);
+      // Unlike rolldown, most bundlers do not know that this call has no effect, and keep it.
+      const plugins = [
+        {
+          name: "a bundler that knows less",
+          transform: (source: string) => source.replaceAll("Object.freeze(", "globalThis.freeze("),
+        },
+      ];
+      const { code } = await bundle(join(consumer.folder, "main.ts"), { platform: "node", plugins });
+      expect(code).not.toMatch(/api\.(?:openai|anthropic)\.com/);
+    },
+    TIMEOUT,
+  );
+
   test("an error is called the same after a minifier has renamed its class", async () => {
     await using consumer = await emptyConsumer();
     await consumer.install("packages/kernel");

@@ -70,6 +70,17 @@ describe("a session under a runtime", () => {
     expect(log.heads.filter(({ kind }) => kind === "message")).toHaveLength(1 + 3 * 2 + 1);
   });
 
+  test("does not wait for a retry beyond its deadline, but fails at once with what the server said", async () => {
+    const clock = virtualClock();
+    const busy = new ProviderError({ kind: "RATE_LIMIT", message: "busy", retryAfterMs: 60_000 });
+    const model = scriptedModel(() => busy, INFO);
+    const agent = new SessionAgent({ model, secrets: [] });
+    const { result } = governed({ clock }).run(agent, "Work.", { executionBudget: { deadlineS: 10 } });
+    await clock.runAll();
+    expect(await result).toMatchObject({ status: "failed", error: { kind: "RATE_LIMIT" } });
+    expect(clock.now()).toBe(0);
+  });
+
   test("goes on with the conversation that the run names, run after run", async () => {
     const model = scriptedModel(({ messages }) => `heard ${messages.length - 1}`, INFO);
     const agent = new SessionAgent({ model, secrets: [] });

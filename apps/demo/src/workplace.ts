@@ -1,9 +1,10 @@
-import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import * as fs from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import * as path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { InvalidValueError, type Journal, type LLMClient } from "@ravi/kernel";
+import { makeFolders } from "@ravi/kernel/loop";
 import type { OwnPrices } from "@ravi/resources";
 import { SqliteJournal } from "@ravi/runtime";
 import type { BillSummary, LoopbackServer } from "@ravi/testing";
@@ -55,7 +56,7 @@ export async function openWorkplace(
       real === undefined
         ? await startStandIn({
             // Kept apart from the journal, because the journal is checked against it.
-            billFile: join(folder, "bill.jsonl"),
+            billFile: path.join(folder, "bill.jsonl"),
             paceMs: options.isWatched ? PACE_MS : 0,
             preempted: args.engine === "restate" ? options.preempted : undefined,
           })
@@ -97,11 +98,11 @@ async function standInOf(server: LoopbackServer | undefined, args: Args): Promis
 
 /** Without `--journal` a new temporary folder. `--resume` needs a folder that already exists. */
 async function openFolder({ journal, resume }: Args): Promise<string> {
-  if (journal === undefined) return mkdtemp(join(tmpdir(), "ravi-demo-"));
-  const folder = resolve(process.env["INIT_CWD"] ?? ".", journal);
-  if (resume && !existsSync(folder)) return nothingToResume(folder);
+  if (journal === undefined) return mkdtemp(path.join(tmpdir(), "ravi-demo-"));
+  const folder = path.resolve(process.env["INIT_CWD"] ?? ".", journal);
+  if (resume && !fs.existsSync(folder)) return nothingToResume(folder);
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    makeFolders(folder, fs, path);
   } catch (cause) {
     notAFolder(folder, cause);
   }
@@ -127,7 +128,7 @@ function lock(folder: string): () => void {
 
 function openLock(folder: string): DatabaseSync {
   try {
-    return new DatabaseSync(join(folder, "demo.lock"));
+    return new DatabaseSync(path.join(folder, "demo.lock"));
   } catch (cause) {
     return notAFolder(folder, cause);
   }

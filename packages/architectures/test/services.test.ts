@@ -108,6 +108,19 @@ describe("J11: audit and telemetry", () => {
     expect(auditLog.entries[0]?.actor).toBe("agent");
   });
 
+  test("a denied hire is written down with the version of the agent and the reason alone, as a runtime does it", async () => {
+    const auditLog = ledger();
+    const permissions = policy(({ action }) =>
+      action === "hire" ? { allow: false, reason: "alone" } : { allow: true },
+    );
+    const routes = { helper: worker("helper", ["never"]) };
+    await expect(run(new Router({ routes }), ["helper"], { auditLog, permissions })).rejects.toThrow(
+      "helper@1 is not permitted: alone",
+    );
+    const denied = auditLog.entries.filter(({ action }) => action === "hire");
+    expect(denied).toMatchObject([{ target: "helper@1", outcome: "denied", details: { reason: "alone" } }]);
+  });
+
   test.each(["llm.begin", "tool.begin"])("what %s cannot be written of is not done", async (unwritten) => {
     const auditLog: AuditLog = {
       isNoop: false,

@@ -9,6 +9,7 @@ import {
   totalTokens,
   type Usage,
 } from "@ravi/kernel";
+import { addCost } from "@ravi/kernel/loop";
 
 /** What one agent of a run did, as far as its events were seen. */
 export type AgentMetrics = {
@@ -75,7 +76,7 @@ export class Metrics {
         // A call that was refused or answered from a cache is reported too, but used nothing.
         if (totalTokens(event.usage) > 0 || event.costUsd !== 0) agent.calls++;
         agent.usage = addUsage(agent.usage, event.usage);
-        agent.costUsd = sum(agent.costUsd, event.costUsd);
+        agent.costUsd = addCost(agent.costUsd, event.costUsd);
         break;
       case "toolCall":
         agent.toolCalls++;
@@ -108,7 +109,7 @@ export class Metrics {
       calls: add(({ calls }) => calls),
       toolCalls: add(({ toolCalls }) => toolCalls),
       usage: agents.reduce((usage, agent) => addUsage(usage, agent.usage), NO_USAGE),
-      costUsd: agents.reduce<number | null>((cost, agent) => sum(cost, agent.costUsd), 0),
+      costUsd: agents.reduce<number | null>((cost, agent) => addCost(cost, agent.costUsd), 0),
       errors: add(({ errors }) => errors),
       durationMs: all.length === 0 ? 0 : last - first,
     };
@@ -119,12 +120,4 @@ export class Metrics {
 /** As a runtime decides it: a passed deadline that nobody has caught cancels too. */
 function isCancelled({ code }: SerializedError): boolean {
   return code === "CANCELLED" || code === "DEADLINE_EXCEEDED";
-}
-
-/**
- * Adds in whole nano-dollars, so that sums of many small amounts stay exact. An unknown price makes the sum unknown (null), not
- * smaller.
- */
-function sum(a: number | null, b: number | null): number | null {
-  return a === null || b === null ? null : (Math.round(a * 1e9) + Math.round(b * 1e9)) / 1e9;
 }

@@ -1,4 +1,5 @@
-import { errorToJSON, type HookEvent, isPromiseLike, type Logger } from "@ravi/kernel";
+import { errorToJSON, type HookEvent, type Logger } from "@ravi/kernel";
+import { quietly } from "@ravi/kernel/loop";
 import type { HookProblem, HookProblemKind } from "./types.ts";
 
 export interface ProblemSinks {
@@ -90,13 +91,4 @@ function textOf(error: unknown): string {
 
 function clip(text: string): string {
   return text.length <= 500 ? text : `${text.slice(0, 497)}...`;
-}
-
-function quietly(act: () => unknown): void {
-  try {
-    const result = act();
-    if (isPromiseLike(result)) result.then(undefined, () => {});
-  } catch {
-    // There is nobody left to report it to.
-  }
 }

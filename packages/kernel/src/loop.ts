@@ -1,13 +1,16 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 // What authors of agents and of runtimes share: pure helpers over the contracts, and a context without rules.
 
+export { addCost } from "./model/cost.ts";
 export { scopeForWorker } from "./agent/scope.ts";
 export { agentIdOf, hiredId } from "./core/ids.ts";
 export { type Linked, LinkedList } from "./core/linked.ts";
 export { KEY_SHAPES, type KeyShape, secretPatterns, secretRemover } from "./core/secrets.ts";
 export { quietly } from "./core/quietly.ts";
 export { checkSpelling } from "./core/spelling.ts";
+export { makeFolders } from "./core/make-folders.ts";
 export { tellLog } from "./core/tell-log.ts";
+export { hasEnded, type ProcessReads, processStart } from "./core/process-life.ts";
 export { type PlatformModules, platformModules } from "./core/platform-modules.ts";
 export { type Indexed, TextIndex } from "./core/text-index.ts";
 export { admitRun, type AdmitRunOptions, type AdmittedRun, isUnset } from "./loop/admit-run.ts";
@@ -20,6 +23,8 @@ export { checkEvent } from "./loop/check-event.ts";
 export { checkModel } from "./loop/check-model.ts";
 export { checkAgent, checkAgents, checkHosted, isAgent } from "./loop/check-agent.ts";
 export { answerMisfit, answerProblem, isContent } from "./loop/answer.ts";
+export { type Backoff, backoffMs } from "./loop/backoff.ts";
+export { type Denial, denialBy } from "./loop/denial.ts";
 export { keepShapes } from "./loop/keep-shapes.ts";
 export { type AtOnce, type Direct, makeAtOnce, makeDirect } from "./loop/at-once.ts";
 export { bareContext, type BareContext, type BareContextOptions } from "./loop/bare-context.ts";
@@ -87,6 +92,7 @@ export {
 export { withoutThoughts } from "./loop/thoughts.ts";
 export { toolProgress } from "./loop/tool-progress.ts";
 export { refuseSpawnTime } from "./loop/spawn-time.ts";
+export { Subscription } from "./loop/subscription.ts";
 export { soundUsage } from "./loop/sound-usage.ts";
 export { LEAST_RESULT_CHARS, shorten, withNote } from "./loop/tool-content.ts";
 export { jsonSchemaOf, toolSpec } from "./loop/tool-spec.ts";

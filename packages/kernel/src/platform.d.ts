@@ -16,3 +16,7 @@ declare class AbortController {
 }
 
 declare const crypto: { randomUUID(): string; getRandomValues(bytes: Uint8Array): Uint8Array };
+
+declare class TextDecoder {
+  decode(bytes?: Uint8Array, options?: { readonly stream?: boolean }): string;
+}

@@ -1,5 +1,5 @@
-// What authors of providers share: pure functions over what a server sends and what goes wrong on the way to it. No bytes, no
-// network: those are the provider's.
+// What authors of providers share: functions over what a server sends and what goes wrong on the way to it. The network is
+// the provider's.
 
 export { causeChain } from "./provider/causes.ts";
 export { checkRequest } from "./provider/check-request.ts";
@@ -13,7 +13,7 @@ export {
   providerError,
   transportVerdict,
 } from "./provider/failure.ts";
-export { BrokenConnection, OversizedAnswer, UnusableAnswer } from "./provider/faults.ts";
+export { BrokenConnection, OversizedAnswer, RedirectedRequest, UnusableAnswer } from "./provider/faults.ts";
 export { type HeaderSource, headerText, lowerCased, retryAfterMs } from "./provider/headers.ts";
 export {
   type CallIds,
@@ -49,6 +49,7 @@ export {
   type WireLimitsOptions,
 } from "./provider/options.ts";
 export { reasonMeantBy } from "./provider/reason-words.ts";
+export { type Refusal, refuseRedirect, shortRefusal } from "./provider/refusal.ts";
 export { headerSecrets, type Scrub, scrubber, urlSecrets } from "./provider/scrub.ts";
 export { type ServerEvent, type ServerEventReader, serverEvents } from "./provider/server-events.ts";
 export { looksStreamed } from "./provider/streamed.ts";

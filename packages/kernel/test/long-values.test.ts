@@ -13,6 +13,7 @@ import {
   NeedsDecisionError,
   NonDeterminismError,
 } from "@ravi/kernel";
+import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 
 const LONG = "x".repeat(1_000_000);
@@ -65,6 +66,10 @@ test.each<[string, unknown]>([
   ["a symbol", Symbol("x")],
   ["undefined", undefined],
   ["disk full", "disk full"],
+  [
+    "an error of another realm, as in jest",
+    runInNewContext('new Error("an error of another realm, as in jest")'),
+  ],
 ])("a store that fails with anything at all says so: %s", (why, cause) => {
   const { message } = new JournalFailedError({ what: "it failed", final: false, cause });
   expect(message).toBe(`it failed: ${why}; nothing was changed; try again`);

@@ -1,4 +1,5 @@
 import { inspect } from "node:util";
+import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import type { ErrorKind } from "@ravi/kernel";
@@ -248,6 +249,18 @@ describe("O6: a failed call", () => {
     expect(told.message.length).toBeLessThan(1_100);
     expect(causeChain(told)).toHaveLength(5);
     expect(causeChain(error)).toHaveLength(8);
+  });
+
+  test("the platform's errors are understood where they are of another realm, as in jest", () => {
+    const refused = runInNewContext(
+      'new TypeError("fetch failed", { cause: Object.assign(new Error("connect"), { code: "ECONNREFUSED" }) })',
+    ) as Error;
+    expect(refused).not.toBeInstanceOf(Error);
+    const error = new Error("Connection error.", { cause: refused });
+    expect(transportVerdict(error, "broken")).toMatchObject({ advice: " (ECONNREFUSED)" });
+    const told = providerError(error, { kind: "SERVER_ERROR", said: "x" }, context);
+    expect(causeChain(told).at(-1)).toMatchObject({ message: "connect", code: "ECONNREFUSED" });
+    expect(causeChain({ message: "no error", cause: refused })).toEqual([]);
   });
 
   const coded = (code: string): Error =>

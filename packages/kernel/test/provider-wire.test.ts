@@ -8,9 +8,11 @@ import {
   OversizedAnswer,
   parseAnswer,
   parseEvent,
+  refuseRedirect,
   retryAfterMs,
   type ServerEvent,
   serverEvents,
+  shortRefusal,
   UnusableAnswer,
 } from "@ravi/kernel/provider";
 
@@ -44,6 +46,69 @@ describe("T10: Retry-After", () => {
   });
 
   test("T10: no headers say nothing", () => expect(retryAfterMs(undefined, NOW)).toBeUndefined());
+});
+
+describe("a refusal that is cut short", () => {
+  const bytes = (...pieces: readonly Uint8Array[]) =>
+    new ReadableStream<Uint8Array>({
+      start(stream) {
+        for (const piece of pieces) stream.enqueue(piece);
+        stream.close();
+      },
+    });
+
+  test("it keeps its status, headers and text, whose letters may be cut anywhere", async () => {
+    const text = new TextEncoder().encode("zu viele Wörter");
+    const body = bytes(text.subarray(0, 11), text.subarray(11));
+    const kept = await shortRefusal(
+      new Response(body, { status: 429, headers: { "retry-after": "3" } }),
+      Response,
+    );
+    expect([kept.status, kept.headers.get("retry-after")]).toEqual([429, "3"]);
+    expect(await kept.text()).toBe("zu viele Wörter");
+  });
+
+  test("an endless body is read up to 64 KB, and then cancelled", async () => {
+    let cancelled = 0;
+    const body = new ReadableStream<Uint8Array>({
+      pull: (stream) => stream.enqueue(new Uint8Array(40 * 1024).fill(120)),
+      cancel: () => void cancelled++,
+    });
+    const kept = await shortRefusal(new Response(body, { status: 500 }), Response);
+    expect((await kept.text()).length).toBe(80 * 1024);
+    expect(cancelled).toBe(1);
+  });
+
+  test("of a body that breaks off, the text before it is kept", async () => {
+    let isFirst = true;
+    const body = new ReadableStream<Uint8Array>({
+      pull(stream) {
+        if (isFirst) stream.enqueue(new TextEncoder().encode("overl"));
+        else stream.error(new Error("reset"));
+        isFirst = false;
+      },
+    });
+    const kept = await shortRefusal(new Response(body, { status: 503 }), Response);
+    expect(await kept.text()).toBe("overl");
+  });
+
+  test("it may have a status that the class refuses, no body, or another text", async () => {
+    const odd = Object.defineProperty(new Response("busy"), "status", { value: 999 });
+    const kept = await shortRefusal(odd, Response, (text) => text.toUpperCase());
+    expect([kept.status, kept.ok, await kept.text()]).toEqual([999, false, "BUSY"]);
+    const unchanged = await shortRefusal(new Response(null, { status: 304 }), Response);
+    expect([unchanged.status, unchanged.body]).toEqual([304, null]);
+  });
+});
+
+test("T10: a redirect is refused and its body is left unread, also if its status is hidden", () => {
+  let cancelled = 0;
+  const body = new ReadableStream({ cancel: () => void cancelled++ });
+  for (const status of [200, 304, 400, 500]) refuseRedirect({ status, headers: {}, body });
+  expect(cancelled).toBe(0);
+  expect(() => refuseRedirect({ status: 307, headers: {}, body })).toThrow("the server redirects (307);");
+  expect(() => refuseRedirect({ status: 0, headers: {}, body: null })).toThrow("the server redirects;");
+  expect(cancelled).toBe(1);
 });
 
 describe("T10: server-sent events", () => {

@@ -92,8 +92,10 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "MOST_CUT_OFFS",
       "RUN_START_OPTIONS",
       "SETTINGS",
+      "Subscription",
       "TextIndex",
       "abortable",
+      "addCost",
       "admitRun",
       "agentIdOf",
       "answerMisfit",
@@ -101,6 +103,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "answerShape",
       "argumentsText",
       "asOwn",
+      "backoffMs",
       "bareContext",
       "bareInbox",
       "bothHooks",
@@ -123,10 +126,12 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "checkTransform",
       "delegateTo",
       "deliveryId",
+      "denialBy",
       "engineRunMeta",
       "exceededIn",
       "fullDecisions",
       "guardedHooks",
+      "hasEnded",
       "hasMethod",
       "hasNoSeat",
       "hireAll",
@@ -152,6 +157,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "loopDetector",
       "makeAtOnce",
       "makeDirect",
+      "makeFolders",
       "messageOf",
       "newRoot",
       "onAbort",
@@ -160,6 +166,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "parseWith",
       "planLoop",
       "platformModules",
+      "processStart",
       "quietly",
       "readApproval",
       "readArguments",
@@ -210,6 +217,7 @@ test("the exports of @ravi/kernel/provider are these", () => {
     [
       "BrokenConnection",
       "OversizedAnswer",
+      "RedirectedRequest",
       "UnusableAnswer",
       "callIds",
       "causeChain",
@@ -238,10 +246,12 @@ test("the exports of @ravi/kernel/provider are these", () => {
       "plainName",
       "providerError",
       "reasonMeantBy",
+      "refuseRedirect",
       "retryAfterMs",
       "scrubber",
       "serverEvents",
       "shortId",
+      "shortRefusal",
       "startCall",
       "stringOr",
       "textIn",
@@ -277,10 +287,10 @@ test("the exported types are these", () => {
     `"AbortSignalLike AcquireOptions Actual Agent AgentAccount AgentContext AgentDefaults AgentEvent AgentResult AgentRun AgentRunContext AgentSession AnswerOf AnyRaviError Architecture AssistantMessage AuditEntry AuditLog BlobStore Branded BudgetDimension BudgetExhaustedInit BudgetWarning CallNote CallOptions CancellationTokenConstructor ChargeOptions ChatContext ChatMessage ClassifiedError Clock CompactionContext CompactionStrategy ContentPart ContextPorts CreateRunContext DelegateTool Dependencies DurableEngine Effect EffectScope ErrorByCode Estimate ExecutionBudget ExecutionBudgetFactory ExecutionBudgetOptions ExecutionStart FilePart FinishReason FunctionContext Gate Headcount Heard HireLeaf HireOutcome HireSpec HireUsage HistoryKey HistoryProvider HookBase HookPayloads Hooks IdSource ImagePart Inbox InboxMessage InferSchema Journal JournalEntry JournalRecord JournalWatch JsonLimits JsonObject JsonPrimitive JsonSchema JsonSchemaValidator JsonValue KnownPrice LLMClient Layer Leaf Lease Ledger Limiter LimiterRequest LlmLeaf LlmOutcome Logger MaybePromise Memory MemoryItem Meter Middleware MiddlewareLevel ModelEvent ModelInfo ModelRequest ModelResponse Next Operation Outcome OutcomeOf OutcomesOf PendingWait PermissionDecision PermissionRequest Permissions Permit Pipeline Pipelines PostedItem PostedRecord Price ProviderErrorInit QueueOptions RaviErrorOptions ReasoningPart Remaining Reservation ReserveOptions RestartPolicy RootHandle RootOptions RunContext RunEvent RunHandle RunLimits RunMetaChildOptions RunMetaOptions RunResult RunScope RunStatus RunSummary SchemaIssue SchemaLike SchemaResult SerializedError Settled Settlement Skippable Span SpawnBudget SpawnBudgetFactory SpawnBudgetOptions SpawnChildOptions Spend Spent StandardSchema StopReason StoppedBy StreamTransform SystemMessage Tally Telemetry TextPart TimerHandle Tool ToolCall ToolContent ToolContext ToolDefinition ToolLeaf ToolMessage ToolOutcome ToolResult ToolSpec Usage Used UserMessage WaitSpec WindowOptions"`,
   );
   expect(typesOf("loop.ts").join(" ")).toMatchInlineSnapshot(
-    `"AdmitRunOptions AdmittedRun AgentBaseParts AgentParts AnswerShape Approval AtOnce BareContext BareContextOptions BareInbox BareInboxOptions CheckedBySchemas CheckedPorts Decision Decisions DelegateOptions Direct Finish Hired InDoubt Indexed Instructions Keepers KeyShape LandOptions Linked LoopDetector LoopExtension LoopLimits LoopLimitsOptions LoopOptions LoopPlan LoopStep LoopVerdict ModelSettings Parsed PlatformModules PlatformTimers RunStartOptions TimerClock ToolTurn ToolTurnOptions Turn TurnContext"`,
+    `"AdmitRunOptions AdmittedRun AgentBaseParts AgentParts AnswerShape Approval AtOnce Backoff BareContext BareContextOptions BareInbox BareInboxOptions CheckedBySchemas CheckedPorts Decision Decisions DelegateOptions Denial Direct Finish Hired InDoubt Indexed Instructions Keepers KeyShape LandOptions Linked LoopDetector LoopExtension LoopLimits LoopLimitsOptions LoopOptions LoopPlan LoopStep LoopVerdict ModelSettings Parsed PlatformModules PlatformTimers ProcessReads RunStartOptions TimerClock ToolTurn ToolTurnOptions Turn TurnContext"`,
   );
   expect(typesOf("provider.ts").join(" ")).toMatchInlineSnapshot(
-    `"CallIds ClientParts ConnectionFault FailureContext FailureVerdict Fields HeaderSource IdGiver Notice ObjectSchema PlatformTimers ProviderCall ProviderCallSetup Scrub ServerEvent ServerEventReader WireLimits WireLimitsOptions"`,
+    `"CallIds ClientParts ConnectionFault FailureContext FailureVerdict Fields HeaderSource IdGiver Notice ObjectSchema PlatformTimers ProviderCall ProviderCallSetup Refusal Scrub ServerEvent ServerEventReader WireLimits WireLimitsOptions"`,
   );
 });
 

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { truncateText } from "@ravi/kernel/loop";
+import { textOf } from "@ravi/kernel";
+import { shorten, truncateText } from "@ravi/kernel/loop";
 
 test("a text that fits is the very same text", () => {
   expect(truncateText("short", 5)).toBe("short");
@@ -31,4 +32,50 @@ test("where nothing fits but the notice, that is what is left", () => {
   expect(truncateText("x".repeat(1_000), 10)).toBe(
     "\n[... 1000 characters were cut out here; ask for less at a time to see them ...]\n",
   );
+});
+
+const text = (given: string) => ({ type: "text", text: given }) as const;
+const image = { type: "image", url: "data:image/png;base64,AAAA" } as const;
+
+test("parts that fit are the very same parts", () => {
+  const parts = [text("one"), image, text("two")];
+  expect(shorten(parts, 6)).toBe(parts);
+});
+
+test("long parts get equal room, short ones and what is no text stay as they are", () => {
+  const parts = [
+    text("begin"),
+    text("x".repeat(5_000)),
+    image,
+    text(""),
+    text("y".repeat(2_000)),
+    text("end"),
+  ];
+  const cut = shorten(parts, 1_000);
+  expect(cut).toMatchObject([
+    text("begin"),
+    { text: expect.stringMatching(/^x+\n\[\.\.\. \d+ characters were cut out here; .* \.\.\.\]\nx+$/) },
+    image,
+    text(""),
+    { text: expect.stringMatching(/^y+\n\[\.\.\. \d+ characters were cut out here; .* \.\.\.\]\ny+$/) },
+    text("end"),
+  ]);
+  expect(textOf({ content: cut })).toHaveLength(1_000);
+});
+
+test("very many parts are cut like one text: the first and the last stay, with one notice, and no more than the limit", () => {
+  const parts = Array.from({ length: 5_000 }, (_, n) => text(`[result ${n}]`));
+  const cut = shorten(parts, 300);
+  expect(cut.at(0)).toEqual(text("[result 0]"));
+  expect(cut.at(-1)).toEqual(text("[result 4999]"));
+  expect(textOf({ content: cut })).toHaveLength(300);
+});
+
+test("if only the notice fits, it is all that is left of the text", () => {
+  const notice = (missing: number): string => `(${missing} less)`;
+  expect(shorten([text(""), image, text("x".repeat(50)), text("y".repeat(50))], 5, notice)).toEqual([
+    text(""),
+    image,
+    text("(100 less)"),
+  ]);
 });

@@ -1,5 +1,5 @@
 import { addUsage } from "@ravi/kernel";
-import { soundUsage } from "@ravi/kernel/loop";
+import { addCost, soundUsage } from "@ravi/kernel/loop";
 import { expect, it } from "vitest";
 
 const plain = { inputTokens: 10, outputTokens: 5 };
@@ -21,4 +21,11 @@ it("R22: of what was written to a cache, no more can be kept for an hour than wa
     expect(soundUsage({ ...written, cacheWrite1hTokens })).toBeDefined();
   for (const cacheWrite1hTokens of [9, -1, 0.5, Number.NaN])
     expect(soundUsage({ ...written, cacheWrite1hTokens })).toBeUndefined();
+});
+
+it("R22: many small amounts add up exactly, and with one that is not known so is the sum", () => {
+  const cents = Array.from({ length: 10 }, () => 0.1);
+  expect(cents.reduce<number | null>(addCost, 0)).toBe(1);
+  expect(addCost(0.1, 0.2)).toBe(0.3);
+  expect([addCost(1, null), addCost(null, 1), addCost(null, null)]).toEqual([null, null, null]);
 });

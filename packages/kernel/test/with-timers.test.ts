@@ -17,6 +17,18 @@ it("O5: a server's wait of weeks is waited for in full, though no timer of the p
   expect(fired).toEqual(["kept"]);
 });
 
+it("`ref` and `unref` reach the platform's timer, unless it is a number as in a browser", () => {
+  const calls: string[] = [];
+  const started = { ref: () => calls.push("ref"), unref: () => calls.push("unref") };
+  for (const handle of [started, 7, undefined]) {
+    const clock = withTimers(systemClock, { setTimeout: () => handle, clearTimeout: () => {} });
+    const timer = clock.setTimer(() => {}, 5);
+    timer.unref?.();
+    timer.ref?.();
+  }
+  expect(calls).toEqual(["unref", "ref"]);
+});
+
 it("a clock that has timers keeps its own, and gets none of the platform beside them, even if it returns no handle", () => {
   class Own implements Clock {
     readonly asked: number[] = [];

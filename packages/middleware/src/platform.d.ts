@@ -9,11 +9,8 @@ interface AbortSignal {
 }
 declare const AbortSignal: { prototype: AbortSignal };
 
-/** A number in browsers, an object in Node. */
-type PlatformTimer = number | { unref?(): void };
-
-declare function setTimeout(callback: () => void, delayMs: number): PlatformTimer;
-declare function clearTimeout(timer: PlatformTimer): void;
+declare function setTimeout(callback: () => void, delayMs: number): unknown;
+declare function clearTimeout(timer: unknown): void;
 
 declare module "node:crypto" {
   export function randomUUID(): string;
@@ -46,6 +43,7 @@ declare module "node:fs/promises" {
 }
 
 declare module "node:fs" {
+  export function readFileSync(path: string, encoding: "latin1"): string;
   export function createReadStream(
     path: string,
     options: { encoding: "utf8"; start: number; highWaterMark: number },

@@ -353,7 +353,7 @@ describe("J11: an audit that can be proved", () => {
     PATIENCE,
     async () => {
       await written(2);
-      const { me } = await localProcesses();
+      const { me } = localProcesses();
       const claim = `${path}.${(await stat(path)).size}.0.claim`;
       await writeFile(claim, `${me}\nx`);
       const program = [
@@ -378,14 +378,14 @@ describe("J11: an audit that can be proved", () => {
       const pid = Number(said);
       parent.stdin.write("?");
       await once(parent.stdout, "data");
-      const { isGone, me } = await localProcesses();
+      const { isGone, me } = localProcesses();
       const began = (await readFile(`/proc/${pid}/stat`, "utf8")).split(" ")[21];
       const owner = me.replace(/\d+:\d+$/, `${pid}:${began}`);
-      expect(await isGone(owner)).toBe(false);
+      expect(isGone(owner)).toBe(false);
 
       process.kill(pid, "SIGKILL");
       await expect.poll(() => readFile(`/proc/${pid}/stat`, "utf8")).toContain(") Z ");
-      expect(await isGone(owner)).toBe(true);
+      expect(isGone(owner)).toBe(true);
     },
   );
 

@@ -5,7 +5,7 @@ import { localProcesses } from "../src/audit-log/owner.ts";
 // A process of its own for audit-log.test.ts: it has used up its files, all but none, one, two …, and wants to write where another
 // writes. Says for each whether that one was taken for gone, and whether its claim still stands.
 const [, , path = "", claim = ""] = process.argv;
-const { me } = await localProcesses();
+const { me } = localProcesses();
 const logs: FileAuditLog[] = [];
 for (let n = 0; n < 6; n++) logs.push(await FileAuditLog.open(path));
 const held: number[] = [];
@@ -15,7 +15,7 @@ try {
   // That was all of them.
 }
 for (const log of logs) {
-  const isGone = await (await localProcesses()).isGone(me);
+  const isGone = localProcesses().isGone(me);
   const entry = { at: 1, actor: "a", action: "tool", target: "t", outcome: "ok", details: {} } as const;
   const end = await log.append(entry).then(
     () => "written",

@@ -75,6 +75,16 @@ describe("R27: retry", () => {
     expect(waits.slice(5)).toEqual([29_999, 29_999, 29_999]);
   });
 
+  it("R27: with a base of 0 there is no wait, however many failures there were", async () => {
+    const { clock, hooks, run } = setup({
+      script: [overloaded()],
+      layers: [retry({ maxRetries: 1_100, baseMs: 0 })],
+    });
+    await finish(run(), clock);
+    const waits = new Set(hooks.events.map(({ payload }) => Reflect.get(payload, "delayMs")));
+    expect([...waits]).toEqual([0]);
+  });
+
   it("R27: Retry-After is the floor, and one that is too long is not waited for", async () => {
     const patient = setup({ script: [overloaded(7_000), "ok"], layers: [retry({ random: () => 0 })] });
     expect(await finish(patient.run(), patient.clock)).toBeUndefined();

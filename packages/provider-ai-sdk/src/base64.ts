@@ -11,3 +11,12 @@ export function base64(bytes: Uint8Array): string {
   for (const byte of bytes) text += String.fromCharCode(byte);
   return btoa(text);
 }
+
+/** The text that the bytes are in UTF-8; undefined if it is not base64. */
+export function textOfBase64(data: string): string | undefined {
+  try {
+    return new TextDecoder().decode(Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0)));
+  } catch {
+    return undefined;
+  }
+}

@@ -21,6 +21,7 @@ import { explain } from "./failure/explain.ts";
 import type { AiSdkCallOptions, AiSdkModel, AiSdkReader } from "./model.ts";
 import { type AiSdkOptions, checkModel, checkOptions } from "./options.ts";
 import { callOptions } from "./request/call-options.ts";
+import type { SentFiles } from "./request/files.ts";
 import { tagOf } from "./request/provider-metadata.ts";
 import { logWarnings } from "./warnings.ts";
 
@@ -51,6 +52,7 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): LLMCli
     request: ModelRequest,
     call: ProviderCall,
     given: CallOptions | undefined,
+    files: SentFiles,
   ): Promise<AiSdkCallOptions> => {
     if (call.stopped !== undefined) throw call.stopped;
     checkRequest(request);
@@ -58,6 +60,7 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): LLMCli
     const supportedUrls = isPromiseLike(urls) ? await call.wait(urls) : urls;
     const target = {
       version: model.specificationVersion,
+      files,
       supportedUrls,
       tag: tagOf(model.provider),
       systemAnywhere: options.systemAnywhere ?? /^(?:openai|azure)\b/.test(model.provider),
@@ -67,6 +70,26 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): LLMCli
       notice,
     };
     return { ...callOptions(request, target, given?.idempotencyKey), abortSignal: call.signal };
+  };
+
+  /** Calls the model. If the provider refuses a file, which it does before anything is sent, it is called again without. */
+  const ask = async <T>(
+    request: ModelRequest,
+    call: ProviderCall,
+    given: CallOptions | undefined,
+    run: (options: AiSdkCallOptions) => PromiseLike<T>,
+  ): Promise<T> => {
+    let refusal: unknown;
+    for (const files of ["all", "images", "none"] as const) {
+      const prepared = await prepare(request, call, given, files);
+      try {
+        return await call.wait(run(prepared));
+      } catch (error) {
+        if (field(error, "name") !== "AI_UnsupportedFunctionalityError" || !hasFiles(request)) throw error;
+        refusal ??= error;
+      }
+    }
+    throw refusal;
   };
 
   /** If the call was cancelled or timed out, that is the error, whatever else failed because of it. */
@@ -80,8 +103,7 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): LLMCli
     async generate(request: ModelRequest, given?: CallOptions) {
       const call = begin(given);
       try {
-        const prepared = await prepare(request, call, given);
-        const result = await call.wait(model.doGenerate(prepared));
+        const result = await ask(request, call, given, (prepared) => model.doGenerate(prepared));
         logWarnings(notice, field(result, "warnings"));
         const answer = collectAnswer(model.provider, request.tools);
         answer.addWhole(result);
@@ -98,9 +120,10 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): LLMCli
       const call = begin(given);
       let opened: PromiseLike<AiSdkReader> | undefined;
       try {
-        const prepared = await prepare(request, call, given);
-        opened = model.doStream(prepared).then(({ stream }) => stream.getReader());
-        const reader = await call.wait(opened);
+        const reader = await ask(request, call, given, (prepared) => {
+          opened = model.doStream(prepared).then(({ stream }) => stream.getReader());
+          return opened;
+        });
         const answer = collectAnswer(model.provider, request.tools);
         while (answer.ending === undefined) {
           const { done, value } = await call.wait(reader.read());
@@ -120,6 +143,13 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): LLMCli
       }
     },
   });
+}
+
+function hasFiles({ messages }: ModelRequest): boolean {
+  return messages.some(
+    ({ content }) =>
+      typeof content !== "string" && content.some(({ type }) => type === "image" || type === "file"),
+  );
 }
 
 /** Throws if the answer was cut off: a partial answer must not pass for a complete one. */

@@ -7,6 +7,7 @@ import {
   JSONParseError,
   LoadAPIKeyError,
   NoSuchModelError,
+  TypeValidationError,
   UnsupportedFunctionalityError,
 } from "@ai-sdk/provider";
 import { isRaviError } from "@ravi/kernel";
@@ -152,6 +153,27 @@ describe("T13: an error", () => {
     const shown =
       inspect(error, { depth: Infinity, showHidden: true }) + JSON.stringify(error) + String(error.stack);
     expect(shown).not.toContain(SECRET);
+  });
+
+  test("shows nothing of an answer that the provider could not read, which its error quotes", async () => {
+    const unread = (): unknown => {
+      try {
+        return JSON.parse(SECRET);
+      } catch (cause) {
+        return cause;
+      }
+    };
+    const quoting = [
+      new TypeValidationError({ value: { text: SECRET }, cause: new Error("expected a number") }),
+      new JSONParseError({ text: SECRET, cause: unread() }),
+    ];
+    for (const cause of quoting)
+      for (const error of [cause, apiError({ statusCode: 200, message: "Invalid JSON response", cause })]) {
+        const failure = await failingWith(error);
+        expect(failure.kind).toBe("SERVER_ERROR");
+        const shown = inspect(failure, { depth: Infinity, showHidden: true }) + JSON.stringify(failure);
+        expect(shown).not.toContain(SECRET.slice(0, 6));
+      }
   });
 
   test("shows no key of a shape that is known, and none that was named", async () => {

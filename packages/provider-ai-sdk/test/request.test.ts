@@ -160,7 +160,7 @@ describe("files", () => {
       const link = new URL(url);
       const data = version === "v4" ? { type: "url", url: link } : link;
       expect(reads.seen[0]?.prompt).toEqual([
-        { role: "user", content: [{ type: "file", mediaType: "image/*", data }] },
+        { role: "user", content: [{ type: "file", mediaType: "image/png", data }] },
       ]);
     }
     const logger = notingLogger();

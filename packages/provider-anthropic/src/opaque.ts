@@ -50,7 +50,9 @@ function isServerBlock(block: object): block is ContentBlockParam {
   const { type } = fieldsOf(block);
   return (
     typeof type === "string" &&
-    /^(?:(?:server|mcp)_tool_use|mcp_tool_listing|\w+_tool_result|container_upload|compaction)$/.test(type)
+    /^(?:(?:server|mcp)_tool_use|mcp_tool_listing|\w+_tool_result|container_upload|compaction|fallback)$/.test(
+      type,
+    )
   );
 }
 

@@ -14,7 +14,7 @@ import {
   piece,
   START,
   streamed,
-  text,
+  text as textBlock,
   told,
 } from "./support.ts";
 
@@ -295,7 +295,7 @@ describe("what only Anthropic can read", () => {
             piece(0, { type: "compaction_delta", content: "They ", encrypted_content: null }) +
             piece(0, { type: "compaction_delta", content: "talked.", encrypted_content: "ZW5j" }) +
             close(0) +
-            text(1, "hi") +
+            textBlock(1, "hi") +
             ended(),
         ),
     );
@@ -315,6 +315,24 @@ describe("what only Anthropic can read", () => {
       },
       { role: "user", content: [{ type: "text", text: "go" }] },
     ]);
+  });
+
+  test("the mark where another model took over goes back at its place: without it the turn is refused", async () => {
+    const mark = { type: "fallback", from: { model: "claude-fable-5" }, to: { model: "claude-opus-4-8" } };
+    await using server = await byteServer((response) =>
+      response
+        .writeHead(200, { "content-type": "text/event-stream" })
+        .end(START + textBlock(0, "Well.") + open(1, mark) + close(1) + textBlock(2, "hi") + ended()),
+    );
+    const model = client(server, { cache: false });
+    const ask = { role: "user" as const, content: "go" };
+    const { response } = await streamed(model, { messages: [ask] });
+    await streamed(model, { messages: [ask, response.message, ask] });
+    const sent = (await server.nth(1)).body["messages"];
+    expect(Array.isArray(sent) ? sent[1] : undefined).toEqual({
+      role: "assistant",
+      content: [{ type: "text", text: "Well." }, mark, { type: "text", text: "hi" }],
+    });
   });
 
   test("a call of a connected MCP server goes back with its result", async () => {

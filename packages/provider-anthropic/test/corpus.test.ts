@@ -209,6 +209,7 @@ const STREAMS: readonly (readonly [string, string, Meant])[] = [
     { text: "Not this.", finishReason: "refused" },
   ],
   ["a pause", START + text(0, "so far") + ended("pause_turn"), { text: "so far", finishReason: "length" }],
+  ["a pause after a compaction", START + ended("compaction"), { finishReason: "length" }],
   [
     "a full window",
     START + text(0, "so far") + ended("model_context_window_exceeded"),

@@ -286,6 +286,21 @@ test("Mistral gets ids of nine letters and digits, the same for a call and its r
   expect(calls).toEqual(results);
 });
 
+test("a gateway to Anthropic gets ids of plain letters, the same for a call and its result", async () => {
+  // Of @portkey-ai/gateway 1.15.2.
+  const message =
+    "anthropic error: messages.1.content.2.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'";
+  await using server = await answering({ tool_calls: [CALL, { ...CALL, id: "call|é#1" }] }, [], (index) =>
+    index === 1 ? refused(message) : OK,
+  );
+  const model = client(server);
+  await model.generate({ messages: continued(await model.generate(HELLO)) });
+  const [, assistant, ...results] = listOf(field(server.bodies[2], "messages"));
+  const calls = listOf(field(assistant, "tool_calls")).map((call) => field(call, "id"));
+  expect(calls).toEqual([CALL.id, expect.stringMatching(/^[\w-]{1,40}$/)]);
+  expect(results.map((result) => field(result, "tool_call_id"))).toEqual(calls);
+});
+
 test("a server that takes one temperature alone gets none", async () => {
   await using server = await rawServer((response, _, index) => {
     const sent = index === 0 ? refused("invalid temperature: only 1 is allowed for this model") : OK;

@@ -723,6 +723,39 @@ const BROKEN_WHOLES: readonly (readonly [string, string, string])[] = [
   ["depth without end", "[".repeat(3_000), "SERVER_ERROR"],
 ];
 
+const miniMax = (code: number, text: string, more: object): Buffer =>
+  Buffer.from(JSON.stringify({ base_resp: { status_code: code, status_msg: text }, ...more }));
+
+test.each([
+  [1000, "unknown error", "SERVER_ERROR", true],
+  [1002, "rate limit", "RATE_LIMIT", true],
+  [1004, "login fail: Please carry the API secret key", "AUTH", false],
+  [1008, "insufficient balance", "BILLING", false],
+  [1026, "input new_sensitive", "CONTENT_BLOCKED", false],
+  [1027, "output new_sensitive", "CONTENT_BLOCKED", false],
+  [1039, "token limit", "RATE_LIMIT", true],
+  [2013, "invalid params", "FORMAT_ERROR", false],
+  [2049, "invalid api key", "AUTH", false],
+])(
+  "T10: MiniMax's failure %i under status 200 (%s) is an error that says so",
+  async (code, text, kind, retryable) => {
+    const expected = { kind, retryable, message: expect.stringContaining(`: ${text} (${code})`) };
+    next = { type: "application/json", pieces: [miniMax(code, text, { choices: null })] };
+    expect(await failureOf(client(server).generate(HELLO))).toMatchObject(expected);
+    next = {
+      type: "text/event-stream",
+      pieces: [Buffer.from("data: "), miniMax(code, text, {}), Buffer.from("\n\n")],
+    };
+    expect(await failureOf(client(server).generate(HELLO))).toMatchObject(expected);
+  },
+);
+
+test("T10: MiniMax's word that a call went well is none of an error", async () => {
+  const choices = [{ message: { role: "assistant", content: "hi" }, finish_reason: "stop" }];
+  next = { type: "application/json", pieces: [miniMax(0, "", { choices })] };
+  expect(await client(server).generate(HELLO)).toMatchObject({ message: { content: "hi" } });
+});
+
 const STREAMED = chunk({ content: "hé" }) + chunk({ content: "llo" }) + STOP + usageFrame(GOOD_USAGE) + DONE;
 const UNSTREAMED = message({ content: "héllo" }, "stop", { usage: GOOD_USAGE });
 

@@ -366,6 +366,15 @@ describe.each(APIS)("over %s:", (api) => {
         expect(other.headers).toHaveLength(0);
       },
     );
+
+    test("T10: one that the platform hides, as browsers do, is not worth another try either", async () => {
+      const model = openai("m", { apiKey: "k-123456", fetch: async () => Response.error() });
+      expect(await failureOf(model.generate(HELLO))).toMatchObject({
+        kind: "FORMAT_ERROR",
+        retryable: false,
+        message: expect.stringContaining("redirects are not followed"),
+      });
+    });
   });
 
   test("T11: a request without messages is refused by name, streamed or not, and nothing is sent", async () => {

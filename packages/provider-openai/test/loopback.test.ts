@@ -15,7 +15,13 @@ describe.each(["chat", "responses"] as const)("against the loopback server, over
     clientOf(server, { api, ...options });
 
   test("generate and stream give the same response, and both are billed once", async () => {
-    const usage = { inputTokens: 11, outputTokens: 7, cachedInputTokens: 3, reasoningTokens: 2 };
+    const usage = {
+      inputTokens: 11,
+      outputTokens: 7,
+      cachedInputTokens: 3,
+      cacheWriteTokens: 1,
+      reasoningTokens: 2,
+    };
     const answer = {
       reasoning: "Two cities.",
       text: "I will look.",

@@ -318,6 +318,9 @@ export const STREAMS: readonly (readonly [string, string, Expected])[] = [
       ["CONTENT_FILTER", "filtered"],
       ["safety", "filtered"],
       ["timeout", "length"],
+      // New in openai 7.x.
+      ["max_messages", "length"],
+      ["steered", "length"],
     ] as const
   ).map(
     ([reason, finishReason]) =>

@@ -1,14 +1,5 @@
-import type { Clock } from "@ravi/kernel";
+import { systemClock } from "@ravi/kernel";
+import { type TimerClock, withTimers } from "@ravi/kernel/loop";
 
 /** Real time. Long waits use the server's timers; these timers are for graces and timeouts of tools. */
-export const wallClock: Clock = Object.freeze({
-  now: () => Date.now(),
-  setTimer(callback: () => void, delayMs: number) {
-    const timer = setTimeout(callback, Math.min(Math.max(0, delayMs), 2_147_483_647));
-    return {
-      cancel: () => clearTimeout(timer),
-      ref: () => void timer.ref(),
-      unref: () => void timer.unref(),
-    };
-  },
-});
+export const wallClock: TimerClock = Object.freeze(withTimers(systemClock, globalThis));

@@ -302,6 +302,17 @@ describe("hiring", () => {
     expect(tree.state.execs["run/hire:a/hire:b"]).toMatchObject({ phase: "over", launch: null });
   });
 
+  test.each([
+    ["a user", { reason: "user left" }, { code: "CANCELLED", message: "cancelled: user left" }],
+    ["a deadline", { reason: "late", deadline: 5 }, { code: "DEADLINE_EXCEEDED" }],
+  ])("R9: who was stopped by %s hires nobody, and is told so as in one process", async (_, stopped, why) => {
+    const tree = await StoredTree.start(rootLaunch());
+    await tree.say("stop", { execId: "run", stopped });
+    expect((await tree.say("hire", hire(1, "a"))).denied).toMatchObject(why);
+    await tree.say("over", { ...over("run"), isKilled: true });
+    expect(tree.state.result).toMatchObject({ status: "cancelled", failure: why });
+  });
+
   test("R9: a stop goes down to everybody, and whoever ends first takes its children along", async () => {
     const tree = await StoredTree.start(rootLaunch());
     await tree.say("hire", hire(1, "a"));

@@ -109,7 +109,10 @@ test("R9: who was stopped and can hear nothing is named, and is cancelled when i
   await tree.say("suspended", { execId: "run", error });
   expect(await tree.say("stop", { execId: null, stopped: { reason: "enough" } })).toEqual({ deaf: ["run"] });
   await tree.say("over", { execId: "run", outcome: { status: "failed" }, settle: [], isKilled: true });
-  expect(tree.standings.result).toMatchObject({ status: "cancelled", failure: { message: "enough" } });
+  expect(tree.standings.result).toMatchObject({
+    status: "cancelled",
+    failure: { message: "cancelled: enough" },
+  });
 });
 
 test("R16: what an execution has used is known while it lives, to who waits for it and to a result that is not final", async () => {

@@ -515,6 +515,9 @@ describe("J11: permissions", () => {
     expect(output.match(/the policy failed \(no database\)/g)).toHaveLength(3);
     const vague: Permissions = { isNoop: false, check: async () => ({}) as never };
     expect((await new Runtime({ permissions: vague }).run(tries, "").result).output).not.toContain("shouted");
+    const silent: Permissions = { isNoop: false, check: async () => undefined as never };
+    const said = (await new Runtime({ permissions: silent }).run(tries, "").result).output;
+    expect(said.match(/is not permitted: the policy failed/g)).toHaveLength(3);
   });
 });
 

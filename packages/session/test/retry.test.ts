@@ -20,6 +20,13 @@ it("O5: by default there are 3 retries, with base · 2^n as the longest wait and
   expect(wait(4, 0.5)).toEqual({ action: "fail" });
 });
 
+it("O5: a base of 0 is no wait, however many failures there were", () => {
+  const plan = retryPlan({ maxRetries: 2_000, baseDelayMs: 0 });
+  const error = classifyError(failure("OVERLOADED"));
+  const decision = decideRetry(plan, { error, failures: 1_500, isCompacted: false, random: 0.5 });
+  expect(decision).toEqual({ action: "retry", delayMs: 0 });
+});
+
 it("O5: the longest Retry-After that is waited for is the limit itself", () => {
   const plan = retryPlan({ maxRetryAfterMs: 5_000 });
   const decide = (retryAfterMs: number): unknown => {

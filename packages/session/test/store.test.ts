@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer";
 import { mkdir, readdir, stat, symlink } from "node:fs/promises";
 import { join } from "node:path";
+import { runInNewContext } from "node:vm";
 import {
   FileSessionStore,
   MemorySessionStore,
@@ -409,4 +410,28 @@ describe("FileSessionStore on a disk", () => {
     await expect(two.append([said("b", null)], BEGIN)).rejects.toMatchObject({ code: "JOURNAL_LOCKED" });
     await two.close();
   });
+});
+
+it.runIf(process.platform === "linux")(
+  "a place where no folder can be created is an error, and nobody waits there",
+  async () => {
+    const log = await new FileSessionStore("/proc/ravi/sessions").open("s");
+    await expect(log.append([said("a", null)], BEGIN)).rejects.toMatchObject({
+      code: "JOURNAL_FAILED",
+      message: expect.stringMatching(/^session s could not be .*: ENOENT.*proc.ravi/),
+    });
+  },
+);
+
+it("a disk whose errors are of another realm, as in jest, tells that there is no session yet", async () => {
+  const disk = new FakeDisk({ random: () => 0.5 });
+  const elsewhere = runInNewContext("(code) => Promise.reject(Object.assign(new Error(code), { code }))") as (
+    code: string,
+  ) => Promise<never>;
+  const open: SessionFiles["open"] = (path, flags) =>
+    disk.open(path, flags).catch((error: unknown) => elsewhere((error as { code: string }).code));
+  const files: SessionFiles = Object.assign(Object.create(disk) as FakeDisk, { open });
+  const log = await new FileSessionStore("/sessions", { files }).open("s");
+  expect(await log.append([said("a", null)], BEGIN)).toHaveLength(1);
+  await log.close();
 });

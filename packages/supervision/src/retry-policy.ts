@@ -1,5 +1,5 @@
 import { InvalidValueError, type RestartPolicy, checkFields, checkInteger, systemIds } from "@ravi/kernel";
-import { isFinalFailure } from "@ravi/kernel/loop";
+import { backoffMs, isFinalFailure } from "@ravi/kernel/loop";
 
 export interface RetryPolicyOptions {
   /** How often one execution is restarted at most. Default: 3. */
@@ -52,14 +52,11 @@ export class RetryPolicy implements RestartPolicy {
     return true;
   }
 
-  /**
-   * The wait before a restart, in milliseconds: random, evenly distributed below a ceiling that doubles with each attempt (full
-   * jitter). The first restart is attempt 1.
-   */
+  /** The wait before a restart, in milliseconds, with full jitter. The first restart is attempt 1. */
   delayMs(attempt: number): number {
-    const doublings = Math.min(checkInteger("attempt", attempt, 0), 1000) - 1;
-    const ceiling = Math.min(this.maxMs, this.baseMs * 2 ** Math.max(0, doublings));
-    return Math.floor(this.random() * ceiling);
+    const { baseMs, maxMs } = this;
+    const retry = checkInteger("attempt", attempt, 0);
+    return backoffMs({ retry, baseMs, maxMs, random: this.random() });
   }
 
   /** Forgets the execution's count. Call it after a success, so that a later crash starts from zero. */

@@ -1,8 +1,10 @@
 import { spawnSync } from "node:child_process";
-import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
+import fs, { appendFileSync, readFileSync, writeFileSync } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { fileURLToPath } from "node:url";
+import { runInNewContext } from "node:vm";
 import { ProviderError } from "@ravi/kernel";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { record, replay, scriptedModel, UnrecordedRequestError } from "../src/index.ts";
 import { failureOf, recording, stream } from "./cassettes/support.ts";
 import { ask, collect, temporaryFile } from "./helpers.ts";
@@ -238,4 +240,18 @@ describe("a cassette's file", () => {
     );
     expect((await replay(file).generate(ask("How young?"))).message.content).toBe("two");
   });
+});
+
+test("a cassette is begun also where the errors of the disk are of another realm, as in jest", async () => {
+  const file = temporaryFile("run.jsonl");
+  const elsewhere: unknown = runInNewContext('Object.assign(new Error("ENOENT"), { code: "ENOENT" })');
+  const spy = vi.spyOn(fs, "readFileSync").mockImplementation(() => {
+    throw elsewhere;
+  });
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    spy.mockRestore();
+    syncBuiltinESMExports();
+  });
+  expect((await recording(["hi"], file).generate(ask("?"))).message.content).toBe("hi");
 });

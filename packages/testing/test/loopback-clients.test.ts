@@ -76,6 +76,29 @@ describe("POST /v1/responses", () => {
     expect((await ask({ [param]: value })).status).toBe(200);
   });
 
+  test("answers with every field that a strict client (@effect/ai-openai 0.41.0) requires, and repeats the settings", async () => {
+    const asked = {
+      instructions: "Be brief.",
+      metadata: { a: "b" },
+      temperature: 0.5,
+      top_p: 0.5,
+      tool_choice: "none",
+      tools: [{ type: "function", name: "weather", parameters: WEATHER, strict: false }],
+      parallel_tool_calls: false,
+    };
+    expect((await ask(asked)).body).toMatchObject(asked);
+    await using server = await loopbackOpenAI({ script: ["ok"] });
+    const body = JSON.stringify({ model: "small", input: "go", stream: true });
+    const text = await (await fetch(`${server.url}/responses`, { method: "POST", body })).text();
+    const events = [...text.matchAll(/^data: (.*)$/gm)].map(([, data = ""]) => JSON.parse(data));
+    for (const type of ["response.created", "response.completed"])
+      expect(events.find((event) => event.type === type)).toMatchObject({
+        response: { instructions: null, metadata: {}, tools: [], tool_choice: "auto" },
+      });
+    for (const type of ["response.output_text.delta", "response.output_text.done"])
+      expect(events.find((event) => event.type === type)).toMatchObject({ logprobs: [] });
+  });
+
   test("takes all settings of a function", async () => {
     const tool = { type: "function", name: "weather", strict: false, parameters: WEATHER };
     const { status, request } = await ask({

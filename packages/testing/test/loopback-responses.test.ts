@@ -55,6 +55,8 @@ describe("POST /v1/responses", () => {
       status: "completed",
       error: null,
       incomplete_details: null,
+      instructions: null,
+      metadata: {},
       model: "small",
       output: [
         {
@@ -62,12 +64,22 @@ describe("POST /v1/responses", () => {
           type: "message",
           role: "assistant",
           status: "completed",
-          content: [{ type: "output_text", text: "Hello.", annotations: [] }],
+          content: [{ type: "output_text", text: "Hello.", annotations: [], logprobs: [] }],
         },
       ],
       parallel_tool_calls: true,
       store: false,
-      usage: { input_tokens: 2, output_tokens: 2, total_tokens: 4 },
+      temperature: 1,
+      tool_choice: "auto",
+      tools: [],
+      top_p: 1,
+      usage: {
+        input_tokens: 2,
+        input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
+        output_tokens: 2,
+        output_tokens_details: { reasoning_tokens: 0 },
+        total_tokens: 4,
+      },
     });
   });
 

@@ -11,6 +11,7 @@ import {
   type ModelResponse,
   type Outcome,
   parseJson,
+  type PermissionRequest,
   type Permissions,
   type RunContext,
   type RunHandle,
@@ -19,9 +20,9 @@ import {
   ToolError,
   type ToolResult,
 } from "@ravi/kernel";
+import { abortable, denialBy } from "@ravi/kernel/loop";
 import { DelegatingContext } from "./delegating-context.ts";
 import { Observer } from "./observer.ts";
-import { denialOf } from "./permission.ts";
 import type { Services } from "./services.ts";
 import { withCalls } from "./with-calls.ts";
 import { withExecute } from "./with-execute.ts";
@@ -93,11 +94,19 @@ export class GovernedContext extends DelegatingContext {
     return typeof denied === "string" ? denied : undefined;
   }
 
-  private async denial(asked: Parameters<typeof denialOf>[2]): Promise<string | undefined> {
-    if (this.permissions === undefined) return undefined;
-    const denied = await denialOf(this.permissions, this.inner, asked);
-    if (denied !== undefined) await this.observer.denied(asked.action, asked.target, denied);
-    return denied;
+  /** A policy that does not answer blocks the run, but not its cancellation or deadline. */
+  private async denial(asked: Omit<PermissionRequest, "agentId" | "scope">): Promise<string | undefined> {
+    const { permissions, inner, observer } = this;
+    if (permissions === undefined) return undefined;
+    const { agentId, scope, signal } = inner;
+    const asking = denialBy(permissions, { ...asked, agentId, scope }, (denial) => denial);
+    const denied = await abortable(asking, signal).catch(async (aborted: unknown) => {
+      await inner.check();
+      throw aborted;
+    });
+    if (denied === undefined) return undefined;
+    await observer.denied(asked.action, denied.target, denied.reason);
+    return denied.message;
   }
 
   private governedLeaf(leaf: Leaf): Leaf {

@@ -1,4 +1,5 @@
 import { InvalidValueError } from "@ravi/kernel";
+import { messageOf } from "@ravi/kernel/loop";
 import { nodeModule } from "../node-module.ts";
 
 /** What a file history needs of a file system: a part of `node:fs/promises`, and a lock. The default is this machine's disk. */
@@ -82,7 +83,7 @@ export async function makeFolder(files: HistoryFiles, path: string, sync: boolea
     const { dirname } = nodeModule("node:path");
     for (let at = path; at.length >= first.length; at = dirname(at)) await syncFolder(files, dirname(at));
   } catch (cause) {
-    const expected = "the path of a folder that can be created or opened";
+    const expected = `the path of a folder that can be created or opened (${messageOf(cause)})`;
     throw new InvalidValueError({ field: "directory", value: path, expected, cause });
   }
 }

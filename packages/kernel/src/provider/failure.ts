@@ -3,7 +3,7 @@ import { askedWaitMs } from "../errors/asked-wait.ts";
 import { ProviderError } from "../errors/errors.ts";
 import { ErrorKind } from "../errors/kinds.ts";
 import { causeChain, hasTimedOut, innermostCode, isMistake } from "./causes.ts";
-import { BrokenConnection, OversizedAnswer, UnusableAnswer } from "./faults.ts";
+import { BrokenConnection, OversizedAnswer, RedirectedRequest, UnusableAnswer } from "./faults.ts";
 import { type HeaderSource, retryAfterMs } from "./headers.ts";
 import { resetMs } from "./reset-headers.ts";
 import { clip, safeCause } from "./safe-cause.ts";
@@ -77,6 +77,10 @@ export function transportVerdict(
 ): FailureVerdict | undefined {
   const said = isError(error) ? error.message : String(error);
   const chain = causeChain(error);
+  // Official clients wrap what their `fetch` throws.
+  const redirect = chain.find((cause) => cause instanceof RedirectedRequest);
+  if (redirect !== undefined)
+    return { kind: ErrorKind.FORMAT_ERROR, status: redirect.status, said: redirect.message };
   if (error instanceof OversizedAnswer) {
     // A retry would get an answer that is as long.
     const advice = "; raise maxResponseBytes to allow it";

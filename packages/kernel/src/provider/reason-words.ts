@@ -23,6 +23,8 @@ const REASONS: Readonly<Record<string, FinishReason>> = {
   aborted: "length",
   cancelled: "length",
   timeout: "length",
+  max_messages: "length",
+  steered: "length",
   insufficient_system_resource: "length",
   content_filter: "filtered",
   content_filtered: "filtered",

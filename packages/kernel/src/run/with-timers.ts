@@ -17,7 +17,7 @@ export function withTimers(clock: Clock, timers: PlatformTimers): TimerClock {
     now: () => clock.now(),
     setTimer: (callback, delayMs) =>
       clock.setTimer === undefined
-        ? platformTimer(timers, callback, delayMs)
+        ? new PlatformTimer(timers, callback, delayMs)
         : clock.setTimer(callback, delayMs),
   };
 }
@@ -25,14 +25,47 @@ export function withTimers(clock: Clock, timers: PlatformTimers): TimerClock {
 /** With a longer delay, `setTimeout` fires at once. So it is waited for in steps. */
 const LONGEST_STEP_MS = 2 ** 31 - 1;
 
-function platformTimer(timers: PlatformTimers, callback: () => void, delayMs: number): TimerHandle {
-  let left = delayMs;
-  let timer: unknown;
-  const wait = (): void => {
-    const step = Math.min(left, LONGEST_STEP_MS);
-    left -= step;
-    timer = timers.setTimeout(left > 0 ? wait : callback, step);
-  };
-  wait();
-  return { cancel: () => timers.clearTimeout(timer) };
+/** Of Node. A browser's is a number, which has neither. */
+type StartedTimer = { ref?(): unknown; unref?(): unknown } | undefined;
+
+/** Keeps the process alive until it fires or is cancelled; `unref` changes that, also for the steps to come. */
+class PlatformTimer implements TimerHandle {
+  private readonly timers: PlatformTimers;
+  private readonly callback: () => void;
+  private left: number;
+  private isRef = true;
+  private timer: StartedTimer;
+
+  constructor(timers: PlatformTimers, callback: () => void, delayMs: number) {
+    this.timers = timers;
+    this.callback = callback;
+    this.left = delayMs;
+    this.timer = this.step();
+  }
+
+  cancel(): void {
+    this.timers.clearTimeout(this.timer);
+  }
+
+  ref(): void {
+    this.isRef = true;
+    this.timer?.ref?.();
+  }
+
+  unref(): void {
+    this.isRef = false;
+    this.timer?.unref?.();
+  }
+
+  private step(): StartedTimer {
+    const step = Math.min(this.left, LONGEST_STEP_MS);
+    this.left -= step;
+    return this.timers.setTimeout(() => this.fire(), step) as StartedTimer;
+  }
+
+  private fire(): void {
+    if (!(this.left > 0)) return this.callback();
+    this.timer = this.step();
+    if (!this.isRef) this.timer?.unref?.();
+  }
 }

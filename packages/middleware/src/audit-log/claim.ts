@@ -24,7 +24,7 @@ export interface Claim {
  * claim.
  */
 export async function claimPosition(path: string, size: number): Promise<Claim> {
-  const processes = await localProcesses();
+  const processes = localProcesses();
   const owner = `${processes.me}\n${nodeModule("node:crypto").randomUUID()}`;
   const nameOf = (turn: number): string => `${path}.${size}.${turn}.claim`;
   for (let tries = 0; tries < MAX_TRIES; tries++) {
@@ -46,7 +46,7 @@ export async function claimPosition(path: string, size: number): Promise<Claim> 
 export async function sweepClaims(path: string, size: number): Promise<void> {
   const { readdir, realpath } = nodeModule("node:fs/promises");
   const { basename, dirname, join } = nodeModule("node:path");
-  const processes = await localProcesses();
+  const processes = localProcesses();
   try {
     const log = await realpath(path);
     const start = `${basename(log)}.`;
@@ -56,8 +56,7 @@ export async function sweepClaims(path: string, size: number): Promise<void> {
       if (place === undefined || Number(place) >= size) continue;
       const claim = join(dirname(log), name);
       const owner = await ownerOf(claim);
-      if (owner === "" || (owner !== undefined && (await processes.isGone(firstLine(owner)))))
-        await remove(claim);
+      if (owner === "" || (owner !== undefined && processes.isGone(firstLine(owner)))) await remove(claim);
     }
   } catch {
     // There is no log yet, or the folder cannot be read. Leftover claims do no harm.
@@ -80,7 +79,7 @@ async function claimFirstFreeTurn(
     if (await create(name, owner)) return gone;
     const other = await ownerOf(name);
     if (other === undefined) return undefined;
-    if (other !== "" && !(await processes.isGone(firstLine(other)))) throw claimedBy(path, name, other);
+    if (other !== "" && !processes.isGone(firstLine(other))) throw claimedBy(path, name, other);
     gone.push(other);
   }
 }

@@ -232,6 +232,8 @@ async function syncFolder(path: string): Promise<void> {
 async function* piecesOf(path: string, start: number): AsyncGenerator<string> {
   const { createReadStream } = nodeModule("node:fs");
   try {
+    // What a pipe or a device gives may never end.
+    if (!(await nodeModule("node:fs/promises").stat(path)).isFile()) throw noFile(path);
     yield* createReadStream(path, { encoding: "utf8", start, highWaterMark: 1_048_576 });
   } catch (error) {
     if (field(error, "code") === "ENOENT") return;
@@ -239,14 +241,17 @@ async function* piecesOf(path: string, start: number): AsyncGenerator<string> {
   }
 }
 
-/** A folder, what is below a file, or no name at all: there can be no log. */
-const NO_FILE: ReadonlySet<unknown> = new Set(["EISDIR", "ENOTDIR", "ERR_INVALID_ARG_VALUE"]);
+/** Below a file, or no name at all: there can be no log. */
+const NO_FILE: ReadonlySet<unknown> = new Set(["ENOTDIR", "ERR_INVALID_ARG_VALUE"]);
 
 function unreadable(path: string, cause: unknown): unknown {
   if (isRaviError(cause)) return cause;
-  if (NO_FILE.has(field(cause, "code")))
-    return new InvalidValueError({ field: "path", value: path, expected: "the path of a file", cause });
+  if (NO_FILE.has(field(cause, "code"))) return noFile(path, cause);
   return unusable(`the audit log ${path} could not be read`, cause);
+}
+
+function noFile(path: string, cause?: unknown): Error {
+  return new InvalidValueError({ field: "path", value: path, expected: "the path of a file", cause });
 }
 
 function unwritable(path: string, cause: unknown): Error {

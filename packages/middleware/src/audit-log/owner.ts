@@ -1,4 +1,4 @@
-import { field } from "@ravi/kernel/provider";
+import { hasEnded, processStart } from "@ravi/kernel/loop";
 import { nodeModule } from "../node-module.ts";
 
 /** Information about the processes of this machine. */
@@ -6,7 +6,7 @@ export interface Processes {
   /** A name of this process, from which others on the same machine can see whether it is still alive. */
   readonly me: string;
   /** Whether the process with this name has ended. */
-  isGone(owner: string): Promise<boolean>;
+  isGone(owner: string): boolean;
 }
 
 const FORM = /^process:([^:]*):(\d+):(\d+)$/;
@@ -17,44 +17,16 @@ export function isOwner(text: string): boolean {
 }
 
 /** A process on another machine counts as alive, because it cannot be checked from here. */
-export async function localProcesses(): Promise<Processes> {
+export function localProcesses(): Processes {
   const process = nodeModule("node:process");
+  const { readFileSync } = nodeModule("node:fs");
   const host = encodeURIComponent(nodeModule("node:os").hostname());
-  const isAlive = (pid: number): boolean => {
-    try {
-      process.kill(pid, 0);
-      return true;
-    } catch (error) {
-      return field(error, "code") !== "ESRCH";
-    }
-  };
+  const reads = { kill: process.kill.bind(process), read: (path: string) => readFileSync(path, "latin1") };
   return {
-    me: `process:${host}:${process.pid}:${startOf(await statOf(process.pid))}`,
-    async isGone(owner) {
-      const [, where, pid, start] = FORM.exec(owner) ?? [];
-      if (where !== host || pid === undefined) return false;
-      if (!isAlive(Number(pid))) return true;
-      const stat = await statOf(Number(pid));
-      // A zombie: it has ended with all its threads, but its parent has not collected its exit status.
-      if (stat[0] === "Z" && Number(stat[17]) <= 1) return true;
-      const now = startOf(stat);
-      return start !== "0" && now !== "0" && now !== start;
+    me: `process:${host}:${process.pid}:${processStart(process.pid, reads)}`,
+    isGone(owner) {
+      const [, where, pid, start = "0"] = FORM.exec(owner) ?? [];
+      return where === host && hasEnded(Number(pid), start, reads);
     },
   };
-}
-
-/** The start time of a process in Linux clock ticks, which tells apart two processes with the same id. "0" if it is not known. */
-function startOf(stat: readonly string[]): string {
-  return stat[19] ?? "0";
-}
-
-async function statOf(pid: number): Promise<string[]> {
-  const { readFile } = nodeModule("node:fs/promises");
-  try {
-    const stat = await readFile(`/proc/${pid}/stat`, "utf8");
-    return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  } catch {
-    // There is no such file on this system, or it cannot be opened now. Then only the process id is compared.
-    return [];
-  }
 }

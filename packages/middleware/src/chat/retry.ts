@@ -6,6 +6,7 @@ import {
   classifyError,
   ErrorKind,
 } from "@ravi/kernel";
+import { backoffMs } from "@ravi/kernel/loop";
 import { reportRetry } from "../guard.ts";
 import { checkFunction, checkNumber } from "../options.ts";
 import { sleep } from "../timer.ts";
@@ -86,8 +87,8 @@ function decideRetry(error: ClassifiedError, attempt: number, plan: RetryPlan): 
     return { stop: true };
   const asked = error.retryAfterMs ?? 0;
   if (asked > plan.maxRetryAfterMs) return { stop: true };
-  const ceiling = Math.min(plan.capMs, plan.baseMs * 2 ** attempt);
-  return { waitMs: Math.max(asked, Math.floor(plan.random() * ceiling)) };
+  const { baseMs, capMs: maxMs } = plan;
+  return { waitMs: Math.max(asked, backoffMs({ retry: attempt + 1, baseMs, maxMs, random: plan.random() })) };
 }
 
 function planOf(options: RetryOptions): RetryPlan {

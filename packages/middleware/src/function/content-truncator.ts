@@ -1,5 +1,5 @@
-import { type ContentPart, checkFields, checkInteger } from "@ravi/kernel";
-import { truncateText } from "@ravi/kernel/loop";
+import { checkFields, checkInteger } from "@ravi/kernel";
+import { shorten } from "@ravi/kernel/loop";
 import type { FunctionMiddleware } from "../types.ts";
 
 export interface ContentTruncatorOptions {
@@ -18,39 +18,10 @@ export function contentTruncator(options: ContentTruncatorOptions = {}): Functio
       await next();
       const { result } = context;
       if (result === undefined) return;
-      const content = truncateContent(result.content, maxLength);
+      const content = shorten(result.content, maxLength, noticeOf);
       if (content !== result.content) context.result = { ...result, content };
     },
   };
-}
-
-/**
- * With several parts, the first ones are kept as far as there is room, and a last one says how much is missing. Images and files
- * are kept as they are.
- */
-function truncateContent(
-  content: string | readonly ContentPart[],
-  maxLength: number,
-): string | readonly ContentPart[] {
-  if (typeof content === "string") return truncateText(content, maxLength, noticeOf);
-  let left = maxLength;
-  let missing = 0;
-  let isSame = true;
-  const parts = content.flatMap((part): readonly ContentPart[] => {
-    if (part.type !== "text" || part.text.length === 0) return [part];
-    // One notice at the end: a notice for each of a thousand parts would be longer than the parts.
-    if (left === 0) {
-      missing += part.text.length;
-      return [];
-    }
-    const text = truncateText(part.text, left, noticeOf);
-    left = Math.max(0, left - text.length);
-    if (text === part.text) return [part];
-    isSame = false;
-    return [{ ...part, text }];
-  });
-  if (missing > 0) return [...parts, { type: "text", text: noticeOf(missing) }];
-  return isSame ? content : parts;
 }
 
 function noticeOf(missing: number): string {

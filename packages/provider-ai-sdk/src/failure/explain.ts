@@ -8,12 +8,13 @@ import {
   isObject,
   listOf,
   providerError,
+  RedirectedRequest,
+  type Scrub,
   stringOr,
   textIn,
   tryParse,
   UnusableAnswer,
 } from "@ravi/kernel/provider";
-import { RedirectedRequest } from "../wire/careful-fetch.ts";
 
 /**
  * Turns any error of a call into a `RaviError` without secrets. The errors of the AI SDK contain the URL, the request and the
@@ -22,7 +23,15 @@ import { RedirectedRequest } from "../wire/careful-fetch.ts";
 export function explain(error: unknown, context: Omit<FailureContext, "headers">): RaviError {
   if (isRaviError(error)) return error;
   const headers = headersOf(field(error, "responseHeaders"));
-  return providerError(error, verdictOf(error), { ...context, headers });
+  const scrub: Scrub = (text) => context.scrub(unquoted(text));
+  return providerError(error, verdictOf(error), { ...context, headers, scrub });
+}
+
+/** Without the answer that could not be read: the AI SDK quotes all of it, and the platform its beginning. */
+function unquoted(text: string): string {
+  return text
+    .replace(/\b(Type validation failed|JSON parsing failed)\b[^]*/, "$1")
+    .replace(/, (?:\.{3})?"[^]*"(?:\.{3})? is not valid JSON/, " is not valid JSON");
 }
 
 function verdictOf(error: unknown): FailureVerdict {

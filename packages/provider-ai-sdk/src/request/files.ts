@@ -1,10 +1,14 @@
 import type { FilePart, ImagePart } from "@ravi/kernel";
 import { leftOut, type Notice } from "@ravi/kernel/provider";
-import { base64 } from "../base64.ts";
+import { base64, textOfBase64 } from "../base64.ts";
 import type { SpecificationVersion, SupportedUrls } from "../model.ts";
+
+/** Which files are sent as files. */
+export type SentFiles = "all" | "images" | "none";
 
 export interface FileTarget {
   readonly version: SpecificationVersion;
+  readonly files: SentFiles;
   readonly supportedUrls: SupportedUrls;
   /** Logs what is left out. */
   readonly notice: Notice;
@@ -23,6 +27,7 @@ type Content =
 export function filePart(part: Attachment, target: FileTarget): object {
   const content = contentOf(part, target.supportedUrls);
   if ("problem" in content) return { type: "text", text: leftOut(part, content.problem, target.notice) };
+  if (!isSent(content, target.files)) return { type: "text", text: insteadOf(part, content, target.notice) };
   const { mediaType } = content;
   const name = part.type === "file" && part.name !== undefined ? { filename: part.name } : {};
   if (target.version !== "v4") {
@@ -37,6 +42,7 @@ export function toolFilePart(part: Attachment, target: FileTarget): object {
   if (target.version === "v4") return filePart(part, target);
   const content = contentOf(part, target.supportedUrls);
   if ("problem" in content) return { type: "text", text: leftOut(part, content.problem, target.notice) };
+  if (!isSent(content, target.files)) return { type: "text", text: insteadOf(part, content, target.notice) };
   const { mediaType } = content;
   if (target.version === "v3") {
     const kind = mediaType.startsWith("image/") ? "image" : "file";
@@ -46,6 +52,21 @@ export function toolFilePart(part: Attachment, target: FileTarget): object {
   if ("url" in content)
     return { type: "text", text: leftOut(part, "it can only be sent as a data: URL", target.notice) };
   return { type: "media", data: content.data, mediaType };
+}
+
+type Readable = Exclude<Content, { readonly problem: string }>;
+
+function isSent({ mediaType }: Readable, files: SentFiles): boolean {
+  return files === "all" || (files === "images" && mediaType.startsWith("image/"));
+}
+
+/** The text that is sent instead of a file that the model does not accept: what is in it, or that it was left out. */
+function insteadOf(part: Attachment, content: Readable, notice: Notice): string {
+  const isText = /^(?:text\/|application\/(?:json|xml|yaml)$)/.test(content.mediaType);
+  const text = isText && "data" in content ? textOfBase64(content.data) : undefined;
+  if (text === undefined) return leftOut(part, "this model does not accept it", notice);
+  notice("a text file is sent as text: this model does not accept it as a file");
+  return part.type === "file" && part.name !== undefined ? `${part.name}:\n${text}` : text;
 }
 
 const DATA_URL = /^data:([^;,]*)((?:;[^,]*)?),/;
@@ -59,10 +80,16 @@ function contentOf(part: Attachment, supported: SupportedUrls): Content {
   }
   const url = URL.canParse(part.url) ? new URL(part.url) : undefined;
   if (url === undefined) return { problem: "it has no valid URL" };
-  const mediaType = part.mediaType ?? "image/*";
+  const mediaType = part.mediaType ?? imageTypeOf(url);
   if (!isSupported(url, mediaType, supported))
     return { problem: "this model accepts it only as a data: URL" };
   return { url, mediaType };
+}
+
+/** By the end of its name. Not every provider accepts an image of any type. */
+function imageTypeOf({ pathname }: URL): string {
+  const [, type] = /\.(png|gif|webp|jpe?g)$/i.exec(pathname) ?? [];
+  return type === undefined ? "image/*" : `image/${type.toLowerCase().replace("jpg", "jpeg")}`;
 }
 
 function percentEncoded(body: string, mediaType: string): Content {

@@ -1,3 +1,5 @@
+import { refuseRedirect } from "@ravi/kernel/provider";
+
 type Fetch = typeof globalThis.fetch;
 
 /**
@@ -9,22 +11,7 @@ export function carefulFetch(fetch?: Fetch): Fetch {
   return async (input, init) => {
     // Looked up at each call, so that a replaced global `fetch` is used.
     const response = await (fetch ?? globalThis.fetch)(input, { ...init, redirect: "manual" });
-    const { status } = response;
-    // If the platform hides a redirect, the status is 0.
-    if (status !== 0 && (status < 300 || status >= 400 || status === 304)) return response;
-    await response.body?.cancel().catch(() => undefined);
-    throw new RedirectedRequest(status);
+    refuseRedirect(response);
+    return response;
   };
-}
-
-/** The server redirected the request, and the redirect was not followed. */
-export class RedirectedRequest extends Error {
-  readonly status: number | undefined;
-  constructor(status: number) {
-    super(
-      `the server redirects${status === 0 ? "" : ` (${status})`}; redirects are not followed, so that the key is not sent to another server: set the provider's baseURL to the address it redirects to`,
-    );
-    this.name = "RedirectedRequest";
-    this.status = status === 0 ? undefined : status;
-  }
 }

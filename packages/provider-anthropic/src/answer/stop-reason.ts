@@ -16,7 +16,7 @@ export function finishReasonOf({ stopReason, hasCalls }: Ending): FinishReason {
   return reason === "stop" || reason === "toolCalls" ? (hasCalls ? "toolCalls" : "stop") : reason;
 }
 
-/** A paused turn is not complete. It continues if it is sent back unchanged. */
+/** A paused turn is not complete. It continues if it is sent back unchanged, also after a compaction. */
 function finishReasonFor(stopReason: string): FinishReason {
-  return stopReason.toLowerCase() === "pause_turn" ? "length" : (reasonMeantBy(stopReason) ?? "other");
+  return /^(?:pause_turn|compaction)$/i.test(stopReason) ? "length" : (reasonMeantBy(stopReason) ?? "other");
 }

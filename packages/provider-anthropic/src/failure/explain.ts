@@ -1,7 +1,6 @@
 import { APIConnectionError, APIConnectionTimeoutError, APIError } from "@anthropic-ai/sdk";
 import { ErrorKind, isRaviError, type RaviError } from "@ravi/kernel";
 import {
-  causeChain,
   type ConnectionFault,
   type FailureContext,
   type FailureVerdict,
@@ -9,7 +8,6 @@ import {
   providerError,
   transportVerdict,
 } from "@ravi/kernel/provider";
-import { RedirectedRequest } from "../wire/redirected-request.ts";
 import { classifyReport, ReportedError, readReport } from "./reported.ts";
 
 /** Turns any error of a call into a `RaviError` without secrets. */
@@ -22,10 +20,6 @@ export function explain(error: unknown, context: FailureContext): RaviError {
 
 function judge(error: unknown): FailureVerdict {
   const said = error instanceof Error ? error.message : String(error);
-  const redirect = causeChain(error).find((cause) => cause instanceof RedirectedRequest);
-  if (redirect !== undefined) {
-    return { kind: ErrorKind.FORMAT_ERROR, status: redirect.status, said: redirect.message };
-  }
   if (error instanceof ReportedError) return { ...classifyReport(error.report, undefined), said };
   const transport = transportVerdict(error, faultOf(error));
   if (transport !== undefined) return transport;

@@ -1,8 +1,8 @@
-import { field, isObject, listOf, textIn } from "@ravi/kernel/provider";
+import { field, isObject, listOf, plainId, textIn } from "@ravi/kernel/provider";
 import { type Rejection, type Remedy, UNSUPPORTED, without } from "../failure/corrections.ts";
 import type { RequestBody } from "../protocol.ts";
 import { KEPT_FIELDS } from "./kept.ts";
-import { withSpeaker } from "./messages.ts";
+import { MAX_ID, withSpeaker } from "./messages.ts";
 
 /** A change to messages that the server refuses. Applied to this and all later requests. */
 interface MessageRemedy {
@@ -50,20 +50,30 @@ const REMEDIES: readonly MessageRemedy[] = [
     // Mistral's own ids are of this form. Those of other providers, and of servers that host its models, are not.
     fits: (words) => /tool call id .{0,200}length of 9/i.test(words),
     effect: "ids of tool calls are sent as nine letters and digits from now on",
-    change: (message) => {
-      if (!isObject(message)) return undefined;
-      const { tool_call_id: id, tool_calls: calls } = message;
-      if (typeof id === "string") return { ...message, tool_call_id: nineLetters(id) };
-      if (!Array.isArray(calls)) return undefined;
-      return {
-        ...message,
-        tool_calls: calls.map((call: unknown) =>
-          isObject(call) ? { ...call, id: nineLetters(String(call["id"])) } : call,
-        ),
-      };
-    },
+    change: (message) => withIds(message, nineLetters),
+  },
+  {
+    // Anthropic says this, behind a gateway that passes the ids of other providers on.
+    fits: (words) => /tool_use(?:\.|_)id: .{0,40}match pattern/i.test(words),
+    effect: "ids of tool calls are sent as letters, digits, _ and - from now on",
+    change: (message) => withIds(message, (id) => plainId(id, MAX_ID)),
   },
 ];
+
+/** The message with other ids of its calls or of the call that it answers; undefined if none changes. */
+function withIds(message: unknown, rename: (id: string) => string): object | undefined {
+  if (!isObject(message)) return undefined;
+  const { tool_call_id: id, tool_calls: calls } = message;
+  if (typeof id === "string") return rename(id) === id ? undefined : { ...message, tool_call_id: rename(id) };
+  const ids = listOf(calls).map((call) => textIn(field(call, "id")) ?? "");
+  if (ids.every((each) => rename(each) === each)) return undefined;
+  return {
+    ...message,
+    tool_calls: listOf(calls).map((call, at) =>
+      isObject(call) ? { ...call, id: rename(ids[at] ?? "") } : call,
+    ),
+  };
+}
 
 const NINE_LETTERS = /^[a-zA-Z\d]{9}$/;
 

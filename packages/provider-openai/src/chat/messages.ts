@@ -41,7 +41,7 @@ function isEmpty(message: ChatCompletionMessageParam): boolean {
 }
 
 /** OpenAI refuses longer ids of tool calls. Those of other providers may be longer. */
-const MAX_ID = 40;
+export const MAX_ID = 40;
 
 /** What OpenAI accepts as the `name` of a speaker. */
 const SPEAKER = /^[^\s<|\\/>]{1,64}$/;

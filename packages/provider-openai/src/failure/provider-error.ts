@@ -29,11 +29,6 @@ function judge(error: unknown, api: FailureContext["api"]): FailureVerdict {
   if (transport !== undefined) return transport;
   const said = fullMessage(error);
   const { kind, retryable, status, retryAfterMs } = classify(error);
-  if (status !== undefined && status >= 300 && status < 400) {
-    const advice =
-      "; redirects are not followed, so that the key is not sent to another server: set baseURL to the address it redirects to";
-    return { kind: ErrorKind.FORMAT_ERROR, status, said, advice };
-  }
   if (error instanceof ReportedError && kind === ErrorKind.UNKNOWN) {
     return { kind: ErrorKind.SERVER_ERROR, status, said };
   }

@@ -1,4 +1,4 @@
-import { field, listOf } from "@ravi/kernel/provider";
+import { field, listOf, textIn } from "@ravi/kernel/provider";
 
 /** An error that the server reported inside an answer that had begun, or under status 200. */
 export class ReportedError extends Error {
@@ -20,5 +20,27 @@ export function errorIn(body: unknown): unknown {
   const error = field(report, "error") ?? field(field(report, "x_groq"), "error") ?? false;
   if (error !== false && error !== "") return error;
   // Older versions of vLLM send the error itself.
-  return field(report, "object") === "error" ? report : undefined;
+  return field(report, "object") === "error" ? report : miniMaxError(field(report, "base_resp"));
+}
+
+/** MiniMax's numbers in OpenAI's words. */
+const MEANINGS: Readonly<Record<string, string>> = {
+  1002: "rate_limit_exceeded",
+  1004: "invalid_api_key",
+  1008: "insufficient_quota",
+  1026: "content_filter",
+  1027: "content_filter",
+  1039: "rate_limit_exceeded",
+  2013: "invalid_request_error",
+  2049: "invalid_api_key",
+};
+
+/** MiniMax reports each outcome there, under status 200. The number of a good one is 0. */
+function miniMaxError(outcome: unknown): unknown {
+  const number = Number(field(outcome, "status_code") ?? 0);
+  if (number === 0) return undefined;
+  return {
+    message: `${textIn(field(outcome, "status_msg")) ?? "the server reported an error"} (${number})`,
+    code: MEANINGS[number],
+  };
 }

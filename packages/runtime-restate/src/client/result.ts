@@ -8,10 +8,9 @@ import {
   type RunResult,
   Supervision,
 } from "@ravi/kernel";
-import { exceededIn, runLimits } from "@ravi/kernel/loop";
+import { addCost, exceededIn, runLimits } from "@ravi/kernel/loop";
 import { outcomeFromJSON } from "../outcome.ts";
 import type { RunView } from "../root/messages.ts";
-import { addCost } from "../root/spend.ts";
 import { NOTHING_SPENT } from "../root/state.ts";
 
 /** The result of a run from its view; undefined while it runs. */

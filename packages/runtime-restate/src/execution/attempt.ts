@@ -5,7 +5,6 @@ import {
   CancellationError,
   CancellationToken,
   type ContextPorts,
-  DeadlineExceededError,
   type ExecutionStart,
   InvalidValueError,
   NonDeterminismError,
@@ -15,6 +14,7 @@ import { json } from "../json.ts";
 import { ROOT } from "../names.ts";
 import type { Answer, Message, MessageName, NamedMessage } from "../root/decide.ts";
 import type { FromExec, AbandonedCall, Settle, Standing, Stopped } from "../root/messages.ts";
+import { stopError } from "../root/stop-error.ts";
 import { UsedAccount } from "./account.ts";
 import type { RootChannel } from "./root-channel.ts";
 import type { Publisher } from "./publisher.ts";
@@ -166,7 +166,7 @@ export class Attempt {
     this.stops = [];
     const { at } = this.standing;
     this.standing = { ...this.standing, at: Math.max(at, stopped.deadline ?? at) };
-    this.token.cancel(cancellationOf(stopped));
+    this.token.cancel(stopError(stopped));
   }
 
   /** Suspends the execution if the journal has another step than the one that is requested. */
@@ -204,8 +204,4 @@ export class Attempt {
     this.suspend(why);
     this.token.cancel(why);
   }
-}
-
-function cancellationOf({ reason, deadline }: Stopped): CancellationError {
-  return deadline === undefined ? new CancellationError({ reason }) : new DeadlineExceededError({ deadline });
 }

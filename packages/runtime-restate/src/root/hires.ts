@@ -1,4 +1,4 @@
-import type { JsonObject } from "@ravi/kernel";
+import { errorToJSON, type JsonObject, type SerializedError } from "@ravi/kernel";
 import type {
   CrashedMessage,
   EndMessage,
@@ -14,6 +14,7 @@ import type {
 } from "./messages.ts";
 import { fitOutcome } from "./outcome-size.ts";
 import { type ExecState, newExec } from "./state.ts";
+import { stopError } from "./stop-error.ts";
 import { forgetDecisions } from "./talk.ts";
 import { usageBelow, type TreeSession } from "./tree.ts";
 
@@ -29,9 +30,9 @@ export async function hire(tree: TreeSession, message: HireMessage): Promise<Hir
     return { at };
   }
   if (parent === undefined || !tree.enterLane(execId, message.lane)) {
-    return { at, denied: refusal(`${execId} is over, or continues in a newer attempt`) };
+    return { at, denied: refusal({ reason: `${execId} is over, or continues in a newer attempt` }) };
   }
-  if (parent.stopped !== undefined) return { at, denied: refusal(parent.stopped.reason) };
+  if (parent.stopped !== undefined) return { at, denied: refusal(parent.stopped) };
   const refused = tree.ledgers.refusal(execId, budget, agentId);
   if (refused !== undefined) return { at, denied: refused };
   const seating = await seats.take(agentId, priority, parent.agentId, onFull);
@@ -66,7 +67,7 @@ export async function over(tree: TreeSession, message: OverMessage): Promise<nul
   for (const child of tree.childrenOf(execId)) forgetOutcome(tree.exec(child));
   if (exec.parent === null) state.signals = {};
   const ending = isCancelled
-    ? { status: "cancelled", failure: refusal(stopped.reason) }
+    ? { status: "cancelled", failure: refusal(stopped) }
     : fitOutcome(state, execId, message.outcome);
   tree.keepWarnings(execId, await tree.settle(execId, message.settle));
   await ledgers.close(execId);
@@ -113,8 +114,8 @@ export async function endUnseated(tree: TreeSession): Promise<void> {
   }
 }
 
-function outcomeOf({ reason, deadline }: Stopped): JsonObject {
-  if (deadline === undefined) return { status: "cancelled", failure: refusal(reason) };
+function outcomeOf(stopped: Stopped): JsonObject {
+  if (stopped.deadline === undefined) return { status: "cancelled", failure: refusal(stopped) };
   return { status: "partial", result: { status: "partial", output: "", stopReason: "deadline" } };
 }
 
@@ -122,7 +123,10 @@ function outcomeOf({ reason, deadline }: Stopped): JsonObject {
 export async function join(tree: TreeSession, { child, over: awakeable }: JoinMessage): Promise<null> {
   const exec = tree.exec(child);
   if (exec === undefined)
-    tree.resolve(awakeable, { status: "failed", failure: refusal(`there is no execution ${child}`) });
+    tree.resolve(awakeable, {
+      status: "failed",
+      failure: refusal({ reason: `there is no execution ${child}` }),
+    });
   else if (exec.outcome !== undefined) tree.resolve(awakeable, exec.outcome);
   else if (!exec.joiners.includes(awakeable)) exec.joiners.push(awakeable);
   return null;
@@ -173,13 +177,6 @@ function endIfAlone(tree: TreeSession, execId: string): boolean {
   return true;
 }
 
-function refusal(message: string): JsonObject & NonNullable<Hired["denied"]> {
-  return {
-    code: "CANCELLED",
-    name: "CancellationError",
-    message,
-    retryable: false,
-    fields: { reason: message },
-    cause: null,
-  };
+function refusal(stopped: Stopped): SerializedError {
+  return errorToJSON(stopError(stopped));
 }

@@ -1,6 +1,6 @@
 import { addUsage, NO_USAGE, type Usage } from "@ravi/kernel";
+import { addCost } from "@ravi/kernel/loop";
 import type { UsedSoFar } from "./messages.ts";
-import { addCost } from "./spend.ts";
 import type { OpenReservation } from "./state.ts";
 
 /**

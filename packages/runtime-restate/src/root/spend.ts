@@ -18,11 +18,6 @@ export function covers(held: Partial<Spend>, wanted: Partial<Spend>): boolean {
   return DIMENSIONS.every((name) => (held[name] ?? 0) >= (wanted[name] ?? 0));
 }
 
-/** Null if a price is not known. */
-export function addCost(a: number | null, b: number | null): number | null {
-  return a === null || b === null ? null : (nano(a) + nano(b)) / 1e9;
-}
-
 function nano(usd: number | undefined): number {
   return Math.round((usd ?? 0) * 1e9);
 }

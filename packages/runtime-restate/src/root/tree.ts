@@ -8,12 +8,12 @@ import {
   Supervision,
   type Usage,
 } from "@ravi/kernel";
+import { addCost } from "@ravi/kernel/loop";
 import { TreeLedgers, type LedgerFactory } from "./tree-ledgers.ts";
 import { withLost } from "./lost.ts";
 import type { Launch, AbandonedCall, Settle, Standing, Stopped, UsedSoFar } from "./messages.ts";
 import { emptyOutbox, type Outbox } from "./outbox.ts";
 import { type HeadcountFactory, Seats } from "./seats.ts";
-import { addCost } from "./spend.ts";
 import { drop, type ExecState, type RootState } from "./state.ts";
 
 export interface TreePorts {

@@ -1,3 +1,4 @@
+import { hasEnded, processStart } from "@ravi/kernel/loop";
 import { moduleIfAny } from "../platform.ts";
 import { type ProcessTable, processTable } from "./process-table.ts";
 
@@ -10,7 +11,7 @@ export function processOwner(id: string): string {
   // Without Node there are no other processes that could ask.
   if (moduleIfAny("node:os") === undefined) return `elsewhere:${id}`;
   const table = processTable();
-  return `process:${table.name}:${process.pid}:${table.startOf(process.pid)}:${id}`;
+  return `process:${table.name}:${process.pid}:${processStart(process.pid, table)}:${id}`;
 }
 
 /**
@@ -19,9 +20,6 @@ export function processOwner(id: string): string {
  * that shares the disk, and even the host name, has pids of its own.
  */
 export function isOwnerGone(owner: string, table: ProcessTable = processTable()): boolean {
-  const [, where, pid, start] = FORM.exec(owner) ?? [];
-  if (where !== table.name || pid === undefined) return false;
-  if (!table.isAlive(Number(pid))) return true;
-  const now = table.startOf(Number(pid));
-  return start !== "" && now !== "" && now !== start;
+  const [, where, pid, start = "0"] = FORM.exec(owner) ?? [];
+  return where === table.name && hasEnded(Number(pid), start, table);
 }

@@ -1,13 +1,10 @@
+import type { ProcessReads } from "@ravi/kernel/loop";
 import { nodeFiles, nodeModule } from "../platform.ts";
 
 /** A set of processes with their own pids. A container has its own table, on the same machine. */
-export interface ProcessTable {
+export interface ProcessTable extends ProcessReads {
   /** Tables with the same name are the same. */
   readonly name: string;
-  /** Also true if it cannot be determined. */
-  isAlive(pid: number): boolean;
-  /** The start time of a process: it differs if the pid is used again. Empty if it cannot be determined. */
-  startOf(pid: number): string;
 }
 
 /** The table of this process. */
@@ -21,10 +18,10 @@ let here: ProcessTable | undefined;
 function detectTable(): ProcessTable {
   const host = hostName();
   // Without these, two machines or two containers would look the same, so no process can be known to be dead.
-  const unknown = { name: `${host}:unknown`, isAlive: () => true, startOf: () => "" };
+  const unknown = { name: `${host}:unknown`, kill: () => true, read: () => "" };
   if (host === "") return unknown;
   // On other platforms a machine has one table.
-  if (process.platform !== "linux") return { name: `${host}:`, isAlive, startOf: () => "" };
+  if (process.platform !== "linux") return { name: `${host}:`, kill, read: () => "" };
   const boot = read("/proc/sys/kernel/random/boot_id").trim();
   const pids = link("/proc/self/ns/pid");
   if (boot === "" || pids === "") return unknown;
@@ -33,8 +30,7 @@ function detectTable(): ProcessTable {
   // /proc may be that of an outer pid namespace, where a pid belongs to another process. In that case a process has several pids in
   // `NSpid`.
   const isOurs = /^NSpid:\t\d+$/m.test(read("/proc/self/status"));
-  if (!isOurs) return { name: `${host}:${name}`, isAlive, startOf: () => "" };
-  return { name: `${host}:${name}`, isAlive: (pid) => isAlive(pid) && !isDefunct(pid), startOf };
+  return { name: `${host}:${name}`, kill, read: isOurs ? read : () => "" };
 }
 
 /** Empty if it may not be read: Deno asks for a permission. */
@@ -46,32 +42,8 @@ function hostName(): string {
   }
 }
 
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return !(typeof error === "object" && error !== null && "code" in error && error.code === "ESRCH");
-  }
-}
-
-/**
- * Whether the process has ended with its last thread, and only its pid is left because its parent has not collected it (a zombie).
- * In a container whose first process is no init, that can last for ever.
- */
-function isDefunct(pid: number): boolean {
-  const stat = statOf(pid);
-  return stat[0] === "Z" && Number(stat[17]) <= 1;
-}
-
-function startOf(pid: number): string {
-  return statOf(pid)[19] ?? "";
-}
-
-function statOf(pid: number): string[] {
-  const stat = read(`/proc/${pid}/stat`);
-  // The program's name is in parentheses, and may contain parentheses itself.
-  return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+function kill(pid: number, signal: 0): boolean {
+  return process.kill(pid, signal);
 }
 
 function read(path: string): string {

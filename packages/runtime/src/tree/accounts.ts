@@ -11,6 +11,7 @@ import {
   type Usage,
   type Used,
 } from "@ravi/kernel";
+import { addCost } from "@ravi/kernel/loop";
 
 const LIVING: ReadonlySet<AgentAccount["status"]> = new Set(["pending", "running", "suspended"]);
 
@@ -167,11 +168,10 @@ export function totalOf(accounts: readonly Account[]): {
   readonly cost: number | null;
 } {
   let usage = NO_USAGE;
-  let nano: number | null = 0;
+  let cost: number | null = 0;
   for (const account of accounts) {
     usage = usage === NO_USAGE ? account.usage : addUsage(usage, account.usage);
-    const { costUsd } = account;
-    nano = nano === null || costUsd === null ? null : nano + Math.round(costUsd * 1e9);
+    cost = addCost(cost, account.costUsd);
   }
-  return { usage, cost: nano === null ? null : nano / 1e9 };
+  return { usage, cost };
 }

@@ -6,86 +6,9 @@ import {
   type Logger,
   type RunEvent,
 } from "@ravi/kernel";
-import { messageOf, tellLog } from "@ravi/kernel/loop";
+import { messageOf, Subscription, tellLog } from "@ravi/kernel/loop";
 
-type Reader = (result: IteratorResult<RunEvent>) => void;
-
-/** One observer, which reads at its own pace. Holds the events that it has not read yet. */
-class Subscription implements AsyncIterableIterator<RunEvent> {
-  private unread: RunEvent[] = [];
-  /** How many events of `unread` were read already. Removing each one from the front would move all the others. */
-  private read = 0;
-  private waiting: Reader | undefined;
-  /** Further calls of `next` before the first was answered. */
-  private alsoWaiting: Reader[] | undefined;
-  private ended = false;
-  private readonly leave: (subscription: Subscription) => void;
-
-  constructor(leave: (subscription: Subscription) => void) {
-    this.leave = leave;
-  }
-
-  push(event: RunEvent): void {
-    const { waiting } = this;
-    if (waiting === undefined) {
-      this.unread.push(event);
-      return;
-    }
-    this.waiting = this.alsoWaiting?.shift();
-    waiting({ value: event, done: false });
-  }
-
-  end(): void {
-    this.ended = true;
-    const { waiting, alsoWaiting = [] } = this;
-    this.waiting = this.alsoWaiting = undefined;
-    waiting?.({ value: undefined, done: true });
-    for (const reader of alsoWaiting) reader({ value: undefined, done: true });
-  }
-
-  next(): Promise<IteratorResult<RunEvent>> {
-    const event = this.take();
-    if (event !== undefined) return Promise.resolve({ value: event, done: false });
-    if (this.ended) return Promise.resolve({ value: undefined, done: true });
-    return new Promise((resolve) => {
-      if (this.waiting === undefined) this.waiting = resolve;
-      else (this.alsoWaiting ??= []).push(resolve);
-    });
-  }
-
-  /** Called when the reader stops early. Nothing is kept for it. */
-  return(): Promise<IteratorResult<RunEvent>> {
-    this.leave(this);
-    this.forget();
-    this.end();
-    return Promise.resolve({ value: undefined, done: true });
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this;
-  }
-
-  private take(): RunEvent | undefined {
-    const event = this.unread[this.read];
-    if (event === undefined) return undefined;
-    this.read++;
-    if (this.read === this.unread.length) this.forget();
-    // Otherwise a reader that never quite catches up would keep everything that it has read.
-    else if (this.read === MAX_READ) {
-      this.unread = this.unread.slice(MAX_READ);
-      this.read = 0;
-    }
-    return event;
-  }
-
-  private forget(): void {
-    this.unread = [];
-    this.read = 0;
-  }
-}
-
-const MAX_READ = 1_024;
-const NOBODY: readonly Subscription[] = [];
+const NOBODY: readonly Subscription<RunEvent>[] = [];
 
 /** An observer that is called synchronously with each event. */
 export type EventListener = (event: RunEvent) => void;
@@ -93,7 +16,7 @@ export type EventListener = (event: RunEvent) => void;
 /** Publishes the events of a run to any number of observers, who cannot affect the run. Without observers nothing is stored. */
 export class EventHub {
   /** Replaced when somebody comes or leaves, perhaps while an event is sent. A set would take 2 % of the time of a delta. */
-  private observers: readonly Subscription[] = NOBODY;
+  private observers: readonly Subscription<RunEvent>[] = NOBODY;
   private readonly listener: EventListener | undefined;
   private readonly logger: Logger | undefined;
   private seq = 0;
@@ -111,7 +34,7 @@ export class EventHub {
 
   /** Events from now on, until the run ends or the reader stops. */
   subscribe(): AsyncIterableIterator<RunEvent> {
-    const leave = (left: Subscription): void => {
+    const leave = (left: Subscription<RunEvent>): void => {
       this.observers = this.observers.filter((observer) => observer !== left);
     };
     const subscription = new Subscription(leave);

@@ -2,7 +2,9 @@ import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import os, { hostname } from "node:os";
+import { runInNewContext } from "node:vm";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { processStart } from "@ravi/kernel/loop";
 import { isOwnerGone, processOwner } from "../../src/journal/owner.ts";
 import { type ProcessTable, processTable } from "../../src/journal/process-table.ts";
 import { temporaryDirectory } from "./helpers/directory.ts";
@@ -12,8 +14,10 @@ import { type Running, start } from "./helpers/process.ts";
 function table(more: Partial<ProcessTable> = {}): ProcessTable {
   return {
     name: "host:boot,pid",
-    isAlive: (pid) => pid === 7,
-    startOf: (pid) => (pid === 7 ? "100" : ""),
+    kill(pid) {
+      if (pid !== 7) throw Object.assign(new Error("no such process"), { code: "ESRCH" });
+    },
+    read: () => `7 (a (b) c) S${" 0".repeat(18)} 100 0`,
     ...more,
   };
 }
@@ -36,7 +40,7 @@ describe("T5: an owner counts as gone only where that is certain", () => {
   });
 
   test("one whose start nobody here may read lives as long as its number is somebody's", () => {
-    expect(isOwnerGone("process:host:boot,pid:7:99:id", table({ startOf: () => "" }))).toBe(false);
+    expect(isOwnerGone("process:host:boot,pid:7:99:id", table({ read: () => "" }))).toBe(false);
   });
 
   test("this very process lives, and its name tells the machine and the number", () => {
@@ -62,8 +66,17 @@ describe("T5: an owner counts as gone only where that is certain", () => {
     const { isOwnerGone: isGone, processOwner: ownerOf } = await import("../../src/journal/owner.ts");
     const { pid } = spawnSync(process.execPath, ["--version"]);
     const owner = ownerOf("id");
-    expect(owner).toBe(`process::unknown:${process.pid}::id`);
+    expect(owner).toBe(`process::unknown:${process.pid}:0:id`);
     expect(isGone(owner.replace(`:${process.pid}:`, `:${pid}:`))).toBe(false);
+  });
+
+  test("one that has ended is gone also where errors are of another realm, as in jest", () => {
+    const elsewhere: unknown = runInNewContext('Object.assign(new Error("kill ESRCH"), { code: "ESRCH" })');
+    vi.spyOn(process, "kill").mockImplementation(() => {
+      throw elsewhere;
+    });
+    onTestFinished(() => void vi.restoreAllMocks());
+    expect(isOwnerGone(processOwner("id"))).toBe(true);
   });
 
   test("a process of this table that has ended is gone", () => {
@@ -82,8 +95,10 @@ describe("T5: an owner counts as gone only where that is certain", () => {
       const pid = Number(said);
       parent.stdin.write("?");
       await once(parent.stdout, "data");
-      const { startOf } = processTable();
-      const owner = processOwner("id").replace(/:\d+:\d*:id$/, `:${pid}:${startOf(pid)}:id`);
+      const owner = processOwner("id").replace(
+        /:\d+:\d*:id$/,
+        `:${pid}:${processStart(pid, processTable())}:id`,
+      );
       expect(isOwnerGone(owner)).toBe(false);
 
       // As long as it is still the shell, it may bury its child.

@@ -50,6 +50,17 @@ test("T11: a misspelt option is refused by name, and nothing is made", () => {
   expect(existsSync(directory)).toBe(false);
 });
 
+test.runIf(process.platform === "linux")(
+  "T11: a place where no folder can be created is an error, and nobody waits there",
+  () => {
+    for (const directory of ["/proc/ravi", "/proc/ravi/journal"]) {
+      const open = (): unknown => SqliteJournal.open(directory);
+      expect(open).toThrow(expect.objectContaining({ code: "INVALID_VALUE", field: "directory" }));
+      expect(open).toThrow(/in which ravi\.db can be created and written \(ENOENT/);
+    }
+  },
+);
+
 test("T5: a journal that has lost a table is refused with what is wrong", async () => {
   const directory = temporaryDirectory();
   await SqliteJournal.open(directory).close();

@@ -166,11 +166,11 @@ test("R24: a run that is cancelled while it records that it is suspended ends at
   await until(() => payments === 1);
   const inner = cut("r", before.load(RunId("r")));
   let cancelling: Promise<void> | undefined;
-  const append: Journal["append"] = (runId, epoch, entries) => {
+  const append: Journal["append"] = async (runId, epoch, entries) => {
     inner.append(runId, epoch, entries);
     if (!entries.some(({ body }) => body["status"] === "suspended")) return;
     cancelling ??= runtime.cancel("r", "not needed");
-    return turns();
+    await turns();
   };
   const journal: Journal = Object.assign(Object.create(inner) as MemoryJournal, { append });
   const runtime = new Runtime({ journal, agents: [payer] });

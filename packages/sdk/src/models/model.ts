@@ -3,11 +3,9 @@ import { asOwn, checkRecord, hasMethod } from "@ravi/kernel/loop";
 import { checkBaseURL, checkClientParts, fieldsOf, namesOnly, wireLimits } from "@ravi/kernel/provider";
 import { lazyModel } from "./lazy-model.ts";
 import type { ModelOptions, ModelOptionsOf, Models, ProviderOptions } from "./options.ts";
-import { BUILT_IN, type Provider } from "./providers.ts";
+import { BUILT_IN, OF_ALL, type Provider } from "./providers.ts";
 
 type Options = ProviderOptions & Pick<ModelOptions, "models">;
-
-const ALL_OPTIONS = [...new Set(Object.values(BUILT_IN).flatMap(({ options }) => options))];
 
 /**
  * A model by name: `"openai:gpt-5-mini"`, with the options of its provider. Throws an `InvalidValueError` if the provider or an option is
@@ -16,15 +14,20 @@ const ALL_OPTIONS = [...new Set(Object.values(BUILT_IN).flatMap(({ options }) =>
 export function model<S extends string>(spec: S, options?: ModelOptionsOf<S>): LLMClient;
 export function model(spec: string, options: Options = {}): LLMClient {
   const builtIn = builtInOf(spec);
-  const names: readonly (keyof Options)[] = ["models", ...(builtIn?.options ?? ALL_OPTIONS)];
+  const providers = builtIn === undefined ? Object.values(BUILT_IN) : [builtIn];
+  const names: readonly (keyof Options)[] = [
+    "models",
+    ...OF_ALL,
+    ...providers.flatMap(({ options: each }) => each),
+  ];
   checkFields("model options", namesOnly(options), names);
   const { models = {}, ...rest } = asOwn(options, names);
   checkModels(models);
   const { prefix, name } = parseSpec(spec, models);
-  const own = Object.hasOwn(models, prefix) ? models[prefix] : undefined;
-  if (own !== undefined) {
+  const factory = Object.hasOwn(models, prefix) ? models[prefix] : undefined;
+  if (factory !== undefined) {
     refuseOptions(prefix, rest);
-    return checkModel(`models["${prefix}"]("${name}")`, own(name));
+    return checkModel(`models["${prefix}"]("${name}")`, factory(name));
   }
   if (builtIn === undefined) throw unknownModel(spec, models);
   // The client is created at the first call; a wrong option has to be reported here, where it was written.

@@ -6,14 +6,15 @@ import type { ProviderOptions } from "./options.ts";
 
 /** A provider that is named by a prefix. */
 export interface Provider {
-  /** The names of its options. */
+  /** The names of the options that only this provider has. */
   readonly options: readonly (keyof ProviderOptions)[];
   /** Throws an `InvalidValueError` if one of the options that only this provider has is wrong. */
   readonly check: (options: ProviderOptions) => void;
   readonly load: (name: string, options: ProviderOptions) => Promise<LLMClient>;
 }
 
-const OF_ALL = [
+/** The names of the options that every provider has. */
+export const OF_ALL = [
   "apiKey",
   "baseURL",
   "headers",
@@ -27,10 +28,13 @@ const OF_ALL = [
   "logger",
 ] as const satisfies readonly (keyof ProviderOptions)[];
 
-/** The provider's package is imported at the first call of one of its models. */
-export const BUILT_IN: Readonly<Record<string, Provider>> = Object.freeze({
+/**
+ * The provider's package is imported at the first call of one of its models. A literal without any call, so that a bundler leaves it out,
+ * and the providers with it, if a program needs no models.
+ */
+export const BUILT_IN: Readonly<Record<string, Provider>> = {
   openai: {
-    options: [...OF_ALL, "api", "organization", "project"],
+    options: ["api", "organization", "project"],
     check: checkOpenAIOptions,
     load: async (name: string, options: ProviderOptions) => {
       const { openai } = await import("@ravi/provider-openai");
@@ -38,14 +42,14 @@ export const BUILT_IN: Readonly<Record<string, Provider>> = Object.freeze({
     },
   },
   anthropic: {
-    options: [...OF_ALL, "apiVersion", "cache", "thinking"],
+    options: ["apiVersion", "cache", "thinking"],
     check: checkAnthropicOptions,
     load: async (name: string, options: ProviderOptions) => {
       const provider = await loadAnthropic();
       return provider.anthropic(name, options);
     },
   },
-});
+};
 
 async function loadAnthropic(): Promise<{ readonly anthropic: typeof anthropic }> {
   try {

@@ -1,5 +1,5 @@
 import { type Agent, type ChatMessage, checkFields, type Estimate, type ModelInfo } from "@ravi/kernel";
-import { least } from "@ravi/kernel/loop";
+import { addCost, least } from "@ravi/kernel/loop";
 import type { PriceSource } from "@ravi/resources";
 import { blueprintOf, type ClosedLoop, ownLimits, teamOf } from "../agents/blueprint.ts";
 import { isDefaultUsd, type Limits, limitsFor } from "../limits.ts";
@@ -95,7 +95,7 @@ async function worstCase(
     const inputTokens = first.inputTokens + call * (first.maxOutputTokens + CORRECTION_TOKENS);
     tokens += attempts * (inputTokens + first.maxOutputTokens);
     const price = await book.worstPrice(info, inputTokens, first.maxOutputTokens);
-    usd = usd === null || "unpriced" in price ? null : usd + attempts * price.usd;
+    usd = addCost(usd, "unpriced" in price ? null : attempts * price.usd);
   }
   return { usd, tokens, calls: calls * attempts };
 }

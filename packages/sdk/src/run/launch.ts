@@ -30,8 +30,8 @@ export interface SdkHandle<T = unknown> {
    */
   readonly result: Promise<SdkResult<T>>;
   /**
-   * Events from this call on; call it right after `start` to get the first ones. Any number of readers may call it, and reading
-   * does not affect the run.
+   * Events from this call on; call it right after `start` to get the first ones, and because a model that is called while nobody
+   * watches is not streamed. Any number of readers may call it.
    */
   events(): AsyncIterable<RunEvent>;
   /** Stops the run for good: a cancelled run cannot be resumed. */

@@ -1,4 +1,5 @@
 import { type AgentAccount, type AgentId, addUsage, type Usage } from "@ravi/kernel";
+import { addCost } from "@ravi/kernel/loop";
 import type { CallAccount, CallLog } from "./call-log.ts";
 import { drawMermaid } from "./mermaid.ts";
 import { drawText } from "./text.ts";
@@ -58,14 +59,9 @@ function nodeOf(account: AgentAccount, byParent: Map<AgentId, AgentAccount[]>, l
     children,
     total: {
       usage: children.reduce((sum, { total }) => addUsage(sum, total.usage), account.usage),
-      costUsd: children.reduce((sum, { total }) => addUsd(sum, total.costUsd), account.costUsd),
+      costUsd: children.reduce((sum, { total }) => addCost(sum, total.costUsd), account.costUsd),
     },
   };
-}
-
-/** Adds in whole billionths, so that many small amounts add up exactly. Null if either amount is not known. */
-function addUsd(a: number | null, b: number | null): number | null {
-  return a === null || b === null ? null : (Math.round(a * 1e9) + Math.round(b * 1e9)) / 1e9;
 }
 
 function flat(node: TreeNode): TreeNode[] {

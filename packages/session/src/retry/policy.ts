@@ -1,4 +1,5 @@
 import { checkBoolean, checkFields, checkInteger, type ClassifiedError } from "@ravi/kernel";
+import { backoffMs } from "@ravi/kernel/loop";
 
 /** How failed model calls are retried. Times are in milliseconds. */
 export interface RetryOptions {
@@ -58,10 +59,7 @@ export interface Failure {
   readonly random: number;
 }
 
-/**
- * Decides what to do about a failed model call. Waits have full jitter, so that clients that were refused together do not all
- * return together.
- */
+/** Decides what to do about a failed model call. */
 export function decideRetry(policy: RetryPlan, failure: Failure): RetryDecision {
   const { error, failures, isCompacted, random } = failure;
   if (!error.retryable || failures > policy.maxRetries) return { action: "fail" };
@@ -69,6 +67,7 @@ export function decideRetry(policy: RetryPlan, failure: Failure): RetryDecision 
   if (error.kind === "CONTEXT_OVERFLOW") return isCompacted ? { action: "fail" } : { action: "compact" };
   const { retryAfterMs = 0 } = error;
   if (retryAfterMs > policy.maxRetryAfterMs) return { action: "fail" };
-  const longest = Math.min(policy.baseDelayMs * 2 ** (failures - 1), policy.maxDelayMs);
-  return { action: "retry", delayMs: Math.max(Math.floor(random * longest), retryAfterMs) };
+  const { baseDelayMs: baseMs, maxDelayMs: maxMs } = policy;
+  const delayMs = Math.max(backoffMs({ retry: failures, baseMs, maxMs, random }), retryAfterMs);
+  return { action: "retry", delayMs };
 }

@@ -1,6 +1,8 @@
 import * as fs from "node:fs";
-import { link, mkdir, readdir, unlink } from "node:fs/promises";
+import { link, readdir, unlink } from "node:fs/promises";
+import * as paths from "node:path";
 import { promisify } from "node:util";
+import { makeFolders } from "@ravi/kernel/loop";
 import type { SessionFile, SessionFiles } from "./files.ts";
 
 const open = promisify(fs.open);
@@ -15,7 +17,7 @@ const close = promisify(fs.close);
  */
 export const nodeFiles: SessionFiles = Object.freeze({
   link,
-  mkdir,
+  mkdir: async (path: string) => makeFolders(path, fs, paths),
   readdir,
   unlink,
   open: async (path: string, flags: number, mode?: number) => fileOf(await open(path, flags, mode)),

@@ -39,13 +39,16 @@ export async function runWithRetries(
       const random = await ctx.random();
       const decision = decideRetry(settings.retry, { error: known, failures, isCompacted, random });
       if (decision.action === "fail") throw error;
-      attempt = failures;
       const delayMs = decision.action === "retry" ? decision.delayMs : 0;
+      const until = delayMs === 0 ? 0 : (await ctx.now()) + delayMs;
+      // A wait beyond the deadline would only delay the error.
+      if (ctx.meta.deadline !== null && until > ctx.meta.deadline) throw error;
+      attempt = failures;
       const details = { attempt, delayMs, error: deps.errorJSON(error) };
       await emit("retry_start", { ...details, kind: known.kind });
       reportRetry(deps, details);
       if (decision.action === "retry") {
-        if (delayMs > 0) await ctx.sleepUntil((await ctx.now()) + delayMs);
+        if (delayMs > 0) await ctx.sleepUntil(until);
         continue;
       }
       isCompacted = true;

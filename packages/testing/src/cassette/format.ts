@@ -57,8 +57,8 @@ export function readCassette(file: string): Cassette | undefined {
   try {
     bytes = readFileSync(file);
   } catch (cause) {
-    if (typeof cause === "object" && cause !== null && "code" in cause && cause.code === "ENOENT")
-      return undefined;
+    // Not `instanceof`: it may be of another realm, as in jest.
+    if ((cause as { readonly code?: unknown }).code === "ENOENT") return undefined;
     throw new InvalidValueError({
       field: "cassette",
       value: file,

@@ -21,6 +21,7 @@ export async function serveResponses(served: Served): Promise<void> {
           created,
           model: plan.model ?? model,
           sealsReasoning,
+          asked: body,
           plan,
         }),
     },

@@ -22,6 +22,8 @@ interface Naming {
   readonly field: string;
   /** The name of the field with the index of the part. */
   readonly index: string | undefined;
+  /** What the events about its text have besides. */
+  readonly more?: JsonObject;
 }
 
 export function itemEvents(event: (type: string, fields: JsonObject) => string): ItemStream {
@@ -40,7 +42,7 @@ export function itemEvents(event: (type: string, fields: JsonObject) => string):
     },
     delta(open, delta) {
       const naming = namingOf(open.item);
-      return event(`response.${naming.text}.delta`, { ...within(open, naming), delta });
+      return event(`response.${naming.text}.delta`, { ...within(open, naming), delta, ...naming.more });
     },
     close(open) {
       const naming = namingOf(open.item);
@@ -48,7 +50,11 @@ export function itemEvents(event: (type: string, fields: JsonObject) => string):
       const part = partOf(item);
       const whole = (naming.part === undefined ? item["arguments"] : part[naming.field]) ?? "";
       return (
-        event(`response.${naming.text}.done`, { ...within(open, naming), [naming.field]: whole }) +
+        event(`response.${naming.text}.done`, {
+          ...within(open, naming),
+          [naming.field]: whole,
+          ...naming.more,
+        }) +
         (naming.part === undefined
           ? ""
           : event(`response.${naming.part}.done`, { ...within(open, naming), part })) +
@@ -75,6 +81,7 @@ function namingOf(item: JsonObject): Naming {
     text: refused ? "refusal" : "output_text",
     field: refused ? "refusal" : "text",
     index: "content_index",
+    ...(refused ? {} : { more: { logprobs: [] } }),
   };
 }
 

@@ -13,6 +13,8 @@ export interface ResponsesAnswer {
   readonly created: number;
   readonly model: string;
   readonly sealsReasoning: boolean;
+  /** The body of the request. An answer repeats its settings. */
+  readonly asked: JsonObject;
   readonly plan: Plan;
 }
 
@@ -25,7 +27,7 @@ const INCOMPLETE: Readonly<Partial<Record<FinishReason, string>>> = {
 
 /** Writes an answer in the format of the Responses API. */
 export function responsesWire(answer: ResponsesAnswer): Wire {
-  const { plan } = answer;
+  const { plan, asked } = answer;
   const reason = INCOMPLETE[plan.finishReason];
   const items = itemsOf(answer);
   let number = 0;
@@ -38,10 +40,16 @@ export function responsesWire(answer: ResponsesAnswer): Wire {
     status,
     error: null,
     incomplete_details: status === "incomplete" ? { reason: reason ?? null } : null,
+    instructions: asked["instructions"] ?? null,
+    metadata: asked["metadata"] ?? {},
     model: answer.model,
     output: [...output],
-    parallel_tool_calls: true,
+    parallel_tool_calls: asked["parallel_tool_calls"] ?? true,
     store: false,
+    temperature: asked["temperature"] ?? 1,
+    tool_choice: asked["tool_choice"] ?? "auto",
+    tools: asked["tools"] ?? [],
+    top_p: asked["top_p"] ?? 1,
     ...(status !== "in_progress" && plan.saysUsage ? { usage: usageOf(plan.usage) } : { usage: null }),
   });
   const ending = reason === undefined ? "completed" : "incomplete";
@@ -96,7 +104,7 @@ function itemsOf({ plan, id, sealsReasoning }: ResponsesAnswer): readonly JsonOb
   const content =
     plan.finishReason === "refused"
       ? { type: "refusal", refusal: plan.text }
-      : { type: "output_text", text: plan.text, annotations: [] };
+      : { type: "output_text", text: plan.text, annotations: [], logprobs: [] };
   const reasoning = {
     id: `rs_${digest(plan.reasoning)}`,
     type: "reasoning",
@@ -128,19 +136,17 @@ function itemsOf({ plan, id, sealsReasoning }: ResponsesAnswer): readonly JsonOb
   ];
 }
 
+/** All counts are there, as with the real server: strict clients require them. */
 function usageOf(usage: Usage): JsonObject {
   const { inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens, reasoningTokens } = usage;
-  const input = {
-    ...(cachedInputTokens === undefined ? {} : { cached_tokens: cachedInputTokens }),
-    ...(cacheWriteTokens === undefined ? {} : { cache_write_tokens: cacheWriteTokens }),
-  };
   return {
     input_tokens: inputTokens,
-    ...(Object.keys(input).length === 0 ? {} : { input_tokens_details: input }),
+    input_tokens_details: {
+      cached_tokens: cachedInputTokens ?? 0,
+      cache_write_tokens: cacheWriteTokens ?? 0,
+    },
     output_tokens: outputTokens,
-    ...(reasoningTokens === undefined
-      ? {}
-      : { output_tokens_details: { reasoning_tokens: reasoningTokens } }),
+    output_tokens_details: { reasoning_tokens: reasoningTokens ?? 0 },
     total_tokens: inputTokens + outputTokens,
   };
 }

@@ -64,8 +64,12 @@ export async function assertLedgerCase(
     return ledger;
   };
   const setupOf = (ledger: Ledger): LedgerSetup => setups.get(ledger) ?? { budget: {}, scope: ROOT };
+  const close = async (ledger: Ledger): Promise<void> => {
+    if (setups.delete(ledger)) await suite.close?.(ledger);
+  };
   try {
     await each.run({
+      close,
       open: async (budget) => {
         const setup = { budget, scope: ROOT };
         return keep(setup, open(setup));
@@ -79,6 +83,6 @@ export async function assertLedgerCase(
         keep(setupOf(from), offered(suite, "restore", each)(throughJson(from.snapshot()), setupOf(from))),
     });
   } finally {
-    for (const ledger of setups.keys()) await suite.close?.(ledger);
+    for (const ledger of setups.keys()) await close(ledger);
   }
 }

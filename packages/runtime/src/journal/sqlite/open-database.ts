@@ -1,6 +1,6 @@
 import type * as Sqlite from "node:sqlite";
 import { InvalidValueError, JournalFailedError } from "@ravi/kernel";
-import { messageOf } from "@ravi/kernel/loop";
+import { makeFolders, messageOf } from "@ravi/kernel/loop";
 import { nodeFiles, nodeModule, realNow } from "../../platform.ts";
 import { isBusy, isDamaged } from "./errors.ts";
 import { ADDED, APPLICATION_ID, FORMAT, SCHEMA } from "./schema.ts";
@@ -58,7 +58,7 @@ function prepareFile(directory: string): string {
   // Absolute: SQLite would read a path that begins with `file:` as a URL with options.
   const path = nodeModule("node:path").resolve(directory, FILE);
   try {
-    nodeFiles().mkdirSync(directory, { recursive: true, mode: 0o700 });
+    makeFolders(directory, nodeFiles(), nodeModule("node:path"));
     // SQLite would make it readable for everybody. The files that it creates beside it get the mode of this one.
     nodeFiles().closeSync(nodeFiles().openSync(path, "a", 0o600));
     return path;

@@ -1,5 +1,5 @@
 import type { ExecutionBudgetOptions, Reservation, Spend } from "@ravi/kernel";
-import { DIMENSIONS } from "./stage.ts";
+import { DIMENSIONS, rounded } from "./stage.ts";
 
 /** A ledger of the tree in its simplest form: its place and its limits. */
 export interface Node {
@@ -49,13 +49,13 @@ export class Books {
     return this.nodes[node]?.limits[dimension] ?? null;
   }
 
-  /** The least that is left in the chain; null without a limit. Never negative. */
+  /** The least that is left in the chain; null without a limit. Never negative, and without the errors of binary fractions. */
   left(node: number, dimension: keyof Spend): number | null {
     const all = this.chain(node).flatMap((at) => {
       const limit = this.limit(at, dimension);
       return limit === null ? [] : [limit - this.used(at, dimension) - this.held(at, dimension)];
     });
-    return all.length === 0 ? null : Math.max(0, Math.min(...all));
+    return all.length === 0 ? null : Math.max(0, rounded(Math.min(...all)));
   }
 
   /**

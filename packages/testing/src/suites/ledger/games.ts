@@ -196,24 +196,33 @@ async function playBursts(
           if (left === null || left === 0) continue;
           await (await root.reserve({ cost: 0, [dimension]: left })).cancel();
         }
+        for (const handle of roots) await stage.close(handle);
       },
     ),
-    games(),
+    { ...games(), examples: [[NO_CENT_LEFT, [], [reserved(0.28, 0.07), [ALL, ALL]]]] },
   );
 }
+
+// In binary fractions 35 cents are a little more than 28 and 7.
+const NO_CENT_LEFT: Node["limits"] = { tokens: null, cost: 35 * 0.01, turns: null, toolCalls: null };
+const ALL: Close = { do: "estimate", pick: 0 };
+const reserved = (...costs: readonly number[]): readonly Reserve[] =>
+  costs.map((cost) => ({ do: "reserve", at: 0, wanted: { tokens: 1, cost, turns: 0, toolCalls: 0 } }));
 
 export const gameCases: readonly LedgerCase[] = [
   {
     rule: "T2",
     says: "any sequence of reservations, settlements, cancellations, charges and raises in any tree does what its books say",
-    async run({ open }) {
+    async run({ open, close }) {
       await fc.assert(
         fc.asyncProperty(limits, fc.array(step, { maxLength: 40 }), async (rootLimits, steps) => {
-          const game = new Game(await open(budgetOf(rootLimits)), rootLimits);
+          const root = await open(budgetOf(rootLimits));
+          const game = new Game(root, rootLimits);
           for (const one of steps) {
             await game.play(one);
             game.verify();
           }
+          await close(root);
         }),
         games(),
       );

@@ -16,6 +16,8 @@ export interface LedgerStage {
   readonly openHoldingBack: (budget: ExecutionBudgetOptions) => Promise<Ledger>;
   readonly second: (of: Ledger) => Promise<Ledger>;
   readonly restore: (from: Ledger) => Promise<Ledger>;
+  /** Closes a ledger before the end of the case, where many are opened. */
+  readonly close: (ledger: Ledger) => Promise<void>;
 }
 
 /** One test case. */
@@ -68,6 +70,7 @@ export function expectLeft(ledger: Ledger, dimension: keyof Spend, left: number 
   expect({ which, [dimension]: rounded(found) }).toEqual({ which, [dimension]: rounded(left) });
 }
 
-function rounded(amount: number | null): number | null {
-  return amount === null ? null : Math.round(amount * 1e6) / 1e6;
+/** To a millionth, below which dollars may differ. */
+export function rounded<A extends number | null>(amount: A): A | number {
+  return amount === null ? amount : Math.round(amount * 1e6) / 1e6;
 }

@@ -1,0 +1,48 @@
+import { isPromiseLike, type MaybePromise } from "../core/types.ts";
+import type { PermissionDecision, PermissionRequest, Permissions } from "../ports/services.ts";
+import { messageOf } from "./tool-call.ts";
+
+/** Why an action is not permitted. */
+export interface Denial {
+  /** With its version, if it has one. */
+  readonly target: string;
+  readonly reason: string;
+  /** Both as a sentence. */
+  readonly message: string;
+}
+
+/**
+ * Asks the policy. Returns undefined if the action is permitted, and otherwise what `onDenied` returns. A policy that fails denies.
+ */
+export function denialBy<T>(
+  permissions: Permissions,
+  request: PermissionRequest,
+  onDenied: (denial: Denial) => T,
+): MaybePromise<T | undefined> {
+  const deny = (reason: string): T => {
+    const { target: name, version } = request;
+    const target = version === undefined ? name : `${name}@${version}`;
+    return onDenied({ target, reason, message: `${target} is not permitted: ${reason}` });
+  };
+  const broken = (error: unknown): T => deny(`the policy failed (${messageOf(error)})`);
+  const read = (decision: PermissionDecision): T | undefined => {
+    let reason = "no reason was given";
+    try {
+      // Only `true` permits, whatever a policy in plain JavaScript may return.
+      const allow: unknown = decision.allow;
+      if (allow === true) return undefined;
+      if ("reason" in decision) reason = decision.reason;
+    } catch (error) {
+      return broken(error);
+    }
+    return deny(reason);
+  };
+  let decision;
+  try {
+    decision = permissions.check(request);
+  } catch (error) {
+    return broken(error);
+  }
+  // Converted to a real promise: the `then` of a custom thenable may return undefined, which would mean that it is permitted.
+  return isPromiseLike(decision) ? Promise.resolve(decision).then(read, broken) : read(decision);
+}
