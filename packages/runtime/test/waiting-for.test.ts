@@ -373,6 +373,25 @@ describe("R24: what a run waits for", () => {
     expect(briefly(await waitsOf(() => journal.list()))).toEqual([["signal", "word", "waiter"]]);
   });
 
+  test("a run that is stopped in that moment does not wait for what is answered before it has stopped", async () => {
+    const journal = new MemoryJournal();
+    const helper = agent("helper", async (ctx) => done(String(await ctx.waitFor("answered"))));
+    const lead = agent("lead", async (ctx) => {
+      await ctx.spawn(helper, { input: "" });
+      await until(() => journal.list()[0]?.waitingFor !== undefined);
+      const waiting = ctx.waitFor("word");
+      void runtime.close();
+      delivered = runtime.deliver("r", "answered", 1);
+      return done(String(await waiting));
+    });
+    let delivered: Promise<unknown> | undefined;
+    const runtime = new Runtime({ journal });
+    const { result } = runtime.run(lead, "", { runId: "r" });
+    expect((await result).status).toBe("suspended");
+    await delivered;
+    expect(briefly(await waitsOf(() => journal.list()))).toEqual([["signal", "word", "lead"]]);
+  });
+
   test.each([true, false])(
     "a layer that throws when it is told of its question leaves the answer to the next (journal: %s)",
     async (hasJournal) => {

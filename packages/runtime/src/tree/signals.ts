@@ -24,8 +24,12 @@ export interface SignalTarget {
   deliver(item: PostedItem): void;
   /** Called if the journal cannot be read: then nothing from outside reaches the run. */
   postsUnreadable(error: unknown): void;
-  /** Is told of each wait, and with `changed` if somebody has given up waiting. */
-  readonly waits: { begin(wait: PendingWait): void; end(wait: PendingWait): void; changed(): void };
+  /** Is told of each wait: that it has begun, is answered, or was given up. */
+  readonly waits: {
+    begin(wait: PendingWait): void;
+    end(wait: PendingWait): void;
+    leave(wait: PendingWait): void;
+  };
 }
 
 interface Waiter {
@@ -104,9 +108,7 @@ export class Signals {
         if (left.length === 0) waiting.delete(name);
         else waiting.set(name, left);
         this.stopIfIdle();
-        if (left.length === all.length) return;
-        this.run.waits.end(wait);
-        this.run.waits.changed();
+        if (left.length < all.length) this.run.waits.leave(wait);
       },
     };
   }

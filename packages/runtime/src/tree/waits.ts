@@ -45,6 +45,8 @@ export class Waits {
   /** What has begun since the last note, and the ids of what of the notes is over. */
   private begun = new Set<PendingWait>();
   private over: string[] = [];
+  /** What was waited for when the run was stopped. */
+  private readonly stopped: PendingWait[] = [];
   private notes: number;
   /** What the run has noted last before a restart. */
   private readonly noted: NotedWaits | undefined;
@@ -92,8 +94,7 @@ export class Waits {
     this.changed();
     return () => {
       timers.delete(timer);
-      this.end(timer);
-      this.changed();
+      this.leave(timer);
     };
   }
 
@@ -102,10 +103,16 @@ export class Waits {
     if (this.run.journal !== undefined) this.begun.add(wait);
   }
 
-  /** It is answered, given up or over, which the next note says if one before has named it. Who is only stopped waits on. */
+  /** It is answered or over, which the next note says if one before has named it. */
   end(wait: PendingWait): void {
-    const { journal, isStopping } = this.run;
-    if (journal !== undefined && !isStopping && !this.begun.delete(wait)) this.over.push(this.idOf(wait));
+    if (this.run.journal !== undefined && !this.begun.delete(wait)) this.over.push(this.idOf(wait));
+  }
+
+  /** It was given up or is over. Who is only stopped waits on. */
+  leave(wait: PendingWait): void {
+    if (this.run.isStopping) return void this.stopped.push(wait);
+    this.end(wait);
+    this.changed();
   }
 
   /** Notes what has changed. Resolves when that is on record. Changes of one moment share a note. */
@@ -141,9 +148,11 @@ export class Waits {
 
   /**
    * Notes what a suspended run waits for besides: what had begun just now, and what it has noted before a restart and not got to again,
-   * unless that is over, or was answered meanwhile. Decisions were made, or it would not have been resumed.
+   * unless that is over, or was answered meanwhile; also what was answered after it was stopped. Decisions were made, or it would not have
+   * been resumed.
    */
   writeLeft(): MaybePromise<void> {
+    const { stopped } = this;
     const { clock, recording, signals } = this.run;
     const now = clock.now();
     const left: PendingWait[] = [];
@@ -155,7 +164,9 @@ export class Waits {
       const isOver = kind === "timer" ? until <= now : recording?.of(execId).steps.has(key) === true;
       if (kind !== "decision" && !isOver && !this.reached.has(id)) left.push(wait);
     }
-    for (const wait of openWaits(left, signals.unclaimed) ?? []) this.begun.add(wait);
+    const open = new Set(openWaits([...stopped, ...left], signals.unclaimed));
+    for (const wait of stopped) if (!open.has(wait)) this.end(wait);
+    for (const wait of left) if (open.has(wait)) this.begun.add(wait);
     return this.write();
   }
 
