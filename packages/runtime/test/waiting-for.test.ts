@@ -360,6 +360,33 @@ describe("R24: what a run waits for", () => {
     expect((await names()).toSorted()).toEqual(["a", "b", "b", "end"]);
   });
 
+  test("an answer that a resumed run has not got to counts for one wait, however often it is stopped before", async () => {
+    const journal = new MemoryJournal();
+    let gate = Promise.withResolvers<void>();
+    let lives = 0;
+    const helper = agent("helper", async (ctx, inbox) => done(String(await ctx.waitFor(inbox.input))));
+    const lead = agent("lead", async (ctx) => {
+      if (++lives > 1) await gate.promise;
+      for (const word of ["a", "a"]) await ctx.spawn(helper, { input: word });
+      return done(String(await ctx.waitFor("end")));
+    });
+    const live = async (during: (runtime: Runtime) => unknown): Promise<readonly string[]> => {
+      gate = Promise.withResolvers();
+      const runtime = new Runtime({ journal, agents: [lead, helper] });
+      const { result } = lives === 0 ? runtime.run(lead, "", { runId: "r" }) : runtime.resume("r");
+      await turns(40);
+      await during(runtime);
+      const closing = runtime.close();
+      gate.resolve();
+      await closing;
+      expect((await result).status).toBe("suspended");
+      return (await waitsOf(() => journal.list())).map(({ name }) => name);
+    };
+    expect(await live(() => {})).toEqual(["a", "a", "end"]);
+    expect(await live((runtime) => runtime.deliver("r", "a", 1))).toEqual(["a", "end"]);
+    expect(await live(() => {})).toEqual(["a", "end"]);
+  });
+
   test("a run that is stopped in the moment in which its waits begin waits for them", async () => {
     const journal = new MemoryJournal();
     const waiter = agent("waiter", async (ctx) => {

@@ -26,8 +26,8 @@ export interface WaitingRun {
   readonly signals: {
     readonly pending: readonly PendingWait[];
     readonly heard: number;
-    /** The names of the answers that nobody has waited for yet. */
-    readonly unclaimed: readonly string[];
+    /** The names of the answers that nobody has waited for yet, of those that came after this number of the journal. */
+    unclaimed(after: number): readonly string[];
   };
   /** Whether it is being stopped, or its outcome is known. */
   readonly isStopping: boolean;
@@ -164,7 +164,9 @@ export class Waits {
       const isOver = kind === "timer" ? until <= now : recording?.of(execId).steps.has(key) === true;
       if (kind !== "decision" && !isOver && !this.reached.has(id)) left.push(wait);
     }
-    const open = new Set(openWaits([...stopped, ...left], signals.unclaimed));
+    // Earlier ones have taken their waits off what was noted.
+    const answers = signals.unclaimed(this.noted?.heard ?? 0);
+    const open = new Set(openWaits([...stopped, ...left], answers));
     for (const wait of stopped) if (!open.has(wait)) this.end(wait);
     for (const wait of left) if (open.has(wait)) this.begun.add(wait);
     return this.write();
