@@ -48,10 +48,8 @@ export class Waits {
   /** What was waited for when the run was stopped. */
   private readonly stopped: PendingWait[] = [];
   private notes: number;
-  /** What the run has noted last before a restart. */
+  /** What the run has noted last before a restart, and has not got to again. */
   private readonly noted: NotedWaits | undefined;
-  /** The ids of those that it has got to again. */
-  private readonly reached = new Set<string>();
   private noting: Promise<void> | undefined;
 
   constructor(run: WaitingRun) {
@@ -71,7 +69,6 @@ export class Waits {
     { kind, name, until, question }: Pick<PendingWait, "kind" | "name" | "until" | "question">,
   ): PendingWait {
     const since = this.sinceOf(execId, key) ?? this.run.clock.now();
-    if (this.noted !== undefined) this.reached.add(waitId(execId, key));
     const listed = listedQuestion(question);
     const wait = {
       kind,
@@ -162,7 +159,7 @@ export class Waits {
       const key = id.slice(execId.length + 1);
       this.keys.set(wait, key);
       const isOver = kind === "timer" ? until <= now : recording?.of(execId).steps.has(key) === true;
-      if (kind !== "decision" && !isOver && !this.reached.has(id)) left.push(wait);
+      if (kind !== "decision" && !isOver) left.push(wait);
     }
     // Earlier ones have taken their waits off what was noted.
     const answers = signals.unclaimed(this.noted?.heard ?? 0);
@@ -173,7 +170,7 @@ export class Waits {
   }
 
   private sinceOf(execId: ExecId, key: string): number | undefined {
-    const text = this.noted?.get(waitId(execId, key));
+    const text = this.noted?.take(waitId(execId, key));
     return text === undefined ? undefined : (JSON.parse(text) as PendingWait).since;
   }
 
