@@ -387,6 +387,33 @@ describe("R24: what a run waits for", () => {
     expect(await live(() => {})).toEqual(["a", "end"]);
   });
 
+  test("a resumed run does not wait for what was answered, though it crashed before it could note that", async () => {
+    const before = new MemoryJournal();
+    const gate = Promise.withResolvers<void>();
+    let lives = 0;
+    const helper = agent("helper", async (ctx, inbox) => done(String(await ctx.waitFor(inbox.input))));
+    const lead = agent("lead", async (ctx) => {
+      if (++lives === 2) await gate.promise;
+      for (const word of ["answered", "word"]) await ctx.spawn(helper, { input: word });
+      return done(String(await ctx.waitFor("end")));
+    });
+    const first = new Runtime({ journal: before });
+    void first.run(lead, "", { runId: "r" });
+    await turns(40);
+    await first.deliver("r", "answered", 1);
+    await turns(40);
+    const journal = cut("r", before.load(RunId("r")));
+    const second = new Runtime({ journal, agents: [lead, helper] });
+    const { result } = second.resume("r");
+    await turns(40);
+    const closing = second.close();
+    gate.resolve();
+    await closing;
+    expect((await result).status).toBe("suspended");
+    expect((await waitsOf(() => journal.list())).map(({ name }) => name)).toEqual(["word", "end"]);
+    await first.close();
+  });
+
   test("a run that is stopped in the moment in which its waits begin waits for them", async () => {
     const journal = new MemoryJournal();
     const waiter = agent("waiter", async (ctx) => {

@@ -35,7 +35,8 @@ export interface WaitingRun {
 
 /**
  * What a run waits for, for the list of runs. With a journal each change is noted there, because a run that waits is often in no process. A
- * run that is suspended notes nothing more: what it waited for is what it waits for until it is resumed.
+ * run that is being stopped notes nothing more, until it is suspended (`writeLeft`): what it waited for then is what it waits for until it
+ * is resumed.
  */
 export class Waits {
   private readonly run: WaitingRun;
