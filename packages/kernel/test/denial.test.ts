@@ -48,3 +48,13 @@ test.each<[string, () => unknown, string]>([
 ])("J11: a policy that %s denies", async (_, check, reason) => {
   expect(await ask(check)).toMatchObject({ reason: expect.stringContaining(reason) });
 });
+
+test("J11: a policy that answers with a thenable of its own, whose `then` returns nothing, still denies", async () => {
+  const check = () => ({
+    // oxlint-disable-next-line unicorn/no-thenable -- that is what it is
+    then(resolve: (decision: PermissionDecision) => void): void {
+      resolve({ allow: false, reason: "alone" });
+    },
+  });
+  expect(await ask(check)).toMatchObject({ reason: "alone" });
+});

@@ -6,6 +6,7 @@ test.each([
   ["an error", new RangeError("x"), true],
   ["an error of another realm", runInNewContext("new TypeError('x')"), true],
   ["the reason of an aborted signal", AbortSignal.abort().reason, true],
+  ["such a reason of another realm", { [Symbol.toStringTag]: "DOMException" }, true],
   ["a plain object that looks like one", { name: "Error", message: "x" }, false],
   ["a text", "Error: x", false],
   ["nothing", null, false],

@@ -20,6 +20,10 @@ describe("toolContent", () => {
     expect(await told(async () => toolContent(parts))).toEqual({ content: parts, isError: false });
   });
 
+  test("without any part is an empty text, which every provider can send", async () => {
+    expect(await told(() => toolContent([]))).toEqual({ content: "", isError: false });
+  });
+
   test("is not what only looks like it: data from elsewhere is told as JSON", async () => {
     const data: unknown = JSON.parse(JSON.stringify(toolContent([{ type: "image", url }])));
     expect(await told(() => data)).toMatchObject({

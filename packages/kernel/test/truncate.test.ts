@@ -71,6 +71,14 @@ test("very many parts are cut like one text: the first and the last stay, with o
   expect(textOf({ content: cut })).toHaveLength(300);
 });
 
+test("there is one notice, also where the cut begins between two parts", () => {
+  const notice = (): string => "...";
+  expect(shorten([text("x".repeat(7)), text("y".repeat(50))], 13, notice)).toEqual([
+    text("x".repeat(7)),
+    text(`...${"y".repeat(3)}`),
+  ]);
+});
+
 test("if only the notice fits, it is all that is left of the text", () => {
   const notice = (missing: number): string => `(${missing} less)`;
   expect(shorten([text(""), image, text("x".repeat(50)), text("y".repeat(50))], 5, notice)).toEqual([

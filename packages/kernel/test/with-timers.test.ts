@@ -17,6 +17,14 @@ it("O5: a server's wait of weeks is waited for in full, though no timer of the p
   expect(fired).toEqual(["kept"]);
 });
 
+it("a timer that is late already asks the platform for none below 0, of which Node would warn", () => {
+  const asked: number[] = [];
+  const setTimeout = (_callback: () => void, delayMs: number): number => asked.push(delayMs);
+  const clock = withTimers(systemClock, { setTimeout, clearTimeout: () => {} });
+  clock.setTimer(() => {}, -5);
+  expect(asked).toEqual([0]);
+});
+
 it("`ref` and `unref` reach the platform's timer, unless it is a number as in a browser", () => {
   const calls: string[] = [];
   const started = { ref: () => calls.push("ref"), unref: () => calls.push("unref") };

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import {
+  BudgetExhaustedError,
   type ChatContext,
   defineTool,
   HookEvent,
@@ -278,6 +279,9 @@ describe("R24: a call that failed, told again by a replay", () => {
       tool("worse", () => {
         throw new RangeError("never");
       }),
+      tool("last", () => {
+        throw new BudgetExhaustedError({ dimension: "cost", used: 1, limit: 1, scope: "last" });
+      }),
     ];
     const told: unknown[] = [];
     const hooks: Hooks = {
@@ -307,6 +311,7 @@ describe("R24: a call that failed, told again by a replay", () => {
       ["good", "ok", replayed, undefined, undefined],
       ["bad", "error", replayed, "TOOL_ERROR", "no"],
       ["worse", "error", replayed, "TOOL_ERROR", "never"],
+      ["last", "error", replayed, "BUDGET_EXHAUSTED", expect.stringContaining("last")],
     ];
     expect(told).toEqual([...ends(undefined), ...ends(true)]);
   });

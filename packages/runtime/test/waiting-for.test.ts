@@ -360,6 +360,60 @@ describe("R24: what a run waits for", () => {
     expect((await names()).toSorted()).toEqual(["a", "b", "b", "end"]);
   });
 
+  test("an answer that a resumed run has not got to counts for one wait, however often it is stopped before", async () => {
+    const journal = new MemoryJournal();
+    let gate = Promise.withResolvers<void>();
+    let lives = 0;
+    const helper = agent("helper", async (ctx, inbox) => done(String(await ctx.waitFor(inbox.input))));
+    const lead = agent("lead", async (ctx) => {
+      if (++lives > 1) await gate.promise;
+      for (const word of ["a", "a"]) await ctx.spawn(helper, { input: word });
+      return done(String(await ctx.waitFor("end")));
+    });
+    const live = async (during: (runtime: Runtime) => unknown): Promise<readonly string[]> => {
+      gate = Promise.withResolvers();
+      const runtime = new Runtime({ journal, agents: [lead, helper] });
+      const { result } = lives === 0 ? runtime.run(lead, "", { runId: "r" }) : runtime.resume("r");
+      await turns(40);
+      await during(runtime);
+      const closing = runtime.close();
+      gate.resolve();
+      await closing;
+      expect((await result).status).toBe("suspended");
+      return (await waitsOf(() => journal.list())).map(({ name }) => name);
+    };
+    expect(await live(() => {})).toEqual(["a", "a", "end"]);
+    expect(await live((runtime) => runtime.deliver("r", "a", 1))).toEqual(["a", "end"]);
+    expect(await live(() => {})).toEqual(["a", "end"]);
+  });
+
+  test("a resumed run does not wait for what was answered, though it crashed before it could note that", async () => {
+    const before = new MemoryJournal();
+    const gate = Promise.withResolvers<void>();
+    let lives = 0;
+    const helper = agent("helper", async (ctx, inbox) => done(String(await ctx.waitFor(inbox.input))));
+    const lead = agent("lead", async (ctx) => {
+      if (++lives === 2) await gate.promise;
+      for (const word of ["answered", "word"]) await ctx.spawn(helper, { input: word });
+      return done(String(await ctx.waitFor("end")));
+    });
+    const first = new Runtime({ journal: before });
+    void first.run(lead, "", { runId: "r" });
+    await turns(40);
+    await first.deliver("r", "answered", 1);
+    await turns(40);
+    const journal = cut("r", before.load(RunId("r")));
+    const second = new Runtime({ journal, agents: [lead, helper] });
+    const { result } = second.resume("r");
+    await turns(40);
+    const closing = second.close();
+    gate.resolve();
+    await closing;
+    expect((await result).status).toBe("suspended");
+    expect((await waitsOf(() => journal.list())).map(({ name }) => name)).toEqual(["word", "end"]);
+    await first.close();
+  });
+
   test("a run that is stopped in the moment in which its waits begin waits for them", async () => {
     const journal = new MemoryJournal();
     const waiter = agent("waiter", async (ctx) => {
@@ -371,6 +425,25 @@ describe("R24: what a run waits for", () => {
     const { result } = runtime.run(waiter, "", { runId: "r" });
     expect((await result).status).toBe("suspended");
     expect(briefly(await waitsOf(() => journal.list()))).toEqual([["signal", "word", "waiter"]]);
+  });
+
+  test("a run that is stopped in that moment does not wait for what is answered before it has stopped", async () => {
+    const journal = new MemoryJournal();
+    const helper = agent("helper", async (ctx) => done(String(await ctx.waitFor("answered"))));
+    const lead = agent("lead", async (ctx) => {
+      await ctx.spawn(helper, { input: "" });
+      await until(() => journal.list()[0]?.waitingFor !== undefined);
+      const waiting = ctx.waitFor("word");
+      void runtime.close();
+      delivered = runtime.deliver("r", "answered", 1);
+      return done(String(await waiting));
+    });
+    let delivered: Promise<unknown> | undefined;
+    const runtime = new Runtime({ journal });
+    const { result } = runtime.run(lead, "", { runId: "r" });
+    expect((await result).status).toBe("suspended");
+    await delivered;
+    expect(briefly(await waitsOf(() => journal.list()))).toEqual([["signal", "word", "lead"]]);
   });
 
   test.each([true, false])(

@@ -39,7 +39,7 @@ class PlatformTimer implements TimerHandle {
   constructor(timers: PlatformTimers, callback: () => void, delayMs: number) {
     this.timers = timers;
     this.callback = callback;
-    this.left = delayMs;
+    this.left = Math.max(0, delayMs);
     this.timer = this.step();
   }
 

@@ -37,8 +37,11 @@ export class NotedWaits {
     return this.waits;
   }
 
-  get(id: string): string | undefined {
-    return this.waits.get(id);
+  /** Removes it from the list. */
+  take(id: string): string | undefined {
+    const wait = this.waits.get(id);
+    this.waits.delete(id);
+    return wait;
   }
 }
 

@@ -24,8 +24,12 @@ export interface SignalTarget {
   deliver(item: PostedItem): void;
   /** Called if the journal cannot be read: then nothing from outside reaches the run. */
   postsUnreadable(error: unknown): void;
-  /** Is told of each wait, and with `changed` if somebody has given up waiting. */
-  readonly waits: { begin(wait: PendingWait): void; end(wait: PendingWait): void; changed(): void };
+  /** Is told of each wait: that it has begun, is answered, or was given up. */
+  readonly waits: {
+    begin(wait: PendingWait): void;
+    end(wait: PendingWait): void;
+    leave(wait: PendingWait): void;
+  };
 }
 
 interface Waiter {
@@ -36,6 +40,12 @@ interface Waiter {
 /** A value that was delivered, with the id of its delivery. */
 export type Answer = { readonly id: string; readonly value: JsonValue };
 
+/** One that nobody has waited for yet, with its number in the journal, if it was read there. */
+interface EarlyAnswer {
+  readonly answer: Answer;
+  readonly seq: number;
+}
+
 /**
  * Receives what comes from outside the run. Answers are kept by name until somebody waits for them. Another process delivers through the
  * journal, which reports it if it can be watched, and is otherwise polled while somebody waits.
@@ -43,7 +53,7 @@ export type Answer = { readonly id: string; readonly value: JsonValue };
 export class Signals {
   private readonly run: SignalTarget;
   // Made when they are first needed: nobody talks to most runs.
-  private early: Map<string, Answer[]> | undefined;
+  private early: Map<string, EarlyAnswer[]> | undefined;
   private waiting: Map<string, Waiter[]> | undefined;
   private seen: Set<string> | undefined;
   /** Executions that wait for a message. */
@@ -60,7 +70,7 @@ export class Signals {
   }
 
   /** Takes an item that has arrived, from this process or from the journal. The same one (by its id) counts only once. */
-  accept(item: PostedItem): void {
+  accept(item: PostedItem, seq = Infinity): void {
     if (this.seen?.has(item.id) === true) return;
     this.markRead(item.id);
     if (item.kind === "cancel")
@@ -74,7 +84,7 @@ export class Signals {
     if (waiter !== undefined) {
       this.run.waits.end(waiter.wait);
       waiter.resolve(answer);
-    } else add((this.early ??= new Map<string, Answer[]>()), item.name, answer);
+    } else add((this.early ??= new Map<string, EarlyAnswer[]>()), item.name, { answer, seq });
     this.stopIfIdle();
   }
 
@@ -89,7 +99,7 @@ export class Signals {
     const kept = this.early?.get(name);
     const first = kept?.shift();
     if (kept?.length === 0) this.early?.delete(name);
-    if (first !== undefined) return { value: Promise.resolve(first), leave: () => {} };
+    if (first !== undefined) return { value: Promise.resolve(first.answer), leave: () => {} };
     const { promise, resolve } = Promise.withResolvers<Answer>();
     const waiting = (this.waiting ??= new Map<string, Waiter[]>());
     const waiter: Waiter = { wait, resolve };
@@ -104,9 +114,7 @@ export class Signals {
         if (left.length === 0) waiting.delete(name);
         else waiting.set(name, left);
         this.stopIfIdle();
-        if (left.length === all.length) return;
-        this.run.waits.end(wait);
-        this.run.waits.changed();
+        if (left.length < all.length) this.run.waits.leave(wait);
       },
     };
   }
@@ -141,9 +149,11 @@ export class Signals {
     return [...(this.waiting?.values() ?? [])].flat().map(({ wait }) => wait);
   }
 
-  /** The names of the answers that nobody has waited for yet. */
-  get unclaimed(): readonly string[] {
-    return [...(this.early ?? [])].flatMap(([name, answers]) => answers.map(() => name));
+  /** The names of the answers that nobody has waited for yet, of those that came after this number of the journal. */
+  unclaimed(after: number): readonly string[] {
+    return [...(this.early ?? [])].flatMap(([name, answers]) =>
+      answers.flatMap(({ seq }) => (seq > after ? [name] : [])),
+    );
   }
 
   /** The number of the last item that was read from the journal. */
@@ -185,7 +195,7 @@ export class Signals {
         const items: readonly PostedRecord[] = await journal.items(runId, this.after);
         for (const item of items) {
           this.after = Math.max(this.after, item.seq);
-          this.accept(item);
+          this.accept(item, item.seq);
         }
       }
     } catch (error) {

@@ -26,8 +26,8 @@ export interface WaitingRun {
   readonly signals: {
     readonly pending: readonly PendingWait[];
     readonly heard: number;
-    /** The names of the answers that nobody has waited for yet. */
-    readonly unclaimed: readonly string[];
+    /** The names of the answers that nobody has waited for yet, of those that came after this number of the journal. */
+    unclaimed(after: number): readonly string[];
   };
   /** Whether it is being stopped, or its outcome is known. */
   readonly isStopping: boolean;
@@ -35,7 +35,8 @@ export interface WaitingRun {
 
 /**
  * What a run waits for, for the list of runs. With a journal each change is noted there, because a run that waits is often in no process. A
- * run that is suspended notes nothing more: what it waited for is what it waits for until it is resumed.
+ * run that is being stopped notes nothing more, until it is suspended (`writeLeft`): what it waited for then is what it waits for until it
+ * is resumed.
  */
 export class Waits {
   private readonly run: WaitingRun;
@@ -45,11 +46,11 @@ export class Waits {
   /** What has begun since the last note, and the ids of what of the notes is over. */
   private begun = new Set<PendingWait>();
   private over: string[] = [];
+  /** What was waited for when the run was stopped. */
+  private readonly stopped: PendingWait[] = [];
   private notes: number;
-  /** What the run has noted last before a restart. */
+  /** What the run has noted last before a restart, and has not got to again. */
   private readonly noted: NotedWaits | undefined;
-  /** The ids of those that it has got to again. */
-  private readonly reached = new Set<string>();
   private noting: Promise<void> | undefined;
 
   constructor(run: WaitingRun) {
@@ -69,7 +70,6 @@ export class Waits {
     { kind, name, until, question }: Pick<PendingWait, "kind" | "name" | "until" | "question">,
   ): PendingWait {
     const since = this.sinceOf(execId, key) ?? this.run.clock.now();
-    if (this.noted !== undefined) this.reached.add(waitId(execId, key));
     const listed = listedQuestion(question);
     const wait = {
       kind,
@@ -92,8 +92,7 @@ export class Waits {
     this.changed();
     return () => {
       timers.delete(timer);
-      this.end(timer);
-      this.changed();
+      this.leave(timer);
     };
   }
 
@@ -102,10 +101,16 @@ export class Waits {
     if (this.run.journal !== undefined) this.begun.add(wait);
   }
 
-  /** It is answered, given up or over, which the next note says if one before has named it. Who is only stopped waits on. */
+  /** It is answered or over, which the next note says if one before has named it. */
   end(wait: PendingWait): void {
-    const { journal, isStopping } = this.run;
-    if (journal !== undefined && !isStopping && !this.begun.delete(wait)) this.over.push(this.idOf(wait));
+    if (this.run.journal !== undefined && !this.begun.delete(wait)) this.over.push(this.idOf(wait));
+  }
+
+  /** It was given up or is over. Who is only stopped waits on. */
+  leave(wait: PendingWait): void {
+    if (this.run.isStopping) return void this.stopped.push(wait);
+    this.end(wait);
+    this.changed();
   }
 
   /** Notes what has changed. Resolves when that is on record. Changes of one moment share a note. */
@@ -141,9 +146,11 @@ export class Waits {
 
   /**
    * Notes what a suspended run waits for besides: what had begun just now, and what it has noted before a restart and not got to again,
-   * unless that is over, or was answered meanwhile. Decisions were made, or it would not have been resumed.
+   * unless that is over, or was answered meanwhile; also what was answered after it was stopped. Decisions were made, or it would not have
+   * been resumed.
    */
   writeLeft(): MaybePromise<void> {
+    const { stopped } = this;
     const { clock, recording, signals } = this.run;
     const now = clock.now();
     const left: PendingWait[] = [];
@@ -153,14 +160,18 @@ export class Waits {
       const key = id.slice(execId.length + 1);
       this.keys.set(wait, key);
       const isOver = kind === "timer" ? until <= now : recording?.of(execId).steps.has(key) === true;
-      if (kind !== "decision" && !isOver && !this.reached.has(id)) left.push(wait);
+      if (kind !== "decision" && !isOver) left.push(wait);
     }
-    for (const wait of openWaits(left, signals.unclaimed) ?? []) this.begun.add(wait);
+    // Earlier ones have taken their waits off what was noted.
+    const answers = signals.unclaimed(this.noted?.heard ?? 0);
+    const open = new Set(openWaits([...stopped, ...left], answers));
+    for (const wait of stopped) if (!open.has(wait)) this.end(wait);
+    for (const wait of left) if (open.has(wait)) this.begun.add(wait);
     return this.write();
   }
 
   private sinceOf(execId: ExecId, key: string): number | undefined {
-    const text = this.noted?.get(waitId(execId, key));
+    const text = this.noted?.take(waitId(execId, key));
     return text === undefined ? undefined : (JSON.parse(text) as PendingWait).since;
   }
 
