@@ -5,7 +5,7 @@ import {
   type JsonSchemaType,
   type Tool as McpTool,
 } from "@modelcontextprotocol/client";
-import { type Tool, tool, type ToolContent, toolContent } from "@ravi/sdk";
+import { type Tool, tool, toolContent } from "@ravi/sdk";
 
 /** The tools of a connected MCP server, for `agent({ tools })`. The connection stays yours: close it when its agents are done. */
 export async function mcpTools(client: Client, prefix = ""): Promise<readonly Tool[]> {
@@ -37,14 +37,15 @@ function wrapped(
         },
       );
       if (result.isError === true) throw new Error(result.content.map(described).join("\n"));
-      return result.structuredContent ?? shown(result);
+      return told(result);
     },
   });
 }
 
-/** Pictures as such, everything else as text. */
-function shown({ content }: CallToolResult): string | ToolContent {
-  if (!content.some(({ type }) => type === "image")) return content.map(described).join("\n");
+/** Pictures as such; else the data, if the server gives any, or the text. */
+function told({ content, structuredContent }: CallToolResult): unknown {
+  if (!content.some(({ type }) => type === "image"))
+    return structuredContent ?? content.map(described).join("\n");
   return toolContent(
     content.map((part) =>
       part.type === "image"

@@ -94,7 +94,8 @@ export class SharedLedger implements Ledger {
       this.database.exec("COMMIT");
       return result;
     } catch (error) {
-      this.database.exec("ROLLBACK");
+      // After some errors, such as a full disk, SQLite has rolled back already.
+      if (this.database.isTransaction) this.database.exec("ROLLBACK");
       throw error;
     }
   }

@@ -1,5 +1,6 @@
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
+import { toToolResult } from "@ravi/kernel/loop";
 import { isError } from "../src/core/is-error.ts";
 
 test.each([
@@ -22,3 +23,10 @@ function hostile(): object {
     },
   };
 }
+
+test("an error of another realm that a tool returns is told to the model as a failure", () => {
+  expect(toToolResult(runInNewContext("new Error('no such file')"))).toEqual({
+    content: "error: no such file",
+    isError: true,
+  });
+});

@@ -129,6 +129,52 @@ describe("telemetry", () => {
     expect(ended).toEqual([...calls, ["ravi.run", "status", "failed"]]);
   });
 
+  test("J8: what is not known is left out, and a span is ended also if it takes no attributes", async () => {
+    const told: string[] = [];
+    const telemetry: Telemetry = {
+      isNoop: false,
+      startSpan: (name) => ({
+        setAttribute(key) {
+          told.push(`${name} ${key}`);
+          if (name === "ravi.run") throw new Error("no attributes");
+        },
+        recordError: () => {},
+        end: () => void told.push(`${name} end`),
+      }),
+      metric: () => {},
+    };
+    const asking = agent("asking", async (ctx) => {
+      await ctx.llm(scriptedModel(["ok"]), ask("1"));
+      return done("");
+    });
+    const meter: Meter = {
+      estimate: () => ({ inputTokens: 3, maxOutputTokens: 2, price: { unpriced: true } }),
+      price: () => ({ unpriced: true }),
+    };
+    await new Runtime({ telemetry, meter }).run(asking, "").result;
+    expect(told).toEqual([
+      "ravi.llm inputTokens",
+      "ravi.llm outputTokens",
+      "ravi.llm end",
+      "ravi.run status",
+      "ravi.run end",
+    ]);
+  });
+
+  test("J8: observers are told the beginning and the end of a long failure", async () => {
+    const long = agent("long", async (ctx) => {
+      const tool = defineTool({ ...broken, execute: () => new Error(`first ${"x".repeat(9_000)} last`) });
+      await ctx.tool(call("broken"), tool);
+      return done("");
+    });
+    const errors: string[] = [];
+    const recordError = (error: unknown) => void errors.push(String(Reflect.get(Object(error), "message")));
+    const startSpan = () => ({ setAttribute: () => {}, recordError, end: () => {} });
+    await new Runtime({ telemetry: { isNoop: false, startSpan, metric: () => {} } }).run(long, "").result;
+    expect(errors).toEqual([expect.stringMatching(/^first x+\n\[.*\]\nx+ last$/)]);
+    expect(errors[0]?.length).toBeLessThanOrEqual(2_000);
+  });
+
   test("J8: one that is no-op is not asked, and one that throws changes nothing", async () => {
     class Noop extends Spans {
       override readonly isNoop = true;

@@ -71,7 +71,7 @@ function explain(parsed: Parsed<unknown>, tool: Tool | DelegateTool): Parsed<unk
 export function toToolResult<R>(value: R): ToolResult<R> {
   if (typeof value === "string") return { content: value, isError: false, value };
   if (value === undefined) return { content: "", isError: false };
-  if (value instanceof Error) return toolFailure(messageOf(value));
+  if (isError(value)) return toolFailure(messageOf(value));
   if (isToolContent(value)) return { content: value.parts.length === 0 ? "" : value.parts, isError: false };
   // JSON would turn it into null, which is another answer.
   if (typeof value === "number" && !Number.isFinite(value))

@@ -38,11 +38,17 @@ export function endSpan(
   attributes: EndAttributes = {},
 ): void {
   if (span === undefined) return;
-  try {
+  tellSpan(exec, () => {
     for (const [key, value] of Object.entries(attributes))
       if (value !== undefined && value !== null) span.setAttribute(key, value);
     if (error !== undefined) span.recordError(error);
-    span.end();
+  });
+  tellSpan(exec, () => span.end());
+}
+
+function tellSpan(exec: Execution, tell: () => void): void {
+  try {
+    tell();
   } catch (failure) {
     logFailure(exec, "telemetry", failure);
   }

@@ -22,7 +22,14 @@ import {
   type ToolLeaf,
   type ToolResult,
 } from "@ravi/kernel";
-import { argumentsText, type Linked, LinkedList, messageOf, toolFailure } from "@ravi/kernel/loop";
+import {
+  argumentsText,
+  type Linked,
+  LinkedList,
+  messageOf,
+  toolFailure,
+  truncateText,
+} from "@ravi/kernel/loop";
 import { andThen } from "../and-then.ts";
 import { Bill } from "./money/bill.ts";
 import { reportWarnings } from "./money/settlement.ts";
@@ -40,6 +47,9 @@ import { ToolModels } from "./tool-models.ts";
 import { publishProgress } from "./tool-progress.ts";
 import { withinTime } from "./tool-time.ts";
 import { formOf, valueIn } from "./tool-value.ts";
+
+/** How much of a tool's failure observers are told. The model is told all of it. */
+const MAX_TOLD_CHARS = 2_000;
 
 /** The tool call that the agent has asked for. */
 export type RequestedTool = Pick<ToolLeaf, "call" | "tool" | "validator" | "onResult">;
@@ -241,7 +251,8 @@ export class ToolEffect implements Effect<ToolResult>, ReportedTool, Linked<Tool
 
   /** What the model is told, as an error for observers. */
   private failureIn(result: Pick<ToolResult, "content">): ToolError {
-    return new ToolError({ toolName: this.tool.name, message: textOf(result).replace(/^error: /, "") });
+    const message = truncateText(textOf(result).replace(/^error: /, ""), MAX_TOLD_CHARS);
+    return new ToolError({ toolName: this.tool.name, message });
   }
 
   /** An error of Ravi is thrown as it is; any other is wrapped, so that it has a code. */
