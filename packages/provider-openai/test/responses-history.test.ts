@@ -224,6 +224,27 @@ describe("reasoning", () => {
     expect(server.bodies).toHaveLength(3);
   });
 
+  test("R19: what another account has compacted is left out after one refusal", async () => {
+    const error = {
+      message: "The encrypted content could not be verified.",
+      code: "invalid_encrypted_content",
+    };
+    await using server = await rawServer((response, _, index) => {
+      const { input } = server.bodies[index] as { input: { type?: string }[] };
+      const refused = input.some((item) => item.type === "compaction");
+      response.writeHead(refused ? 400 : 200, { "content-type": "application/json" });
+      response.end(refused ? JSON.stringify({ error }) : OK);
+    });
+    const data = '{"id":"cmp_0","encrypted":"elsewhere","compacted":true}';
+    const content: ContentPart[] = [
+      { type: "reasoning", text: "", opaque: { provider: "openai", data } },
+      { type: "text", text: "so far" },
+    ];
+    const model = client(server, { api: "responses" });
+    for (let n = 0; n < 2; n++) await model.generate({ messages: [{ role: "assistant", content }] });
+    expect(server.bodies).toHaveLength(3);
+  });
+
   test("R19: is left out for good where the model does not reason", async () => {
     await using server = await rawServer((response, _, index) => {
       const { input } = server.bodies[index] as { input: { type?: string }[] };
