@@ -69,6 +69,14 @@ describe("a file that the provider refuses before anything is sent", () => {
     ]);
   });
 
+  test("is replaced by such a line if there is no text in it, because servers refuse an empty text", async () => {
+    const model = refusing(() => true);
+    const empty: ContentPart = { type: "file", url: "data:text/plain;base64,", mediaType: "text/plain" };
+    await fromAiSdk(model).generate({ messages: [user(empty)] });
+    const text = "[the file (text/plain) was left out: it is empty]";
+    expect(model.seen[0]?.prompt).toEqual([{ role: "user", content: [{ type: "text", text }] }]);
+  });
+
   test("may be an image, also in the result of a tool", async () => {
     const model = refusing(() => true);
     const call = { id: "c1", name: "look", arguments: "{}" };
