@@ -89,6 +89,7 @@ describe("O6: classifyError", () => {
       "AUTH",
     ],
     ["xAI's 400 for a wrong key", http(400, { message: "Incorrect API key provided: k***." }), "AUTH"],
+    ["a gateway's 500 about its own wrong key", http(500, { message: "invalid API key" }), "SERVER_ERROR"],
     [
       "a 400 about the key of an object",
       http(400, { message: "invalid key 'x' in api_key_map" }),

@@ -251,6 +251,15 @@ describe("O6: a failed call", () => {
     expect(causeChain(error)).toHaveLength(8);
   });
 
+  test.each([{ message: { code: 7 } }, { message: undefined }, { name: 5 }, { stack: 7 }])(
+    "O6: is told even if the error has fields of a wrong type, as foreign code may write them: %o",
+    (fields) => {
+      const error = Object.assign(new Error("no"), fields);
+      const failure = providerError(error, { kind: "UNKNOWN", said: "no" }, context);
+      expect(failure).toMatchObject({ code: "PROVIDER_ERROR", cause: expect.any(Error) });
+    },
+  );
+
   test("the platform's errors are understood where they are of another realm, as in jest", () => {
     const refused = runInNewContext(
       'new TypeError("fetch failed", { cause: Object.assign(new Error("connect"), { code: "ECONNREFUSED" }) })',

@@ -87,3 +87,12 @@ test("if only the notice fits, it is all that is left of the text", () => {
     text("(100 less)"),
   ]);
 });
+
+test("the notice is there once if the cut begins where a part ends", () => {
+  const parts = ["a".repeat(7), "b".repeat(20)].map((text) => ({ type: "text" as const, text }));
+  const kept = shorten(parts, 11, () => "…");
+  expect(kept).toEqual([
+    { type: "text", text: "aaaaaaa" },
+    { type: "text", text: "…bbb" },
+  ]);
+});

@@ -26,7 +26,7 @@ import { tagOf } from "./request/provider-metadata.ts";
 import { logWarnings } from "./warnings.ts";
 
 /**
- * Makes a language model of the AI SDK usable as a model of Ravi. Each call makes one call of `doGenerate` or `doStream`, without
+ * Makes a language model of the AI SDK usable as a model of Ravi. Each call sends one request with `doGenerate` or `doStream`, without
  * the retries, downloads and tool loops of the AI SDK's own functions. Throws an `InvalidValueError` if the model or an option is
  * wrong.
  */

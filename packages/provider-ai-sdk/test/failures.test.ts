@@ -176,6 +176,11 @@ describe("T13: an error", () => {
       }
   });
 
+  test("is told at once, however long its message is and whatever is in it", async () => {
+    const failure = await failingWith(new Error(', "'.repeat(100_000)));
+    expect(failure.message.length).toBeLessThan(2_000);
+  });
+
   test("shows no key of a shape that is known, and none that was named", async () => {
     const keys = [
       "sk-ant-api03-abcdefgh",

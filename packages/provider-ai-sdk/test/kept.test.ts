@@ -64,6 +64,18 @@ describe("R19: what a provider needs back with a text", () => {
     ]);
   });
 
+  test("does not go back with the next text, which came without", async () => {
+    const providerMetadata = { openai: { phase: "commentary" } };
+    const said = [
+      { type: "text", text: "I look.", providerMetadata },
+      { type: "text", text: "Rain." },
+    ];
+    expect((await sentBack(answer(said))).content).toEqual([
+      { type: "text", text: "I look.", providerOptions: providerMetadata },
+      { type: "text", text: "Rain." },
+    ]);
+  });
+
   test("the signature that @ai-sdk/google 4.0.118 gives after the text goes back with it", async () => {
     const providerMetadata = { google: { thoughtSignature: "sig" } };
     const { content } = await sentBack({

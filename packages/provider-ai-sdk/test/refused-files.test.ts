@@ -69,6 +69,14 @@ describe("a file that the provider refuses before anything is sent", () => {
     ]);
   });
 
+  test("is replaced by such a line if there is no text in it, because servers refuse an empty text", async () => {
+    const model = refusing(() => true);
+    const empty: ContentPart = { type: "file", url: "data:text/plain;base64,", mediaType: "text/plain" };
+    await fromAiSdk(model).generate({ messages: [user(empty)] });
+    const text = "[the file (text/plain) was left out: it is empty]";
+    expect(model.seen[0]?.prompt).toEqual([{ role: "user", content: [{ type: "text", text }] }]);
+  });
+
   test("may be an image, also in the result of a tool", async () => {
     const model = refusing(() => true);
     const call = { id: "c1", name: "look", arguments: "{}" };
@@ -88,19 +96,24 @@ describe("a file that the provider refuses before anything is sent", () => {
   });
 
   test("does not hide that something else is refused", async () => {
-    const refused = new UnsupportedFunctionalityError({ functionality: "tool choice" });
+    const asked: number[] = [];
     const model: AiSdkModel = {
       ...fixedModel(),
       doGenerate() {
-        throw refused;
+        const functionality = `tool choice ${asked.push(asked.length)}`;
+        throw new UnsupportedFunctionalityError({ functionality });
       },
     };
     const client = fromAiSdk(model);
-    for (const messages of [[user(TEXT)], [user({ type: "text", text: "go" })]])
+    for (const messages of [[user(TEXT)], [user({ type: "text", text: "go" })]]) {
+      asked.length = 0;
       expect(await failureOf(client.generate({ messages }))).toMatchObject({
         kind: "FORMAT_ERROR",
-        message: expect.stringContaining("tool choice"),
+        message: expect.stringContaining("tool choice 1"),
       });
+    }
+    // Without a file there is nothing to leave out.
+    expect(asked).toHaveLength(1);
   });
 });
 

@@ -295,10 +295,20 @@ test("a gateway to Anthropic gets ids of plain letters, the same for a call and 
   );
   const model = client(server);
   await model.generate({ messages: continued(await model.generate(HELLO)) });
-  const [, assistant, ...results] = listOf(field(server.bodies[2], "messages"));
+  const [user, assistant, ...results] = listOf(field(server.bodies[2], "messages"));
+  expect(user).toEqual(HELLO.messages[0]);
   const calls = listOf(field(assistant, "tool_calls")).map((call) => field(call, "id"));
   expect(calls).toEqual([CALL.id, expect.stringMatching(/^[\w-]{1,40}$/)]);
   expect(results.map((result) => field(result, "tool_call_id"))).toEqual(calls);
+});
+
+test("a conversation whose ids are plain already is not sent again, whatever a gateway says of them", async () => {
+  const message = "messages.1.content.0.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'";
+  await using server = await answering({ tool_calls: [CALL] }, [], () => refused(message));
+  const model = client(server);
+  const messages = continued(await model.generate(HELLO));
+  await expect(model.generate({ messages })).rejects.toMatchObject({ kind: "FORMAT_ERROR" });
+  expect(server.bodies).toHaveLength(2);
 });
 
 test("a server that takes one temperature alone gets none", async () => {

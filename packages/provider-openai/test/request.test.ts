@@ -364,6 +364,14 @@ describe("strict schemas", () => {
     expect(only?.function["parameters"]).toEqual(parameters);
   });
 
+  test("what must fit two lists of alternatives is sent as it is: strict mode has only one", async () => {
+    const a = { anyOf: [{ type: "string" }], oneOf: [{ type: "string" }, { type: "number" }] };
+    const parameters = { type: "object", properties: { a }, required: ["a"] };
+    const body = await sent({ ...HELLO, tools: [{ name: "f", description: "d", parameters }] });
+    expect(body["tools"]).toMatchObject([{ function: { parameters } }]);
+    expect(JSON.stringify(body)).not.toContain('"strict":true');
+  });
+
   const shared = z.object({ id: z.string() }).meta({ id: "Shared" });
 
   test.each<[string, z.ZodType]>([

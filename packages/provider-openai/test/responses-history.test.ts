@@ -224,6 +224,52 @@ describe("reasoning", () => {
     expect(server.bodies).toHaveLength(3);
   });
 
+  test("R19: what another account has compacted is left out after one refusal", async () => {
+    const error = {
+      message: "The encrypted content could not be verified.",
+      code: "invalid_encrypted_content",
+    };
+    await using server = await rawServer((response, _, index) => {
+      const { input } = server.bodies[index] as { input: { type?: string }[] };
+      const refused = input.some((item) => item.type === "compaction");
+      response.writeHead(refused ? 400 : 200, { "content-type": "application/json" });
+      response.end(refused ? JSON.stringify({ error }) : OK);
+    });
+    const data = '{"id":"cmp_0","encrypted":"elsewhere","compacted":true}';
+    const content: ContentPart[] = [
+      { type: "reasoning", text: "", opaque: { provider: "openai", data } },
+      { type: "text", text: "so far" },
+    ];
+    const model = client(server, { api: "responses" });
+    for (let n = 0; n < 2; n++) await model.generate({ messages: [{ role: "assistant", content }] });
+    expect(server.bodies).toHaveLength(3);
+  });
+
+  test("R19: what was compacted stays if only reasoning is refused", async () => {
+    const message = "Item 'rs_0' of type 'reasoning' was provided without its required following item.";
+    await using server = await rawServer((response, _, index) => {
+      response.writeHead(index === 0 ? 400 : 200, { "content-type": "application/json" });
+      response.end(index === 0 ? JSON.stringify({ error: { message } }) : OK);
+    });
+    const kept = (data: object): ContentPart => ({
+      type: "reasoning",
+      text: "",
+      opaque: { provider: "openai", data: JSON.stringify(data) },
+    });
+    const content: ContentPart[] = [
+      kept({ encrypted: "summary", compacted: true }),
+      kept({ id: "rs_0", encrypted: "thought" }),
+      { type: "text", text: "so far" },
+    ];
+    const messages: ChatMessage[] = [{ role: "assistant", content }, ...HELLO.messages];
+    await client(server, { api: "responses" }).generate({ messages });
+    expect(server.bodies[1]?.["input"]).toMatchObject([
+      { type: "compaction" },
+      { role: "assistant" },
+      { role: "user" },
+    ]);
+  });
+
   test("R19: is left out for good where the model does not reason", async () => {
     await using server = await rawServer((response, _, index) => {
       const { input } = server.bodies[index] as { input: { type?: string }[] };

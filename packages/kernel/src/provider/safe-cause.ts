@@ -1,5 +1,5 @@
 import { isError } from "../core/is-error.ts";
-import { field } from "./json.ts";
+import { field, stringOr } from "./json.ts";
 import type { Scrub } from "./scrub.ts";
 
 const MAX_CAUSES = 4;
@@ -14,7 +14,7 @@ export function safeCause(error: unknown, scrub: Scrub): Error | undefined {
 function copyOf(error: unknown, scrub: Scrub, left: number): Error | undefined {
   if (!isError(error) || left === 0) return undefined;
   const cause = copyOf(error.cause, scrub, left - 1);
-  const copy = new Error(clip(scrub(error.message)), cause === undefined ? {} : { cause });
+  const copy = new Error(clip(scrub(stringOr(error.message, ""))), cause === undefined ? {} : { cause });
   const name = scrub(nameOf(error));
   const hidden = { configurable: true, writable: true, enumerable: false };
   Object.defineProperty(copy, "name", { ...hidden, value: name });
@@ -29,12 +29,15 @@ function copyOf(error: unknown, scrub: Scrub, left: number): Error | undefined {
 
 /** Official clients leave `name` at "Error"; the name of the class says more. */
 function nameOf(error: Error): string {
-  return error.name === "Error" && error.constructor.name !== "" ? error.constructor.name : error.name;
+  const name = stringOr(error.name, "Error");
+  return name === "Error" ? stringOr(error.constructor.name, "") || name : name;
 }
 
 /** Only the frames of the stack: the lines above them repeat the original message. */
 function framesOf(error: Error, scrub: Scrub): readonly string[] {
-  const frames = (error.stack ?? "").split("\n").filter((line) => line.startsWith("    at "));
+  const frames = stringOr(error.stack, "")
+    .split("\n")
+    .filter((line) => line.startsWith("    at "));
   return frames.slice(0, MAX_FRAMES).map((frame) => scrub(frame).slice(0, 300));
 }
 

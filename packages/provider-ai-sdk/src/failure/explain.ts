@@ -27,11 +27,11 @@ export function explain(error: unknown, context: Omit<FailureContext, "headers">
   return providerError(error, verdictOf(error), { ...context, headers, scrub });
 }
 
-/** Without the answer that could not be read: the AI SDK quotes all of it, and the platform its beginning. */
+/** Without the answer that could not be read: the AI SDK quotes all of it, and the platform a few characters. */
 function unquoted(text: string): string {
   return text
     .replace(/\b(Type validation failed|JSON parsing failed)\b[^]*/, "$1")
-    .replace(/, (?:\.{3})?"[^]*"(?:\.{3})? is not valid JSON/, " is not valid JSON");
+    .replace(/, (?:\.{3})?"[^]{0,100}"(?:\.{3})? is not valid JSON/, " is not valid JSON");
 }
 
 function verdictOf(error: unknown): FailureVerdict {

@@ -65,6 +65,7 @@ function insteadOf(part: Attachment, content: Readable, notice: Notice): string 
   const isText = /^(?:text\/|application\/(?:json|xml|yaml)$)/.test(content.mediaType);
   const text = isText && "data" in content ? textOfBase64(content.data) : undefined;
   if (text === undefined) return leftOut(part, "this model does not accept it", notice);
+  if (text === "") return leftOut(part, "it is empty", notice);
   notice("a text file is sent as text: this model does not accept it as a file");
   return part.type === "file" && part.name !== undefined ? `${part.name}:\n${text}` : text;
 }

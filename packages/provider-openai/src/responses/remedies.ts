@@ -65,11 +65,12 @@ function reasoningRemedy({ status, code, message }: Rejection, sent: RequestBody
     code === "invalid_encrypted_content" || UNREADABLE.test(message) || NOT_KEPT.test(message);
   const leadsNowhere = LEADS_NOWHERE.test(message);
   if (!isUnreadable && !leadsNowhere && !NO_REASONING.test(message)) return undefined;
-  const items = listOf(sent["input"]).filter(isReasoning);
+  const isMeant = (item: unknown): boolean => isReasoning(item) || (isUnreadable && isCompaction(item));
+  const items = listOf(sent["input"]).filter(isMeant);
   if (items.length === 0) return undefined;
   const seals = new Set(items.map(sealOf));
   const isRefused = (item: unknown): boolean =>
-    isReasoning(item) && ((!isUnreadable && !leadsNowhere) || seals.has(sealOf(item)));
+    isMeant(item) && ((!isUnreadable && !leadsNowhere) || seals.has(sealOf(item)));
   return {
     param: "input",
     repeats: true,
@@ -84,6 +85,11 @@ function reasoningRemedy({ status, code, message }: Rejection, sent: RequestBody
 
 function isReasoning(item: unknown): boolean {
   return field(item, "type") === "reasoning";
+}
+
+/** Sealed in the same way. All that was compacted is sent too, so it can be left out. */
+function isCompaction(item: unknown): boolean {
+  return field(item, "type") === "compaction";
 }
 
 function sealOf(item: unknown): string {

@@ -40,6 +40,10 @@ function keptLog() {
   return { said, logger: { debug: say, info: say, warn: say, error: say } };
 }
 
+function named(name: string): Error {
+  return Object.assign(new Error("the server redirects"), { name });
+}
+
 function counting(): LLMClient & { paid: number } {
   return {
     id: "m",
@@ -67,9 +71,13 @@ describe("review: money", () => {
     expect(inputTokens).toBeGreaterThanOrEqual(10 * cl100k);
   });
 
-  test("R18: a server that only redirects has charged nothing", async () => {
+  test.each([
+    { status: 302 },
+    // A browser hides the status. Clients wrap what their fetch throws, and providers make a copy of it.
+    { cause: new Error("Connection error.", { cause: named("RedirectedRequest") }) },
+  ])("R18: a server that only redirects has charged nothing: %o", async (how) => {
     const failing = scriptedModel(() => {
-      throw new ProviderError({ kind: "FORMAT_ERROR", status: 302, message: "the server redirects" });
+      throw new ProviderError({ kind: "FORMAT_ERROR", message: "the server redirects", ...how });
     });
     const asker = agent("asker", async (ctx) => {
       await ctx.llm(failing, ask("x")).catch(() => {});

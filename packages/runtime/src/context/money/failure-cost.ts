@@ -63,13 +63,16 @@ const REFUSED_HERE = /^(?:bad port|unknown scheme)$/;
 /** How many causes of an error are looked at. Clients nest them less deeply. */
 const MAX_CAUSES = 8;
 
-/** Whether the request has certainly not left this machine, so that nobody can have charged for it. */
+/** Whether the request has certainly not left this machine, or was only redirected, so that nobody can have charged for it. */
 function isUnsent(error: unknown): boolean {
   let at = error;
   // Not `instanceof Error`: in Jest, errors of Node are of another realm.
   for (let depth = 0; typeof at === "object" && at !== null && depth < MAX_CAUSES; depth++) {
-    const { code, message, cause } = at as Readonly<Record<"code" | "message" | "cause", unknown>>;
-    if (BEFORE_CONNECTION.has(code)) return true;
+    const { name, code, message, cause } = at as Readonly<
+      Record<"name" | "code" | "message" | "cause", unknown>
+    >;
+    // A browser does not say the status of a redirect.
+    if (BEFORE_CONNECTION.has(code) || name === "RedirectedRequest") return true;
     if (typeof message === "string" && REFUSED_HERE.test(message)) return true;
     at = cause;
   }

@@ -190,8 +190,7 @@ function sameEitherWay(stage: ModelStage): readonly Answer[] {
   return all.filter(([needs]) => needs === undefined || stage.has(needs)).map(([, answer]) => answer);
 }
 
-/** Removes the id and opaque provider data, which may differ with each answer. */
-/** What two calls with the same answer have in common. */
+/** What two calls with the same answer have in common: not the ids and the opaque data, which may differ with each. */
 function withoutIds({ message, ...response }: ModelResponse, stage: ModelStage): object {
   const { content } = message;
   const parts =
