@@ -89,7 +89,7 @@ test("if only the notice fits, it is all that is left of the text", () => {
 });
 
 test("the notice is there once if the cut begins where a part ends", () => {
-  const parts = ["a".repeat(7), "b".repeat(20)].map((text) => ({ type: "text" as const, text }));
+  const parts = [text("a".repeat(7)), text("b".repeat(20))];
   const kept = shorten(parts, 11, () => "…");
   expect(kept).toEqual([
     { type: "text", text: "aaaaaaa" },
