@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 
 interface Manifest {
   readonly name: string;
+  readonly files?: readonly string[] | undefined;
   readonly dependencies?: Readonly<Record<string, string>> | undefined;
 }
 
@@ -20,7 +21,7 @@ export function installedSize(folder: string): Installed {
   const visit = (at: string): void => {
     if (seen.has(at)) return;
     const manifest = JSON.parse(readFileSync(join(at, "package.json"), "utf8")) as Manifest;
-    seen.set(at, bytesOf(at));
+    seen.set(at, bytesOf(at, manifest));
     for (const name of Object.keys(manifest.dependencies ?? {})) {
       const found = find(name, at);
       if (found !== undefined) visit(found);
@@ -41,12 +42,17 @@ function find(name: string, from: string): string | undefined {
 }
 
 /** For our own packages only what `files` lists, since tests and caches are not published. */
-function bytesOf(folder: string): number {
+function bytesOf(folder: string, { files = [] }: Manifest): number {
   const isOurs = !folder.includes("node_modules");
-  const patterns = isOurs
-    ? ["dist/**/*.{js,ts,map}", "src/**/*", "*.md", "LICENSE", "package.json"]
-    : ["**/*"];
-  return globSync(patterns, { cwd: folder, exclude: ["**/node_modules/**"] })
+  const listed = isOurs ? [...files, "package.json"] : ["."];
+  const kept = listed.filter((each) => !each.startsWith("!"));
+  const left = listed.filter((each) => each.startsWith("!")).map((each) => each.slice(1));
+  return globSync(withContent(kept), { cwd: folder, exclude: ["**/node_modules/**", ...withContent(left)] })
     .map((name) => statSync(join(folder, name)))
     .reduce((sum, stat) => sum + (stat.isFile() ? stat.size : 0), 0);
+}
+
+/** A name in `files` is that of a file, or of a folder with all that is in it. */
+function withContent(names: readonly string[]): readonly string[] {
+  return names.flatMap((name) => [name, `${name}/**/*`]);
 }
