@@ -1,4 +1,5 @@
 import type { ExecutionBudgetOptions, Ledger, Settlement } from "@ravi/kernel";
+import { least } from "@ravi/kernel/loop";
 import { ExecutionTracker, reserveAll } from "@ravi/resources";
 
 /** A ledger below any other: it counts by itself, and everything that is spent here is also spent above. */
@@ -37,8 +38,4 @@ function joined(here: Settlement, there: Settlement): Settlement {
     warnings: [...here.warnings, ...there.warnings],
     exceeded: [...here.exceeded, ...there.exceeded],
   };
-}
-
-function least(a: number | null, b: number | null): number | null {
-  return a === null || b === null ? (a ?? b) : Math.min(a, b);
 }
