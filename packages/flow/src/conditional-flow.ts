@@ -1,5 +1,5 @@
 import { checkBoolean, InvalidValueError, type MaybePromise, type RunContext } from "@ravi/kernel";
-import { isStop, messageOf } from "@ravi/kernel/loop";
+import { isStop, type LoopInput, messageOf } from "@ravi/kernel/loop";
 import { Flow, type FlowOptions } from "./flow.ts";
 import { type FlowResult, incomplete, toStepResult } from "./results.ts";
 import { type FlowStep, hireStep, readStep, type Step } from "./steps.ts";
@@ -41,10 +41,11 @@ export class ConditionalFlow extends Flow {
     this.branches = this.otherwise === undefined ? 1 : 2;
   }
 
-  protected async flow(ctx: RunContext, input: string): Promise<FlowResult> {
+  protected async flow(ctx: RunContext, given: LoopInput): Promise<FlowResult> {
+    const { input } = given;
     const step = (await this.isTrue(ctx, input)) ? this.whenTrue : this.otherwise;
     if (step === undefined) return { status: "completed", output: input, structured: [], stopReason: "done" };
-    const outcome = await hireStep(ctx, step, input);
+    const outcome = await hireStep(ctx, step, given);
     const result = toStepResult(step.name, outcome);
     if (outcome.status !== "completed") return incomplete(ctx, [outcome], result.output, [result]);
     return { status: "completed", output: result.output, structured: [result], stopReason: "done" };

@@ -12,7 +12,7 @@ import {
   spawnBudget,
   type SpawnBudgetOptions,
 } from "@ravi/kernel";
-import { AgentBase, agentIdOf, checkAgentParts, hookBase } from "@ravi/kernel/loop";
+import { AgentBase, agentIdOf, checkAgentParts, hookBase, type LoopInput } from "@ravi/kernel/loop";
 import type { FlowResult, StepResult } from "./results.ts";
 
 /** The options of every flow. */
@@ -70,7 +70,7 @@ export abstract class Flow extends AgentBase<readonly StepResult[]> {
       void hooks.dispatch(HookEvent.FLOW_END, { ...hookBase(ctx), flow, status, durationMs });
     };
     try {
-      const result = await this.flow(ctx, inbox.input);
+      const result = await this.flow(ctx, inbox);
       dispatchEnd(result.status === "completed" ? "completed" : "partial");
       return result;
     } catch (error) {
@@ -82,7 +82,7 @@ export abstract class Flow extends AgentBase<readonly StepResult[]> {
 
   /** How many branches or steps there are. */
   protected abstract readonly branches: number;
-  protected abstract flow(ctx: RunContext, input: string): Promise<FlowResult>;
+  protected abstract flow(ctx: RunContext, given: LoopInput): Promise<FlowResult>;
 }
 
 /** Errors after which the runtime counts the flow as cut off (`partial`), not as failed. */

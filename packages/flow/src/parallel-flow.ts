@@ -1,5 +1,5 @@
 import { InvalidValueError, type MaybePromise, type RunContext } from "@ravi/kernel";
-import { hireAll } from "@ravi/kernel/loop";
+import { hireAll, type LoopInput } from "@ravi/kernel/loop";
 import { checkText } from "./check.ts";
 import { Flow, type FlowOptions } from "./flow.ts";
 import { type FlowResult, incomplete, type StepResult, toStepResult } from "./results.ts";
@@ -37,10 +37,10 @@ export class ParallelFlow extends Flow {
     this.combine = combineBy(options.combine ?? "concat");
   }
 
-  protected async flow(ctx: RunContext, input: string): Promise<FlowResult> {
+  protected async flow(ctx: RunContext, { input, attachments }: LoopInput): Promise<FlowResult> {
     const outcomes = await hireAll(
       ctx,
-      this.steps.map((step) => step.leaf(input)),
+      this.steps.map((step) => step.leaf(input, attachments)),
     );
     const results = this.steps.flatMap(({ name }, at) => {
       const outcome = outcomes[at];

@@ -1,5 +1,6 @@
 import { checkFunction, checkText } from "./check.ts";
 import type { HireOutcome, RunContext } from "@ravi/kernel";
+import type { LoopInput } from "@ravi/kernel/loop";
 import { Flow, type FlowOptions } from "./flow.ts";
 import { type FlowResult, incomplete, type StepResult, toStepResult } from "./results.ts";
 import { type FlowStep, hireStep, readSteps, type Step } from "./steps.ts";
@@ -33,12 +34,12 @@ export class SequentialFlow extends Flow {
     this.accumulate = checkFunction(`${OWNER}.accumulate`, options.accumulate) ?? inputAndResults;
   }
 
-  protected async flow(ctx: RunContext, input: string): Promise<FlowResult> {
+  protected async flow(ctx: RunContext, { input, attachments }: LoopInput): Promise<FlowResult> {
     const done: StepResult[] = [];
     const outcomes: HireOutcome[] = [];
     for (const step of this.steps) {
       const task = checkText(`${OWNER}.accumulate(input, before)`, this.accumulate(input, done));
-      const outcome = await hireStep(ctx, step, task);
+      const outcome = await hireStep(ctx, step, { input: task, attachments });
       outcomes.push(outcome);
       done.push(toStepResult(step.name, outcome));
       if (outcome.status !== "completed") return incomplete(ctx, outcomes, lastOutput(done), done);

@@ -11,11 +11,11 @@ import {
   Priority,
   type RunContext,
 } from "@ravi/kernel";
-import { asOwn, checkAgent, checkHireChoices, hasMethod, hireAll } from "@ravi/kernel/loop";
+import { asOwn, checkAgent, checkHireChoices, hasMethod, hireAll, type LoopInput } from "@ravi/kernel/loop";
 import { checkOptionalText } from "./check.ts";
 
 /** An agent and the terms on which it is hired. */
-export interface FlowStepConfig extends Omit<HireLeaf, "kind" | "input" | "onTimeout"> {
+export interface FlowStepConfig extends Omit<HireLeaf, "kind" | "input" | "attachments" | "onTimeout"> {
   /** The step's name in results. Default: the agent's name. */
   readonly name?: string | undefined;
 }
@@ -26,7 +26,7 @@ export type FlowStep = Agent | FlowStepConfig;
 /** A validated step. */
 export interface Step {
   readonly name: string;
-  leaf(input: string): HireLeaf;
+  leaf(input: string, attachments?: HireLeaf["attachments"]): HireLeaf;
 }
 
 const KNOWN = [
@@ -41,8 +41,12 @@ const KNOWN = [
 ] as const satisfies readonly (keyof FlowStepConfig)[];
 
 /** Hires the agent of one step and waits for its outcome. */
-export async function hireStep(ctx: RunContext, step: Step, input: string): Promise<HireOutcome> {
-  const [outcome] = await hireAll(ctx, [step.leaf(input)]);
+export async function hireStep(
+  ctx: RunContext,
+  step: Step,
+  { input, attachments }: LoopInput,
+): Promise<HireOutcome> {
+  const [outcome] = await hireAll(ctx, [step.leaf(input, attachments)]);
   if (outcome === undefined) throw new TypeError("the hire has no outcome");
   return outcome;
 }
@@ -60,7 +64,13 @@ export function readStep(field: string, step: FlowStep): Step {
   const { agent, name, ...terms } = isMeantAsAgent(step) ? agentAlone(field, step) : readConfig(field, step);
   return Object.freeze({
     name: name ?? agentName(agent.id),
-    leaf: (input: string): HireLeaf => ({ ...terms, kind: "hire", agent, input }),
+    leaf: (input: string, attachments?: HireLeaf["attachments"]): HireLeaf => ({
+      ...terms,
+      kind: "hire",
+      agent,
+      input,
+      attachments,
+    }),
   });
 }
 

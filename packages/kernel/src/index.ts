@@ -93,6 +93,7 @@ export {
   type AssistantMessage,
   type ChatMessage,
   type ContentPart,
+  type Attachment,
   type FilePart,
   type ImagePart,
   type ReasoningPart,

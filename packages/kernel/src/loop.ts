@@ -13,6 +13,7 @@ export { tellLog } from "./core/tell-log.ts";
 export { hasEnded, type ProcessReads, processStart } from "./core/process-life.ts";
 export { type PlatformModules, platformModules } from "./core/platform-modules.ts";
 export { type Indexed, TextIndex } from "./core/text-index.ts";
+export { ownAttachments, userMessage } from "./loop/attachments.ts";
 export { admitRun, type AdmitRunOptions, type AdmittedRun, isUnset } from "./loop/admit-run.ts";
 export { AgentBase, type AgentBaseParts } from "./loop/agent-base.ts";
 export { type AgentParts, checkAgentParts, hasMethod, refusalFor, SETTINGS } from "./loop/agent-parts.ts";
@@ -74,7 +75,7 @@ export { checkRun, newRoot, versionName, versionOf } from "./loop/run-start.ts";
 export { engineRunMeta } from "./run/run-meta.ts";
 export { ownSchema, textSchema } from "./loop/own-schema.ts";
 export { ownMetadata } from "./loop/own-metadata.ts";
-export { checkHireChoices, spawnTerms } from "./loop/hire-choices.ts";
+export { checkDelegateChoices, checkHireChoices, spawnTerms } from "./loop/hire-choices.ts";
 export { isParsed, type Parsed, parseWith } from "./loop/parse-with.ts";
 export { type Approval, readApproval } from "./loop/read-approval.ts";
 export { readResult } from "./loop/read-result.ts";
@@ -103,7 +104,7 @@ export { checkTools, type LoopPlan, planLoop } from "./loop/tool-loop/plan.ts";
 export { MOST_CUT_OFFS, readTurn, type Turn, withoutCalls } from "./loop/tool-loop/read-turn.ts";
 export { hookBase, tellHandoff } from "./loop/tool-loop/tell.ts";
 export type { Finish, LoopExtension } from "./loop/tool-loop/extension.ts";
-export { keepLoopShapes, toolLoop } from "./loop/tool-loop/tool-loop.ts";
+export { keepLoopShapes, type LoopInput, toolLoop } from "./loop/tool-loop/tool-loop.ts";
 export {
   type Hired,
   toolTurn,

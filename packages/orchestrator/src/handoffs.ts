@@ -8,6 +8,7 @@ const KNOWN = [
   "agent",
   "name",
   "description",
+  "attachments",
   "priority",
   "askTimeoutS",
   "onTimeout",
@@ -28,7 +29,12 @@ export function handoffsFor(field: string, subAgents: readonly SubAgentConfig[])
     const path = `${field}[${at}]`;
     checkFields(path, config, KNOWN);
     checkAgent(`${path}.agent`, config.agent);
-    const { agent, name = agentName(agent.id), description = defaultDescription(agent) } = config;
+    const {
+      agent,
+      name = agentName(agent.id),
+      description = defaultDescription(agent),
+      attachments,
+    } = config;
     checkDescription(`${path}.description`, description);
     const tool = safeName(`${path}.name`, name, "handoff_");
     const takenBy = taken.get(tool);
@@ -37,7 +43,7 @@ export function handoffsFor(field: string, subAgents: readonly SubAgentConfig[])
       throw new InvalidValueError({ field: `${path}.name`, value: name, expected });
     }
     taken.set(tool, at);
-    return delegateTo(agent, { name: tool, description, ...termsOf(path, config) });
+    return delegateTo(agent, { name: tool, description, attachments, ...termsOf(path, config) });
   });
 }
 

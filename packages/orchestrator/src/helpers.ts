@@ -31,6 +31,7 @@ const KNOWN = [
   "askTimeoutS",
   "onPreempt",
   "onFull",
+  "attachments",
 ] as const satisfies readonly (keyof DynamicHiringOptions)[];
 
 /** The tool `hire_helper`, and how many helpers a run may have. */
@@ -62,6 +63,7 @@ export function dynamicHiring(
     description:
       "Hires a helper that you define yourself, hands it a task and returns its answer. For work that fits no other agent.",
     input,
+    attachments: options.attachments,
     hire(args: unknown): HireLeaf {
       const parsed = readHelper(args, names);
       if (!("helper" in parsed)) {

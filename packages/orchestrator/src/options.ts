@@ -22,6 +22,8 @@ export interface SubAgentConfig {
   readonly name?: string | undefined;
   /** Tells the model when to hand work to this agent. Default: the agent's own description. */
   readonly description?: string | undefined;
+  /** `inherit`: it gets the pictures and files that came with the orchestrator's input. Default: only the task, as text. */
+  readonly attachments?: DelegateTool["attachments"];
   /** Default: NORMAL. If no slot is free, a HIGH or CRITICAL agent takes the slot of a less important one. */
   readonly priority?: Priority | undefined;
   /** How many seconds to wait for its answer. Default: 120. `null`: no limit. */
@@ -63,6 +65,8 @@ export interface DynamicHiringOptions {
   readonly askTimeoutS?: number | null | undefined;
   readonly onPreempt?: HireLeaf["onPreempt"];
   readonly onFull?: HireLeaf["onFull"];
+  /** `inherit`: helpers get the pictures and files that came with the orchestrator's input. Default: only their task, as text. */
+  readonly attachments?: DelegateTool["attachments"];
 }
 
 /** Options of an `OrchestratorAgent`: those of every loop agent, and its sub-agents. */

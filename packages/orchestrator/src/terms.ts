@@ -6,14 +6,14 @@ import {
   InvalidValueError,
   Priority,
 } from "@ravi/kernel";
-import { checkHireChoices } from "@ravi/kernel/loop";
+import { checkDelegateChoices } from "@ravi/kernel/loop";
 import type { SubAgentConfig } from "./options.ts";
 
 /** Without a limit, a sub-agent that hangs would keep the orchestrator waiting for ever. */
 const DEFAULT_ASK_TIMEOUT_S = 120;
 
 /** The terms of a hire, checked in the constructor and not in the middle of a paid run. */
-export type Terms = Omit<HireLeaf, "kind" | "agent" | "input">;
+export type Terms = Omit<HireLeaf, "kind" | "agent" | "input" | "attachments">;
 
 /** Checks the terms of a hire and adds the defaults. */
 export function termsOf(
@@ -26,7 +26,7 @@ export function termsOf(
     throw new InvalidValueError({ field: `${field}.askTimeoutS`, value: askTimeoutS, expected });
   }
   const { onTimeout, onPreempt, onFull } = config;
-  checkHireChoices(field, config);
+  checkDelegateChoices(field, config);
   return Object.freeze({
     ...(askTimeoutS !== null && { timeoutS: askTimeoutS }),
     ...(priority !== undefined && { priority: checkOneOf(`${field}.priority`, priority, Priority) }),

@@ -216,6 +216,10 @@ test("R16: the tighter limit of agent and caller counts; a ledger of one process
   expect(() => launchRun(agent, "hi", { maxTurns: 1 } as object, { ids, now: 0 })).toThrow(/maxTurns/);
   // The workflow of a helper of run r has this key.
   expect(() => launchRun(agent, "hi", { runId: "r/hire:a#1" }, { ids, now: 0 })).toThrow(/runId/);
+  const picture = { type: "image", url: `data:image/png;base64,${"A".repeat(25 * 1024 * 1024)}` } as const;
+  expect(() => launchRun(agent, "hi", { attachments: [picture] }, { ids, now: 0 })).toThrow(
+    /^input, with its attachments and metadata is "\d+ bytes"; expected at most \d+ bytes as JSON/,
+  );
   expect(() =>
     restateRuntime({ ingress: "http://localhost:1", admin: "http://localhost:2" } as never),
   ).toThrow(/createContext/);

@@ -91,7 +91,7 @@ export class RunAttempt {
 
   private makeEngine(): InProcessEngine {
     const { tree, start } = this;
-    const { agent, input, deadline, root } = start;
+    const { agent, input, attachments, deadline, root } = start;
     return new InProcessEngine({
       tree,
       token: tree.token,
@@ -102,6 +102,7 @@ export class RunAttempt {
         execId: ExecId(tree.runId),
         supervision: root,
         input,
+        attachments,
         deadline,
         onPreempt: "park",
         isResumed: tree.recording !== undefined,

@@ -105,11 +105,11 @@ export class RunDriver {
     const { ports } = this;
     const { clock, ids } = ports;
     const { token } = run;
-    const { root, deadline, tenantId } = start;
+    const { root, deadline, tenantId, attachments } = start;
     const meta = engineRunMeta({ supervision: root, cancellation: token, deadline, tenantId, clock, ids });
     const layers = agent === undefined ? [] : [agent];
     const scope = scopeOf(start);
-    const asked = { layers, whom: root, input: start.input, meta, scope, hooks, clock };
+    const asked = { layers, whom: root, input: start.input, attachments, meta, scope, hooks, clock };
     const admitted = admitRun(asked);
     const inTime = isPromiseLike(admitted) ? awaitAdmission(admitted, run, clock, deadline) : admitted;
     return andThen(inTime, ({ input, refused }) =>

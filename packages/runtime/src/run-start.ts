@@ -1,5 +1,6 @@
 import {
   type Agent,
+  type Attachment,
   AgentNotFoundError,
   type AgentResult,
   deepFreeze,
@@ -11,6 +12,7 @@ import {
 import {
   checkRun,
   newRoot,
+  ownAttachments,
   ownMetadata,
   refuseUnkept,
   RUN_START_OPTIONS,
@@ -35,6 +37,7 @@ export interface RunOptions extends RunStartOptions {
 export interface Start {
   readonly agent: Agent;
   readonly input: string;
+  readonly attachments: readonly Attachment[] | undefined;
   readonly root: Supervision;
   readonly deadline: number | null;
   readonly tenantId: string | null;
@@ -55,7 +58,8 @@ export function newStart(ports: Ports, agent: Agent, input: string, options: Run
   const { deadlineS } = root.executionBudget;
   const deadline = deadlineS === null ? null : clock.now() + deadlineS * 1000;
   const { tenantId = null, userId = null, metadata } = options;
-  return { agent, input, root, deadline, tenantId, userId, metadata: ownMetadata(metadata) };
+  const attachments = ownAttachments("run options.attachments", options.attachments);
+  return { agent, input, attachments, root, deadline, tenantId, userId, metadata: ownMetadata(metadata) };
 }
 
 const OPTIONS: readonly (keyof RunOptions)[] = [...RUN_START_OPTIONS, "onEvent"];
@@ -73,6 +77,7 @@ export function readStart(agents: ReadonlyMap<string, Agent>, body: JsonObject):
   return {
     agent,
     input: textAt(body, "input"),
+    attachments: ownAttachments("attachments", body["attachments"]),
     root,
     deadline: typeof deadline === "number" ? deadline : null,
     tenantId: textAt(body, "tenantId") || null,
@@ -99,9 +104,14 @@ export function scopeOf({ root, tenantId, userId, metadata }: Start): RunScope {
 
 /** The content of the first journal entry. */
 export function startRecord(start: Start): JsonObject {
-  const { agent, input, root, deadline, tenantId, userId, metadata, refused } = start;
+  const { agent, input, attachments, root, deadline, tenantId, userId, metadata, refused } = start;
   const supervision = root.toJSON();
   const record = { agent: versionName(agent), input, supervision, deadline, tenantId, userId, metadata };
-  // After a crash before the result is recorded, a refused input must still be refused.
-  return refused === undefined ? record : { ...record, refused: resultToJSON(refused) };
+  if (refused === undefined && attachments === undefined) return record;
+  return {
+    ...record,
+    ...(attachments !== undefined && { attachments }),
+    // After a crash before the result is recorded, a refused input must still be refused.
+    ...(refused !== undefined && { refused: resultToJSON(refused) }),
+  };
 }

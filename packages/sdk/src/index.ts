@@ -19,6 +19,7 @@ export type {
   AgentResult,
   AnswerOf,
   AnyRaviError,
+  Attachment,
   AuditEntry,
   AuditLog,
   ChatMessage,

@@ -83,6 +83,15 @@ const FAULTS: readonly (readonly [fault: string, caughtBy: string, Fault])[] = [
     },
   ],
   [
+    "forgets what came with the input of a run",
+    "pictures and files come with the input",
+    {
+      runtime: (right) => ({
+        run: (agent, input, options) => right.run(agent, input, { ...options, attachments: undefined }),
+      }),
+    },
+  ],
+  [
     "makes a call again that had failed",
     "what had failed before a crash has failed after it",
     {

@@ -1,6 +1,7 @@
 import {
   type Agent,
   type AgentSession,
+  type Attachment,
   type ChatMessage,
   type Dependencies,
   isPromiseLike,
@@ -10,7 +11,14 @@ import {
   type ModelRequest,
   type RaviError,
 } from "@ravi/kernel";
-import { isStop, type LoopExtension, type LoopPlan, toolLoop, truncateText } from "@ravi/kernel/loop";
+import {
+  isStop,
+  type LoopExtension,
+  type LoopPlan,
+  toolLoop,
+  truncateText,
+  userMessage,
+} from "@ravi/kernel/loop";
 import { IsolatedContext } from "../context/isolated-context.ts";
 import { findingsOf, landSession } from "../landing.ts";
 import { interrupt, withoutToolCalls } from "../session.ts";
@@ -70,8 +78,13 @@ export class StrategyRun {
   /** Appends the prompt to the session and to the context's conversation. An existing conversation is continued. */
   static async open(session: AgentSession, deps: Dependencies, prompt: string): Promise<StrategyRun> {
     const past = await adoptConversation(session, deps);
-    await appendMessage(session, deps, { role: "user", content: prompt });
+    await appendMessage(session, deps, userMessage(prompt, deps.inbox?.attachments));
     return new StrategyRun(session, deps, prompt, withoutToolCalls(past));
+  }
+
+  /** What came with the prompt. Everybody who works on it gets it: the agent's own models, and those that it hires. */
+  private get attachments(): readonly Attachment[] | undefined {
+    return this.deps.inbox?.attachments;
   }
 
   async ask(question: Question): Promise<Answer> {
@@ -95,7 +108,7 @@ export class StrategyRun {
 
   /** Works on a prompt with the agent's tools, in a separate conversation. If it is cut off, what was done by then is kept. */
   async work(prompt: string, options: WorkOptions = {}): Promise<Answer> {
-    const { deps, session } = this;
+    const { deps, session, attachments } = this;
     const {
       plan = loopPlan(deps, session.instructions),
       extension,
@@ -104,7 +117,7 @@ export class StrategyRun {
     } = options;
     const isolated = new IsolatedContext(deps.runtime, { past: this.past, land });
     try {
-      const answer = answerOf(await toolLoop(plan, isolated, prompt, extension));
+      const answer = answerOf(await toolLoop(plan, isolated, { input: prompt, attachments }, extension));
       if (!land && isolated.outOfBudget !== undefined) throw isolated.outOfBudget;
       return answer;
     } catch (error) {
@@ -114,9 +127,10 @@ export class StrategyRun {
   }
 
   async hire(agent: Agent, input: string): Promise<WorkOutcome> {
-    const outcome = await spawnChild(this.deps, { agent, input });
+    const { deps, attachments } = this;
+    const outcome = await spawnChild(deps, { agent, input, attachments });
     // If it was cancelled together with the whole run, this throws.
-    if (outcome.status === "cancelled") await this.deps.runtime.check();
+    if (outcome.status === "cancelled") await deps.runtime.check();
     return outcomeOf(outcome);
   }
 
@@ -126,7 +140,12 @@ export class StrategyRun {
   async hireAll(
     leaves: readonly { readonly agent: Agent; readonly input: string }[],
   ): Promise<WorkOutcome[]> {
-    return (await spawnChildren(this.deps, leaves)).map(outcomeOf);
+    const { deps, attachments } = this;
+    const outcomes = await spawnChildren(
+      deps,
+      leaves.map((leaf) => ({ ...leaf, attachments })),
+    );
+    return outcomes.map(outcomeOf);
   }
 
   /** Stores the best answer so far, which is the result if the run is cut off. An empty one is ignored. */
@@ -163,7 +182,7 @@ export class StrategyRun {
     const { instructions } = this.session;
     const prompt = [instructions, system ?? ""].filter((part) => part !== "").join("\n\n");
     const head: readonly ChatMessage[] = prompt === "" ? [] : [{ role: "system", content: prompt }];
-    return { messages: [...head, ...this.past, { role: "user", content: user }] };
+    return { messages: [...head, ...this.past, userMessage(user, this.attachments)] };
   }
 
   /** Keeps what was found by work that was cut off: it was paid for. */

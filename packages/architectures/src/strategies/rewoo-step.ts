@@ -31,7 +31,7 @@ export function failed(why: string): Evidence {
 /** The step as a leaf for a batch, or the reason why it cannot run. */
 export async function leafFor(
   { id, tool: name, input }: RewooStep,
-  { tools, runtime }: Dependencies,
+  { tools, runtime, inbox }: Dependencies,
   think: (input: string) => Leaf,
 ): Promise<Leaf | Evidence> {
   const tool = toolNamed(name, tools);
@@ -46,7 +46,7 @@ export async function leafFor(
   const parsed = await readArguments(call, tool, runtime.validator);
   if (!parsed.ok) return failed(parsed.problem);
   try {
-    return hireBy(tool, parsed.value);
+    return hireBy(tool, parsed.value, inbox?.attachments);
   } catch (error) {
     return failed(messageOf(error));
   }

@@ -146,6 +146,7 @@ export class Team {
       name,
       description,
       input,
+      attachments: "inherit",
       hire: (args) => hire(args as Readonly<Record<K, string>>),
     };
   }

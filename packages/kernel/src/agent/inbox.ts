@@ -1,4 +1,5 @@
 import type { JsonValue } from "../core/json.ts";
+import type { Attachment } from "../model/messages.ts";
 
 export type InboxMessage = {
   readonly id: string;
@@ -13,6 +14,8 @@ export type InboxMessage = {
 export interface Inbox {
   /** The input that the agent was started with. */
   readonly input: string;
+  /** Pictures and files that came with the input. */
+  readonly attachments?: readonly Attachment[] | undefined;
   /**
    * Whether `take` would return a message. Unlike `take`, which is recorded even if there is nothing, asking is not recorded. In
    * a replay it returns true where a message was read before. A loop reads its mail between turns only if this method exists.

@@ -1,6 +1,6 @@
 import type { RaviError } from "../errors/base.ts";
 import type { LLMClient, ModelRequest, ModelResponse } from "../model/llm.ts";
-import type { ContentPart, ToolCall } from "../model/messages.ts";
+import type { Attachment, ContentPart, ToolCall } from "../model/messages.ts";
 import type { JsonSchemaValidator } from "../model/schema.ts";
 import type { Tool } from "../model/tool.ts";
 import type { Usage } from "../model/usage.ts";
@@ -37,6 +37,8 @@ export interface HireLeaf<T = unknown> {
   readonly kind: "hire";
   readonly agent: Agent<T>;
   readonly input: string;
+  /** Pictures and files that come with the input. Default: none, also if the parent has some: pass on its inbox's `attachments`. */
+  readonly attachments?: readonly Attachment[] | undefined;
   /** Default: `NORMAL`. */
   readonly priority?: Priority | undefined;
   /** What the child may spend at most, out of its parent's budget. Default: no limit but the agent's own and its parent's. */

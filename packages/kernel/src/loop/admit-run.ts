@@ -4,6 +4,7 @@ import type { Clock } from "../core/clock.ts";
 import { agentName } from "../core/ids.ts";
 import { isPromiseLike, type MaybePromise } from "../core/types.ts";
 import { MiddlewareError } from "../errors/errors.ts";
+import type { Attachment } from "../model/messages.ts";
 import type { Supervision } from "../policy/supervision.ts";
 import type { Hooks } from "../ports/hooks.ts";
 import type { AgentRunContext, Gate, Pipeline } from "../ports/middleware.ts";
@@ -15,6 +16,7 @@ export interface AdmitRunOptions {
   readonly layers: readonly Pipeline<AgentRunContext>[];
   readonly whom: Pick<Supervision, "agentId" | "runId" | "sessionId">;
   readonly input: string;
+  readonly attachments: readonly Attachment[] | undefined;
   readonly meta: RunMeta;
   /** For whom the agent works: user, tenant, metadata. */
   readonly scope?: RunScope | undefined;
@@ -44,7 +46,7 @@ const NO_WAITING: Gate = {
  * layer does.
  */
 export function admitRun(options: AdmitRunOptions): MaybePromise<AdmittedRun> {
-  const { layers, whom, input, meta, scope, hooks, clock } = options;
+  const { layers, whom, input, attachments, meta, scope, hooks, clock } = options;
   const { agentId, runId, sessionId } = whom;
   const context: AgentRunContext = {
     agentName: agentName(agentId),
@@ -56,6 +58,7 @@ export function admitRun(options: AdmitRunOptions): MaybePromise<AdmittedRun> {
     clock,
     signal: meta.cancellation.signal,
     input,
+    attachments,
     result: undefined,
   };
   const read = (): AdmittedRun => ({

@@ -5,7 +5,7 @@ import { type Clock, type IdSource, systemClock, systemIds } from "../core/clock
 import { AgentId } from "../core/ids.ts";
 import type { JsonObject, JsonValue } from "../core/json.ts";
 import type { AbortSignalLike } from "../core/types.ts";
-import type { ChatMessage } from "../model/messages.ts";
+import type { Attachment, ChatMessage } from "../model/messages.ts";
 import type { JsonSchemaValidator } from "../model/schema.ts";
 import { Supervision } from "../policy/supervision.ts";
 import { type Hooks, NO_HOOKS } from "../ports/hooks.ts";
@@ -44,7 +44,7 @@ export interface BareContextOptions {
  */
 export interface BareContext extends RunContext {
   /** Makes the inbox to run an agent with: `agent.run(ctx, ctx.inbox("the task"))`. */
-  inbox(input: string): BareInbox;
+  inbox(input: string, attachments?: readonly Attachment[]): BareInbox;
   /** Answers a `waitFor`, even before it is called. */
   deliver(name: string, value: JsonValue): void;
   // Synchronous, because there is no journal to wait for.

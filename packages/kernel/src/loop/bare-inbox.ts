@@ -5,6 +5,7 @@ import { checkMessage } from "../core/plain-json.ts";
 import type { CancellationToken } from "../run/cancellation.ts";
 
 export interface BareInboxOptions {
+  readonly attachments?: Inbox["attachments"];
   readonly clock?: Clock | undefined;
   readonly ids?: IdSource | undefined;
   /** Rejects a waiting `receive` when cancelled. */
@@ -23,7 +24,7 @@ const MAX_DELIVERIES = 3;
 
 /** Makes an inbox in memory. */
 export function bareInbox(input: string, options: BareInboxOptions = {}): BareInbox {
-  const { clock = systemClock, ids = systemIds, cancellation } = options;
+  const { attachments, clock = systemClock, ids = systemIds, cancellation } = options;
   const waiting: InboxMessage[] = [];
   const receivers: ((message: InboxMessage) => void)[] = [];
   const replies = new Map<string, PromiseWithResolvers<JsonValue>>();
@@ -42,6 +43,7 @@ export function bareInbox(input: string, options: BareInboxOptions = {}): BareIn
 
   return {
     input,
+    attachments,
     send(from, content) {
       const message: InboxMessage = Object.freeze({ id: ids.uuid(), from, content, at: clock.now() });
       deliver(message);

@@ -24,7 +24,7 @@ import { type AbortSignalLike, isPromiseLike, type MaybePromise } from "../core/
 import { DeadlineExceededError, InvalidValueError, ToolError } from "../errors/errors.ts";
 import { isCancellation } from "../errors/is.ts";
 import type { LLMClient, ModelEvent, ModelRequest, ModelResponse } from "../model/llm.ts";
-import type { ChatMessage, ToolCall } from "../model/messages.ts";
+import type { Attachment, ChatMessage, ToolCall } from "../model/messages.ts";
 import type { JsonSchemaValidator } from "../model/schema.ts";
 import type { Tool, ToolContext } from "../model/tool.ts";
 import { addUsage, NO_USAGE, type Usage } from "../model/usage.ts";
@@ -32,6 +32,7 @@ import type { Supervision } from "../policy/supervision.ts";
 import type { Hooks } from "../ports/hooks.ts";
 import type { Remaining } from "../ports/ledger.ts";
 import type { RunMeta } from "../run/run-meta.ts";
+import { ownAttachments } from "./attachments.ts";
 import { answerProblem } from "./answer.ts";
 import { asRavi, type BareChild, startChild } from "./bare-child.ts";
 import type { BareContext } from "./bare-context.ts";
@@ -111,8 +112,9 @@ export class BareRun implements BareContext {
     return this.meta.cancellation.signal;
   }
 
-  inbox(input: string): BareInbox {
+  inbox(input: string, attachments?: readonly Attachment[]): BareInbox {
     return bareInbox(input, {
+      attachments: ownAttachments("attachments", attachments),
       clock: this.tree.clock,
       ids: this.tree.ids,
       cancellation: this.meta.cancellation,
@@ -291,7 +293,7 @@ export class BareRun implements BareContext {
     const meta = this.meta.child({ execId, supervision });
     const scope = scopeForWorker(this.tree.scope, supervision.agentId);
     const ctx = new BareRun(this.tree, meta, supervision, scope, leaf.agent.hooks);
-    const child = startChild(leaf.agent, ctx, ctx.inbox(leaf.input), {
+    const child = startChild(leaf.agent, ctx, ctx.inbox(leaf.input, leaf.attachments), {
       used: () => ctx.usedSoFar(),
       onEnd: () => {
         this.used = addUsage(this.used, ctx.used);

@@ -2,6 +2,7 @@ import type { HireLeaf, HireOutcome } from "../agent/leaves.ts";
 import type { RunContext } from "../agent/run-context.ts";
 import { isRaviError } from "../errors/is.ts";
 import { textOf } from "../model/messages.ts";
+import { ownAttachments } from "./attachments.ts";
 import { asRavi } from "./bare-child.ts";
 import { bareInbox } from "./bare-inbox.ts";
 import { ownLane } from "./own-lane.ts";
@@ -61,11 +62,15 @@ function canRunInOwnSlot({ agent, executionBudget, timeoutS }: HireLeaf): boolea
 }
 
 /** An error that stops the run is thrown on, because here it is the caller's own. */
-async function runInOwnSlot<T>(ctx: RunContext, { agent, input }: HireLeaf<T>): Promise<HireOutcome<T>> {
+async function runInOwnSlot<T>(
+  ctx: RunContext,
+  { agent, input, attachments }: HireLeaf<T>,
+): Promise<HireOutcome<T>> {
+  const inbox = bareInbox(input, { attachments: ownAttachments("hire.attachments", attachments) });
   const lane = ownLane(ctx, agent.hooks);
   ctx.emit({ type: "progress", name: "ownSeat", data: { agent: agent.id } });
   try {
-    const result = readResult(agent.id, await agent.run(lane.ctx, bareInbox(input)));
+    const result = readResult(agent.id, await agent.run(lane.ctx, inbox));
     return { status: result.status, result, usage: lane.usage };
   } catch (error) {
     const { usage } = lane;

@@ -1,10 +1,12 @@
 import type { HireLeaf } from "../agent/leaves.ts";
 import { asOwn, checkRecord } from "../core/check.ts";
 import { InvalidValueError } from "../errors/errors.ts";
+import type { DelegateTool } from "../model/tool.ts";
 
 /** On what terms somebody is hired, beside who it is. */
 const HIRE_TERMS = [
   "input",
+  "attachments",
   "priority",
   "executionBudget",
   "retention",
@@ -32,6 +34,16 @@ export function checkHireChoices(field: string, { onFull, onPreempt, onTimeout }
     throw wrong(`${field}.onPreempt`, onPreempt, '"park" or "return"');
   if (onTimeout !== undefined && onTimeout !== "cancel" && onTimeout !== "leave")
     throw wrong(`${field}.onTimeout`, onTimeout, '"cancel" or "leave"');
+}
+
+/** The same for a delegate, which may inherit attachments. */
+export function checkDelegateChoices(
+  field: string,
+  { attachments, ...choices }: Choices & Pick<DelegateTool, "attachments">,
+): void {
+  if (attachments !== undefined && attachments !== "inherit")
+    throw wrong(`${field}.attachments`, attachments, '"inherit"');
+  checkHireChoices(field, choices);
 }
 
 function wrong(field: string, value: unknown, expected: string): InvalidValueError {

@@ -1,5 +1,6 @@
 import type { AbortSignalLike } from "../core/types.ts";
 import type { JsonObject } from "../core/json.ts";
+import type { Attachment } from "../model/messages.ts";
 import type { ExecutionBudgetOptions } from "../policy/execution-budget.ts";
 import type { HistoryRetention, Priority } from "../policy/scales.ts";
 import type { SpawnBudgetOptions } from "../policy/spawn-budget.ts";
@@ -13,6 +14,8 @@ export interface RunStartOptions {
    * Default: the given agent.
    */
   readonly version?: string | undefined;
+  /** Pictures and files that come with the input: `[{ type: "image", url }]`, with `data:` or `https:` URLs. Default: none. */
+  readonly attachments?: readonly Attachment[] | undefined;
   /** The conversation that the run belongs to. Default: a new one. */
   readonly sessionId?: string | undefined;
   /** Limits on the agents of the tree. Default: the agent's own. */
@@ -39,6 +42,7 @@ export interface RunStartOptions {
 export const RUN_START_OPTIONS: readonly (keyof RunStartOptions)[] = [
   "runId",
   "version",
+  "attachments",
   "sessionId",
   "spawnBudget",
   "executionBudget",

@@ -3,7 +3,7 @@ import type { RunContext } from "../agent/run-context.ts";
 import { isPromiseLike, type MaybePromise } from "../core/types.ts";
 import type { RaviError } from "../errors/base.ts";
 import type { ModelResponse } from "../model/llm.ts";
-import type { ToolCall, ToolMessage } from "../model/messages.ts";
+import type { Attachment, ToolCall, ToolMessage } from "../model/messages.ts";
 import type { JsonSchemaValidator } from "../model/schema.ts";
 import type { DelegateTool, Tool } from "../model/tool.ts";
 import { isCutOff } from "./cut-off.ts";
@@ -19,6 +19,8 @@ export interface ToolTurnOptions {
    * call is not made.
    */
   readonly before?: ((call: ToolCall) => string | ToolResult | undefined) | undefined;
+  /** What delegates get that inherit the attachments of their parent. */
+  readonly attachments?: readonly Attachment[] | undefined;
   /** Called when an agent is about to be hired. */
   readonly onHire?: ((call: ToolCall, leaf: HireLeaf) => void) | undefined;
   /** Returns what the model is told about each hire of a batch, in the order given. It may hire again. Default: `hireResult`. */

@@ -226,7 +226,7 @@ export class Turn {
     if (!parsed.ok) return this.refuse(at, failure(call, parsed.problem));
     let leaf: HireLeaf;
     try {
-      leaf = hireBy(tool, parsed.value);
+      leaf = hireBy(tool, parsed.value, this.options.attachments);
     } catch (error) {
       return this.refuse(at, failure(call, messageOf(error)));
     }

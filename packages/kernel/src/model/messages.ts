@@ -65,6 +65,9 @@ export type FilePart = {
   readonly name?: string | undefined;
 };
 
+/** A picture or a file that comes with the input of a run. */
+export type Attachment = ImagePart | FilePart;
+
 /** What the model thought before it answered. */
 export type ReasoningPart = {
   readonly type: "reasoning";

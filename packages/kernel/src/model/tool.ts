@@ -55,6 +55,8 @@ export interface DelegateTool<T = unknown> {
   readonly name: string;
   readonly description: string;
   readonly input: SchemaLike;
+  /** `inherit`: the hired agent gets the pictures and files of its parent's input. Default: only those that `hire` gives. */
+  readonly attachments?: "inherit" | undefined;
   /** The hire that a call with these arguments stands for. */
   hire(args: unknown): HireLeaf<T>;
 }

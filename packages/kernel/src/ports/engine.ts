@@ -8,6 +8,7 @@ import type { AgentId, ExecId } from "../core/ids.ts";
 import type { JsonValue } from "../core/json.ts";
 import type { MaybePromise } from "../core/types.ts";
 import type { RaviError } from "../errors/base.ts";
+import type { Attachment } from "../model/messages.ts";
 import type { Usage } from "../model/usage.ts";
 import type { ExecutionBudgetOptions } from "../policy/execution-budget.ts";
 import type { Priority } from "../policy/scales.ts";
@@ -30,6 +31,7 @@ export interface ExecutionStart {
   readonly execId: ExecId;
   readonly supervision: Supervision;
   readonly input: string;
+  readonly attachments?: readonly Attachment[] | undefined;
   readonly scope: RunScope;
   readonly tenantId: string | null;
   /** Epoch milliseconds; null if there is none. */
@@ -51,6 +53,7 @@ export interface HireSpec {
   readonly agentId: AgentId;
   readonly priority: Priority | undefined;
   readonly input: string;
+  readonly attachments?: readonly Attachment[] | undefined;
   readonly fingerprint: string;
   readonly budget: ExecutionBudgetOptions | undefined;
   /** How long the parent waits, from the hire on. Time in which the child has no slot does not count. */

@@ -5,6 +5,7 @@ import type { Clock } from "../core/clock.ts";
 import type { JsonValue } from "../core/json.ts";
 import type { AbortSignalLike, MaybePromise } from "../core/types.ts";
 import type { LLMClient, ModelEvent, ModelRequest, ModelResponse } from "../model/llm.ts";
+import type { Attachment } from "../model/messages.ts";
 import type { Tool } from "../model/tool.ts";
 import type { RunMeta } from "../run/run-meta.ts";
 import type { Hooks } from "./hooks.ts";
@@ -64,6 +65,8 @@ interface LevelContext {
 export interface AgentRunContext extends LevelContext {
   readonly sessionId: string;
   input: string;
+  /** Pictures and files that came with the input. */
+  readonly attachments?: readonly Attachment[] | undefined;
   result: AgentResult | undefined;
 }
 

@@ -20,12 +20,13 @@ export async function admitRoot(
   );
   if (layers.length === 0) return launch;
   const whom = Supervision.fromJSON(launch.supervision);
-  const { deadline, tenantId } = launch;
+  const { deadline, tenantId, attachments } = launch;
   const { clock, ids } = ports;
   const meta = RunMeta.of({ supervision: whom, cancellation, deadline, tenantId, clock, ids });
   const hooks = bothHooks(ports.hooks, agent.hooks && guardedHooks(agent.hooks, ports.logger));
   const scope = scopeOfRun(launch, whom);
-  const { input, refused } = await admitRun({ layers, whom, input: launch.input, meta, scope, hooks, clock });
+  const asked = { layers, whom, input: launch.input, attachments, meta, scope, hooks, clock };
+  const { input, refused } = await admitRun(asked);
   if (refused === undefined) return { ...launch, input };
   return { ...launch, input, refused: outcomeToJSON({ status: refused.status, result: refused }) };
 }

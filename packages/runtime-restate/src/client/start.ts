@@ -1,7 +1,15 @@
 import type { Agent, IdSource } from "@ravi/kernel";
-import { checkRun, newRoot, RUN_START_OPTIONS, type RunStartOptions, versionName } from "@ravi/kernel/loop";
+import {
+  checkRun,
+  newRoot,
+  ownAttachments,
+  RUN_START_OPTIONS,
+  type RunStartOptions,
+  versionName,
+} from "@ravi/kernel/loop";
 import { refuseOwnLedger } from "../own-ledger.ts";
 import type { Launch } from "../root/messages.ts";
+import { checkSize } from "../sizes.ts";
 
 /** Options of `run`. All are optional. If a run of the given `runId` exists, `result` rejects with an `InvalidValueError`. */
 export type RestateRunOptions = RunStartOptions;
@@ -19,17 +27,21 @@ export function launchRun(
   checkRun(agent, input, options, RUN_START_OPTIONS);
   refuseOwnLedger(agent);
   const root = newRoot(agent, options, ids);
+  const attachments = ownAttachments("run options.attachments", options.attachments);
   const { deadlineS } = root.executionBudget;
-  return {
+  const launch: Launch = {
     runId: root.runId,
     execId: root.runId,
     agent: versionName(agent),
     supervision: root.toJSON(),
     input,
+    ...(attachments !== undefined && { attachments }),
     tenantId: options.tenantId ?? null,
     userId: options.userId ?? null,
     metadata: options.metadata ?? {},
     deadline: deadlineS === null ? null : now + deadlineS * 1000,
     onPreempt: "park",
   };
+  checkSize("input, with its attachments and metadata", launch);
+  return launch;
 }

@@ -93,7 +93,7 @@ async function denialOf(spec: HireSpec, inputs: InputSizes): Promise<SerializedE
   try {
     refuseOwnLedger(spec.agent);
     spec.supervision();
-    const denied = (await spec.denial()) ?? inputs.refusal(spec.input);
+    const denied = (await spec.denial()) ?? inputs.refusal(spec);
     return denied === undefined ? null : errorToJSON(denied);
   } catch (error) {
     if (!isRaviError(error)) throw error;
@@ -105,8 +105,8 @@ async function denialOf(spec: HireSpec, inputs: InputSizes): Promise<SerializedE
 class InputSizes {
   private total = 0;
 
-  refusal(input: string): RaviError | undefined {
-    const bytes = this.total + bytesOf(input);
+  refusal({ input, attachments }: HireSpec): RaviError | undefined {
+    const bytes = this.total + bytesOf(input) + (attachments === undefined ? 0 : bytesOf(attachments));
     if (bytes > MOST) return tooLarge("hire.input, with those before it in its batch", bytes);
     this.total = bytes;
     return undefined;
@@ -124,6 +124,7 @@ function launchOf({ start }: Attempt, spec: HireSpec, at: number): Launch {
     agent: spec.agentName,
     supervision: supervision.toJSON(),
     input: spec.input,
+    ...(spec.attachments !== undefined && { attachments: spec.attachments }),
     tenantId: start.tenantId,
     userId: start.scope.userId,
     metadata: start.scope.metadata,

@@ -132,7 +132,7 @@ async function reportParked(
 }
 
 function startOf(agent: Agent, launch: Launch): ExecutionStart {
-  const { execId, input, tenantId, deadline, onPreempt } = launch;
+  const { execId, input, attachments, tenantId, deadline, onPreempt } = launch;
   const supervision = Supervision.fromJSON(launch.supervision);
   const whole = scopeOfRun(launch, supervision);
   const scope = execId === ExecId(whole.runId) ? whole : scopeForWorker(whole, supervision.agentId);
@@ -141,6 +141,7 @@ function startOf(agent: Agent, launch: Launch): ExecutionStart {
     execId: execId as ExecId,
     supervision,
     input,
+    attachments,
     scope,
     tenantId,
     deadline,

@@ -1,5 +1,6 @@
 import type {
   AgentAccount,
+  Attachment,
   BudgetWarning,
   ExecutionBudgetOptions,
   InboxMessage,
@@ -25,6 +26,7 @@ export type Launch = {
   readonly agent: string;
   readonly supervision: JsonObject;
   readonly input: string;
+  readonly attachments?: readonly Attachment[] | undefined;
   readonly tenantId: string | null;
   readonly userId: string | null;
   readonly metadata: JsonObject;

@@ -16,6 +16,7 @@ import {
   admitRun,
   checkHireChoices,
   hiredId,
+  ownAttachments,
   refuseLimits,
   scopeForWorker,
   tighterBudget,
@@ -25,7 +26,7 @@ import { NOTHING_USED } from "../engine/hire-record.ts";
 import { withAgentLedger } from "../tree/ledgers.ts";
 import { andThen } from "../and-then.ts";
 import type { Execution } from "./execution.ts";
-import { nameOfText } from "./digest.ts";
+import { Digest, nameOfText } from "./digest.ts";
 import { denialOf } from "./permission.ts";
 import { mayAdmit, type Plan, planFor } from "./plan.ts";
 
@@ -51,12 +52,14 @@ export function prepareHire(exec: Execution, terms: Terms, isJoinable: boolean):
   }
   checkHireChoices("hire", terms);
   const timeoutMs = milliseconds("hire.timeoutS", terms.timeoutS);
+  const attachments = ownAttachments("hire.attachments", terms.attachments);
   const key = exec.nextKey("hire", agentName(agent.id));
   const agentId = hiredId(exec.agentId, agent.id, ++exec.hires);
   const plan = planFor(agent, exec.ports);
   // Most agents have no layer with an `admit`, and then nothing is allocated for one.
-  if (mayAdmit(plan.agent)) return admitted(exec, terms, plan, { key, agentId, timeoutMs, isJoinable });
-  const spec = new Hire(exec, terms, terms.input, { key, agentId, timeoutMs, isJoinable });
+  if (mayAdmit(plan.agent))
+    return admitted(exec, terms, plan, { key, agentId, timeoutMs, isJoinable, attachments });
+  const spec = new Hire(exec, terms, terms.input, { key, agentId, timeoutMs, isJoinable, attachments });
   return { spec, answered: undefined };
 }
 
@@ -71,9 +74,10 @@ function admitted(
   const { runId, sessionId } = supervision;
   const whom = { agentId: terms.agent.id, runId, sessionId };
   const layers = agent === undefined ? [] : [agent];
+  const { attachments } = settled;
   const scope = scopeForWorker({ ...exec.scope, sessionId }, settled.agentId);
   return andThen(
-    admitRun({ layers, whom, input: terms.input, meta, scope, hooks, clock: ports.clock }),
+    admitRun({ layers, whom, input: terms.input, attachments, meta, scope, hooks, clock: ports.clock }),
     ({ input, refused }) => {
       const spec = new Hire(exec, terms, input, settled);
       if (refused === undefined) return { spec, answered: undefined };
@@ -84,7 +88,7 @@ function admitted(
   );
 }
 
-type Settled = Pick<HireSpec, "key" | "agentId" | "timeoutMs" | "isJoinable">;
+type Settled = Pick<HireSpec, "key" | "agentId" | "timeoutMs" | "isJoinable" | "attachments">;
 
 class Hire implements HireSpec {
   readonly kind = "hire";
@@ -95,6 +99,7 @@ class Hire implements HireSpec {
   readonly agentId: AgentId;
   readonly priority: HireSpec["priority"];
   readonly input: string;
+  readonly attachments: HireSpec["attachments"];
   readonly fingerprint: string;
   readonly budget: HireSpec["budget"];
   readonly timeoutMs: number | undefined;
@@ -109,7 +114,7 @@ class Hire implements HireSpec {
     exec: Execution,
     terms: Terms,
     input: string,
-    { key, agentId, timeoutMs, isJoinable }: Settled,
+    { key, agentId, timeoutMs, isJoinable, attachments }: Settled,
   ) {
     const { agent } = terms;
     this.exec = exec;
@@ -120,8 +125,9 @@ class Hire implements HireSpec {
     this.agentId = agentId;
     this.priority = terms.priority;
     this.input = input;
+    this.attachments = attachments;
     // Only needed to compare it with a record.
-    this.fingerprint = exec.engine.isDurable ? nameOfText(`${this.agentName}\n${input}`) : "";
+    this.fingerprint = exec.engine.isDurable ? nameOfHire(this.agentName, input, attachments) : "";
     this.budget = tighterBudget(agent, terms.executionBudget);
     const isKept = exec.engine.isMetered || withAgentLedger(agent, undefined) !== undefined;
     if (this.budget !== undefined && !isKept) refuseLimits("hire", this.budget);
@@ -143,6 +149,11 @@ class Hire implements HireSpec {
     const { id, version = "1" } = this.agent;
     return andThen(denialOf(this.exec, "hire", agentName(id), this.input, version), refusalFor);
   }
+}
+
+function nameOfHire(agent: string, input: string, attachments: HireSpec["attachments"]): string {
+  const text = `${agent}\n${input}`;
+  return attachments === undefined ? nameOfText(text) : new Digest().text(text).value(attachments).name();
 }
 
 function refusalFor(reason: string | undefined): RaviError | undefined {

@@ -7,6 +7,7 @@ const MAX_DELIVERIES = 3;
 /** The messages to one execution. What it reads is recorded, so a replay reads the same. */
 export class ExecutionInbox implements Inbox {
   readonly input: string;
+  readonly attachments: Inbox["attachments"];
   private readonly exec: Execution;
   protected readonly engine: DurableEngine;
   /** Messages that `nack` has handed back. */
@@ -22,6 +23,7 @@ export class ExecutionInbox implements Inbox {
     this.exec = exec;
     this.engine = engine;
     this.input = engine.start.input;
+    this.attachments = engine.start.attachments;
   }
 
   /** Makes an inbox. It has `hasMail` only if the engine can tell whether there is mail. */
@@ -81,6 +83,7 @@ export class ExecutionInbox implements Inbox {
   withInput(input: string): Inbox {
     return {
       input,
+      attachments: this.attachments,
       take: () => this.take(),
       receive: () => this.receive(),
       ack: (message) => this.ack(message),

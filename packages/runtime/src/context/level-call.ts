@@ -67,6 +67,10 @@ export class AgentCall extends LevelCall implements AgentRunContext {
     this.input = input;
   }
 
+  get attachments(): AgentRunContext["attachments"] {
+    return this.exec.engine.start.attachments;
+  }
+
   get sessionId(): string {
     return this.exec.supervision.sessionId;
   }

@@ -132,13 +132,15 @@ export class Hiring implements Recordable<HireOutcome>, Child {
   }
 
   begin(): JsonObject {
-    const { agentName, agentId, input, priority, budget } = this.spec;
+    const { agentName, agentId, input, attachments, priority, budget } = this.spec;
     const { deadline, until } = this.times;
     const { agentId: parentId } = this.engine.start.supervision;
     const body = { agent: agentName, agentId, input, parentId, deadline };
-    if (until === null && priority === undefined && budget === undefined) return body;
+    if (until === null && priority === undefined && budget === undefined && attachments === undefined)
+      return body;
     return {
       ...body,
+      ...(attachments !== undefined && { attachments }),
       ...(until !== null && { until }),
       ...(priority !== undefined && { priority }),
       ...(budget !== undefined && { budget: { ...budget } }),
@@ -273,7 +275,7 @@ export class Hiring implements Recordable<HireOutcome>, Child {
   private makeEngine(isResumed: boolean): InProcessEngine {
     const { engine, spec } = this;
     const { tree } = engine;
-    const { agent, execId, agentId, input } = spec;
+    const { agent, execId, agentId, input, attachments } = spec;
     const supervision = spec.supervision();
     const restored = tree.restoredLedger(execId);
     const ledger =
@@ -291,6 +293,7 @@ export class Hiring implements Recordable<HireOutcome>, Child {
         execId,
         supervision,
         input,
+        attachments,
         deadline: this.times.deadline,
         onPreempt: spec.onPreempt,
         isResumed,

@@ -12,18 +12,21 @@ export class InProcessStart implements ExecutionStart {
   readonly execId: ExecId;
   readonly supervision: Supervision;
   readonly input: string;
+  readonly attachments: ExecutionStart["attachments"];
   readonly deadline: number | null;
   readonly onPreempt: ExecutionStart["onPreempt"];
   readonly isResumed: boolean;
   private readonly tree: Tree;
   private ownScope: RunScope | undefined;
 
-  constructor({ tree, agent, execId, supervision, input, deadline, onPreempt, isResumed }: StartOptions) {
+  constructor(options: StartOptions) {
+    const { tree, agent, execId, supervision, input, attachments, deadline, onPreempt, isResumed } = options;
     this.tree = tree;
     this.agent = agent;
     this.execId = execId;
     this.supervision = supervision;
     this.input = input;
+    this.attachments = attachments;
     this.deadline = deadline;
     this.onPreempt = onPreempt;
     this.isResumed = isResumed;

@@ -61,7 +61,8 @@ class PositionalRuntime implements RuntimeUnderTest {
   }
 
   run(agent: Agent, input: string, options: Parameters<RuntimeUnderTest["run"]>[2] = {}): RootHandle {
-    const root = Supervision.root(agent.id, { ...options });
+    const { attachments, ...rest } = options;
+    const root = Supervision.root(agent.id, rest);
     const { setup } = this;
     const { hooks, meter } = setup;
     const ledger = setup.ledger?.(root);
@@ -75,7 +76,7 @@ class PositionalRuntime implements RuntimeUnderTest {
     const { runId } = root;
     const known: Known = { world, agent: nameOf(agent), runId, execId: ExecId(runId), root, ledger };
     this.runs.set(runId, known);
-    return this.handle(known, world.run(agent, input, root));
+    return this.handle(known, world.run(agent, input, root, attachments));
   }
 
   resume(runId: string, { decisions = {} }: Parameters<RuntimeUnderTest["resume"]>[1] = {}): RootHandle {

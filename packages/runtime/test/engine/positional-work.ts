@@ -85,7 +85,7 @@ export class PositionalWork extends PositionLog {
         const denied = await spec.denial();
         if (denied !== undefined) throw denied;
         const supervision = spec.supervision();
-        const { agent, execId, agentId, input, onPreempt, budget } = spec;
+        const { agent, execId, agentId, input, attachments, onPreempt, budget } = spec;
         const { priority, onFull } = spec;
         const parentId = start.supervision.agentId;
         if (!world.executions.has(execId)) {
@@ -99,7 +99,8 @@ export class PositionalWork extends PositionLog {
         const deadline = earliest === Infinity ? null : earliest;
         own.children.push(execId);
         const { scope, tenantId } = start;
-        const born = { agent, execId, supervision, input, scope, tenantId, deadline, onPreempt } as const;
+        const given = { input, attachments };
+        const born = { agent, execId, supervision, ...given, scope, tenantId, deadline, onPreempt } as const;
         world.open({ ...born, isResumed: false }, own.ledger?.child(budget ?? {}, agentId));
         return { until: spec.timeoutMs === undefined ? null : now + spec.timeoutMs };
       } catch (error) {

@@ -1,6 +1,7 @@
 import {
   addUsage,
   type Agent,
+  type Attachment,
   type Clock,
   type ContextPorts,
   type DeadlineExceededError,
@@ -99,14 +100,19 @@ export class World {
     this.ports = { clock: this.clock, ids: systemIds, hooks: NO_HOOKS, ...options.ports };
   }
 
-  async run(agent: Agent, input: string, root?: Supervision): Promise<HireOutcome | RaviError> {
+  async run(
+    agent: Agent,
+    input: string,
+    root?: Supervision,
+    attachments?: readonly Attachment[],
+  ): Promise<HireOutcome | RaviError> {
     const supervision = root ?? Supervision.root(agent.id, { runId: "run", sessionId: "s" });
     const { runId, sessionId } = supervision;
     const execId = ExecId(runId);
     const deadline = null;
     const scope = { userId: null, tenantId: null, sessionId, runId, metadata: {} };
-    const start = { agent, execId, supervision, input, scope, tenantId: null, deadline } as const;
-    this.open({ ...start, onPreempt: "park", isResumed: false }, this.ledger);
+    const start = { agent, execId, supervision, input, attachments, scope, deadline } as const;
+    this.open({ ...start, tenantId: null, onPreempt: "park", isResumed: false }, this.ledger);
     return this.whenDone(execId);
   }
 

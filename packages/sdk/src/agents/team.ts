@@ -74,6 +74,7 @@ const DYNAMIC_HIRING_OPTIONS = [
   "askTimeoutS",
   "onPreempt",
   "onFull",
+  "attachments",
 ] as const satisfies readonly (keyof DynamicHiring)[];
 
 const MEMBER_OPTIONS = [
@@ -87,6 +88,7 @@ const MEMBER_OPTIONS = [
   "onPreempt",
   "onFull",
   "retention",
+  "attachments",
 ] as const satisfies readonly (keyof Member)[];
 
 export const TEAM_OPTIONS = [

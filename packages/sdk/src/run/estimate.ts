@@ -1,5 +1,12 @@
-import { type Agent, type ChatMessage, checkFields, type Estimate, type ModelInfo } from "@ravi/kernel";
-import { addCost, least } from "@ravi/kernel/loop";
+import {
+  type Agent,
+  type ChatMessage,
+  checkFields,
+  type Estimate,
+  type ModelInfo,
+  type UserMessage,
+} from "@ravi/kernel";
+import { addCost, least, ownAttachments, userMessage } from "@ravi/kernel/loop";
 import type { PriceSource } from "@ravi/resources";
 import { blueprintOf, type ClosedLoop, ownLimits, teamOf } from "../agents/blueprint.ts";
 import { isDefaultUsd, type Limits, limitsFor } from "../limits.ts";
@@ -35,6 +42,7 @@ export async function estimate(agent: Agent, input: string, options: RunOptions 
   checkHost(options);
   checkAgent("agent", agent);
   checkInput(input);
+  const attachments = ownAttachments("run options.attachments", options.attachments);
   const limits = ownLimits(agent);
   const { budget } = limitsFor(options, limits);
   const metering = meteringFor(options.prices);
@@ -42,7 +50,7 @@ export async function estimate(agent: Agent, input: string, options: RunOptions 
   const own =
     closed === undefined || model === undefined || !isBare(options)
       ? UNBOUNDED
-      : await worstCase(closed, input, model.info, metering, attemptsOf(options));
+      : await worstCase(closed, userMessage(input, attachments), model.info, metering, attemptsOf(options));
   const isStrict = !isDefaultUsd(options, limits);
   const unpriced = await findUnpriced(agent, metering.book);
   return within(own, budget, { unpriced, isStrict });
@@ -79,22 +87,22 @@ export function within(
 /** The worst case: each call repeats the whole conversation before it, and each attempt is charged in full. */
 async function worstCase(
   { request, system, calls }: ClosedLoop,
-  input: string,
+  first: UserMessage,
   info: ModelInfo,
   { book, meter }: Metering,
   attempts: number,
 ): Promise<Worst> {
   const messages: ChatMessage[] = [
     ...(system === undefined ? [] : [{ role: "system", content: system } as const]),
-    { role: "user", content: input },
+    first,
   ];
-  const first: Estimate = await meter.estimate(info, { ...request, messages });
+  const begin: Estimate = await meter.estimate(info, { ...request, messages });
   let tokens = 0;
   let usd: number | null = 0;
   for (let call = 0; call < calls; call++) {
-    const inputTokens = first.inputTokens + call * (first.maxOutputTokens + CORRECTION_TOKENS);
-    tokens += attempts * (inputTokens + first.maxOutputTokens);
-    const price = await book.worstPrice(info, inputTokens, first.maxOutputTokens);
+    const inputTokens = begin.inputTokens + call * (begin.maxOutputTokens + CORRECTION_TOKENS);
+    tokens += attempts * (inputTokens + begin.maxOutputTokens);
+    const price = await book.worstPrice(info, inputTokens, begin.maxOutputTokens);
     usd = addCost(usd, "unpriced" in price ? null : attempts * price.usd);
   }
   return { usd, tokens, calls: calls * attempts };

@@ -1,6 +1,7 @@
 import type {
   AbortSignalLike,
   Agent,
+  Attachment,
   AuditLog,
   Clock,
   CompactionStrategy,
@@ -84,6 +85,8 @@ export interface RunOptions extends HostOptions {
   readonly budget?: Budget | null | undefined;
   /** How large the tree of agents may grow. */
   readonly tree?: TreeLimits | undefined;
+  /** Pictures and files that come with the input: `[{ type: "image", url }]`, with `data:` or `https:` URLs. */
+  readonly attachments?: readonly Attachment[] | undefined;
   /** Continues this conversation, and stores what is said. Without it nothing is stored. */
   readonly sessionId?: string | undefined;
   /** Default: a new one. `run` rejects if the journal has it already; without a journal, if a run of this process has it now. */
@@ -133,6 +136,7 @@ const HOST_OPTIONS = [
 export const RUN_OPTIONS = [
   "budget",
   "tree",
+  "attachments",
   ...HOST_OPTIONS,
   "sessionId",
   "runId",

@@ -49,7 +49,7 @@ export function start<T>(agent: Agent<T>, input: string, options: RunOptions = {
   checkInput(input);
   const own = ownLimits(agent);
   const limits = limitsFor(options, own);
-  const { sessionId, runId, tenantId, userId, metadata, priority, signal } = options;
+  const { attachments, sessionId, runId, tenantId, userId, metadata, priority, signal } = options;
   const isKept = sessionId !== undefined || options.history !== undefined;
   return launch<T>(options, {
     runId,
@@ -62,6 +62,7 @@ export function start<T>(agent: Agent<T>, input: string, options: RunOptions = {
         executionBudget: toExecutionBudget(limits.budget),
         // Without a session id or a history nobody could ask for the conversation again, so it is not stored.
         retention: isKept ? HistoryRetention.PERMANENT : HistoryRetention.NONE,
+        attachments,
         sessionId,
         runId,
         tenantId,

@@ -1,5 +1,6 @@
 import type {
   AbortSignalLike,
+  Attachment,
   Clock,
   CompactionStrategy,
   DelegateTool,
@@ -100,6 +101,8 @@ export interface ChildTool {
 export interface InvokeOptions {
   /** Where the answer is shown, such as `terminal` or `telegram`. It selects a hint in the system prompt. */
   readonly channel?: string | undefined;
+  /** Pictures and files that come with the input. */
+  readonly attachments?: readonly Attachment[] | undefined;
   /** Aborts the turn. */
   readonly signal?: AbortSignalLike | undefined;
 }

@@ -1,5 +1,5 @@
-import { type AgentResult, isRaviError, type LLMClient, type RunContext } from "@ravi/kernel";
-import { abortable, checkSchemas } from "@ravi/kernel/loop";
+import { type AgentResult, type Inbox, isRaviError, type LLMClient, type RunContext } from "@ravi/kernel";
+import { abortable, checkSchemas, type LoopInput } from "@ravi/kernel/loop";
 import type { CompactionOutcome } from "../extensions/extension.ts";
 import type { Mailbox, Queued } from "../queue/mailbox.ts";
 import type { Session } from "../tree/session.ts";
@@ -26,6 +26,8 @@ export interface RunStart {
   readonly session: Session;
   readonly mailbox: Mailbox;
   readonly input: string;
+  /** What came with the first input. */
+  readonly attachments: Inbox["attachments"];
 }
 
 interface Job {
@@ -67,10 +69,12 @@ export class Runner {
     const { ctx, session, mailbox } = start;
     const { emitter } = this;
     const { sessionId } = session;
+    let { attachments } = start;
     let input: string | undefined = start.input;
     try {
       for (;;) {
-        const result = await this.turn(start, input);
+        const result = await this.turn(start, { input, attachments });
+        attachments = undefined;
         // A run that was stopped early begins no further turn; queued messages wait for the next run.
         const isCutOff = result.status !== "completed" || ctx.signal.aborted;
         input = isCutOff ? undefined : await mailbox.takeNext();
@@ -108,12 +112,15 @@ export class Runner {
     return outcome;
   }
 
-  private async turn({ ctx, session, mailbox }: RunStart, input: string): Promise<AgentResult> {
+  private async turn(
+    { ctx, session, mailbox }: RunStart,
+    { input, attachments }: LoopInput,
+  ): Promise<AgentResult> {
     const parts = await abortable(this.loader.loaded(), ctx.signal);
     const { validator } = this.plan.turn;
     checkSchemas({ owner: "SessionAgent", tools: parts.merged.tools, validator }, ctx.validator);
     await this.compactor.measure(session);
-    const turn = new Turn(this.turnDeps({ ctx, session, parts }, mailbox));
+    const turn = new Turn(this.turnDeps({ ctx, session, parts }, mailbox, attachments));
     this.current = turn;
     const result = await turn.run(input);
     await mailbox.answer(result.output);
@@ -139,7 +146,7 @@ export class Runner {
     return true;
   }
 
-  private turnDeps(job: Job, mailbox: Mailbox): TurnDeps {
+  private turnDeps(job: Job, mailbox: Mailbox, attachments: LoopInput["attachments"]): TurnDeps {
     const { ctx, session, parts } = job;
     const { emitter, loader, compactor, plan, inherited } = this;
     const { channel: named } = ctx.scope.metadata;
@@ -148,6 +155,7 @@ export class Runner {
     const toolNames = parts.merged.tools.map(({ name }) => name);
     return {
       ctx,
+      attachments,
       session,
       host: emitter.host,
       guard: parts.guard,

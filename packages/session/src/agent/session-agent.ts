@@ -10,7 +10,13 @@ import {
   type RunEvent,
   Supervision,
 } from "@ravi/kernel";
-import { AgentBase, bareContext, type BareContextOptions, checkModel } from "@ravi/kernel/loop";
+import {
+  AgentBase,
+  bareContext,
+  type BareContextOptions,
+  checkModel,
+  ownAttachments,
+} from "@ravi/kernel/loop";
 import type { SessionEvent } from "../extensions/events.ts";
 import type {
   CollectedError,
@@ -103,16 +109,18 @@ export class SessionAgent extends AgentBase implements ExtensionContext {
   async invoke(input: string, options: InvokeOptions = {}): Promise<AgentResult> {
     this.gate.assertIdle("invoke");
     checkText("input", input);
-    checkFields("invoke options", options, ["channel", "signal"]);
+    checkFields("invoke options", options, ["channel", "signal", "attachments"]);
     const { channel } = options;
     if (channel !== undefined && typeof channel !== "string")
       throw new InvalidValueError({ field: "invoke options.channel", value: channel, expected: "a string" });
+    const attachments = ownAttachments("invoke options.attachments", options.attachments);
     const ctx = this.ownContext({
       signal: options.signal,
       metadata: channel === undefined ? {} : { channel },
     });
     try {
-      return await this.run(ctx, new OwnInbox(input, this.state.queued, () => this.plan.clock.now()));
+      const given = { input, attachments };
+      return await this.run(ctx, new OwnInbox(given, this.state.queued, () => this.plan.clock.now()));
     } finally {
       ctx.meta.cancellation.dispose();
     }
@@ -127,7 +135,13 @@ export class SessionAgent extends AgentBase implements ExtensionContext {
       this.emitter.running = running;
       try {
         const session = isOwn ? await this.navigator.openOwn() : await this.navigator.openForRun(ctx);
-        return await this.runner.turns({ ctx, session, mailbox, input: inbox.input });
+        return await this.runner.turns({
+          ctx,
+          session,
+          mailbox,
+          input: inbox.input,
+          attachments: inbox.attachments,
+        });
       } finally {
         running.isOpen = false;
         if (isOwn) this.state.queued.unshift(...mailbox.leftover());

@@ -1,15 +1,18 @@
 import type { Inbox, InboxMessage } from "@ravi/kernel";
+import type { LoopInput } from "@ravi/kernel/loop";
 import type { Queued } from "./mailbox.ts";
 
 /** The inbox of a session that runs without a runtime. Unread messages stay for the next turn. */
 export class OwnInbox implements Inbox {
   readonly input: string;
+  readonly attachments: Inbox["attachments"];
   private readonly waiting: Queued[];
   private readonly now: () => number;
   private read = 0;
 
-  constructor(input: string, waiting: Queued[], now: () => number) {
+  constructor({ input, attachments }: LoopInput, waiting: Queued[], now: () => number) {
     this.input = input;
+    this.attachments = attachments;
     this.waiting = waiting;
     this.now = now;
   }

@@ -1,6 +1,7 @@
 import type {
   AgentEvent,
   DelegateTool,
+  Inbox,
   JsonSchemaValidator,
   LLMClient,
   ModelRequest,
@@ -42,6 +43,8 @@ export interface MergedTools {
 /** Everything that a turn works with. */
 export interface TurnDeps {
   readonly ctx: RunContext;
+  /** What came with the turn's input. */
+  readonly attachments: Inbox["attachments"];
   readonly session: Session;
   readonly host: ExtensionHost;
   readonly guard: GuardrailChain;

@@ -27,7 +27,7 @@ export interface ToolBatch {
  * guardrails.
  */
 export async function toolBatch(response: ModelResponse, deps: TurnDeps): Promise<ToolBatch> {
-  const { ctx, report } = deps;
+  const { ctx, report, attachments } = deps;
   const { concurrency, validator, maxChars } = deps.settings;
   const calls = response.message.toolCalls ?? [];
   for (const call of calls) report({ type: "toolCall", call });
@@ -40,6 +40,7 @@ export async function toolBatch(response: ModelResponse, deps: TurnDeps): Promis
       toolTurn(ctx, response, deps.merged.tools, {
         concurrency,
         validator,
+        attachments,
         before: ({ id }) => decisions.refusals.get(id),
         onHire: (_, leaf) => reportHire(leaf, deps),
         onResult: ({ id }, message) => void done.set(id, message),

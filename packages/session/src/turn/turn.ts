@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { type AgentResult, isRaviError } from "@ravi/kernel";
-import { abortable } from "@ravi/kernel/loop";
+import { abortable, userMessage } from "@ravi/kernel/loop";
 import type { PromptEntry } from "../store/entry.ts";
 import { runWithRetries } from "./retries.ts";
 import { Engine } from "./engine.ts";
@@ -67,10 +67,10 @@ export class Turn {
     const list = new PromptList(system, messages);
     const prompt = await this.storePrompt(system);
     const engine = (this.engine = new Engine(deps, list));
-    await engine.store(
-      { role: "user", content: text },
-      { id: userId, ...(prompt !== undefined && { prompt }) },
-    );
+    await engine.store(userMessage(text, deps.attachments), {
+      id: userId,
+      ...(prompt !== undefined && { prompt }),
+    });
     return runWithRetries(deps, engine, async () => {
       const shorter = await emit("context", { messages: await session.messages() });
       engine.list = new PromptList(system, shorter.messages);

@@ -8,19 +8,22 @@ import type { SchemaResult } from "../../model/schema.ts";
 import { checkToolName, type DelegateTool } from "../../model/tool.ts";
 import { executionBudget } from "../../policy/execution-budget.ts";
 import { HistoryRetention, Priority } from "../../policy/scales.ts";
-import { checkHireChoices } from "../hire-choices.ts";
+import { checkDelegateChoices } from "../hire-choices.ts";
 
 /** The terms on which an agent is hired. */
-export interface DelegateOptions extends Omit<HireLeaf, "kind" | "agent" | "input"> {
+export interface DelegateOptions extends Omit<HireLeaf, "kind" | "agent" | "input" | "attachments"> {
   /** The tool's name. Default: the agent's name. */
   readonly name?: string | undefined;
   /** Tells the model when to hand work to it. Default: the agent's description. */
   readonly description?: string | undefined;
+  /** `inherit`: the agent gets the pictures and files that came with the input of the one who hires it. Default: none. */
+  readonly attachments?: DelegateTool["attachments"];
 }
 
 const KNOWN = [
   "name",
   "description",
+  "attachments",
   "priority",
   "executionBudget",
   "retention",
@@ -66,14 +69,16 @@ function checkTask(value: unknown): SchemaResult<Task> {
 /** Makes a tool with which another agent's model can hire this agent. Throws an `InvalidValueError` if an option is wrong. */
 export function delegateTo<T>(agent: Agent<T>, options: DelegateOptions = {}): DelegateTool<T> {
   checkFields("asDelegate", options, KNOWN);
-  const { name = agentName(agent.id), description, ...terms } = asOwn<DelegateOptions>(options, KNOWN);
+  const own = asOwn<DelegateOptions>(options, KNOWN);
+  const { name = agentName(agent.id), description, attachments, ...terms } = own;
   checkToolName(name);
-  checkTerms(description, terms);
+  checkTerms(own);
   return Object.freeze({
     kind: "delegate",
     name,
     description: description ?? agent.description ?? `Hands a task to ${name} and returns its answer.`,
     input: TASK,
+    ...(attachments !== undefined && { attachments }),
     hire(args: unknown): HireLeaf<T> {
       const checked = checkTask(args);
       if (checked.issues === undefined) return { ...terms, kind: "hire", agent, input: checked.value.task };
@@ -87,7 +92,7 @@ export function delegateTo<T>(agent: Agent<T>, options: DelegateOptions = {}): D
 }
 
 /** Checked when the tool is made, so that a mistake is not reported to the model in the middle of a paid run. */
-function checkTerms(description: unknown, terms: Omit<DelegateOptions, "name" | "description">): void {
+function checkTerms({ description, ...terms }: DelegateOptions): void {
   if (description !== undefined && typeof description !== "string")
     throw wrong("description", description, "a string that tells the model when to hand work to this agent");
   const { timeoutS } = terms;
@@ -96,7 +101,7 @@ function checkTerms(description: unknown, terms: Omit<DelegateOptions, "name" | 
   if (terms.executionBudget !== undefined) executionBudget(terms.executionBudget);
   if (terms.priority !== undefined) checkOneOf("asDelegate.priority", terms.priority, Priority);
   if (terms.retention !== undefined) checkOneOf("asDelegate.retention", terms.retention, HistoryRetention);
-  checkHireChoices("asDelegate", terms);
+  checkDelegateChoices("asDelegate", terms);
 }
 
 function wrong(term: string, value: unknown, expected: string): InvalidValueError {

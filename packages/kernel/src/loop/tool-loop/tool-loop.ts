@@ -15,6 +15,7 @@ import {
 import type { SchemaLike } from "../../model/schema.ts";
 import { HookEvent } from "../../ports/hooks.ts";
 import { directOf } from "../at-once.ts";
+import { userMessage } from "../attachments.ts";
 import { checkSchemas } from "../check-schemas.ts";
 import { keepShapes } from "../keep-shapes.ts";
 import { KnownCalls } from "../known-calls.ts";
@@ -40,25 +41,30 @@ const NO_EXTENSION: LoopExtension = Object.freeze({});
 
 /**
  * Asks a model, makes the calls that it asks for, and repeats until it answers (R19). It decides only from what its context
- * returns, so a replay does the same. If a string is passed instead of an inbox, nobody can send it messages while it works.
+ * returns, so a replay does the same. If only the input is passed, nobody can send it messages while it works.
  */
 export function toolLoop<T>(
   plan: LoopPlan<T>,
   ctx: RunContext,
-  inbox: Inbox | string,
+  given: Inbox | LoopInput | string,
   extension: LoopExtension<NoInfer<T>> = NO_EXTENSION,
 ): Promise<AgentResult<T>> {
-  const loop = new Loop(plan, ctx, typeof inbox === "string" ? undefined : new Mail(inbox), extension);
-  return loop.start(typeof inbox === "string" ? inbox : inbox.input);
+  if (typeof given === "string") return new Loop(plan, ctx, undefined, undefined, extension).start(given);
+  const { input, attachments } = given;
+  const mail = "take" in given ? new Mail(given) : undefined;
+  return new Loop(plan, ctx, mail, attachments, extension).start(input);
 }
+
+/** What a loop begins with. */
+export type LoopInput = Pick<Inbox, "input" | "attachments">;
 
 /** Keeps an object of each class that a loop is made of. */
 export function keepLoopShapes(plan: LoopPlan, ctx: RunContext, inbox: Inbox): void {
-  const steps = new ToolSteps(plan, ctx, NO_EXTENSION);
+  const steps = new ToolSteps(plan, ctx, NO_EXTENSION, undefined);
   const calls = new KnownCalls();
   calls.getOrAdd("");
   keepShapes(
-    new Loop(plan, ctx, new Mail(inbox), NO_EXTENSION),
+    new Loop(plan, ctx, new Mail(inbox), undefined, NO_EXTENSION),
     steps,
     new MadeTurn(ctx, [], steps, true),
     calls,
@@ -69,6 +75,7 @@ class Loop<T> {
   private readonly plan: LoopPlan<T>;
   private readonly ctx: RunContext;
   private readonly mail: Mail | undefined;
+  private readonly attachments: LoopInput["attachments"];
   private readonly extension: LoopExtension<T>;
   /** Created with the first tool call. */
   private steps: ToolSteps<T> | undefined;
@@ -82,10 +89,17 @@ class Loop<T> {
   private wasAskedToAnswer = false;
   private invalidAnswers = 0;
 
-  constructor(plan: LoopPlan<T>, ctx: RunContext, mail: Mail | undefined, extension: LoopExtension<T>) {
+  constructor(
+    plan: LoopPlan<T>,
+    ctx: RunContext,
+    mail: Mail | undefined,
+    attachments: LoopInput["attachments"],
+    extension: LoopExtension<T>,
+  ) {
     this.plan = plan;
     this.ctx = ctx;
     this.mail = mail;
+    this.attachments = attachments;
     this.extension = extension;
     this.prompt = new Prompt(plan, ctx);
     this.hasTools = plan.tools.length > 0 || extension.before !== undefined;
@@ -99,7 +113,7 @@ class Loop<T> {
     if (plan.hasRawSchemas) checkSchemas(plan, ctx.validator);
     const instructed = prompt.begin(input);
     if (isPromiseLike(instructed)) await instructed;
-    const begun = this.remember({ role: "user", content: input });
+    const begun = this.remember(userMessage(input, this.attachments));
     if (isPromiseLike(begun)) await begun;
     let at: number | undefined;
     let repeated = 0;
@@ -222,7 +236,7 @@ class Loop<T> {
       const call = calls[at];
       if (call !== undefined) ctx.emit({ type: "toolCall", call });
     }
-    return (this.steps ??= new ToolSteps(this.plan, ctx, this.extension));
+    return (this.steps ??= new ToolSteps(this.plan, ctx, this.extension, this.attachments));
   }
 
   // Not inlined into the loop, because iteration over a list is not compiled inside of an asynchronous function.

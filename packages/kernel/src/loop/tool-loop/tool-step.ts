@@ -32,6 +32,7 @@ export class ToolSteps<T> implements ToolTurnOptions {
   readonly validator: ToolTurnOptions["validator"];
   readonly afterHires: ToolTurnOptions["afterHires"];
   readonly onResult: ToolTurnOptions["onResult"];
+  readonly attachments: ToolTurnOptions["attachments"];
   /** The result that a call has ended the run with. */
   finished: AgentResult<T> | undefined;
   private readonly plan: LoopPlan<T>;
@@ -41,7 +42,12 @@ export class ToolSteps<T> implements ToolTurnOptions {
   /** Calls of this turn that the loop detection has blocked. */
   private blocked: Set<ToolCall> | undefined;
 
-  constructor(plan: LoopPlan<T>, ctx: RunContext, extension: LoopExtension<T>) {
+  constructor(
+    plan: LoopPlan<T>,
+    ctx: RunContext,
+    extension: LoopExtension<T>,
+    attachments: ToolTurnOptions["attachments"],
+  ) {
     const { afterHires, onResult } = extension;
     const { maxToolResultChars: maxChars } = plan;
     this.plan = plan;
@@ -50,6 +56,7 @@ export class ToolSteps<T> implements ToolTurnOptions {
     this.concurrency = plan.toolConcurrency;
     this.validator = plan.validator;
     this.afterHires = afterHires;
+    this.attachments = attachments;
     this.onResult = onResult && ((call, message) => onResult(call, readable(message, maxChars)));
     this.detector = plan.loopDetection === false ? undefined : new CallWatch(plan.loopDetection);
   }

@@ -81,6 +81,39 @@ export const crashCases: readonly RuntimeCase[] = [
   },
   {
     rule: "R24",
+    says: "pictures and files come with the input, to whom they were given, also after a crash",
+    async run({ create, crash }) {
+      const picture = { type: "image", url: "data:image/png;base64,AAAA" } as const;
+      const paper = { type: "file", url: "https://example.com/a.pdf", mediaType: "application/pdf" } as const;
+      const seen: unknown[] = [];
+      const child = agent("child", async (ctx, inbox) => {
+        seen.push([ctx.agentId, inbox.attachments]);
+        return done(String(inbox.attachments?.length ?? 0));
+      });
+      const lead = agent("lead", async (ctx, inbox) => {
+        const before = await ctx.batch([
+          { kind: "hire", agent: child, input: "", attachments: [paper] },
+          { kind: "hire", agent: child, input: "" },
+        ]);
+        await ctx.waitFor("on");
+        const { attachments } = inbox;
+        const after = await ctx.join(await ctx.spawn(child, { input: "", attachments }));
+        return done([...before, after].map(outputOf).join(" "));
+      });
+      const setup = { agents: [lead, child] };
+      const first = await create(setup);
+      await untilWaiting(first.run(lead, "", { runId: "crash-14", attachments: [picture, paper] }));
+      await crash(first);
+      const second = await create(setup);
+      await second.deliver("crash-14", "on", true);
+      expect((await second.resume("crash-14").result).output).toBe("1 0 2");
+      expect(seen).toContainEqual(["child/1", [paper]]);
+      expect(seen).toContainEqual(["child/2", undefined]);
+      expect(seen).toContainEqual(["child/3", [picture, paper]]);
+    },
+  },
+  {
+    rule: "R24",
     says: "what had failed before a crash has failed after it, in the same way, and is not made again",
     async run({ create, crash }) {
       let made = 0;

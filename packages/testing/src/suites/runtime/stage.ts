@@ -45,7 +45,7 @@ export type RuntimeAbility = "restart" | "layers" | "checks" | "waits";
 
 export type SuiteRunOptions = Pick<
   RunStartOptions,
-  "runId" | "spawnBudget" | "executionBudget" | "priority" | "signal"
+  "runId" | "attachments" | "spawnBudget" | "executionBudget" | "priority" | "signal"
 >;
 
 /** The part of a runtime that the suite uses. */

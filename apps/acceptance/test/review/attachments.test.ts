@@ -1,0 +1,104 @@
+import {
+  ActorCritic,
+  Blackboard,
+  Debate,
+  PlanAndExecute,
+  ReAct,
+  Reflexion,
+  ReWOO,
+  Router,
+  SelfRefine,
+  StrategyAgent,
+  Supervisor,
+  Swarm,
+  TreeOfThoughts,
+} from "@ravi/architectures";
+import { ConditionalFlow, ParallelFlow, SequentialFlow } from "@ravi/flow";
+import type { Agent, Architecture, LLMClient, ModelRequest } from "@ravi/kernel";
+import { ReActAgent } from "@ravi/react-agent";
+import { Runtime } from "@ravi/runtime";
+import { MemorySessionStore, SessionAgent } from "@ravi/session";
+import { scriptedModel } from "@ravi/testing";
+import { describe, expect, test } from "vitest";
+
+const picture = { type: "image", url: "data:image/png;base64,iVBORw0KGgo=", mediaType: "image/png" } as const;
+const attachments = [picture];
+const given = { attachments };
+
+/** How often the picture is in a request. */
+const pictures = ({ messages }: ModelRequest): number =>
+  JSON.stringify(messages).split(picture.url).length - 1;
+const seenBy = (model: { readonly calls: readonly { readonly request: ModelRequest }[] }): number[] =>
+  model.calls.map(({ request }) => pictures(request));
+
+const answers = (text: string) => scriptedModel(() => text);
+const worker = (model: LLMClient, name = "worker"): Agent => new ReActAgent({ name, model });
+
+describe("what came with the input is sent to the model", () => {
+  test("of an agent, in each turn once", async () => {
+    const model = scriptedModel(["One.", "Two."]);
+    await new Runtime().run(worker(model), "What is this?", given).result;
+    expect(seenBy(model)).toEqual([1]);
+    expect(model.calls[0]?.request.messages).toEqual([
+      { role: "user", content: [picture, { type: "text", text: "What is this?" }] },
+    ]);
+  });
+
+  test("of every step of a flow", async () => {
+    const model = answers("seen");
+    const steps = [worker(model, "a"), worker(model, "b")];
+    const flows: Agent[] = [
+      new SequentialFlow({ name: "one-by-one", steps }),
+      new ParallelFlow({ name: "at-once", branches: steps }),
+      new ConditionalFlow({ name: "if", if: () => true, whenTrue: worker(model, "c") }),
+    ];
+    for (const flow of flows) await new Runtime().run(flow, "What is this?", given).result;
+    expect(seenBy(model)).toEqual([1, 1, 1, 1, 1]);
+  });
+
+  test("of a session, in the turn that it came with and in all later ones", async () => {
+    const model = answers("A cat.");
+    const chat = new SessionAgent({ name: "chat", model, store: new MemorySessionStore() });
+    await chat.invoke("What is this?", given);
+    await chat.invoke("And what is it called?");
+    expect(seenBy(model)).toEqual([1, 1]);
+    await expect(chat.invoke("x", { attachments: [{ type: "image" } as never] })).rejects.toThrow(
+      /invoke options\.attachments\[0\]\.url/,
+    );
+    const hosted = new SessionAgent({ name: "hosted", model, store: new MemorySessionStore() });
+    await new Runtime().run(hosted, "What is this?", given).result;
+    expect(seenBy(model)).toEqual([1, 1, 1]);
+  });
+});
+
+const CASES: readonly (readonly [string, (model: LLMClient) => Architecture])[] = [
+  ["ReAct", () => new ReAct()],
+  ["PlanAndExecute", () => new PlanAndExecute()],
+  ["ReWOO", () => new ReWOO()],
+  ["Reflexion", () => new Reflexion()],
+  ["SelfRefine", () => new SelfRefine()],
+  ["TreeOfThoughts", () => new TreeOfThoughts()],
+  [
+    "ActorCritic",
+    (model) => new ActorCritic({ actor: worker(model, "actor"), critic: worker(model, "critic") }),
+  ],
+  ["Router", (model) => new Router({ routes: { worker: worker(model) } })],
+  ["Supervisor", (model) => new Supervisor({ workers: { worker: worker(model) } })],
+  ["Swarm", (model) => new Swarm({ members: { worker: worker(model), other: worker(model, "other") } })],
+  ["Debate", (model) => new Debate({ debaters: { a: worker(model, "a"), b: worker(model, "b") } })],
+  ["Blackboard", (model) => new Blackboard({ experts: { worker: worker(model) } })],
+];
+
+test.each(CASES)("every model that works for %s sees it", async (_, make) => {
+  const model = scriptedModel(({ tools }) => {
+    const delegate = tools?.find(({ name }) => name === "delegate");
+    const asked = model.calls.length;
+    return delegate !== undefined && asked < 3
+      ? { toolCalls: [{ name: "delegate", arguments: { worker: "worker", task: "look" } }] }
+      : { text: "worker" };
+  });
+  const thinker = new StrategyAgent({ name: "thinker", architecture: make(model), model });
+  await new Runtime().run(thinker, "What is this?", given).result;
+  expect(model.calls.length).toBeGreaterThan(0);
+  expect(seenBy(model).filter((times) => times === 0)).toEqual([]);
+});

@@ -1,0 +1,45 @@
+import { checkFields } from "../core/check.ts";
+import { InvalidValueError } from "../errors/errors.ts";
+import type { FilePart, ImagePart, TextPart } from "./messages.ts";
+
+/** The parts of a message that users make. */
+export type GivenPart = TextPart | ImagePart | FilePart;
+
+const FIELDS = {
+  text: ["type", "text"],
+  image: ["type", "url", "mediaType"],
+  file: ["type", "url", "mediaType", "name"],
+} as const;
+
+/**
+ * A frozen copy of a part, so that nobody can change later what is on record. Throws an `InvalidValueError` if it is not of one of these
+ * types, or if a field is missing, wrong or unknown.
+ */
+export function ownPart<T extends GivenPart["type"]>(
+  field: string,
+  given: unknown,
+  types: readonly T[],
+): Extract<GivenPart, { readonly type: T }> {
+  const part = (typeof given === "object" ? given : null) as Readonly<Record<string, unknown>> | null;
+  const refuse = (name: string, value: unknown, expected: string): never => {
+    throw new InvalidValueError({ field: `${field}${name}`, value, expected });
+  };
+  const type = types.find((known) => known === part?.["type"]);
+  if (part === null || type === undefined) return refuse("", given, `a part of the type ${anyOf(types)}`);
+  checkFields(field, part, FIELDS[type]);
+  const { text, url, mediaType, name } = part;
+  if (type === "text" && typeof text !== "string") refuse(".text", text, "a string");
+  if (type !== "text" && (typeof url !== "string" || url === ""))
+    refuse(".url", url, "a data: or https: URL, or the id of a file that was uploaded to the provider");
+  if (typeof mediaType !== "string" && (type === "file" || mediaType !== undefined))
+    refuse(".mediaType", mediaType, 'a media type, such as "application/pdf"');
+  if (name !== undefined && typeof name !== "string") refuse(".name", name, "the name of the file");
+  const own = { ...(given as Extract<GivenPart, { readonly type: T }>) };
+  Object.freeze(own);
+  return own;
+}
+
+function anyOf(types: readonly string[]): string {
+  const names = types.map((type) => `"${type}"`);
+  return [names.slice(0, -1).join(", "), ...names.slice(-1)].join(" or ");
+}

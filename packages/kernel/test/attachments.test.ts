@@ -1,0 +1,177 @@
+import { describe, expect, test } from "vitest";
+import {
+  type Agent,
+  AgentId,
+  type Attachment,
+  BudgetExhaustedError,
+  type DelegateTool,
+  type Inbox,
+  type LLMClient,
+  type ToolCall,
+} from "@ravi/kernel";
+import { bareContext, bareInbox, delegateTo, hireAll, planLoop, toolLoop } from "@ravi/kernel/loop";
+
+const picture = { type: "image", url: "data:image/png;base64,AAAA" } as const;
+const paper = {
+  type: "file",
+  url: "https://example.com/a.pdf",
+  mediaType: "application/pdf",
+  name: "a.pdf",
+} as const;
+
+function scripted(turns: readonly (string | readonly ToolCall[])[]): LLMClient {
+  const left = [...turns];
+  return {
+    id: "scripted",
+    info: { provider: "test", model: "scripted" },
+    async generate() {
+      const turn = left.shift() ?? "no more";
+      if (typeof turn === "string")
+        return { message: { role: "assistant", content: turn }, finishReason: "stop" };
+      return { message: { role: "assistant", content: "", toolCalls: turn }, finishReason: "toolCalls" };
+    },
+  };
+}
+
+/** An agent that answers what came with its input. */
+function seer(): Agent & { readonly seen: Inbox["attachments"][] } {
+  const seen: Inbox["attachments"][] = [];
+  return {
+    id: AgentId("seer"),
+    seen,
+    run: async (_, { attachments }) => {
+      seen.push(attachments);
+      return { status: "completed", output: String(attachments?.length ?? 0), stopReason: "done" };
+    },
+  };
+}
+
+describe("the first message of a loop", () => {
+  const messages = async (input: string, attachments?: readonly Attachment[]) => {
+    const ctx = bareContext();
+    await toolLoop(
+      planLoop("test", { name: "a", model: scripted(["seen"]) }),
+      ctx,
+      ctx.inbox(input, attachments),
+    );
+    return ctx.window();
+  };
+
+  test("has what came with the input before the text", async () => {
+    const [first] = await messages("What is this?", [picture, paper]);
+    expect(first).toEqual({
+      role: "user",
+      content: [picture, paper, { type: "text", text: "What is this?" }],
+    });
+  });
+
+  test("has no empty text, which providers refuse", async () => {
+    expect((await messages("", [picture]))[0]).toEqual({ role: "user", content: [picture] });
+  });
+
+  test("is a text if nothing came with it", async () => {
+    expect((await messages("hello"))[0]).toEqual({ role: "user", content: "hello" });
+    expect((await messages("hello", []))[0]).toEqual({ role: "user", content: "hello" });
+  });
+});
+
+describe("a hire", () => {
+  test("gets what it is given, and nothing else", async () => {
+    const agent = seer();
+    const ctx = bareContext();
+    ctx.inbox("", [picture]);
+    expect(await ctx.hire({ agent, input: "" })).toMatchObject({ result: { output: "0" } });
+    expect(await ctx.hire({ agent, input: "", attachments: [paper] })).toMatchObject({
+      result: { output: "1" },
+    });
+    const handle = await ctx.spawn(agent, { input: "", attachments: [paper, picture] });
+    expect(await ctx.join(handle)).toMatchObject({ result: { output: "2" } });
+    expect(agent.seen).toEqual([undefined, [paper], [paper, picture]]);
+  });
+
+  test("in the slot of its parent gets it too", async () => {
+    const agent = seer();
+    const error = new BudgetExhaustedError({ scope: "run", dimension: "agents", used: 1, limit: 1 });
+    const denied = { status: "denied", error };
+    const full = Object.assign(Object.create(bareContext()) as ReturnType<typeof bareContext>, {
+      batch: async (leaves: readonly unknown[]) => leaves.map(() => denied),
+    });
+    const [outcome] = await hireAll(full, [{ kind: "hire", agent, input: "", attachments: [paper] }]);
+    expect(outcome).toMatchObject({ result: { output: "1" } });
+    expect(agent.seen).toEqual([[paper]]);
+  });
+});
+
+describe("a delegate", () => {
+  const handedOver = async (tool: DelegateTool, given: readonly Attachment[] | undefined) => {
+    const call = { id: "c", name: tool.name, arguments: '{"task":"look"}' };
+    const model = scripted([[call], "done"]);
+    const loop = planLoop("test", { name: "lead", model, tools: [tool] });
+    await toolLoop(loop, bareContext(), bareInbox("go", { attachments: given }));
+  };
+
+  test("inherits what came with the input of its parent, if it says so", async () => {
+    const agent = seer();
+    await handedOver(delegateTo(agent, { attachments: "inherit" }), [picture]);
+    await handedOver(delegateTo(agent), [picture]);
+    await handedOver(delegateTo(agent, { attachments: "inherit" }), undefined);
+    expect(agent.seen).toEqual([[picture], undefined, undefined]);
+  });
+
+  test("may give something of its own", async () => {
+    const agent = seer();
+    const own: DelegateTool = {
+      ...delegateTo(agent, { attachments: "inherit" }),
+      hire: () => ({ kind: "hire", agent, input: "", attachments: [paper] }),
+    };
+    await handedOver(own, [picture]);
+    expect(agent.seen).toEqual([[paper]]);
+  });
+
+  test("that gives something else is told so", async () => {
+    const agent = seer();
+    const hire = () => ({ kind: "hire", agent, input: "", attachments: [{ type: "image" }] }) as never;
+    const wrong: DelegateTool = { ...delegateTo(agent), hire };
+    const call = { id: "c", name: "seer", arguments: '{"task":"look"}' };
+    const ctx = bareContext();
+    const model = scripted([[call], "done"]);
+    await toolLoop(planLoop("test", { name: "lead", model, tools: [wrong] }), ctx, "go");
+    expect(JSON.stringify(ctx.window())).toContain("seer.hire(args).attachments[0].url");
+    expect(agent.seen).toEqual([]);
+  });
+
+  test("refuses anything but inherit", () => {
+    expect(() => delegateTo(seer(), { attachments: [picture] as never })).toThrow(
+      /asDelegate\.attachments.*"inherit"/,
+    );
+  });
+});
+
+test.each([
+  ["attachments", "a picture", "an array of images and files"],
+  ["attachments[0]", [undefined], 'a part of the type "image" or "file"'],
+  ["attachments[0]", [{ type: "text", text: "no" }], 'a part of the type "image" or "file"'],
+  ["attachments[1].url", [picture, { type: "image", url: "" }], "a data: or https: URL"],
+  ["attachments[0].mediaType", [{ type: "file", url: picture.url }], "a media type"],
+  ["attachments[0].mediaType", [{ ...picture, mediaType: 1 }], "a media type"],
+  ["attachments[0].name", [{ ...paper, name: 1n }], "the name of the file"],
+  ["attachments[0].mediatype", [{ ...picture, mediatype: "image/png" }], "no field of that name"],
+])("%s is named if it is wrong", (field, given, expected) => {
+  expect(() => bareContext().inbox("", given as never)).toThrow(
+    expect.objectContaining({
+      code: "INVALID_VALUE",
+      field,
+      message: expect.stringContaining(expected) as unknown,
+    }),
+  );
+});
+
+test("what was given stays as it was, also if it is changed later", () => {
+  const part: { type: "image"; url: string } = { type: "image", url: picture.url };
+  const list: Attachment[] = [part];
+  const { attachments } = bareContext().inbox("", list);
+  part.url = "https://elsewhere.example.com";
+  list.pop();
+  expect(attachments).toEqual([picture]);
+  expect(Object.isFrozen(attachments)).toBe(true);
+});
