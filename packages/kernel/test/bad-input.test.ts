@@ -80,7 +80,8 @@ describe("what an agent is given", () => {
 
   test("R19: a definition that is none, or has no schema, is refused where it is made", () => {
     expect(() => defineTool(odd(undefined))).toThrow(refusal("tool"));
-    expect(() => defineTool(odd({ ...whole, input: undefined }))).toThrow(refusal("tool wipe: input"));
+    for (const input of [undefined, [], () => ({ type: "object" })])
+      expect(() => defineTool(odd({ ...whole, input }))).toThrow(refusal("tool wipe: input"));
     expect(() => defineTool(odd({ ...whole, input: Promise.resolve({}) }))).toThrow(
       refusal("tool wipe: input"),
     );
