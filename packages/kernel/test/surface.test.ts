@@ -128,6 +128,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "deliveryId",
       "denialBy",
       "engineRunMeta",
+      "estimateTokens",
       "exceededIn",
       "fullDecisions",
       "guardedHooks",
