@@ -8,7 +8,7 @@ import { FileHistory, KeywordMemory } from "@ravi/context";
 import { EventRecorder } from "@ravi/hooks";
 import { FileAuditLog, rulePermissions } from "@ravi/middleware";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
-import { type ScriptedModel, scriptedModel } from "@ravi/testing";
+import { type ScriptedModel, scriptedModel, virtualClock } from "@ravi/testing";
 import * as z from "zod";
 import { cutJournal } from "../src/cut-journal.ts";
 
@@ -159,6 +159,49 @@ test("J11: a resumed run does not depend on what its policy would say today of w
       output: whole.output,
     });
   }
+});
+
+const ENDS = {
+  cancelled: { status: "cancelled", error: { reason: "enough" } },
+  closed: { status: "suspended" },
+  late: { status: "partial", stopReason: "deadline" },
+} as const;
+
+test.each(
+  ["llm", "tool", "hire"].flatMap((action) =>
+    (["cancelled", "closed", "late"] as const).map((end) => [action, end] as const),
+  ),
+)("J11: a policy that never answers about %s holds up no run that is %s", async (action, end) => {
+  const clock = virtualClock();
+  const asked = Promise.withResolvers<void>();
+  const permissions: Permissions = {
+    isNoop: false,
+    check(request) {
+      if (request.action !== action) return { allow: true };
+      asked.resolve();
+      return new Promise(() => {});
+    },
+  };
+  const helper = new StrategyAgent({ name: "helper", model: scriptedModel([]), architecture: new ReAct() });
+  const agent = new StrategyAgent({
+    name: "clerk",
+    model: scriptedModel(
+      action === "hire"
+        ? [{ toolCalls: [{ name: "helper", arguments: { task: "part" } }] }]
+        : [{ toolCalls: [{ name: "read" }] }],
+    ),
+    tools: [tool("read"), helper.asDelegate()],
+    permissions,
+    architecture: new ReAct(),
+  });
+  const runtime = new Runtime({ journal: new MemoryJournal({ clock }), clock });
+  const executionBudget = end === "late" ? { deadlineS: 5 } : {};
+  const handle = runtime.run(agent, "go", { executionBudget });
+  await asked.promise;
+  if (end === "cancelled") handle.cancel("enough");
+  if (end === "closed") void runtime.close();
+  await clock.advance(10_000);
+  expect(await handle.result).toMatchObject(ENDS[end]);
 });
 
 test("J5, J11: lessons outlive the process on the disk, for the user who taught them and for nobody else", async () => {

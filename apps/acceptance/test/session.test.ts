@@ -523,3 +523,19 @@ test(`a session is killed ${KILLS} times: what was recorded is not paid for agai
   expect(messages.map(({ parent }) => parent)).toEqual([null, ...messages.slice(0, -1).map(({ id }) => id)]);
   await log.close();
 });
+
+test.each([
+  ["English", "We compare the prices of three suppliers. "],
+  ["Chinese", "我们正在比较三家供应商的价格。"],
+])("O12: who asks for a compaction keeps about half of a conversation in %s", async (_, text) => {
+  const model = scriptedModel(() => text.repeat(20), { info: { contextWindow: 200_000 } });
+  const prompt = text.repeat(100);
+  const compaction = new TokenBudget({ target: 0.8 });
+  const agent = new SessionAgent({ model, prompt, secrets: [], compaction });
+  for (let turn = 0; turn < 20; turn++) await agent.invoke(text.repeat(20));
+  const before = await agent.sessionManager.messages();
+  expect(await agent.runCompaction()).toMatchObject({ status: "compacted" });
+  const after = await agent.sessionManager.messages();
+  expect(after.length / before.length).toBeGreaterThan(0.4);
+  expect(after.length / before.length).toBeLessThan(0.6);
+});

@@ -4,15 +4,15 @@ import {
   agentName,
   type ChatMessage,
   checkFields,
+  checkInteger,
   type CompactionContext,
   type CompactionStrategy,
   type HistoryProvider,
-  InvalidValueError,
   isPromiseLike,
   type MaybePromise,
   SessionId,
 } from "@ravi/kernel";
-import { asOwn, checkPort, checkPorts } from "@ravi/kernel/loop";
+import { asOwn, checkPort, checkPorts, refusalFor } from "@ravi/kernel/loop";
 
 /** Options of `agentContext`. The inherited fields are passed to the compaction strategy. */
 export interface AgentContextOptions extends CompactionContext {
@@ -32,6 +32,8 @@ const FIELDS = [
   "llm",
 ] as const satisfies readonly (keyof AgentContextOptions)[];
 
+const wrong = refusalFor("agentContext");
+
 /**
  * A loop's view of the conversation so far (R10). The loop does not know which history and which compaction strategy are behind
  * it.
@@ -41,8 +43,8 @@ export function agentContext(options: AgentContextOptions): AgentContext {
   const { agentId, history, compaction, ...context } = asOwn<AgentContextOptions>(options, FIELDS);
   checkPort("agentContext.history", history, ["load", "append", "clear"]);
   checkPorts("agentContext", { compaction });
-  if (typeof agentId !== "string")
-    throw new InvalidValueError({ field: "agentContext.agentId", value: agentId, expected: "an AgentId" });
+  if (typeof agentId !== "string") wrong("agentId", agentId, "an AgentId");
+  checkContext(context);
   const compact = (messages: readonly ChatMessage[]): MaybePromise<readonly ChatMessage[]> =>
     compaction === undefined ? messages : compaction.compact(messages, context);
   return {
@@ -54,4 +56,14 @@ export function agentContext(options: AgentContextOptions): AgentContext {
         : compact(loaded.messages);
     },
   };
+}
+
+/** A strategy would fail on them in the middle of a run, or count wrongly. */
+function checkContext(context: CompactionContext): void {
+  const { contextWindow, system, tools } = context;
+  if (contextWindow !== undefined) checkInteger("agentContext.contextWindow", contextWindow, 1);
+  if (system !== undefined && typeof system !== "string") wrong("system", system, "a string");
+  if (tools !== undefined && !Array.isArray(tools)) wrong("tools", tools, "an array of tool specs");
+  const llm: unknown = Reflect.get(context, "llm");
+  if (llm !== undefined) checkPort("agentContext.llm", llm, "a function that makes a model call");
 }

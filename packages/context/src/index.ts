@@ -11,7 +11,7 @@
 export { agentContext, type AgentContextOptions } from "./agent-context.ts";
 
 export { compose } from "./compaction/compose.ts";
-export { estimateTokens } from "./compaction/estimate-tokens.ts";
+export { estimateTokens } from "@ravi/kernel/loop";
 export { validPrompt } from "./compaction/prompt.ts";
 export { SelectiveToolCall, type SelectiveToolCallOptions } from "./compaction/selective-tool-call.ts";
 export { SlidingWindow, type SlidingWindowOptions } from "./compaction/sliding-window.ts";

@@ -2,13 +2,16 @@ import { AgentId, type CompactionStrategy, SessionId } from "@ravi/kernel";
 import {
   agentContext,
   type AgentContextOptions,
+  FileHistory,
   KeywordMemory,
   MemoryHistory,
+  Summarization,
   TokenBudget,
   Truncation,
   validPrompt,
 } from "@ravi/context";
 import { expect, test } from "vitest";
+import { writer } from "./support/models.ts";
 
 /** As somebody without a compiler would write it. */
 const odd = (value: unknown): never => value as never;
@@ -29,10 +32,28 @@ test.each<[string, () => unknown]>([
   ["agentContext.history", () => agentContext(odd({ agentId }))],
   ["agentContext.agentId", () => agentContext(odd({ history }))],
   ["agentContext.compaction", () => agentContext({ agentId, history, compaction: odd(() => []) })],
+  ["agentContext.contextWindow", () => agentContext({ agentId, history, contextWindow: odd("128k") })],
+  ["agentContext.system", () => agentContext({ agentId, history, system: odd(["be", "brief"]) })],
+  ["agentContext.tools", () => agentContext({ agentId, history, tools: odd({}) })],
+  ["agentContext.llm", () => agentContext({ agentId, history, llm: odd({ generate() {} }) })],
+  [
+    "Summarization.instructions",
+    () => new Summarization({ model: writer, instructions: odd(() => "brief") }),
+  ],
   ["agentContext.compacton", () => agentContext(odd({ agentId, history, compacton: {} }))],
 ])("R10: what cannot make a window is refused when it is given: %s", (field, attempt) => {
   expect(attempt).toThrow(expect.objectContaining({ code: "INVALID_VALUE", field }));
 });
+
+test.each([["./histories"], [{ mkdir() {}, open() {} }]])(
+  "R10: a disk that lacks a method is refused when a history is opened, and not at its first append: %o",
+  async (files) => {
+    await expect(FileHistory.open("histories", { files: odd(files) })).rejects.toMatchObject({
+      code: "INVALID_VALUE",
+      field: "FileHistory options.files",
+    });
+  },
+);
 
 test("R10: a memory that is asked for no text rejects", async () => {
   const refusal = expect.objectContaining({ code: "INVALID_VALUE", field: "query" });

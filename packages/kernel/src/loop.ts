@@ -93,6 +93,7 @@ export {
 export { withoutThoughts } from "./loop/thoughts.ts";
 export { toolProgress } from "./loop/tool-progress.ts";
 export { refuseSpawnTime } from "./loop/spawn-time.ts";
+export { estimateTokens } from "./loop/estimate-tokens.ts";
 export { Subscription } from "./loop/subscription.ts";
 export { soundUsage } from "./loop/sound-usage.ts";
 export { LEAST_RESULT_CHARS, shorten, withNote } from "./loop/tool-content.ts";

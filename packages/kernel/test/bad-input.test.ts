@@ -17,6 +17,7 @@ import {
   bareContext,
   checkModel,
   checkPorts,
+  checkSpelling,
   checkTools,
   delegateTo,
   type DelegateOptions,
@@ -80,7 +81,8 @@ describe("what an agent is given", () => {
 
   test("R19: a definition that is none, or has no schema, is refused where it is made", () => {
     expect(() => defineTool(odd(undefined))).toThrow(refusal("tool"));
-    expect(() => defineTool(odd({ ...whole, input: undefined }))).toThrow(refusal("tool wipe: input"));
+    for (const input of [undefined, [], () => ({ type: "object" })])
+      expect(() => defineTool(odd({ ...whole, input }))).toThrow(refusal("tool wipe: input"));
     expect(() => defineTool(odd({ ...whole, input: Promise.resolve({}) }))).toThrow(
       refusal("tool wipe: input"),
     );
@@ -256,5 +258,25 @@ describe("J4: what options have of their class, or inherit, is not left behind w
     await expect(ctx.spawn(odd(undefined), { input: "" })).rejects.toThrow(refusal("spawn.agent"));
     await expect(ctx.hire(odd(undefined))).rejects.toThrow(refusal("hire.agent"));
     await expect(ctx.join(odd(undefined))).rejects.toThrow(refusal("handle"));
+  });
+});
+
+describe("a misspelt field", () => {
+  const known = ["beforeCall", "afterCall"];
+  class Counter {
+    readonly name = "counter";
+    readonly beforeCalls = 3;
+    afterCall(): void {}
+  }
+
+  test("is named, with the one that was meant", () => {
+    expect(() => checkSpelling("guard", { beforeCal: () => {} }, known)).toThrow(/did you mean beforeCall\?/);
+  });
+
+  test("is looked for in plain objects alone: a class has fields of its own", () => {
+    expect(() => checkSpelling("guard", { name: "counter", beforeCalls: 3 }, known)).toThrow(
+      refusal("guard.beforeCalls"),
+    );
+    expect(() => checkSpelling("guard", new Counter(), known)).not.toThrow();
   });
 });

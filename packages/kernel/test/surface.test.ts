@@ -129,6 +129,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "deliveryId",
       "denialBy",
       "engineRunMeta",
+      "estimateTokens",
       "exceededIn",
       "fullDecisions",
       "guardedHooks",

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { defineTool, InvalidValueError, toolContent } from "@ravi/kernel";
 import { bareContext } from "@ravi/kernel/loop";
 
@@ -29,6 +29,14 @@ describe("toolContent", () => {
     expect(await told(() => data)).toMatchObject({
       content: JSON.stringify({ parts: [{ type: "image", url }] }),
     });
+  });
+
+  test("is recognised by another copy of the kernel", async () => {
+    vi.resetModules();
+    const other = await import("@ravi/kernel");
+    expect(other.toolContent).not.toBe(toolContent);
+    const parts = [{ type: "image", url }] as const;
+    expect(await told(() => other.toolContent(parts))).toEqual({ content: parts, isError: false });
   });
 
   test("keeps what it was given, also if that is changed later", () => {

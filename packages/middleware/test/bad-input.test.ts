@@ -4,6 +4,7 @@ import {
   cache,
   fallback,
   FileAuditLog,
+  fileValidator,
   llmJudge,
   MiddlewarePipeline,
   promptInjection,
@@ -41,6 +42,7 @@ test.each<[string, () => unknown]>([
   ["timeout.ms", () => timeout(odd({ ms: 5 }))],
   ["cache.ttl", () => cache(odd({ ttl: 5 }))],
   ["fallback.model", () => fallback(odd({ models: [model], model }))],
+  ["fileValidator.disk", () => fileValidator({ roots: ["/work"], disk: odd({ realPath() {} }) })],
   ["promptInjection.roles", () => promptInjection({ roles: odd("user") })],
   // A misspelt method beside a good one: nobody would call it.
   ["layers[0].admits", () => new MiddlewarePipeline([odd({ ...layer, process() {}, admits() {} })])],

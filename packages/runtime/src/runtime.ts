@@ -267,10 +267,11 @@ export class Runtime {
     options: { readonly drain?: boolean | undefined; readonly reason?: string | undefined } = {},
   ): Promise<void> {
     checkFields("close options", options, ["drain", "reason"]);
-    const { drain, reason = "the runtime was closed" } = options;
+    const { drain = false, reason = "the runtime was closed" } = options;
+    checkBoolean("close options.drain", drain);
     this.closed = true;
     const running = this.live.list();
-    if (drain !== true) {
+    if (!drain) {
       for (const run of running) {
         if (this.ports.journal === undefined) run.token.cancel(reason);
         else run.suspend(reason);

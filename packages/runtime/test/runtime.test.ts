@@ -803,6 +803,7 @@ describe("keeping house", () => {
     await expect(runtime.prune({ olderThan: 1 } as never)).rejects.toMatchObject(refused);
     await expect(runtime.prune({ olderThanMs: "day" } as never)).rejects.toMatchObject(refused);
     await expect(runtime.close({ drian: true } as never)).rejects.toMatchObject(refused);
+    await expect(runtime.close({ drain: "yes" } as never)).rejects.toMatchObject(refused);
     await runtime.run(team().worker, "1", { runId: "still open" }).result;
     await runtime.close();
   });

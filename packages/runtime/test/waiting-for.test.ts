@@ -247,6 +247,50 @@ describe("R24: what a run waits for", () => {
     expect(await waitsOf(() => second.list())).toEqual([]);
   });
 
+  test("a call that was decided on is listed no more, also if the run is suspended again", async () => {
+    const clock = virtualClock();
+    const before = new MemoryJournal({ clock });
+    let paid = 0;
+    const payer = hangingPayer(() => paid++);
+    const waiter = agent("waiter", async (ctx) => {
+      await ctx.hire({ agent: payer, input: "" });
+      return done(String(await ctx.waitFor("word")));
+    });
+    void new Runtime({ journal: before, clock }).run(waiter, "", { runId: "r" });
+    await until(() => paid === 1);
+    const journal = cut("r", before.load(RunId("r")));
+    const second = new Runtime({ journal, agents: [waiter, payer], clock });
+    await second.resume("r").result;
+    const [doubt] = await waitsOf(() => journal.list());
+    expect(doubt?.kind).toBe("decision");
+    const { result } = second.resume("r", { decisions: { [doubt?.name ?? ""]: "skip" } });
+    await turns(40);
+    await second.close();
+    expect((await result).status).toBe("suspended");
+    expect(briefly(await waitsOf(() => journal.list()))).toEqual([["signal", "word", "waiter"]]);
+  });
+
+  test("a resumed run that is stopped and could not read its answers waits for what it waited for before", async () => {
+    const journal = new MemoryJournal();
+    const waiter = agent("waiter", async (ctx) =>
+      done(`${String(await ctx.waitFor("word"))} ${String(await ctx.waitFor("word"))}`),
+    );
+    const first = new Runtime({ journal });
+    void first.run(waiter, "", { runId: "r" });
+    await first.deliver("r", "word", "one");
+    await turns(40);
+    await first.close();
+    const asked = await waitsOf(() => journal.list());
+    expect(briefly(asked)).toEqual([["signal", "word", "waiter"]]);
+    const items: Journal["items"] = () => Promise.reject(new Error("EIO"));
+    const unread: Journal = Object.assign(Object.create(journal) as MemoryJournal, { items });
+    const second = new Runtime({ journal: unread, agents: [waiter] });
+    const { result } = second.resume("r");
+    await second.close();
+    expect((await result).status).toBe("suspended");
+    expect(await waitsOf(() => journal.list())).toEqual(asked);
+  });
+
   test("a resumed run that is stopped before it gets to where it waited still waits for that, unless it was answered", async () => {
     const journal = new MemoryJournal();
     const waiter = agent("waiter", async (ctx) =>

@@ -114,6 +114,7 @@ describe("model", () => {
       /models is null; expected an object with a function for each prefix/,
     );
     expect(() => who({ models: { my: "small" } })).toThrow(/models\["my"\] is "small"/);
+    expect(() => who({ model: scriptedModel(["Hi."]), models: ["my"] })).toThrow(/models is an array of 1/);
     const { id, generate } = scriptedModel(["Hi."]);
     for (const info of [null, {}, { provider: "my" }])
       expect(() => who({ model: { id, generate, info } })).toThrow(/info: { provider, model }/);

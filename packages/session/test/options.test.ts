@@ -19,6 +19,19 @@ it("a misspelt option of a store is refused: the default would hold instead", ()
   );
 });
 
+it.each<[string, object]>([
+  ["files", { files: "sessions" }],
+  ["files", { files: { open() {} } }],
+  ["files", { files: null }],
+  ["liveness", { liveness: { isGone: () => false } }],
+  ["liveness", { liveness: { me: "", isGone: () => false } }],
+  ["liveness", { liveness: { me: "process:a:1:1", isGone: true } }],
+])("a store is refused at once if it has no working %s", (field, options) => {
+  expect(() => new FileSessionStore("sessions", options)).toThrow(
+    expect.objectContaining({ code: "INVALID_VALUE", field: `FileSessionStore options.${field}` }),
+  );
+});
+
 it("a runtime reads off it what it is, what is around it, and what it may spend", () => {
   const chat: Pipeline<never> = { isNoop: false, admit: () => {}, run: (_, core) => core() };
   const told = { version: "2", description: "Talks.", hooks: NO_HOOKS };
@@ -41,6 +54,12 @@ it("each wrong option is an error that names it", () => {
     [{ model, tools: [tool("a", () => 1), tool("a", () => 1)] }, "SessionAgent.tools[1].name"],
     [{ model, extensions: [{}] }, "SessionAgent.extensions[0]"],
     [{ model, extensions: [{ name: "x", on: { input: 1 } }] }, "SessionAgent.extensions[0]"],
+    [{ model, extensions: [{ name: "x", onEvent: {} }] }, "SessionAgent.extensions[0].onEvent"],
+    [
+      { model, extensions: [{ name: "x", ephemeral: { look() {} } }] },
+      "SessionAgent.extensions[0].ephemeral",
+    ],
+    [{ model, extensions: [{ name: "x", ephemeral: [1] }] }, "SessionAgent.extensions[0].ephemeral[0]"],
     [{ model, retry: { maxRetries: -1 } }, "SessionAgent.retry.maxRetries"],
     [{ model, retry: { tries: 1 } }, "SessionAgent.retry.tries"],
     [{ model, compaction: { strategy: 1 } }, "SessionAgent.compaction.strategy"],

@@ -3,9 +3,11 @@ import {
   type AssistantMessage,
   type CallOptions,
   cancellationOf,
+  checkBoolean,
   checkFields,
   checkInteger,
   type Clock,
+  InvalidValueError,
   isPromiseLike,
   type LLMClient,
   type ModelEvent,
@@ -14,7 +16,7 @@ import {
   type ModelResponse,
   systemClock,
 } from "@ravi/kernel";
-import { abortable, withTimers } from "@ravi/kernel/loop";
+import { abortable, checkModel, checkPorts, withTimers } from "@ravi/kernel/loop";
 import { DEFAULT_CHUNK_SIZE, deltasOf } from "./answers/deltas.ts";
 import { deltasBefore, errorOfFault, hangsAtOnce } from "./answers/fault.ts";
 import { type Plan, planAnswer } from "./answers/plan.ts";
@@ -43,6 +45,15 @@ const OPTIONS = [
   "record",
 ] as const satisfies readonly (keyof ScriptedModelOptions)[];
 
+const OWNER = "scriptedModel options";
+const INFO_FIELDS = [
+  "provider",
+  "model",
+  "contextWindow",
+  "maxOutputTokens",
+  "cacheTtl",
+] as const satisfies readonly (keyof ModelInfo)[];
+
 /** A call that a scripted model has received. */
 export interface RecordedCall {
   /** Counts from 0, in the order in which the calls were made. */
@@ -65,12 +76,17 @@ export interface ScriptedModel extends LLMClient {
  * `InvalidValueError` that shows the request.
  */
 export function scriptedModel(script: Script, options: ScriptedModelOptions = {}): ScriptedModel {
-  checkFields("scriptedModel options", options, OPTIONS);
+  checkFields(OWNER, options, OPTIONS);
+  checkPorts(OWNER, { clock: options.clock });
+  if (options.info !== undefined) checkFields(`${OWNER}.info`, options.info, INFO_FIELDS);
   const answerTo = compileScript(script);
   const info: ModelInfo = { provider: "scripted", model: "scripted", ...options.info };
+  const { id = `${info.provider}/${info.model}` } = options;
+  if (typeof id !== "string")
+    throw new InvalidValueError({ field: `${OWNER}.id`, value: id, expected: "a string" });
   const clock = withTimers(options.clock ?? systemClock, globalThis);
   const chunkSize = checkInteger("chunkSize", options.chunkSize ?? DEFAULT_CHUNK_SIZE, 1);
-  const record = options.record ?? true;
+  const record = checkBoolean(`${OWNER}.record`, options.record ?? true);
   const calls: RecordedCall[] = [];
   let made = 0;
 
@@ -124,8 +140,8 @@ export function scriptedModel(script: Script, options: ScriptedModelOptions = {}
     yield { type: "finish", response: responseOf(plan, index) };
   }
 
-  return {
-    id: options.id ?? `${info.provider}/${info.model}`,
+  const model: ScriptedModel = {
+    id,
     info,
     calls,
     async generate(request, call) {
@@ -139,6 +155,8 @@ export function scriptedModel(script: Script, options: ScriptedModelOptions = {}
       return streamPlan(begin("stream", request, call), request, call?.signal);
     },
   };
+  checkModel(OWNER, model);
+  return model;
 }
 
 function responseOf(plan: Plan, index: number): ModelResponse {

@@ -456,6 +456,12 @@ describe("options", () => {
   test.each([
     [{ script: [], requirekey: true }, /loopback options\.requirekey/],
     [{ script: [], requireKey: "" }, /requireKey is ""/],
+    [{ script: [], requireKey: 7 }, /requireKey is 7/],
+    [{ script: [], models: "gpt-5" }, /models is "gpt-5"/],
+    [{ script: [], models: [5] }, /models is an array of 1/],
+    [{ script: [], checkToolPairs: "no" }, /checkToolPairs is "no"/],
+    [{ script: [], clock: {} }, /clock is an object/],
+    [{ script: [], record: "no" }, /record is "no"/],
     [{ script: [], maxBodyBytes: 0 }, /maxBodyBytes is 0/],
     [{ script: [], port: -1 }, /port is -1/],
     [{ script: [], prices: { input: -1, output: 1 } }, /prices\.input is -1/],

@@ -282,3 +282,17 @@ test("a scripted model is an LLMClient with a name", () => {
   expect(() => scriptedModel([], { chunksize: 1 } as never)).toThrow(/scriptedModel options\.chunksize/);
   expect(() => scriptedModel([], { chunkSize: 0 })).toThrow(/chunkSize is 0/);
 });
+
+test.each<[string, object]>([
+  ["scriptedModel options.id", { id: 7 }],
+  ["scriptedModel options.info", { info: "gpt-5" }],
+  ["scriptedModel options.info.contextwindow", { info: { contextwindow: 100 } }],
+  ["scriptedModel options.info.model", { info: { model: 5 } }],
+  ["scriptedModel options.info.contextWindow", { info: { contextWindow: "big" } }],
+  ["scriptedModel options.clock", { clock: Date.now }],
+  ["scriptedModel options.record", { record: "no" }],
+])("a wrong option of a scripted model is named: %s", (field, options) => {
+  expect(() => scriptedModel(["a"], options)).toThrow(
+    expect.objectContaining({ code: "INVALID_VALUE", field }),
+  );
+});

@@ -100,10 +100,7 @@ export class GovernedContext extends DelegatingContext {
     if (permissions === undefined) return undefined;
     const { agentId, scope, signal } = inner;
     const asking = denialBy(permissions, { ...asked, agentId, scope }, (denial) => denial);
-    const denied = await abortable(asking, signal).catch(async (aborted: unknown) => {
-      await inner.check();
-      throw aborted;
-    });
+    const denied = await abortable(asking, signal);
     if (denied === undefined) return undefined;
     await observer.denied(asked.action, denied.target, denied.reason);
     return denied.message;

@@ -89,7 +89,14 @@ export class Summarization implements CompactionStrategy {
       options.maxSummaryTokens ?? 2_000,
       1,
     );
-    this.instructions = options.instructions;
+    const { instructions } = options;
+    if (instructions !== undefined && typeof instructions !== "string")
+      throw new InvalidValueError({
+        field: "Summarization.instructions",
+        value: instructions,
+        expected: "a string",
+      });
+    this.instructions = instructions;
     this.counter = tokenCounter(options.countTokens);
   }
 

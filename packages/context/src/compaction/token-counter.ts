@@ -1,5 +1,5 @@
 import { type ChatMessage, type CompactionContext, InvalidValueError, type ToolSpec } from "@ravi/kernel";
-import { estimateTokens } from "./estimate-tokens.ts";
+import { estimateTokens } from "@ravi/kernel/loop";
 
 /**
  * Returns the tokens of a message. Must always return the same for the same message, because a replay has to get the same window.

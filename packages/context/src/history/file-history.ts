@@ -8,6 +8,7 @@ import {
   isRaviError,
   JournalFailedError,
 } from "@ravi/kernel";
+import { checkPort } from "@ravi/kernel/loop";
 import {
   appendFlags,
   hasCode,
@@ -63,7 +64,8 @@ export const FileHistory = Object.freeze({
     }
     const sync = checkBoolean("FileHistory options.sync", options.sync ?? true);
     const root = nodeModule("node:path").resolve(directory);
-    const files = options.files ?? nodeFiles;
+    const { files = nodeFiles } = options;
+    checkPort("FileHistory options.files", files, ["mkdir", "open", "unlink"]);
     await makeFolder(files, root, sync);
     return new DirectoryHistory(root, files, sync);
   },

@@ -1,4 +1,4 @@
-import type { MaybePromise } from "../core/types.ts";
+import { isPromiseLike, type MaybePromise } from "../core/types.ts";
 
 /**
  * The Standard Schema interface (standardschema.dev) with its JSON Schema part, as far as it is used here. It checks a value and
@@ -57,4 +57,13 @@ export type InferSchema<S> = S extends { readonly "~standard": { readonly types?
 /** Whether the schema checks values itself. A plain JSON Schema needs a validator. */
 export function isStandardSchema(schema: SchemaLike): schema is StandardSchema {
   return typeof schema["~standard"] === "object";
+}
+
+/** What a wrong schema is told. */
+export const A_SCHEMA = "a Standard Schema (such as one of zod 4.2 or newer) or a JSON Schema";
+
+/** Whether the value may be a schema. A function is one only if it checks values itself: `z.object` that was not called does not. */
+export function isSchema(value: unknown): value is SchemaLike {
+  if (typeof value === "function") return "~standard" in value;
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !isPromiseLike(value);
 }

@@ -1,11 +1,11 @@
 import { checkFields } from "../core/check.ts";
 import type { JsonValue } from "../core/json.ts";
 import { InvalidValueError } from "../errors/errors.ts";
-import { type AbortSignalLike, isPromiseLike, type MaybePromise } from "../core/types.ts";
+import type { AbortSignalLike, MaybePromise } from "../core/types.ts";
 import type { HireLeaf } from "../agent/leaves.ts";
 import type { RunScope } from "../agent/scope.ts";
 import type { LLMClient, ModelRequest, ModelResponse } from "./llm.ts";
-import type { InferSchema, SchemaLike } from "./schema.ts";
+import { A_SCHEMA, type InferSchema, isSchema, type SchemaLike } from "./schema.ts";
 
 /** What a running tool may use. It has no `RunContext`, because a tool call cannot start another recorded operation. */
 export interface ToolContext {
@@ -147,8 +147,7 @@ export function checkToolFields(
   const { description, needsApproval, idempotent, timeoutS } = tool;
   const input: unknown = tool.input;
   if (typeof description !== "string") refuse("description", description, "a string");
-  if ((typeof input !== "object" && typeof input !== "function") || input === null || isPromiseLike(input))
-    refuse("input", input, "a Standard Schema (such as one of zod 4.2 or newer) or a JSON Schema");
+  if (!isSchema(input)) refuse("input", input, A_SCHEMA);
   // Anything else would be taken for false.
   if (!isFlag(needsApproval)) refuse("needsApproval", needsApproval, "true or false");
   if (!isFlag(idempotent)) refuse("idempotent", idempotent, "true or false");

@@ -1,4 +1,5 @@
 import { type MaybePromise, checkFields, checkInteger, InvalidValueError } from "@ravi/kernel";
+import { checkPort } from "@ravi/kernel/loop";
 import { field } from "@ravi/kernel/provider";
 import type { OnGuardError } from "../guard.ts";
 import { checkNames } from "../options.ts";
@@ -69,7 +70,8 @@ export function fileValidator(options: FileValidatorOptions): FunctionMiddleware
       ? undefined
       : checkNames(`${LAYER}.extensions`, options.extensions).map(checkExtension);
   const maxBytes = checkInteger(`${LAYER}.maxBytes`, options.maxBytes ?? 10_000_000, 1);
-  const disk = options.disk ?? realDisk;
+  const { disk = realDisk } = options;
+  checkPort(`${LAYER}.disk`, disk, ["realPath", "sizeOf"]);
 
   const check = async (path: string): Promise<string | undefined> => {
     const problem = pathProblem(path);

@@ -131,32 +131,43 @@ test("R24: a run that is cancelled while it notes what has to be decided is canc
   expect(payments).toBe(1);
 });
 
-test("R24: a wish to cancel a run that is being suspended is confirmed when it is on record, and then holds", async () => {
-  const inner = new MemoryJournal();
-  const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const post: Journal["post"] = async (runId, item) => {
-    asked.resolve();
-    await answered.promise;
-    inner.post(runId, item);
-  };
-  const journal: Journal = Object.assign(Object.create(inner) as MemoryJournal, { post });
-  const waiter = agent("waiter", async (ctx) => done(String(await ctx.waitFor("word"))));
-  const first = new Runtime({ journal });
-  const { result } = first.run(waiter, "", { runId: "r" });
-  await until(() => inner.list()[0]?.waitingFor !== undefined);
-  const closing = first.close();
-  let isConfirmed = false;
-  const cancelling = first.cancel("r", "not needed").then(() => (isConfirmed = true));
-  await asked.promise;
-  expect((await result).status).toBe("suspended");
-  await closing;
-  await turns();
-  expect(isConfirmed).toBe(false);
-  answered.resolve();
-  await cancelling;
-  const resumed = new Runtime({ journal, agents: [waiter] }).resume("r");
-  expect(await resumed.result).toMatchObject({ status: "cancelled", error: { reason: "not needed" } });
-});
+test.each([
+  ["is being suspended", false],
+  ["was resumed and is suspended before it begins", true],
+])(
+  "R24: a wish to cancel a run that %s is confirmed when it is on record, and then holds",
+  async (_, isResumed) => {
+    const inner = new MemoryJournal();
+    const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const post: Journal["post"] = async (runId, item) => {
+      asked.resolve();
+      await answered.promise;
+      inner.post(runId, item);
+    };
+    const journal: Journal = Object.assign(Object.create(inner) as MemoryJournal, { post });
+    const waiter = agent("waiter", async (ctx) => done(String(await ctx.waitFor("word"))));
+    let runtime = new Runtime({ journal });
+    let { result } = runtime.run(waiter, "", { runId: "r" });
+    await until(() => inner.list()[0]?.waitingFor !== undefined);
+    if (isResumed) {
+      await runtime.close();
+      runtime = new Runtime({ journal, agents: [waiter] });
+      ({ result } = runtime.resume("r"));
+    }
+    const closing = runtime.close();
+    let isConfirmed = false;
+    const cancelling = runtime.cancel("r", "not needed").then(() => (isConfirmed = true));
+    await asked.promise;
+    expect((await result).status).toBe("suspended");
+    await closing;
+    await turns();
+    expect(isConfirmed).toBe(false);
+    answered.resolve();
+    await cancelling;
+    const resumed = new Runtime({ journal, agents: [waiter] }).resume("r");
+    expect(await resumed.result).toMatchObject({ status: "cancelled", error: { reason: "not needed" } });
+  },
+);
 
 test("R24: a run that is cancelled while it records that it is suspended ends at once", async () => {
   let payments = 0;

@@ -76,7 +76,9 @@ export function resolveModel(
   given: string | LLMClient,
   models: Models | undefined,
 ): LLMClient {
-  return typeof given === "string" ? model(given, { models }) : checkModel(field, given);
+  if (typeof given === "string") return model(given, { models });
+  if (models !== undefined) checkModels(models);
+  return checkModel(field, given);
 }
 
 function parseSpec(spec: unknown, models: Models): { readonly prefix: string; readonly name: string } {

@@ -23,6 +23,7 @@ import {
 import { type CompactionPlan, compactionPlan } from "../compaction/options.ts";
 import { checkExtension } from "../extensions/load.ts";
 import { isBlank } from "../queue/mailbox.ts";
+import { checkEphemeral } from "../prompt/ephemeral.ts";
 import { retryPlan } from "../retry/policy.ts";
 import { MemorySessionStore } from "../store/memory-store.ts";
 import type { SessionStore } from "../store/store.ts";
@@ -113,7 +114,7 @@ const A_CHILD =
 /** Checks at run time what a TypeScript compiler would have caught, for users without one. */
 function checkParts(options: SessionAgentOptions): void {
   const { model, models = [], store, sessionId, toolConcurrency, extensions = [], secrets = [] } = options;
-  for (const field of ["models", "extensions", "guardrails", "ephemeral", "children"] as const)
+  for (const field of ["models", "extensions", "guardrails", "children"] as const)
     if (options[field] !== undefined && !Array.isArray(options[field]))
       wrong(field, options[field], "an array");
   checkModel("SessionAgent.model", model);
@@ -129,9 +130,7 @@ function checkParts(options: SessionAgentOptions): void {
       if (typeof child?.[field] !== "string") wrong(`children[${at}].${field}`, child?.[field], "a string");
     checkAllowed(`SessionAgent.children[${at}]`, child, ["name", "description", "tools"]);
   }
-  for (const [at, source] of (options.ephemeral ?? []).entries())
-    if (!hasMethod(source, "look") || typeof source.name !== "string")
-      wrong(`ephemeral[${at}]`, source, "an object with a name and a method look");
+  if (options.ephemeral !== undefined) checkEphemeral("SessionAgent.ephemeral", options.ephemeral);
   if (options.cwd !== undefined && typeof options.cwd !== "string") wrong("cwd", options.cwd, "a path");
   if (options.ids !== undefined && !hasMethod(options.ids, "uuid"))
     wrong("ids", options.ids, "an IdSource, with the methods uuid and random");

@@ -1,32 +1,18 @@
 import type { ChatMessage, ToolSpec, Usage } from "@ravi/kernel";
+import { estimateTokens } from "@ravi/kernel/loop";
 
-const PER_MESSAGE = 4;
-const PER_IMAGE = 1_600;
-const CHARACTERS_PER_TOKEN = 4;
-
-/** Estimates tokens from the length. It is replaced by the provider's own count with the next answer. */
-function estimateMessage(message: ChatMessage): number {
-  let characters = 0;
-  let tokens = PER_MESSAGE;
-  if (typeof message.content === "string") characters += message.content.length;
-  else
-    for (const part of message.content) {
-      if (part.type === "text" || part.type === "reasoning") characters += part.text.length;
-      else tokens += PER_IMAGE;
-    }
-  if (message.role === "assistant")
-    for (const call of message.toolCalls ?? []) characters += call.name.length + call.arguments.length;
-  return tokens + Math.ceil(characters / CHARACTERS_PER_TOKEN);
-}
-
+/**
+ * Estimates as the strategies of `@ravi/context` do, since they are told a window by these estimates. The provider's own count
+ * replaces them with the next answer.
+ */
 export function estimateMessages(messages: readonly ChatMessage[]): number {
   let tokens = 0;
-  for (const message of messages) tokens += estimateMessage(message);
+  for (const message of messages) tokens += estimateTokens(message);
   return tokens;
 }
 
-export function estimateTools(tools: readonly ToolSpec[] | undefined): number {
-  return tools === undefined ? 0 : Math.ceil(JSON.stringify(tools).length / CHARACTERS_PER_TOKEN);
+export function estimateTools(tools: readonly ToolSpec[] = []): number {
+  return estimateMessages(tools.map((tool) => ({ role: "system", content: JSON.stringify(tool) })));
 }
 
 /** How full the context is: the provider's count for the last call, and an estimate of what was added since. */
@@ -45,7 +31,7 @@ export class ContextMeter {
   }
 
   added(message: ChatMessage): void {
-    this.guessed += estimateMessage(message);
+    this.guessed += estimateTokens(message);
   }
 
   /** Starts again with an estimate: for another conversation, or for the same one after a compaction. */

@@ -1,7 +1,8 @@
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { checkFields, InvalidValueError } from "@ravi/kernel";
-import { checkSpelling } from "@ravi/kernel/loop";
+import { checkPort, checkSpelling } from "@ravi/kernel/loop";
+import { checkEphemeral } from "../prompt/ephemeral.ts";
 import { SESSION_EVENTS } from "./events.ts";
 import type { Extension } from "./extension.ts";
 
@@ -66,7 +67,11 @@ export function checkExtension(value: unknown, where: string): Extension {
     if (isHandlers(on)) {
       checkSpelling(where, value, FIELDS);
       if (on !== undefined) checkFields(`${where}.on`, on, SESSION_EVENTS);
-      return value as Extension;
+      const extension = value as Extension;
+      const { onEvent, ephemeral } = extension;
+      if (onEvent !== undefined) checkPort(`${where}.onEvent`, onEvent, "a function");
+      if (ephemeral !== undefined) checkEphemeral(`${where}.ephemeral`, ephemeral);
+      return extension;
     }
   }
   const expected =

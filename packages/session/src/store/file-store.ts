@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer";
 import { join, resolve } from "node:path";
 import { checkBoolean, checkFields, InvalidValueError, isRaviError, JournalFailedError } from "@ravi/kernel";
+import { checkPort } from "@ravi/kernel/loop";
 import { sessionFailed } from "../errors.ts";
 import { hasCode } from "../has-code.ts";
 import { FileLog, closeAndRelease, type Opened } from "./file-log.ts";
@@ -16,7 +17,7 @@ import {
 } from "./files.ts";
 import { nodeFiles } from "./node-files.ts";
 import { readHeader } from "./line-format.ts";
-import { type Liveness, processLiveness } from "./owner.ts";
+import { checkLiveness, type Liveness, processLiveness } from "./owner.ts";
 import { FILE_EXTENSION, type SessionLocation, locationOf } from "./location.ts";
 import { scan } from "./scan.ts";
 import type { SessionInfo, SessionLog, SessionStore } from "./store.ts";
@@ -51,9 +52,11 @@ export class FileSessionStore implements SessionStore {
       throw new InvalidValueError({ field: "directory", value: directory, expected: "the path of a folder" });
     }
     this.directory = resolve(directory);
-    this.files = options.files ?? nodeFiles;
+    const { files = nodeFiles, liveness = processLiveness() } = options;
+    checkPort("FileSessionStore options.files", files, ["mkdir", "open", "link", "unlink", "readdir"]);
+    this.files = files;
     this.sync = checkBoolean("FileSessionStore options.sync", options.sync ?? true);
-    this.liveness = options.liveness ?? processLiveness();
+    this.liveness = checkLiveness("FileSessionStore options.liveness", liveness);
   }
 
   async open(id: string): Promise<SessionLog> {

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
-import { hasEnded, processStart } from "@ravi/kernel/loop";
+import { InvalidValueError } from "@ravi/kernel";
+import { hasEnded, hasMethod, processStart } from "@ravi/kernel/loop";
 
 /** Identifies who holds a lock, and whether that holder still exists. */
 export interface Liveness {
@@ -25,4 +26,11 @@ export function processLiveness(): Liveness {
       return where === host && hasEnded(Number(pid), start, reads);
     },
   };
+}
+
+/** Without a name, a lock would look like one that nobody holds. */
+export function checkLiveness(field: string, value: Liveness): Liveness {
+  if (hasMethod(value, "isGone") && typeof value.me === "string" && value.me !== "") return value;
+  const expected = "an object with a name in `me`, and a method isGone";
+  throw new InvalidValueError({ field, value, expected });
 }

@@ -24,7 +24,7 @@ it("O7: the answer is counted also where the provider does not count, or counts 
       id: "plain",
       info: { provider: "p", model: "plain" },
       async generate() {
-        const content = "x".repeat(4_000);
+        const content = "word ".repeat(1_000);
         return { message: { role: "assistant", content }, finishReason: "stop", usage };
       },
     };

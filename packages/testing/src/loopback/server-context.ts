@@ -1,12 +1,13 @@
 import {
   type AbortSignalLike,
+  checkBoolean,
   checkFields,
   checkInteger,
   type Clock,
   InvalidValueError,
   systemClock,
 } from "@ravi/kernel";
-import { withTimers, type TimerClock } from "@ravi/kernel/loop";
+import { checkPort, withTimers, type TimerClock } from "@ravi/kernel/loop";
 import { DEFAULT_CHUNK_SIZE } from "../answers/deltas.ts";
 import { type CompiledScript, compileScript, type Script } from "../answers/script.ts";
 import type { Bill } from "./bill.ts";
@@ -74,12 +75,16 @@ export interface ServerContext {
 /** Checks what can be checked before anything is opened. */
 export function checkOptions(options: LoopbackOptions): void {
   checkFields("loopback options", options, OPTIONS);
-  const { prices, requireKey } = options;
+  const { prices, requireKey = false, models = [], clock = systemClock } = options;
   if (prices !== undefined && typeof prices !== "function") checkPrices(prices);
-  if (requireKey === "") {
-    const expected = "true, or a key that is not empty";
+  if (requireKey === "" || (typeof requireKey !== "string" && typeof requireKey !== "boolean")) {
+    const expected = "true, false, or a key that is not empty";
     throw new InvalidValueError({ field: "requireKey", value: requireKey, expected });
   }
+  if (!Array.isArray(models) || !models.every((name) => typeof name === "string"))
+    throw new InvalidValueError({ field: "models", value: models, expected: "a list of names" });
+  checkPort("clock", clock, ["now"]);
+  for (const name of ["checkToolPairs", "record"] as const) checkBoolean(name, options[name] ?? true);
 }
 
 interface ContextSetup {

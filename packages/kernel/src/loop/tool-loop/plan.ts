@@ -1,7 +1,7 @@
 import type { AgentDefaults } from "../../agent/agent.ts";
 import type { WindowOptions } from "../../agent/run-context.ts";
 import { asOwn, checkFields, checkInteger, checkOneOf } from "../../core/check.ts";
-import { isPromiseLike } from "../../core/types.ts";
+import { A_SCHEMA, isSchema } from "../../model/schema.ts";
 import { type AgentId, agentIdOf } from "../../core/ids.ts";
 import type { ModelRequest } from "../../model/llm.ts";
 import { checkToolFields, checkToolName, type DelegateTool, type Tool } from "../../model/tool.ts";
@@ -116,9 +116,7 @@ function checkParts(owner: string, options: LoopOptions): void {
     wrong("instructions", instructions, "a string, or a function (ctx, input) that returns one");
   if (context !== undefined && !hasMethod(context, "getPromptWindow"))
     wrong("context", context, "an AgentContext with a getPromptWindow method");
-  const isSchema = ["undefined", "object", "function"].includes(typeof output) && output !== null;
-  if (!isSchema || Array.isArray(output) || isPromiseLike(output))
-    wrong("output", output, "a Standard Schema (such as one of zod 4.2 or newer) or a JSON Schema");
+  if (output !== undefined && !isSchema(output)) wrong("output", output, A_SCHEMA);
   if (options.onBudget !== undefined) checkOneOf(`${owner}.onBudget`, options.onBudget, ON_BUDGET);
   if (toolConcurrency !== undefined) checkInteger(`${owner}.toolConcurrency`, toolConcurrency, 1);
 }

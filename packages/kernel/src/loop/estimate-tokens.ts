@@ -1,4 +1,4 @@
-import type { ChatMessage, ContentPart } from "@ravi/kernel";
+import type { ChatMessage, ContentPart } from "../model/messages.ts";
 
 const PER_MESSAGE = 4;
 const MARGIN = 1.3;
