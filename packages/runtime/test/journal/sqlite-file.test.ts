@@ -209,10 +209,9 @@ test.each([false, true])(
   "T5: a file that another process keeps locked is not taken for a wrong one: to open it may be tried again (the clock stands still: %s)",
   async (isStopped) => {
     const directory = temporaryDirectory();
-    await SqliteJournal.open(directory).close();
     if (isStopped) vi.useFakeTimers({ toFake: ["performance"] });
     onTestFinished(() => void vi.useRealTimers());
-    // As a process does that was stopped (SIGSTOP) in the middle of a write.
+    // As a process does that was stopped (SIGSTOP) while it made the journal.
     const holder = new DatabaseSync(join(directory, "ravi.db"));
     holder.exec("BEGIN IMMEDIATE");
     expect(() => openDatabase(directory, 20)).toThrow(
@@ -232,6 +231,25 @@ test.each([false, true])(
     db.close();
   },
 );
+
+test("T5: a journal opens, and says which runs it has, while another process keeps the file locked", async () => {
+  const directory = temporaryDirectory();
+  await using first = SqliteJournal.open(directory);
+  await first.claim(RUN, "one", 60_000);
+  const holder = new DatabaseSync(join(directory, "ravi.db"));
+  onTestFinished(() => holder.close());
+  holder.exec("BEGIN EXCLUSIVE");
+  // Opening is synchronous: a server that waited here for the lock would answer nobody.
+  openDatabase(directory, 0).close();
+  await using second = SqliteJournal.open(directory, { busyTimeoutMs: 20 });
+  expect(second.list().map(({ runId }) => runId)).toEqual([RUN]);
+  await expect(second.claim(RunId("run-2"), "two", 60_000)).rejects.toMatchObject({
+    code: "JOURNAL_FAILED",
+    retryable: true,
+  });
+  holder.exec("ROLLBACK");
+  expect(await second.claim(RunId("run-2"), "two", 60_000)).not.toBeNull();
+});
 
 test("T5: a write waits for another process although a test runner has replaced the timers", async () => {
   const directory = temporaryDirectory();
