@@ -293,6 +293,25 @@ test("T5: a commit that fails takes its whole group with it, and acknowledges no
   await again.close();
 });
 
+test("T5: a journal that fails names its file: the operator has to know which disk is full, and whose lock it is", async () => {
+  const directory = temporaryDirectory();
+  const path = join(directory, "ravi.db");
+  await using locked = SqliteJournal.open(directory, { busyTimeoutMs: 0 });
+  const holder = new DatabaseSync(path);
+  holder.exec("BEGIN IMMEDIATE");
+  await expect(locked.claim(RUN, "one", 60_000)).rejects.toThrow(
+    `the journal ${path} was locked by another process for `,
+  );
+  holder.exec("ROLLBACK");
+  holder.close();
+  await using full = SqliteJournal.open(directory);
+  const epoch = (await full.claim(RUN, "one", 60_000))?.epoch ?? 0;
+  limitPages(full, 24);
+  await expect(
+    full.append(RUN, epoch, [entry("large", { body: { text: "x".repeat(5_000_000) } })]),
+  ).rejects.toThrow(`the journal ${path} could not be written: database or disk is full; `);
+});
+
 test("closing waits for what was begun; afterwards everything says that it is closed", async () => {
   const directory = temporaryDirectory();
   const journal = SqliteJournal.open(directory);
@@ -361,7 +380,7 @@ test.each(["removed", "replaced"])(
     }
     const gone = {
       code: "JOURNAL_FAILED",
-      message: expect.stringMatching(/ravi\.db was removed or replaced/),
+      message: expect.stringMatching(/ravi\.db could not be written: it was removed or replaced/),
     };
     await expect(journal.claim(RUN, "one", 1_000)).rejects.toMatchObject(gone);
     const item = { id: "1", at: 0, kind: "signal", name: "signature", value: "Ada" } as const;

@@ -38,7 +38,9 @@ export function openDatabase(directory: string, timeoutMs = OPEN_TIMEOUT_MS): Sq
       const what = `the journal ${path} was locked by another process for ${timeoutMs} ms`;
       throw new JournalFailedError({ what, final: false, cause: error });
     }
-    const what = isDamaged(error) ? "an undamaged SQLite database" : "a file that can be opened and written";
+    const what = isDamaged(error)
+      ? "an undamaged SQLite database"
+      : "a file, in a writable folder, that can be opened and written";
     throw new InvalidValueError({
       field: "journal",
       value: path,
