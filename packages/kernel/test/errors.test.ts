@@ -332,4 +332,17 @@ describe("R13: errors", () => {
       "the journal of r is damaged at 3: torn",
     );
   });
+
+  test("a step that asks for something else says what may have changed, for whoever has deployed it", () => {
+    const changed = (key: string, requested: string): string =>
+      new NonDeterminismError({ execId: "r", key, recorded: "another request", requested }).message;
+    expect(changed("llm:openai/small#1", "the call to openai/small")).toContain(
+      "asks for the call to openai/small (its messages, instructions, tools or settings have changed)",
+    );
+    expect(changed("tool:2:0", "the call to pay")).toContain("(the tool or its arguments have changed)");
+    expect(changed("hire:helper#1", "the hire of helper")).toContain("(its task or version has changed)");
+    // The steps themselves differ.
+    expect(changed("llm:openai/small#2", "llm:openai/small#2")).not.toContain("changed)");
+    expect(changed("receive#1", "one that it waits for")).not.toContain("changed)");
+  });
 });

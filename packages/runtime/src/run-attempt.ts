@@ -95,7 +95,7 @@ export class RunAttempt {
     return new InProcessEngine({
       tree,
       token: tree.token,
-      ledger: withAgentLedger(agent, tree.ledger, tree.ports.logger),
+      ledger: withAgentLedger(agent, tree.ledger, tree),
       start: new InProcessStart({
         tree,
         agent,

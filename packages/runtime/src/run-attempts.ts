@@ -14,7 +14,7 @@ import {
   type Supervision,
   type NeedsDecisionError,
 } from "@ravi/kernel";
-import { type Decisions, messageOf, tellLog } from "@ravi/kernel/loop";
+import { type Decisions, messageOf } from "@ravi/kernel/loop";
 import { andThen } from "./and-then.ts";
 import { awaitJournal } from "./await-journal.ts";
 import { hostAgent } from "./context/host-agent.ts";
@@ -26,6 +26,7 @@ import { RUN_STATUS, RUN_WAITS } from "./journal/run-facts.ts";
 import { isStatusGiven, statusRecord } from "./result-record.ts";
 import { RunAttempt } from "./run-attempt.ts";
 import type { Ports } from "./ports.ts";
+import { logOf } from "./run-log.ts";
 import type { Start } from "./run-start.ts";
 import { markReadAnswers, restoreTree } from "./tree/restore.ts";
 import { type Attempts, Tree } from "./tree/tree.ts";
@@ -156,7 +157,8 @@ export class RunAttempts implements Attempts {
 
   /** Whether the policy wants another attempt. If it throws, there is none. */
   private isWanted(crash: unknown): boolean {
-    const { restart, logger } = this.ports;
+    const { ports, start } = this;
+    const { restart } = ports;
     if (restart === undefined) return false;
     try {
       // Only `true` counts as yes, whatever an untyped policy may return.
@@ -168,7 +170,7 @@ export class RunAttempts implements Attempts {
       restart.reset(this.execId);
     } catch (error) {
       const message = `the restart policy failed; ${this.execId} is not restarted`;
-      tellLog(logger, "error", message, { error: messageOf(error) });
+      logOf({ ports, runId: start.root.runId }, "error", message, { error: messageOf(error) });
     }
     return false;
   }

@@ -147,9 +147,11 @@ export class RunDriver {
 
   /** Releases the claim. The outcome of the run is known by now, so a failure is only logged: the claim lapses on its own. */
   private release(journal: RunJournal, run: LiveRun): MaybePromise<void> {
-    const { clock, logger } = this.ports;
-    const message = `could not release the claim on run ${journal.runId}; it expires on its own`;
-    return tryOrLog(logger, "error", message, () => {
+    const { ports } = this;
+    const { clock } = ports;
+    const { runId } = journal;
+    const message = `could not release the claim on run ${runId}; it expires on its own`;
+    return tryOrLog({ ports, runId }, "error", message, () => {
       const released = journal.release();
       return isPromiseLike(released)
         ? awaitJournal(released, { what: "release", run, clock, isOver: true })

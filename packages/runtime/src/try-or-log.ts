@@ -1,16 +1,17 @@
-import { isPromiseLike, type Logger, type MaybePromise } from "@ravi/kernel";
-import { messageOf, tellLog } from "@ravi/kernel/loop";
+import { isPromiseLike, type MaybePromise } from "@ravi/kernel";
+import { messageOf } from "@ravi/kernel/loop";
+import { logOf, type RunLog } from "./run-log.ts";
 
 /** Runs something whose failure must not affect the run. An error, thrown or rejected, is logged and given to `onFailure`. */
 export function tryOrLog(
-  logger: Logger | undefined,
+  log: RunLog | undefined,
   level: "warn" | "error",
   message: string,
   act: () => MaybePromise<void>,
   onFailure?: (error: unknown) => void,
 ): MaybePromise<void> {
   const report = (error: unknown): void => {
-    tellLog(logger, level, message, { error: messageOf(error) });
+    logOf(log, level, message, { error: messageOf(error) });
     onFailure?.(error);
   };
   try {

@@ -7,7 +7,7 @@ import {
   type RootHandle,
   type Tool,
 } from "@ravi/kernel";
-import { keepLoopShapes, keepShapes, planLoop } from "@ravi/kernel/loop";
+import { keepLoopShapes, keepShapes, messageOf, planLoop, tellLog } from "@ravi/kernel/loop";
 import { ChatCall } from "./context/chat-call.ts";
 import { Execution } from "./context/execution.ts";
 import { FunctionCall } from "./context/function-call.ts";
@@ -23,7 +23,6 @@ import { Identities } from "./journal/identities.ts";
 import { MemoryJournal } from "./journal/memory-journal.ts";
 import type { RuntimePorts } from "./ports.ts";
 import { outside } from "./scope.ts";
-import { tryOrLog } from "./try-or-log.ts";
 import { wallClock } from "./wall-clock.ts";
 
 // A run that waits for ever. While it is there, an object of each class that runs are made of is alive, and V8 keeps the code that was
@@ -72,8 +71,12 @@ export function keepWaitingRun(
     await handle.result;
   };
   // All of it outside, also the handler of a failure: what waits for a promise holds the context in which it began to wait.
-  outside(() => void tryOrLog(logger, "warn", "the waiting run could not be started", keep));
+  outside(
+    () => void keep().catch((error: unknown) => tellLog(logger, "warn", FAILED, { error: messageOf(error) })),
+  );
 }
+
+const FAILED = "the waiting run could not be started";
 
 const NEVER = new Promise<never>(() => {});
 

@@ -172,6 +172,7 @@ describe("T5, T6: a run that crashed after any entry of its journal", () => {
       const result = await new Runtime({ journal: await crashed, agents: [asks(prompt, word)] }).resume(RUN)
         .result;
       expect(result).toMatchObject({ status: "suspended", error: { code: "NON_DETERMINISM" } });
+      expect(result.error?.message).toContain("recorded another request, but now asks for the call to ");
       expect([model.calls.length, shouted]).toEqual([calls, shouts]);
     },
   );

@@ -235,7 +235,7 @@ test("R24: a message that is rejected comes again twice, behind the others; then
   allSent();
   expect(await result).toMatchObject({ status: "completed", output: "bad good bad bad" });
   const what = "fussy rejected a message three times; it is not delivered again";
-  expect(warned).toEqual([[what, { id: "m1", from: "user", reason: "not now" }]]);
+  expect(warned).toEqual([[what, { runId: "r", id: "m1", from: "user", reason: "not now" }]]);
 });
 
 test("R24: what is delivered right after the start is kept, also without a journal", async () => {

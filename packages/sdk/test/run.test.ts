@@ -266,10 +266,11 @@ describe("run", () => {
     const logger = { debug() {}, info() {}, warn() {}, error };
     const model = scriptedModel([{ toolCalls: [{ name: "look" }] }, "Hello"]);
     const look = tool({ name: "look", description: "", input: z.object({}), execute: () => "seen" });
-    const result = await run(agent({ name: "greeter", model, tools: [look] }), "Hi", { hooks, logger });
+    const greets = agent({ name: "greeter", model, tools: [look] });
+    const result = await run(greets, "Hi", { hooks, logger, runId: "r" });
     expect(result.status).toBe("completed");
     expect(heard).toEqual(["tool_end"]);
-    expect(told).toEqual(['{"error":"the observer is broken"}']);
+    expect(told).toEqual(['{"error":"the observer is broken","runId":"r"}']);
   });
 
   test("hooks hear the run, and the tree lists its calls all the same", async () => {

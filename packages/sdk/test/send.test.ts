@@ -35,8 +35,8 @@ test("R24: an error of `onEvent` is told to the logger, and without one to the c
     throw new TypeError("event.text is not a function");
   };
   const guide = () => agent({ name: "guide", model: scriptedModel(["Here."]) });
-  expect((await run(guide(), "Go.", { onEvent })).output).toBe("Here.");
-  const fields = { error: "TypeError: event.text is not a function" };
+  expect((await run(guide(), "Go.", { onEvent, runId: "r" })).output).toBe("Here.");
+  const fields = { runId: "r", error: "TypeError: event.text is not a function" };
   expect(warned.mock.calls).toEqual([["onEvent threw an error; the run continues", fields]]);
 
   const told: string[] = [];

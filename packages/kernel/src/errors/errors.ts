@@ -264,6 +264,19 @@ export class AgentNotFoundError extends RaviError {
   }
 }
 
+/** What can differ in a step of each kind. */
+const CHANGES: ReadonlyMap<string, string> = new Map([
+  ["llm", "its messages, instructions, tools or settings have changed"],
+  ["tool", "the tool or its arguments have changed"],
+  ["hire", "its task or version has changed"],
+]);
+
+/** The likely reason, if it is the recorded step and only asks for something else. */
+function changeIn({ key, requested }: { readonly key: string; readonly requested: string }): string {
+  const change = requested === key ? undefined : CHANGES.get(key.slice(0, key.indexOf(":")));
+  return change === undefined ? "" : ` (${change})`;
+}
+
 /** A resumed run asked for something other than what was recorded at the same place. Nothing was paid for it. */
 export class NonDeterminismError extends RaviError {
   static override readonly codes: readonly ErrorCode[] = [ErrorCode.NON_DETERMINISM];
@@ -278,7 +291,7 @@ export class NonDeterminismError extends RaviError {
       requested: "string",
     });
     const [recorded, requested] = [shortName(init.recorded), shortName(init.requested)];
-    const what = `${shortName(init.execId)} at ${shortName(init.key)} recorded ${recorded}, but now asks for ${requested}`;
+    const what = `${shortName(init.execId)} at ${shortName(init.key)} recorded ${recorded}, but now asks for ${requested}${changeIn(init)}`;
     super({
       code: ErrorCode.NON_DETERMINISM,
       message: `${what}; decide from recorded facts only (ctx.now, ctx.random), or give the changed agent a new version and register the old one beside it, for the runs that began with it`,

@@ -1,6 +1,6 @@
 import { tellLog } from "../core/tell-log.ts";
 import { isPromiseLike, type MaybePromise } from "../core/types.ts";
-import { type HookEvent, type HookPayloads, type Hooks, NO_HOOKS } from "../ports/hooks.ts";
+import { type HookBase, type HookEvent, type HookPayloads, type Hooks, NO_HOOKS } from "../ports/hooks.ts";
 import type { Logger } from "../ports/services.ts";
 import { messageOf } from "./tool-call.ts";
 
@@ -38,9 +38,9 @@ class GuardedHooks implements Hooks {
 
   dispatch<E extends HookEvent>(event: E, payload: HookPayloads[E]): MaybePromise<void> {
     try {
-      return this.settled(this.hooks.dispatch(event, payload));
+      return this.settled(this.hooks.dispatch(event, payload), payload);
     } catch (error) {
-      return this.logFailure(error);
+      return this.logFailure(error, payload);
     }
   }
 
@@ -52,12 +52,13 @@ class GuardedHooks implements Hooks {
     }
   }
 
-  private settled(dispatched: MaybePromise<void>): MaybePromise<void> {
+  private settled(dispatched: MaybePromise<void>, payload?: HookBase): MaybePromise<void> {
     if (!isPromiseLike(dispatched)) return undefined;
-    return Promise.resolve(dispatched).catch((error: unknown) => this.logFailure(error));
+    return Promise.resolve(dispatched).catch((error: unknown) => this.logFailure(error, payload));
   }
 
-  private logFailure(error: unknown): void {
-    tellLog(this.logger, "error", "a hook failed; the run is not affected", { error: messageOf(error) });
+  private logFailure(error: unknown, payload?: HookBase): void {
+    const fields = { error: messageOf(error), runId: payload?.runId };
+    tellLog(this.logger, "error", "a hook failed; the run is not affected", fields);
   }
 }

@@ -5,24 +5,24 @@ import {
   type MaybePromise,
   type TimerHandle,
 } from "@ravi/kernel";
-import { tellLog } from "@ravi/kernel/loop";
+import { logOf } from "../run-log.ts";
 import type { Execution } from "./execution.ts";
 
 // At its end a run waits for a ledger, a history, listeners and an audit log. None of them may hold it up for good.
 
 /** Waits for work that never rejects, `limitMs` at most. If that is not enough, it logs `problem` and goes on. */
 export async function waitAtMost(
-  { ports }: Execution,
+  exec: Execution,
   limitMs: number,
   work: Promise<unknown>,
   problem: string,
 ): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
-  const timer = ports.clock.setTimer?.(() => resolve(false), limitMs);
+  const timer = exec.ports.clock.setTimer?.(() => resolve(false), limitMs);
   void work.then(() => resolve(true));
   const isInTime = await promise;
   timer?.cancel();
-  if (!isInTime) tellLog(ports.logger, "warn", problem);
+  if (!isInTime) logOf(exec, "warn", problem);
 }
 
 /** How to wait for work at the end of an agent. */

@@ -48,5 +48,5 @@ function orKeepResult(
     if (what === "kept")
       exec.emit({ type: "progress", name: "historyLost", data: { error: messageOf(error) } });
   };
-  return tryOrLog(exec.ports.logger, "error", message, act, onFailure);
+  return tryOrLog(exec, "error", message, act, onFailure);
 }

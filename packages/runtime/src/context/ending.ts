@@ -6,7 +6,8 @@ import {
   isRaviError,
   type MaybePromise,
 } from "@ravi/kernel";
-import { guardedHooks, isAmong, tellLog, tellOwn, tellTermination } from "@ravi/kernel/loop";
+import { guardedHooks, isAmong, tellOwn, tellTermination } from "@ravi/kernel/loop";
+import { logOf } from "../run-log.ts";
 import { reasonOfEnd, waitAtMost, waitUnlessCancelled } from "./bounded-wait.ts";
 import { forgetHistory, keepHistory } from "./end-history.ts";
 import type { Execution } from "./execution.ts";
@@ -140,9 +141,9 @@ function drainOwn({ ports, engine }: Execution): MaybePromise<void> {
   return guardedHooks(hooks, ports.logger).drain?.();
 }
 
-function logLateListeners({ agentId, ports }: Execution): void {
-  const problem = `listeners of ${agentId} were still running when it was cancelled; the run does not wait for them`;
-  tellLog(ports.logger, "warn", problem);
+function logLateListeners(exec: Execution): void {
+  const problem = `listeners of ${exec.agentId} were still running when it was cancelled; the run does not wait for them`;
+  logOf(exec, "warn", problem);
 }
 
 function drainAudits({ exec }: Ending): MaybePromise<void> {

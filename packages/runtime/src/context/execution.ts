@@ -32,6 +32,7 @@ import {
   type Remaining,
   type RunContext,
   type RunHandle,
+  type RunId,
   type RunMeta,
   type RunScope,
   type StoppedBy,
@@ -146,6 +147,9 @@ export class Execution implements RunContext {
 
   get hooks(): Hooks {
     return this.plan.hooks;
+  }
+  get runId(): RunId {
+    return this.supervision.runId;
   }
   get scope(): RunScope {
     return this.engine.start.scope;

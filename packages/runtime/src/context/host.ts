@@ -13,7 +13,8 @@ import {
   type StopReason,
   ToolError,
 } from "@ravi/kernel";
-import { isUnset, messageOf, readResult, tellLog, tellOwn } from "@ravi/kernel/loop";
+import { isUnset, messageOf, readResult, tellOwn } from "@ravi/kernel/loop";
+import { logOf } from "../run-log.ts";
 import { andThen } from "../and-then.ts";
 import { end, GRACE_MS, abandonCalls } from "./ending.ts";
 import type { Execution } from "./execution.ts";
@@ -89,8 +90,8 @@ export class HostedAgent {
   private giveGrace(error: RaviError): void {
     const { exec } = this;
     this.grace ??= exec.ports.clock.setTimer?.(() => {
-      tellLog(
-        exec.ports.logger,
+      logOf(
+        exec,
         "warn",
         `${exec.agentId} did not stop within ${GRACE_MS} ms after it was told to; the run no longer waits for it`,
       );

@@ -1,5 +1,6 @@
 import type { DurableEngine, Inbox, InboxMessage, JsonValue, MaybePromise } from "@ravi/kernel";
-import { checkMessage, tellLog } from "@ravi/kernel/loop";
+import { checkMessage } from "@ravi/kernel/loop";
+import { logOf } from "../run-log.ts";
 import type { Execution } from "./execution.ts";
 
 const MAX_DELIVERIES = 3;
@@ -57,12 +58,16 @@ export class ExecutionInbox implements Inbox {
       (this.returned ??= []).push(message);
       return;
     }
-    const { agentId, ports } = this.exec;
-    tellLog(ports.logger, "warn", `${agentId} rejected a message three times; it is not delivered again`, {
-      id: message.id,
-      from: message.from,
-      reason,
-    });
+    logOf(
+      this.exec,
+      "warn",
+      `${this.exec.agentId} rejected a message three times; it is not delivered again`,
+      {
+        id: message.id,
+        from: message.from,
+        reason,
+      },
+    );
   }
 
   /**

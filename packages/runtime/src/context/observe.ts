@@ -1,5 +1,6 @@
 import { type AuditEntry, isPromiseLike, type JsonObject, type Span } from "@ravi/kernel";
-import { messageOf, tellLog } from "@ravi/kernel/loop";
+import { messageOf } from "@ravi/kernel/loop";
+import { logOf } from "../run-log.ts";
 import type { Execution } from "./execution.ts";
 
 // Telemetry and the audit log observe a run and cannot change it: if one of them fails, that is logged and the run goes on.
@@ -72,7 +73,7 @@ export function audit(exec: Execution, entry: Omit<AuditEntry, "at" | "actor">):
 }
 
 function logFailure(exec: Execution, what: string, error: unknown): void {
-  tellLog(exec.ports.logger, "error", `${what} failed; the run continues without it`, {
+  logOf(exec, "error", `${what} failed; the run continues without it`, {
     error: messageOf(error),
   });
 }

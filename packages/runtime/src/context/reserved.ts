@@ -41,10 +41,7 @@ export async function reservedInTime(
 /**
  * Cancels a reservation. A failure of the ledger is only logged: it must not replace the reason for stopping, and a layer would retry it.
  */
-export async function cancelReservation(
-  { agentId, ports }: Execution,
-  reservation: Reservation,
-): Promise<void> {
-  const message = `could not cancel a reservation of ${agentId}; its amount stays reserved`;
-  await tryOrLog(ports.logger, "error", message, () => reservation.cancel());
+export async function cancelReservation(exec: Execution, reservation: Reservation): Promise<void> {
+  const message = `could not cancel a reservation of ${exec.agentId}; its amount stays reserved`;
+  await tryOrLog(exec, "error", message, () => reservation.cancel());
 }

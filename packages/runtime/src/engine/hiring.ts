@@ -281,11 +281,11 @@ export class Hiring implements Recordable<HireOutcome>, Child {
     const ledger =
       restored === undefined
         ? engine.ledger?.child(spec.budget ?? {}, agentId)
-        : withExtraOf(engine.ledger, restored, agentId, tree.ports.logger);
+        : withExtraOf(engine.ledger, restored, agentId, tree);
     return engine.childEngine({
       tree,
       token: engine.token.child(),
-      ledger: withAgentLedger(agent, ledger, tree.ports.logger),
+      ledger: withAgentLedger(agent, ledger, tree),
       account: this.account,
       start: new InProcessStart({
         tree,

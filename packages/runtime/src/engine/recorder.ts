@@ -268,12 +268,10 @@ export class Recorder {
     step: RecordedStep,
     fingerprint: string,
   ): Known<T> | undefined {
-    const recorded = textAt(step.begin?.body, "fingerprint");
-    if (recorded !== fingerprint) {
+    if (textAt(step.begin?.body, "fingerprint") !== fingerprint) {
       const { execId, engine } = this;
-      engine.suspendFor(
-        new NonDeterminismError({ execId, key: effect.key, recorded, requested: fingerprint }),
-      );
+      const { key, what: requested } = effect;
+      engine.suspendFor(new NonDeterminismError({ execId, key, recorded: "another request", requested }));
     }
     if (step.end !== undefined) {
       this.lastRecordedAt = step.end.at;

@@ -60,6 +60,7 @@ export class SqliteJournal implements Journal {
   readonly blobs: BlobStore;
   private readonly ownBlobs: SqliteBlobs;
   private readonly db: DatabaseSync;
+  private readonly path: string;
   private readonly clock: Clock;
   private readonly commits: GroupCommit;
   private readonly runs: Runs;
@@ -84,8 +85,9 @@ export class SqliteJournal implements Journal {
       throw new InvalidValueError({ field: "what new SqliteJournal was given", value: db, expected });
     }
     this.db = db;
-    this.checkFile = sameFile(db.location() ?? "");
-    this.unreleased = new UnreleasedClaims(db.location() ?? "");
+    this.path = db.location() ?? "";
+    this.checkFile = sameFile(this.path);
+    this.unreleased = new UnreleasedClaims(this.path);
     this.clock = options.clock ?? systemClock;
     this.runs = new Runs(db);
     this.log = new Log(db);
@@ -110,8 +112,8 @@ export class SqliteJournal implements Journal {
 
   /**
    * Opens the journal in a directory; creates both if needed. Throws an `InvalidValueError` if the file is not a journal of Ravi,
-   * is damaged, or has a newer format, and a `JournalFailedError`, which may be tried again, if another process keeps the file locked for
-   * 10 s.
+   * is damaged, or has a newer format, and a `JournalFailedError`, which may be tried again, if it has to be created and another process
+   * keeps the file locked for 10 s.
    */
   static open(directory: string, options: SqliteJournalOptions = {}): SqliteJournal {
     checkFields("options", options, ["clock", "busyTimeoutMs"]);
@@ -279,7 +281,7 @@ export class SqliteJournal implements Journal {
     try {
       return act();
     } catch (cause) {
-      throw readFailure(what, cause);
+      throw readFailure(this.path, what, cause);
     }
   }
 

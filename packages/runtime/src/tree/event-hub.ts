@@ -79,8 +79,8 @@ export class EventHub {
     }
   }
 
-  private logFailure({ event }: RunEvent, error: unknown): void {
-    const fields = { error: messageOf(error), type: event.type };
+  private logFailure({ execId, event }: RunEvent, error: unknown): void {
+    const fields = { execId, error: messageOf(error), type: event.type };
     tellLog(this.logger, "error", "onEvent threw an error; the run continues", fields);
   }
 }

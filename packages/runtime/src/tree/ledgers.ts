@@ -3,26 +3,22 @@ import {
   BudgetExhaustedError,
   isRaviError,
   type Ledger,
-  type Logger,
   type MaybePromise,
   type Reservation,
   type Settlement,
 } from "@ravi/kernel";
-import { isLedger, least, messageOf, tellLog } from "@ravi/kernel/loop";
+import { isLedger, least, messageOf } from "@ravi/kernel/loop";
+import { logOf, type RunLog } from "../run-log.ts";
 import { tryOrLog } from "../try-or-log.ts";
 
 /**
  * The ledger of an execution, combined with the one that the user gave to the agent (`defaults.executionBudget`), if there is one: every
  * call then reserves from both.
  */
-export function withAgentLedger(
-  agent: Agent,
-  ledger: Ledger | undefined,
-  logger?: Logger,
-): Ledger | undefined {
+export function withAgentLedger(agent: Agent, ledger: Ledger | undefined, log?: RunLog): Ledger | undefined {
   const given = agent.defaults?.executionBudget;
   if (given === undefined || !isLedger(given)) return ledger;
-  return ledger === undefined ? given : jointLedger(ledger, given, logger);
+  return ledger === undefined ? given : jointLedger(ledger, given, log);
 }
 
 /** Two ledgers as one; the second is the user's own. */
@@ -36,11 +32,11 @@ export function withExtraOf(
   parent: Ledger | undefined,
   restored: Ledger,
   scope: string,
-  logger?: Logger,
+  log?: RunLog,
 ): Ledger {
   let ledger = restored;
   for (let at = parent; at !== undefined && isJoint(at); at = at.first) {
-    ledger = jointLedger(ledger, at.extra.child({}, scope), logger);
+    ledger = jointLedger(ledger, at.extra.child({}, scope), log);
   }
   return ledger;
 }
@@ -50,7 +46,7 @@ function isJoint(ledger: Ledger): ledger is JointLedger {
 }
 
 /** Combines two independent ledgers. Every call reserves from both of them or from neither. */
-function jointLedger(first: Ledger, second: Ledger, logger: Logger | undefined): JointLedger {
+function jointLedger(first: Ledger, second: Ledger, log: RunLog | undefined): JointLedger {
   return {
     first,
     extra: second,
@@ -62,26 +58,26 @@ function jointLedger(first: Ledger, second: Ledger, logger: Logger | undefined):
       } catch (error) {
         // The refusal is what the caller must see.
         const message = "what was set aside for a refused call could not be given back";
-        await tryOrLog(logger, "error", message, () => one.cancel());
+        await tryOrLog(log, "error", message, () => one.cancel());
         throw asUsersOwn(error);
       }
       return {
         async settle(actual) {
-          const [a, b] = await inBoth(one, two, (reservation) => reservation.settle(actual), logger);
+          const [a, b] = await inBoth(one, two, (reservation) => reservation.settle(actual), log);
           return mergeSettlements(a, b);
         },
         async cancel() {
-          await inBoth(one, two, (reservation) => reservation.cancel(), logger);
+          await inBoth(one, two, (reservation) => reservation.cancel(), log);
         },
       };
     },
     async charge(spent, options) {
-      const [a, b] = await inBoth(first, second, (ledger) => ledger.charge(spent, options), logger);
+      const [a, b] = await inBoth(first, second, (ledger) => ledger.charge(spent, options), log);
       return mergeSettlements(a, b);
     },
     // Only the run's own ledger is raised, and not the one that belongs to the user.
     ...(first.raise !== undefined && { raise: (more) => first.raise?.(more) }),
-    child: (budget, scope) => jointLedger(first.child(budget, scope), second.child({}, scope), logger),
+    child: (budget, scope) => jointLedger(first.child(budget, scope), second.child({}, scope), log),
     remaining() {
       const [a, b] = [first.remaining(), second.remaining()];
       return {
@@ -129,7 +125,7 @@ async function inBoth<P, T>(
   first: P,
   second: P,
   tell: (part: P) => MaybePromise<T>,
-  logger: Logger | undefined,
+  log: RunLog | undefined,
 ): Promise<[T, T]> {
   let told: T;
   try {
@@ -138,7 +134,7 @@ async function inBoth<P, T>(
     try {
       await tell(second);
     } catch (other) {
-      tellLog(logger, "error", "both ledgers of a call failed; this is what the first said", {
+      logOf(log, "error", "both ledgers of a call failed; this is what the first said", {
         error: messageOf(error),
       });
       throw other;

@@ -16,7 +16,8 @@ import {
   type Spend,
   type Supervision,
 } from "@ravi/kernel";
-import { type Decisions, messageOf, tellLog } from "@ravi/kernel/loop";
+import { type Decisions, messageOf } from "@ravi/kernel/loop";
+import { logOf } from "../run-log.ts";
 import type { hostAgent } from "../context/host-agent.ts";
 import type { Recording } from "../engine/recording.ts";
 import type { Holder, RunJournal } from "../engine/run-journal.ts";
@@ -279,7 +280,7 @@ export class Tree implements SignalTarget, WaitingRun, Holder {
 
   postsUnreadable(error: unknown): void {
     const message = `the journal cannot be read; until it can, nothing that is sent to run ${this.runId} reaches it`;
-    tellLog(this.ports.logger, "error", message, { error: messageOf(error) });
+    logOf(this, "error", message, { error: messageOf(error) });
   }
 }
 

@@ -12,6 +12,7 @@ function fake(failing: (call: string, count: number) => Error | undefined = () =
     if (error !== undefined) throw error;
   };
   const store: GroupStore = {
+    path: "ravi.db",
     begin: act("begin"),
     finish: act("finish"),
     commit: act("commit"),

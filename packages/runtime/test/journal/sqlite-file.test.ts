@@ -209,10 +209,9 @@ test.each([false, true])(
   "T5: a file that another process keeps locked is not taken for a wrong one: to open it may be tried again (the clock stands still: %s)",
   async (isStopped) => {
     const directory = temporaryDirectory();
-    await SqliteJournal.open(directory).close();
     if (isStopped) vi.useFakeTimers({ toFake: ["performance"] });
     onTestFinished(() => void vi.useRealTimers());
-    // As a process does that was stopped (SIGSTOP) in the middle of a write.
+    // As a process does that was stopped (SIGSTOP) while it made the journal.
     const holder = new DatabaseSync(join(directory, "ravi.db"));
     holder.exec("BEGIN IMMEDIATE");
     expect(() => openDatabase(directory, 20)).toThrow(
@@ -232,6 +231,25 @@ test.each([false, true])(
     db.close();
   },
 );
+
+test("T5: a journal opens, and says which runs it has, while another process keeps the file locked", async () => {
+  const directory = temporaryDirectory();
+  await using first = SqliteJournal.open(directory);
+  await first.claim(RUN, "one", 60_000);
+  const holder = new DatabaseSync(join(directory, "ravi.db"));
+  onTestFinished(() => holder.close());
+  holder.exec("BEGIN EXCLUSIVE");
+  // Opening is synchronous: a server that waited here for the lock would answer nobody.
+  openDatabase(directory, 0).close();
+  await using second = SqliteJournal.open(directory, { busyTimeoutMs: 20 });
+  expect(second.list().map(({ runId }) => runId)).toEqual([RUN]);
+  await expect(second.claim(RunId("run-2"), "two", 60_000)).rejects.toMatchObject({
+    code: "JOURNAL_FAILED",
+    retryable: true,
+  });
+  holder.exec("ROLLBACK");
+  expect(await second.claim(RunId("run-2"), "two", 60_000)).not.toBeNull();
+});
 
 test("T5: a write waits for another process although a test runner has replaced the timers", async () => {
   const directory = temporaryDirectory();
@@ -273,6 +291,25 @@ test("T5: a commit that fails takes its whole group with it, and acknowledges no
   expect(await again.load(RUN)).toEqual([]);
   expect(again.list().map(({ runId }) => runId)).toEqual([RUN]);
   await again.close();
+});
+
+test("T5: a journal that fails names its file: the operator has to know which disk is full, and whose lock it is", async () => {
+  const directory = temporaryDirectory();
+  const path = join(directory, "ravi.db");
+  await using locked = SqliteJournal.open(directory, { busyTimeoutMs: 0 });
+  const holder = new DatabaseSync(path);
+  holder.exec("BEGIN IMMEDIATE");
+  await expect(locked.claim(RUN, "one", 60_000)).rejects.toThrow(
+    `the journal ${path} was locked by another process for `,
+  );
+  holder.exec("ROLLBACK");
+  holder.close();
+  await using full = SqliteJournal.open(directory);
+  const epoch = (await full.claim(RUN, "one", 60_000))?.epoch ?? 0;
+  limitPages(full, 24);
+  await expect(
+    full.append(RUN, epoch, [entry("large", { body: { text: "x".repeat(5_000_000) } })]),
+  ).rejects.toThrow(`the journal ${path} could not be written: database or disk is full; `);
 });
 
 test("closing waits for what was begun; afterwards everything says that it is closed", async () => {
@@ -343,7 +380,7 @@ test.each(["removed", "replaced"])(
     }
     const gone = {
       code: "JOURNAL_FAILED",
-      message: expect.stringMatching(/ravi\.db was removed or replaced/),
+      message: expect.stringMatching(/ravi\.db could not be written: it was removed or replaced/),
     };
     await expect(journal.claim(RUN, "one", 1_000)).rejects.toMatchObject(gone);
     const item = { id: "1", at: 0, kind: "signal", name: "signature", value: "Ada" } as const;

@@ -250,7 +250,10 @@ describe("R24: a journal that fails", () => {
       const handle = runtime.run(paid, "", { runId: "r" });
       expect(await handle.result).toMatchObject({ status: "completed", output: "for this" });
       expect(said).toEqual([
-        ["could not release the claim on run r; it expires on its own", { error: "disk I/O error" }],
+        [
+          "could not release the claim on run r; it expires on its own",
+          { runId: "r", error: "disk I/O error" },
+        ],
       ]);
       // And a failure is told as what it was.
       await expect(runtime.resume("unknown").result).rejects.toThrow("the id of a run in the journal");

@@ -293,7 +293,7 @@ describe("review: money", () => {
     const own = new FakeLedger({ maxTurns: 1 });
     const payer = { ...agent("payer", async () => done("")), defaults: { executionBudget: own } };
     const { logger, said } = keptLog();
-    const joint = withAgentLedger(payer, broken, logger);
+    const joint = withAgentLedger(payer, broken, { ports: { logger }, runId: RunId("r") });
     await expect(joint?.reserve({ turns: 2 })).rejects.toMatchObject({ code: "BUDGET_EXHAUSTED" });
     expect(said).toEqual(["what was set aside for a refused call could not be given back: not cancelled"]);
   });
@@ -306,7 +306,7 @@ describe("review: money", () => {
       defaults: { executionBudget: failing("second") },
     };
     const { logger, said } = keptLog();
-    const joint = withAgentLedger(payer, failing("first"), logger);
+    const joint = withAgentLedger(payer, failing("first"), { ports: { logger }, runId: RunId("r") });
     await expect(joint?.charge({ turns: 1 })).rejects.toThrow("second");
     expect(said).toEqual(["both ledgers of a call failed; this is what the first said: first"]);
   });

@@ -236,8 +236,11 @@ test.each<[string, Partial<Hooks>]>([
     [new Runtime({ logger }), { ...idle, hooks }],
   ] as const) {
     errors.length = 0;
-    expect(await runtime.run(hooked, "").result).toMatchObject({ status: "completed", output: "ok" });
-    expect(errors[0]).toEqual(["a hook failed; the run is not affected", { error: "broken" }]);
+    const { result } = runtime.run(hooked, "", { runId: "r" });
+    expect(await result).toMatchObject({ status: "completed", output: "ok" });
+    // What was not about a run names none.
+    const runId = "dispatch" in broken ? "r" : undefined;
+    expect(errors[0]).toEqual(["a hook failed; the run is not affected", { error: "broken", runId }]);
   }
 });
 

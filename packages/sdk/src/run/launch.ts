@@ -176,6 +176,7 @@ async function forwardEvents(handle: RootHandle, { onEvent, logger }: HostOption
   const failedWith = (error: unknown): void => {
     if (!failed)
       tellLog(logger ?? console, "warn", "onEvent threw an error; the run continues", {
+        runId: handle.runId,
         error: String(error),
       });
     failed = true;

@@ -24,7 +24,7 @@ function* abandonAttempts(exec: Execution): Generator<Promise<void>> {
     scope.leave();
     // A failure is only logged, because the agent has ended in any case.
     const message = `could not settle a model call that ${exec.agentId} left unfinished`;
-    const settled = tryOrLog(exec.ports.logger, "error", message, () => settleAbandoned(attempt));
+    const settled = tryOrLog(exec, "error", message, () => settleAbandoned(attempt));
     if (isPromiseLike(settled)) yield Promise.resolve(settled);
   }
 }
@@ -33,7 +33,7 @@ function* abandonAttempts(exec: Execution): Generator<Promise<void>> {
 function* abandonTools(exec: Execution): Generator<Promise<void>> {
   for (const call of exec.openTools?.takeAll() ?? []) {
     const message = `could not settle a tool call that ${exec.agentId} left unfinished`;
-    const settled = tryOrLog(exec.ports.logger, "error", message, () => call.settle());
+    const settled = tryOrLog(exec, "error", message, () => call.settle());
     if (isPromiseLike(settled)) yield Promise.resolve(settled);
   }
 }

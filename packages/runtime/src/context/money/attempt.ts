@@ -162,9 +162,8 @@ export class Attempt<T = unknown> implements AttemptOptions<T>, Linked<Attempt> 
 
   /** A failure of the limiter is only logged: it must not cost the caller an answer that is paid for. */
   private releasePermit(permit: Permit): void {
-    const { tokens } = this;
-    const { logger } = this.exec.ports;
-    void tryOrLog(logger, "warn", "the limiter failed to release a permit", () => permit.release({ tokens }));
+    const { exec, tokens } = this;
+    void tryOrLog(exec, "warn", "the limiter failed to release a permit", () => permit.release({ tokens }));
   }
 
   private reserve(estimate: Estimate): Promise<T> {

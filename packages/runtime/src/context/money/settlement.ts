@@ -114,12 +114,12 @@ export async function settleFailure(attempt: Attempt, error: unknown): Promise<n
 }
 
 /** A failure of the limiter, such as its refusal of a time that is not a number, is only logged: the money must be settled in any case. */
-function slowDown({ ports }: Execution, retryAfterMs: number): void {
+function slowDown(exec: Execution, retryAfterMs: number): void {
   void tryOrLog(
-    ports.logger,
+    exec,
     "warn",
     "limiter.slowDown() failed; the wait that the provider asked for is not applied",
-    () => ports.limiter?.slowDown(retryAfterMs),
+    () => exec.ports.limiter?.slowDown(retryAfterMs),
   );
 }
 

@@ -30,11 +30,12 @@ export function isOutOfResources(error: unknown): boolean {
 }
 
 /** The error for a failed read. */
-export function readFailure(what: string, cause: unknown): Error {
+export function readFailure(path: string, what: string, cause: unknown): Error {
   if (isRaviError(cause)) return cause;
-  if (isBusy(cause)) return new JournalFailedError({ what: "the journal is locked", final: false, cause });
+  if (isBusy(cause))
+    return new JournalFailedError({ what: `the journal ${path} is locked`, final: false, cause });
   if (isOutOfResources(cause))
-    return new JournalFailedError({ what: "the journal could not be read", final: false, cause });
+    return new JournalFailedError({ what: `the journal ${path} could not be read`, final: false, cause });
   return damaged(what, 0, "the file cannot be read", cause);
 }
 

@@ -3,6 +3,8 @@ import { nextTurn } from "../../platform.ts";
 
 /** What a group of writes is executed on. Everything is synchronous, so no other statement comes in between. */
 export interface GroupStore {
+  /** For messages. */
+  readonly path: string;
   begin(): void;
   /** Writes what the jobs have staged. */
   finish(): void;
@@ -103,9 +105,9 @@ export class GroupCommit {
   }
 
   private waitForOthers(jobs: Job[], error: unknown): void {
-    const { busyTimeoutMs, wait } = this.options;
+    const { busyTimeoutMs, wait, store } = this.options;
     if (this.waitedMs >= busyTimeoutMs) {
-      const what = `the journal was locked by another process for ${this.waitedMs} ms`;
+      const what = `the journal ${store.path} was locked by another process for ${this.waitedMs} ms`;
       this.waitedMs = 0;
       this.scheduled = false;
       const refusal = new JournalFailedError({ what, final: false, cause: error });
@@ -119,7 +121,8 @@ export class GroupCommit {
   }
 
   private fail(jobs: readonly Job[], cause: unknown): void {
-    const failure = new JournalFailedError({ what: "the journal could not be written", final: true, cause });
+    const what = `the journal ${this.options.store.path} could not be written`;
+    const failure = new JournalFailedError({ what, final: true, cause });
     this.failure = failure;
     this.scheduled = false;
     for (const job of [...jobs, ...this.queue]) job.reject(failure);

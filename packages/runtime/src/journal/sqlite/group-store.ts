@@ -8,6 +8,7 @@ export function groupStore(db: DatabaseSync, appender: Appender): GroupStore {
   const begin = db.prepare("BEGIN IMMEDIATE");
   const commit = db.prepare("COMMIT");
   return {
+    path: db.location() ?? "",
     begin: () => {
       begin.run();
       appender.begin();

@@ -6,6 +6,7 @@ import { isBusy, isDamaged } from "./errors.ts";
 import { ADDED, APPLICATION_ID, FORMAT, SCHEMA } from "./schema.ts";
 
 const FILE = "ravi.db";
+const ADDED_NAMES = Array.from(ADDED.matchAll(/IF NOT EXISTS (\w+)/g), ([, name]) => name);
 /** How long opening waits for other processes that write, open the file, or recover it after a crash, at the same time. */
 const OPEN_TIMEOUT_MS = 10_000;
 /**
@@ -16,7 +17,7 @@ const BUSY_TIMEOUT_MS = 10;
 
 /**
  * Opens `ravi.db` in the directory. Creates both if needed, with modes 0700 and 0600, so that other users cannot read them. Throws
- * an `InvalidValueError`, or a `JournalFailedError` if another process keeps the file locked: that one may be tried again.
+ * an `InvalidValueError`, or a `JournalFailedError` if another process keeps a new file locked: that one may be tried again.
  */
 export function openDatabase(directory: string, timeoutMs = OPEN_TIMEOUT_MS): Sqlite.DatabaseSync {
   // Loaded here: a runtime without a journal needs no SQLite, and some versions of Node warn when it is loaded.
@@ -37,7 +38,9 @@ export function openDatabase(directory: string, timeoutMs = OPEN_TIMEOUT_MS): Sq
       const what = `the journal ${path} was locked by another process for ${timeoutMs} ms`;
       throw new JournalFailedError({ what, final: false, cause: error });
     }
-    const what = isDamaged(error) ? "an undamaged SQLite database" : "a file that can be opened and written";
+    const what = isDamaged(error)
+      ? "an undamaged SQLite database"
+      : "a file, in a writable folder, that can be opened and written";
     throw new InvalidValueError({
       field: "journal",
       value: path,
@@ -106,18 +109,8 @@ function refuseForeign(path: string, header: Header | undefined): void {
 }
 
 function setUp(db: Sqlite.DatabaseSync, path: string, timeoutMs: number): void {
-  retryWhileBusy(timeoutMs, () => db.exec("BEGIN IMMEDIATE"));
-  try {
-    const header = { format: pragma(db, "user_version"), application: pragma(db, "application_id") };
-    refuseForeign(path, header);
-    if (header.format === 0) create(db, path);
-    db.exec(ADDED);
-    db.exec("COMMIT");
-  } catch (error) {
-    // After a full disk SQLite has rolled back already. Another rollback would hide the original error.
-    if (db.isTransaction) db.exec("ROLLBACK");
-    throw error;
-  }
+  // Most files are complete. Then nothing is written, and nobody waits for other processes that write: this blocks the whole process.
+  if (!retryWhileBusy(timeoutMs, () => isComplete(db, path))) complete(db, path, timeoutMs);
   // Changing the mode does not wait for locks by itself.
   const mode = retryWhileBusy(
     timeoutMs,
@@ -130,6 +123,38 @@ function setUp(db: Sqlite.DatabaseSync, path: string, timeoutMs: number): void {
   db.exec("PRAGMA synchronous = FULL; PRAGMA cell_size_check = ON");
   // The write-ahead log of a new journal is opened by the first read. Done here, where a failure to open it gets the right error.
   retryWhileBusy(timeoutMs, () => pragma(db, "user_version"));
+}
+
+/** Whether the file has all tables. */
+function isComplete(db: Sqlite.DatabaseSync, path: string): boolean {
+  if (formatOf(db, path) === 0) return false;
+  const names = new Set(
+    db
+      .prepare("SELECT name FROM sqlite_schema")
+      .all()
+      .map(({ name }) => name),
+  );
+  return ADDED_NAMES.every((name) => names.has(name));
+}
+
+function complete(db: Sqlite.DatabaseSync, path: string, timeoutMs: number): void {
+  retryWhileBusy(timeoutMs, () => db.exec("BEGIN IMMEDIATE"));
+  try {
+    if (formatOf(db, path) === 0) create(db, path);
+    db.exec(ADDED);
+    db.exec("COMMIT");
+  } catch (error) {
+    // After a full disk SQLite has rolled back already. Another rollback would hide the original error.
+    if (db.isTransaction) db.exec("ROLLBACK");
+    throw error;
+  }
+}
+
+/** The format of a journal; 0 if the file is new. Throws if it is something else. */
+function formatOf(db: Sqlite.DatabaseSync, path: string): number {
+  const header = { format: pragma(db, "user_version"), application: pragma(db, "application_id") };
+  refuseForeign(path, header);
+  return header.format;
 }
 
 /** Before the write-ahead log is switched on, so that the format is in the file itself from the start. */

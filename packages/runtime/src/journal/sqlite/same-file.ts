@@ -9,7 +9,7 @@ export function sameFile(path: string): () => void {
   return () => {
     const found = numberOf(path);
     if (found !== opened && found !== "unknown")
-      throw new Error(`${path} was removed or replaced while it was open`);
+      throw new Error("it was removed or replaced while it was open");
   };
 }
 
