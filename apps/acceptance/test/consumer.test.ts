@@ -166,6 +166,32 @@ test(
   },
 );
 
+test("a wrong option of the sdk is one error, at the option", { timeout: TIMEOUT }, async () => {
+  await using consumer = await emptyConsumer();
+  await installAlone(consumer, "packages/sdk");
+  await consumer.write(
+    "main.ts",
+    `import { agent, resume, run, start, startResume } from "@ravi/sdk";
+const clerk = agent({ name: "clerk", model: "openai:x" });
+void run(clerk, "x", { jurnal: ".ravi" });
+start(clerk, "x", { budget: { dollars: 1 } });
+void resume("x", { agents: [clerk], jurnal: ".ravi" });
+startResume("x", { agents: clerk, journal: ".ravi", decisions: { key: "again" } });
+void run("clerk", "x");`,
+  );
+  const settings = { module: "nodenext", target: "es2023", lib: ["ES2023", "DOM", "ESNext.Disposable"] };
+  const { stdout } = await consumer.compile({ ...settings, skipLibCheck: true }, ["main.ts"]);
+  // Where, which error, and the start of what it says.
+  expect(stdout.match(/main\.ts\(.*?'.+?'/g)).toEqual([
+    "main.ts(3,24): error TS2561: Object literal may only specify known properties, but 'jurnal'",
+    "main.ts(4,31): error TS2353: Object literal may only specify known properties, and 'dollars'",
+    "main.ts(5,37): error TS2561: Object literal may only specify known properties, but 'jurnal'",
+    `main.ts(6,66): error TS2322: Type '"again"'`,
+    "main.ts(7,10): error TS2345: Argument of type 'string'",
+  ]);
+  expect(stdout.trim().split("\n")).toHaveLength(5);
+});
+
 test.each([
   "architectures",
   "context",
