@@ -55,6 +55,7 @@ export {
   type ProviderErrorInit,
   SuspendedError,
   ToolError,
+  type ToolErrorInit,
 } from "./errors/errors.ts";
 export { type AnyRaviError, type ErrorByCode, isCancellation, isRaviError } from "./errors/is.ts";
 export { ErrorKind, isRetryableKind } from "./errors/kinds.ts";
@@ -178,6 +179,7 @@ export type {
   Middleware,
   MiddlewareLevel,
   Next,
+  OuterCall,
   Pipeline,
   Pipelines,
   StreamTransform,

@@ -12,6 +12,7 @@ import {
   type Span,
   type StopReason,
   ToolError,
+  type ToolErrorInit,
 } from "@ravi/kernel";
 import { isUnset, messageOf, readResult, tellLog, tellOwn } from "@ravi/kernel/loop";
 import { andThen } from "../and-then.ts";
@@ -249,7 +250,7 @@ export function isCrash(error: RaviError): boolean {
   return crashes.has(error);
 }
 
-function crashed(init: ConstructorParameters<typeof ToolError>[0]): ToolError {
+function crashed(init: ToolErrorInit): ToolError {
   const error = new ToolError(init);
   crashes.add(error);
   return error;
