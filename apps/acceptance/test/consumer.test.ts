@@ -136,11 +136,13 @@ test(
     await installAlone(consumer, "packages/sdk");
     await consumer.write(
       "main.ts",
-      `import { agent, BudgetExhaustedError, estimate, getRunScope, isRaviError, type LLMClient, type ModelRequest, model, resume, run, runs, start, startResume, team, tool } from "@ravi/sdk";
+      `import { agent, BudgetExhaustedError, estimate, ExecutionTracker, getRunScope, HookManager, isRaviError, type LLMClient, model, resume, run, runs, start, startResume, team, tool } from "@ravi/sdk";
+     import type { AgentOptions, ChatContext, FunctionContext, Hooks, Journal, JournalRecord, Layers, Ledger, Middleware, ModelRequest, Next, PostedRecord, Remaining, Reservation, RunContext, RunId, RunOptions, Settlement, Spend, TeamOptions } from "@ravi/sdk";
      export const search = tool({ name: "search", description: "", input: { type: "object" }, execute: () => ({ found: 1 }) });
      export const clerk = agent({ name: "clerk", model: "openai:x", tools: [search] });
      export const lead = team({ name: "lead", model: "openai:x", members: [clerk] });
      export const member = lead.asDelegate();
+     export const { defaults, output, pipelines } = clerk;
      export const go = () => run(lead, "x");
      export const going = () => start(clerk, "x");
      export const again = () => resume("x", { agents: clerk, journal: ".ravi" });
@@ -148,15 +150,57 @@ test(
      export const known = () => runs({ journal: ".ravi" });
      export const cost = () => estimate(clerk, "x");
      export const client = model("openai:x");
+     export const { info } = client;
      export const scope = () => getRunScope();
      export const errorOf = async () => (await go()).error;
+     export const treeOf = async () => (await go()).tree.root;
      export const events = () => going().events();
      export const scopeOf = (error: unknown) => (isRaviError(error, "BUDGET_EXHAUSTED") ? error : undefined);
+     export const dimensionOf = (error: unknown) => (isRaviError(error, "BUDGET_EXHAUSTED") ? error.dimension : undefined);
+     export const kindOf = (error: unknown) => (isRaviError(error, "PROVIDER_ERROR") ? error.kind : undefined);
+     export const jsonOf = (error: BudgetExhaustedError) => error.toJSON();
+     export const hire = (ctx: RunContext) => ctx.hire({ agent: clerk, input: "x" });
+     export const spawn = (ctx: RunContext) => ctx.spawn(clerk, { input: "x" });
+     export const batch = (ctx: RunContext) => ctx.batch([{ kind: "hire", agent: clerk, input: "x" }, { kind: "llm", model: client, request: { messages: [] } }]);
+     export const asked = (ctx: RunContext) => [ctx.meta, ctx.supervision, ctx.budget, ctx.window(), ctx.now()] as const;
+     export const layersOf = ({ agent, chat, function: tools }: Layers) => [agent, chat, tools] as const;
+     export const hostOf = ({ clock, compaction, history, ids, limiter, prices, restart, retry }: RunOptions) => [clock, compaction, history, ids, limiter, prices, restart, retry] as const;
+     export const optionsOf = ({ context, instructions, loopDetection, settings }: AgentOptions) => [context, instructions, loopDetection, settings] as const;
+     export const hiringOf = ({ dynamicHiring, members, retryPolicy }: TeamOptions) => [dynamicHiring, members, retryPolicy] as const;
+     export const dispatch = (hooks: Hooks) => hooks.dispatch;
+     export const observers = (hooks: HookManager) => [hooks.on, hooks.onAny] as const;
+     export const generate = ({ generate, stream }: LLMClient) => [generate, stream] as const;
+     export const stored = ({ items, load, post, watch }: Journal) => [items, load, post, watch] as const;
+     export const spent = (tracker: ExecutionTracker) => [tracker.used, tracker.remaining(), tracker.reserve({ tokens: 1 })] as const;
      export const pretend = (says: (request: ModelRequest) => string): LLMClient => ({
        id: "pretend",
        info: { provider: "pretend", model: "pretend" },
        generate: async (request) => ({ message: { role: "assistant", content: says(request) }, finishReason: "stop" }),
      });
+     export class Timing implements Middleware<FunctionContext> {
+       readonly level = "function";
+       process(context: FunctionContext, next: Next): Promise<void> { return next(); }
+     }
+     export const calm: Middleware<ChatContext> = { level: "chat", process: (context, next) => next() };
+     export class Purse implements Ledger {
+       readonly used: Spend = { tokens: 0, cost: 0, turns: 0, toolCalls: 0 };
+       reserve(): Reservation { return { settle: () => this.charge(), cancel() {} }; }
+       charge(): Settlement { return { warnings: [], exceeded: [] }; }
+       child(): Ledger { return this; }
+       remaining(): Remaining { return { tokens: null, cost: null, turns: null, toolCalls: null }; }
+       snapshot() { return {}; }
+     }
+     export class Diary implements Journal {
+       claim(runId: RunId, owner: string, ttlMs: number) { return { epoch: 1 }; }
+       release() {}
+       load(): JournalRecord[] { return []; }
+       append() {}
+       post() {}
+       items(): PostedRecord[] { return []; }
+       list() { return []; }
+       delete() {}
+       close() {}
+     }
      if (!(new BudgetExhaustedError({ dimension: "cost", used: 1, limit: 1, scope: "a" }) instanceof Error)) throw new Error();`,
     );
     const settings = { module: "nodenext", target: "es2023", lib: ["ES2023", "DOM", "ESNext.Disposable"] };
@@ -165,6 +209,32 @@ test(
     expect(await consumer.run("out/main.js")).toMatchObject({ stderr: "", code: 0 });
   },
 );
+
+test("a wrong option of the sdk is one error, at the option", { timeout: TIMEOUT }, async () => {
+  await using consumer = await emptyConsumer();
+  await installAlone(consumer, "packages/sdk");
+  await consumer.write(
+    "main.ts",
+    `import { agent, resume, run, start, startResume } from "@ravi/sdk";
+const clerk = agent({ name: "clerk", model: "openai:x" });
+void run(clerk, "x", { jurnal: ".ravi" });
+start(clerk, "x", { budget: { dollars: 1 } });
+void resume("x", { agents: [clerk], jurnal: ".ravi" });
+startResume("x", { agents: clerk, journal: ".ravi", decisions: { key: "again" } });
+void run("clerk", "x");`,
+  );
+  const settings = { module: "nodenext", target: "es2023", lib: ["ES2023", "DOM", "ESNext.Disposable"] };
+  const { stdout } = await consumer.compile({ ...settings, skipLibCheck: true }, ["main.ts"]);
+  // Where, which error, and the start of what it says.
+  expect(stdout.match(/main\.ts\(.*?'.+?'/g)).toEqual([
+    "main.ts(3,24): error TS2561: Object literal may only specify known properties, but 'jurnal'",
+    "main.ts(4,31): error TS2353: Object literal may only specify known properties, and 'dollars'",
+    "main.ts(5,37): error TS2561: Object literal may only specify known properties, but 'jurnal'",
+    `main.ts(6,66): error TS2322: Type '"again"'`,
+    "main.ts(7,10): error TS2345: Argument of type 'string'",
+  ]);
+  expect(stdout.trim().split("\n")).toHaveLength(5);
+});
 
 test.each([
   "architectures",

@@ -55,6 +55,7 @@ export {
   type ProviderErrorInit,
   SuspendedError,
   ToolError,
+  type ToolErrorInit,
 } from "./errors/errors.ts";
 export { type AnyRaviError, type ErrorByCode, isCancellation, isRaviError } from "./errors/is.ts";
 export { ErrorKind, isRetryableKind } from "./errors/kinds.ts";
@@ -179,6 +180,7 @@ export type {
   Middleware,
   MiddlewareLevel,
   Next,
+  OuterCall,
   Pipeline,
   Pipelines,
   StreamTransform,

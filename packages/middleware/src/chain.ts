@@ -1,4 +1,4 @@
-import { isPromiseLike, type MaybePromise, type Next, type Pipeline } from "@ravi/kernel";
+import { isPromiseLike, type MaybePromise, type Next, type OuterCall } from "@ravi/kernel";
 import { keepShapes } from "@ravi/kernel/loop";
 import {
   AGAIN_TOO_EARLY,
@@ -21,9 +21,6 @@ import type { WithResult } from "./types.ts";
 
 /** The call itself. Returns a promise only if it needs one. */
 export type Core = (outer?: OuterCall | void) => MaybePromise<void>;
-
-/** What a surrounding pipeline tells about its call; see `Pipeline` of the kernel. */
-export type OuterCall = NonNullable<Parameters<Pipeline<never>["run"]>[2]>;
 
 /** A layer with a `process` method, prepared once when the pipeline is built. */
 export interface Link<C> {

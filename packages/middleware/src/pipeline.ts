@@ -6,11 +6,12 @@ import {
   type Middleware,
   type MiddlewareLevel,
   type Next,
+  type OuterCall,
   type Pipeline,
   InvalidValueError,
   isPromiseLike,
 } from "@ravi/kernel";
-import { type Core, type Link, type OuterCall, runLayers } from "./chain.ts";
+import { type Core, type Link, runLayers } from "./chain.ts";
 import { checkLayers, layerName, LEVELS } from "./checks.ts";
 import { checkWord } from "./options.ts";
 import type { WithResult } from "./types.ts";

@@ -1,6 +1,7 @@
 import {
   type AbortSignalLike,
   type Agent,
+  type AnswerOf,
   CancellationToken,
   checkBoolean,
   checkFields,
@@ -54,7 +55,11 @@ export interface RestateRuntime {
   /** Registers the address of the workers at the server. Many workers may stand behind one address. */
   deploy(uri: string): Promise<void>;
   /** Starts a run and follows it. Throws an `InvalidValueError` if an argument is wrong or the runtime is closed. */
-  run<T>(agent: Agent<T>, input: string, options?: RestateRunOptions): RootHandle<T>;
+  run<T = unknown, A extends Agent<T> = Agent<T>>(
+    agent: A,
+    input: string,
+    options?: RestateRunOptions,
+  ): RootHandle<AnswerOf<A>>;
   /** Attaches to a run. Hands out decisions, and offers what was parked to the newest deployment. */
   resume(runId: string, options?: RestateResumeOptions): RootHandle;
   /**
@@ -140,7 +145,7 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
       return served;
     },
     deploy: (uri) => admin.register(uri),
-    run<T>(agent: Agent<T>, input: string, asked: RestateRunOptions = {}): RootHandle<T> {
+    run<T, A extends Agent<T>>(agent: A, input: string, asked: RestateRunOptions = {}) {
       const chosen = versionOf(agents, agent, asked?.version);
       const described = launchRun(chosen, input, asked, { ids, now: clock.now() });
       const token = new CancellationToken(asked.signal);
@@ -157,7 +162,7 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
         }));
       // A run that was not started here may be another caller's run with the same id, which must not be cancelled.
       const cancel = (why: string): void => void starting.then(() => roots.stop(runId, why)).catch(() => {});
-      return launch(token, { runId, agentId: chosen.id, begin, cancel }) as RootHandle<T>;
+      return launch(token, { runId, agentId: chosen.id, begin, cancel }) as RootHandle<AnswerOf<A>>;
     },
     resume(runId, asked = {}) {
       checkFields("resume options", asked, ["decisions", "signal"]);

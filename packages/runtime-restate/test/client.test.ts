@@ -10,8 +10,9 @@ import {
   type Hooks,
   InvalidValueError,
   type Pipelines,
+  type RootHandle,
 } from "@ravi/kernel";
-import { describe, expect, test } from "vitest";
+import { describe, expect, expectTypeOf, test } from "vitest";
 import { resultOf } from "../src/client/result.ts";
 import { restateRuntime, type RestateRuntime } from "../src/index.ts";
 import { begin, checkKeepers, refusalOf, startedBefore } from "../src/root/decide.ts";
@@ -281,6 +282,13 @@ test.each(["callTimeoutS", "retentionS", "parkS"])("R3: %s is a time", (name) =>
   const url = "http://127.0.0.1:1";
   for (const value of [Number.NaN, Infinity, 0, -1, "900"])
     expect(() => restateRuntime({ createContext, ingress: url, admin: url, [name]: value })).toThrow(name);
+});
+
+test("a handle has the type of its agent's answer, of a union of agents too", () => {
+  const ask = (runtime: RestateRuntime, asked: Agent<number> | Agent<string>) => runtime.run(asked, "?");
+  expectTypeOf(ask).returns.toEqualTypeOf<RootHandle<number | string>>();
+  const askFor = <T>(runtime: RestateRuntime, asked: Agent<T>): RootHandle<T> => runtime.run(asked, "?");
+  expectTypeOf(askFor<number>).returns.toEqualTypeOf<RootHandle<number>>();
 });
 
 test("R3: whether to stream is true or false", () => {

@@ -116,14 +116,17 @@ export class Runtime {
    * fails, if it has a journal and its history cannot be saved (then resume it), or if another process has taken it over: then its
    * outcome is not known here.
    */
-  run<T>(agent: Agent<T>, input: string, options?: RunOptions): RootHandle<T>;
-  run<A extends Agent>(agent: A, input: string, options?: RunOptions): RootHandle<AnswerOf<A>>;
-  run<T>(agent: Agent<T>, input: string, options: RunOptions = {}): RootHandle<T> {
+  run<T = unknown, A extends Agent<T> = Agent<T>>(
+    agent: A,
+    input: string,
+    options: RunOptions = {},
+  ): RootHandle<AnswerOf<A>> {
     const chosen = versionOf(this.agents, agent, options?.version);
     const start = newStart(this.ports, chosen, input, options);
     // Without a journal nothing is ever resumed, and a service that creates an agent for each user must not keep them all.
     if (this.ports.journal !== undefined) this.register(chosen);
-    return this.launch(start.root, options, (run) => this.driver.begin(start, run), chosen) as RootHandle<T>;
+    const handle = this.launch(start.root, options, (run) => this.driver.begin(start, run), chosen);
+    return handle as RootHandle<AnswerOf<A>>;
   }
 
   /** Continues a recorded run from where it stopped. If the run is over, it returns the recorded result. */

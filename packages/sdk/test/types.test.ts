@@ -155,6 +155,26 @@ test("a run that is resumed with several agents has the result of one of them", 
   );
 });
 
+test("a function of any agent keeps the type of its agent's answer", () => {
+  const counter = agent({ name: "counter", model: scriptedModel(["x"]), output: answer });
+  const other = agent({ name: "other", model: scriptedModel(["x"]), output: z.string() });
+  const agents = { counter, other };
+  const ask = <A extends Agent>(asked: A) => run(asked, "?");
+  const going = <A extends Agent>(asked: A) => start(asked, "?");
+  const again = <A extends Agent>(asked: A) => resume("r", { agents: [asked], journal: "j" });
+  const byName = <N extends keyof typeof agents>(name: N) => run(agents[name], "?");
+  const structured = async <T>(asked: Agent<T>): Promise<T> => (await run(asked, "?")).unwrap().structured;
+  expectTypeOf(() => ask(counter)).returns.resolves.toEqualTypeOf<SdkResult<{ people: number }>>();
+  expectTypeOf(() => going(counter)).returns.toEqualTypeOf<SdkHandle<{ people: number }>>();
+  expectTypeOf(() => again(counter)).returns.resolves.toEqualTypeOf<SdkResult<{ people: number }>>();
+  expectTypeOf(() => byName("other")).returns.resolves.toEqualTypeOf<SdkResult<string>>();
+  expectTypeOf(() => structured(counter)).returns.resolves.toEqualTypeOf<{ people: number }>();
+  expectTypeOf<ReturnType<typeof run<string>>>().toEqualTypeOf<Promise<SdkResult<string>>>();
+  expectTypeOf(() => run<string>(other, "?")).returns.resolves.toEqualTypeOf<SdkResult<string>>();
+  // @ts-expect-error its answer has another type
+  expectTypeOf(() => run<string>(counter, "?")).returns.resolves.toExtend<SdkResult>();
+});
+
 test("the types of handles and results can be named by the functions that return them", () => {
   expectTypeOf<ReturnType<typeof start>>().toEqualTypeOf<SdkHandle>();
   expectTypeOf<ReturnType<typeof startResume>>().toEqualTypeOf<SdkHandle>();

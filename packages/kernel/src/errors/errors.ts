@@ -198,7 +198,8 @@ export class ProviderError extends RaviError {
   }
 }
 
-interface ToolErrorInit {
+/** What a `ToolError` is made of. */
+export interface ToolErrorInit {
   readonly toolName?: string | undefined;
   readonly message: string;
   readonly retryable?: boolean | undefined;

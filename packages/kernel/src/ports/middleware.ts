@@ -106,7 +106,7 @@ export interface FunctionContext extends LevelContext {
 }
 
 /** One passage through a pipeline. */
-interface OuterCall {
+export interface OuterCall {
   /** Whether a layer further out has stopped waiting for it. Nothing new may be started or paid then. */
   isGivenUp(): boolean;
 }

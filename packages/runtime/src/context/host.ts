@@ -12,6 +12,7 @@ import {
   type Span,
   type StopReason,
   ToolError,
+  type ToolErrorInit,
 } from "@ravi/kernel";
 import { isUnset, messageOf, readResult, tellOwn } from "@ravi/kernel/loop";
 import { logOf } from "../run-log.ts";
@@ -250,7 +251,7 @@ export function isCrash(error: RaviError): boolean {
   return crashes.has(error);
 }
 
-function crashed(init: ConstructorParameters<typeof ToolError>[0]): ToolError {
+function crashed(init: ToolErrorInit): ToolError {
   const error = new ToolError(init);
   crashes.add(error);
   return error;

@@ -5,6 +5,7 @@ import {
   type Hooks,
   type MaybePromise,
   NO_HOOKS,
+  type OuterCall,
   type Pipeline,
   type Pipelines,
 } from "@ravi/kernel";
@@ -21,7 +22,6 @@ export interface Plan {
 }
 
 type Core<C> = Parameters<NonNullable<Pipeline<C>["runDirect"]>>[1];
-type OuterCall = Parameters<Pipeline<never>["run"]>[2];
 
 const BARE: Plan = Object.freeze({ hooks: NO_HOOKS, agent: undefined, chat: undefined, function: undefined });
 
@@ -71,7 +71,7 @@ function join<C extends { result: unknown }>(
 }
 
 /** A custom pipeline may call its core with any argument, as `.catch(core)` does. */
-function outerOf(given: unknown): OuterCall {
+function outerOf(given: unknown): OuterCall | undefined {
   return hasMethod(given, "isGivenUp") ? (given as OuterCall) : undefined;
 }
 

@@ -98,18 +98,21 @@ export interface RunOptions extends HostOptions {
   readonly priority?: Priority | undefined;
 }
 
-/** The options of `resume` and `startResume`. The limits of the run are on record and cannot be given again. */
-export interface ResumeOptions<T = unknown> extends HostOptions {
+/**
+ * The options of `resume` and `startResume`. `A` is the type of the agent, or the union of the types of several. The limits of the run are
+ * on record and cannot be given again.
+ */
+export interface ResumeOptionsFor<A extends Agent> extends HostOptions {
   /** The agent that was run, with the same name and version. Or several agents, one of which is that agent. */
-  readonly agents: Agent<T> | readonly Agent<T>[];
+  readonly agents: A | readonly A[];
   /** The directory or the journal that the run was recorded in. */
   readonly journal: string | Journal;
   /** What to do about tool calls that were in flight at the crash, by the keys that the suspended run's `error` names. */
   readonly decisions?: Decisions | undefined;
 }
 
-/** The same for agents of different types. `A` is the union of their types. */
-export type ResumeOptionsFor<A> = ResumeOptions & { readonly agents: A | readonly A[] };
+/** The same for agents whose results are of the type `T`. */
+export type ResumeOptions<T = unknown> = ResumeOptionsFor<Agent<T>>;
 
 const HOST_OPTIONS = [
   "journal",

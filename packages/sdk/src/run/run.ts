@@ -11,38 +11,30 @@ import { isDefaultUsd, limitsFor, toExecutionBudget, toSpawnBudget } from "../li
 import { checkAgent, checkHost, checkInput, checkRunId } from "./check.ts";
 import { checkOnRecord } from "./journals.ts";
 import { launch, type SdkHandle } from "./launch.ts";
-import {
-  RESUME_OPTIONS,
-  type ResumeOptions,
-  type ResumeOptionsFor,
-  RUN_OPTIONS,
-  type RunOptions,
-} from "./options.ts";
+import { RESUME_OPTIONS, type ResumeOptionsFor, RUN_OPTIONS, type RunOptions } from "./options.ts";
 import type { SdkResult } from "./result.ts";
+
+// The functions below are generic in `A` besides `T`, so that a union of agents and a generic agent keep their answers. Overloads would do
+// as well, but TypeScript reports a wrong option once for each of them.
 
 /**
  * Runs an agent until it ends, and returns the result whatever the end was: read `result.status`, or call `result.unwrap()`.
  * Rejects only if the run could not be started, if its journal fails, or if another process has taken the run over.
  */
-export function run<T>(agent: Agent<T>, input: string, options?: RunOptions): Promise<SdkResult<T>>;
-/** For a union of agents: the result is one of their shapes. */
-export function run<A extends Agent>(
+export async function run<T = unknown, A extends Agent<T> = Agent<T>>(
   agent: A,
   input: string,
-  options?: RunOptions,
-): Promise<SdkResult<AnswerOf<A>>>;
-export async function run<T>(
-  agent: Agent<T>,
-  input: string,
   options: RunOptions = {},
-): Promise<SdkResult<T>> {
-  return start(agent, input, options).result;
+): Promise<SdkResult<AnswerOf<A>>> {
+  return start<T, A>(agent, input, options).result;
 }
 
 /** Starts an agent and returns its handle at once, without waiting for the result. Throws if an option is wrong. */
-export function start<T>(agent: Agent<T>, input: string, options?: RunOptions): SdkHandle<T>;
-export function start<A extends Agent>(agent: A, input: string, options?: RunOptions): SdkHandle<AnswerOf<A>>;
-export function start<T>(agent: Agent<T>, input: string, options: RunOptions = {}): SdkHandle<T> {
+export function start<T = unknown, A extends Agent<T> = Agent<T>>(
+  agent: A,
+  input: string,
+  options: RunOptions = {},
+): SdkHandle<AnswerOf<A>> {
   checkFields("run options", options, RUN_OPTIONS);
   checkHost(options);
   checkAgent("agent", agent);
@@ -51,7 +43,7 @@ export function start<T>(agent: Agent<T>, input: string, options: RunOptions = {
   const limits = limitsFor(options, own);
   const { attachments, sessionId, runId, tenantId, userId, metadata, priority, signal } = options;
   const isKept = sessionId !== undefined || options.history !== undefined;
-  return launch<T>(options, {
+  return launch<AnswerOf<A>>(options, {
     runId,
     agents: [agent],
     limits,
@@ -74,21 +66,22 @@ export function start<T>(agent: Agent<T>, input: string, options: RunOptions = {
   });
 }
 
-/** Continues a recorded run from where it stopped. If it is over already, returns its result again, and nothing is called. */
-export function resume<T>(runId: string, options: ResumeOptions<T>): Promise<SdkResult<T>>;
-/** For several agents whose results have different shapes: the result has one of them. */
-export function resume<A>(runId: string, options: ResumeOptionsFor<A>): Promise<SdkResult<AnswerOf<A>>>;
-/** For `ReturnType`, which reads the last line: without it that would be `any`. */
-export function resume(runId: string, options: ResumeOptions): Promise<SdkResult>;
-export async function resume<T>(runId: string, options: ResumeOptions<T>): Promise<SdkResult<T>> {
-  return startResume(runId, options).result;
+/**
+ * Continues a recorded run from where it stopped. If it is over already, returns its result again, and nothing is called. With several
+ * agents, the result has the shape of one of them.
+ */
+export async function resume<T = unknown, A extends Agent<T> = Agent<T>>(
+  runId: string,
+  options: ResumeOptionsFor<A>,
+): Promise<SdkResult<AnswerOf<A>>> {
+  return startResume<T, A>(runId, options).result;
 }
 
 /** As `resume`, but returns a handle at once. */
-export function startResume<T>(runId: string, options: ResumeOptions<T>): SdkHandle<T>;
-export function startResume<A>(runId: string, options: ResumeOptionsFor<A>): SdkHandle<AnswerOf<A>>;
-export function startResume(runId: string, options: ResumeOptions): SdkHandle;
-export function startResume<T>(runId: string, options: ResumeOptions<T>): SdkHandle<T> {
+export function startResume<T = unknown, A extends Agent<T> = Agent<T>>(
+  runId: string,
+  options: ResumeOptionsFor<A>,
+): SdkHandle<AnswerOf<A>> {
   checkRunId(runId);
   checkFields("resume options", options, RESUME_OPTIONS);
   checkHost(options);
@@ -97,17 +90,17 @@ export function startResume<T>(runId: string, options: ResumeOptions<T>): SdkHan
   for (const [at, agent] of list.entries()) checkAgent(`agents[${at}]`, agent);
   if (options.journal === undefined) throw noJournal();
   checkOnRecord(options.journal);
-  return launch<T>(options, {
+  return launch<AnswerOf<A>>(options, {
     runId,
     agents: list,
     limits: undefined,
     // The journal does not record whether the limit in dollars was set by the call. `ledgerFor` also compares the amount.
     isDefaultUsd: list.every((agent) => isDefaultUsd({}, ownLimits(agent))),
-    begin: (runtime) => runtime.resume(runId, { decisions, signal }) as RootHandle<T>,
+    begin: (runtime) => runtime.resume(runId, { decisions, signal }) as RootHandle<AnswerOf<A>>,
   });
 }
 
-function isList<T>(agents: Agent<T> | readonly Agent<T>[]): agents is readonly Agent<T>[] {
+function isList<A>(agents: A | readonly A[]): agents is readonly A[] {
   return Array.isArray(agents);
 }
 
