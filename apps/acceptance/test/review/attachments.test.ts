@@ -102,3 +102,15 @@ test.each(CASES)("every model that works for %s sees it", async (_, make) => {
   expect(model.calls.length).toBeGreaterThan(0);
   expect(seenBy(model).filter((times) => times === 0)).toEqual([]);
 });
+
+test("a supervisor forwards the answer of a worker that has seen it", async () => {
+  const call = (name: string, args: object) => ({
+    toolCalls: [{ name, arguments: { worker: "worker", ...args } }],
+  });
+  const model = scriptedModel([call("delegate", { task: "look" }), call("forward_message", {})]);
+  const seer = answers("A cat.");
+  const architecture = new Supervisor({ workers: { worker: worker(seer) } });
+  const lead = new StrategyAgent({ name: "lead", architecture, model });
+  expect((await new Runtime().run(lead, "What is this?", given).result).output).toBe("A cat.");
+  expect([seenBy(model), seenBy(seer)]).toEqual([[1, 1], [1]]);
+});
