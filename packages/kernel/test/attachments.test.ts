@@ -8,6 +8,7 @@ import {
   type Inbox,
   type LLMClient,
   type ToolCall,
+  toolContent,
 } from "@ravi/kernel";
 import { bareContext, bareInbox, delegateTo, hireAll, planLoop, toolLoop } from "@ravi/kernel/loop";
 
@@ -150,6 +151,7 @@ describe("a delegate", () => {
 test.each([
   ["attachments", "a picture", "an array of images and files"],
   ["attachments[0]", [undefined], 'a part of the type "image" or "file"'],
+  ["attachments[1]", Object.assign([picture], { 2: picture }), 'a part of the type "image" or "file"'],
   ["attachments[0]", [{ type: "text", text: "no" }], 'a part of the type "image" or "file"'],
   ["attachments[1].url", [picture, { type: "image", url: "" }], "a data: or https: URL"],
   ["attachments[0].mediaType", [{ type: "file", url: picture.url }], "a media type"],
@@ -174,4 +176,15 @@ test("what was given stays as it was, also if it is changed later", () => {
   list.pop();
   expect(attachments).toEqual([picture]);
   expect(Object.isFrozen(attachments)).toBe(true);
+});
+
+test("a part may be an object of a class: what it inherits is copied too", () => {
+  class Shot {
+    readonly type = "image";
+    get url(): string {
+      return picture.url;
+    }
+  }
+  expect(bareContext().inbox("", [new Shot()]).attachments).toEqual([picture]);
+  expect(toolContent([new Shot()]).parts).toEqual([picture]);
 });

@@ -10,7 +10,8 @@ export function ownAttachments(field: string, given: unknown): readonly Attachme
   if (!Array.isArray(given))
     throw new InvalidValueError({ field, value: given, expected: "an array of images and files" });
   if (given.length === 0) return undefined;
-  return Object.freeze(given.map((part: unknown, at) => ownPart(`${field}[${at}]`, part, TYPES)));
+  // Unlike `map`, it does not pass over holes.
+  return Object.freeze(Array.from(given, (part: unknown, at) => ownPart(`${field}[${at}]`, part, TYPES)));
 }
 
 /** The user message for an input. What comes with it stands before the text: models understand a question better after its picture. */
