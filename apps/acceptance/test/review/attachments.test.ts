@@ -65,10 +65,25 @@ describe("what came with the input is sent to the model", () => {
     await expect(chat.invoke("x", { attachments: [{ type: "image" } as never] })).rejects.toThrow(
       /invoke options\.attachments\[0\]\.url/,
     );
+    await expect(chat.invoke("", { attachments: [] })).rejects.toThrow(
+      /^input is ""; expected a non-empty string/,
+    );
+    await expect(chat.invoke(1 as never, given)).rejects.toThrow(/^input is 1/);
     const hosted = new SessionAgent({ name: "hosted", model, store: new MemorySessionStore() });
     await new Runtime().run(hosted, "What is this?", given).result;
     expect(seenBy(model)).toEqual([1, 1, 1]);
   });
+});
+
+test("a session takes a picture without a word", async () => {
+  const model = answers("A cat.");
+  const chat = new SessionAgent({ name: "chat", model, store: new MemorySessionStore() });
+  for (const text of ["", " "]) expect((await chat.invoke(text, given)).output).toBe("A cat.");
+  expect(model.calls.at(-1)?.request.messages.slice(1)).toEqual([
+    { role: "user", content: [picture] },
+    { role: "assistant", content: "A cat." },
+    { role: "user", content: [picture] },
+  ]);
 });
 
 const CASES: readonly (readonly [string, (model: LLMClient) => Architecture])[] = [

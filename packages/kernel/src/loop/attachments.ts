@@ -17,7 +17,7 @@ export function ownAttachments(field: string, given: unknown): readonly Attachme
 /** The user message for an input. What comes with it stands before the text: models understand a question better after its picture. */
 export function userMessage(input: string, attachments: readonly Attachment[] | undefined): UserMessage {
   if (attachments === undefined || attachments.length === 0) return { role: "user", content: input };
-  // Some providers refuse an empty text.
-  const text: readonly TextPart[] = input === "" ? [] : [{ type: "text", text: input }];
+  // Some providers refuse a blank text.
+  const text: readonly TextPart[] = input.trim() === "" ? [] : [{ type: "text", text: input }];
   return { role: "user", content: [...attachments, ...text] };
 }
