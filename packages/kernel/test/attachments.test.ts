@@ -142,6 +142,10 @@ describe("a delegate", () => {
   });
 
   test("refuses anything but inherit", () => {
+    const tools = [{ ...delegateTo(seer()), attachments: "Inherit" as never }];
+    expect(() => planLoop("test", { name: "lead", model: scripted([]), tools })).toThrow(
+      /^test\.tools\[0\]\.attachments is "Inherit"; expected "inherit"/,
+    );
     expect(() => delegateTo(seer(), { attachments: [picture] as never })).toThrow(
       /asDelegate\.attachments.*"inherit"/,
     );

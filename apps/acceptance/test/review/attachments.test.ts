@@ -129,3 +129,18 @@ test("a supervisor forwards the answer of a worker that has seen it", async () =
   expect((await new Runtime().run(lead, "What is this?", given).result).output).toBe("A cat.");
   expect([seenBy(model), seenBy(seer)]).toEqual([[1, 1], [1]]);
 });
+
+test("a strategy that passes another prompt on to ReAct passes it on too", async () => {
+  const model = answers("A cat.");
+  const react = new ReAct();
+  const architecture: Architecture = {
+    name: "polite",
+    run: (session, deps, prompt) => react.run(session, deps, `${prompt} Please.`),
+    declaredWorkers: () => ({}),
+  };
+  const thinker = new StrategyAgent({ name: "thinker", architecture, model });
+  await new Runtime().run(thinker, "What is this?", given).result;
+  expect(model.calls.map(({ request }) => request.messages)).toEqual([
+    [{ role: "user", content: [picture, { type: "text", text: "What is this? Please." }] }],
+  ]);
+});
