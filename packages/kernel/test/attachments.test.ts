@@ -90,6 +90,14 @@ describe("a hire", () => {
     expect(agent.seen).toEqual([undefined, [paper], [paper, picture]]);
   });
 
+  test("with something else is refused", async () => {
+    const wrong = { agent: seer(), input: "", attachments: "a picture" as never };
+    await expect(bareContext().hire(wrong)).rejects.toThrow(/^hire\.attachments is "a picture"/);
+    await expect(bareContext().spawn(wrong.agent, { input: "", attachments: null as never })).rejects.toThrow(
+      /^hire\.attachments is null/,
+    );
+  });
+
   test("in the slot of its parent gets it too", async () => {
     const agent = seer();
     const error = new BudgetExhaustedError({ scope: "run", dimension: "agents", used: 1, limit: 1 });
