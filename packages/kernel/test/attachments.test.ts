@@ -64,6 +64,8 @@ describe("the first message of a loop", () => {
       role: "user",
       content: [picture, paper, { type: "text", text: "What is this?" }],
     });
+    const content = first?.content as readonly unknown[];
+    expect([content, ...content].map(Object.isFrozen)).toEqual([true, true, true, true]);
   });
 
   test("has no empty text, which providers refuse", async () => {

@@ -75,6 +75,24 @@ describe("what came with the input is sent to the model", () => {
   });
 });
 
+test("a child of a session sees it, if it inherits it", async () => {
+  const call = (name: string) => ({ name, arguments: { task: "look" } });
+  const model = scriptedModel(({ messages }) =>
+    JSON.stringify(messages.at(-1)).includes("What is this?")
+      ? { toolCalls: [call("near"), call("far")] }
+      : "A cat.",
+  );
+  const child = (name: string) => ({ name, description: "Looks at something." });
+  const children = [{ ...child("near"), attachments: "inherit" } as const, child("far")];
+  const chat = new SessionAgent({ name: "chat", model, store: new MemorySessionStore(), children });
+  await chat.invoke("What is this?", given);
+  expect(seenBy(model).toSorted()).toEqual([0, 1, 1, 1]);
+  const wrong = [{ ...child("near"), attachments: "all" as never }];
+  expect(() => new SessionAgent({ name: "chat", model, children: wrong })).toThrow(
+    /^SessionAgent\.children\[0\]\.attachments is "all"; expected "inherit"/,
+  );
+});
+
 test("a session takes a picture without a word", async () => {
   const model = answers("A cat.");
   const chat = new SessionAgent({ name: "chat", model, store: new MemorySessionStore() });

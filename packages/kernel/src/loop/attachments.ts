@@ -18,6 +18,6 @@ export function ownAttachments(field: string, given: unknown): readonly Attachme
 export function userMessage(input: string, attachments: readonly Attachment[] | undefined): UserMessage {
   if (attachments === undefined || attachments.length === 0) return { role: "user", content: input };
   // Some providers refuse a blank text.
-  const text: readonly TextPart[] = input.trim() === "" ? [] : [{ type: "text", text: input }];
-  return { role: "user", content: [...attachments, ...text] };
+  const text: readonly TextPart[] = input.trim() === "" ? [] : [Object.freeze({ type: "text", text: input })];
+  return { role: "user", content: Object.freeze([...attachments, ...text]) };
 }
