@@ -86,7 +86,7 @@ test("a child of a session sees it, if it inherits it", async () => {
   const children = [{ ...child("near"), attachments: "inherit" } as const, child("far")];
   const chat = new SessionAgent({ name: "chat", model, store: new MemorySessionStore(), children });
   await chat.invoke("What is this?", given);
-  expect(seenBy(model).toSorted()).toEqual([0, 1, 1, 1]);
+  expect(seenBy(model).toSorted((a, b) => a - b)).toEqual([0, 1, 1, 1]);
   const wrong = [{ ...child("near"), attachments: "all" as never }];
   expect(() => new SessionAgent({ name: "chat", model, children: wrong })).toThrow(
     /^SessionAgent\.children\[0\]\.attachments is "all"; expected "inherit"/,

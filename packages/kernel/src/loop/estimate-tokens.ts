@@ -54,7 +54,7 @@ const TEXT_TYPE = /^text\/|[/+](?:json|xml|yaml|csv|javascript)\b/i;
 /** Of a `data:` URL, a text takes a token for four characters. A document such as a PDF takes far less: most of it are its pictures. */
 function fileTokens({ url, mediaType }: FilePart): number {
   // Providers send it as an image.
-  if (/^image\//.test(mediaType)) return PER_IMAGE;
+  if (mediaType.startsWith("image/")) return PER_IMAGE;
   if (!url.startsWith("data:")) return PER_REMOTE_FILE;
   return TEXT_TYPE.test(mediaType) ? url.length / 4 : Math.max(PER_REMOTE_FILE, url.length / 10);
 }
