@@ -192,6 +192,10 @@ test("what was given stays as it was, also if it is changed later", () => {
   expect(Object.isFrozen(attachments)).toBe(true);
 });
 
+test("an inbox of one's own is checked too", () => {
+  expect(() => bareInbox("", { attachments: "x" as never })).toThrow(/^attachments is "x"/);
+});
+
 test("a part may be an object of a class: what it inherits is copied too", () => {
   class Shot {
     readonly type = "image";

@@ -114,7 +114,7 @@ export class BareRun implements BareContext {
 
   inbox(input: string, attachments?: readonly Attachment[]): BareInbox {
     return bareInbox(input, {
-      attachments: ownAttachments("attachments", attachments),
+      attachments,
       clock: this.tree.clock,
       ids: this.tree.ids,
       cancellation: this.meta.cancellation,
