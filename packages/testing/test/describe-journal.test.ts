@@ -37,6 +37,20 @@ describe("the suite", () => {
   }
 });
 
+test("a store that does not get to the end of many calls is told how far it got, and how to get more time", async () => {
+  class Slow extends HonestJournal {
+    private calls = 0;
+    override append(...entries: Parameters<HonestJournal["append"]>) {
+      return ++this.calls > 100 ? new Promise<void>(() => {}) : super.append(...entries);
+    }
+  }
+  const many = journalCases.find(({ says }) => says.startsWith("of many entries"));
+  if (many === undefined) throw new Error("there is no such case");
+  await expect(assertJournalCase(many, (setup) => new Slow(setup), { patienceMs: 100 })).rejects.toThrow(
+    "append: 99 of 1234 calls were answered in 90 ms; if the store is slow and does not hang, give the suite a longer patienceMs",
+  );
+});
+
 test("every case has a name of its own, and says which rule it belongs to", () => {
   const names = journalCases.map(({ rule, says }) => `${rule}: ${says}`);
   expect(new Set(names).size).toBe(names.length);
