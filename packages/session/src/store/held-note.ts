@@ -17,7 +17,8 @@ export interface LockTime {
 }
 
 // Taken when this file is loaded, because the fake timers of a test runner may replace them later.
-const [setRealTimer, setRealInterval, realNow] = [setTimeout, setInterval, Date.now.bind(Date)];
+const [setRealTimer, setRealInterval, clearRealInterval] = [setTimeout, setInterval, clearInterval];
+const realNow = Date.now.bind(Date);
 
 export const realTime: LockTime = {
   now: realNow,
@@ -25,7 +26,7 @@ export const realTime: LockTime = {
   every(milliseconds, task) {
     const timer = setRealInterval(task, milliseconds);
     timer.unref();
-    return () => clearInterval(timer);
+    return () => clearRealInterval(timer);
   },
 };
 
