@@ -52,7 +52,11 @@ async function renew(claim: string): Promise<void> {
   const { O_APPEND, O_WRONLY } = nodeModule("node:fs").constants;
   try {
     const file = await disk().open(claim, O_WRONLY | O_APPEND);
-    await file.write("\n").finally(() => file.close());
+    try {
+      await file.write("\n");
+    } finally {
+      await file.close();
+    }
   } catch {
     // The disk failed, which the append will notice, or the claim is gone.
   }
