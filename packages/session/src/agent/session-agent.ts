@@ -130,7 +130,7 @@ export class SessionAgent extends AgentBase implements ExtensionContext {
         return await this.runner.turns({ ctx, session, mailbox, input: inbox.input });
       } finally {
         running.isOpen = false;
-        if (isOwn) this.state.queued.unshift(...mailbox.leftover());
+        if (isOwn) this.state.queued.unshift(...mailbox.unstored());
         this.emitter.running = undefined;
         await this.afterRun();
       }
