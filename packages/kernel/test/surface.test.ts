@@ -170,6 +170,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "planLoop",
       "platformModules",
       "processStart",
+      "processTable",
       "quietly",
       "readApproval",
       "readArguments",
