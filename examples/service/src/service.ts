@@ -72,7 +72,7 @@ export class Service {
   /** Runs before a call is recorded. What waits here has cost nothing, and is in doubt nowhere. */
   private readonly admit = ({ signal }: { readonly signal: AbortSignal }): Promise<void> | undefined => {
     if (!this.isDraining) return undefined;
-    return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+    return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
   };
 
   private readonly count = async (_: unknown, next: () => Promise<void>): Promise<void> => {
