@@ -173,6 +173,10 @@ describe("J11: an audit that can be proved", () => {
     await one.append(entry(1));
     await expect(two.append(entry(1))).rejects.toMatchObject({ code: "JOURNAL_LOCKED" });
     await expect(two.append(entry(1))).rejects.toThrow(`the audit log ${path} is claimed by another writer`);
+    // The other may end: this writer stays where it was, and whoever waits for that waits in vain.
+    await expect(two.append(entry(1))).rejects.toThrow(
+      "nothing more is written here until the log is opened again; give each process a file of its own",
+    );
     await one.append(entry(2));
     await expect(two.append(entry(2))).rejects.toMatchObject({ code: "JOURNAL_LOCKED" });
     expect(await one.verify()).toMatchObject({ ok: true, entries: 2 });

@@ -1,0 +1,86 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Agent, isRaviError, type Layers, runs, type SdkHandle, start, startResume } from "@ravi/sdk";
+
+/** The runs of one process of a server. Several processes, also with different versions of it, may share the journal. */
+export class Service {
+  private readonly agents: readonly Agent[];
+  private readonly options: { readonly journal: string; readonly middleware: Layers };
+  private readonly handles = new Map<string, SdkHandle>();
+  /** Runs that cannot continue in this process. Their results have said why. */
+  private readonly stuck = new Set<string>();
+  private isDraining = false;
+  private inFlight = 0;
+
+  constructor(agents: readonly Agent[], journal: string) {
+    this.agents = agents;
+    const gate = { admit: this.admit, process: this.count };
+    const middleware: Layers = {
+      chat: [{ level: "chat", ...gate }],
+      function: [{ level: "function", ...gate }],
+    };
+    this.options = { journal, middleware };
+  }
+
+  start(agent: Agent, input: string, runId: string): void {
+    this.follow(start(agent, input, { ...this.options, runId }));
+  }
+
+  /** Call it when the process starts, and then every 30 seconds: another process may have crashed or left. */
+  async resumeAll(): Promise<void> {
+    const { journal } = this.options;
+    for (const { runId, status, waitingFor = [] } of await runs({ journal })) {
+      const isOpen = status === "running" || status === "suspended";
+      const needsDecision = waitingFor.some(({ kind }) => kind === "decision");
+      if (!isOpen || needsDecision || this.handles.has(runId) || this.stuck.has(runId)) continue;
+      this.follow(startResume(runId, { agents: this.agents, ...this.options }));
+    }
+  }
+
+  /** Call it at SIGTERM. No new call begins; those under way get so many milliseconds; then all runs are suspended. */
+  async drain(ms: number): Promise<void> {
+    this.isDraining = true;
+    const until = Date.now() + ms;
+    do await sleep(100);
+    while (this.inFlight > 0 && Date.now() < until);
+    await Promise.allSettled(Array.from(this.handles.values(), (handle) => handle.suspend()));
+  }
+
+  private follow(handle: SdkHandle): void {
+    const { runId } = handle;
+    this.handles.set(runId, handle);
+    const ended = handle.result.then(({ status, error }) => {
+      console.log(`${runId} is ${status}`);
+      // It was not `drain` that suspended it: it needs a decision, or another version of its agent.
+      if (status === "suspended" && error?.code !== "SUSPENDED") this.giveUp(runId, error);
+    });
+    // A rejection that nobody handles would end the process.
+    const handled = ended.catch((error: unknown) => {
+      // Another process has the run, as it should be.
+      if (isRaviError(error, "JOURNAL_LOCKED")) return;
+      // After a full disk, or a lock, it is resumed with the next `resumeAll`.
+      if (isRaviError(error, "JOURNAL_FAILED")) console.error(`${runId}: ${error.message}`);
+      else this.giveUp(runId, error);
+    });
+    void handled.finally(() => this.handles.delete(runId));
+  }
+
+  private giveUp(runId: string, error: unknown): void {
+    this.stuck.add(runId);
+    console.error(`${runId} cannot continue here: ${String(error)}`);
+  }
+
+  /** Runs before a call is recorded. What waits here has cost nothing, and is in doubt nowhere. */
+  private readonly admit = ({ signal }: { readonly signal: AbortSignal }): Promise<void> | undefined => {
+    if (!this.isDraining) return undefined;
+    return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
+  };
+
+  private readonly count = async (_: unknown, next: () => Promise<void>): Promise<void> => {
+    this.inFlight++;
+    try {
+      await next();
+    } finally {
+      this.inFlight--;
+    }
+  };
+}
