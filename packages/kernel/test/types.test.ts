@@ -21,6 +21,7 @@ import {
   type InferSchema,
   isRaviError,
   type JsonValue,
+  type Leaf,
   type LlmLeaf,
   type LlmOutcome,
   type Middleware,
@@ -169,7 +170,13 @@ describe("contracts", () => {
     expectTypeOf<ReturnType<typeof hires>>().toEqualTypeOf<Promise<HireOutcome<{ answer: number }>[]>>();
     expectTypeOf<ReturnType<typeof tools>>().toEqualTypeOf<Promise<ToolOutcome<string>[]>>();
     expectTypeOf<ReturnType<typeof calls>>().toEqualTypeOf<Promise<LlmOutcome[]>>();
-    expectTypeOf<ReturnType<typeof mixed>>().toEqualTypeOf<Promise<Outcome[]>>();
+    expectTypeOf<ReturnType<typeof mixed>>().toEqualTypeOf<Promise<(LlmOutcome | HireOutcome)[]>>();
+    expectTypeOf<ReturnType<typeof any>>().toEqualTypeOf<Promise<Outcome[]>>();
+    // Written as a literal, each has its place: nothing is "possibly undefined", also if all are of one type.
+    expectTypeOf<ReturnType<typeof pair>>().toEqualTypeOf<
+      Promise<[HireOutcome<{ answer: number }>, HireOutcome<{ answer: number }>]>
+    >();
+    expectTypeOf<ReturnType<typeof mapped>>().toEqualTypeOf<Promise<HireOutcome<{ answer: number }>[]>>();
     expectTypeOf<ReturnType<typeof several>>().toEqualTypeOf<
       Promise<[HireOutcome<{ n: number }>, HireOutcome<{ s: string }>, ToolOutcome<string>, LlmOutcome]>
     >();
@@ -202,7 +209,15 @@ const requireName = (gate: Gate) => gate.require("approval:deploy");
 const hires = (ctx: RunContext, leaves: readonly HireLeaf<{ answer: number }>[]) => ctx.batch(leaves);
 const tools = (ctx: RunContext, leaves: readonly ToolLeaf<string>[]) => ctx.batch(leaves);
 const calls = (ctx: RunContext, leaves: readonly LlmLeaf[]) => ctx.batch(leaves);
+const any = (ctx: RunContext, leaves: readonly Leaf[]) => ctx.batch(leaves);
 const mixed = (ctx: RunContext, leaves: readonly (LlmLeaf | HireLeaf)[]) => ctx.batch(leaves);
+const pair = (ctx: RunContext, agent: Answering) =>
+  ctx.batch([
+    { kind: "hire", agent, input: "one" },
+    { kind: "hire", agent, input: "other" },
+  ]);
+const mapped = (ctx: RunContext, agent: Answering) =>
+  ctx.batch(["one", "other"].map((input) => ({ kind: "hire", agent, input })));
 const several = (
   ctx: RunContext,
   [one, other]: readonly [Agent<{ n: number }>, Agent<{ s: string }>],
