@@ -20,6 +20,7 @@ import {
   type HireOutcome,
   type InferSchema,
   isRaviError,
+  type JsonSchema,
   type JsonValue,
   type Leaf,
   type LlmLeaf,
@@ -29,6 +30,7 @@ import {
   type Outcome,
   type RunContext,
   type RunHandle,
+  type SchemaLike,
   type Tool,
   type ToolLeaf,
   type ToolOutcome,
@@ -78,6 +80,21 @@ describe("defineTool infers its arguments", () => {
       input: { type: "object" },
       execute: (args) => expectTypeOf(args).toEqualTypeOf<unknown>(),
     });
+  });
+
+  test("fields without a schema around them are no schema: reading an argument says so", () => {
+    const read = () =>
+      // @ts-expect-error Property 'city' does not exist on a text that tells what to write
+      defineTool({ name: "t", description: "", input: { city: z.string() }, execute: ({ city }) => city });
+    expectTypeOf(read).returns.toExtend<Tool>();
+    expectTypeOf<InferSchema<{ city: z.ZodString }>>().toEqualTypeOf<{
+      readonly "an object of schemas is not a schema: wrap it, as in z.object({ ... })": never;
+    }>();
+    expectTypeOf<InferSchema<{ type: "object"; properties: { city: { type: "string" } } }>>().toBeUnknown();
+    const nothing = {};
+    expectTypeOf<InferSchema<typeof nothing>>().toBeUnknown();
+    expectTypeOf<InferSchema<JsonSchema>>().toBeUnknown();
+    expectTypeOf<InferSchema<SchemaLike>>().toBeUnknown();
   });
 
   test("a schema that cannot give JSON Schema is a compile error", () => {
