@@ -27,8 +27,11 @@ export interface ToolContext {
 
 /** A tool that the model may call. Make one with `defineTool`, which checks it and infers the arguments' type. */
 export interface Tool<A = unknown, R = unknown> {
+  /** The name that the model calls it by: 1 to 64 letters, digits, `_` or `-`. */
   readonly name: string;
+  /** Tells the model what the tool does, and when to use it. */
   readonly description: string;
+  /** The schema of the arguments, such as `z.object({ … })`. The model is shown it, and arguments are checked against it before `execute`. */
   readonly input: SchemaLike;
   /**
    * Set it to true if running the tool twice does no harm. Otherwise a call that was in flight at a crash is not repeated without
@@ -61,8 +64,11 @@ export interface DelegateTool<T = unknown> {
 
 /** What `defineTool` takes. */
 export interface ToolDefinition<S extends SchemaLike, R> {
+  /** The name that the model calls it by: 1 to 64 letters, digits, `_` or `-`. */
   readonly name: string;
+  /** Tells the model what the tool does, and when to use it. */
   readonly description: string;
+  /** The schema of the arguments, such as `z.object({ … })`. The model is shown it, and arguments are checked against it before `execute`. */
   readonly input: S;
   /**
    * Set it to true if running the tool twice does no harm. Otherwise a call that was in flight at a crash is not repeated without
