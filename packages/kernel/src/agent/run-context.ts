@@ -18,9 +18,7 @@ import type { HireLeaf, HireOutcome, Leaf, OutcomesOf, ToolResult } from "./leav
 import type { RunScope } from "./scope.ts";
 
 /** Lets `hire` and `spawn` take a leaf that was made for a batch. */
-interface MaybeHire {
-  readonly kind?: HireLeaf["kind"] | undefined;
-}
+type MaybeHire = { readonly kind?: HireLeaf["kind"] | undefined };
 
 /** The least that a loop needs to know of its history (R10). */
 export interface AgentContext {
