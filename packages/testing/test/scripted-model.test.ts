@@ -85,7 +85,7 @@ describe("a script", () => {
   });
 
   test("that is no script is refused when the model is made", () => {
-    expect(() => scriptedModel(["text", { when: "x", answer: "y" }] as never)).toThrow(/this list has both/);
+    expect(() => scriptedModel(["text", { when: "x", answer: "y" }])).toThrow(/this list has both/);
     expect(() => scriptedModel(undefined as never)).toThrow(
       /script is undefined; expected a list of answers, a list of matchers/,
     );
@@ -281,4 +281,23 @@ test("a scripted model is an LLMClient with a name", () => {
   expect(scriptedModel([], { id: "mine" }).id).toBe("mine");
   expect(() => scriptedModel([], { chunksize: 1 } as never)).toThrow(/scriptedModel options\.chunksize/);
   expect(() => scriptedModel([], { chunkSize: 0 })).toThrow(/chunkSize is 0/);
+});
+
+test("a mistake in an answer is a type error at that place, and nowhere else in the list", () => {
+  const model = () =>
+    scriptedModel([
+      "text",
+      {
+        toolCalls: [
+          {
+            name: "search",
+            // @ts-expect-error it is called `arguments`
+            args: { query: "x" },
+          },
+        ],
+      },
+      // @ts-expect-error no answer
+      7,
+    ]);
+  expectTypeOf(model).returns.toExtend<LLMClient>();
 });
