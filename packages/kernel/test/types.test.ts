@@ -106,6 +106,18 @@ describe("defineTool infers its arguments", () => {
     expect(tool.name).toBe("mute");
   });
 
+  test("a generator function is refused when the tool is made: nobody would read what it yields", () => {
+    const input = z.object({});
+    const tools = [
+      () => defineTool({ name: "t", description: "", input, execute: async function* () {} }),
+      () => defineTool({ name: "t", description: "", input, *execute() {} }),
+    ];
+    for (const tool of tools)
+      expect(tool).toThrow(
+        "tool t: execute is a function; expected one that returns the result, not a generator function (context.progress tells how far it is)",
+      );
+  });
+
   test("a bad name or time limit is refused", () => {
     const input = z.object({});
     for (const name of ["", "has space", "ünï", "x".repeat(65)]) {

@@ -102,6 +102,9 @@ const FIELDS: readonly (keyof ToolDefinition<SchemaLike, unknown>)[] = [
   "execute",
 ];
 
+const RETURNS =
+  "one that returns the result, not a generator function (context.progress tells how far it is)";
+
 /**
  * Makes a tool whose `execute` gets arguments of the type of its schema. Throws an `InvalidValueError` if a field is wrong or
  * unknown.
@@ -121,6 +124,8 @@ export function defineTool<S extends SchemaLike, R>(
   const execute: unknown = Reflect.get(definition, "execute");
   if (typeof execute !== "function")
     throw new InvalidValueError({ field: `tool ${name}: execute`, value: execute, expected: "a function" });
+  if (Object.prototype.toString.call(execute).endsWith("GeneratorFunction]"))
+    throw new InvalidValueError({ field: `tool ${name}: execute`, value: execute, expected: RETURNS });
   checkToolFields(`tool ${name}: `, definition);
   if (!isOfClass) return Object.freeze({ ...definition });
   // A spread would lose what the instance inherits from its class.
