@@ -390,4 +390,17 @@ describe("estimateTokens", () => {
     expect(image("https://a.example/x.png")).toBe(image(`data:image/png;base64,${"A".repeat(100_000)}`));
     expect(estimateTokens(call("", "1"))).toBeGreaterThan(estimateTokens(said("")));
   });
+
+  test("R28: a file of a megabyte fits into a window if it is a PDF or a picture, and not if it is a text", () => {
+    const url = `data:;base64,${"A".repeat(1_000_000)}`;
+    const file = (mediaType: string): number =>
+      estimateTokens({ role: "user", content: [{ type: "file", url, mediaType }] });
+    const image = estimateTokens({ role: "user", content: [{ type: "image", url }] });
+    expect(file("image/png")).toBe(image);
+    expect([file("application/pdf"), file("application/json"), file("text/csv")]).toEqual([
+      100_006, 250_008, 250_008,
+    ]);
+    const small = { type: "file", url: "data:,x", mediaType: "application/pdf" } as const;
+    expect(estimateTokens({ role: "user", content: [small] })).toBe(3_004);
+  });
 });

@@ -8,6 +8,7 @@ import {
   type Inbox,
   type LLMClient,
   type ToolCall,
+  toolContent,
 } from "@ravi/kernel";
 import { bareContext, bareInbox, delegateTo, hireAll, planLoop, toolLoop } from "@ravi/kernel/loop";
 
@@ -63,6 +64,8 @@ describe("the first message of a loop", () => {
       role: "user",
       content: [picture, paper, { type: "text", text: "What is this?" }],
     });
+    const content = first?.content as readonly unknown[];
+    expect([content, ...content].map(Object.isFrozen)).toEqual([true, true, true, true]);
   });
 
   test("has no empty text, which providers refuse", async () => {
@@ -87,6 +90,14 @@ describe("a hire", () => {
     const handle = await ctx.spawn(agent, { input: "", attachments: [paper, picture] });
     expect(await ctx.join(handle)).toMatchObject({ result: { output: "2" } });
     expect(agent.seen).toEqual([undefined, [paper], [paper, picture]]);
+  });
+
+  test("with something else is refused", async () => {
+    const wrong = { agent: seer(), input: "", attachments: "a picture" as never };
+    await expect(bareContext().hire(wrong)).rejects.toThrow(/^hire\.attachments is "a picture"/);
+    await expect(bareContext().spawn(wrong.agent, { input: "", attachments: null as never })).rejects.toThrow(
+      /^hire\.attachments is null/,
+    );
   });
 
   test("in the slot of its parent gets it too", async () => {
@@ -141,6 +152,10 @@ describe("a delegate", () => {
   });
 
   test("refuses anything but inherit", () => {
+    const tools = [{ ...delegateTo(seer()), attachments: "Inherit" as never }];
+    expect(() => planLoop("test", { name: "lead", model: scripted([]), tools })).toThrow(
+      /^test\.tools\[0\]\.attachments is "Inherit"; expected "inherit"/,
+    );
     expect(() => delegateTo(seer(), { attachments: [picture] as never })).toThrow(
       /asDelegate\.attachments.*"inherit"/,
     );
@@ -150,6 +165,7 @@ describe("a delegate", () => {
 test.each([
   ["attachments", "a picture", "an array of images and files"],
   ["attachments[0]", [undefined], 'a part of the type "image" or "file"'],
+  ["attachments[1]", Object.assign([picture], { 2: picture }), 'a part of the type "image" or "file"'],
   ["attachments[0]", [{ type: "text", text: "no" }], 'a part of the type "image" or "file"'],
   ["attachments[1].url", [picture, { type: "image", url: "" }], "a data: or https: URL"],
   ["attachments[0].mediaType", [{ type: "file", url: picture.url }], "a media type"],
@@ -174,4 +190,19 @@ test("what was given stays as it was, also if it is changed later", () => {
   list.pop();
   expect(attachments).toEqual([picture]);
   expect(Object.isFrozen(attachments)).toBe(true);
+});
+
+test("an inbox of one's own is checked too", () => {
+  expect(() => bareInbox("", { attachments: "x" as never })).toThrow(/^attachments is "x"/);
+});
+
+test("a part may be an object of a class: what it inherits is copied too", () => {
+  class Shot {
+    readonly type = "image";
+    get url(): string {
+      return picture.url;
+    }
+  }
+  expect(bareContext().inbox("", [new Shot()]).attachments).toEqual([picture]);
+  expect(toolContent([new Shot()]).parts).toEqual([picture]);
 });

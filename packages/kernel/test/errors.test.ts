@@ -340,7 +340,9 @@ describe("R13: errors", () => {
       "asks for the call to openai/small (its messages, instructions, tools or settings have changed)",
     );
     expect(changed("tool:2:0", "the call to pay")).toContain("(the tool or its arguments have changed)");
-    expect(changed("hire:helper#1", "the hire of helper")).toContain("(its task or version has changed)");
+    expect(changed("hire:helper#1", "the hire of helper")).toContain(
+      "(its task, attachments or version have changed)",
+    );
     // The steps themselves differ.
     expect(changed("llm:openai/small#2", "llm:openai/small#2")).not.toContain("changed)");
     expect(changed("receive#1", "one that it waits for")).not.toContain("changed)");

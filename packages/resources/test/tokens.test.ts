@@ -63,6 +63,7 @@ describe("estimateTokens counts all that is sent", () => {
     const bytes = `data:x;base64,${"A".repeat(400_000)}`;
     expect(parts([{ type: "file", url: bytes, mediaType: "application/pdf" }])).toBe(37_500);
     expect(parts([{ type: "file", url: bytes, mediaType: "text/csv" }])).toBe(100_000);
+    expect(parts([{ type: "file", url: bytes, mediaType: "image/png" }])).toBe(IMAGE_TOKENS);
     expect(parts([{ type: "reasoning", text: "hm", opaque: { provider: "p", data: "A".repeat(40) } }])).toBe(
       12,
     );

@@ -18,6 +18,15 @@ const hire = (lane: number, name: string, onFull: "deny" | "queue" = "deny") => 
   over: `over-${name}`,
 });
 
+test("R24: the root is started with its input and what came with it, and no message carries them again", async () => {
+  const picture = { type: "image", url: "data:image/png;base64,AAAA" } as const;
+  const given = { ...rootLaunch(), input: "What is this?", attachments: [picture] };
+  const tree = await StoredTree.start(given);
+  expect(tree.launched).toEqual([given]);
+  const kept = JSON.stringify(tree.state);
+  expect([kept.includes("What is this?"), kept.includes(picture.url)]).toEqual([false, false]);
+});
+
 describe("admission", () => {
   test("R16: money is set aside with the admission, and what is refused says why", async () => {
     const tree = await StoredTree.start(rootLaunch({ maxTurns: 1 }));

@@ -65,10 +65,43 @@ describe("what came with the input is sent to the model", () => {
     await expect(chat.invoke("x", { attachments: [{ type: "image" } as never] })).rejects.toThrow(
       /invoke options\.attachments\[0\]\.url/,
     );
+    await expect(chat.invoke("", { attachments: [] })).rejects.toThrow(
+      /^input is ""; expected a non-empty string/,
+    );
+    await expect(chat.invoke(1 as never, given)).rejects.toThrow(/^input is 1/);
     const hosted = new SessionAgent({ name: "hosted", model, store: new MemorySessionStore() });
     await new Runtime().run(hosted, "What is this?", given).result;
     expect(seenBy(model)).toEqual([1, 1, 1]);
   });
+});
+
+test("a child of a session sees it, if it inherits it", async () => {
+  const call = (name: string) => ({ name, arguments: { task: "look" } });
+  const model = scriptedModel(({ messages }) =>
+    JSON.stringify(messages.at(-1)).includes("What is this?")
+      ? { toolCalls: [call("near"), call("far")] }
+      : "A cat.",
+  );
+  const child = (name: string) => ({ name, description: "Looks at something." });
+  const children = [{ ...child("near"), attachments: "inherit" } as const, child("far")];
+  const chat = new SessionAgent({ name: "chat", model, store: new MemorySessionStore(), children });
+  await chat.invoke("What is this?", given);
+  expect(seenBy(model).toSorted((a, b) => a - b)).toEqual([0, 1, 1, 1]);
+  const wrong = [{ ...child("near"), attachments: "all" as never }];
+  expect(() => new SessionAgent({ name: "chat", model, children: wrong })).toThrow(
+    /^SessionAgent\.children\[0\]\.attachments is "all"; expected "inherit"/,
+  );
+});
+
+test("a session takes a picture without a word", async () => {
+  const model = answers("A cat.");
+  const chat = new SessionAgent({ name: "chat", model, store: new MemorySessionStore() });
+  for (const text of ["", " "]) expect((await chat.invoke(text, given)).output).toBe("A cat.");
+  expect(model.calls.at(-1)?.request.messages.slice(1)).toEqual([
+    { role: "user", content: [picture] },
+    { role: "assistant", content: "A cat." },
+    { role: "user", content: [picture] },
+  ]);
 });
 
 const CASES: readonly (readonly [string, (model: LLMClient) => Architecture])[] = [
@@ -101,4 +134,31 @@ test.each(CASES)("every model that works for %s sees it", async (_, make) => {
   await new Runtime().run(thinker, "What is this?", given).result;
   expect(model.calls.length).toBeGreaterThan(0);
   expect(seenBy(model).filter((times) => times === 0)).toEqual([]);
+});
+
+test("a supervisor forwards the answer of a worker that has seen it", async () => {
+  const call = (name: string, args: object) => ({
+    toolCalls: [{ name, arguments: { worker: "worker", ...args } }],
+  });
+  const model = scriptedModel([call("delegate", { task: "look" }), call("forward_message", {})]);
+  const seer = answers("A cat.");
+  const architecture = new Supervisor({ workers: { worker: worker(seer) } });
+  const lead = new StrategyAgent({ name: "lead", architecture, model });
+  expect((await new Runtime().run(lead, "What is this?", given).result).output).toBe("A cat.");
+  expect([seenBy(model), seenBy(seer)]).toEqual([[1, 1], [1]]);
+});
+
+test("a strategy that passes another prompt on to ReAct passes it on too", async () => {
+  const model = answers("A cat.");
+  const react = new ReAct();
+  const architecture: Architecture = {
+    name: "polite",
+    run: (session, deps, prompt) => react.run(session, deps, `${prompt} Please.`),
+    declaredWorkers: () => ({}),
+  };
+  const thinker = new StrategyAgent({ name: "thinker", architecture, model });
+  await new Runtime().run(thinker, "What is this?", given).result;
+  expect(model.calls.map(({ request }) => request.messages)).toEqual([
+    [{ role: "user", content: [picture, { type: "text", text: "What is this? Please." }] }],
+  ]);
 });

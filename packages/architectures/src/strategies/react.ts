@@ -44,7 +44,7 @@ export class ReAct implements Architecture {
     await adoptConversation(session, deps);
     const { inbox, runtime } = deps;
     const ctx = new MirrorContext(runtime, session);
-    const from = inbox !== undefined && inbox.input === prompt ? inbox : prompt;
+    const from = inbox?.input === prompt ? inbox : { input: prompt, attachments: inbox?.attachments };
     const answer = answerOf(await toolLoop(loopPlan(deps, session.instructions), ctx, from));
     session.output = answer.text;
     if (answer.stopReason !== "done") interrupt(session, answer.stopReason);

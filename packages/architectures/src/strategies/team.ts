@@ -146,7 +146,6 @@ export class Team {
       name,
       description,
       input,
-      attachments: "inherit",
       hire: (args) => hire(args as Readonly<Record<K, string>>),
     };
   }
@@ -157,7 +156,8 @@ export class Team {
 
   private leaf(role: string, input: string): HireLeaf {
     const agent = this.members.get(role) ?? refuse("worker", role, `one of ${this.names()}`);
-    const leaf: HireLeaf = { kind: "hire", agent, input };
+    // Not by the tool's "inherit", which makes another leaf of it: outcomes are found by this one.
+    const leaf: HireLeaf = { kind: "hire", agent, input, attachments: this.deps.inbox?.attachments };
     this.roles.set(leaf, role);
     return leaf;
   }

@@ -269,7 +269,7 @@ export class AgentNotFoundError extends RaviError {
 const CHANGES: ReadonlyMap<string, string> = new Map([
   ["llm", "its messages, instructions, tools or settings have changed"],
   ["tool", "the tool or its arguments have changed"],
-  ["hire", "its task or version has changed"],
+  ["hire", "its task, attachments or version have changed"],
 ]);
 
 /** The likely reason, if it is the recorded step and only asks for something else. */

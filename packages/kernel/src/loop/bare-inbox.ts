@@ -3,6 +3,7 @@ import { type Clock, type IdSource, systemClock, systemIds } from "../core/clock
 import type { JsonValue } from "../core/json.ts";
 import { checkMessage } from "../core/plain-json.ts";
 import type { CancellationToken } from "../run/cancellation.ts";
+import { ownAttachments } from "./attachments.ts";
 
 export interface BareInboxOptions {
   readonly attachments?: Inbox["attachments"];
@@ -24,7 +25,8 @@ const MAX_DELIVERIES = 3;
 
 /** Makes an inbox in memory. */
 export function bareInbox(input: string, options: BareInboxOptions = {}): BareInbox {
-  const { attachments, clock = systemClock, ids = systemIds, cancellation } = options;
+  const { clock = systemClock, ids = systemIds, cancellation } = options;
+  const attachments = ownAttachments("attachments", options.attachments);
   const waiting: InboxMessage[] = [];
   const receivers: ((message: InboxMessage) => void)[] = [];
   const replies = new Map<string, PromiseWithResolvers<JsonValue>>();

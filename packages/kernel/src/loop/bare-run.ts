@@ -110,7 +110,7 @@ export class BareRun implements BareContext {
 
   inbox(input: string, attachments?: readonly Attachment[]): BareInbox {
     return bareInbox(input, {
-      attachments: ownAttachments("attachments", attachments),
+      attachments,
       clock: this.tree.clock,
       ids: this.tree.ids,
       cancellation: this.meta.cancellation,
@@ -157,10 +157,11 @@ export class BareRun implements BareContext {
   async hire<T>(leaf: Omit<HireLeaf<T>, "kind">): Promise<HireOutcome<T>> {
     checkAgent("hire.agent", leaf?.agent);
     checkHireChoices("hire", leaf);
+    const attachments = ownAttachments("hire.attachments", leaf.attachments);
     const delayMs = timeLimitOf("hire.timeoutS", leaf.timeoutS, this.tree.clock);
     let child: BareChild<T>;
     try {
-      child = this.start(leaf);
+      child = this.start(leaf, attachments);
     } catch (error) {
       const status = isCancellation(error) ? "cancelled" : "denied";
       return { status, error: asRavi(error, leaf.agent), ...NOTHING_USED };
@@ -189,7 +190,7 @@ export class BareRun implements BareContext {
     const terms = spawnTerms(options);
     refuseSpawnTime(terms);
     checkHireChoices("hire", terms);
-    return this.start({ ...terms, agent }).handle;
+    return this.start({ ...terms, agent }, ownAttachments("hire.attachments", terms.attachments)).handle;
   }
 
   async join<T>(handle: RunHandle<T>): Promise<HireOutcome<T>> {
@@ -271,7 +272,10 @@ export class BareRun implements BareContext {
     this.meta.check();
   }
 
-  private start<T>(leaf: Omit<HireLeaf<T>, "kind">): BareChild<T> {
+  private start<T>(
+    leaf: Omit<HireLeaf<T>, "kind">,
+    attachments: readonly Attachment[] | undefined,
+  ): BareChild<T> {
     this.meta.check();
     const number = this.children.size + 1;
     const execId = ExecId(this.execId, `hire:${agentName(leaf.agent.id)}#${number}`);
@@ -284,7 +288,7 @@ export class BareRun implements BareContext {
     const meta = this.meta.child({ execId, supervision });
     const scope = scopeForWorker(this.tree.scope, supervision.agentId);
     const ctx = new BareRun(this.tree, meta, supervision, scope, leaf.agent.hooks);
-    const child = startChild(leaf.agent, ctx, ctx.inbox(leaf.input, leaf.attachments), {
+    const child = startChild(leaf.agent, ctx, ctx.inbox(leaf.input, attachments), {
       used: () => ctx.usedSoFar(),
       onEnd: () => {
         this.used = addUsage(this.used, ctx.used);

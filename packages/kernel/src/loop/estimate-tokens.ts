@@ -1,4 +1,4 @@
-import type { ChatMessage, ContentPart } from "../model/messages.ts";
+import type { ChatMessage, ContentPart, FilePart } from "../model/messages.ts";
 
 const PER_MESSAGE = 4;
 const MARGIN = 1.3;
@@ -45,8 +45,18 @@ function partTokens(part: ContentPart): number {
     case "image":
       return PER_IMAGE;
     default:
-      return part.url.startsWith("data:") ? part.url.length / 4 : PER_REMOTE_FILE;
+      return fileTokens(part);
   }
+}
+
+const TEXT_TYPE = /^text\/|[/+](?:json|xml|yaml|csv|javascript)\b/i;
+
+/** Of a `data:` URL, a text takes a token for four characters. A document such as a PDF takes far less: most of it are its pictures. */
+function fileTokens({ url, mediaType }: FilePart): number {
+  // Providers send it as an image.
+  if (mediaType.startsWith("image/")) return PER_IMAGE;
+  if (!url.startsWith("data:")) return PER_REMOTE_FILE;
+  return TEXT_TYPE.test(mediaType) ? url.length / 4 : Math.max(PER_REMOTE_FILE, url.length / 10);
 }
 
 const [SPACE, LOWER, UPPER, DIGIT, SIGN] = [0, 1, 2, 3, 4];

@@ -2,7 +2,6 @@ import type { HireLeaf, HireOutcome } from "../agent/leaves.ts";
 import type { RunContext } from "../agent/run-context.ts";
 import { isRaviError } from "../errors/is.ts";
 import { textOf } from "../model/messages.ts";
-import { ownAttachments } from "./attachments.ts";
 import { asRavi } from "./bare-child.ts";
 import { bareInbox } from "./bare-inbox.ts";
 import { ownLane } from "./own-lane.ts";
@@ -66,7 +65,7 @@ async function runInOwnSlot<T>(
   ctx: RunContext,
   { agent, input, attachments }: HireLeaf<T>,
 ): Promise<HireOutcome<T>> {
-  const inbox = bareInbox(input, { attachments: ownAttachments("hire.attachments", attachments) });
+  const inbox = bareInbox(input, { attachments });
   const lane = ownLane(ctx, agent.hooks);
   ctx.emit({ type: "progress", name: "ownSeat", data: { agent: agent.id } });
   try {

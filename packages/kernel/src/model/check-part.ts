@@ -1,4 +1,4 @@
-import { checkFields } from "../core/check.ts";
+import { asOwn, checkFields } from "../core/check.ts";
 import { InvalidValueError } from "../errors/errors.ts";
 import type { FilePart, ImagePart, TextPart } from "./messages.ts";
 
@@ -27,16 +27,15 @@ export function ownPart<T extends GivenPart["type"]>(
   const type = types.find((known) => known === part?.["type"]);
   if (part === null || type === undefined) return refuse("", given, `a part of the type ${anyOf(types)}`);
   checkFields(field, part, FIELDS[type]);
-  const { text, url, mediaType, name } = part;
+  const own = asOwn(part, FIELDS[type]);
+  const { text, url, mediaType, name } = own;
   if (type === "text" && typeof text !== "string") refuse(".text", text, "a string");
   if (type !== "text" && (typeof url !== "string" || url === ""))
     refuse(".url", url, "a data: or https: URL, or the id of a file that was uploaded to the provider");
   if (typeof mediaType !== "string" && (type === "file" || mediaType !== undefined))
     refuse(".mediaType", mediaType, 'a media type, such as "application/pdf"');
   if (name !== undefined && typeof name !== "string") refuse(".name", name, "the name of the file");
-  const own = { ...(given as Extract<GivenPart, { readonly type: T }>) };
-  Object.freeze(own);
-  return own;
+  return Object.freeze(own) as Extract<GivenPart, { readonly type: T }>;
 }
 
 function anyOf(types: readonly string[]): string {

@@ -163,7 +163,8 @@ export class RequestCounter {
       case "image":
         return this.imageTokens;
       case "file":
-        return fileTokens(part.url, part.mediaType);
+        // Providers send a file of an image's type as an image.
+        return part.mediaType.startsWith("image/") ? this.imageTokens : fileTokens(part.url, part.mediaType);
       case "reasoning":
         return this.countText(part.text) + opaqueTokens(part.opaque);
       default:

@@ -50,8 +50,8 @@ export interface ExecState {
   readonly priority: Priority | null;
   readonly budget: ExecutionBudgetOptions | null;
   /**
-   * What it is started with. Kept for the root; for others only until they have started, because every message carries the whole
-   * state.
+   * What it is started with. Kept for the root, without its input; for others only until they have started, because every message
+   * carries the whole state.
    */
   launch: Launch | null;
   phase: "queued" | "running" | "over";
@@ -158,7 +158,8 @@ export function newRoot(
   root: Pick<ExecState, "agentId" | "priority">,
   { at, nonce }: Pick<StartMessage, "at" | "nonce">,
 ): RootState {
-  const exec = newExec({ ...root, parent: null, budget: null, launch, phase: "running" });
+  const kept = { ...launch, input: "", attachments: undefined };
+  const exec = newExec({ ...root, parent: null, budget: null, launch: kept, phase: "running" });
   return {
     format: 1,
     runId: launch.runId,

@@ -14,10 +14,10 @@ export function childTools(
   // By default a child gets no hand-off tools: children that pass work on to one another might never do it.
   const own = new Set(children.map(({ name }) => name));
   const others = (): readonly string[] => toolNames().filter((name) => !own.has(name));
-  return children.map(({ name, description, tools }) => {
+  return children.map(({ name, description, tools, attachments }) => {
     const shape = delegateTo(
       { id: parent.id, run: (ctx, inbox) => parent.run(ctx, inbox) },
-      { name, description },
+      { name, description, attachments },
     );
     return Object.freeze({
       ...shape,

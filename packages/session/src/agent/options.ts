@@ -95,6 +95,8 @@ export interface ChildTool {
   readonly description: string;
   /** The names of the tools that it may call. Default: all tools of this session, except hand-offs. */
   readonly tools?: readonly string[] | undefined;
+  /** `inherit`: it gets the pictures and files that came with the input of the turn. Default: only its task, as text. */
+  readonly attachments?: DelegateTool["attachments"];
 }
 
 /** The options of `invoke`. */

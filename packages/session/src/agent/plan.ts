@@ -12,6 +12,7 @@ import {
 import {
   agentIdOf,
   checkAgentParts,
+  checkDelegateChoices,
   checkModel,
   checkTools,
   hasMethod,
@@ -109,7 +110,7 @@ export function planFor(options: SessionAgentOptions): Plan {
 }
 
 const A_CHILD =
-  "{ name, description, tools? }, which makes a copy of this agent; another agent belongs into tools: delegateTo(agent) of @ravi/kernel/loop";
+  "{ name, description, tools?, attachments? }, which makes a copy of this agent; another agent belongs into tools: delegateTo(agent) of @ravi/kernel/loop";
 
 /** Checks at run time what a TypeScript compiler would have caught, for users without one. */
 function checkParts(options: SessionAgentOptions): void {
@@ -128,7 +129,8 @@ function checkParts(options: SessionAgentOptions): void {
     if (hasMethod(child, "run")) wrong(`children[${at}]`, child, A_CHILD);
     for (const field of ["name", "description"] as const)
       if (typeof child?.[field] !== "string") wrong(`children[${at}].${field}`, child?.[field], "a string");
-    checkAllowed(`SessionAgent.children[${at}]`, child, ["name", "description", "tools"]);
+    checkAllowed(`SessionAgent.children[${at}]`, child, ["name", "description", "tools", "attachments"]);
+    checkDelegateChoices(`SessionAgent.children[${at}]`, { attachments: child.attachments });
   }
   if (options.ephemeral !== undefined) checkEphemeral("SessionAgent.ephemeral", options.ephemeral);
   if (options.cwd !== undefined && typeof options.cwd !== "string") wrong("cwd", options.cwd, "a path");

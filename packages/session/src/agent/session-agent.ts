@@ -108,12 +108,13 @@ export class SessionAgent extends AgentBase implements ExtensionContext {
    */
   async invoke(input: string, options: InvokeOptions = {}): Promise<AgentResult> {
     this.gate.assertIdle("invoke");
-    checkText("input", input);
     checkFields("invoke options", options, ["channel", "signal", "attachments"]);
     const { channel } = options;
     if (channel !== undefined && typeof channel !== "string")
       throw new InvalidValueError({ field: "invoke options.channel", value: channel, expected: "a string" });
     const attachments = ownAttachments("invoke options.attachments", options.attachments);
+    // A picture may come without a word.
+    if (attachments === undefined || typeof input !== "string") checkText("input", input);
     const ctx = this.ownContext({
       signal: options.signal,
       metadata: channel === undefined ? {} : { channel },

@@ -4,10 +4,17 @@ import { asOwn, checkFields, checkInteger, checkOneOf } from "../../core/check.t
 import { A_SCHEMA, isSchema } from "../../model/schema.ts";
 import { type AgentId, agentIdOf } from "../../core/ids.ts";
 import type { ModelRequest } from "../../model/llm.ts";
-import { checkToolFields, checkToolName, type DelegateTool, type Tool } from "../../model/tool.ts";
+import {
+  checkToolFields,
+  checkToolName,
+  type DelegateTool,
+  isDelegate,
+  type Tool,
+} from "../../model/tool.ts";
 import { checkAgentParts, hasMethod, refusalFor, SETTINGS } from "../agent-parts.ts";
 import { checkModel } from "../check-model.ts";
 import { isRawSchema } from "../check-schemas.ts";
+import { checkDelegateChoices } from "../hire-choices.ts";
 import { LEAST_RESULT_CHARS } from "../tool-content.ts";
 import { toolSpec } from "../tool-spec.ts";
 import { answerShape } from "./answer-shape.ts";
@@ -140,6 +147,7 @@ export function checkTools(
       );
     checkToolName(tool.name);
     checkToolFields(`${owner}.${field}[${at}].`, tool);
+    if (isDelegate(tool)) checkDelegateChoices(`${owner}.${field}[${at}]`, { attachments: tool.attachments });
     if (names.has(tool.name))
       wrong(`${field}[${at}].name`, tool.name, "a unique name; another tool already has this one");
     names.add(tool.name);
