@@ -1,48 +1,36 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import { type Agent, isRaviError, type Layers, runs, type SdkHandle, start, startResume } from "@ravi/sdk";
+import { type Agent, isRaviError, runs, type SdkHandle, start, startResume } from "@ravi/sdk";
 
 /** The runs of one process of a server. Several processes, also with different versions of it, may share the journal. */
 export class Service {
   private readonly agents: readonly Agent[];
-  private readonly options: { readonly journal: string; readonly middleware: Layers };
+  private readonly journal: string;
   private readonly handles = new Map<string, SdkHandle>();
   /** Runs that cannot continue in this process. Their results have said why. */
   private readonly stuck = new Set<string>();
-  private isDraining = false;
-  private inFlight = 0;
 
   constructor(agents: readonly Agent[], journal: string) {
     this.agents = agents;
-    const gate = { admit: this.admit, process: this.count };
-    const middleware: Layers = {
-      chat: [{ level: "chat", ...gate }],
-      function: [{ level: "function", ...gate }],
-    };
-    this.options = { journal, middleware };
+    this.journal = journal;
   }
 
   start(agent: Agent, input: string, runId: string): void {
-    this.follow(start(agent, input, { ...this.options, runId }));
+    this.follow(start(agent, input, { journal: this.journal, runId }));
   }
 
   /** Call it when the process starts, and then every 30 seconds: another process may have crashed or left. */
   async resumeAll(): Promise<void> {
-    const { journal } = this.options;
+    const { agents, journal } = this;
     for (const { runId, status, waitingFor = [] } of await runs({ journal })) {
       const isOpen = status === "running" || status === "suspended";
       const needsDecision = waitingFor.some(({ kind }) => kind === "decision");
       if (!isOpen || needsDecision || this.handles.has(runId) || this.stuck.has(runId)) continue;
-      this.follow(startResume(runId, { agents: this.agents, ...this.options }));
+      this.follow(startResume(runId, { agents, journal }));
     }
   }
 
-  /** Call it at SIGTERM. No new call begins; those under way get so many milliseconds; then all runs are suspended. */
-  async drain(ms: number): Promise<void> {
-    this.isDraining = true;
-    const until = Date.now() + ms;
-    do await sleep(100);
-    while (this.inFlight > 0 && Date.now() < until);
-    await Promise.allSettled(Array.from(this.handles.values(), (handle) => handle.suspend()));
+  /** Call it at SIGTERM. Calls under way get so many milliseconds to end, no other begins, and then all runs are suspended. */
+  async drain(graceMs: number): Promise<void> {
+    await Promise.allSettled(Array.from(this.handles.values(), (handle) => handle.suspend({ graceMs })));
   }
 
   private follow(handle: SdkHandle): void {
@@ -68,19 +56,4 @@ export class Service {
     this.stuck.add(runId);
     console.error(`${runId} cannot continue here: ${String(error)}`);
   }
-
-  /** Runs before a call is recorded. What waits here has cost nothing, and is in doubt nowhere. */
-  private readonly admit = ({ signal }: { readonly signal: AbortSignal }): Promise<void> | undefined => {
-    if (!this.isDraining) return undefined;
-    return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
-  };
-
-  private readonly count = async (_: unknown, next: () => Promise<void>): Promise<void> => {
-    this.inFlight++;
-    try {
-      await next();
-    } finally {
-      this.inFlight--;
-    }
-  };
 }
