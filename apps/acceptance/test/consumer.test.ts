@@ -137,7 +137,7 @@ test(
     await consumer.write(
       "main.ts",
       `import { agent, BudgetExhaustedError, estimate, ExecutionTracker, getRunScope, HookManager, isRaviError, type LLMClient, model, resume, run, runs, start, startResume, team, tool } from "@ravi/sdk";
-     import type { AgentOptions, ChatContext, FunctionContext, Hooks, Journal, JournalRecord, Layers, Ledger, Middleware, ModelRequest, Next, PostedRecord, Remaining, Reservation, RunContext, RunId, RunOptions, Settlement, Spend, TeamOptions } from "@ravi/sdk";
+     import type { AgentOptions, ChatContext, FunctionContext, Hooks, Journal, JournalRecord, Layers, Ledger, Middleware, ModelRequest, Next, Pipeline, PostedRecord, Remaining, Reservation, RunContext, RunId, RunOptions, Settlement, Spend, TeamOptions } from "@ravi/sdk";
      export const search = tool({ name: "search", description: "", input: { type: "object" }, execute: () => ({ found: 1 }) });
      export const clerk = agent({ name: "clerk", model: "openai:x", tools: [search] });
      export const lead = team({ name: "lead", model: "openai:x", members: [clerk] });
@@ -161,6 +161,7 @@ test(
      export const jsonOf = (error: BudgetExhaustedError) => error.toJSON();
      export const hire = (ctx: RunContext) => ctx.hire({ agent: clerk, input: "x" });
      export const spawn = (ctx: RunContext) => ctx.spawn(clerk, { input: "x" });
+     export const methods = (ctx: RunContext, pipeline: Pipeline<ChatContext>) => [ctx.hire, ctx.spawn, ctx.batch, pipeline.run, pipeline.runDirect] as const;
      export const batch = (ctx: RunContext) => ctx.batch([{ kind: "hire", agent: clerk, input: "x" }, { kind: "llm", model: client, request: { messages: [] } }]);
      export const asked = (ctx: RunContext) => [ctx.meta, ctx.supervision, ctx.budget, ctx.window(), ctx.now()] as const;
      export const layersOf = ({ agent, chat, function: tools }: Layers) => [agent, chat, tools] as const;

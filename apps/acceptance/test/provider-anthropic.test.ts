@@ -5,13 +5,7 @@ import { openai } from "@ravi/provider-openai";
 import { ReActAgent } from "@ravi/react-agent";
 import { ExecutionTracker, ModelMeter } from "@ravi/resources";
 import { Runtime } from "@ravi/runtime";
-import {
-  type Answer,
-  loopbackAnthropic,
-  loopbackOpenAI,
-  type LoopbackServer,
-  type Script,
-} from "@ravi/testing";
+import { type Answer, loopbackAnthropic, loopbackOpenAI, type LoopbackServer } from "@ravi/testing";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 
@@ -45,7 +39,7 @@ const calls = (...cities: readonly string[]): Answer => ({
 
 describe("an agent on Anthropic's protocol, over HTTP, under the rules", () => {
   test("R19: thinks, calls tools in parallel, answers in its shape, and pays what the bill says", async () => {
-    const script: Script<never> = [
+    const script: Answer[] = [
       calls("Oslo", "Rome"),
       calls("Bern"),
       { text: '{"wet":3}', usage: { inputTokens: 2_000, outputTokens: 9, cachedInputTokens: 1_500 } },

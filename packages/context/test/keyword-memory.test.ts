@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { type HistoryProvider, type JsonObject, RunId, type RunScope, SessionId } from "@ravi/kernel";
 import { FileHistory, KeywordMemory } from "@ravi/context";
 
@@ -49,6 +49,20 @@ test("J11: of a thousand users what they remember is at hand, of all others it i
   // Who only asks takes no room for ever either.
   for (let at = 0; at < 1_200; at++) await memory.recall(scopeOf(`nobody ${at}`), "tea");
   expect(Reflect.get(memory, "partitions").size).toBe(1_000);
+});
+
+test("J11: who forgets one of two items with the same key, which two processes have stored, still knows the other", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "ravi-memory-"));
+  onTestFinished(() => rm(directory, { recursive: true }));
+  const open = async () => new KeywordMemory({ history: await FileHistory.open(directory) });
+  const [one, two] = [await open(), await open()];
+  // Both have read that there is nothing.
+  for (const each of [one, two]) await each.recall(ANN, "tea");
+  const first = await one.remember(ANN, "green tea", { key: "drink" });
+  const second = await two.remember(ANN, "black tea", { key: "drink" });
+  const memory = await open();
+  await memory.forget(ANN, first.id);
+  expect(await memory.remember(ANN, "white tea", { key: "drink" })).toEqual(second);
 });
 
 test("J11: without a history of the user's own, what was forgotten is not kept for ever", async () => {

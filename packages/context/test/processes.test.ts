@@ -1,15 +1,15 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { statSync } from "node:fs";
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { appendFileSync, existsSync, statSync } from "node:fs";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { hostname, tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
 import { textOf } from "@ravi/kernel";
 import { FileHistory } from "@ravi/context";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { lockFile } from "../src/history/lock.ts";
-import { claimName, isOwnerGone } from "../src/history/owner.ts";
+import { claimName, isClaim, isOwnerGone } from "../src/history/owner.ts";
 import { say } from "./support/history-suite.ts";
 import { keyOf } from "./support/keys.ts";
 import { runs } from "./support/transcripts.ts";
@@ -77,8 +77,13 @@ interface Started {
 }
 
 function start(program: string, ...args: readonly string[]): Started {
+  return startIn([], program, ...args);
+}
+
+function startIn(container: readonly string[], program: string, ...args: readonly string[]): Started {
   const options = ["--conditions=@ravi/source", "--input-type=module", "--eval", program];
-  const child = spawn(process.execPath, [...options, ...args], { cwd: join(import.meta.dirname, "..") });
+  const [command = "", ...rest] = [...container, process.execPath, ...options, ...args];
+  const child = spawn(command, rest, { cwd: join(import.meta.dirname, "..") });
   onTestFinished(() => void child.kill("SIGKILL"));
   const lines: string[] = [];
   const reader = createInterface(child.stdout).on("line", (line) => lines.push(line));
@@ -227,6 +232,73 @@ test("R10: who waits for the lock gives up although a test runner has stopped th
   await expect(lockAnew(path)).rejects.toThrow(expected);
   await holder.release();
 });
+
+/** A lock that a process of another machine holds, and a lock of one's own for which each look at the clock is seconds later. */
+async function elsewhere(onLook: (claim: string) => void = () => {}) {
+  const path = join(await folder(), "h.jsonl");
+  const claim = join(`${path}.lock`, "7.100.some-id@elsewhere~table");
+  await mkdir(`${path}.lock`);
+  await writeFile(claim, "");
+  let now = 0;
+  vi.spyOn(performance, "now").mockImplementation(() => {
+    onLook(claim);
+    return (now += 4_000);
+  });
+  onTestFinished(() => void vi.restoreAllMocks());
+  vi.resetModules();
+  const { lockFile: lockAnew } = await import("../src/history/lock.ts");
+  return { path, claim, lockAnew };
+}
+
+test("R10: the lock of a process that nobody here can see passes on if it is not renewed for 10 s", async () => {
+  const { path, claim, lockAnew } = await elsewhere();
+  const lock = await lockAnew(path);
+  expect(existsSync(claim)).toBe(false);
+  await lock.release();
+});
+
+test("R10: the lock of a process that nobody here can see stays its own as long as it is renewed", async () => {
+  const { path, claim, lockAnew } = await elsewhere((held) => appendFileSync(held, "\n"));
+  await expect(lockAnew(path)).rejects.toThrow("process 7 on elsewhere has held its lock for 10 s");
+  expect(existsSync(claim)).toBe(true);
+});
+
+test("R10: a lock is renewed while it is held, and not after that", async () => {
+  const path = join(await folder(), "h.jsonl");
+  const renewals = new Set<() => void>();
+  vi.spyOn(globalThis, "setInterval").mockImplementation(((renew: () => void) => {
+    renewals.add(renew);
+    return { unref() {}, [Symbol.toPrimitive]: () => 0 };
+  }) as never);
+  onTestFinished(() => void vi.restoreAllMocks());
+  vi.resetModules();
+  const { lockFile: lockAnew } = await import("../src/history/lock.ts");
+  const lock = await lockAnew(path);
+  const [claim = ""] = await readdir(`${path}.lock`);
+  for (const renew of renewals) renew();
+  await expect.poll(() => statSync(join(`${path}.lock`, claim)).size).toBe(1);
+  await lock.release();
+  for (const renew of renewals) renew();
+  expect(existsSync(`${path}.lock`)).toBe(false);
+});
+
+const APART = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child", "--mount-proc"];
+const [unshare = "", ...apart] = APART;
+// Only Linux has containers, and not every machine lets its users make them.
+const mayUnshare = spawnSync(unshare, [...apart, "true"]).status === 0;
+
+test.runIf(mayUnshare)(
+  "R10: a process in a container with this one's host name keeps its lock while it lives",
+  async () => {
+    const directory = await folder();
+    const { said, lines, errors } = startIn(APART, STUCK, directory);
+    await said(1);
+    expect([lines, errors()]).toEqual([["half"], ""]);
+    const names = await readdir(directory, { recursive: true });
+    const claims = names.map((name) => basename(name)).filter((name) => isClaim(name));
+    expect(claims.map((claim) => isOwnerGone(claim))).toEqual([false]);
+  },
+);
 
 test("T12: other users see nothing of who holds a lock", async () => {
   const path = join(await folder(), "h.jsonl");

@@ -1,7 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import { type ChatMessage, type LLMClient, type ModelRequest, textOf } from "@ravi/kernel";
-import { compose, SlidingWindow, Summarization, SUMMARY_NAME, TokenBudget } from "@ravi/context";
+import {
+  compose,
+  estimateTokens,
+  SlidingWindow,
+  Summarization,
+  SUMMARY_NAME,
+  TokenBudget,
+} from "@ravi/context";
 import { recordingContext, writer } from "./support/models.ts";
 import { problemsOf } from "./support/oracle.ts";
 import { longTranscript, runs, transcript } from "./support/transcripts.ts";
@@ -148,6 +155,30 @@ describe("Summarization", () => {
     await summarization().compact(talk, context);
     expect(asked(context.requests[0])).toMatch(/read returned: \[an image\]/);
   });
+
+  test.each([
+    ["many short messages", 300, 500],
+    ["few long ones", 10, 15_000],
+  ])(
+    "R28: no request of a history in Chinese is longer than the writer's window: %s",
+    async (_, count, length) => {
+      const model: LLMClient = { ...writer, info: { ...writer.info, contextWindow: 16_000 } };
+      const context = recordingContext();
+      const talk = Array.from({ length: count }, (_each, n): ChatMessage => ({
+        role: n % 2 === 0 ? "user" : "assistant",
+        content: "我们正在比较三家供应商的价格。".repeat(length / 15),
+      }));
+      await new Summarization({ model, keepRecentTokens: 1_000, maxSummaryTokens: 1_000 }).compact(
+        talk,
+        context,
+      );
+      expect(context.requests.length).toBeGreaterThan(5);
+      for (const { messages, maxOutputTokens = 0 } of context.requests) {
+        const tokens = messages.reduce((sum, message) => sum + estimateTokens(message), maxOutputTokens);
+        expect(tokens).toBeLessThan(16_000);
+      }
+    },
+  );
 
   test("R28: a history far beyond the writer's window is summarised in parts, in order", async () => {
     const model: LLMClient = { ...writer, info: { ...writer.info, contextWindow: 8_000 } };

@@ -66,7 +66,7 @@ export abstract class Flow extends AgentBase<readonly StepResult[]> {
       void hooks.dispatch(HookEvent.FLOW_START, { ...hookBase(ctx), flow, branches: this.branches });
     const dispatchEnd = (status: "completed" | "partial" | "failed"): void => {
       if (!hooks.has(HookEvent.FLOW_END)) return;
-      const durationMs = meta.now() - started;
+      const durationMs = Math.max(0, meta.now() - started);
       void hooks.dispatch(HookEvent.FLOW_END, { ...hookBase(ctx), flow, status, durationMs });
     };
     try {

@@ -99,7 +99,7 @@ export class Metrics {
     const all = [...this.agents.values()];
     const agents = all.map(({ firstAt, lastAt, ...agent }): AgentMetrics => ({
       ...agent,
-      durationMs: lastAt - firstAt,
+      durationMs: Math.max(0, lastAt - firstAt),
     }));
     const first = all.reduce((at, { firstAt }) => Math.min(at, firstAt), Infinity);
     const last = all.reduce((at, { lastAt }) => Math.max(at, lastAt), first);

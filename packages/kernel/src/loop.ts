@@ -11,6 +11,7 @@ export { checkSpelling } from "./core/spelling.ts";
 export { makeFolders } from "./core/make-folders.ts";
 export { tellLog } from "./core/tell-log.ts";
 export { hasEnded, type ProcessReads, processStart } from "./core/process-life.ts";
+export { type ProcessTable, processTable } from "./core/process-table.ts";
 export { type PlatformModules, platformModules } from "./core/platform-modules.ts";
 export { type Indexed, TextIndex } from "./core/text-index.ts";
 export { ownAttachments, userMessage } from "./loop/attachments.ts";

@@ -347,4 +347,11 @@ describe("R13: errors", () => {
     expect(changed("llm:openai/small#2", "llm:openai/small#2")).not.toContain("changed)");
     expect(changed("receive#1", "one that it waits for")).not.toContain("changed)");
   });
+
+  test("a call that needs a decision says how that came about: a deployment is no crash", () => {
+    const { message } = new NeedsDecisionError({ execId: "r", key: "tool:1:0", what: "the call to pay" });
+    expect(message).toBe(
+      'the call to pay was under way when the run was stopped or crashed, and may or may not have happened; resume with decisions: { "r:tool:1:0": "retry" | "skip" | "fail" }',
+    );
+  });
 });

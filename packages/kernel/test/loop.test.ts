@@ -29,6 +29,7 @@ import {
   readArguments,
   readStream,
   readTurn,
+  jsonSchemaOf,
   toolSpec,
   toolTurn,
   toToolResult,
@@ -103,6 +104,17 @@ describe("toolSpec", () => {
       /Date cannot be represented.*such as z\.iso\.date\(\), and convert it/,
     );
   });
+});
+
+test("fields without a schema around them are refused with what to write", () => {
+  const input = { city: z.string(), days: z.number() };
+  const tool = defineTool({ name: "weather", description: "", input, execute: () => "" });
+  expect(() => toolSpec(tool)).toThrow(
+    "tool weather: input is an object; expected one schema; an object of schemas has to be wrapped, as in z.object({ … })",
+  );
+  // A JSON Schema that says nothing, and one that has such a keyword.
+  for (const raw of [{}, { type: "object", "x-schema": z.string() }])
+    expect(jsonSchemaOf(raw, "output")).toBe(raw);
 });
 
 test("a schema that does not say its JSON form, as those of zod/mini, is refused with what to use instead", () => {

@@ -35,6 +35,16 @@ describe("T10: Retry-After", () => {
     ["milliseconds that cannot be read", { "retry-after-ms": "soon", "retry-after": "7" }, 7_000],
     ["a date", { "retry-after": "Thu, 01 Jan 2026 00:00:30 GMT" }, 30_000],
     ["a date of the older kind", { "retry-after": "Thursday, 01-Jan-26 00:00:30 GMT" }, 30_000],
+    [
+      "a date of a server whose clock is an hour ahead of this one",
+      { "retry-after": "Thu, 01 Jan 2026 01:00:30 GMT", date: "Thu, 01 Jan 2026 01:00:00 GMT" },
+      30_000,
+    ],
+    [
+      "a date, beside one that cannot be read",
+      { "retry-after": "Thu, 01 Jan 2026 00:00:30 GMT", date: "just now" },
+      30_000,
+    ],
     ["a date that has passed", { "retry-after": "Wed, 21 Oct 2015 07:28:00 GMT" }, 0],
     ["a negative number", { "retry-after": "-5" }, undefined],
     ["garbage", { "retry-after": "soon" }, undefined],

@@ -20,7 +20,9 @@ import {
   type HireOutcome,
   type InferSchema,
   isRaviError,
+  type JsonSchema,
   type JsonValue,
+  type Leaf,
   type LlmLeaf,
   type LlmOutcome,
   type Middleware,
@@ -28,6 +30,7 @@ import {
   type Outcome,
   type RunContext,
   type RunHandle,
+  type SchemaLike,
   type Tool,
   type ToolLeaf,
   type ToolOutcome,
@@ -79,6 +82,21 @@ describe("defineTool infers its arguments", () => {
     });
   });
 
+  test("fields without a schema around them are no schema: reading an argument says so", () => {
+    const read = () =>
+      // @ts-expect-error Property 'city' does not exist on a text that tells what to write
+      defineTool({ name: "t", description: "", input: { city: z.string() }, execute: ({ city }) => city });
+    expectTypeOf(read).returns.toExtend<Tool>();
+    expectTypeOf<InferSchema<{ city: z.ZodString }>>().toEqualTypeOf<{
+      readonly "an object of schemas is not a schema: wrap it, as in z.object({ ... })": never;
+    }>();
+    expectTypeOf<InferSchema<{ type: "object"; properties: { city: { type: "string" } } }>>().toBeUnknown();
+    const nothing = {};
+    expectTypeOf<InferSchema<typeof nothing>>().toBeUnknown();
+    expectTypeOf<InferSchema<JsonSchema>>().toBeUnknown();
+    expectTypeOf<InferSchema<SchemaLike>>().toBeUnknown();
+  });
+
   test("a schema that cannot give JSON Schema is a compile error", () => {
     const mute = {
       "~standard": { version: 1, vendor: "mute", validate: (value: unknown) => ({ value }) },
@@ -86,6 +104,18 @@ describe("defineTool infers its arguments", () => {
     // @ts-expect-error it could not be described to a model
     const tool = defineTool({ name: "mute", description: "", input: mute, execute: () => "" });
     expect(tool.name).toBe("mute");
+  });
+
+  test("a generator function is refused when the tool is made: nobody would read what it yields", () => {
+    const input = z.object({});
+    const tools = [
+      () => defineTool({ name: "t", description: "", input, execute: async function* () {} }),
+      () => defineTool({ name: "t", description: "", input, *execute() {} }),
+    ];
+    for (const tool of tools)
+      expect(tool).toThrow(
+        "tool t: execute is a function; expected one that returns the result, not a generator function (context.progress tells how far it is)",
+      );
   });
 
   test("a bad name or time limit is refused", () => {
@@ -169,7 +199,13 @@ describe("contracts", () => {
     expectTypeOf<ReturnType<typeof hires>>().toEqualTypeOf<Promise<HireOutcome<{ answer: number }>[]>>();
     expectTypeOf<ReturnType<typeof tools>>().toEqualTypeOf<Promise<ToolOutcome<string>[]>>();
     expectTypeOf<ReturnType<typeof calls>>().toEqualTypeOf<Promise<LlmOutcome[]>>();
-    expectTypeOf<ReturnType<typeof mixed>>().toEqualTypeOf<Promise<Outcome[]>>();
+    expectTypeOf<ReturnType<typeof mixed>>().toEqualTypeOf<Promise<(LlmOutcome | HireOutcome)[]>>();
+    expectTypeOf<ReturnType<typeof any>>().toEqualTypeOf<Promise<Outcome[]>>();
+    // Written as a literal, each has its place: nothing is "possibly undefined", also if all are of one type.
+    expectTypeOf<ReturnType<typeof pair>>().toEqualTypeOf<
+      Promise<[HireOutcome<{ answer: number }>, HireOutcome<{ answer: number }>]>
+    >();
+    expectTypeOf<ReturnType<typeof mapped>>().toEqualTypeOf<Promise<HireOutcome<{ answer: number }>[]>>();
     expectTypeOf<ReturnType<typeof several>>().toEqualTypeOf<
       Promise<[HireOutcome<{ n: number }>, HireOutcome<{ s: string }>, ToolOutcome<string>, LlmOutcome]>
     >();
@@ -202,7 +238,15 @@ const requireName = (gate: Gate) => gate.require("approval:deploy");
 const hires = (ctx: RunContext, leaves: readonly HireLeaf<{ answer: number }>[]) => ctx.batch(leaves);
 const tools = (ctx: RunContext, leaves: readonly ToolLeaf<string>[]) => ctx.batch(leaves);
 const calls = (ctx: RunContext, leaves: readonly LlmLeaf[]) => ctx.batch(leaves);
+const any = (ctx: RunContext, leaves: readonly Leaf[]) => ctx.batch(leaves);
 const mixed = (ctx: RunContext, leaves: readonly (LlmLeaf | HireLeaf)[]) => ctx.batch(leaves);
+const pair = (ctx: RunContext, agent: Answering) =>
+  ctx.batch([
+    { kind: "hire", agent, input: "one" },
+    { kind: "hire", agent, input: "other" },
+  ]);
+const mapped = (ctx: RunContext, agent: Answering) =>
+  ctx.batch(["one", "other"].map((input) => ({ kind: "hire", agent, input })));
 const several = (
   ctx: RunContext,
   [one, other]: readonly [Agent<{ n: number }>, Agent<{ s: string }>],

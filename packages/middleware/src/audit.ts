@@ -39,7 +39,7 @@ export async function withAudit(
     try {
       await write(call, "end", isStop(error) ? "denied" : "error", {
         ...how,
-        durationMs: context.clock.now() - began,
+        durationMs: millisecondsSince(context, began),
       });
     } catch (cause) {
       // Both errors are reported: the run's says more, and the log's must not be lost.
@@ -52,7 +52,12 @@ export async function withAudit(
     throw error;
   }
   const { outcome, details } = ended();
-  await write(call, "end", outcome, { ...details, durationMs: context.clock.now() - began });
+  await write(call, "end", outcome, { ...details, durationMs: millisecondsSince(context, began) });
+}
+
+/** A clock may be set back meanwhile. */
+function millisecondsSince({ clock }: AuditedCall["context"], began: number): number {
+  return Math.max(0, clock.now() - began);
 }
 
 async function write(

@@ -11,7 +11,7 @@ import {
   InvalidValueError,
   isPromiseLike,
 } from "@ravi/kernel";
-import { type Core, type Link, runLayers } from "./chain.ts";
+import { type Link, runLayers } from "./chain.ts";
 import { checkLayers, layerName, LEVELS } from "./checks.ts";
 import { checkWord } from "./options.ts";
 import type { WithResult } from "./types.ts";
@@ -81,7 +81,11 @@ export class MiddlewarePipeline<C extends WithResult> implements Pipeline<C> {
   }
 
   /** Like `run`, for a core that may finish synchronously. Returns a promise only if the core or a layer makes one. */
-  runDirect(context: C, core: Core, outer?: OuterCall): MaybePromise<void> {
+  runDirect(
+    context: C,
+    core: (outer?: OuterCall | void) => MaybePromise<void>,
+    outer?: OuterCall,
+  ): MaybePromise<void> {
     // If a subclass or a user has replaced `run` (to add a guard, for example), it must not be bypassed.
     return this.run === RUN
       ? runLayers(this.plan.links, context, core, outer)

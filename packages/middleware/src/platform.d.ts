@@ -44,6 +44,7 @@ declare module "node:fs/promises" {
 
 declare module "node:fs" {
   export function readFileSync(path: string, encoding: "latin1"): string;
+  export function readlinkSync(path: string): string;
   export function createReadStream(
     path: string,
     options: { encoding: "utf8"; start: number; highWaterMark: number },

@@ -8,10 +8,11 @@ import disk, {
   rm,
   writeFile,
 } from "node:fs/promises";
-import { hostname, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { FileAuditLog } from "@ravi/middleware";
+import { localProcesses } from "../src/audit-log/owner.ts";
 
 /** Which calls of an open file fail as on a full disk; `appendFile` leaves half of what it was given. */
 const failing = new Set<"appendFile" | "truncate" | "sync">();
@@ -107,19 +108,19 @@ test("J11: claims of the dead to places that were passed are removed when the lo
   const log = await FileAuditLog.open(path);
   await log.append(entry(1));
   const size = Buffer.byteLength(await readFile(path, "utf8"));
-  const host = encodeURIComponent(hostname());
+  const owner = (pid: number, start: number) => localProcesses().me.replace(/\d+:\d+$/, `${pid}:${start}\nx`);
   // No process has a number so high.
-  const dead = `process:${host}:4194305:1\nx`;
+  const dead = owner(4_194_305, 1);
   await writeFile(`${path}.0.0.claim`, dead);
   await writeFile(`${path}.10.1.claim`, dead);
   const stay = {
     [`audit.jsonl.${size}.0.claim`]: dead,
-    "audit.jsonl.0.1.claim": `process:${host}:${process.ppid}:0\nx`,
+    "audit.jsonl.0.1.claim": owner(process.ppid, 0),
     "audit.jsonl.0.2.claim": "process:elsewhere:1:0\nx",
     "audit.jsonl.1.0.claim.txt": dead,
     "other.jsonl.0.0.claim": dead,
   };
-  for (const [name, owner] of Object.entries(stay)) await writeFile(join(folder, name), owner);
+  for (const [name, text] of Object.entries(stay)) await writeFile(join(folder, name), text);
   await appendFile(path, '{"seq":2');
   // The half line is cut off under a claim that follows the dead one at that place, and takes it along.
   await FileAuditLog.open(path);

@@ -1,4 +1,4 @@
-import { execFile, fork, type ForkOptions, spawn } from "node:child_process";
+import { execFile, fork, type ForkOptions, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import {
   appendFile,
@@ -173,6 +173,10 @@ describe("J11: an audit that can be proved", () => {
     await one.append(entry(1));
     await expect(two.append(entry(1))).rejects.toMatchObject({ code: "JOURNAL_LOCKED" });
     await expect(two.append(entry(1))).rejects.toThrow(`the audit log ${path} is claimed by another writer`);
+    // The other may end: this writer stays where it was, and whoever waits for that waits in vain.
+    await expect(two.append(entry(1))).rejects.toThrow(
+      "nothing more is written here until the log is opened again; give each process a file of its own",
+    );
     await one.append(entry(2));
     await expect(two.append(entry(2))).rejects.toMatchObject({ code: "JOURNAL_LOCKED" });
     expect(await one.verify()).toMatchObject({ ok: true, entries: 2 });
@@ -238,7 +242,7 @@ describe("J11: an audit that can be proved", () => {
       const dead = await startWriter("dead", 0);
       const pid = dead.pid;
       await dead.go();
-      const here = encodeURIComponent(hostname());
+      const here = localProcesses().me.split(":").slice(1, 3).join(":");
       await writeFile(`${path}.${size}.0.claim`, `process:${here}:${pid}:0\nx`);
       // The same number as ours, and yet not of this process, as Linux can tell: numbers are used again.
       const number = process.platform === "linux" ? process.pid : pid;
@@ -253,7 +257,7 @@ describe("J11: an audit that can be proved", () => {
       expect(await readdir(folder)).toEqual(["audit.jsonl"]);
 
       const next = (await stat(path)).size;
-      for (const owner of [`process:${here}:${process.ppid}:0\nx`, `process:elsewhere:${pid}:0\nx`, ""]) {
+      for (const owner of [`process:${here}:${process.ppid}:0\nx`, `process:elsewhere:t:${pid}:0\nx`, ""]) {
         await writeFile(`${path}.${next}.0.claim`, owner);
         const log = await FileAuditLog.open(path);
         await expect(log.append(entry(3))).rejects.toMatchObject({ code: "JOURNAL_LOCKED" });
@@ -282,12 +286,49 @@ describe("J11: an audit that can be proved", () => {
     expect(await readdir(folder)).toEqual(["audit.jsonl"]);
   });
 
+  test.each([
+    ["on another machine", "process:elsewhere:table:7:100\nx"],
+    ["in another container", `process:${encodeURIComponent(hostname())}:table:7:100\nx`],
+    ["that an earlier version has named", "process:elsewhere:7:100\nx"],
+  ])("J11: a claim of a process %s is respected for a minute, and then taken over", async (_, owner) => {
+    await written(1);
+    const { size } = await stat(path);
+    const claim = `${path}.${size}.0.claim`;
+    await writeFile(claim, owner);
+    const append = async () => (await FileAuditLog.open(path)).append(entry(2));
+    const seconds = Date.now() / 1_000;
+    await utimes(claim, seconds - 50, seconds - 50);
+    await expect(append()).rejects.toMatchObject({ code: "JOURNAL_LOCKED" });
+    await utimes(claim, seconds - 61, seconds - 61);
+    await append();
+    expect(await FileAuditLog.verify(path)).toMatchObject({ ok: true, entries: 2, torn: false });
+    expect(await readdir(folder)).toEqual(["audit.jsonl"]);
+  });
+
+  const APART = ["--user", "--map-root-user", "--pid", "--fork", "--kill-child", "--mount-proc"];
+  // Only Linux has containers, and not every machine lets its users make them.
+  test.runIf(spawnSync("unshare", [...APART, "true"]).status === 0)(
+    "J11: of a process in a container with this one's host name nobody here can tell whether it has ended",
+    () => {
+      const program =
+        'import { localProcesses } from "./src/audit-log/owner.ts"; console.log(localProcesses().me);';
+      const args = ["--conditions=@ravi/source", "--input-type=module", "--eval", program];
+      const cwd = join(import.meta.dirname, "..");
+      const { stdout } = spawnSync("unshare", [...APART, process.execPath, ...args], { cwd });
+      const owner = stdout.toString().trim();
+      expect(owner).toMatch(/^process:.*:\d+:\d+$/);
+      expect(localProcesses().isGone(owner)).toBe(false);
+      const { stdout: own } = spawnSync(process.execPath, args, { cwd });
+      expect(localProcesses().isGone(own.toString().trim())).toBe(true);
+    },
+  );
+
   test("J11: a half line that a living process is writing at this moment is not cut off", async () => {
     await written(1);
     const { size } = await stat(path);
     await appendFile(path, '{"seq":2');
     const claim = `${path}.${size}.0.claim`;
-    await writeFile(claim, `process:${encodeURIComponent(hostname())}:${process.ppid}:0\nx`);
+    await writeFile(claim, localProcesses().me.replace(/\d+:\d+$/, `${process.ppid}:0\nx`));
     await expect(FileAuditLog.open(path)).rejects.toMatchObject({ code: "JOURNAL_LOCKED" });
     await expect(FileAuditLog.open(path)).rejects.toThrow(`the audit log ${path} is claimed by process`);
     expect(await readFile(path, "utf8")).toMatch(/\n\{"seq":2$/);

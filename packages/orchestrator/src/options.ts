@@ -59,11 +59,15 @@ export interface DynamicHiringOptions {
   readonly maxHelpers?: number | undefined;
   /** The maximum number of model calls of each helper. Default: 20. */
   readonly maxSteps?: number | undefined;
+  /** What each helper may spend. Default: the orchestrator's budget. */
   readonly executionBudget?: ExecutionBudgetOptions | undefined;
+  /** Default: NORMAL. If no slot is free, a HIGH or CRITICAL helper takes the slot of a less important agent. */
   readonly priority?: Priority | undefined;
   /** How many seconds to wait for its answer. Default: 120. `null`: no limit. */
   readonly askTimeoutS?: number | null | undefined;
+  /** What a helper does when its slot is taken: `park` waits for another one, `return` returns what it has. Default: `park`. */
   readonly onPreempt?: HireLeaf["onPreempt"];
+  /** What happens if no slot is free: `deny` the hire, or `queue` until one is. Default: `deny`. */
   readonly onFull?: HireLeaf["onFull"];
   /** `inherit`: helpers get the pictures and files that came with the orchestrator's input. Default: only their task, as text. */
   readonly attachments?: DelegateTool["attachments"];

@@ -153,9 +153,9 @@ test("R16: a hand-off is a hire on the terms given, with 120 seconds to answer",
     ],
     model: scriptedModel([hands(["a", "x"], ["b", "y"]), "ok"]),
   });
-  ctx.batch = async (leaves: readonly object[]) => {
+  ctx.batch = async (leaves) => {
     terms.push(...leaves);
-    return [];
+    return [] as never;
   };
   await orchestrator.run(ctx, ctx.inbox("go"));
   expect(terms).toMatchObject([

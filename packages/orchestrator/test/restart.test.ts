@@ -98,7 +98,7 @@ describe("R17: a helper that crashed is hired again", () => {
     const ctx = bareContext({ clock: virtualClock() });
     const { batch } = ctx;
     const error = new BudgetExhaustedError({ dimension: "totalAgents", used: 2, limit: 2, scope: "lead" });
-    ctx.batch = async (leaves: readonly never[]): Promise<never> =>
+    ctx.batch = async (leaves) =>
       (inputs.length === 0 ? await batch.call(ctx, leaves) : [{ status: "denied", error }]) as never;
     const model = scriptedModel([hands(["flaky", "x"]), "ok"]);
     const subAgents = [{ agent: crashing }];

@@ -18,6 +18,7 @@ export {
   type DeliverOptions,
   type ResumeOptions,
   Runtime,
+  type CloseOptions,
   type RuntimeOptions,
   type SendOptions,
 } from "./runtime.ts";

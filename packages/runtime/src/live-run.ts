@@ -14,6 +14,7 @@ import {
   type Supervision,
 } from "@ravi/kernel";
 import { type Linked, versionName } from "@ravi/kernel/loop";
+import { Drain } from "./engine/drain.ts";
 import type { EventHub } from "./tree/event-hub.ts";
 import type { Tree } from "./tree/tree.ts";
 
@@ -117,6 +118,14 @@ export class LiveRun implements Linked<LiveRun> {
     // The outcome is known. Only the agents that still work beside it are cancelled, and nobody waits for them.
     else if (tree?.isEnding === true) token.cancel(message);
     this.wake?.();
+  }
+
+  /** Suspends the run when the calls that are under way have ended, but after so many milliseconds at most. No other call begins. */
+  drain(message: string, graceMs: number): void {
+    const { tree } = this;
+    if (tree === undefined) return this.suspend(message);
+    tree.drain?.close();
+    tree.drain = new Drain(tree, graceMs, () => this.suspend(message));
   }
 
   /** The next attempt has begun. */

@@ -80,6 +80,19 @@ export interface ResumeOptions {
   readonly onEvent?: EventListener | undefined;
 }
 
+/** Options of `close`. All are optional. */
+export interface CloseOptions {
+  /** Whether to wait until all runs have ended by themselves. Default: false. */
+  readonly drain?: boolean | undefined;
+  /**
+   * How many milliseconds the model and tool calls under way get to end, before the runs are suspended. Meanwhile no other call begins. A
+   * call that is cut off is made again when its run is resumed, or has to be decided on. Default: 0. Without a journal it has no effect.
+   */
+  readonly graceMs?: number | undefined;
+  /** What the errors of the runs say. */
+  readonly reason?: string | undefined;
+}
+
 /** Runs agents in one process. Without options it adds nothing in between; each option is enforced for every run. */
 export class Runtime {
   private readonly ports: Ports;
@@ -266,17 +279,17 @@ export class Runtime {
    * Ends all runs here. With `drain` it waits for them. Otherwise a run with a journal is suspended, to be resumed later, and one
    * without is cancelled; `reason` is what their errors say. The journal stays open: its owner closes it.
    */
-  async close(
-    options: { readonly drain?: boolean | undefined; readonly reason?: string | undefined } = {},
-  ): Promise<void> {
-    checkFields("close options", options, ["drain", "reason"]);
-    const { drain = false, reason = "the runtime was closed" } = options;
+  async close(options: CloseOptions = {}): Promise<void> {
+    checkFields("close options", options, ["drain", "graceMs", "reason"]);
+    const { drain = false, graceMs = 0, reason = "the runtime was closed" } = options;
     checkBoolean("close options.drain", drain);
+    checkInteger("close options.graceMs", graceMs, 0);
     this.closed = true;
     const running = this.live.list();
     if (!drain) {
       for (const run of running) {
         if (this.ports.journal === undefined) run.token.cancel(reason);
+        else if (graceMs > 0) run.drain(reason, graceMs);
         else run.suspend(reason);
       }
     }

@@ -6,6 +6,7 @@ interface Inode {
   now: Uint8Array;
   /** What is there whatever happens. */
   safe: Uint8Array;
+  mtimeMs: number;
 }
 
 export interface FakeDiskOptions {
@@ -21,6 +22,8 @@ export class FakeDisk implements SessionFiles {
   private names = new Map<string, Inode>();
   private safeNames = new Map<string, Inode>();
   private left = Infinity;
+  /** Its clock, in milliseconds. */
+  now = 0;
 
   constructor({ random, lies = false }: FakeDiskOptions) {
     this.random = random;
@@ -79,7 +82,7 @@ export class FakeDisk implements SessionFiles {
     if ((flags & constants.O_EXCL) !== 0 && inode !== undefined) throw coded("EEXIST");
     if (inode === undefined) {
       if ((flags & constants.O_CREAT) === 0) throw coded("ENOENT");
-      inode = { now: new Uint8Array(), safe: new Uint8Array() };
+      inode = { now: new Uint8Array(), safe: new Uint8Array(), mtimeMs: this.now };
       this.names.set(path, inode);
     }
     return this.file(inode);
@@ -107,7 +110,7 @@ export class FakeDisk implements SessionFiles {
 
   private file(inode: Inode): SessionFile {
     return {
-      stat: async () => ({ size: inode.now.length }),
+      stat: async () => ({ size: inode.now.length, mtimeMs: inode.mtimeMs }),
       read: async (bytes, offset, length, position) => {
         this.tick();
         const part = inode.now.subarray(position, position + length);
@@ -124,6 +127,7 @@ export class FakeDisk implements SessionFiles {
         now.set(bytes.subarray(offset, offset + now.length - inode.now.length), inode.now.length);
         const bytesWritten = now.length - inode.now.length;
         inode.now = now;
+        inode.mtimeMs = this.now;
         if (isLast) this.tick();
         return { bytesWritten };
       },

@@ -1,5 +1,8 @@
 import { expect, it } from "vitest";
 import type { SessionFiles } from "@ravi/session";
+import { FileLog } from "../src/store/file-log.ts";
+import type { LockTime } from "../src/store/held-note.ts";
+import { locationOf } from "../src/store/location.ts";
 import { claim } from "../src/store/lock.ts";
 import { FakeDisk } from "./fake-disk.ts";
 
@@ -55,4 +58,93 @@ it("O19: who was slow to take a lock that was released meanwhile has it, under a
   await held(files, "slow");
   expect(await asks(disk, "other")).toEqual({ heldBy: "slow" });
   expect(await disk.readdir("/locks/s")).toEqual(["3"]);
+});
+
+const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** A machine that nobody else can see, on a disk that it shares. */
+function far(disk: FakeDisk, me: string) {
+  const renewals = new Set<() => void>();
+  const time: LockTime = {
+    now: () => disk.now,
+    async pause(milliseconds) {
+      disk.now += milliseconds;
+      await settle();
+    },
+    every: (_, task) => (renewals.add(task), () => void renewals.delete(task)),
+  };
+  const liveness = { me, isGone: () => false, canTell: (owner: string) => owner === me };
+  return {
+    renewals,
+    asks: () => claim({ files: disk, folder: "/locks/s", liveness, abandoned: new Set(), time }),
+    async holds() {
+      const lock = await this.asks();
+      if ("heldBy" in lock) throw new Error(`${lock.heldBy} has it`);
+      return lock;
+    },
+  };
+}
+
+it("O19: a lock whose holder nobody here can see is held as long as it is renewed, and expires 30 s after that", async () => {
+  const disk = new FakeDisk({ random: () => 0 });
+  const [here, there] = [far(disk, "here"), far(disk, "there")];
+  const lock = await there.holds();
+  for (let n = 0; n < 10; n++) {
+    disk.now += 10_000;
+    expect(await here.asks()).toEqual({ heldBy: "there" });
+    for (const renew of there.renewals) renew();
+    await settle();
+  }
+  disk.now += 31_000;
+  await here.holds();
+  expect(await there.asks()).toEqual({ heldBy: "here" });
+  expect(await lock.isHeld()).toBe(false);
+  await lock.release();
+  expect(await there.asks()).toEqual({ heldBy: "here" });
+  expect(await disk.readdir("/locks/s")).toEqual(["2"]);
+});
+
+it("O19: a holder that stood still and comes back in the moment in which its lock is taken over has lost it", async () => {
+  const disk = new FakeDisk({ random: () => 0 });
+  const lock = await far(disk, "there").holds();
+  disk.now += 31_000;
+  let isHeld: boolean | Promise<boolean> | undefined;
+  const files = slow(disk, async () => void (isHeld = lock.isHeld()));
+  const liveness = { me: "here", isGone: () => false, canTell: () => false };
+  // It has seen the old time, and the holder renews its note before the lock is taken over.
+  await claim({ files, folder: "/locks/s", liveness, abandoned: new Set() });
+  expect(await isHeld).toBe(false);
+});
+
+it("O19: a lock that was released is not renewed any more", async () => {
+  const disk = new FakeDisk({ random: () => 0 });
+  const there = far(disk, "there");
+  const lock = await there.holds();
+  expect(there.renewals.size).toBe(1);
+  await lock.release();
+  expect(there.renewals.size).toBe(0);
+  await far(disk, "here").holds();
+});
+
+it("O19: who has lost the lock writes nothing more, and says so", async () => {
+  const disk = new FakeDisk({ random: () => 0.5 });
+  let isHeld = true;
+  let releases = 0;
+  const lock = { isHeld: () => isHeld, release: async () => void releases++ };
+  const liveness = { me: "me", isGone: () => false };
+  const place = locationOf("s", { files: disk, root: "/root", sync: true, liveness, abandoned: new Set() });
+  const log = new FileLog("s", { ...place, claim: async () => lock }, undefined);
+  const entry = (id: string, parent: string | null) =>
+    ({ kind: "message", id, parent, at: 1, message: { role: "user", content: id } }) as const;
+  await log.append([entry("a", null)], { at: 1 });
+  const written = disk.bytes(".jsonl");
+  isHeld = false;
+  for (const id of ["b", "c"])
+    await expect(log.append([entry(id, "a")], { at: 1 })).rejects.toMatchObject({
+      code: "JOURNAL_LOCKED",
+      message: expect.stringContaining("stood still for so long that its lock has expired"),
+    });
+  expect(disk.bytes(".jsonl")).toEqual(written);
+  await log.close();
+  expect(releases).toBe(1);
 });

@@ -1,4 +1,4 @@
-import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { type ChildProcess, execFile, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -28,15 +28,19 @@ for (;;) {
 }
 `;
 
-function writer(root: string): {
+function writer(
+  root: string,
+  within: readonly string[] = [],
+): {
   child: ChildProcess;
   lines: string[];
   next(count: number): Promise<void>;
   err(): string;
 } {
   const cwd = join(import.meta.dirname, "..");
-  const args = ["--conditions=@ravi/source", "--input-type=module", "--eval", WRITER, root];
-  const child = spawn(process.execPath, args, { cwd, stdio: ["ignore", "pipe", "pipe"] });
+  const program = ["--conditions=@ravi/source", "--input-type=module", "--eval", WRITER, root];
+  const [command = "", ...args] = [...within, process.execPath, ...program];
+  const child = spawn(command, args, { cwd, stdio: ["ignore", "pipe", "pipe"] });
   onTestFinished(() => void child.kill("SIGKILL"));
   const lines: string[] = [];
   let rest = "";
@@ -98,6 +102,23 @@ it("O19: of two processes on one session one is refused, with a typed error that
     owner: expect.stringContaining(`:${child.pid}:`),
   });
 });
+
+const APART = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child", "--mount-proc"];
+const [unshare = "", ...apart] = APART;
+// Only Linux has containers, and not every machine lets its users make them.
+const mayUnshare = spawnSync(unshare, [...apart, "true"]).status === 0;
+
+it.runIf(mayUnshare)(
+  "O19: a process in a container with this one's host name keeps its session while it lives",
+  PATIENCE,
+  async () => {
+    const root = join(await folder(), "sessions");
+    const { next, err } = writer(root, APART);
+    await next(3);
+    expect(err()).toBe("");
+    await expect(new FileSessionStore(root).open("s")).rejects.toMatchObject({ code: "JOURNAL_LOCKED" });
+  },
+);
 
 /** A process that has used up its files, and says whether the one that holds a lock, which is itself, is gone. */
 const STARVED = `

@@ -1,3 +1,4 @@
+import type { Journal } from "@ravi/kernel";
 import { describe, expect, test } from "vitest";
 import {
   assertJournalCase,
@@ -35,6 +36,21 @@ describe("the suite", () => {
         await expect(assertJournalCase(each, (setup) => new Broken(setup), suite)).rejects.toThrow(Error);
     });
   }
+});
+
+test("a store that does not get to the end of many calls is told how far it got, and how to get more time", async () => {
+  const slow = (setup: JournalSetup): Journal => {
+    const journal = new HonestJournal(setup);
+    let calls = 0;
+    const append: Journal["append"] = async (...entries) =>
+      ++calls > 100 ? new Promise(() => {}) : journal.append(...entries);
+    return Object.assign(Object.create(journal) as HonestJournal, { append });
+  };
+  const many = journalCases.find(({ says }) => says.startsWith("of many entries"));
+  if (many === undefined) throw new Error("there is no such case");
+  await expect(assertJournalCase(many, slow, { patienceMs: 100 })).rejects.toThrow(
+    "append: 99 of 1234 calls were answered in 90 ms; if the store is slow and does not hang, give the suite a longer patienceMs",
+  );
 });
 
 test("every case has a name of its own, and says which rule it belongs to", () => {

@@ -85,7 +85,7 @@ describe("a script", () => {
   });
 
   test("that is no script is refused when the model is made", () => {
-    expect(() => scriptedModel(["text", { when: "x", answer: "y" }] as never)).toThrow(/this list has both/);
+    expect(() => scriptedModel(["text", { when: "x", answer: "y" }])).toThrow(/this list has both/);
     expect(() => scriptedModel(undefined as never)).toThrow(
       /script is undefined; expected a list of answers, a list of matchers/,
     );
@@ -295,4 +295,23 @@ test.each<[string, object]>([
   expect(() => scriptedModel(["a"], options)).toThrow(
     expect.objectContaining({ code: "INVALID_VALUE", field }),
   );
+});
+
+test("a mistake in an answer is a type error at that place, and nowhere else in the list", () => {
+  const model = () =>
+    scriptedModel([
+      "text",
+      {
+        toolCalls: [
+          {
+            name: "search",
+            // @ts-expect-error it is called `arguments`
+            args: { query: "x" },
+          },
+        ],
+      },
+      // @ts-expect-error no answer
+      7,
+    ]);
+  expectTypeOf(model).returns.toExtend<LLMClient>();
 });

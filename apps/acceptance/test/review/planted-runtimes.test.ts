@@ -1,4 +1,4 @@
-import type { Agent, RunContext } from "@ravi/kernel";
+import type { Agent, Leaf, RunContext } from "@ravi/kernel";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
 import {
   assertRuntimeCase,
@@ -62,8 +62,8 @@ const FAULTS: readonly (readonly [fault: string, caughtBy: string, Fault])[] = [
     "the outcomes of a batch are in the order asked",
     {
       context: (ctx) => ({
-        async batch(leaves: readonly { readonly kind: string }[]) {
-          const outcomes = await ctx.batch(leaves as never);
+        async batch(leaves: readonly Leaf[]) {
+          const outcomes = await ctx.batch(leaves);
           return outcomes.toReversed() as never;
         },
       }),

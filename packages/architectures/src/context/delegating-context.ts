@@ -13,8 +13,6 @@ import type {
   JsonValue,
   Leaf,
   LLMClient,
-  LlmLeaf,
-  LlmOutcome,
   MaybePromise,
   Memory,
   ModelRequest,
@@ -29,8 +27,6 @@ import type {
   Supervision,
   Tool,
   ToolCall,
-  ToolLeaf,
-  ToolOutcome,
   ToolResult,
   WindowOptions,
 } from "@ravi/kernel";
@@ -93,12 +89,7 @@ export class DelegatingContext implements Required<RunContext> {
     return this.inner.hire(leaf);
   }
 
-  batch<T>(leaves: readonly HireLeaf<T>[]): Promise<HireOutcome<T>[]>;
-  batch<R>(leaves: readonly ToolLeaf<R>[]): Promise<ToolOutcome<R>[]>;
-  batch(leaves: readonly LlmLeaf[]): Promise<LlmOutcome[]>;
-  batch<const L extends readonly [Leaf, ...Leaf[]]>(leaves: L): Promise<OutcomesOf<L>>;
-  batch(leaves: readonly (ToolLeaf | HireLeaf)[]): Promise<(ToolOutcome | HireOutcome)[]>;
-  batch(leaves: readonly Leaf[]): Promise<Outcome[]>;
+  batch<const L extends readonly Leaf[]>(leaves: L): Promise<OutcomesOf<L>>;
   batch(leaves: readonly Leaf[]): Promise<Outcome[]> {
     return this.runLeaves(leaves);
   }
@@ -165,7 +156,7 @@ export class DelegatingContext implements Required<RunContext> {
     return this.inner.check();
   }
 
-  /** All overloads of `batch` end here. */
+  /** What `batch` does, without the types of the single leaves. */
   protected runLeaves(leaves: readonly Leaf[]): Promise<Outcome[]> {
     return this.inner.batch(leaves);
   }

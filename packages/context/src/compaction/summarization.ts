@@ -18,7 +18,7 @@ import { pinned, type Pins, pinsOf, withSummary } from "./pins.ts";
 import { lastGroupStart, validPrompt } from "./prompt.ts";
 import { isSummary, summaryMessage, summaryText } from "./summary.ts";
 import { SummaryMemory } from "./summary-memory.ts";
-import { maxRequestChars, splitTranscript, summaryRequest } from "./summary-request.ts";
+import { maxRequestTokens, splitTranscript, summaryRequest } from "./summary-request.ts";
 import { type CountTokens, type TokenCounter, tokenCounter } from "./token-counter.ts";
 
 export interface SummarizationOptions {
@@ -179,13 +179,13 @@ export class Summarization implements CompactionStrategy {
     const { prompt, context, cut } = work;
     if (context.llm === undefined) throw missingLlm();
     let text = work.earlierSummary === undefined ? undefined : summaryText(work.earlierSummary);
-    const maxChars = maxRequestChars(this.model, this.maxSummaryTokens);
-    for (const messages of splitTranscript(work.toSummarize, maxChars)) {
+    const maxTokens = maxRequestTokens(this.model, this.maxSummaryTokens);
+    for (const messages of splitTranscript(work.toSummarize, maxTokens)) {
       const request = summaryRequest({
         earlier: text,
         messages,
         maxOutputTokens: this.maxSummaryTokens,
-        maxChars,
+        maxTokens,
         instructions: this.instructions,
       });
       const response = await context.llm(this.model, request);

@@ -1,4 +1,5 @@
 import type { ChatMessage, ContentPart, LLMClient, ModelRequest } from "@ravi/kernel";
+import { estimateTokens } from "@ravi/kernel/loop";
 import { clip } from "./clip.ts";
 
 /** Long results and arguments are shortened before they are summarised: their middle rarely matters for the summary. */
@@ -19,7 +20,7 @@ export interface SummaryRequest {
   readonly earlier: string | undefined;
   readonly messages: readonly ChatMessage[];
   readonly maxOutputTokens: number;
-  readonly maxChars: number;
+  readonly maxTokens: number;
   readonly instructions: string | undefined;
 }
 
@@ -28,7 +29,7 @@ export interface SummaryRequest {
  * anywhere.
  */
 export function summaryRequest(input: SummaryRequest): ModelRequest {
-  const transcript = clip(input.messages.map(quote).join("\n\n"), input.maxChars);
+  const transcript = clipTokens(input.messages.map(quote).join("\n\n"), input.maxTokens);
   const earlier = input.earlier === undefined ? "" : `<notes>\n${input.earlier}\n</notes>\n\n`;
   return {
     messages: [
@@ -37,6 +38,16 @@ export function summaryRequest(input: SummaryRequest): ModelRequest {
     ],
     maxOutputTokens: input.maxOutputTokens,
   };
+}
+
+/** In estimated tokens: of Chinese, a character is one, and of English every fourth. */
+function tokensOf(text: string): number {
+  return estimateTokens({ role: "user", content: text });
+}
+
+function clipTokens(text: string, max: number): string {
+  const tokens = tokensOf(text);
+  return tokens <= max ? text : clip(text, Math.floor((text.length * max) / tokens));
 }
 
 function quote(message: ChatMessage): string {
@@ -70,24 +81,24 @@ function contentText(content: string | readonly ContentPart[], maxChars = 4 * MA
 /**
  * Splits a transcript into parts that each fit into one request, so that even a history of a million tokens can be summarised.
  */
-export function splitTranscript(messages: readonly ChatMessage[], maxChars: number): ChatMessage[][] {
+export function splitTranscript(messages: readonly ChatMessage[], maxTokens: number): ChatMessage[][] {
   const parts: ChatMessage[][] = [];
   let room = 0;
   for (const message of messages) {
-    const length = quote(message).length + 2;
-    if (length > room) {
+    const tokens = tokensOf(quote(message));
+    if (tokens > room) {
       parts.push([]);
-      room = maxChars;
+      room = maxTokens;
     }
     parts.at(-1)?.push(message);
-    room -= length;
+    room -= tokens;
   }
   return parts;
 }
 
-/** The number of characters for one request: half of the model's window less the summary, at three characters per token. */
-export function maxRequestChars(model: LLMClient, maxSummaryTokens: number): number {
+/** The tokens of the transcript in one request: half of the model's window less the summary. */
+export function maxRequestTokens(model: LLMClient, maxSummaryTokens: number): number {
   const window = model.info.contextWindow;
   const tokens = window === undefined ? DEFAULT_INPUT_TOKENS : Math.floor(window / 2) - maxSummaryTokens;
-  return Math.max(tokens, 1_000) * 3;
+  return Math.max(tokens, 1_000);
 }

@@ -1,14 +1,16 @@
 import { nodeModule } from "../node-module.ts";
 import { hasCode, type HistoryLock } from "./files.ts";
-import { claimName, isClaim, isOwnerGone, ownerOf } from "./owner.ts";
+import { canTell, claimName, isClaim, isOwnerGone, ownerOf } from "./owner.ts";
 
 /** An append is short. A lock that is not free after this time is held by a process that hangs. */
 const TIMEOUT_MS = 10_000;
 const FIRST_PAUSE_MS = 10;
 const MAX_PAUSE_MS = 100;
+/** How often a claim is renewed, so that a process that cannot see its owner sees that it lives. */
+const RENEW_MS = 2_000;
 
 // Taken when this file is loaded, because the fake timers of a test runner may replace them later.
-const setRealTimer = setTimeout;
+const [setRealTimer, setRealInterval, clearRealInterval] = [setTimeout, setInterval, clearInterval];
 const realNow = performance.now.bind(performance);
 
 /** Claims of this process that could not be removed because the disk failed. They hold no lock. */
@@ -26,7 +28,7 @@ export async function lockFile(path: string): Promise<HistoryLock> {
   for (let maxPause = FIRST_PAUSE_MS; ; maxPause = Math.min(2 * maxPause, MAX_PAUSE_MS)) {
     const mine = claimName(nodeModule("node:crypto").randomUUID());
     const other = (await createClaim(folder, mine)) ? await findOtherClaim(folder, mine) : "";
-    if (other === undefined) return { release: () => removeClaim(folder, mine) };
+    if (other === undefined) return heldClaim(folder, mine);
     await removeClaim(folder, mine);
     if (other !== "") giveUpAt = realNow() + TIMEOUT_MS;
     else if (realNow() > giveUpAt) throw lockTimeout(other, folder);
@@ -34,20 +36,62 @@ export async function lockFile(path: string): Promise<HistoryLock> {
   }
 }
 
+function heldClaim(folder: string, mine: string): HistoryLock {
+  const renewing = setRealInterval(() => void renew(`${folder}/${mine}`), RENEW_MS);
+  renewing.unref();
+  return {
+    release() {
+      clearRealInterval(renewing);
+      return removeClaim(folder, mine);
+    },
+  };
+}
+
+/** Makes the claim longer. Never throws, and never creates one that is gone. */
+async function renew(claim: string): Promise<void> {
+  const { O_APPEND, O_WRONLY } = nodeModule("node:fs").constants;
+  try {
+    const file = await disk().open(claim, O_WRONLY | O_APPEND);
+    try {
+      await file.write("\n");
+    } finally {
+      await file.close();
+    }
+  } catch {
+    // The disk failed, which the append will notice, or the claim is gone.
+  }
+}
+
 /**
- * Waits until there is no claim of another process. It makes no claim meanwhile: if many waiting processes did, they would keep
+ * Waits until there is no claim of another process, or only one that is not renewed, of a process that cannot be seen from here. It makes no claim meanwhile: if many waiting processes did, they would keep
  * each other out for ever.
  */
 async function waitUntilFree(folder: string, first: string, maxPause: number): Promise<void> {
   let giveUpAt = realNow() + TIMEOUT_MS;
   let holder: string | undefined = first;
+  let size = await sizeOf(folder, holder);
   do {
     await pause(1 + Math.random() * maxPause);
     const before: string = holder;
     holder = await findOtherClaim(folder, undefined);
-    if (holder !== before) giveUpAt = realNow() + TIMEOUT_MS;
-    else if (realNow() > giveUpAt) throw lockTimeout(holder, folder);
+    if (holder !== before) {
+      giveUpAt = realNow() + TIMEOUT_MS;
+      size = await sizeOf(folder, holder);
+    } else if (realNow() > giveUpAt) {
+      if (canTell(holder) || (await sizeOf(folder, holder)) !== size) throw lockTimeout(holder, folder);
+      await removeClaim(folder, holder);
+      return;
+    }
   } while (holder !== undefined);
+}
+
+/** The size of a claim, which grows while its owner lives. */
+async function sizeOf(folder: string, claim: string | undefined): Promise<number | undefined> {
+  try {
+    return (await disk().stat(`${folder}/${claim}`)).size;
+  } catch {
+    return undefined;
+  }
 }
 
 async function createClaim(folder: string, claim: string): Promise<boolean> {

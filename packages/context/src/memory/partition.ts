@@ -53,7 +53,8 @@ export class Partition {
       if (ids?.size === 0) this.byWord.delete(word);
     }
     const key = kept.item.metadata?.["key"];
-    if (typeof key === "string") this.byKey.delete(key);
+    // Two processes may have stored the same key.
+    if (typeof key === "string" && this.byKey.get(key) === kept.item) this.byKey.delete(key);
   }
 
   /** In the order in which they were added. */

@@ -30,7 +30,12 @@ export interface ToolLeaf<R = unknown> {
    * Called with the result as soon as it is there, while other leaves of the batch still run, and in a replay too. Must not throw.
    * A host that knows the result only with the whole batch may not call it.
    */
-  readonly onResult?: ((result: ToolResult<R>) => void) | undefined;
+  readonly onResult?: ResultListener<R>["tell"] | undefined;
+}
+
+/** Its method, so that a `ToolLeaf<string>` is assignable to `ToolLeaf`: it is called with the result of that leaf only. */
+interface ResultListener<R> {
+  tell(result: ToolResult<R>): void;
 }
 
 export interface HireLeaf<T = unknown> {

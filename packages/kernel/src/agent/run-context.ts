@@ -14,24 +14,11 @@ import type { RunMeta } from "../run/run-meta.ts";
 import type { Agent } from "./agent.ts";
 import type { AgentEvent } from "./events.ts";
 import type { RunHandle } from "./handle.ts";
-import type {
-  HireLeaf,
-  HireOutcome,
-  Leaf,
-  LlmLeaf,
-  LlmOutcome,
-  Outcome,
-  OutcomesOf,
-  ToolLeaf,
-  ToolOutcome,
-  ToolResult,
-} from "./leaves.ts";
+import type { HireLeaf, HireOutcome, Leaf, OutcomesOf, ToolResult } from "./leaves.ts";
 import type { RunScope } from "./scope.ts";
 
 /** Lets `hire` and `spawn` take a leaf that was made for a batch. */
-interface MaybeHire {
-  readonly kind?: HireLeaf["kind"] | undefined;
-}
+type MaybeHire = { readonly kind?: HireLeaf["kind"] | undefined };
 
 /** The least that a loop needs to know of its history (R10). */
 export interface AgentContext {
@@ -75,12 +62,7 @@ export interface RunContext {
   /** Runs a child to its end. If it is denied, fails or is cancelled, the outcome says so; that does not throw. */
   hire<T>(leaf: Omit<HireLeaf<T>, "kind"> & MaybeHire): Promise<HireOutcome<T>>;
   /** Runs several leaves concurrently and gives their outcomes in the same order. Rejects only if the batch itself is not allowed. */
-  batch<T>(leaves: readonly HireLeaf<T>[]): Promise<HireOutcome<T>[]>;
-  batch<R>(leaves: readonly ToolLeaf<R>[]): Promise<ToolOutcome<R>[]>;
-  batch(leaves: readonly LlmLeaf[]): Promise<LlmOutcome[]>;
-  batch<const L extends readonly [Leaf, ...Leaf[]]>(leaves: L): Promise<OutcomesOf<L>>;
-  batch(leaves: readonly (ToolLeaf | HireLeaf)[]): Promise<(ToolOutcome | HireOutcome)[]>;
-  batch(leaves: readonly Leaf[]): Promise<Outcome[]>;
+  batch<const L extends readonly Leaf[]>(leaves: L): Promise<OutcomesOf<L>>;
 
   /** Starts a child that runs beside this agent. Throws if it is denied. A child that still runs when this agent ends is cancelled. */
   spawn<T>(agent: Agent<T>, options: Omit<HireLeaf<T>, "kind" | "agent"> & MaybeHire): Promise<RunHandle<T>>;

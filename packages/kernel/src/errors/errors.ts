@@ -323,7 +323,7 @@ export class LaneViolationError extends RaviError {
   }
 }
 
-/** A tool that is not idempotent was in flight at a crash. Resume the run with a decision: repeat it, skip it or fail. */
+/** A tool that is not idempotent was in flight when the run was stopped or crashed. Resume the run with a decision: repeat it, skip it or fail. */
 export class NeedsDecisionError extends RaviError {
   static override readonly codes: readonly ErrorCode[] = [ErrorCode.NEEDS_DECISION];
   override readonly code = ErrorCode.NEEDS_DECISION;
@@ -340,7 +340,7 @@ export class NeedsDecisionError extends RaviError {
     const each = pending.map((key) => `${JSON.stringify(shortName(key))}: "retry" | "skip" | "fail"`);
     super({
       code: ErrorCode.NEEDS_DECISION,
-      message: `${shortName(init.what)} may or may not have happened before the crash; resume with decisions: { ${cut(each.join(", "), MAX_TEXT_CHARS)} }`,
+      message: `${shortName(init.what)} was under way when the run was stopped or crashed, and may or may not have happened; resume with decisions: { ${cut(each.join(", "), MAX_TEXT_CHARS)} }`,
     });
     this.execId = init.execId;
     this.key = init.key;

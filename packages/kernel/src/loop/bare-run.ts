@@ -6,12 +6,8 @@ import type {
   HireOutcome,
   HireUsage,
   Leaf,
-  LlmLeaf,
-  LlmOutcome,
   Outcome,
   OutcomesOf,
-  ToolLeaf,
-  ToolOutcome,
   ToolResult,
 } from "../agent/leaves.ts";
 import type { WindowOptions } from "../agent/run-context.ts";
@@ -184,12 +180,7 @@ export class BareRun implements BareContext {
     });
   }
 
-  batch<T>(leaves: readonly HireLeaf<T>[]): Promise<HireOutcome<T>[]>;
-  batch<R>(leaves: readonly ToolLeaf<R>[]): Promise<ToolOutcome<R>[]>;
-  batch(leaves: readonly LlmLeaf[]): Promise<LlmOutcome[]>;
-  batch<const L extends readonly [Leaf, ...Leaf[]]>(leaves: L): Promise<OutcomesOf<L>>;
-  batch(leaves: readonly (ToolLeaf | HireLeaf)[]): Promise<(ToolOutcome | HireOutcome)[]>;
-  batch(leaves: readonly Leaf[]): Promise<Outcome[]>;
+  batch<const L extends readonly Leaf[]>(leaves: L): Promise<OutcomesOf<L>>;
   batch(leaves: readonly Leaf[]): Promise<Outcome[]> {
     return Promise.all(leaves.map((leaf) => this.outcomeOf(leaf)));
   }

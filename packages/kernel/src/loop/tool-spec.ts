@@ -32,9 +32,14 @@ const HAS_NONE =
 const WRITE_AS_TEXT =
   "a model writes JSON, so ask for a date and the like as a text, such as z.iso.date(), and convert it with a transform";
 
+const WRAPPED = "one schema; an object of schemas has to be wrapped, as in z.object({ … })";
+
 /** The JSON Schema of a schema's input. Throws an `InvalidValueError` if it has none. */
 export function jsonSchemaOf(schema: SchemaLike, field: string): JsonSchema {
-  if (!isStandardSchema(schema)) return schema;
+  if (!isStandardSchema(schema)) {
+    if (isShape(schema)) throw new InvalidValueError({ field, value: schema, expected: WRAPPED });
+    return schema;
+  }
   try {
     const { jsonSchema }: Partial<StandardSchema["~standard"]> = schema["~standard"];
     if (jsonSchema === undefined) throw new TypeError(HAS_NONE);
@@ -50,4 +55,10 @@ export function jsonSchemaOf(schema: SchemaLike, field: string): JsonSchema {
       cause,
     });
   }
+}
+
+/** Whether it is an object of schemas by name. Taken for a JSON Schema, it would describe nothing to the model. */
+function isShape(schema: JsonSchema): boolean {
+  const values = Object.values(schema) as (SchemaLike | null | undefined)[];
+  return values.length > 0 && values.every((value) => typeof value?.["~standard"] === "object");
 }

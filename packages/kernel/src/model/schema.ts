@@ -33,11 +33,11 @@ export interface SchemaIssue {
 }
 
 /**
- * A plain JSON Schema object. It has no `~standard`, so that a Standard Schema that cannot produce JSON Schema is a type error, in which
- * the compiler shows this text.
+ * A plain JSON Schema object. It has no `~standard`, so that a Standard Schema that cannot produce JSON Schema, or whose output is of
+ * another type, is a type error, in which the compiler shows this text.
  */
 export interface JsonSchema {
-  readonly "~standard"?: "a schema that gives JSON Schema: of zod 4.2 or newer (not zod/mini), of ArkType, or of Valibot with toStandardJsonSchema";
+  readonly "~standard"?: "a schema of that output that gives JSON Schema: of zod 4.2 or newer (not zod/mini), of ArkType, or of Valibot with toStandardJsonSchema";
   readonly [keyword: string]: unknown;
 }
 
@@ -52,7 +52,14 @@ export type InferSchema<S> = S extends { readonly "~standard": { readonly types?
   ? NonNullable<Types> extends { readonly output: infer Output }
     ? Output
     : unknown
-  : unknown;
+  : InferPlain<S>;
+
+/** `unknown`, except for an object of schemas, which some libraries take: then reading an argument is a type error that shows this text. */
+type InferPlain<S> = keyof S extends never
+  ? unknown
+  : S extends Readonly<Record<string, { readonly "~standard": unknown }>>
+    ? { readonly "an object of schemas is not a schema: wrap it, as in z.object({ ... })": never }
+    : unknown;
 
 /** Whether the schema checks values itself. A plain JSON Schema needs a validator. */
 export function isStandardSchema(schema: SchemaLike): schema is StandardSchema {

@@ -27,8 +27,11 @@ export interface ToolContext {
 
 /** A tool that the model may call. Make one with `defineTool`, which checks it and infers the arguments' type. */
 export interface Tool<A = unknown, R = unknown> {
+  /** The name that the model calls it by: 1 to 64 letters, digits, `_` or `-`. */
   readonly name: string;
+  /** Tells the model what the tool does, and when to use it. */
   readonly description: string;
+  /** The schema of the arguments, such as `z.object({ … })`. The model is shown it, and arguments are checked against it before `execute`. */
   readonly input: SchemaLike;
   /**
    * Set it to true if running the tool twice does no harm. Otherwise a call that was in flight at a crash is not repeated without
@@ -63,8 +66,11 @@ export interface DelegateTool<T = unknown> {
 
 /** What `defineTool` takes. */
 export interface ToolDefinition<S extends SchemaLike, R> {
+  /** The name that the model calls it by: 1 to 64 letters, digits, `_` or `-`. */
   readonly name: string;
+  /** Tells the model what the tool does, and when to use it. */
   readonly description: string;
+  /** The schema of the arguments, such as `z.object({ … })`. The model is shown it, and arguments are checked against it before `execute`. */
   readonly input: S;
   /**
    * Set it to true if running the tool twice does no harm. Otherwise a call that was in flight at a crash is not repeated without
@@ -98,6 +104,9 @@ const FIELDS: readonly (keyof ToolDefinition<SchemaLike, unknown>)[] = [
   "execute",
 ];
 
+const RETURNS =
+  "one that returns the result, not a generator function (context.progress tells how far it is)";
+
 /**
  * Makes a tool whose `execute` gets arguments of the type of its schema. Throws an `InvalidValueError` if a field is wrong or
  * unknown.
@@ -117,6 +126,8 @@ export function defineTool<S extends SchemaLike, R>(
   const execute: unknown = Reflect.get(definition, "execute");
   if (typeof execute !== "function")
     throw new InvalidValueError({ field: `tool ${name}: execute`, value: execute, expected: "a function" });
+  if (Object.prototype.toString.call(execute).endsWith("GeneratorFunction]"))
+    throw new InvalidValueError({ field: `tool ${name}: execute`, value: execute, expected: RETURNS });
   checkToolFields(`tool ${name}: `, definition);
   if (!isOfClass) return Object.freeze({ ...definition });
   // A spread would lose what the instance inherits from its class.

@@ -2,6 +2,7 @@ import type { AgentId, ExecId, RunId } from "../core/ids.ts";
 import type { JsonObject, JsonValue } from "../core/json.ts";
 import type { MaybePromise } from "../core/types.ts";
 import type { RunStatus } from "../agent/handle.ts";
+import type { SerializedError } from "../errors/to-json.ts";
 
 /**
  * One entry, unique by (exec, key, attempt, phase). An effect, such as a model call, has a `begin` that is written before anything
@@ -81,6 +82,8 @@ export interface RunSummary {
   readonly entries: number;
   /** What it waits for and nobody has answered yet. Absent if there is nothing, or if the journal or the engine does not tell. */
   readonly waitingFor?: readonly PendingWait[] | undefined;
+  /** Why it is suspended. Absent if it is not, or if the journal or the engine does not tell. */
+  readonly error?: Pick<SerializedError, "code" | "message"> | undefined;
 }
 
 /** A subscription to what is posted to a run. */

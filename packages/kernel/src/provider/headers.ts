@@ -10,10 +10,17 @@ export function retryAfterMs(headers: HeaderSource | undefined, now: number): nu
   const text = headers?.get("retry-after")?.trim() ?? "";
   const seconds = amount(text, 1_000);
   if (seconds !== undefined) return seconds;
+  const at = httpDate(text);
+  // By the server's own clock, if it says what time it is there: this one may be wrong.
+  return at === undefined ? undefined : Math.max(0, at - (httpDate(headers?.get("date")) ?? now));
+}
+
+function httpDate(given: string | null | undefined): number | undefined {
+  const text = given?.trim() ?? "";
   // `Date.parse` accepts almost anything, even "-5". HTTP dates begin with a day's name and end in GMT.
   if (!/^[A-Za-z]{3,9},? .{5,40} GMT$/.test(text)) return undefined;
   const at = Date.parse(text);
-  return Number.isNaN(at) ? undefined : Math.max(0, at - now);
+  return Number.isNaN(at) ? undefined : at;
 }
 
 function amount(text: string | null | undefined, unit: number): number | undefined {

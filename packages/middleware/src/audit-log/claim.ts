@@ -1,10 +1,13 @@
 import { JournalLockedError } from "@ravi/kernel";
 import { field } from "@ravi/kernel/provider";
 import { nodeModule } from "../node-module.ts";
-import { isOwner, localProcesses, type Processes } from "./owner.ts";
+import { isOwner, localProcesses } from "./owner.ts";
 
 /** A claim's owner writes its name into it at once. A claim without a name after this time was left by a crash. */
 const UNNAMED_MS = 10_000;
+
+/** A line is written in a moment. A claim of a process that cannot be seen from here was left by a crash after this time. */
+const UNSEEN_MS = 60_000;
 
 /** How often to start over if others release their claims meanwhile. */
 const MAX_TRIES = 20;
@@ -24,11 +27,10 @@ export interface Claim {
  * claim.
  */
 export async function claimPosition(path: string, size: number): Promise<Claim> {
-  const processes = localProcesses();
-  const owner = `${processes.me}\n${nodeModule("node:crypto").randomUUID()}`;
+  const owner = `${localProcesses().me}\n${nodeModule("node:crypto").randomUUID()}`;
   const nameOf = (turn: number): string => `${path}.${size}.${turn}.claim`;
   for (let tries = 0; tries < MAX_TRIES; tries++) {
-    const gone = await claimFirstFreeTurn(path, nameOf, owner, processes);
+    const gone = await claimFirstFreeTurn(path, nameOf, owner);
     if (gone === undefined) continue;
     const before = gone.map((_owner, turn) => nameOf(turn));
     const mine = nameOf(gone.length);
@@ -46,7 +48,6 @@ export async function claimPosition(path: string, size: number): Promise<Claim> 
 export async function sweepClaims(path: string, size: number): Promise<void> {
   const { readdir, realpath } = nodeModule("node:fs/promises");
   const { basename, dirname, join } = nodeModule("node:path");
-  const processes = localProcesses();
   try {
     const log = await realpath(path);
     const start = `${basename(log)}.`;
@@ -56,7 +57,8 @@ export async function sweepClaims(path: string, size: number): Promise<void> {
       if (place === undefined || Number(place) >= size) continue;
       const claim = join(dirname(log), name);
       const owner = await ownerOf(claim);
-      if (owner === "" || (owner !== undefined && processes.isGone(firstLine(owner)))) await remove(claim);
+      if (owner === "" || (owner !== undefined && localProcesses().isGone(firstLine(owner))))
+        await remove(claim);
     }
   } catch {
     // There is no log yet, or the folder cannot be read. Leftover claims do no harm.
@@ -71,7 +73,6 @@ async function claimFirstFreeTurn(
   path: string,
   nameOf: (turn: number) => string,
   owner: string,
-  processes: Processes,
 ): Promise<readonly string[] | undefined> {
   const gone: string[] = [];
   for (;;) {
@@ -79,7 +80,7 @@ async function claimFirstFreeTurn(
     if (await create(name, owner)) return gone;
     const other = await ownerOf(name);
     if (other === undefined) return undefined;
-    if (other !== "" && !processes.isGone(firstLine(other))) throw claimedBy(path, name, other);
+    if (other !== "" && !localProcesses().isGone(firstLine(other))) throw claimedBy(path, name, other);
     gone.push(other);
   }
 }
@@ -128,13 +129,19 @@ async function create(name: string, owner: string): Promise<boolean> {
   }
 }
 
-/** Undefined if there is no claim; empty if its name was not written, or was lost in a power failure, and nobody is writing it now. */
+/**
+ * Undefined if there is no claim; empty if nobody holds it: its name was not written, or was lost in a power failure, or is that of a
+ * process elsewhere that has not released it for a long time.
+ */
 async function ownerOf(name: string): Promise<string | undefined> {
   const { readFile, stat } = nodeModule("node:fs/promises");
   try {
     const owner = await readFile(name, "utf8");
-    if (isOwner(firstLine(owner))) return owner;
-    return Date.now() - (await stat(name)).mtimeMs > UNNAMED_MS ? "" : "a writer that has just started";
+    if (localProcesses().canTell(firstLine(owner))) return owner;
+    const isNamed = isOwner(firstLine(owner));
+    const isOld = Date.now() - (await stat(name)).mtimeMs > (isNamed ? UNSEEN_MS : UNNAMED_MS);
+    if (isOld) return "";
+    return isNamed ? owner : "a writer that has just started";
   } catch (error) {
     if (field(error, "code") === "ENOENT") return undefined;
     throw error;

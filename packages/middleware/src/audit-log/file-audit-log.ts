@@ -272,7 +272,8 @@ function changedByAnother(path: string): Error {
   return new JournalLockedError({
     runId: path,
     what: `the audit log ${path}`,
-    owner: "another writer, which has changed the file since it was opened here",
+    owner:
+      "another writer, which has changed the file since it was opened here (nothing more is written here until the log is opened again; give each process a file of its own)",
   });
 }
 

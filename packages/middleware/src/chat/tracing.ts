@@ -41,7 +41,7 @@ export function tracing(options: TracingOptions): ChatMiddleware {
         quietly(() => span?.recordError(error));
         throw error;
       } finally {
-        const seconds = (context.clock.now() - began) / 1_000;
+        const seconds = Math.max(0, context.clock.now() - began) / 1_000;
         quietly(() =>
           telemetry.metric("gen_ai.client.operation.duration", seconds, { "gen_ai.operation.name": "chat" }),
         );

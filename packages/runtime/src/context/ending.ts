@@ -121,7 +121,7 @@ function reportEnd({ exec, outcome, startedAt }: Ending): void {
     // Copied, because the payload is frozen and the result of the run holds the same object.
     usage: { ...usage },
     costUsd,
-    durationMs: at - startedAt,
+    durationMs: Math.max(0, at - startedAt),
   };
   const error = "error" in outcome ? errorToJSON(outcome.error) : undefined;
   tellOwn(exec.hooks, HookEvent.RUN_END, error === undefined ? payload : { ...payload, error });

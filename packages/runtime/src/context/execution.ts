@@ -21,8 +21,6 @@ import {
   type JsonValue,
   type Leaf,
   type LLMClient,
-  type LlmLeaf,
-  type LlmOutcome,
   type MaybePromise,
   type Memory,
   type ModelRequest,
@@ -217,12 +215,7 @@ export class Execution implements RunContext {
     );
   }
 
-  batch<T>(leaves: readonly HireLeaf<T>[]): Promise<HireOutcome<T>[]>;
-  batch<R>(leaves: readonly ToolLeaf<R>[]): Promise<ToolOutcome<R>[]>;
-  batch(leaves: readonly LlmLeaf[]): Promise<LlmOutcome[]>;
-  batch<const L extends readonly [Leaf, ...Leaf[]]>(leaves: L): Promise<OutcomesOf<L>>;
-  batch(leaves: readonly (ToolLeaf | HireLeaf)[]): Promise<(ToolOutcome | HireOutcome)[]>;
-  batch(leaves: readonly Leaf[]): Promise<Outcome[]>;
+  batch<const L extends readonly Leaf[]>(leaves: L): Promise<OutcomesOf<L>>;
   batch(leaves: readonly Leaf[]): Promise<Outcome[]> {
     try {
       checkLeaves(leaves);

@@ -85,7 +85,7 @@ export function reportCallEnd(
     // Copied, because the payload is frozen, and observers and the record hold the same object.
     usage: { ...usage },
     costUsd,
-    durationMs: at - started,
+    durationMs: Math.max(0, at - started),
     finishReason: response?.finishReason,
   };
   const isUsual = response !== undefined && error === undefined && !replayed && !estimated;

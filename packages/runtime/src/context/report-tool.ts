@@ -63,7 +63,7 @@ export function reportToolEnd(
     toolName: tool.name,
     callId: call.id,
     status,
-    durationMs: at - startedAt,
+    durationMs: Math.max(0, at - startedAt),
   };
   const event = error === undefined ? payload : { ...payload, error: errorToJSON(error) };
   tellOwn(exec.hooks, HookEvent.TOOL_END, event);

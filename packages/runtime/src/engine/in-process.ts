@@ -160,6 +160,19 @@ export class InProcessEngine implements DurableEngine, Recorded {
   get stopped(): Error | undefined {
     return this.tree.suspension ?? this.token.error;
   }
+  get isDraining(): boolean {
+    return this.tree.drain !== undefined;
+  }
+  get held(): Promise<never> | undefined {
+    return this.tree.drain?.hold(this);
+  }
+  callBegun(): void {
+    this.tree.callsUnderWay++;
+  }
+  callEnded(): void {
+    this.tree.callsUnderWay--;
+    this.tree.drain?.callEnded();
+  }
   get decisions(): Decisions {
     return this.tree.decisions;
   }

@@ -33,6 +33,12 @@ export interface Recorded {
   readonly decisions: Decisions;
   /** Why nothing more may be made or recorded; undefined while it may. */
   readonly stopped: Error | undefined;
+  /** Set if no call may begin any more: it rejects when the run is stopped. */
+  readonly held: Promise<never> | undefined;
+  /** Whether the run is to be suspended when all calls have ended. */
+  readonly isDraining: boolean;
+  callBegun(): void;
+  callEnded(): void;
   /**
    * Suspends the run, because somebody has to decide or to supply the agent that was recorded. Throws the suspension, or what the run
    * was stopped with before.
@@ -118,6 +124,8 @@ export class Recorder {
       const known = step && this.knownOutcome(effect, step, fingerprint);
       if (known !== undefined) return this.finish(effect, known);
       this.refuseStopped();
+      const { held } = this.engine;
+      if (held !== undefined) return held;
       const begun = effect.begin();
       return isPromiseLike(begun)
         ? this.beginLater(effect, fingerprint, begun)
@@ -191,25 +199,45 @@ export class Recorder {
     attempt: number,
     started: Promise<unknown>,
   ): Promise<T> {
+    this.engine.callBegun();
     return started.then(
       (settled) => {
         let value: T;
         try {
           value = effect.finishRun(settled);
         } catch (error) {
-          return this.recordFailure(effect, attempt, error);
+          return this.ended(this.recordFailure(effect, attempt, error));
         }
-        return this.recordValue(effect, attempt, value);
+        return this.ended(this.recordValue(effect, attempt, value));
       },
-      (error: unknown) => this.recordFailure(effect, attempt, effect.failRun(error)),
+      (error: unknown) => this.ended(this.recordFailure(effect, attempt, effect.failRun(error))),
     );
   }
 
   private recordLater<T>(effect: Recordable<T>, attempt: number, made: PromiseLike<T>): Promise<T> {
+    // A hire is no call: its child continues where it was.
+    if (effect.onDoubt === "resume")
+      return Promise.resolve(made).then(
+        (value) => this.recordValue(effect, attempt, value),
+        (error: unknown) => this.recordFailure(effect, attempt, error),
+      );
+    this.engine.callBegun();
     return Promise.resolve(made).then(
-      (value) => this.recordValue(effect, attempt, value),
-      (error: unknown) => this.recordFailure(effect, attempt, error),
+      (value) => this.ended(this.recordValue(effect, attempt, value)),
+      (error: unknown) => this.ended(this.recordFailure(effect, attempt, error)),
     );
+  }
+
+  /** A call has ended. If the run is to be suspended after it, what it came to must be on record first. */
+  private ended<T>(recorded: MaybePromise<T>): MaybePromise<T> {
+    const { engine } = this;
+    if (isPromiseLike(recorded) && engine.isDraining)
+      recorded.then(
+        () => engine.callEnded(),
+        () => engine.callEnded(),
+      );
+    else engine.callEnded();
+    return recorded;
   }
 
   private recordValue<T>(effect: Recordable<T>, attempt: number, value: T): MaybePromise<T> {

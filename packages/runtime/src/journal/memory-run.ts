@@ -17,6 +17,7 @@ import { openWaits } from "./open-waits.ts";
 import { stringify } from "./plain-json.ts";
 import { isEnded } from "./retention.ts";
 import { factsOf, type RunFacts } from "./run-facts.ts";
+import { suspensionReason } from "./suspension-reason.ts";
 
 /** Up to this many entries are searched one by one. An index of their identities would take 0.3 kB a run. */
 const FEW = 24;
@@ -91,8 +92,9 @@ export class MemoryRun implements Linked<MemoryRun>, Indexed<MemoryRun>, KnownNa
 
   /** `posted` is everything that was posted to it, in order. */
   summary(posted: readonly Pick<PostedItem, "kind" | "name">[] = []): RunSummary {
-    const { runId, agent, status, startedAt, updatedAt, kept, waits } = this;
-    const summary = { runId, agent, status, startedAt, updatedAt, entries: kept.length };
+    const { runId, agent, status, startedAt, updatedAt, kept, waits, reason: error } = this;
+    const listed = { runId, agent, status, startedAt, updatedAt, entries: kept.length };
+    const summary = error === undefined ? listed : { ...listed, error };
     if (waits === undefined || this.hasEnded) return summary;
     const unread = posted
       .slice(waits.heard)
@@ -100,6 +102,13 @@ export class MemoryRun implements Linked<MemoryRun>, Indexed<MemoryRun>, KnownNa
       .map(({ kind, name }) => (kind === "cancel" ? null : name));
     const waitingFor = openWaits(JSON.parse(waits.text) as readonly PendingWait[], unread);
     return waitingFor === undefined ? summary : { ...summary, waitingFor };
+  }
+
+  private get reason(): RunSummary["error"] {
+    const { lastBody } = this.kept;
+    return this.status === "suspended" && lastBody !== undefined
+      ? suspensionReason(copyOf(lastBody))
+      : undefined;
   }
 
   private appendAll(entries: readonly JournalEntry[]): void {

@@ -1,6 +1,6 @@
-import { hasEnded, processStart } from "@ravi/kernel/loop";
+import { hasEnded, processStart, type ProcessTable } from "@ravi/kernel/loop";
 import { moduleIfAny } from "../platform.ts";
-import { type ProcessTable, processTable } from "./process-table.ts";
+import { processTable } from "./process-table.ts";
 
 const FORM = /^process:([^:]*:[^:]*):(\d+):(\d*):/;
 

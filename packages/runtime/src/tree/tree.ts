@@ -29,6 +29,7 @@ import type { EventHub } from "./event-hub.ts";
 import { Mailbox } from "../engine/mailbox.ts";
 import { type SignalTarget, Signals } from "./signals.ts";
 import { Waits, type WaitingRun } from "./waits.ts";
+import type { Drain } from "../engine/drain.ts";
 import { Suspension } from "../engine/suspension.ts";
 
 /** The value of a message that was posted. */
@@ -81,6 +82,10 @@ export class Tree implements SignalTarget, WaitingRun, Holder {
   readonly headcount: Headcount | undefined;
   readonly ledger: Ledger | undefined;
   suspension: Suspension | undefined;
+  /** How many model and tool calls are under way, of those that are recorded. */
+  callsUnderWay = 0;
+  /** Set while the run waits for them, to be suspended. */
+  drain: Drain | undefined;
   /** Whether the outcome of the root is known. */
   isEnding = false;
   /** Agents that were hired before a crash, have not ended, and were not asked for again by their parent yet. */
@@ -256,6 +261,7 @@ export class Tree implements SignalTarget, WaitingRun, Holder {
   }
 
   close(): void {
+    this.drain?.close();
     this.lazySignals?.close();
     this.token.dispose();
   }

@@ -4,9 +4,9 @@ import { readFileSync } from "node:fs";
 import os, { hostname } from "node:os";
 import { runInNewContext } from "node:vm";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { processStart } from "@ravi/kernel/loop";
+import { processStart, type ProcessTable } from "@ravi/kernel/loop";
 import { isOwnerGone, processOwner } from "../../src/journal/owner.ts";
-import { type ProcessTable, processTable } from "../../src/journal/process-table.ts";
+import { processTable } from "../../src/journal/process-table.ts";
 import { temporaryDirectory } from "./helpers/directory.ts";
 import { type Running, start } from "./helpers/process.ts";
 

@@ -14,11 +14,11 @@ import { MiddlewarePipeline } from "@ravi/middleware";
 /** Middleware by level, the first layer outermost. Each level is a list of layers, or a pipeline that you have built already. */
 export interface Layers {
   /** Around the run of an agent. */
-  readonly agent?: LevelLayers<AgentRunContext> | undefined;
+  readonly agent?: readonly Layer<AgentRunContext>[] | Pipeline<AgentRunContext> | undefined;
   /** Around each model call. */
-  readonly chat?: LevelLayers<ChatContext> | undefined;
+  readonly chat?: readonly Layer<ChatContext>[] | Pipeline<ChatContext> | undefined;
   /** Around each tool call. */
-  readonly function?: LevelLayers<FunctionContext> | undefined;
+  readonly function?: readonly Layer<FunctionContext>[] | Pipeline<FunctionContext> | undefined;
 }
 
 const LEVELS = ["agent", "chat", "function"] as const satisfies readonly (keyof Layers)[];

@@ -1,5 +1,6 @@
 import {
   type Agent,
+  checkFields,
   InvalidValueError,
   isPromiseLike,
   type JsonValue,
@@ -38,9 +39,10 @@ export interface SdkHandle<T = unknown> {
   cancel(reason: string): void;
   /**
    * Stops the run in this process and returns its result. With a journal it is suspended and `resume` continues it; without one
-   * it is cancelled.
+   * it is cancelled. With `graceMs`, model and tool calls under way get so many milliseconds to end, and no other call begins:
+   * what is cut off is made again by `resume`, or has to be decided on. Default: 0.
    */
-  suspend(): Promise<SdkResult<T>>;
+  suspend(options?: { readonly graceMs?: number | undefined }): Promise<SdkResult<T>>;
   /**
    * Gives the run a value that it waits for, or will wait for: an approval, an answer. A second call with the same `id` has no
    * effect. Rejects if the run is over, unless you opened its journal yourself.
@@ -137,8 +139,9 @@ export function launch<T>(
       return handle.events();
     },
     cancel: (reason) => handle.cancel(reason),
-    async suspend() {
-      await runtime.close({ reason: "suspend() was called" });
+    async suspend(how = {}) {
+      checkFields("suspend options", how, ["graceMs"]);
+      await runtime.close({ reason: "suspend() was called", graceMs: how.graceMs });
       return result;
     },
     async deliver(name, value, how) {

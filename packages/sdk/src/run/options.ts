@@ -67,8 +67,11 @@ export interface HostOptions {
   readonly validator?: JsonSchemaValidator | undefined;
   /** Aborting it cancels the run, for good. */
   readonly signal?: AbortSignalLike | undefined;
+  /** Gets messages about what goes wrong beside the run, such as an audit entry that could not be stored. Default: none. */
   readonly logger?: Logger | undefined;
+  /** Tells the time, and sets timers. Default: the real clock. */
   readonly clock?: Clock | undefined;
+  /** Makes ids and random numbers. Default: random UUIDs and `Math.random`. */
   readonly ids?: IdSource | undefined;
   /** Gets every event of the run, in order. It cannot change the run; the first error that it throws is logged to `logger`. */
   readonly onEvent?: ((event: RunEvent) => unknown) | undefined;
@@ -91,8 +94,11 @@ export interface RunOptions extends HostOptions {
   readonly sessionId?: string | undefined;
   /** Default: a new one. `run` rejects if the journal has it already; without a journal, if a run of this process has it now. */
   readonly runId?: string | undefined;
+  /** Whom the run works for, as tools, layers and permissions read it in `scope.tenantId`. */
   readonly tenantId?: string | undefined;
+  /** The same in `scope.userId`. Each user has a memory of their own. */
   readonly userId?: string | undefined;
+  /** Anything else to tell them, in `scope.metadata`. */
   readonly metadata?: JsonObject | undefined;
   /** Of the root agent. Default: `Priority.NORMAL`. */
   readonly priority?: Priority | undefined;

@@ -4,7 +4,9 @@ import { borrowJournal, checkGiven, checkOnRecord, isThere } from "./journals.ts
 
 /** Where the run is on record. */
 export interface OutsideOptions {
+  /** The directory or the journal that the run was recorded in. */
   readonly journal: string | Journal;
+  /** Tells the time. Default: the real clock. */
   readonly clock?: Clock | undefined;
 }
 

@@ -64,6 +64,7 @@ export interface CompletedResult<T = unknown> extends ResultBase<T> {
 
 /** The result of a run that was stopped early, failed, was cancelled or is suspended. */
 export interface UnfinishedResult<T = unknown> extends ResultBase<T> {
+  /** `partial`: see `stopReason`. `failed` and `cancelled`: see `error`. `suspended`: `resume` continues it; see `error`. */
   readonly status: Exclude<RunResult["status"], "completed">;
   /** What there was by then, if it had the shape of the agent's `output` schema. */
   readonly structured?: T | undefined;

@@ -145,7 +145,7 @@ export class SessionAgent extends AgentBase implements ExtensionContext {
         });
       } finally {
         running.isOpen = false;
-        if (isOwn) this.state.queued.unshift(...mailbox.leftover());
+        if (isOwn) this.state.queued.unshift(...mailbox.unstored());
         this.emitter.running = undefined;
         await this.afterRun();
       }

@@ -22,6 +22,10 @@ function readMessage(content: JsonValue): Queued {
   return { kind: "steer", text: stringOr(steer, JSON.stringify(content)) };
 }
 
+function toQueued({ kind, text }: Mail): Queued {
+  return { kind, text };
+}
+
 /** Blank messages must not be stored: providers would refuse them, in this turn and in every later one. */
 export function isBlank(text: string): boolean {
   return text.trim() === "";
@@ -32,6 +36,8 @@ export class Mailbox {
   private readonly inbox: Inbox;
   private readonly steering: Mail[] = [];
   private readonly following: Mail[] = [];
+  /** The message that the next turn begins with, until it is stored. */
+  private first: Mail | undefined;
   /** Messages that a turn has read and that wait for its answer. */
   private unanswered: Mail[] = [];
 
@@ -39,20 +45,35 @@ export class Mailbox {
     this.inbox = inbox;
   }
 
-  /** The messages for the running turn. */
-  async takeSteering(): Promise<readonly string[]> {
+  /** Stores the messages for the running turn; whether there were any. What cannot be stored waits for the next turn. */
+  async storeSteering(store: (text: string) => Promise<unknown>): Promise<boolean> {
     await this.read();
-    const mail = this.steering.splice(0);
-    this.unanswered.push(...mail);
-    return mail.map(({ text }) => text);
+    let isAny = false;
+    for (let mail = this.steering.shift(); mail !== undefined; mail = this.steering.shift()) {
+      isAny = true;
+      try {
+        await store(mail.text);
+      } catch (error) {
+        this.steering.unshift(mail);
+        throw error;
+      }
+      this.unanswered.push(mail);
+    }
+    return isAny;
   }
 
   /** The text that the next turn begins with, if any. A steering message that came too late for its turn also begins a new one. */
   async takeNext(): Promise<string | undefined> {
     await this.read();
-    const next = this.steering.shift() ?? this.following.shift();
-    if (next !== undefined) this.unanswered.push(next);
-    return next?.text;
+    this.first = this.steering.shift() ?? this.following.shift();
+    return this.first?.text;
+  }
+
+  /** Stores the message that the turn begins with. */
+  async storeFirst(store: () => Promise<unknown>): Promise<void> {
+    await store();
+    if (this.first !== undefined) this.unanswered.push(this.first);
+    this.first = undefined;
   }
 
   get hasMore(): boolean {
@@ -61,10 +82,12 @@ export class Mailbox {
 
   /** Removes and returns messages that were taken from the inbox but read by no turn. */
   leftover(): readonly Queued[] {
-    return [...this.steering.splice(0), ...this.following.splice(0)].map(({ kind, text }) => ({
-      kind,
-      text,
-    }));
+    return [...this.steering.splice(0), ...this.following.splice(0)].map(toQueued);
+  }
+
+  /** The same after the last turn, with the message that it began with, if the turn ended before that was stored. */
+  unstored(): readonly Queued[] {
+    return [...(this.first === undefined ? [] : [toQueued(this.first)]), ...this.leftover()];
   }
 
   /** Replies to all messages that the turn which has just ended has read. */

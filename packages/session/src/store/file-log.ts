@@ -33,7 +33,7 @@ export class FileLog implements SessionLog {
   private count: number;
   /** Operations run one after the other; a failed one rejects only for its own caller. */
   private tail: Promise<unknown> = Promise.resolve();
-  private failed: JournalFailedError | undefined;
+  private failed: JournalFailedError | SessionLockedError | undefined;
   private closed = false;
   private ahead = { place: 0, bytes: Buffer.alloc(0) };
 
@@ -100,6 +100,7 @@ export class FileLog implements SessionLog {
 
   private async write(file: SessionFile, entry: SessionEntry): Promise<EntryHead> {
     const bytes = Buffer.from(entryLine(this.id, this.count + 1, entry), "utf8");
+    await this.checkLock();
     try {
       await writeAll(file, bytes);
       if (this.location.sync) await file.sync();
@@ -110,6 +111,17 @@ export class FileLog implements SessionLog {
     this.size += bytes.length;
     this.count++;
     return head;
+  }
+
+  private async checkLock(): Promise<void> {
+    let isHeld = this.lock?.isHeld() ?? true;
+    if (typeof isHeld !== "boolean")
+      isHeld = await isHeld.catch((cause: unknown) => {
+        throw sessionFailed(this.id, "written", cause);
+      });
+    if (isHeld) return;
+    const hint = "this one stood still for so long that its lock has expired; open the session again";
+    throw (this.failed = new SessionLockedError({ sessionId: this.id, owner: "another process", hint }));
   }
 
   /**

@@ -14,7 +14,8 @@ export interface SessionFiles {
 }
 
 export interface SessionFile {
-  stat(): Promise<{ readonly size: number }>;
+  /** `mtimeMs`: when it was last written. Without it, the lock of a process on another machine never expires. */
+  stat(): Promise<{ readonly size: number; readonly mtimeMs?: number | undefined }>;
   read(
     bytes: Uint8Array,
     offset: number,

@@ -42,7 +42,7 @@ export function locationOf(
           throw sessionFailed(id, "locked", cause);
         });
       if ("heldBy" in lock) {
-        const hint = `close it there first; if that process no longer exists, delete ${lockFolder}`;
+        const hint = `close it there first; if that process no longer exists, its lock expires within 30 s, or delete ${lockFolder}`;
         throw new SessionLockedError({ sessionId: id, owner: lock.heldBy, hint });
       }
       await sweep(files, lockFolder);

@@ -13,6 +13,7 @@ import {
   type SessionFiles,
   writeAll,
 } from "./files.ts";
+import { EXPIRES_MS, HeldNote, type LockTime, realTime } from "./held-note.ts";
 import type { Liveness } from "./owner.ts";
 
 /** The text of a note that nobody holds. */
@@ -25,9 +26,12 @@ export interface LockOptions {
   readonly liveness: Liveness;
   /** Notes of this process that it could not release because of a disk error. They hold nothing. */
   readonly abandoned: Set<string>;
+  readonly time?: LockTime | undefined;
 }
 
 export interface Lock {
+  /** False if another process has taken it over, because this one stood still for too long. */
+  isHeld(): boolean | Promise<boolean>;
   release(): Promise<void>;
 }
 
@@ -50,7 +54,8 @@ export async function claim(options: LockOptions): Promise<Lock | { readonly hel
       // another process.
       const isAbandoned = abandoned.has(note) && holder === liveness.me;
       const isFree = holder === FREE || holder === "" || isAbandoned;
-      if (!isFree && !liveness.isGone(holder)) return { heldBy: holder };
+      if (!isFree && !liveness.isGone(holder) && !(await hasExpired(options, holder, note)))
+        return { heldBy: holder };
     }
     const mine = top + 1;
     if (!(await writeNote(options, mine, liveness.me))) continue;
@@ -60,7 +65,47 @@ export async function claim(options: LockOptions): Promise<Lock | { readonly hel
       continue;
     }
     for (const old of now) if (old < mine) await discard(files, join(folder, String(old)));
-    return { release: () => release(options, mine) };
+    return lockOf(options, mine);
+  }
+}
+
+function lockOf(options: LockOptions, mine: number): Lock {
+  const { files, folder, time = realTime } = options;
+  const isTaken = async (): Promise<boolean> => (await noteNumbers(options)).some((number) => number > mine);
+  const note = new HeldNote({ files, path: join(folder, String(mine)), isTaken, time });
+  return {
+    isHeld: () => note.isHeld(),
+    async release() {
+      await note.stop();
+      await release(options, mine);
+    },
+  };
+}
+
+/** Whether nobody can tell of the holder, and its note was not renewed for too long. Both times are those of the file system. */
+async function hasExpired(options: LockOptions, holder: string, note: string): Promise<boolean> {
+  const { files, folder, liveness } = options;
+  if (liveness.canTell?.(holder) ?? true) return false;
+  const draft = join(folder, `draft-${randomUUID()}`);
+  try {
+    const renewedAt = await changedAt(files, note, READ);
+    const now = await changedAt(files, draft, CREATE);
+    return renewedAt !== undefined && now !== undefined && now - renewedAt > EXPIRES_MS;
+  } catch (error) {
+    // Somebody else has it by now, and a note with a higher number.
+    if (hasCode(error, "ENOENT")) return true;
+    throw error;
+  } finally {
+    await discard(files, draft);
+  }
+}
+
+async function changedAt(files: SessionFiles, path: string, flags: number): Promise<number | undefined> {
+  const file = await files.open(path, flags, 0o600);
+  try {
+    return (await file.stat()).mtimeMs;
+  } finally {
+    await file.close();
   }
 }
 
@@ -137,7 +182,8 @@ async function readNote(files: SessionFiles, path: string): Promise<string | und
     const file = await files.open(path, READ);
     try {
       const bytes = Buffer.alloc(MAX_OWNER_BYTES);
-      return bytes.toString("utf8", 0, await readAt(file, 0, bytes));
+      // Its holder has renewed it with line ends.
+      return bytes.toString("utf8", 0, await readAt(file, 0, bytes)).trimEnd();
     } finally {
       await file.close();
     }

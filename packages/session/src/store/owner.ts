@@ -1,7 +1,7 @@
-import { readFileSync } from "node:fs";
-import { hostname } from "node:os";
+import * as fs from "node:fs";
+import * as os from "node:os";
 import { InvalidValueError } from "@ravi/kernel";
-import { hasEnded, hasMethod, processStart } from "@ravi/kernel/loop";
+import { hasEnded, hasMethod, processStart, processTable } from "@ravi/kernel/loop";
 
 /** Identifies who holds a lock, and whether that holder still exists. */
 export interface Liveness {
@@ -9,22 +9,27 @@ export interface Liveness {
   readonly me: string;
   /** Whether this holder certainly no longer exists. */
   isGone(owner: string): boolean;
+  /**
+   * Whether `isGone` can tell at all. The lock of a holder of which it cannot, such as one on another machine, expires 30 s after it
+   * was last renewed. Default: it can.
+   */
+  canTell?(owner: string): boolean;
 }
 
-const FORM = /^process:([^:]*):(\d+):(\d+)$/;
+const FORM = /^process:([^:]*(?::[^:]*)?):(\d+):(\d+)$/;
 
-/** Processes of this machine. A holder on another machine counts as living, since that cannot be known here. */
+/** Processes of this machine, or of this container: one in another container has a pid that means nothing here. */
 export function processLiveness(): Liveness {
-  const host = encodeURIComponent(hostname());
-  const reads = { kill: process.kill.bind(process), read: (path: string) => readFileSync(path, "latin1") };
+  const table = processTable({ process, fs, os });
   return {
-    me: `process:${host}:${process.pid}:${processStart(process.pid, reads)}`,
+    me: `process:${table.name}:${process.pid}:${processStart(process.pid, table)}`,
     isGone(owner) {
       const [, where, pid, start = "0"] = FORM.exec(owner) ?? [];
       // Not a complete name: the lock was being written at a power failure, and nobody holds it.
       if (where === undefined) return true;
-      return where === host && hasEnded(Number(pid), start, reads);
+      return where === table.name && hasEnded(Number(pid), start, table);
     },
+    canTell: (owner) => FORM.exec(owner)?.[1] === table.name,
   };
 }
 

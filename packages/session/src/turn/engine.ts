@@ -188,10 +188,8 @@ export class Engine {
   }
 
   /** Stores messages that were sent to the running turn; whether there were any. */
-  private async takeSteering(): Promise<boolean> {
-    const texts = await this.deps.mailbox.takeSteering();
-    for (const content of texts) await this.store({ role: "user", content });
-    return texts.length > 0;
+  private takeSteering(): Promise<boolean> {
+    return this.deps.mailbox.storeSteering((content) => this.store({ role: "user", content }));
   }
 
   /** Ends the turn with one last model call without tools, and returns a partial result. */

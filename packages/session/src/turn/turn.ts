@@ -67,10 +67,8 @@ export class Turn {
     const list = new PromptList(system, messages);
     const prompt = await this.storePrompt(system);
     const engine = (this.engine = new Engine(deps, list));
-    await engine.store(userMessage(text, deps.attachments), {
-      id: userId,
-      ...(prompt !== undefined && { prompt }),
-    });
+    const first = { id: userId, ...(prompt !== undefined && { prompt }) };
+    await deps.mailbox.storeFirst(() => engine.store(userMessage(text, deps.attachments), first));
     return runWithRetries(deps, engine, async () => {
       const shorter = await emit("context", { messages: await session.messages() });
       engine.list = new PromptList(system, shorter.messages);

@@ -17,9 +17,9 @@ export interface ScriptMatcher<Call = number> {
 
 /**
  * A list of answers in the order of the calls; or a list of matchers, of which the first that matches answers (any number of
- * times); or a function.
+ * times); or a function. A list of both is refused at run time: as a type error, every mistake in an answer would be reported as that.
  */
-export type Script<Call = number> = readonly Answer[] | readonly ScriptMatcher<Call>[] | ScriptFunction<Call>;
+export type Script<Call = number> = readonly (Answer | ScriptMatcher<Call>)[] | ScriptFunction<Call>;
 
 /** Returns the answer to call number `index`, from 0. Throws an `InvalidValueError` if the script has none. */
 export type CompiledScript<Call> = (request: ModelRequest, index: number, call: Call) => MaybePromise<Answer>;
@@ -35,9 +35,8 @@ export function compileScript<Call>(script: Script<Call>): CompiledScript<Call> 
     });
   }
   // `filter` copies, so changing the list later does not change the answers.
-  const items: readonly (Answer | ScriptMatcher<Call>)[] = script;
-  const matchers = items.filter((item) => isMatcher(item));
-  const answers = items.filter((item): item is Answer => !isMatcher(item));
+  const matchers = script.filter((item) => isMatcher(item));
+  const answers = script.filter((item): item is Answer => !isMatcher(item));
   if (matchers.length === 0) return inSequence(answers);
   if (answers.length === 0) return byMatch(matchers);
   throw new InvalidValueError({

@@ -15,7 +15,7 @@ export interface SuiteCase<Stage, Needs> {
 const IS_LONG = Boolean(process.env["RAVI_LONG"]);
 
 /** Only a guard against hanging: with RAVI_LONG a case plays thousands of games. */
-const PATIENCE_MS = IS_LONG ? 900_000 : 60_000;
+export const PATIENCE_MS = IS_LONG ? 900_000 : 60_000;
 
 /** How many games a case plays. */
 export function games(usual = 60): { readonly numRuns: number } {
@@ -28,11 +28,12 @@ export function declareCases<Stage, Needs>(
   cases: readonly SuiteCase<Stage, Needs>[],
   isOffered: (needs: Needs) => boolean,
   assertCase: (each: SuiteCase<Stage, Needs>) => Promise<void>,
+  timeout = PATIENCE_MS,
 ): void {
   describe(`the ${what}`, () => {
     for (const each of cases) {
       if (each.needs !== undefined && !isOffered(each.needs)) continue;
-      test(`${each.rule}: ${each.says}`, { timeout: PATIENCE_MS }, () => assertCase(each));
+      test(`${each.rule}: ${each.says}`, { timeout }, () => assertCase(each));
     }
   });
 }
@@ -58,10 +59,23 @@ export function offered<S extends object, K extends keyof S & string>(
   return offer;
 }
 
+/** Waits for many calls. A store that is slow is told so: that it did not finish in time would look as if it hangs. */
+export async function allWithin(ms: number, what: string, calls: readonly Promise<unknown>[]): Promise<void> {
+  let answered = 0;
+  const counted = calls.map((call) => call.then(() => answered++));
+  const howFar = (): string =>
+    `${what}: ${answered} of ${calls.length} calls were answered in ${ms} ms; if the store is slow and does not hang, give the suite a longer patienceMs`;
+  await before(ms, howFar, Promise.all(counted));
+}
+
 /** Rejects if the promise does not settle in time, because the case would hang. */
-export async function within<T>(ms: number, what: string, promise: PromiseLike<T>): Promise<T> {
+export function within<T>(ms: number, what: string, promise: PromiseLike<T>): Promise<T> {
+  return before(ms, () => `${what}: nothing happened for ${ms} ms`, promise);
+}
+
+async function before<T>(ms: number, says: () => string, promise: PromiseLike<T>): Promise<T> {
   const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(new Error(`${what}: nothing happened for ${ms} ms`)), ms);
+  const timer = setTimeout(() => late.reject(new Error(says())), ms);
   try {
     return await Promise.race([promise, late.promise]);
   } finally {

@@ -1,5 +1,5 @@
 import type { Journal, MaybePromise } from "@ravi/kernel";
-import { declareCases, offered } from "./case.ts";
+import { allWithin, declareCases, offered, PATIENCE_MS } from "./case.ts";
 import { virtualClock } from "../virtual-clock.ts";
 import { abandonCases } from "./journal/abandons.ts";
 import { amountCases } from "./journal/amounts.ts";
@@ -23,6 +23,8 @@ export interface JournalSuite {
   readonly second?: ((journal: Journal, setup: JournalSetup) => MaybePromise<Journal>) | undefined;
   /** Whether its `list` tells what runs wait for. */
   readonly waits?: true | undefined;
+  /** How long a case may take, in real milliseconds. Some make 1,234 calls. Default: 60,000. */
+  readonly patienceMs?: number | undefined;
 }
 
 /** All cases of `describeJournal`. */
@@ -53,6 +55,7 @@ export function describeJournal(
     journalCases,
     (needs) => suite[needs] !== undefined,
     (each) => assertJournalCase(each, open, suite),
+    suite.patienceMs,
   );
 }
 
@@ -76,6 +79,8 @@ export async function assertJournalCase(
       journal,
       reopen: (from) => derive("reopen", from),
       second: () => derive("second", journal),
+      // Before vitest ends the case.
+      all: (what, calls) => allWithin(0.9 * (suite.patienceMs ?? PATIENCE_MS), what, calls),
     });
   } finally {
     for (const one of opened) await one.close();

@@ -1,10 +1,12 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { isRaviError, type PendingWait, type RunId, type RunSummary } from "@ravi/kernel";
 import { type Claim, type ClaimRequest, decideClaim, isHeld } from "../claims.ts";
+import type { Row } from "../entry-check.ts";
 import { openWaits, type Unread } from "../open-waits.ts";
 import { isEnded, isPrunable, type PrunePlan } from "../retention.ts";
 import { NO_WAITS, type WaitsChange } from "../noted-waits.ts";
 import type { RunFacts } from "../run-facts.ts";
+import { suspensionReason } from "../suspension-reason.ts";
 import { damaged } from "./errors.ts";
 import type { Tip } from "./log.ts";
 import { RowWriter } from "./row-writer.ts";
@@ -32,6 +34,8 @@ interface WaitingRun extends ListedRun {
   readonly noted: string | null;
   /** A JSON list of what it had not read by then; null if there is nothing. */
   readonly unread: string | null;
+  /** Its last entries as JSON, if it is suspended. */
+  readonly tail: string | null;
 }
 
 type ReadWaits = (runId: RunId) => readonly PendingWait[] | undefined;
@@ -116,6 +120,7 @@ export class Runs {
     const listed = `SELECT ${summary}, owner, CAST(expires AS REAL) AS expires FROM runs LEFT JOIN tips ON run = no`;
     this.selectAll = db.prepare(`${listed} ORDER BY no`);
     const waiting = `SELECT ${summary}, list,
+         iif(status = 'suspended', (SELECT data FROM log WHERE log.id = last), NULL) AS tail,
          iif(list = '${NO_LIST}',
            (SELECT group_concat(wait, ',' ORDER BY open_waits.no) FROM open_waits WHERE open_waits.run = runs.no), NULL) AS noted,
          (SELECT json_group_array(iif(kind = 'signal', name, NULL)) FROM items
@@ -286,12 +291,23 @@ function summaryOf(run: ListedRun): RunSummary {
 }
 
 function withWaits(run: WaitingRun, noted: ReadWaits): RunSummary {
-  const summary = summaryOf(run);
+  const error = run.tail === null ? undefined : reasonIn(run.tail);
+  const summary = error === undefined ? summaryOf(run) : { ...summaryOf(run), error };
   if (run.list === null || isEnded(run.status)) return summary;
   const unread = run.unread === null ? [] : (JSON.parse(run.unread) as readonly Unread[]);
   const waits = waitsIn(run.list === NO_LIST ? `[${run.noted ?? ""}]` : run.list) ?? noted(run.id);
   const waitingFor = waits === undefined ? undefined : openWaits(waits, unread);
   return waitingFor === undefined ? summary : { ...summary, waitingFor };
+}
+
+/** Undefined if the text is damaged. */
+function reasonIn(tail: string): RunSummary["error"] {
+  try {
+    const entries = JSON.parse(tail) as readonly Row[];
+    return suspensionReason(entries.at(-1)?.[5]);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Undefined if the text is damaged. */

@@ -12,7 +12,7 @@ export const amountCases: readonly JournalCase[] = [
   {
     rule: "R24",
     says: "of many entries all come back, appended at once or one by one",
-    async run({ journal }) {
+    async run({ journal, all }) {
       const epoch = await claimed(journal, R1);
       const keys = numbers(3 * MANY).map((n) => `llm:gpt#${n}`);
       await journal.append(
@@ -21,7 +21,8 @@ export const amountCases: readonly JournalCase[] = [
         keys.slice(0, MANY).map((key) => entry(R1, key)),
       );
       const rest = keys.slice(MANY, 2 * MANY);
-      await Promise.all(rest.map((key) => attempt(() => journal.append(R1, epoch, [entry(R1, key)]))));
+      const one = (key: string): Promise<void> => attempt(() => journal.append(R1, epoch, [entry(R1, key)]));
+      await all("append", rest.map(one));
       const last = keys.slice(2 * MANY).map((key) => entry(R1, key));
       await journal.append(R1, epoch, last);
       expect(await keysOf(journal, R1)).toEqual(keys);
@@ -30,23 +31,25 @@ export const amountCases: readonly JournalCase[] = [
   {
     rule: "R24",
     says: "of many items all come back, after whichever of them",
-    async run({ journal }) {
+    async run({ journal, all }) {
       const ids = numbers(MANY).map((n) => `s${n}`);
-      await Promise.all(ids.map((id) => attempt(() => journal.post(R1, signal(id)))));
-      const all = await journal.items(R1, 0);
-      expect(all.map(({ seq, id }) => [seq, id])).toEqual(ids.map((id, n) => [n + 1, id]));
+      const posts = ids.map((id) => attempt(() => journal.post(R1, signal(id))));
+      await all("post", posts);
+      const items = await journal.items(R1, 0);
+      expect(items.map(({ seq, id }) => [seq, id])).toEqual(ids.map((id, n) => [n + 1, id]));
       for (const after of [1, 2, 3, 4, 7, 99, 100, 101, MANY - 1, MANY, MANY + 1])
         expect((await journal.items(R1, after)).map(({ seq }) => seq)).toEqual(
-          all.slice(after).map(({ seq }) => seq),
+          items.slice(after).map(({ seq }) => seq),
         );
     },
   },
   {
     rule: "R24",
     says: "of many runs all are listed",
-    async run({ journal }) {
+    async run({ journal, all }) {
       const runs = numbers(MANY).map((n) => RunId(`many-${n}`));
-      await Promise.all(runs.map((run) => claimed(journal, run)));
+      const claims = runs.map((run) => claimed(journal, run));
+      await all("claim", claims);
       const listed = (await journal.list()).map(({ runId }) => runId);
       expect(listed.toSorted()).toEqual(runs.toSorted());
     },

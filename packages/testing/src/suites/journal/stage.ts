@@ -20,6 +20,8 @@ export interface JournalStage extends JournalSetup {
   readonly journal: Journal;
   readonly reopen: (from: Journal) => Promise<Journal>;
   readonly second: () => Promise<Journal>;
+  /** Waits for many calls that were made at once. */
+  readonly all: (what: string, calls: readonly Promise<unknown>[]) => Promise<void>;
 }
 
 /** One test case. */

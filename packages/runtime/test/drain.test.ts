@@ -1,0 +1,175 @@
+import { describe, expect, test } from "vitest";
+import { type Agent, defineTool, type RunContext, type Tool } from "@ravi/kernel";
+import { scriptedModel, virtualClock } from "@ravi/testing";
+import * as z from "zod";
+import { MemoryJournal, Runtime, type RuntimeOptions, SqliteJournal } from "@ravi/runtime";
+import { temporaryDirectory } from "./journal/helpers/directory.ts";
+import { agent, ask, done, until } from "./review/helpers.ts";
+
+/** A tool whose calls end when the test says so. */
+function slow(name: string): { readonly tool: Tool; readonly calls: PromiseWithResolvers<string>[] } {
+  const calls: PromiseWithResolvers<string>[] = [];
+  const tool = defineTool({
+    name,
+    description: "",
+    input: z.object({}),
+    execute: () => {
+      const call = Promise.withResolvers<string>();
+      calls.push(call);
+      return call.promise;
+    },
+  });
+  return { tool, calls };
+}
+
+const call = (ctx: RunContext, tool: Tool) => ctx.tool({ id: "c", name: tool.name, arguments: "{}" }, tool);
+
+function setUp(agents: readonly Agent[], more: RuntimeOptions = {}) {
+  const journal = new MemoryJournal();
+  const clock = virtualClock();
+  const runtime = () => new Runtime({ journal, clock, agents, ...more });
+  return { clock, runtime };
+}
+
+describe("close with graceMs", () => {
+  test("lets the call under way end, begins no other, and the resumed run makes neither again", async () => {
+    const [first, second] = [slow("first"), slow("second")];
+    const payer = agent("payer", async (ctx) => {
+      await call(ctx, first.tool);
+      return done(String((await call(ctx, second.tool)).content));
+    });
+    const { clock, runtime } = setUp([payer]);
+    const before = runtime();
+    const { result } = before.run(payer, "", { runId: "r" });
+    await until(() => first.calls.length === 1);
+    const closing = before.close({ graceMs: 20_000 });
+    await clock.advance(1_000);
+    first.calls[0]?.resolve("paid");
+    await closing;
+    expect(await result).toMatchObject({ status: "suspended", error: { code: "SUSPENDED" } });
+    expect(second.calls).toEqual([]);
+    const resumed = runtime().resume("r");
+    await until(() => second.calls.length === 1);
+    second.calls[0]?.resolve("paid too");
+    expect(await resumed.result).toMatchObject({ status: "completed", output: "paid too", inDoubt: [] });
+    expect(first.calls).toHaveLength(1);
+  });
+
+  test("waits for the calls of all agents of the tree, and for no hire", async () => {
+    const { tool, calls } = slow("pay");
+    const worker = agent("worker", async (ctx) => {
+      await call(ctx, tool);
+      return done(String((await call(ctx, tool)).content));
+    });
+    const lead = agent("lead", async (ctx) => {
+      const leaf = { kind: "hire", agent: worker, input: "" } as const;
+      const outcomes = await ctx.batch([leaf, leaf]);
+      return done(outcomes.map(({ status }) => status).join(" "));
+    });
+    const { clock, runtime } = setUp([lead, worker]);
+    const before = runtime();
+    const { result } = before.run(lead, "", { runId: "r" });
+    await until(() => calls.length === 2);
+    const closing = before.close({ graceMs: 20_000 });
+    calls[0]?.resolve("paid");
+    await clock.advance(1_000);
+    // The first worker does not go on while the second one is waited for.
+    expect(calls).toHaveLength(2);
+    calls[1]?.resolve("paid");
+    await closing;
+    expect((await result).status).toBe("suspended");
+    const resumed = runtime().resume("r");
+    await until(() => calls.length === 4);
+    for (const each of calls) each.resolve("paid");
+    expect(await resumed.result).toMatchObject({ output: "completed completed", inDoubt: [] });
+  });
+
+  test("cuts off what takes longer", async () => {
+    const { tool, calls } = slow("pay");
+    const payer = agent("payer", async (ctx) => done(String((await call(ctx, tool)).content)));
+    const { clock, runtime } = setUp([payer]);
+    const before = runtime();
+    const { result } = before.run(payer, "", { runId: "r" });
+    await until(() => calls.length === 1);
+    const closing = before.close({ graceMs: 20_000 });
+    await clock.advance(20_100);
+    await closing;
+    expect((await result).status).toBe("suspended");
+    expect(await runtime().resume("r").result).toMatchObject({
+      status: "suspended",
+      error: { code: "NEEDS_DECISION" },
+    });
+  });
+
+  test("lets a run complete whose last call ends meanwhile, and pays for that call once", async () => {
+    const answer = Promise.withResolvers<string>();
+    const model = scriptedModel(() => answer.promise);
+    const writer = agent("writer", async (ctx) => {
+      await ctx.llm(model, ask("write"));
+      return done("written");
+    });
+    const { clock, runtime } = setUp([writer]);
+    const before = runtime();
+    const { result } = before.run(writer, "", { runId: "r" });
+    await until(() => model.calls.length === 1);
+    const closing = before.close({ graceMs: 20_000 });
+    answer.resolve("text");
+    await closing;
+    expect(await result).toMatchObject({ status: "completed", output: "written" });
+    expect(clock.pending).toBe(0);
+  });
+
+  test("does not wait for a run that only waits for somebody", async () => {
+    const waiting = agent("waiting", async (ctx) => done(String(await ctx.waitFor("word"))));
+    const { clock, runtime } = setUp([waiting]);
+    const before = runtime();
+    const handle = before.run(waiting, "", { runId: "r" });
+    await until(() => handle.status === "suspended");
+    await before.close({ graceMs: 20_000 });
+    expect((await handle.result).status).toBe("suspended");
+    expect(clock.pending).toBe(0);
+  });
+
+  test("is over at once if it is closed again without it", async () => {
+    const { tool, calls } = slow("pay");
+    const payer = agent("payer", async (ctx) => done(String((await call(ctx, tool)).content)));
+    const { clock, runtime } = setUp([payer]);
+    const before = runtime();
+    const { result } = before.run(payer, "");
+    await until(() => calls.length === 1);
+    const closing = before.close({ graceMs: 20_000 });
+    const again = before.close();
+    await clock.advance(100);
+    await again;
+    await closing;
+    expect((await result).status).toBe("suspended");
+    expect(clock.pending).toBe(0);
+  });
+
+  test("with SQLite waits until what a call came to is on the disk", async () => {
+    const { tool, calls } = slow("pay");
+    const payer = agent("payer", async (ctx) => {
+      await call(ctx, tool);
+      return done(String((await call(ctx, tool)).content));
+    });
+    await using journal = SqliteJournal.open(temporaryDirectory());
+    const before = new Runtime({ journal, agents: [payer] });
+    const { result } = before.run(payer, "", { runId: "r" });
+    await until(() => calls.length === 1);
+    const closing = before.close({ graceMs: 60_000 });
+    calls[0]?.resolve("paid");
+    await closing;
+    expect((await result).status).toBe("suspended");
+    const resumed = new Runtime({ journal, agents: [payer] }).resume("r");
+    await until(() => calls.length === 2);
+    calls[1]?.resolve("paid");
+    expect(await resumed.result).toMatchObject({ status: "completed", inDoubt: [] });
+  });
+
+  test.each([-1, 0.5, "1s", NaN])("refuses %o", async (graceMs) => {
+    await expect(new Runtime().close({ graceMs: graceMs as never })).rejects.toMatchObject({
+      code: "INVALID_VALUE",
+      field: "close options.graceMs",
+    });
+  });
+});

@@ -1,0 +1,65 @@
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, test } from "vitest";
+import { type Journal, RunId, type RunSummary } from "@ravi/kernel";
+import { scriptedModel } from "@ravi/testing";
+import { MemoryJournal, Runtime, SqliteJournal } from "@ravi/runtime";
+import { temporaryDirectory } from "./journal/helpers/directory.ts";
+import { agent, ask, done } from "./review/helpers.ts";
+
+const model = scriptedModel(() => "ok", { record: false });
+const waiterThatAsks = (question: string) =>
+  agent("waiter", async (ctx) => {
+    await ctx.llm(model, ask(question));
+    await ctx.waitFor("answer");
+    return done("");
+  });
+
+async function listed(journal: Journal): Promise<Pick<RunSummary, "status" | "error"> | undefined> {
+  const [run] = await journal.list();
+  const alone = await journal.summary?.(RunId("r"));
+  expect(alone?.error).toEqual(run?.error);
+  return run && { status: run.status, error: run.error };
+}
+
+async function suspended(journal: Journal): Promise<void> {
+  const runtime = new Runtime({ journal });
+  const handle = runtime.run(waiterThatAsks("how are you?"), "", { runId: "r" });
+  for await (const { event } of handle.events()) if (event.type === "usage") break;
+  expect(await listed(journal)).toEqual({ status: "running" });
+  await runtime.close({ reason: "version 2 is deployed" });
+}
+
+describe.each<[string, () => Journal]>([
+  ["in memory", () => new MemoryJournal()],
+  ["in SQLite", () => SqliteJournal.open(temporaryDirectory())],
+])("the list of runs, %s,", (_, open) => {
+  test("says why a run is suspended, until it goes on", async () => {
+    const journal = open();
+    await suspended(journal);
+    const deployed = { code: "SUSPENDED", message: "suspended: version 2 is deployed" };
+    expect(await listed(journal)).toEqual({ status: "suspended", error: deployed });
+
+    const changed = new Runtime({ journal, agents: [waiterThatAsks("who are you?")] });
+    await changed.resume("r").result;
+    expect(await listed(journal)).toMatchObject({
+      status: "suspended",
+      error: { code: "NON_DETERMINISM", message: expect.stringContaining("have changed") },
+    });
+
+    const same = new Runtime({ journal, agents: [waiterThatAsks("how are you?")] });
+    await same.deliver("r", "answer", 1);
+    expect((await same.resume("r").result).status).toBe("completed");
+    expect(await listed(journal)).toEqual({ status: "completed" });
+  });
+});
+
+test("a suspended run whose last entry is damaged is listed without a reason, and hides no other", async () => {
+  const directory = temporaryDirectory();
+  await using journal = SqliteJournal.open(directory);
+  await suspended(journal);
+  const db = new DatabaseSync(join(directory, "ravi.db"));
+  db.exec("UPDATE log SET data = substr(data, 2)");
+  db.close();
+  expect(await listed(journal)).toEqual({ status: "suspended" });
+});
