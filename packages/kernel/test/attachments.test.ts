@@ -75,6 +75,10 @@ describe("the first message of a loop", () => {
   test("is a text if nothing came with it", async () => {
     expect((await messages("hello"))[0]).toEqual({ role: "user", content: "hello" });
     expect((await messages("hello", []))[0]).toEqual({ role: "user", content: "hello" });
+    const ctx = bareContext();
+    const plan = planLoop("test", { name: "a", model: scripted(["seen"]) });
+    await toolLoop(plan, ctx, { input: "hello", attachments: [] });
+    expect(ctx.window()[0]).toEqual({ role: "user", content: "hello" });
   });
 });
 

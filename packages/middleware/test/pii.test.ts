@@ -298,6 +298,8 @@ describe("R27: piiRedaction", () => {
           content: [
             { type: "text", text: "I am alice@example.com" },
             { type: "image", url: "data:x" },
+            { type: "file", url: "data:x", mediaType: "a/b", name: "alice@example.com.pdf" },
+            { type: "file", url: "data:x", mediaType: "a/b" },
           ],
         },
         {
@@ -310,6 +312,12 @@ describe("R27: piiRedaction", () => {
     });
     expect(new MiddlewarePipeline<ChatContext>([piiRedaction()]).admit(context, closedGate)).toBeUndefined();
     expect(JSON.stringify(context.request)).not.toContain("@");
+    expect(context.request.messages[1]?.content).toEqual([
+      { type: "text", text: "I am [EMAIL]" },
+      { type: "image", url: "data:x" },
+      { type: "file", url: "data:x", mediaType: "a/b", name: expect.stringContaining("[EMAIL]") as unknown },
+      { type: "file", url: "data:x", mediaType: "a/b" },
+    ]);
     expect(context.request.messages[2]).toMatchObject({ toolCalls: [{ arguments: '{"to":"[EMAIL]"}' }] });
   });
 

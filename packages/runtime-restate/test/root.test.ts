@@ -283,6 +283,23 @@ describe("hiring", () => {
     expect(await waited()).toBeGreaterThan(whileQueued);
   });
 
+  test("R24: nobody waits for a slot for whose input there is no room", async () => {
+    const tree = await StoredTree.start(rootLaunch({ maxAgents: 2 }));
+    const seeing = (name: string, onFull: "deny" | "queue") => {
+      const url = `data:image/png;base64,${randomBytes(13 * 1024 * 1024).toString("base64")}`;
+      const given = hire(1, name, onFull);
+      return { ...given, launch: { ...given.launch, attachments: [{ type: "image", url } as const] } };
+    };
+    const hired = [seeing("a", "deny"), seeing("b", "queue"), seeing("c", "queue")];
+    const denied: unknown[] = [];
+    for (const one of hired) denied.push((await tree.say("hire", one)).denied?.message);
+    expect(denied).toEqual([
+      undefined,
+      undefined,
+      expect.stringMatching(/^hire\.input, with those that wait for a slot is "\d+ bytes"; expected at most/),
+    ]);
+  });
+
   test.each([
     ["by its parent's end", "cancelled", async (tree: StoredTree) => tree.say("over", over("run/hire:a"))],
     [
@@ -702,7 +719,7 @@ test("R24: nor do messages that it has not read", async () => {
   expect(tree.state.execs[child]).toMatchObject({ outcome: { status: "completed" }, mail: [] });
 });
 
-test("R24: so is a small one beside so many that were given already, came early or are not read yet, that it has no room", async () => {
+test("R24: so is a small one beside so many that were given already, came early, are not read yet or wait for a slot, that it has no room", async () => {
   const { state } = await StoredTree.start(rootLaunch());
   const root = state.execs["run"];
   if (root === undefined) throw new Error("there is no root");
@@ -713,7 +730,12 @@ test("R24: so is a small one beside so many that were given already, came early 
   const early = { ...state, signals: { go: values.map(([, { value }]) => value) } };
   const mail = values.map(([id, { value }]) => ({ id, from: "lead", content: value, at: 0 }));
   const unread = { ...state, execs: { run: { ...root, mail } } };
-  for (const full of [given, early, unread])
+  const waiting = values.map(([id, { value }]) => [
+    id,
+    { ...root, launch: { ...rootLaunch(), input: value } },
+  ]);
+  const queued = { ...state, execs: { run: root, ...Object.fromEntries(waiting) } };
+  for (const full of [given, early, unread, queued])
     expect(noRoomFor("deliver value", full, "small")).toMatchObject({ code: "INVALID_VALUE" });
   expect(noRoomFor("deliver value", state, "small")).toBe(undefined);
 });

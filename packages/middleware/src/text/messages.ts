@@ -1,4 +1,11 @@
-import type { AssistantMessage, ChatMessage, ContentPart, ModelResponse, ToolCall } from "@ravi/kernel";
+import type {
+  AssistantMessage,
+  ChatMessage,
+  ContentPart,
+  FilePart,
+  ModelResponse,
+  ToolCall,
+} from "@ravi/kernel";
 
 /** Changes a text of a message. `json` is true for the arguments of tool calls. */
 export type ChangeText = (text: string, json: boolean) => string;
@@ -23,11 +30,18 @@ export function changeContent(
 }
 
 function changePart(part: ContentPart, change: ChangeText): ContentPart {
+  if (part.type === "file") return changeFile(part, change);
   if (part.type !== "text" && part.type !== "reasoning") return part;
   const text = change(part.text, false);
   if (text === part.text) return part;
   // The provider's signature is only valid for the original text, so it is dropped.
   return part.type === "text" ? { type: "text", text } : { type: "reasoning", text };
+}
+
+/** Providers show a file's name to the model. */
+function changeFile(part: FilePart, change: ChangeText): FilePart {
+  const name = part.name === undefined ? undefined : change(part.name, false);
+  return name === part.name ? part : { ...part, name };
 }
 
 function changeCalls(

@@ -12,7 +12,7 @@ import type {
   Waited,
   WaitedMessage,
 } from "./messages.ts";
-import { fitOutcome } from "./outcome-size.ts";
+import { fitOutcome, noRoomFor } from "./outcome-size.ts";
 import { type ExecState, newExec } from "./state.ts";
 import { stopError } from "./stop-error.ts";
 import { forgetDecisions } from "./talk.ts";
@@ -35,6 +35,10 @@ export async function hire(tree: TreeSession, message: HireMessage): Promise<Hir
   if (parent.stopped !== undefined) return { at, denied: refusal(parent.stopped) };
   const refused = tree.ledgers.refusal(execId, budget, agentId);
   if (refused !== undefined) return { at, denied: refused };
+  // Whoever waits for a slot waits in the state, with all that it is started with.
+  const full =
+    onFull === "queue" ? noRoomFor("hire.input, with those that wait for a slot", state, launch) : undefined;
+  if (full !== undefined) return { at, denied: full };
   const seating = await seats.take(agentId, priority, parent.agentId, onFull);
   if (typeof seating === "object") return { at, denied: seating.denied };
   const phase = seating === "held" ? "running" : "queued";

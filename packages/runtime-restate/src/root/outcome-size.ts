@@ -24,11 +24,12 @@ export function noRoomFor(what: string, state: RootState, value: JsonValue): Ser
   return bytes <= MOST ? undefined : errorToJSON(tooLarge(what, bytes));
 }
 
-/** Most outcomes are forgotten as soon as they are told, most values when their execution goes on, and little comes early. */
+/** Most outcomes are forgotten as soon as they are told, most values when their execution goes on, and few wait or come early. */
 function areSmallTogether({ execs, signals }: RootState): boolean {
   const all = Object.values(execs);
   let bytes = bytesOf(signals);
-  for (const { given, mail } of all) {
+  for (const { given, mail, launch } of all) {
+    if (launch !== null) bytes += bytesOf(launch);
     for (const { value } of Object.values(given)) bytes += bytesOf(value);
     for (const { content } of mail) bytes += bytesOf(content);
   }

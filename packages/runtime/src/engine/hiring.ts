@@ -131,16 +131,15 @@ export class Hiring implements Recordable<HireOutcome>, Child {
     return this.spec.fingerprint;
   }
 
+  /** Without attachments: a replay makes the same hire again, and compares its fingerprint. They may be large, and many may inherit them. */
   begin(): JsonObject {
-    const { agentName, agentId, input, attachments, priority, budget } = this.spec;
+    const { agentName, agentId, input, priority, budget } = this.spec;
     const { deadline, until } = this.times;
     const { agentId: parentId } = this.engine.start.supervision;
     const body = { agent: agentName, agentId, input, parentId, deadline };
-    if (until === null && priority === undefined && budget === undefined && attachments === undefined)
-      return body;
+    if (until === null && priority === undefined && budget === undefined) return body;
     return {
       ...body,
-      ...(attachments !== undefined && { attachments }),
       ...(until !== null && { until }),
       ...(priority !== undefined && { priority }),
       ...(budget !== undefined && { budget: { ...budget } }),
