@@ -191,7 +191,9 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
     async delete(runId) {
       await roots.forget(RunId(runId));
     },
-    async close({ drain = false } = {}) {
+    async close(options = {}) {
+      checkFields("close options", options, ["drain"]);
+      const drain = checkBoolean("close options.drain", options.drain ?? false);
       const handles = [...live];
       if (drain) await Promise.allSettled(handles.map(({ result }) => result));
       closed.abort();
