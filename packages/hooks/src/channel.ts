@@ -126,8 +126,8 @@ export class Channel {
   }
 
   /** Called if a listener returned a promise or another thenable. */
-  watch(owner: Subscription, result: PromiseLike<unknown>): void {
+  watch(owner: Subscription, result: PromiseLike<unknown>, runId: string | undefined): void {
     this.round ??= new Round(this.event, this.problems);
-    this.round.watch(owner, result);
+    this.round.watch(owner, result, runId);
   }
 }

@@ -44,9 +44,17 @@ export function guardCallback(options: ListenerOptions): Listener {
     }
     try {
       const result = invoke(payload);
-      if (isPromiseLike(result)) channel.watch(owner, result);
+      if (isPromiseLike(result)) channel.watch(owner, result, runOf(payload));
     } catch (error) {
-      problems.report({ kind: "failed", event, callback: owner.callback, what: "failed", thrown: { error } });
+      const { callback } = owner;
+      problems.report({
+        kind: "failed",
+        event,
+        callback,
+        what: "failed",
+        thrown: { error },
+        runId: runOf(payload),
+      });
     }
   };
   const listener: Listener = Object.assign(call, { subscription: owner, live: true });
@@ -58,4 +66,11 @@ function reportOverload({ event, subscription: owner, maxPending, problems }: Li
   owner.wasReportedOverloaded = true;
   const what = `misses events: ${maxPending} of its calls are still pending; make it faster, or raise maxPending`;
   problems.report({ kind: "overloaded", event, callback: owner.callback, what });
+}
+
+/** A dispatcher may give anything as a payload. */
+function runOf(payload: unknown): string | undefined {
+  const runId: unknown =
+    typeof payload === "object" && payload !== null ? Reflect.get(payload, "runId") : undefined;
+  return typeof runId === "string" ? runId : undefined;
 }

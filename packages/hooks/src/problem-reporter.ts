@@ -14,6 +14,7 @@ interface Incident {
   /** What happened; in the message it follows the listener's name. */
   readonly what: string;
   readonly thrown?: { readonly error: unknown } | undefined;
+  readonly runId?: string | undefined;
 }
 
 /** Reports problems of observers. Reporting never throws, whatever the logger and the handler do. */
@@ -55,15 +56,15 @@ export class ProblemReporter {
 
 type ErrorLogger = Pick<Logger, "error" | "warn">;
 
-function describe({ kind, event, callback, what, thrown }: Incident): HookProblem {
+function describe({ kind, event, callback, what, thrown, runId }: Incident): HookProblem {
   const listener = callback === undefined ? "" : nameOf(callback);
   const who = callback === undefined ? `hooks of ${event}` : `hook ${listener} of ${event}`;
   const message = thrown === undefined ? `${who} ${what}` : `${who} ${what}: ${textOf(thrown.error)}`;
-  return Object.freeze({ kind, event, listener, message, ...thrown });
+  return Object.freeze({ kind, event, listener, message, ...(runId !== undefined && { runId }), ...thrown });
 }
 
-function log(logger: ErrorLogger, { kind, event, listener, message }: HookProblem): unknown {
-  const fields = { kind, event, listener };
+function log(logger: ErrorLogger, { kind, event, listener, message, runId }: HookProblem): unknown {
+  const fields = { kind, event, listener, ...(runId !== undefined && { runId }) };
   return kind === "failed" ? logger.error(message, fields) : logger.warn(message, fields);
 }
 

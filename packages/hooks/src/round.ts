@@ -26,7 +26,7 @@ export class Round {
   }
 
   /** Waits for what a listener returned: a promise or another thenable. */
-  watch(owner: Subscription, result: PromiseLike<unknown>): void {
+  watch(owner: Subscription, result: PromiseLike<unknown>, runId: string | undefined): void {
     (this.open ??= new Set()).add(owner);
     owner.pending++;
     const done = (): void => void this.close(owner);
@@ -39,6 +39,7 @@ export class Round {
         callback: owner.callback,
         what: "failed",
         thrown: { error },
+        runId,
       });
     };
     try {

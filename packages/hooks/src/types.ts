@@ -31,6 +31,8 @@ export interface HookProblem {
   /** The name of the callback; empty if the problem is not that of one listener. */
   readonly listener: string;
   readonly message: string;
+  /** The run that it was told about; absent if the problem is not that of one call. */
+  readonly runId?: string | undefined;
   /** What was thrown: any value, even undefined. */
   readonly error?: unknown;
 }

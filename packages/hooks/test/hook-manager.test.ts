@@ -465,7 +465,7 @@ describe("failing", () => {
     ]);
   });
 
-  test("R20: a failure is logged with its listener and swallowed", async () => {
+  test("R20: a failure is logged with its listener and its run, and swallowed", async () => {
     const logger = memoryLogger();
     const hooks = new HookManager({ logger, clock: virtualClock() });
     hooks.on(STEP_START, function broken() {
@@ -479,12 +479,12 @@ describe("failing", () => {
       {
         level: "error",
         message: "hook broken of step_start failed: TypeError: no such metric",
-        fields: { kind: "failed", event: STEP_START, listener: "broken" },
+        fields: { kind: "failed", event: STEP_START, listener: "broken", runId: "run-1" },
       },
       {
         level: "error",
         message: "hook alsoBroken of step_start failed: RangeError: too far",
-        fields: { kind: "failed", event: STEP_START, listener: "alsoBroken" },
+        fields: { kind: "failed", event: STEP_START, listener: "alsoBroken", runId: "run-1" },
       },
     ]);
   });

@@ -280,3 +280,16 @@ describe("a misspelt field", () => {
     expect(() => checkSpelling("guard", new Counter(), known)).not.toThrow();
   });
 });
+
+test.each<[string, object]>([
+  // Nothing here would enforce it.
+  ["bareContext.executionBudget", { executionBudget: { maxTurns: 1 } }],
+  ["bareContext.permissions", { permissions: { check: () => ({ allow: false, reason: "no" }) } }],
+  ["bareContext.hooks", { hooks: {} }],
+  ["bareContext.validator", { validator: {} }],
+  ["bareContext.clock", { clock: {} }],
+  ["bareContext.ids", { ids: () => "id" }],
+  ["bareContext.onEvent", { onEvent: [] }],
+])("R19: a bare context refuses what it would not heed: %s", (field, options) => {
+  expect(() => bareContext(options)).toThrow(refusal(field));
+});

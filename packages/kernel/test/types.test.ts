@@ -80,6 +80,13 @@ describe("defineTool infers its arguments", () => {
       input: { type: "object" },
       execute: (args) => expectTypeOf(args).toEqualTypeOf<unknown>(),
     });
+    const said = defineTool({
+      name: "raw",
+      description: "",
+      input: { type: "object", properties: { city: { type: "string" } } },
+      execute: ({ city }: { city: string }) => city.length,
+    });
+    expectTypeOf(said).toEqualTypeOf<Tool<unknown, number>>();
   });
 
   test("fields without a schema around them are no schema: reading an argument says so", () => {

@@ -4,6 +4,7 @@ import {
   type ChatMessage,
   type Layer,
   type ModelEvent,
+  type ModelRequest,
   BudgetExhaustedError,
   HookEvent,
   isRaviError,
@@ -32,14 +33,11 @@ import {
 } from "./support.ts";
 import { readVerdict } from "../src/chat/llm-judge.ts";
 
-async function through(
-  layer: Layer<ChatContext>,
-  options: { messages?: readonly ChatMessage[]; says?: string; maxOutputTokens?: number } = {},
-) {
+async function through(layer: Layer<ChatContext>, options: Partial<ModelRequest> & { says?: string } = {}) {
   const hooks = recordingHooks();
-  const model = fakeModel("main", options.says ?? "fine");
-  const request = options.maxOutputTokens === undefined ? {} : { maxOutputTokens: options.maxOutputTokens };
-  const context = chatContext({ hooks, model, messages: options.messages, request });
+  const { says, messages, ...request } = options;
+  const model = fakeModel("main", says ?? "fine");
+  const context = chatContext({ hooks, model, messages, request });
   const error = await new MiddlewarePipeline<ChatContext>([layer]).run(context, coreOf(context)).then(
     () => undefined,
     (reason: unknown) => reason,
@@ -325,11 +323,33 @@ describe("R27: promptInjection", () => {
 });
 
 describe("R27: maxTokens", () => {
+  it.each<[string, Pick<ModelRequest, "messages" | "tools">]>([
+    ["Chinese", { messages: [{ role: "user", content: "我们正在比较三家供应商的价格".repeat(20) }] }],
+    ["signs", { messages: [{ role: "user", content: '{"a":[1,2,{"b":[]}]}'.repeat(20) }] }],
+    [
+      "a picture",
+      { messages: [{ role: "user", content: [{ type: "image", url: "https://a.example/x.png" }] }] },
+    ],
+    [
+      "tools",
+      {
+        messages: [{ role: "user", content: "hi" }],
+        tools: [{ name: "t", description: "word ".repeat(200), parameters: { type: "object" } }],
+      },
+    ],
+  ])(
+    "a request that providers count as more than 150 tokens is refused, of whatever it consists: %s",
+    async (_, request) => {
+      const { error, calls } = await through(maxTokens({ maxInputTokens: 150 }), request);
+      expect([isTrip(error), calls]).toEqual([true, 0]);
+    },
+  );
+
   it("R27: a request above the limit is refused before anything is spent", async () => {
     const { error, calls } = await through(maxTokens({ maxInputTokens: 100 }), {
-      messages: [user("x".repeat(400))],
+      messages: [user("word ".repeat(100))],
     });
-    expect(String(error)).toMatch(/about 138 tokens; at most 100/);
+    expect(String(error)).toMatch(/about 134 tokens; at most 100/);
     expect(calls).toBe(0);
     expect((await through(maxTokens({ maxInputTokens: 100 }))).error).toBeUndefined();
   });

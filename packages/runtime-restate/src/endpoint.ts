@@ -4,6 +4,7 @@ import {
   type Http2ServerResponse,
   type Http2Session,
 } from "node:http2";
+import { checkBoolean, checkFields, checkInteger, InvalidValueError } from "@ravi/kernel";
 
 /**
  * The handler for an HTTP/2 server of your own. Declared here because the SDK's declarations do not compile under every setting.
@@ -32,10 +33,8 @@ export interface Listening {
 }
 
 /** Serves the handler. Rejects if the port cannot be opened. */
-export async function listenOn(
-  handler: Http2Handler,
-  { port = 9080, host, reusePort = false }: ListenOptions = {},
-): Promise<Listening> {
+export async function listenOn(handler: Http2Handler, options: ListenOptions = {}): Promise<Listening> {
+  const { port, host, reusePort } = checkListen(options);
   const server = createServer(handler);
   const sessions = new Set<Http2Session>();
   server.on("session", (session) => {
@@ -56,4 +55,15 @@ export async function listenOn(
       await new Promise<void>((done) => void server.close(() => done()));
     },
   };
+}
+
+/** A misspelt host would open the worker to all interfaces. */
+function checkListen(options: ListenOptions): ListenOptions & { readonly port: number } {
+  checkFields("listen options", options, ["port", "host", "reusePort"]);
+  const { port = 9080, host, reusePort = false } = options;
+  if (checkInteger("listen options.port", port, 0) > 65_535)
+    throw new InvalidValueError({ field: "listen options.port", value: port, expected: "at most 65535" });
+  if (host !== undefined && typeof host !== "string")
+    throw new InvalidValueError({ field: "listen options.host", value: host, expected: "a host name" });
+  return { port, host, reusePort: checkBoolean("listen options.reusePort", reusePort) };
 }

@@ -196,7 +196,9 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
     async delete(runId) {
       await roots.forget(RunId(runId));
     },
-    async close({ drain = false } = {}) {
+    async close(asked = {}) {
+      checkFields("close options", asked, ["drain"]);
+      const drain = checkBoolean("close options.drain", asked.drain ?? false);
       const handles = [...live];
       if (drain) await Promise.allSettled(handles.map(({ result }) => result));
       closed.abort();

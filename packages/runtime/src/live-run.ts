@@ -28,6 +28,8 @@ export class LiveRun implements Linked<LiveRun> {
   tree: Tree | undefined;
   /** Why the run is to be suspended as soon as it begins: the runtime was closed before that. */
   suspended: string | undefined;
+  /** The same, but the attempt under way has some time to end its calls. */
+  private draining: string | undefined;
   /** Ends the wait for the next attempt or for the journal. */
   wake: (() => void) | undefined;
   /** The result of the whole run. */
@@ -123,7 +125,8 @@ export class LiveRun implements Linked<LiveRun> {
   /** Suspends the run when the calls that are under way have ended, but after so many milliseconds at most. No other call begins. */
   drain(message: string, graceMs: number): void {
     const { tree } = this;
-    if (tree === undefined) return this.suspend(message);
+    if (tree === undefined || tree.isClosed || tree.isStopping) return this.suspend(message);
+    this.draining = message;
     tree.drain?.close();
     tree.drain = new Drain(tree, graceMs, () => this.suspend(message));
   }
@@ -133,7 +136,8 @@ export class LiveRun implements Linked<LiveRun> {
     this.tree = tree;
     for (const item of this.early ?? []) tree.signals.accept(item);
     this.early = undefined;
-    if (this.suspended !== undefined) tree.suspend(this.suspended);
+    const why = this.suspended ?? this.draining;
+    if (why !== undefined) tree.suspend(why);
   }
 
   close(): void {

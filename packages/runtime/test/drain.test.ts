@@ -173,6 +173,44 @@ describe("close with graceMs", () => {
     expect(clock.pending).toBe(0);
   });
 
+  test("makes no call of an agent that crashes meanwhile and would be restarted", async () => {
+    const { tool, calls } = slow("pay");
+    const payer = agent("payer", async (ctx) => {
+      await call(ctx, tool);
+      if (calls.length === 1) throw new RangeError("no");
+      return done(String((await call(ctx, tool)).content));
+    });
+    const restart = { shouldRetry: () => true, delayMs: () => 1_000, reset: () => {} };
+    const { clock, runtime } = setUp([payer], { restart });
+    const before = runtime();
+    const { result } = before.run(payer, "", { runId: "r" });
+    await until(() => calls.length === 1);
+    const closing = before.close({ graceMs: 20_000 });
+    calls[0]?.resolve("paid");
+    await clock.advance(5_000);
+    await closing;
+    expect((await result).status).toBe("suspended");
+    expect([calls.length, clock.pending]).toEqual([1, 0]);
+  });
+
+  test("ends the wait for a restart", async () => {
+    const crashing = agent("crashing", async (ctx) => {
+      await ctx.uuid();
+      throw new RangeError("no");
+    });
+    const crashed = Promise.withResolvers<void>();
+    const shouldRetry = () => (crashed.resolve(), true);
+    const restart = { shouldRetry, delayMs: () => 60_000, reset: () => {} };
+    const { clock, runtime } = setUp([crashing], { restart });
+    const before = runtime();
+    const { result } = before.run(crashing, "", { runId: "r" });
+    await crashed.promise;
+    await clock.advance(0);
+    await before.close({ graceMs: 20_000 });
+    expect((await result).status).toBe("suspended");
+    expect(clock.pending).toBe(0);
+  });
+
   test("with SQLite waits until what a call came to is on the disk", async () => {
     const { tool, calls } = slow("pay");
     const payer = agent("payer", async (ctx) => {

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -188,6 +188,15 @@ describe("a run with a journal", () => {
     await expect(resume("nobody", { agents: who, journal })).rejects.toThrow(
       /the id of a run in the journal/,
     );
+  });
+
+  test("a folder without a journal is refused too, and none is made in it: it may be one above the right one", async () => {
+    const who = clerk().agent;
+    expect(await runs({ journal })).toEqual([]);
+    await expect(resume("r", { agents: who, journal })).rejects.toThrow(/this one has no ravi\.db/);
+    await expect(deliver("r", "go", true, { journal })).rejects.toThrow(/this one has no ravi\.db/);
+    await expect(cancel("r", "no", { journal })).rejects.toThrow(/this one has no ravi\.db/);
+    expect(await readdir(journal)).toEqual([]);
   });
 
   test("a misspelt directory is refused and not made, so that no answer is left where nobody looks", async () => {

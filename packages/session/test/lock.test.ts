@@ -116,6 +116,30 @@ it("O19: a holder that stood still and comes back in the moment in which its loc
   expect(await isHeld).toBe(false);
 });
 
+it("O19: who holds a lock asks the disk for it only if it was not renewed lately", async () => {
+  const disk = new FakeDisk({ random: () => 0 });
+  const there = far(disk, "there");
+  const lock = await there.holds();
+  for (let n = 0; n < 3; n++) {
+    disk.now += 14_000;
+    expect(lock.isHeld()).toBe(true);
+    for (const renew of there.renewals) renew();
+    await settle();
+  }
+  disk.now += 16_000;
+  expect(lock.isHeld()).toBeInstanceOf(Promise);
+  await settle();
+  await settle();
+  expect(lock.isHeld()).toBe(true);
+});
+
+it("O19: the lock of a holder that can be seen never expires, however long it has stood still", async () => {
+  const disk = new FakeDisk({ random: () => 0 });
+  await far(disk, "there").holds();
+  disk.now += 1_000_000;
+  expect(await asks(disk, "here")).toEqual({ heldBy: "there" });
+});
+
 it("O19: a lock that was released is not renewed any more", async () => {
   const disk = new FakeDisk({ random: () => 0 });
   const there = far(disk, "there");

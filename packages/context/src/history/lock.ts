@@ -63,8 +63,8 @@ async function renew(claim: string): Promise<void> {
 }
 
 /**
- * Waits until there is no claim of another process, or only one that is not renewed, of a process that cannot be seen from here. It makes no claim meanwhile: if many waiting processes did, they would keep
- * each other out for ever.
+ * Waits until there is no claim of another process, or only one that is not renewed, of a process that cannot be seen from here. It makes no
+ * claim meanwhile: if many waiting processes did, they would keep each other out for ever.
  */
 async function waitUntilFree(folder: string, first: string, maxPause: number): Promise<void> {
   let giveUpAt = realNow() + TIMEOUT_MS;

@@ -1,6 +1,7 @@
 import type { Agent } from "../agent/agent.ts";
 import type { RunEvent } from "../agent/events.ts";
 import type { RunContext, WindowOptions } from "../agent/run-context.ts";
+import { checkFields } from "../core/check.ts";
 import { type Clock, type IdSource, systemClock, systemIds } from "../core/clock.ts";
 import { AgentId } from "../core/ids.ts";
 import type { JsonObject, JsonValue } from "../core/json.ts";
@@ -15,6 +16,7 @@ import { refuseLayers } from "./bare-child.ts";
 import type { BareInbox } from "./bare-inbox.ts";
 import { BareRun, type BareTree } from "./bare-run.ts";
 import { BareSignals } from "./bare-signals.ts";
+import { checkPort, checkPorts } from "./check-ports.ts";
 import { ownMetadata } from "./own-metadata.ts";
 
 export interface BareContextOptions {
@@ -37,6 +39,22 @@ export interface BareContextOptions {
   /** Gets every event of the tree. If it is set, models are streamed. It is read again at each event and model call. */
   readonly onEvent?: ((event: RunEvent) => void) | undefined;
 }
+
+const OWNER = "bareContext";
+const OPTIONS = [
+  "agent",
+  "agentId",
+  "supervision",
+  "signal",
+  "userId",
+  "tenantId",
+  "metadata",
+  "hooks",
+  "validator",
+  "clock",
+  "ids",
+  "onEvent",
+] as const satisfies readonly (keyof BareContextOptions)[];
 
 /**
  * A context without limits and without a journal: for a single agent, for tests, and for trying things out. Budgets and
@@ -61,6 +79,7 @@ export interface BareContext extends RunContext {
  * headcount.
  */
 export function bareContext(options: BareContextOptions = {}): BareContext {
+  checkOptions(options);
   const { agent } = options;
   if (agent !== undefined) refuseLayers(agent);
   const supervision =
@@ -92,4 +111,12 @@ export function bareContext(options: BareContextOptions = {}): BareContext {
     ids: tree.ids,
   });
   return new BareRun(tree, meta, supervision, tree.scope, agent?.hooks);
+}
+
+/** A limit or a guard that nothing here would enforce is an error. */
+function checkOptions(options: BareContextOptions): void {
+  checkFields(OWNER, options, OPTIONS);
+  const { hooks, validator, clock, ids, onEvent } = options;
+  checkPorts(OWNER, { hooks, validator, clock, ids });
+  if (onEvent !== undefined) checkPort(`${OWNER}.onEvent`, onEvent, "a function");
 }

@@ -87,6 +87,8 @@ export interface ToolDefinition<S extends SchemaLike, R> {
   /**
    * Returns what the model is told: a text, data that is told as JSON, or pictures and files (`toolContent`). If JSON would lose an object in it (a Map, a Set, an error), the
    * model is told that as an error.
+   *
+   * A plain JSON Schema has no type to infer: say that of the arguments yourself, `execute: (args: { city: string }) => …`.
    */
   execute(args: InferSchema<S>, context: ToolContext): MaybePromise<R>;
 }

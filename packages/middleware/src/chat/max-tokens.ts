@@ -1,4 +1,11 @@
-import { type ModelRequest, checkFields, checkInteger, InvalidValueError, textOf } from "@ravi/kernel";
+import {
+  type ChatMessage,
+  checkFields,
+  checkInteger,
+  InvalidValueError,
+  type ModelRequest,
+} from "@ravi/kernel";
+import { estimateTokens } from "@ravi/kernel/loop";
 import { checkOnError, enforce, type OnGuardError, trip } from "../guard.ts";
 import { checkFunction, checkWord } from "../options.ts";
 import type { ChatMiddleware } from "../types.ts";
@@ -10,7 +17,7 @@ export interface MaxTokensOptions {
   readonly maxOutputTokens?: number | undefined;
   /** What happens to a request that asks for a longer answer. Default: "clip", its `maxOutputTokens` is lowered. */
   readonly onExceed?: "clip" | "refuse" | undefined;
-  /** Estimates the tokens of a request. Default: a third of its characters, which is more than most tokenizers count. */
+  /** Estimates the tokens of a request. Default: an estimate that is rather too high than too low. */
   readonly estimate?: ((request: ModelRequest) => number) | undefined;
   /** What happens if `estimate` throws. Default: "block". */
   readonly onError?: OnGuardError | undefined;
@@ -31,7 +38,7 @@ export function maxTokens(options: MaxTokensOptions): ChatMiddleware {
   }
   const onExceed = checkWord("maxTokens.onExceed", options.onExceed ?? "clip", ["clip", "refuse"]);
   const onError = checkOnError("maxTokens.onError", options.onError);
-  const estimate = options.estimate ?? roughTokens;
+  const estimate = options.estimate ?? requestTokens();
   return {
     level: "chat",
     name: "maxTokens",
@@ -67,13 +74,19 @@ function limitOf(field: string, value: number | undefined): number | undefined {
   return value === undefined ? undefined : checkInteger(field, value, 1);
 }
 
-/** The characters of messages, calls and tools, divided by three. */
-function roughTokens(request: ModelRequest): number {
-  let characters = JSON.stringify(request.tools ?? []).length;
-  for (const message of request.messages) {
-    characters += textOf(message).length + 12;
-    if (message.role !== "assistant") continue;
-    for (const call of message.toolCalls ?? []) characters += call.name.length + call.arguments.length;
-  }
-  return Math.ceil(characters / 3);
+/** Estimates messages, tools and the output schema. Each is counted once: the next request has most of them again. */
+function requestTokens(): (request: ModelRequest) => number {
+  const known = new WeakMap<object, number>();
+  const tokensOf = (part: object, message: () => ChatMessage): number => {
+    let tokens = known.get(part);
+    if (tokens === undefined) known.set(part, (tokens = estimateTokens(message())));
+    return tokens;
+  };
+  const asText = (part: object) => (): ChatMessage => ({ role: "system", content: JSON.stringify(part) });
+  return ({ messages, tools = [], output }) => {
+    let tokens = output === undefined ? 0 : tokensOf(output, asText(output));
+    for (const tool of tools) tokens += tokensOf(tool, asText(tool));
+    for (const message of messages) tokens += tokensOf(message, () => message);
+    return tokens;
+  };
 }

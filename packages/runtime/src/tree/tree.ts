@@ -88,6 +88,7 @@ export class Tree implements SignalTarget, WaitingRun, Holder {
   drain: Drain | undefined;
   /** Whether the outcome of the root is known. */
   isEnding = false;
+  isClosed = false;
   /** Agents that were hired before a crash, have not ended, and were not asked for again by their parent yet. */
   unclaimedHires: Map<ExecId, AgentId> | undefined;
   // Made when they are first needed: most runs are neither resumed nor sent anything, and eight maps and sets would weigh on a run with a
@@ -261,6 +262,7 @@ export class Tree implements SignalTarget, WaitingRun, Holder {
   }
 
   close(): void {
+    this.isClosed = true;
     this.drain?.close();
     this.lazySignals?.close();
     this.token.dispose();

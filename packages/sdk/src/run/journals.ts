@@ -16,23 +16,38 @@ interface Shared {
   users: number;
 }
 
+/** The file of a `SqliteJournal`. */
+const FILE = "ravi.db";
+
 /** One open journal per directory, shared by the runs of this process while any of them lasts, so that they share its commits. */
 const open = new Map<string, Shared>();
 
 /**
- * For calls about a run that is on record: throws if the directory does not exist. Otherwise a misspelt one would be created,
- * and an approval written where no run looks.
+ * For calls about a run that is on record: throws if there is no journal in the directory. Otherwise one would be created, and an
+ * approval written where no run looks.
  */
 export function checkOnRecord(given: unknown): void {
   checkGiven(given);
-  if (isThere(given)) return;
-  const expected = "the directory that the run was recorded in; this one does not exist";
+  const missing = missingIn(given);
+  if (missing === undefined) return;
+  const expected = `the directory that the run was recorded in; this one ${missing}`;
   throw new InvalidValueError({ field: "journal", value: given, expected });
 }
 
-/** Whether the directory exists. A journal that the user opened does. */
-export function isThere(given: unknown): boolean {
-  return typeof given !== "string" || nodeModule("node:fs").existsSync(given);
+/** Why there is no journal yet; undefined if there is one, or if opening it will say what is wrong. */
+export function missingIn(given: unknown): string | undefined {
+  if (typeof given !== "string") return undefined;
+  const { statSync } = nodeModule("node:fs");
+  const look = (path: string) => statSync(path, { throwIfNoEntry: false });
+  try {
+    const found = look(given);
+    if (found === undefined) return "does not exist";
+    const isEmpty = found.isDirectory() && look(nodeModule("node:path").join(given, FILE)) === undefined;
+    return isEmpty ? `has no ${FILE}` : undefined;
+  } catch {
+    // It may not be looked at.
+    return undefined;
+  }
 }
 
 /** Throws if there is no journal: without one, `runs` would answer "no runs", which is wrong. */

@@ -1,6 +1,6 @@
 import { checkFields, type Clock, type Journal, type JsonValue, type RunSummary } from "@ravi/kernel";
 import { type DeliverOptions, Runtime } from "@ravi/runtime";
-import { borrowJournal, checkGiven, checkOnRecord, isThere } from "./journals.ts";
+import { borrowJournal, checkGiven, checkOnRecord, missingIn } from "./journals.ts";
 
 /** Where the run is on record. */
 export interface OutsideOptions {
@@ -39,11 +39,11 @@ export async function cancel(runId: string, reason: string, options: OutsideOpti
   return outside(options, (runtime) => runtime.cancel(runId, reason));
 }
 
-/** Lists the runs on record: their status, and what they wait for. A directory that does not exist yet has none, and is not created. */
+/** Lists the runs on record: their status, and what they wait for. Where there is no journal yet, there are none, and none is created. */
 export async function runs(options: OutsideOptions): Promise<readonly RunSummary[]> {
   checkFields("options", options, ["journal", "clock"]);
   checkGiven(options.journal);
-  if (!isThere(options.journal)) return [];
+  if (missingIn(options.journal) !== undefined) return [];
   return outside(options, (runtime) => runtime.list());
 }
 

@@ -135,6 +135,7 @@ class Stay {
     if (deed === "handle") this.handle?.cancel("by its handle");
     if (deed === "abort") this.controller.abort("by a signal");
     if (deed === "close") this.watch(deed, runtime.close());
+    if (deed === "grace") this.watch(deed, runtime.close({ graceMs: 1 + n * 500 }));
     if (deed === "drain") this.watch(deed, runtime.close({ drain: true }));
     if (deed === "deliver") this.watch(deed, runtime.deliver(RUN, `w${n % 2}`, n));
     if (deed === "deliverTwice") this.watch(deed, runtime.deliver(RUN, `w${n % 2}`, n, { id: `d${n % 2}` }));

@@ -67,7 +67,19 @@ export interface Life {
 }
 
 const DEEDS = [
-  ...(["cancel", "handle", "abort", "close", "drain", "crash", "crash", "crash", "list", "events"] as const),
+  ...([
+    "cancel",
+    "handle",
+    "abort",
+    "close",
+    "grace",
+    "drain",
+    "crash",
+    "crash",
+    "crash",
+    "list",
+    "events",
+  ] as const),
   ...(["deliver", "deliver", "deliverTwice", "mustExist", "send", "sendTo", "grant"] as const),
 ];
 /** Something that is done from outside, when so many things have happened. */
