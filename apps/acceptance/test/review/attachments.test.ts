@@ -75,6 +75,16 @@ describe("what came with the input is sent to the model", () => {
   });
 });
 
+test("a follow-up of a turn does not bring it again", async () => {
+  const model = scriptedModel(({ messages }) => {
+    if (messages.at(-1)?.content !== "And?") chat.followUp("And?");
+    return "A cat.";
+  });
+  const chat = new SessionAgent({ name: "chat", model, store: new MemorySessionStore() });
+  await chat.invoke("What is this?", given);
+  expect(seenBy(model)).toEqual([1, 1]);
+});
+
 test("a child of a session sees it, if it inherits it", async () => {
   const call = (name: string) => ({ name, arguments: { task: "look" } });
   const model = scriptedModel(({ messages }) =>

@@ -76,13 +76,15 @@ describe("review: what comes with an input", () => {
   test("is part of what a hire asks for: a resumed run that gives something else is suspended", async () => {
     const journal = new MemoryJournal();
     let given: Attachment = picture;
-    const changing = agent("changing", async (ctx) => {
+    const frozen: boolean[] = [];
+    const changing = agent("changing", async (ctx, { attachments }) => {
+      frozen.push(Object.isFrozen(attachments?.[0]));
       await ctx.hire({ agent: seer, input: "look", attachments: [given] });
       return done(String(await ctx.waitFor("go")));
     });
     const setup = { journal, agents: [changing, seer] };
     const first = new Runtime(setup);
-    const run = first.run(changing, "", { runId: "changed" });
+    const run = first.run(changing, "", { runId: "changed", attachments: [paper] });
     await until(() => run.status === "suspended");
     await first.close();
     given = paper;
@@ -97,5 +99,6 @@ describe("review: what comes with an input", () => {
     const second = new Runtime(setup);
     await second.deliver("changed", "go", "on");
     expect(await second.resume("changed").result).toMatchObject({ status: "completed", output: "on" });
+    expect(frozen).toEqual([true, true, true]);
   });
 });
