@@ -45,6 +45,31 @@ describe("review: what comes with an input", () => {
     ]);
   });
 
+  test("cannot be taken away by a layer: one that tries fails, in admit and in process", async () => {
+    const strip = (context: AgentRunContext): void => void Object.assign(context, { attachments: undefined });
+    const admitting: Pipeline<AgentRunContext> = {
+      isNoop: false,
+      admit: async (context) => strip(context),
+      run: async (_, core) => core(),
+    };
+    const running: Pipeline<AgentRunContext> = {
+      isNoop: false,
+      admit: () => undefined,
+      run: async (context, core) => {
+        strip(context);
+        await core();
+      },
+    };
+    const runWith = (agent: Pipeline<AgentRunContext>) =>
+      new Runtime().run({ ...seer, pipelines: { agent } }, "look", { attachments: [picture] }).result;
+    const problem = /attachments.*only a getter/;
+    await expect(runWith(admitting)).rejects.toThrow(problem);
+    expect(await runWith(running)).toMatchObject({
+      status: "failed",
+      error: { message: expect.stringMatching(problem) as unknown },
+    });
+  });
+
   test("is as it was given, whatever the caller does with it afterwards", async () => {
     const mine = { type: "image" as const, url: "data:image/png;base64,AAAA" };
     const list = [mine];
