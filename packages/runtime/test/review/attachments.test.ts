@@ -98,6 +98,21 @@ describe("review: what comes with an input", () => {
     expect(bodies.filter((body) => body.includes('"url":"data:image/png;base64,AAAA"'))).toHaveLength(1);
   });
 
+  test("is not in the journal if a layer refuses the run", async () => {
+    const journal = new MemoryJournal();
+    const refusing: Pipeline<AgentRunContext> = {
+      isNoop: false,
+      admit(context) {
+        context.result = { status: "partial", output: "no pictures", stopReason: "done" };
+      },
+      run: async (_, core) => core(),
+    };
+    const guarded: Agent = { ...seer, pipelines: { agent: refusing } };
+    const run = new Runtime({ journal }).run(guarded, "", { runId: "refused", attachments: [picture] });
+    expect((await run.result).output).toBe("no pictures");
+    expect(JSON.stringify(journal.load(RunId("refused")))).not.toContain("AAAA");
+  });
+
   test("is part of what a hire asks for: a resumed run that gives something else is suspended", async () => {
     const journal = new MemoryJournal();
     let given: Attachment = picture;
