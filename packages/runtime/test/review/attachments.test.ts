@@ -60,8 +60,8 @@ describe("review: what comes with an input", () => {
         await core();
       },
     };
-    const runWith = (agent: Pipeline<AgentRunContext>) =>
-      new Runtime().run({ ...seer, pipelines: { agent } }, "look", { attachments: [picture] }).result;
+    const runWith = (layer: Pipeline<AgentRunContext>) =>
+      new Runtime().run({ ...seer, pipelines: { agent: layer } }, "look", { attachments: [picture] }).result;
     const problem = /attachments.*only a getter/;
     await expect(runWith(admitting)).rejects.toThrow(problem);
     expect(await runWith(running)).toMatchObject({
