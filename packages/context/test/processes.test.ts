@@ -114,9 +114,9 @@ const PLACES = mayUnshare
 
 test.each(PLACES)(
   "R10: of processes%s that append to one history at the same moment nobody loses a message, and nothing is damaged",
-  async (_, container) => {
+  async (_where, container) => {
     const directory = await folder();
-    const writers = Array.from({ length: WRITERS }, (_each, n) =>
+    const writers = Array.from({ length: WRITERS }, (_, n) =>
       startIn(container, WRITER, directory, `w${n}`, `${APPENDS}`),
     );
     await Promise.all(writers.map(({ said }) => said(1)));
