@@ -1,10 +1,19 @@
 import { describe, expect, test } from "vitest";
-import { type Agent, defineTool, type RunContext, type Tool } from "@ravi/kernel";
+import {
+  type Agent,
+  defineTool,
+  type FunctionContext,
+  type Journal,
+  type JournalEntry,
+  type Pipeline,
+  type RunContext,
+  type Tool,
+} from "@ravi/kernel";
 import { scriptedModel, virtualClock } from "@ravi/testing";
 import * as z from "zod";
 import { MemoryJournal, Runtime, type RuntimeOptions, SqliteJournal } from "@ravi/runtime";
 import { temporaryDirectory } from "./journal/helpers/directory.ts";
-import { agent, ask, done, until } from "./review/helpers.ts";
+import { agent, ask, done, turns, until } from "./review/helpers.ts";
 
 /** A tool whose calls end when the test says so. */
 function slow(name: string): { readonly tool: Tool; readonly calls: PromiseWithResolvers<string>[] } {
@@ -23,6 +32,24 @@ function slow(name: string): { readonly tool: Tool; readonly calls: PromiseWithR
 }
 
 const call = (ctx: RunContext, tool: Tool) => ctx.tool({ id: "c", name: tool.name, arguments: "{}" }, tool);
+
+/** A journal that waits before it writes an entry. */
+function slowJournal(kept: MemoryJournal, wait: (entry: JournalEntry) => Promise<void>): Journal {
+  return {
+    claim: (runId, owner, ttlMs) => kept.claim(runId, owner, ttlMs),
+    release: (runId, epoch) => kept.release(runId, epoch),
+    load: (runId) => kept.load(runId),
+    async append(runId, epoch, entries) {
+      for (const entry of entries) await wait(entry);
+      return kept.append(runId, epoch, entries);
+    },
+    post: (runId, item) => kept.post(runId, item),
+    items: (runId, after) => kept.items(runId, after),
+    list: () => kept.list(),
+    delete: (runId) => kept.delete(runId),
+    close: () => kept.close(),
+  };
+}
 
 function setUp(agents: readonly Agent[], more: RuntimeOptions = {}) {
   const journal = new MemoryJournal();
@@ -202,6 +229,77 @@ describe("close with graceMs", () => {
     await until(() => calls.length === 2);
     calls[1]?.resolve("paid");
     expect(await resumed.result).toMatchObject({ status: "completed", inDoubt: [] });
+  });
+
+  test("waits for a call whose beginning is being written", async () => {
+    const { tool, calls } = slow("pay");
+    const payer = agent("payer", async (ctx) => {
+      await call(ctx, tool);
+      return done(String((await call(ctx, tool)).content));
+    });
+    const kept = new MemoryJournal();
+    const written = Promise.withResolvers<void>();
+    const beginnings: string[] = [];
+    const journal = slowJournal(kept, async ({ phase, key }) => {
+      if (phase !== "begin" || !key.startsWith("tool:")) return;
+      beginnings.push(key);
+      await written.promise;
+    });
+    const clock = virtualClock();
+    const before = new Runtime({ journal, clock, agents: [payer] });
+    const { result } = before.run(payer, "", { runId: "r" });
+    await until(() => beginnings.length === 1);
+    const closing = before.close({ graceMs: 60_000 });
+    await turns();
+    written.resolve();
+    await until(() => calls.length === 1);
+    await clock.advance(30_000);
+    calls[0]?.resolve("paid");
+    await closing;
+    expect((await result).status).toBe("suspended");
+    expect(beginnings).toHaveLength(1);
+    const resumed = new Runtime({ journal: kept, agents: [payer] }).resume("r");
+    await until(() => calls.length === 2);
+    calls[1]?.resolve("paid");
+    expect(await resumed.result).toMatchObject({ status: "completed", inDoubt: [] });
+  });
+
+  test("begins no call that was admitted meanwhile", async () => {
+    const [long, asked] = [slow("long"), slow("asked")];
+    const admitted = Promise.withResolvers<void>();
+    const gate: Pipeline<FunctionContext> = {
+      isNoop: false,
+      admit: ({ tool }) => (tool.name === "asked" ? admitted.promise : undefined),
+      run: async (_, core) => core(),
+    };
+    const worker = (name: string, { tool }: { readonly tool: Tool }): Agent => ({
+      ...agent(name, async (ctx) => done(String((await call(ctx, tool)).content))),
+      pipelines: { function: gate },
+    });
+    const workers = [worker("one", long), worker("other", asked)];
+    const lead = agent("lead", async (ctx) => {
+      const outcomes = await ctx.batch(
+        workers.map((each) => ({ kind: "hire", agent: each, input: "" }) as const),
+      );
+      return done(outcomes.map(({ status }) => status).join(" "));
+    });
+    const { clock, runtime } = setUp([lead, ...workers]);
+    const before = runtime();
+    const { result } = before.run(lead, "", { runId: "r" });
+    await until(() => long.calls.length === 1);
+    const closing = before.close({ graceMs: 20_000 });
+    admitted.resolve();
+    await turns();
+    expect(asked.calls).toEqual([]);
+    long.calls[0]?.resolve("paid");
+    await clock.advance(100);
+    await closing;
+    expect((await result).status).toBe("suspended");
+    const resumed = runtime().resume("r");
+    await until(() => asked.calls.length === 1);
+    asked.calls[0]?.resolve("paid too");
+    expect(await resumed.result).toMatchObject({ output: "completed completed", inDoubt: [] });
+    expect(long.calls).toHaveLength(1);
   });
 
   test.each([-1, 0.5, "1s", NaN])("refuses %o", async (graceMs) => {

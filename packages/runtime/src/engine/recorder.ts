@@ -155,8 +155,23 @@ export class Recorder {
     return isPromiseLike(written) ? this.makeAfter(written, effect, attempt) : this.make(effect, attempt);
   }
 
+  /** It counts as a call under way from now on: its beginning will be on record, so it must not be cut off in between. */
   private makeAfter<T>(written: PromiseLike<void>, effect: Recordable<T>, attempt: number): Promise<T> {
-    return Promise.resolve(written).then(() => this.make(effect, attempt));
+    const { engine } = this;
+    engine.callBegun();
+    return Promise.resolve(written).then(
+      () => {
+        try {
+          return this.make(effect, attempt);
+        } finally {
+          engine.callEnded();
+        }
+      },
+      (error: unknown) => {
+        engine.callEnded();
+        throw error;
+      },
+    );
   }
 
   /** Gives the recorded or decided outcome. An effect that was only begun is continued under the same attempt. */
