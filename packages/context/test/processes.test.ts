@@ -104,26 +104,39 @@ function startIn(container: readonly string[], program: string, ...args: readonl
   };
 }
 
-test("R10: of processes that append to one history at the same moment nobody loses a message, and nothing is damaged", async () => {
-  const directory = await folder();
-  const writers = Array.from({ length: WRITERS }, (_, n) => start(WRITER, directory, `w${n}`, `${APPENDS}`));
-  await Promise.all(writers.map(({ said }) => said(1)));
-  for (const { go } of writers) go();
-  await Promise.all(writers.map(({ ended }) => ended));
-  expect(writers.map(({ errors }) => errors())).toEqual(writers.map(() => ""));
+const APART = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child", "--mount-proc"];
+const [unshare = "", ...apart] = APART;
+// Only Linux has containers, and not every machine lets its users make them.
+const mayUnshare = spawnSync(unshare, [...apart, "true"]).status === 0;
+const PLACES = mayUnshare
+  ? [["", []] as const, [" in containers of their own", APART] as const]
+  : [["", []] as const];
 
-  const history = await FileHistory.open(directory);
-  const texts = (await history.load(key)).messages.map(textOf);
-  expect(texts).toHaveLength(WRITERS * APPENDS * 2);
-  // An append stands together, and those of one process in their order.
-  for (let at = 0; at < texts.length; at += 2)
-    expect(texts[at + 1]?.startsWith(`${texts[at]?.slice(0, -1)}b`)).toBe(true);
-  for (let n = 0; n < WRITERS; n++)
-    expect(texts.filter((text) => text.startsWith(`w${n}:`) && text.endsWith(":a"))).toEqual(
-      Array.from({ length: APPENDS }, (_, at) => `w${n}:${at}:a`),
+test.each(PLACES)(
+  "R10: of processes%s that append to one history at the same moment nobody loses a message, and nothing is damaged",
+  async (_where, container) => {
+    const directory = await folder();
+    const writers = Array.from({ length: WRITERS }, (_, n) =>
+      startIn(container, WRITER, directory, `w${n}`, `${APPENDS}`),
     );
-  expect(await readdir(directory)).toHaveLength(1);
-});
+    await Promise.all(writers.map(({ said }) => said(1)));
+    for (const { go } of writers) go();
+    await Promise.all(writers.map(({ ended }) => ended));
+    expect(writers.map(({ errors }) => errors())).toEqual(writers.map(() => ""));
+
+    const history = await FileHistory.open(directory);
+    const texts = (await history.load(key)).messages.map(textOf);
+    expect(texts).toHaveLength(WRITERS * APPENDS * 2);
+    // An append stands together, and those of one process in their order.
+    for (let at = 0; at < texts.length; at += 2)
+      expect(texts[at + 1]?.startsWith(`${texts[at]?.slice(0, -1)}b`)).toBe(true);
+    for (let n = 0; n < WRITERS; n++)
+      expect(texts.filter((text) => text.startsWith(`w${n}:`) && text.endsWith(":a"))).toEqual(
+        Array.from({ length: APPENDS }, (_, at) => `w${n}:${at}:a`),
+      );
+    expect(await readdir(directory)).toHaveLength(1);
+  },
+);
 
 test("R10: a process that is killed in its append holds nobody up, and what it left is cut off", async () => {
   const directory = await folder();
@@ -281,11 +294,6 @@ test("R10: a lock is renewed while it is held, and not after that", async () => 
   for (const renew of renewals) renew();
   expect(existsSync(`${path}.lock`)).toBe(false);
 });
-
-const APART = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child", "--mount-proc"];
-const [unshare = "", ...apart] = APART;
-// Only Linux has containers, and not every machine lets its users make them.
-const mayUnshare = spawnSync(unshare, [...apart, "true"]).status === 0;
 
 test.runIf(mayUnshare)(
   "R10: a process in a container with this one's host name keeps its lock while it lives",

@@ -1,3 +1,4 @@
+import type { MaybePromise } from "../core/types.ts";
 import type { RaviError } from "../errors/base.ts";
 import type { LLMClient, ModelRequest, ModelResponse } from "../model/llm.ts";
 import type { Attachment, ContentPart, ToolCall } from "../model/messages.ts";
@@ -99,15 +100,16 @@ export type HireOutcome<T = unknown> = HireUsage &
 
 export type Outcome = HireOutcome | ToolOutcome | LlmOutcome;
 
-/** The outcome of a leaf of that type. */
-export type OutcomeOf<L> =
-  L extends HireLeaf<infer T>
-    ? HireOutcome<T>
-    : L extends ToolLeaf<infer R>
-      ? ToolOutcome<R>
-      : L extends LlmLeaf
-        ? LlmOutcome
-        : Outcome;
+/** The outcome of a leaf of that type. Told by what a leaf has, not by its interface: else two copies of the kernel would not fit together. */
+export type OutcomeOf<L> = L extends {
+  readonly agent: { run(ctx: never, inbox: never): Promise<{ readonly structured?: (infer T) | undefined }> };
+}
+  ? HireOutcome<T>
+  : L extends { readonly tool: { execute(args: never, context: never): MaybePromise<infer R> } }
+    ? ToolOutcome<R>
+    : L extends { readonly kind: "llm" }
+      ? LlmOutcome
+      : Outcome;
 
 /** The outcomes of a list of leaves, in the same order. */
 export type OutcomesOf<L extends readonly Leaf[]> = { -readonly [K in keyof L]: OutcomeOf<L[K]> };
