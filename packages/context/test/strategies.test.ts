@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type ChatMessage, textOf, type ToolMessage } from "@ravi/kernel";
+import { type ChatMessage, type FilePart, textOf, type ToolMessage } from "@ravi/kernel";
 import {
   compose,
   estimateTokens,
@@ -400,7 +400,7 @@ describe("estimateTokens", () => {
     expect([file("application/pdf"), file("application/json"), file("text/csv")]).toEqual([
       100_006, 250_008, 250_008,
     ]);
-    const small = { type: "file", url: "data:,x", mediaType: "application/pdf" } as const;
+    const small = { type: "file", url: "data:,x" } as FilePart;
     expect(estimateTokens({ role: "user", content: [small] })).toBe(3_004);
   });
 });

@@ -226,6 +226,30 @@ test("J5: a layer around a root sees for whom it is to work, in a copy of its ow
   });
 });
 
+test("R24: a layer around a root sees what comes with its input; if it refuses the run, the server is not sent it", async () => {
+  const picture = { type: "image", url: "data:image/png;base64,AAAA" } as const;
+  const seen: unknown[] = [];
+  let mayRun = true;
+  const layer: Pipelines["agent"] = {
+    isNoop: false,
+    admit(context) {
+      seen.push(context.attachments);
+      if (!mayRun) context.result = { status: "partial", output: "no pictures", stopReason: "done" };
+    },
+    run: (_context, core) => core(),
+  };
+  const guarded = { ...agent, pipelines: { agent: layer } };
+  await played({ start: { isNew: true }, standings: OVER }, async (runtime, asked) => {
+    await runtime.run(guarded, "", { attachments: [picture] }).result;
+    expect(asked.get("start")).toMatchObject({ launch: { attachments: [picture] } });
+    mayRun = false;
+    await runtime.run(guarded, "", { attachments: [picture] }).result;
+    expect(asked.get("start")).toMatchObject({ launch: { refused: { status: "partial" } } });
+    expect(JSON.stringify(asked.get("start"))).not.toContain("AAAA");
+  });
+  expect(seen).toEqual([[picture], [picture]]);
+});
+
 test("R11: what there is of a run that cannot be followed has an end", async () => {
   const missing = { known: false, version: 0, status: "pending" };
   const answers = {

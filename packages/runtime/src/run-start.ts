@@ -107,11 +107,7 @@ export function startRecord(start: Start): JsonObject {
   const { agent, input, attachments, root, deadline, tenantId, userId, metadata, refused } = start;
   const supervision = root.toJSON();
   const record = { agent: versionName(agent), input, supervision, deadline, tenantId, userId, metadata };
-  if (refused === undefined && attachments === undefined) return record;
-  return {
-    ...record,
-    ...(attachments !== undefined && { attachments }),
-    // After a crash before the result is recorded, a refused input must still be refused.
-    ...(refused !== undefined && { refused: resultToJSON(refused) }),
-  };
+  // After a crash before the result is recorded, a refused input must still be refused. Nobody will read what came with it.
+  if (refused !== undefined) return { ...record, refused: resultToJSON(refused) };
+  return attachments === undefined ? record : { ...record, attachments };
 }

@@ -48,6 +48,10 @@ describe("what came with the input is sent to the model", () => {
     });
     await run(lead, "What is this?", given);
     expect(seenBy(helpers)).toEqual([1]);
+    const wrong = { model: helpers, attachments: "all" as never };
+    expect(() => team({ name: "lead", model, dynamicHiring: wrong })).toThrow(
+      /dynamicHiring\.attachments is "all"/,
+    );
   });
 });
 

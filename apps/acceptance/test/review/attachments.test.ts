@@ -13,6 +13,7 @@ import {
   Swarm,
   TreeOfThoughts,
 } from "@ravi/architectures";
+import { MemoryHistory } from "@ravi/context";
 import { ConditionalFlow, ParallelFlow, SequentialFlow } from "@ravi/flow";
 import type { Agent, Architecture, LLMClient, ModelRequest } from "@ravi/kernel";
 import { ReActAgent } from "@ravi/react-agent";
@@ -73,6 +74,16 @@ describe("what came with the input is sent to the model", () => {
     await new Runtime().run(hosted, "What is this?", given).result;
     expect(seenBy(model)).toEqual([1, 1, 1]);
   });
+});
+
+test("a follow-up of a turn does not bring it again", async () => {
+  const model = scriptedModel(({ messages }) => {
+    if (messages.at(-1)?.content !== "And?") chat.followUp("And?");
+    return "A cat.";
+  });
+  const chat = new SessionAgent({ name: "chat", model, store: new MemorySessionStore() });
+  await chat.invoke("What is this?", given);
+  expect(seenBy(model)).toEqual([1, 1]);
 });
 
 test("a child of a session sees it, if it inherits it", async () => {
@@ -161,4 +172,27 @@ test("a strategy that passes another prompt on to ReAct passes it on too", async
   expect(model.calls.map(({ request }) => request.messages)).toEqual([
     [{ role: "user", content: [picture, { type: "text", text: "What is this? Please." }] }],
   ]);
+});
+
+test("a delegate in a plan of ReWOO sees it, if it inherits it", async () => {
+  const steps = ["near", "far"].map((tool) => ({ id: tool, tool, input: { task: "look" } }));
+  const model = scriptedModel([JSON.stringify({ steps }), "A cat."]);
+  const [near, far] = [answers("near"), answers("far")];
+  const tools = [
+    new ReActAgent({ name: "near", model: near }).asDelegate({ attachments: "inherit" }),
+    new ReActAgent({ name: "far", model: far }).asDelegate(),
+  ];
+  const thinker = new StrategyAgent({ name: "thinker", architecture: new ReWOO(), model, tools });
+  await new Runtime().run(thinker, "What is this?", given).result;
+  expect([seenBy(near), seenBy(far)]).toEqual([[1], [0]]);
+});
+
+test("the next run of a conversation of a strategy sees it too", async () => {
+  const model = answers("A cat.");
+  const thinker = new StrategyAgent({ name: "thinker", architecture: new SelfRefine(), model });
+  const runtime = new Runtime({ history: new MemoryHistory() });
+  await runtime.run(thinker, "What is this?", { ...given, sessionId: "s" }).result;
+  const before = model.calls.length;
+  await runtime.run(thinker, "And what is it called?", { sessionId: "s" }).result;
+  expect(new Set(seenBy(model).slice(before))).toEqual(new Set([1]));
 });

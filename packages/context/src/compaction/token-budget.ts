@@ -127,7 +127,7 @@ export class TokenBudget implements CompactionStrategy {
 const SHORTEN_TOOL_RESULTS =
   "return less from the tool, or add a ToolResultCompaction({ includeUnread: true }) with a larger maxChars";
 const SHORTEN_REQUEST =
-  "shorten the message or the system prompt, offer fewer tools, or use a model with a larger context window";
+  "shorten the message or the system prompt, attach less to it, offer fewer tools, or use a model with a larger context window";
 
 /** The same kind of error as a provider's for a prompt that is too long, but before anything is paid, and not retryable. */
 function overflow(

@@ -58,7 +58,10 @@ export function admitRun(options: AdmitRunOptions): MaybePromise<AdmittedRun> {
     clock,
     signal: meta.cancellation.signal,
     input,
-    attachments,
+    // Only a getter, as while the agent runs: a layer in plain JavaScript that sets it fails, and does not believe that it took them away.
+    get attachments() {
+      return attachments;
+    },
     result: undefined,
   };
   const read = (): AdmittedRun => ({

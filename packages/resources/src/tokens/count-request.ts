@@ -164,7 +164,7 @@ export class RequestCounter {
         return this.imageTokens;
       case "file":
         // Providers send a file of an image's type as an image.
-        return part.mediaType.startsWith("image/") ? this.imageTokens : fileTokens(part.url, part.mediaType);
+        return /^image\//i.test(part.mediaType) ? this.imageTokens : fileTokens(part.url, part.mediaType);
       case "reasoning":
         return this.countText(part.text) + opaqueTokens(part.opaque);
       default:

@@ -7,7 +7,7 @@ import { scopeOfRun } from "../scope.ts";
 /**
  * Runs the admission of the layers around a root agent, the runtime's outside and the agent's own inside, in the process that
  * starts the run: what they remove from the input never reaches the server. If a layer answers for the agent, the run ends with
- * that answer.
+ * that answer, and what came with the input does not reach the server either.
  */
 export async function admitRoot(
   agent: Agent,
@@ -28,5 +28,6 @@ export async function admitRoot(
   const asked = { layers, whom, input: launch.input, attachments, meta, scope, hooks, clock };
   const { input, refused } = await admitRun(asked);
   if (refused === undefined) return { ...launch, input };
-  return { ...launch, input, refused: outcomeToJSON({ status: refused.status, result: refused }) };
+  const result = outcomeToJSON({ status: refused.status, result: refused });
+  return { ...launch, input, attachments: undefined, refused: result };
 }

@@ -45,6 +45,31 @@ describe("review: what comes with an input", () => {
     ]);
   });
 
+  test("cannot be taken away by a layer: one that tries fails, in admit and in process", async () => {
+    const strip = (context: AgentRunContext): void => void Object.assign(context, { attachments: undefined });
+    const admitting: Pipeline<AgentRunContext> = {
+      isNoop: false,
+      admit: async (context) => strip(context),
+      run: async (_, core) => core(),
+    };
+    const running: Pipeline<AgentRunContext> = {
+      isNoop: false,
+      admit: () => undefined,
+      run: async (context, core) => {
+        strip(context);
+        await core();
+      },
+    };
+    const runWith = (layer: Pipeline<AgentRunContext>) =>
+      new Runtime().run({ ...seer, pipelines: { agent: layer } }, "look", { attachments: [picture] }).result;
+    const problem = /attachments.*only a getter/;
+    await expect(runWith(admitting)).rejects.toThrow(problem);
+    expect(await runWith(running)).toMatchObject({
+      status: "failed",
+      error: { message: expect.stringMatching(problem) as unknown },
+    });
+  });
+
   test("is as it was given, whatever the caller does with it afterwards", async () => {
     const mine = { type: "image" as const, url: "data:image/png;base64,AAAA" };
     const list = [mine];
@@ -73,16 +98,33 @@ describe("review: what comes with an input", () => {
     expect(bodies.filter((body) => body.includes('"url":"data:image/png;base64,AAAA"'))).toHaveLength(1);
   });
 
+  test("is not in the journal if a layer refuses the run", async () => {
+    const journal = new MemoryJournal();
+    const refusing: Pipeline<AgentRunContext> = {
+      isNoop: false,
+      admit(context) {
+        context.result = { status: "partial", output: "no pictures", stopReason: "done" };
+      },
+      run: async (_, core) => core(),
+    };
+    const guarded: Agent = { ...seer, pipelines: { agent: refusing } };
+    const run = new Runtime({ journal }).run(guarded, "", { runId: "refused", attachments: [picture] });
+    expect((await run.result).output).toBe("no pictures");
+    expect(JSON.stringify(journal.load(RunId("refused")))).not.toContain("AAAA");
+  });
+
   test("is part of what a hire asks for: a resumed run that gives something else is suspended", async () => {
     const journal = new MemoryJournal();
     let given: Attachment = picture;
-    const changing = agent("changing", async (ctx) => {
+    const frozen: boolean[] = [];
+    const changing = agent("changing", async (ctx, { attachments }) => {
+      frozen.push(Object.isFrozen(attachments?.[0]));
       await ctx.hire({ agent: seer, input: "look", attachments: [given] });
       return done(String(await ctx.waitFor("go")));
     });
     const setup = { journal, agents: [changing, seer] };
     const first = new Runtime(setup);
-    const run = first.run(changing, "", { runId: "changed" });
+    const run = first.run(changing, "", { runId: "changed", attachments: [paper] });
     await until(() => run.status === "suspended");
     await first.close();
     given = paper;
@@ -97,5 +139,6 @@ describe("review: what comes with an input", () => {
     const second = new Runtime(setup);
     await second.deliver("changed", "go", "on");
     expect(await second.resume("changed").result).toMatchObject({ status: "completed", output: "on" });
+    expect(frozen).toEqual([true, true, true]);
   });
 });
