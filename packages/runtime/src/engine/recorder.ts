@@ -155,8 +155,21 @@ export class Recorder {
     return isPromiseLike(written) ? this.makeAfter(written, effect, attempt) : this.make(effect, attempt);
   }
 
+  /** The call counts as under way from now on: it may be on record, and then it is in doubt until it has ended. */
   private makeAfter<T>(written: PromiseLike<void>, effect: Recordable<T>, attempt: number): Promise<T> {
-    return Promise.resolve(written).then(() => this.make(effect, attempt));
+    const { engine } = this;
+    engine.callBegun();
+    return Promise.resolve(written).then(
+      () => {
+        const made = this.make(effect, attempt);
+        engine.callEnded();
+        return made;
+      },
+      (error: unknown) => {
+        engine.callEnded();
+        throw error;
+      },
+    );
   }
 
   /** Gives the recorded or decided outcome. An effect that was only begun is continued under the same attempt. */
