@@ -13,12 +13,12 @@ import {
   utimes,
   writeFile,
 } from "node:fs/promises";
-import { hostname, tmpdir } from "node:os";
+import os, { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { promisify } from "node:util";
 import * as fc from "fast-check";
-import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { AuditEntry } from "@ravi/kernel";
 import { FileAuditLog } from "@ravi/middleware";
 import { PATIENCE } from "./support.ts";
@@ -303,6 +303,16 @@ describe("J11: an audit that can be proved", () => {
     await append();
     expect(await FileAuditLog.verify(path)).toMatchObject({ ok: true, entries: 2, torn: false });
     expect(await readdir(folder)).toEqual(["audit.jsonl"]);
+  });
+
+  test("J11: where the machine has no name, of no process it can be told whether it has ended", async () => {
+    onTestFinished(() => void vi.restoreAllMocks());
+    vi.spyOn(os, "hostname").mockImplementation(() => {
+      throw new Error("Requires sys access to hostname");
+    });
+    vi.resetModules();
+    const { localProcesses: anew } = await import("../src/audit-log/owner.ts");
+    expect(anew().canTell(anew().me)).toBe(false);
   });
 
   const APART = ["--user", "--map-root-user", "--pid", "--fork", "--kill-child", "--mount-proc"];

@@ -29,7 +29,7 @@ export class LiveRun implements Linked<LiveRun> {
   /** Why the run is to be suspended as soon as it begins: the runtime was closed before that. */
   suspended: string | undefined;
   /** The same, but the attempt under way has some time to end its calls. */
-  private draining: string | undefined;
+  draining: string | undefined;
   /** Ends the wait for the next attempt or for the journal. */
   wake: (() => void) | undefined;
   /** The result of the whole run. */

@@ -290,7 +290,8 @@ function retryPayload(
 async function sleep(clock: Clock, delayMs: number, run: LiveRun): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = clock.setTimer?.(resolve, delayMs);
-  if (timer === undefined) resolve();
+  // A run that is to be suspended is not restarted here, so there is nothing to wait for.
+  if (timer === undefined || run.draining !== undefined) resolve();
   const unlisten = run.token.onCancel(() => resolve());
   run.wake = resolve;
   await promise.finally(() => {

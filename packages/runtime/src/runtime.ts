@@ -35,6 +35,7 @@ import { checkItem } from "./journal/posted.ts";
 import { isEnded } from "./journal/retention.ts";
 import { recordedStatus } from "./journal/recorded-status.ts";
 import { LiveHandle, LiveRun } from "./live-run.ts";
+import { noTimers } from "./engine/waiting.ts";
 import { EventHub, type EventListener } from "./tree/event-hub.ts";
 import { LiveRuns } from "./live-runs.ts";
 import { missed, refuseStranger } from "./recipient.ts";
@@ -284,6 +285,7 @@ export class Runtime {
     const { drain = false, graceMs = 0, reason = "the runtime was closed" } = options;
     checkBoolean("close options.drain", drain);
     checkInteger("close options.graceMs", graceMs, 0);
+    if (graceMs > 0 && this.ports.clock.setTimer === undefined) throw noTimers();
     this.closed = true;
     const running = this.live.list();
     if (!drain) {

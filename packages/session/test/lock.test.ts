@@ -1,9 +1,12 @@
-import { expect, it } from "vitest";
+import { syncBuiltinESMExports } from "node:module";
+import os from "node:os";
+import { expect, it, onTestFinished, vi } from "vitest";
 import type { SessionFiles } from "@ravi/session";
 import { FileLog } from "../src/store/file-log.ts";
 import type { LockTime } from "../src/store/held-note.ts";
 import { locationOf } from "../src/store/location.ts";
 import { claim } from "../src/store/lock.ts";
+import { processLiveness } from "../src/store/owner.ts";
 import { FakeDisk } from "./fake-disk.ts";
 
 const asks = (files: SessionFiles, me: string) =>
@@ -63,10 +66,10 @@ it("O19: who was slow to take a lock that was released meanwhile has it, under a
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** A machine that nobody else can see, on a disk that it shares. */
-function far(disk: FakeDisk, me: string) {
+function far(disk: FakeDisk, me: string, clock = () => disk.now) {
   const renewals = new Set<() => void>();
   const time: LockTime = {
-    now: () => disk.now,
+    now: clock,
     async pause(milliseconds) {
       disk.now += milliseconds;
       await settle();
@@ -138,6 +141,40 @@ it("O19: the lock of a holder that can be seen never expires, however long it ha
   await far(disk, "there").holds();
   disk.now += 1_000_000;
   expect(await asks(disk, "here")).toEqual({ heldBy: "there" });
+});
+
+it("O19: a holder whose clock was set back asks the disk whether the lock is still its own", async () => {
+  const disk = new FakeDisk({ random: () => 0 });
+  let back = 0;
+  const lock = await far(disk, "there", () => disk.now - back).holds();
+  disk.now += 31_000;
+  back = 3_600_000;
+  await far(disk, "here").holds();
+  expect(await lock.isHeld()).toBe(false);
+});
+
+it("O19: where the machine has no name, nobody can be seen, and locks expire", () => {
+  vi.spyOn(os, "hostname").mockImplementation(() => {
+    throw new Error("Requires sys access to hostname");
+  });
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    vi.restoreAllMocks();
+    syncBuiltinESMExports();
+  });
+  const { me, canTell, isGone } = processLiveness();
+  expect([isGone(me), canTell?.(me)]).toEqual([false, false]);
+});
+
+it("O19: the timer of a lock may be a number, as in jsdom and Deno", async () => {
+  const timer = 7;
+  vi.spyOn(globalThis, "setInterval").mockImplementation((() => timer) as never);
+  const ended = vi.spyOn(globalThis, "clearInterval").mockImplementation(() => {});
+  onTestFinished(() => void vi.restoreAllMocks());
+  vi.resetModules();
+  const { realTime } = await import("../src/store/held-note.ts");
+  realTime.every(1_000, () => {})();
+  expect(ended).toHaveBeenCalledWith(timer);
 });
 
 it("O19: a lock that was released is not renewed any more", async () => {

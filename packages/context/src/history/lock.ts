@@ -38,7 +38,7 @@ export async function lockFile(path: string): Promise<HistoryLock> {
 
 function heldClaim(folder: string, mine: string): HistoryLock {
   const renewing = setRealInterval(() => void renew(`${folder}/${mine}`), RENEW_MS);
-  renewing.unref();
+  renewing.unref?.();
   return {
     release() {
       clearRealInterval(renewing);

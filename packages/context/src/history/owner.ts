@@ -34,7 +34,8 @@ export function isClaim(name: string): boolean {
 
 /** Whether it can be seen from here if the claim's owner lives: not on another machine or in another container. */
 export function canTell(claim: string): boolean {
-  return CLAIM_NAME.exec(claim)?.[3] === thisProcess().place;
+  const { table, place } = thisProcess();
+  return table.isKnown && CLAIM_NAME.exec(claim)?.[3] === place;
 }
 
 /** Whether the process that made the claim has certainly ended. */

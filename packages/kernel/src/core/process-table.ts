@@ -4,6 +4,8 @@ import type { ProcessReads } from "./process-life.ts";
 export interface ProcessTable extends ProcessReads {
   /** `<host>:<table>`. Tables with the same name are the same. */
   readonly name: string;
+  /** Whether its name is known to be that of one table alone. If not, nobody can tell whether a process with that name lives. */
+  readonly isKnown: boolean;
 }
 
 /** What Node tells a process about its table: `process`, `node:fs` and `node:os`. */
@@ -21,10 +23,10 @@ export function processTable({ process, fs, os }: TableSources): ProcessTable {
   // Deno asks for a permission.
   const host = encodeURIComponent(orNothing(() => os.hostname()));
   // Without these, two machines or two containers would look the same, so no process can be known to be dead.
-  const unknown = { name: `${host}:unknown`, kill: () => true, read: () => "" };
+  const unknown = { name: `${host}:unknown`, isKnown: false, kill: () => true, read: () => "" };
   if (host === "") return unknown;
   // On other platforms a machine has one table.
-  if (process.platform !== "linux") return { name: `${host}:`, kill, read: () => "" };
+  if (process.platform !== "linux") return { name: `${host}:`, isKnown: true, kill, read: () => "" };
   const boot = read("/proc/sys/kernel/random/boot_id").trim();
   const pids = link("/proc/self/ns/pid");
   if (boot === "" || pids === "") return unknown;
@@ -33,7 +35,7 @@ export function processTable({ process, fs, os }: TableSources): ProcessTable {
   // /proc may be that of an outer pid namespace, where a pid belongs to another process. In that case a process has several pids in
   // `NSpid`.
   const isOurs = /^NSpid:\t\d+$/m.test(read("/proc/self/status"));
-  return { name, kill, read: isOurs ? read : () => "" };
+  return { name, isKnown: true, kill, read: isOurs ? read : () => "" };
 }
 
 /** Empty if it does not exist or may not be read: then nothing is known. */

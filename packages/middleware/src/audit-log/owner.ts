@@ -27,7 +27,7 @@ export function localProcesses(): Processes {
 function findProcesses(): Processes {
   const process = nodeModule("node:process");
   const table = processTable({ process, fs: nodeModule("node:fs"), os: nodeModule("node:os") });
-  const canTell = (owner: string): boolean => FORM.exec(owner)?.[1] === table.name;
+  const canTell = (owner: string): boolean => table.isKnown && FORM.exec(owner)?.[1] === table.name;
   return {
     me: `process:${table.name}:${process.pid}:${processStart(process.pid, table)}`,
     canTell,

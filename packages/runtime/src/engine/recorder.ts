@@ -155,17 +155,15 @@ export class Recorder {
     return isPromiseLike(written) ? this.makeAfter(written, effect, attempt) : this.make(effect, attempt);
   }
 
-  /** It counts as a call under way from now on: its beginning will be on record, so it must not be cut off in between. */
+  /** The call counts as under way from now on: it may be on record, and then it is in doubt until it has ended. */
   private makeAfter<T>(written: PromiseLike<void>, effect: Recordable<T>, attempt: number): Promise<T> {
     const { engine } = this;
     engine.callBegun();
     return Promise.resolve(written).then(
       () => {
-        try {
-          return this.make(effect, attempt);
-        } finally {
-          engine.callEnded();
-        }
+        const made = this.make(effect, attempt);
+        engine.callEnded();
+        return made;
       },
       (error: unknown) => {
         engine.callEnded();

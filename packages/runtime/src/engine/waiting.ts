@@ -47,11 +47,12 @@ export function delay(clock: Clock, milliseconds: number): Delay<void> {
 /** Sets a timer. Throws an `InvalidValueError` if the clock has none. */
 export function timer(clock: Clock, callback: () => void, milliseconds: number): TimerHandle {
   if (clock.setTimer !== undefined) return clock.setTimer(callback, milliseconds);
-  throw new InvalidValueError({
-    field: "clock.setTimer",
-    value: undefined,
-    expected: "a function; sleeps and time limits need a clock with timers",
-  });
+  throw noTimers();
+}
+
+export function noTimers(): InvalidValueError {
+  const expected = "a function; sleeps and time limits need a clock with timers";
+  return new InvalidValueError({ field: "clock.setTimer", value: undefined, expected });
 }
 
 /**

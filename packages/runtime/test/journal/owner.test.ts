@@ -14,6 +14,7 @@ import { type Running, start } from "./helpers/process.ts";
 function table(more: Partial<ProcessTable> = {}): ProcessTable {
   return {
     name: "host:boot,pid",
+    isKnown: true,
     kill(pid) {
       if (pid !== 7) throw Object.assign(new Error("no such process"), { code: "ESRCH" });
     },

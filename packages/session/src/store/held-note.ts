@@ -25,7 +25,7 @@ export const realTime: LockTime = {
   pause: (milliseconds) => new Promise((resolve) => void setRealTimer(resolve, milliseconds)),
   every(milliseconds, task) {
     const timer = setRealInterval(task, milliseconds);
-    timer.unref();
+    timer.unref?.();
     return () => clearRealInterval(timer);
   },
 };
@@ -74,7 +74,9 @@ export class HeldNote {
   }
 
   private get isRecent(): boolean {
-    return this.options.time.now() - this.renewedAt < EXPIRES_MS / 2;
+    const age = this.options.time.now() - this.renewedAt;
+    // Below 0 the clock was set back, and the real age is not known.
+    return age >= 0 && age < EXPIRES_MS / 2;
   }
 
   private async renewNow(): Promise<void> {

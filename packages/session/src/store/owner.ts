@@ -29,7 +29,7 @@ export function processLiveness(): Liveness {
       if (where === undefined) return true;
       return where === table.name && hasEnded(Number(pid), start, table);
     },
-    canTell: (owner) => FORM.exec(owner)?.[1] === table.name,
+    canTell: (owner) => table.isKnown && FORM.exec(owner)?.[1] === table.name,
   };
 }
 
