@@ -244,7 +244,7 @@ export class Recorder {
   /** A call has ended. If the run is to be suspended after it, what it came to must be on record first. */
   private ended<T>(recorded: MaybePromise<T>): MaybePromise<T> {
     const { engine } = this;
-    if (isPromiseLike(recorded) && engine.isDraining)
+    if (engine.isDraining && isPromiseLike(recorded))
       recorded.then(
         () => engine.callEnded(),
         () => engine.callEnded(),
