@@ -2,9 +2,11 @@ import { describe, expect, test } from "vitest";
 import {
   type ChatContext,
   defineTool,
+  type FunctionContext,
   type Journal,
   JournalFailedError,
   type Meter,
+  MiddlewareError,
   type Pipeline,
   type RunContext,
   systemClock,
@@ -303,5 +305,41 @@ describe("a time of grace", () => {
     await closing;
     expect((await result).status).toBe("suspended");
     expect(errors).toMatchObject([{ code: "SUSPENDED", message: "suspended: a deployment" }]);
+  });
+
+  test("is as long as the last call of close says", async () => {
+    const { tool, calls } = slow("pay");
+    const payer = agent("payer", async (ctx) => done(String((await call(ctx, tool)).content)));
+    const clock = virtualClock();
+    const before = new Runtime({ journal: new MemoryJournal(), clock, agents: [payer] });
+    const { result } = before.run(payer, "");
+    await until(() => calls.length === 1);
+    const closing = [before.close({ graceMs: 1_000 }), before.close({ graceMs: 20_000 })];
+    await clock.advance(10_000);
+    calls[0]?.resolve("paid");
+    await Promise.all(closing);
+    expect((await result).status).toBe("completed");
+    expect(clock.pending).toBe(0);
+  });
+
+  test("is over when a layer around a tool fails", async () => {
+    const asked = Promise.withResolvers<void>();
+    const broken: Pipeline<FunctionContext> = { isNoop: false, admit() {}, run: () => asked.promise };
+    const { tool, calls } = slow("pay");
+    const payer = agent("payer", async (ctx) => {
+      await call(ctx, tool).catch(() => undefined);
+      return done(String((await call(ctx, tool)).content));
+    });
+    const clock = virtualClock();
+    const pipelines = { function: broken };
+    const before = new Runtime({ journal: new MemoryJournal(), clock, agents: [payer], pipelines });
+    const { result } = before.run(payer, "");
+    await turns();
+    const closing = before.close({ graceMs: 20_000 });
+    asked.reject(new MiddlewareError({ layer: "function", problem: "it broke" }));
+    await turns();
+    await clock.advance(1_000);
+    expect(await within(closing)).toBeUndefined();
+    expect([(await result).status, calls.length]).toEqual(["suspended", 0]);
   });
 });
