@@ -294,6 +294,7 @@ test("R10: a lock is renewed while it is held, and not after that", async () => 
     // As in jsdom and Deno.
     return 7;
   }) as never);
+  const ended = vi.spyOn(globalThis, "clearInterval").mockImplementation(() => {});
   onTestFinished(() => void vi.restoreAllMocks());
   vi.resetModules();
   const { lockFile: lockAnew } = await import("../src/history/lock.ts");
@@ -302,6 +303,7 @@ test("R10: a lock is renewed while it is held, and not after that", async () => 
   for (const renew of renewals) renew();
   await expect.poll(() => statSync(join(`${path}.lock`, claim)).size).toBe(1);
   await lock.release();
+  expect(ended.mock.calls).toEqual([[7]]);
   for (const renew of renewals) renew();
   expect(existsSync(`${path}.lock`)).toBe(false);
 });

@@ -23,22 +23,26 @@ async function held(files: SessionFiles, me: string): Promise<() => Promise<void
   return () => lock.release();
 }
 
-/** The disk, for one who looks at the notes and is then so slow that something happens before it writes its own. */
-function slow(disk: FakeDisk, meanwhile: () => Promise<void>): SessionFiles {
-  let isFirst = true;
+function through(disk: FakeDisk, open: SessionFiles["open"]): SessionFiles {
   return {
     mkdir: () => disk.mkdir(),
     link: (existing, name) => disk.link(existing, name),
     unlink: (path) => disk.unlink(path),
     readdir: (path) => disk.readdir(path),
-    async open(path, flags) {
-      if (isFirst && path.includes("draft-")) {
-        isFirst = false;
-        await meanwhile();
-      }
-      return disk.open(path, flags);
-    },
+    open,
   };
+}
+
+/** The disk, for one who looks at the notes and is then so slow that something happens before it writes its own. */
+function slow(disk: FakeDisk, meanwhile: () => Promise<void>): SessionFiles {
+  let isFirst = true;
+  return through(disk, async (path, flags) => {
+    if (isFirst && path.includes("draft-")) {
+      isFirst = false;
+      await meanwhile();
+    }
+    return disk.open(path, flags);
+  });
 }
 
 it("O19: who was slow to take a lock does not take the number of a note that is gone, beside its holder", async () => {
@@ -66,7 +70,7 @@ it("O19: who was slow to take a lock that was released meanwhile has it, under a
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** A machine that nobody else can see, on a disk that it shares. */
-function far(disk: FakeDisk, me: string, clock = () => disk.now) {
+function far(disk: FakeDisk, me: string, clock = () => disk.now, files: SessionFiles = disk) {
   const renewals = new Set<() => void>();
   const time: LockTime = {
     now: clock,
@@ -79,7 +83,7 @@ function far(disk: FakeDisk, me: string, clock = () => disk.now) {
   const liveness = { me, isGone: () => false, canTell: (owner: string) => owner === me };
   return {
     renewals,
-    asks: () => claim({ files: disk, folder: "/locks/s", liveness, abandoned: new Set(), time }),
+    asks: () => claim({ files, folder: "/locks/s", liveness, abandoned: new Set(), time }),
     async holds() {
       const lock = await this.asks();
       if ("heldBy" in lock) throw new Error(`${lock.heldBy} has it`);
@@ -164,6 +168,43 @@ it("O19: where the machine has no name, nobody can be seen, and locks expire", (
   });
   const { me, canTell, isGone } = processLiveness();
   expect([isGone(me), canTell?.(me)]).toEqual([false, false]);
+});
+
+it("O19: a renewal that the disk refuses does not lose the lock", async () => {
+  const disk = new FakeDisk({ random: () => 0 });
+  let isFull = false;
+  const files = through(disk, async (path, flags) => {
+    if (isFull) throw Object.assign(new Error("no space left"), { code: "ENOSPC" });
+    return disk.open(path, flags);
+  });
+  const lock = await far(disk, "there", undefined, files).holds();
+  disk.now += 16_000;
+  isFull = true;
+  await expect(lock.isHeld()).rejects.toThrow("no space left");
+  isFull = false;
+  expect(await lock.isHeld()).toBe(true);
+});
+
+it("O19: the lock of a store whose files have no times never expires", async () => {
+  const disk = new FakeDisk({ random: () => 0 });
+  const files = through(disk, async (path, flags) => {
+    const file = await disk.open(path, flags);
+    const stat = async () => ({ ...(await file.stat()), mtimeMs: undefined });
+    return Object.assign(Object.create(file) as typeof file, { stat });
+  });
+  await far(disk, "there", undefined, files).holds();
+  disk.now += 1_000_000;
+  expect(await far(disk, "here", undefined, files).asks()).toEqual({ heldBy: "there" });
+});
+
+it("O19: a lock that is held keeps no process alive", async () => {
+  const started = vi.spyOn(globalThis, "setInterval");
+  onTestFinished(() => void vi.restoreAllMocks());
+  vi.resetModules();
+  const { realTime } = await import("../src/store/held-note.ts");
+  const stop = realTime.every(1_000, () => {});
+  expect(started.mock.results[0]?.value.hasRef()).toBe(false);
+  stop();
 });
 
 it("O19: the timer of a lock may be a number, as in jsdom and Deno", async () => {

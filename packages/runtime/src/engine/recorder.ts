@@ -124,8 +124,6 @@ export class Recorder {
       const known = step && this.knownOutcome(effect, step, fingerprint);
       if (known !== undefined) return this.finish(effect, known);
       this.refuseStopped();
-      const { held } = this.engine;
-      if (held !== undefined) return held;
       const begun = effect.begin();
       return isPromiseLike(begun)
         ? this.beginLater(effect, fingerprint, begun)
@@ -145,6 +143,8 @@ export class Recorder {
 
   private begin<T>(effect: Recordable<T>, fingerprint: string, body: JsonObject): MaybePromise<T> {
     this.refuseStopped();
+    const { held } = this.engine;
+    if (held !== undefined) return held;
     const attempt = this.recording?.nextAttempt(effect.key) ?? 1;
     // Added to the effect's own object, which was made for this entry: a copy would take a tenth of the time of a small effect.
     const entry: Record<string, JsonValue | undefined> = body;

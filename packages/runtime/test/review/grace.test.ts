@@ -1,9 +1,21 @@
 import { describe, expect, test } from "vitest";
-import { defineTool, type Journal, type RunContext, systemClock, type Tool } from "@ravi/kernel";
+import {
+  type ChatContext,
+  defineTool,
+  type FunctionContext,
+  type Journal,
+  JournalFailedError,
+  type Meter,
+  MiddlewareError,
+  type Pipeline,
+  type RunContext,
+  systemClock,
+  type Tool,
+} from "@ravi/kernel";
 import { scriptedModel, virtualClock } from "@ravi/testing";
 import * as z from "zod";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
-import { agent, ask, done, turns, until, within } from "./helpers.ts";
+import { agent, ask, done, FakeLedger, turns, until, within } from "./helpers.ts";
 
 /** A journal whose appends wait, from `hold` to `answer`. */
 function heldJournal() {
@@ -18,6 +30,7 @@ function heldJournal() {
     journal,
     hold: () => void (gate = Promise.withResolvers()),
     answer: () => gate?.resolve(),
+    fail: () => gate?.reject(new JournalFailedError({ what: "the disk", final: true, cause: undefined })),
   };
 }
 
@@ -177,5 +190,156 @@ describe("a time of grace", () => {
     await until(() => answers.length === 2);
     answers[1]?.resolve("yes");
     expect(await resumed.result).toMatchObject({ status: "completed", output: "written", inDoubt: [] });
+  });
+
+  test("lasts until what a call came to is written, however slow the journal is", async () => {
+    const { journal, hold, answer } = heldJournal();
+    const { tool, calls } = slow("pay");
+    const payer = agent("payer", async (ctx) => done(String((await call(ctx, tool)).content)));
+    const clock = virtualClock();
+    const before = new Runtime({ journal, clock, agents: [payer] });
+    const { result } = before.run(payer, "", { runId: "r" });
+    await until(() => calls.length === 1);
+    const closing = before.close({ graceMs: 20_000 });
+    hold();
+    calls[0]?.resolve("paid");
+    await clock.advance(10_000);
+    expect(await within(closing)).toBe("pending");
+    answer();
+    await closing;
+    expect(await result).toMatchObject({ status: "completed", output: "paid" });
+  });
+
+  test("is over when a call fails whose beginning could not be written", async () => {
+    const { journal, hold, fail } = heldJournal();
+    const { tool, calls } = slow("pay");
+    const ready = Promise.withResolvers<void>();
+    const payer = agent("payer", async (ctx) => {
+      await ready.promise;
+      return done(String((await call(ctx, tool)).content));
+    });
+    const clock = virtualClock();
+    const before = new Runtime({ journal, clock, agents: [payer] });
+    const { result } = before.run(payer, "", { runId: "r" });
+    await turns();
+    hold();
+    ready.resolve();
+    await turns();
+    const closing = before.close({ graceMs: 20_000 });
+    fail();
+    expect(await within(closing)).toBeUndefined();
+    await expect(result).rejects.toMatchObject({ code: "JOURNAL_FAILED" });
+    expect([calls.length, clock.pending]).toEqual([0, 0]);
+  });
+
+  test("is over when a call ends with an answer that is none", async () => {
+    const asked = Promise.withResolvers<void>();
+    const mute: Pipeline<ChatContext> = { isNoop: false, admit() {}, run: () => asked.promise };
+    const model = scriptedModel(["never said"]);
+    const writer = agent("writer", async (ctx) => {
+      await ctx.llm(model, ask("write")).catch(() => undefined);
+      await ctx.llm(model, ask("write"));
+      return done("never");
+    });
+    const clock = virtualClock();
+    const pipelines = { chat: mute };
+    const before = new Runtime({ journal: new MemoryJournal(), clock, agents: [writer], pipelines });
+    const { result } = before.run(writer, "");
+    await turns();
+    const closing = before.close({ graceMs: 20_000 });
+    asked.resolve();
+    await turns();
+    await clock.advance(1_000);
+    expect(await within(closing)).toBeUndefined();
+    expect((await result).status).toBe("suspended");
+  });
+
+  test("lets no call begin that was only being estimated", async () => {
+    const { tool, calls } = slow("pay");
+    const estimated = Promise.withResolvers<void>();
+    const meter: Meter = {
+      async estimate() {
+        await estimated.promise;
+        return { inputTokens: 1, maxOutputTokens: 1, price: { usd: 0 } };
+      },
+      price: () => ({ usd: 0 }),
+    };
+    const model = scriptedModel(["never said"]);
+    const writer = agent("writer", async (ctx) =>
+      done(String((await ctx.llm(model, ask("?"))).message.content)),
+    );
+    const lead = agent("lead", async (ctx) => {
+      await ctx.spawn(writer, { input: "" });
+      await call(ctx, tool);
+      return done(String((await call(ctx, tool)).content));
+    });
+    const clock = virtualClock();
+    const journal = new MemoryJournal();
+    const ledger = () => new FakeLedger();
+    const before = new Runtime({ journal, clock, agents: [lead, writer], meter, ledger });
+    const { result } = before.run(lead, "", { runId: "r" });
+    await until(() => calls.length === 1);
+    await turns();
+    const closing = before.close({ graceMs: 20_000 });
+    estimated.resolve();
+    await turns();
+    expect(model.calls).toEqual([]);
+    calls[0]?.resolve("paid");
+    await closing;
+    expect((await result).status).toBe("suspended");
+  });
+
+  test("tells an agent whose call did not begin that its run is suspended", async () => {
+    const [{ tool, calls }, other] = [slow("pay"), slow("other")];
+    const errors: unknown[] = [];
+    const payer = agent("payer", async (ctx) => {
+      await call(ctx, tool);
+      await call(ctx, other.tool).catch((error: unknown) => errors.push(error));
+      return done("caught");
+    });
+    const before = new Runtime({ journal: new MemoryJournal(), agents: [payer] });
+    const { result } = before.run(payer, "");
+    await until(() => calls.length === 1);
+    const closing = before.close({ graceMs: 20_000, reason: "a deployment" });
+    calls[0]?.resolve("paid");
+    await closing;
+    expect((await result).status).toBe("suspended");
+    expect(errors).toMatchObject([{ code: "SUSPENDED", message: "suspended: a deployment" }]);
+  });
+
+  test("is as long as the last call of close says", async () => {
+    const { tool, calls } = slow("pay");
+    const payer = agent("payer", async (ctx) => done(String((await call(ctx, tool)).content)));
+    const clock = virtualClock();
+    const before = new Runtime({ journal: new MemoryJournal(), clock, agents: [payer] });
+    const { result } = before.run(payer, "");
+    await until(() => calls.length === 1);
+    const closing = [before.close({ graceMs: 1_000 }), before.close({ graceMs: 20_000 })];
+    await clock.advance(10_000);
+    calls[0]?.resolve("paid");
+    await Promise.all(closing);
+    expect((await result).status).toBe("completed");
+    expect(clock.pending).toBe(0);
+  });
+
+  test("is over when a layer around a tool fails", async () => {
+    const asked = Promise.withResolvers<void>();
+    const broken: Pipeline<FunctionContext> = { isNoop: false, admit() {}, run: () => asked.promise };
+    const { tool, calls } = slow("pay");
+    const payer = agent("payer", async (ctx) => {
+      await call(ctx, tool).catch(() => undefined);
+      return done(String((await call(ctx, tool)).content));
+    });
+    const clock = virtualClock();
+    const pipelines = { function: broken };
+    const before = new Runtime({ journal: new MemoryJournal(), clock, agents: [payer], pipelines });
+    const { result } = before.run(payer, "");
+    await turns();
+    const closing = before.close({ graceMs: 20_000 });
+    asked.reject(new MiddlewareError({ layer: "function", problem: "it broke" }));
+    await turns();
+    await clock.advance(1_000);
+    expect(await within(closing)).toBeUndefined();
+    expect([(await result).status, calls.length]).toEqual(["suspended", 0]);
   });
 });
