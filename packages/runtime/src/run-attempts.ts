@@ -185,6 +185,7 @@ export class RunAttempts implements Attempts {
     if (hooks.has(HookEvent.RETRY))
       void hooks.dispatch(HookEvent.RETRY, retryPayload(root, clock.now(), attempt, delayMs, crash));
     await sleep(clock, delayMs, this.run);
+    await this.awaitJournal("append", store.settled());
     const known = await this.awaitJournal("load", journal?.load(root.runId));
     const recording = new Recording(known ?? []);
     // The list of runs is to forget what the crashed attempt has waited for.

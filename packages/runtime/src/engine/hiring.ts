@@ -50,6 +50,8 @@ export class Hiring implements Recordable<HireOutcome>, Child {
   private lazyHandle: RunHandle | undefined;
   private lazyTimes: HireTimes | undefined;
   private queuedMs = 0;
+  /** The seat of a child that has ended, until that is on record. */
+  private seat: Lease | undefined;
   /** Whether it was permitted and got a seat, in this process or an earlier one. */
   private isSeated = false;
   private current: RunStatus = "pending";
@@ -225,12 +227,19 @@ export class Hiring implements Recordable<HireOutcome>, Child {
     try {
       child.over(outcome);
     } finally {
-      lease?.release();
+      if (outcome === undefined || !this.engine.isDurable) lease?.release();
+      else this.seat = lease;
       child.token.dispose();
       this.running = undefined;
       // Of a child that cannot be joined nothing is kept.
       if (!this.isKept) this.engine.children.delete(this);
     }
+  }
+
+  /** Only now is the seat free: otherwise, after a crash, the child and whoever took its seat would both be on record as having it. */
+  recorded(): void {
+    this.seat?.release();
+    this.seat = undefined;
   }
 
   record(outcome: HireOutcome): JsonObject {

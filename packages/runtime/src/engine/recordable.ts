@@ -18,6 +18,8 @@ export interface Recordable<T> {
   spend(): JsonObject | undefined;
   failureNote?(): JsonObject;
   isSettled?(): boolean;
+  /** Called when its outcome is on record, or cannot be recorded. Must not throw. */
+  recorded?(): void;
   skipped?(): T;
 }
 

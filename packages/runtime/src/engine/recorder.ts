@@ -231,7 +231,7 @@ export class Recorder {
     // A hire is no call: its child continues where it was.
     if (effect.onDoubt === "resume")
       return Promise.resolve(made).then(
-        (value) => this.recordValue(effect, attempt, value),
+        (value) => hireEnded(effect, this.recordValue(effect, attempt, value)),
         (error: unknown) => this.recordFailure(effect, attempt, error),
       );
     this.engine.callBegun();
@@ -423,6 +423,12 @@ function outcomeOf<T>(effect: Recordable<T>, body: JsonObject): Settled<T> {
   const error = body["error"];
   if (error !== undefined) return { ok: false, error: errorFromJSON(error as SerializedError) };
   return { ok: true, value: effect.restore(body) };
+}
+
+function hireEnded<T>(hire: Recordable<T>, recorded: MaybePromise<T>): MaybePromise<T> {
+  if (isPromiseLike(recorded)) return Promise.resolve(recorded).finally(() => hire.recorded?.());
+  hire.recorded?.();
+  return recorded;
 }
 
 function unwrap<T>(settled: Settled<T>): T {

@@ -44,6 +44,7 @@ export class RunJournal implements Heartbeat {
   /** How many appends the store has not answered yet, and how many it has answered. */
   private open = 0;
   private answers = 0;
+  private idle: PromiseWithResolvers<void> | undefined;
 
   private constructor(journal: Journal, runId: RunId, owner: string, clock: Clock, epoch: number) {
     this.journal = journal;
@@ -112,6 +113,16 @@ export class RunJournal implements Heartbeat {
   private countAnswer(): void {
     this.open--;
     this.answers++;
+    if (this.open > 0) return;
+    this.idle?.resolve();
+    this.idle = undefined;
+  }
+
+  /** Settles when the store has answered all appends; undefined if it has. Until then `load` may miss what they say. */
+  settled(): Promise<void> | undefined {
+    if (this.open === 0) return undefined;
+    this.idle ??= Promise.withResolvers();
+    return this.idle.promise;
   }
 
   /**

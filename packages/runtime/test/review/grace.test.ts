@@ -48,34 +48,6 @@ function slow(name: string): { readonly tool: Tool; readonly calls: PromiseWithR
 const call = (ctx: RunContext, tool: Tool) => ctx.tool({ id: "c", name: tool.name, arguments: "{}" }, tool);
 
 describe("a time of grace", () => {
-  test("is given to a call whose beginning is being written: it needs no decision", async () => {
-    const { journal, hold, answer } = heldJournal();
-    const { tool, calls } = slow("pay");
-    const ready = Promise.withResolvers<void>();
-    const payer = agent("payer", async (ctx) => {
-      await ready.promise;
-      await call(ctx, tool);
-      return done("paid");
-    });
-    const clock = virtualClock();
-    const before = new Runtime({ journal, clock, agents: [payer] });
-    const { result } = before.run(payer, "", { runId: "r" });
-    await turns();
-    hold();
-    ready.resolve();
-    await turns();
-    const closing = before.close({ graceMs: 20_000 });
-    await turns();
-    answer();
-    await until(() => calls.length === 1);
-    await clock.advance(10_000);
-    expect(await within(closing)).toBe("pending");
-    calls[0]?.resolve("paid");
-    await closing;
-    expect((await result).status).toBe("completed");
-    expect(clock.pending).toBe(0);
-  });
-
   test("ends before the delay of a restart after a crash meanwhile", async () => {
     const { tool, calls } = slow("pay");
     const payer = agent("payer", async (ctx) => {

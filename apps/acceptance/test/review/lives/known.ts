@@ -92,4 +92,70 @@ export const KNOWN: Readonly<Record<string, Plan>> = {
     answers: [1],
     laterMs: 0,
   },
+  "the seat of a child is free when its end is on record: a spawn that got it is not denied after a crash": {
+    root: {
+      steps: [
+        {
+          do: "spawn",
+          life: {
+            steps: [
+              { do: "record", way: "value" },
+              {
+                do: "spawn",
+                life: {
+                  steps: [
+                    {
+                      do: "tool",
+                      tool: {
+                        way: "value",
+                        idempotent: false,
+                        needsApproval: false,
+                        isMisread: false,
+                        call: { way: "answers", streams: false, wrapUp: false, odd: 0 },
+                      },
+                    },
+                  ],
+                  end: "done",
+                  catches: true,
+                  asksForMore: false,
+                },
+                terms: { priority: 0, onFull: "deny", onPreempt: "park", onTimeout: "cancel" },
+              },
+            ],
+            end: "done",
+            catches: true,
+            asksForMore: false,
+          },
+          terms: { priority: 0, onFull: "deny", onPreempt: "park", onTimeout: "cancel" },
+        },
+        { do: "record", way: "promise" },
+        {
+          do: "spawn",
+          life: {
+            steps: [{ do: "receive", after: "reply" }],
+            end: "done",
+            catches: true,
+            asksForMore: false,
+          },
+          terms: { priority: 0, onFull: "deny", onPreempt: "park", onTimeout: "cancel" },
+        },
+        { do: "draft" },
+        { do: "receive", after: "reply" },
+        { do: "throw", times: 0 },
+      ],
+      end: "done",
+      catches: true,
+      asksForMore: false,
+    },
+    maxAgents: 2,
+    limits: {},
+    journal: "async",
+    isRestarted: false,
+    isRetried: false,
+    isObserved: false,
+    lives: [[{ at: 7, when: "turn", deed: "crash", n: 0 }], []],
+    decisions: ["retry"],
+    answers: [0],
+    laterMs: 0,
+  },
 };
