@@ -286,6 +286,10 @@ export class Runtime {
     const { drain = false, graceMs = 0, reason = "the runtime was closed" } = options;
     checkBoolean("close options.drain", drain);
     checkInteger("close options.graceMs", graceMs, 0);
+    if (drain && graceMs > 0) {
+      const expected = "0 with drain: true, which waits for the runs themselves, however long they take";
+      throw new InvalidValueError({ field: "close options.graceMs", value: graceMs, expected });
+    }
     if (graceMs > 0 && this.ports.clock.setTimer === undefined) throw noTimers();
     this.closed = true;
     const running = this.live.list();

@@ -302,6 +302,12 @@ describe("close with graceMs", () => {
     expect(long.calls).toHaveLength(1);
   });
 
+  test("refuses to wait for both the runs and their calls", async () => {
+    await expect(new Runtime().close({ drain: true, graceMs: 1 })).rejects.toThrow(
+      /graceMs is 1; expected 0 with drain/,
+    );
+  });
+
   test.each([-1, 0.5, "1s", NaN])("refuses %o", async (graceMs) => {
     await expect(new Runtime().close({ graceMs: graceMs as never })).rejects.toMatchObject({
       code: "INVALID_VALUE",
