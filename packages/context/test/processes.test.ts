@@ -237,6 +237,8 @@ test("R10: who waits for the lock gives up although a test runner has stopped th
   vi.spyOn(performance, "now").mockImplementation(() => (now += 4_000));
   onTestFinished(() => void vi.restoreAllMocks());
   vi.resetModules();
+  // What is loaded now must not stay: the files of one worker share their modules.
+  onTestFinished(() => void vi.resetModules());
   const { lockFile: lockAnew } = await import("../src/history/lock.ts");
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
@@ -259,6 +261,8 @@ async function elsewhere(onLook: (claim: string) => void = () => {}, where = "el
   });
   onTestFinished(() => void vi.restoreAllMocks());
   vi.resetModules();
+  // What is loaded now must not stay: the files of one worker share their modules.
+  onTestFinished(() => void vi.resetModules());
   const { lockFile: lockAnew } = await import("../src/history/lock.ts");
   return { path, claim, lockAnew };
 }
@@ -297,6 +301,8 @@ test("R10: a lock is renewed while it is held, and not after that", async () => 
   const ended = vi.spyOn(globalThis, "clearInterval").mockImplementation(() => {});
   onTestFinished(() => void vi.restoreAllMocks());
   vi.resetModules();
+  // What is loaded now must not stay: the files of one worker share their modules.
+  onTestFinished(() => void vi.resetModules());
   const { lockFile: lockAnew } = await import("../src/history/lock.ts");
   const lock = await lockAnew(path);
   const [claim = ""] = await readdir(`${path}.lock`);

@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi, onTestFinished } from "vitest";
 import { defineTool, InvalidValueError, toolContent } from "@ravi/kernel";
 import { bareContext } from "@ravi/kernel/loop";
 
@@ -33,6 +33,8 @@ describe("toolContent", () => {
 
   test("is recognised by another copy of the kernel", async () => {
     vi.resetModules();
+    // What is loaded now must not stay: the files of one worker share their modules.
+    onTestFinished(() => void vi.resetModules());
     const other = await import("@ravi/kernel");
     expect(other.toolContent).not.toBe(toolContent);
     const parts = [{ type: "image", url }] as const;

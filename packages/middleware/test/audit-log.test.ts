@@ -311,6 +311,8 @@ describe("J11: an audit that can be proved", () => {
       throw new Error("Requires sys access to hostname");
     });
     vi.resetModules();
+    // What is loaded now must not stay: the files of one worker share their modules.
+    onTestFinished(() => void vi.resetModules());
     const { localProcesses: anew } = await import("../src/audit-log/owner.ts");
     expect(anew().canTell(anew().me)).toBe(false);
   });

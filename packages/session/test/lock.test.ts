@@ -201,6 +201,8 @@ it("O19: a lock that is held keeps no process alive", async () => {
   const started = vi.spyOn(globalThis, "setInterval");
   onTestFinished(() => void vi.restoreAllMocks());
   vi.resetModules();
+  // What is loaded now must not stay: the files of one worker share their modules.
+  onTestFinished(() => void vi.resetModules());
   const { realTime } = await import("../src/store/held-note.ts");
   const stop = realTime.every(1_000, () => {});
   expect(started.mock.results[0]?.value.hasRef()).toBe(false);
@@ -213,6 +215,8 @@ it("O19: the timer of a lock may be a number, as in jsdom and Deno", async () =>
   const ended = vi.spyOn(globalThis, "clearInterval").mockImplementation(() => {});
   onTestFinished(() => void vi.restoreAllMocks());
   vi.resetModules();
+  // What is loaded now must not stay: the files of one worker share their modules.
+  onTestFinished(() => void vi.resetModules());
   const { realTime } = await import("../src/store/held-note.ts");
   realTime.every(1_000, () => {})();
   expect(ended).toHaveBeenCalledWith(timer);

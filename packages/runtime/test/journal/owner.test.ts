@@ -64,6 +64,8 @@ describe("T5: an owner counts as gone only where that is certain", () => {
       throw new Error("Requires sys access to hostname");
     });
     vi.resetModules();
+    // What is loaded now must not stay: the files of one worker share their modules.
+    onTestFinished(() => void vi.resetModules());
     const { isOwnerGone: isGone, processOwner: ownerOf } = await import("../../src/journal/owner.ts");
     const { pid } = spawnSync(process.execPath, ["--version"]);
     const owner = ownerOf("id");
