@@ -33,6 +33,8 @@ export interface Recorded {
   readonly decisions: Decisions;
   /** Why nothing more may be made or recorded; undefined while it may. */
   readonly stopped: Error | undefined;
+  /** Set if the run is to be resumed later. */
+  readonly suspension: Error | undefined;
   /** Set if no call may begin any more: it rejects when the run is stopped. */
   readonly held: Promise<never> | undefined;
   /** Whether the run is to be suspended when all calls have ended. */
@@ -263,12 +265,19 @@ export class Recorder {
       const ended = this.append({ exec, key, attempt, phase: "end", at, body, given });
       if (!isPromiseLike(ended)) return value;
       return Promise.resolve(ended).then(
-        () => value,
+        () => this.unlessSuspended(value),
         (error: unknown) => this.recordUnwritable(effect, attempt, error),
       );
     } catch (error) {
       return this.recordUnwritable(effect, attempt, error);
     }
+  }
+
+  /** An agent that was suspended meanwhile must not act on it: when it is resumed it gets the outcome again, or that of another attempt. */
+  private unlessSuspended<T>(value: T): T {
+    const { suspension } = this.engine;
+    if (suspension !== undefined) throw suspension;
+    return value;
   }
 
   /**

@@ -158,4 +158,63 @@ export const KNOWN: Readonly<Record<string, Plan>> = {
     answers: [0],
     laterMs: 0,
   },
+  "an agent of an attempt that is over is not told what a call came to that the next attempt makes again": {
+    root: {
+      steps: [
+        { do: "receive", after: "nack" },
+        {
+          do: "spawn",
+          life: {
+            steps: [
+              {
+                do: "tool",
+                tool: {
+                  way: "asksTwice",
+                  idempotent: true,
+                  needsApproval: false,
+                  isMisread: false,
+                  call: { way: "answers", streams: false, wrapUp: false, odd: 0 },
+                },
+              },
+              {
+                do: "batch",
+                leaves: [
+                  {
+                    do: "tool",
+                    tool: {
+                      way: "value",
+                      idempotent: false,
+                      needsApproval: false,
+                      isMisread: false,
+                      call: { way: "answers", streams: false, wrapUp: false, odd: 0 },
+                    },
+                  },
+                ],
+              },
+            ],
+            end: "done",
+            catches: true,
+            asksForMore: false,
+          },
+          terms: { priority: 0, onFull: "deny", onPreempt: "park", onTimeout: "cancel" },
+        },
+        { do: "receive", after: "none" },
+        { do: "throw", times: 1 },
+        { do: "wait", name: "w0" },
+      ],
+      end: "done",
+      catches: true,
+      asksForMore: false,
+    },
+    maxAgents: 2,
+    limits: {},
+    journal: "async",
+    isRestarted: true,
+    isRetried: false,
+    isObserved: false,
+    lives: [[]],
+    decisions: ["retry"],
+    answers: [0],
+    laterMs: 0,
+  },
 };
