@@ -1,18 +1,4 @@
-import {
-  ActorCritic,
-  Blackboard,
-  Debate,
-  PlanAndExecute,
-  ReAct,
-  Reflexion,
-  ReWOO,
-  Router,
-  SelfRefine,
-  StrategyAgent,
-  Supervisor,
-  Swarm,
-  TreeOfThoughts,
-} from "@ravi/architectures";
+import { ReAct, ReWOO, SelfRefine, StrategyAgent, Supervisor } from "@ravi/architectures";
 import { MemoryHistory } from "@ravi/context";
 import { ConditionalFlow, ParallelFlow, SequentialFlow } from "@ravi/flow";
 import type { Agent, Architecture, LLMClient, ModelRequest } from "@ravi/kernel";
@@ -21,6 +7,7 @@ import { Runtime } from "@ravi/runtime";
 import { MemorySessionStore, SessionAgent } from "@ravi/session";
 import { scriptedModel } from "@ravi/testing";
 import { describe, expect, test } from "vitest";
+import { seat, TWELVE } from "../../src/architectures/twelve.ts";
 
 const picture = { type: "image", url: "data:image/png;base64,iVBORw0KGgo=", mediaType: "image/png" } as const;
 const attachments = [picture];
@@ -115,34 +102,15 @@ test("a session takes a picture without a word", async () => {
   ]);
 });
 
-const CASES: readonly (readonly [string, (model: LLMClient) => Architecture])[] = [
-  ["ReAct", () => new ReAct()],
-  ["PlanAndExecute", () => new PlanAndExecute()],
-  ["ReWOO", () => new ReWOO()],
-  ["Reflexion", () => new Reflexion()],
-  ["SelfRefine", () => new SelfRefine()],
-  ["TreeOfThoughts", () => new TreeOfThoughts()],
-  [
-    "ActorCritic",
-    (model) => new ActorCritic({ actor: worker(model, "actor"), critic: worker(model, "critic") }),
-  ],
-  ["Router", (model) => new Router({ routes: { worker: worker(model) } })],
-  ["Supervisor", (model) => new Supervisor({ workers: { worker: worker(model) } })],
-  ["Swarm", (model) => new Swarm({ members: { worker: worker(model), other: worker(model, "other") } })],
-  ["Debate", (model) => new Debate({ debaters: { a: worker(model, "a"), b: worker(model, "b") } })],
-  ["Blackboard", (model) => new Blackboard({ experts: { worker: worker(model) } })],
-];
-
-test.each(CASES)("every model that works for %s sees it", async (_, make) => {
+test.each(Object.keys(TWELVE))("every model that works for %s sees it", async (name) => {
   const model = scriptedModel(({ tools }) => {
-    const delegate = tools?.find(({ name }) => name === "delegate");
+    const delegate = tools?.find((tool) => tool.name === "delegate");
     const asked = model.calls.length;
     return delegate !== undefined && asked < 3
-      ? { toolCalls: [{ name: "delegate", arguments: { worker: "worker", task: "look" } }] }
-      : { text: "worker" };
+      ? { toolCalls: [{ name: "delegate", arguments: { worker: "ann", task: "look" } }] }
+      : { text: "ann" };
   });
-  const thinker = new StrategyAgent({ name: "thinker", architecture: make(model), model });
-  await new Runtime().run(thinker, "What is this?", given).result;
+  await new Runtime().run(seat(name, model).agent, "What is this?", given).result;
   expect(model.calls.length).toBeGreaterThan(0);
   expect(seenBy(model).filter((times) => times === 0)).toEqual([]);
 });

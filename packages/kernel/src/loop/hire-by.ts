@@ -7,8 +7,8 @@ import { ownAttachments } from "./attachments.ts";
 import { checkAgent } from "./check-agent.ts";
 
 /**
- * The hire that a delegate makes of its arguments, with the attachments of its parent if it inherits them. Throws an `InvalidValueError` if it is none, as a delegate in plain JavaScript may
- * return anything.
+ * The hire that a delegate makes of its arguments, with the attachments of its parent if it inherits them. Throws an `InvalidValueError` if
+ * it is none, as a delegate in plain JavaScript may return anything.
  */
 export function hireBy<T>(
   tool: DelegateTool<T>,

@@ -5,7 +5,6 @@ import { agentName } from "../core/ids.ts";
 import { checkMessage } from "../core/plain-json.ts";
 import { AgentNotFoundError, InvalidValueError } from "../errors/errors.ts";
 import { type RootOptions, rootNode, type Supervision } from "../policy/supervision.ts";
-import { ownAttachments } from "./attachments.ts";
 import { checkAgent } from "./check-agent.ts";
 import { tighterBudget } from "./limits.ts";
 
@@ -19,18 +18,13 @@ export function checkRun(agent: unknown, input: unknown, options: unknown, field
       expected: "a string; pass an object as JSON",
     });
   }
-  const { onEvent, runId, tenantId, userId, metadata, attachments } = checkFields(
-    "run options",
-    options,
-    fields,
-  );
+  const { onEvent, runId, tenantId, userId, metadata } = checkFields("run options", options, fields);
   // It could be the execution id of an agent that another run has hired: both would pay under the same idempotency keys.
   if (typeof runId === "string" && runId.includes("/hire:"))
     wrong("runId", runId, "an id without /hire:, which is reserved for the ids of hired agents");
   if (onEvent !== undefined && typeof onEvent !== "function") wrong("onEvent", onEvent, "a function");
   if (!isTextOrNone(tenantId)) wrong("tenantId", tenantId, "a string");
   if (!isTextOrNone(userId)) wrong("userId", userId, "a string");
-  ownAttachments("run options.attachments", attachments);
   if (metadata === undefined) return;
   checkRecord("run options.metadata", metadata, "an object of plain JSON");
   // On record it would be something else, or nothing.
