@@ -85,8 +85,7 @@ class HireWait {
 
   /** Whether it is on record that the child was late. Then a replay leaves it too, even if it is faster this time. */
   private get wasLate(): boolean {
-    const { engine } = this;
-    return engine.tree.recording !== undefined && engine.recorder.isRecorded(this.lateKey);
+    return this.engine.replay?.isRecorded(this.lateKey) === true;
   }
 
   private get lateKey(): string {

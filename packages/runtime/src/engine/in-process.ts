@@ -38,6 +38,7 @@ import { InProcessScope } from "./effect-scope.ts";
 import type { Mailbox } from "./mailbox.ts";
 import type { Recordable } from "./recordable.ts";
 import { type Recorded, Recorder } from "./recorder.ts";
+import { Replay, type Replaying } from "./replay.ts";
 import { Seat } from "./seat.ts";
 import { runAll } from "./run-all.ts";
 import { delay, orStopped } from "./waiting.ts";
@@ -58,7 +59,7 @@ const LISTED_MS = 60_000;
 const UNLIMITED: Remaining = Object.freeze({ tokens: null, cost: null, turns: null, toolCalls: null });
 
 /** Carries one execution in this process, with the journal of its tree or without one. It finds recorded steps by their keys. */
-export class InProcessEngine implements DurableEngine, Recorded {
+export class InProcessEngine implements DurableEngine, Recorded, Replaying {
   readonly start: ExecutionStart;
   readonly token: CancellationToken;
   readonly tree: Tree;
@@ -90,11 +91,17 @@ export class InProcessEngine implements DurableEngine, Recorded {
   }
 
   get recorder(): Recorder {
-    return (this.lazyRecorder ??= new Recorder(
-      this,
-      this.tree.journal,
-      this.tree.recording?.of(this.start.execId),
-    ));
+    return (this.lazyRecorder ??= new Recorder(this, this.tree.journal, this.newReplay()));
+  }
+
+  /** Undefined if the run is not a resumed one. */
+  get replay(): Replay | undefined {
+    return this.tree.recording === undefined ? undefined : this.recorder.replay;
+  }
+
+  private newReplay(): Replay | undefined {
+    const recording = this.tree.recording?.of(this.start.execId);
+    return recording === undefined ? undefined : new Replay(this, recording);
   }
 
   run(): Promise<HireOutcome> {
@@ -194,13 +201,13 @@ export class InProcessEngine implements DurableEngine, Recorded {
   }
 
   now(): number {
-    return this.tree.recording === undefined ? this.clock.now() : this.recorder.now();
+    return this.replay?.now() ?? this.clock.now();
   }
 
   remaining(): Remaining {
     const left = this.ledger?.remaining() ?? UNLIMITED;
     const { recording } = this.tree;
-    if (recording === undefined || !this.recorder.isCatchingUp) return left;
+    if (recording === undefined || this.replay?.isCatchingUp !== true) return left;
     // The restored ledger already contains everything on record. What the agent has not asked for again was not spent yet when it
     // first asked for its budget, so it is added back.
     const unreplayed = (this.lazyUnreplayed ??= new UnreplayedSpend(recording, this.start.execId)).spend;
@@ -245,7 +252,7 @@ export class InProcessEngine implements DurableEngine, Recorded {
 
   /** The body of the begin entry; undefined if there is none, or if the run is not a resumed one. */
   recordedBegin(key: string): JsonObject | undefined {
-    return this.tree.recording === undefined ? undefined : this.recorder.recordedBegin(key);
+    return this.replay?.recordedBegin(key);
   }
 
   all(operations: readonly Operation[]): MaybePromise<readonly Settled[]> {
@@ -260,7 +267,7 @@ export class InProcessEngine implements DurableEngine, Recorded {
     const { recorder, clock } = this;
     const time = Number(await recorder.fact(key, () => until));
     // If something is on record after it, the agent has slept to the end.
-    if (recorder.isCatchingUp) return;
+    if (this.replay?.isCatchingUp === true) return;
     const unlist = time - clock.now() < LISTED_MS ? undefined : this.listTimer(key, time);
     try {
       // A timer may fire a little before the clock shows that time.
@@ -313,7 +320,8 @@ export class InProcessEngine implements DurableEngine, Recorded {
   }
 
   hasMail(key: string): boolean {
-    if (this.tree.recording !== undefined && this.recorder.isCatchingUp) return this.recorder.isNext(key);
+    const { replay } = this;
+    if (replay?.isCatchingUp === true) return replay.isNext(key);
     return this.tree.hasMail(this.start.execId);
   }
 

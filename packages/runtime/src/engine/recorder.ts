@@ -2,7 +2,6 @@ import {
   type Clock,
   type EffectScope,
   type ErrorCode,
-  errorFromJSON,
   errorToJSON,
   type ExecId,
   isCancellation,
@@ -12,25 +11,19 @@ import {
   type JsonObject,
   type JsonValue,
   type MaybePromise,
-  NeedsDecisionError,
-  NonDeterminismError,
-  type RaviError,
-  type SerializedError,
   type Settled,
 } from "@ravi/kernel";
 import { andThen } from "../and-then.ts";
 import { rejected } from "../rejected.ts";
-import { textAt } from "./body.ts";
-import type { Decisions } from "@ravi/kernel/loop";
 import { isInParts, type Recordable, type RecordableInParts } from "./recordable.ts";
-import { type ExecRecording, LATE, type RecordedStep, WITHDRAWN } from "./recording.ts";
+import { WITHDRAWN } from "./recording.ts";
+import type { Known, Replay } from "./replay.ts";
 import type { RunJournal } from "./run-journal.ts";
 
 /** What the recorder needs of the engine whose effects it records. */
 export interface Recorded {
   readonly start: { readonly execId: ExecId };
   readonly clock: Clock;
-  readonly decisions: Decisions;
   /** Why nothing more may be made or recorded; undefined while it may. */
   readonly stopped: Error | undefined;
   /** Set if the run is to be resumed later. */
@@ -41,29 +34,13 @@ export interface Recorded {
   readonly isDraining: boolean;
   callBegun(): void;
   callEnded(): void;
-  /**
-   * Suspends the run, because somebody has to decide or to supply the agent that was recorded. Throws the suspension, or what the run
-   * was stopped with before.
-   */
-  suspendFor(why: RaviError): never;
-  /** Notes that a call may have been paid for twice. */
-  noteDoubt(key: string): void;
   /** Charges one tool call. For a tool in doubt that is not called again by somebody's decision. */
   countDecided(): MaybePromise<void>;
   scopeFor(key: string, attempt: number): EffectScope;
 }
 
-/** What the record says of an effect that does not need another begin entry. */
-interface Known<T> {
-  readonly attempt: number;
-  /** Its outcome; undefined if it was begun and is to be continued under the same attempt (`onDoubt: "resume"`). */
-  readonly settled?: Settled<T> | undefined;
-  /** The end entry of an outcome that somebody has decided on just now. It is still to be written. */
-  readonly decided?: JsonObject | undefined;
-}
-
 // A fresh effect is written as `begin`, run, and written as `end`. In a replay, an effect whose end is on record is not run: its outcome
-// comes from the record. One that was begun and not ended is in doubt: `knownOutcome` says what becomes of it.
+// comes from the record. One that was begun and not ended is in doubt: `Replay.knownOutcome` says what becomes of it.
 //
 // Nothing here makes a promise unless the effect or the journal makes one, and most methods are not async, because this is on the hot
 // path of every call.
@@ -75,55 +52,25 @@ export class Recorder {
   private readonly clock: Clock;
   /** Without a journal nothing is recorded: every effect is just run. */
   private readonly journal: RunJournal | undefined;
-  private readonly recording: ExecRecording | undefined;
-  /** The time of the fact that was read last from the record. */
-  private lastRecordedAt: number | undefined;
-  /** The keys of the batch that is being asked for, see `setBatch`. */
-  private batch: ReadonlySet<string> | undefined;
+  /** What is on record already, if the run is a resumed one. */
+  readonly replay: Replay | undefined;
 
-  constructor(engine: Recorded, journal: RunJournal | undefined, recording: ExecRecording | undefined) {
+  constructor(engine: Recorded, journal: RunJournal | undefined, replay: Replay | undefined) {
     this.engine = engine;
     this.execId = engine.start.execId;
     this.clock = engine.clock;
     this.journal = journal;
-    this.recording = recording;
-  }
-
-  /** Whether there is something on record that the agent has not asked for again yet. */
-  get isCatchingUp(): boolean {
-    return this.recording?.isCaughtUp === false;
-  }
-
-  /** Suspends the run if somebody has to decide on this effect first. */
-  requireDecision(effect: Recordable<unknown>): void {
-    const step = this.recording?.steps.get(effect.key);
-    if (effect.onDoubt === "ask" && step?.begin !== undefined && step.end === undefined)
-      this.decide(effect, step);
-  }
-
-  /** While the execution catches up with its record, the time of the fact that was read last; then the clock's. */
-  now(): number {
-    const { clock, recording } = this;
-    return this.isCatchingUp ? (this.lastRecordedAt ?? recording?.startedAt ?? clock.now()) : clock.now();
-  }
-
-  /** Whether the outcome of the effect is on record. */
-  isRecorded(key: string): boolean {
-    return this.recording?.steps.get(key)?.end !== undefined;
-  }
-
-  /** The body of the begin entry; undefined if there is none. */
-  recordedBegin(key: string): JsonObject | undefined {
-    return this.recording?.steps.get(key)?.begin?.body;
+    this.replay = replay;
   }
 
   /** Makes an effect, or gives its recorded outcome. Never throws: a failure is a rejected promise. */
   effect<T>(effect: Recordable<T>): MaybePromise<T> {
     try {
       if (this.journal === undefined) return effect.run(this.engine.scopeFor(effect.key, 1));
-      const step = this.take(effect.key);
+      const { replay } = this;
+      const step = replay?.take(effect.key);
       const fingerprint = effect.fingerprint();
-      const known = step && this.knownOutcome(effect, step, fingerprint);
+      const known = step && replay?.knownOutcome(effect, step, fingerprint);
       if (known !== undefined) return this.finish(effect, known);
       this.refuseStopped();
       const begun = effect.begin();
@@ -147,7 +94,7 @@ export class Recorder {
     this.refuseStopped();
     const { held } = this.engine;
     if (held !== undefined) return held;
-    const attempt = this.recording?.nextAttempt(effect.key) ?? 1;
+    const attempt = this.replay?.nextAttempt(effect.key) ?? 1;
     // Added to the effect's own object, which was made for this entry: a copy would take a tenth of the time of a small effect.
     const entry: Record<string, JsonValue | undefined> = body;
     entry["fingerprint"] = fingerprint;
@@ -291,11 +238,8 @@ export class Recorder {
   /** Calls `make` and records its value; in a replay gives the recorded value. */
   fact(key: string, make: () => MaybePromise<JsonValue>): MaybePromise<JsonValue> {
     if (this.journal === undefined) return make();
-    const step = this.take(key);
-    if (step?.end !== undefined) {
-      this.lastRecordedAt = step.end.at;
-      return step.end.body["value"] ?? null;
-    }
+    const recorded = this.replay?.takeFact(key);
+    if (recorded !== undefined) return recorded.body["value"] ?? null;
     this.refuseStopped();
     return andThen(make(), (value) => {
       const { execId: exec, clock } = this;
@@ -310,47 +254,6 @@ export class Recorder {
   private refuseStopped(): void {
     const { stopped } = this.engine;
     if (stopped !== undefined) throw stopped;
-  }
-
-  /** What the record says of the effect. Undefined if it was begun and has to be made again, as another attempt. */
-  private knownOutcome<T>(
-    effect: Recordable<T>,
-    step: RecordedStep,
-    fingerprint: string,
-  ): Known<T> | undefined {
-    if (textAt(step.begin?.body, "fingerprint") !== fingerprint) {
-      const { execId, engine } = this;
-      const { key, what: requested } = effect;
-      engine.suspendFor(new NonDeterminismError({ execId, key, recorded: "another request", requested }));
-    }
-    if (step.end !== undefined) {
-      this.lastRecordedAt = step.end.at;
-      effect.replayed?.(step.end.body);
-      return { attempt: step.attempt, settled: outcomeOf(effect, step.end.body) };
-    }
-    this.lastRecordedAt = step.begin?.at;
-    if (effect.onDoubt === "resume") return { attempt: step.attempt };
-    if (effect.onDoubt === "ask") {
-      const settled = this.decide(effect, step);
-      // It is recorded as the outcome of the effect, so that nobody is asked again.
-      if (settled !== undefined) {
-        const outcome = settled.ok ? effect.record(settled.value) : { error: errorToJSON(settled.error) };
-        return { attempt: step.attempt, settled, decided: { ...outcome, decided: true } };
-      }
-    }
-    this.engine.noteDoubt(effect.key);
-    return undefined;
-  }
-
-  /** The outcome that somebody has decided on; undefined if the effect is to be made again. Suspends the run if nobody has decided. */
-  private decide<T>(effect: Recordable<T>, step: RecordedStep): Settled<T> | undefined {
-    const { execId, engine } = this;
-    const decision = engine.decisions[`${execId}:${step.key}`];
-    const doubt = new NeedsDecisionError({ execId, key: step.key, what: effect.what });
-    if (decision === "retry") return undefined;
-    if (decision === "skip" && effect.skipped !== undefined) return { ok: true, value: effect.skipped() };
-    if (decision === "fail") return { ok: false, error: doubt };
-    return engine.suspendFor(doubt);
   }
 
   /**
@@ -371,43 +274,9 @@ export class Recorder {
     throw error;
   }
 
-  /**
-   * The parts of a batch begin in any order, and after a crash any of them may be on record. Called with their keys before they are
-   * asked for, and with undefined afterwards.
-   */
-  setBatch(keys: ReadonlySet<string> | undefined): void {
-    this.batch = keys;
-  }
-
-  /** Whether that key is the next on record that the agent has not asked for yet. */
-  isNext(key: string): boolean {
-    return this.recording?.nextUnread()?.key === key;
-  }
-
-  /**
-   * The recorded step, which from now on counts as asked for. If there is none, but there are other steps that the agent has not asked
-   * for, or if an effect comes before it that the agent has not asked for, the agent behaves differently than before: the run is
-   * suspended with a `NonDeterminismError`.
-   */
-  private take(key: string): RecordedStep | undefined {
-    const { recording, execId } = this;
-    if (recording === undefined) return undefined;
-    const step = recording.take(key);
-    const missed = recording.nextUnread(this.batch, this.batch !== undefined || key.startsWith(LATE));
-    if (missed === undefined || (step !== undefined && !isEffectBefore(missed, step))) return step;
-    return this.engine.suspendFor(
-      new NonDeterminismError({ execId, key, recorded: missed.key, requested: key }),
-    );
-  }
-
   private append(entry: JournalEntry): MaybePromise<void> {
     return this.journal?.append([entry]);
   }
-}
-
-/** Only effects are compared: facts may be recorded while an effect is under way. */
-function isEffectBefore(missed: RecordedStep, step: RecordedStep): boolean {
-  return missed.begin !== undefined && step.begin !== undefined && missed.place < step.place;
 }
 
 /** Errors that stop the run or its journal. They say nothing about the effect. */
@@ -426,12 +295,6 @@ const STOPPING_CODES: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 function isOutcome(error: unknown): boolean {
   if (isCancellation(error)) return false;
   return !(isRaviError(error) && STOPPING_CODES.has(error.code));
-}
-
-function outcomeOf<T>(effect: Recordable<T>, body: JsonObject): Settled<T> {
-  const error = body["error"];
-  if (error !== undefined) return { ok: false, error: errorFromJSON(error as SerializedError) };
-  return { ok: true, value: effect.restore(body) };
 }
 
 function hireEnded<T>(hire: Recordable<T>, recorded: MaybePromise<T>): MaybePromise<T> {

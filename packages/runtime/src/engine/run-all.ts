@@ -1,5 +1,6 @@
 import { isPromiseLike, type MaybePromise, type Operation, type Settled } from "@ravi/kernel";
 import type { InProcessEngine } from "./in-process.ts";
+import type { Replay } from "./replay.ts";
 
 /** Starts operations in the order given and waits for all of them. Makes no promise if none of them makes one. */
 export function runAll(
@@ -7,10 +8,10 @@ export function runAll(
   operations: readonly Operation[],
 ): MaybePromise<readonly Settled[]> {
   const [only] = operations;
-  const isFresh = engine.tree.recording === undefined;
+  const { replay } = engine;
   // Most turns have one operation.
-  if (only !== undefined && operations.length === 1 && isFresh) return onlyOne(engine, only);
-  const begun = isFresh ? beginAll(engine, operations) : beginAgain(engine, operations);
+  if (only !== undefined && operations.length === 1 && replay === undefined) return onlyOne(engine, only);
+  const begun = replay === undefined ? beginAll(engine, operations) : beginAgain(engine, replay, operations);
   return begun.some(isPromiseLike) ? joined(engine, begun) : unlessSuspended(engine, begun as Settled[]);
 }
 
@@ -49,14 +50,14 @@ function beginAll(
 /** In a resumed run: decisions are asked for before anything starts, and the record knows that the operations come in any order. */
 function beginAgain(
   engine: InProcessEngine,
+  replay: Replay,
   operations: readonly Operation[],
 ): readonly MaybePromise<Settled>[] {
-  const { recorder } = engine;
-  for (const operation of operations) if (operation.kind === "tool") recorder.requireDecision(operation);
+  for (const operation of operations) if (operation.kind === "tool") replay.requireDecision(operation);
   // Each operation looks for its record synchronously, so it is enough to set the keys while they are started.
-  recorder.setBatch(new Set(operations.map(({ key }) => key)));
+  replay.setBatch(new Set(operations.map(({ key }) => key)));
   const begun = beginAll(engine, operations);
-  recorder.setBatch(undefined);
+  replay.setBatch(undefined);
   return begun;
 }
 

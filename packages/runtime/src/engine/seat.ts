@@ -23,12 +23,12 @@ export class Seat {
   }
 
   isPaused(n: number): MaybePromise<boolean> {
-    const { recorder, start } = this.engine;
+    const { replay, start } = this.engine;
     const givesWay = start.onPreempt === "return";
     // It is on record that it returned at this point, so a replay does the same, whatever the headcount says now.
-    if (givesWay && recorder.isRecorded(keyOf(n))) return this.giveWay(n);
+    if (givesWay && replay?.isRecorded(keyOf(n)) === true) return this.giveWay(n);
     // A replay is not paused: it costs nothing.
-    if (recorder.isCatchingUp) return false;
+    if (replay?.isCatchingUp === true) return false;
     const paused = this.headcount.isPaused(start.supervision.agentId);
     if (!givesWay) return paused;
     return andThen(paused, (isSo) => isSo && this.giveWay(n));
