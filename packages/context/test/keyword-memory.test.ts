@@ -51,19 +51,27 @@ test("J11: of a thousand users what they remember is at hand, of all others it i
   expect(Reflect.get(memory, "partitions").size).toBe(1_000);
 });
 
-test("J11: who forgets one of two items with the same key, which two processes have stored, still knows the other", async () => {
-  const directory = await mkdtemp(join(tmpdir(), "ravi-memory-"));
-  onTestFinished(() => rm(directory, { recursive: true }));
-  const open = async () => new KeywordMemory({ history: await FileHistory.open(directory) });
-  const [one, two] = [await open(), await open()];
-  // Both have read that there is nothing.
-  for (const each of [one, two]) await each.recall(ANN, "tea");
-  const first = await one.remember(ANN, "green tea", { key: "drink" });
-  const second = await two.remember(ANN, "black tea", { key: "drink" });
-  const memory = await open();
-  await memory.forget(ANN, first.id);
-  expect(await memory.remember(ANN, "white tea", { key: "drink" })).toEqual(second);
-});
+test.each(["older", "newer"])(
+  "J11: who forgets the %s of two items with the same key, which two processes have stored, still knows the other",
+  async (which) => {
+    const directory = await mkdtemp(join(tmpdir(), "ravi-memory-"));
+    onTestFinished(() => rm(directory, { recursive: true }));
+    const open = async () => new KeywordMemory({ history: await FileHistory.open(directory) });
+    const [one, two] = [await open(), await open()];
+    // Both have read that there is nothing.
+    for (const each of [one, two]) await each.recall(ANN, "tea");
+    const older = await one.remember(ANN, "green tea", { key: "drink" });
+    const newer = await two.remember(ANN, "black tea", { key: "drink" });
+    const [gone, kept] = which === "older" ? [older, newer] : [newer, older];
+    const memory = await open();
+    const again = () => memory.remember(ANN, "white tea", { key: "drink" });
+    expect(await again()).toEqual(newer);
+    await memory.forget(ANN, gone.id);
+    expect(await again()).toEqual(kept);
+    await memory.forget(ANN, kept.id);
+    expect(await again()).toMatchObject({ text: "white tea" });
+  },
+);
 
 test("J11: without a history of the user's own, what was forgotten is not kept for ever", async () => {
   const memory = new KeywordMemory({ maxItems: 10 });

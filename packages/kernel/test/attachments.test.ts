@@ -82,6 +82,46 @@ describe("the first message of a loop", () => {
   });
 });
 
+describe("a message to an agent at work", () => {
+  test("has what came with it before the text, with who said it", async () => {
+    const ctx = bareContext();
+    const inbox = ctx.inbox("Look.");
+    inbox.send("user", "And this?", [picture]);
+    inbox.send("user", "", [paper]);
+    inbox.send("lead", { look: true }, [paper]);
+    await toolLoop(planLoop("test", { name: "a", model: scripted(["seen"]) }), ctx, inbox);
+    expect(ctx.window().slice(1, 4)).toEqual([
+      { role: "user", content: [picture, { type: "text", text: "And this?" }] },
+      { role: "user", content: [paper] },
+      { role: "user", content: [paper, { type: "text", text: '[message from lead] {"look":true}' }] },
+    ]);
+  });
+
+  test("of its parent brings what the parent gives to it, and a frozen copy of that", async () => {
+    const heard: Inbox["attachments"][] = [];
+    const agent: Agent = {
+      id: AgentId("clerk"),
+      async run(_, inbox) {
+        for (;;) {
+          const message = await inbox.receive();
+          if (message.content === "bye") return { status: "completed", output: "", stopReason: "done" };
+          heard.push(message.attachments);
+          await inbox.reply(message, "seen");
+        }
+      },
+    };
+    const ctx = bareContext();
+    const handle = await ctx.spawn(agent, { input: "" });
+    await ctx.ask(handle, "What is this?", { attachments: [{ ...picture }] });
+    await ctx.ask(handle, "And?");
+    expect(heard).toEqual([[picture], undefined]);
+    expect(heard[0]?.map(Object.isFrozen)).toEqual([true]);
+    const wrong = { attachments: [{ type: "image" }] as never };
+    await expect(ctx.ask(handle, "?", wrong)).rejects.toThrow(/^ask\.attachments\[0\]\.url is undefined/);
+    expect(() => bareInbox("").send("user", "?", wrong.attachments)).toThrow(/^send\.attachments\[0\]\.url/);
+  });
+});
+
 describe("a hire", () => {
   test("gets what it is given, and nothing else", async () => {
     const agent = seer();

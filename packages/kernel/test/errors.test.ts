@@ -319,10 +319,16 @@ describe("R13: errors", () => {
     expect(new MiddlewareError({ layer: "guard", problem: reason }).message.length).toBeLessThan(5_000);
   });
 
-  test("R13: what is locked or damaged and is not a run is called by its name", () => {
+  test("R13: what is locked or damaged is called by its name, and so is who has it", () => {
     const what = "the audit log /var/audit.jsonl";
     expect(new JournalLockedError({ runId: "/var/audit.jsonl", what }).message).toBe(
       `${what} is claimed by another process; wait for it to end, or stop it`,
+    );
+    const held = { runId: "r", owner: "process 7 on web-3", pid: 7, host: "web-3", expiresAt: 0 };
+    const locked = new JournalLockedError(held);
+    expect(locked).toMatchObject(held);
+    expect(locked.message).toBe(
+      "run r is claimed by process 7 on web-3 (until 1970-01-01T00:00:00.000Z, unless the claim is renewed); wait for it to end, or stop it",
     );
     const torn = { position: 3, problem: "torn" };
     expect(new JournalCorruptError({ runId: "/var/audit.jsonl", what, ...torn }).message).toBe(

@@ -204,7 +204,14 @@ describe("a request", () => {
         content: "I look.",
         tool_calls: [{ id, type: "function", function: { name: "f", arguments: '{"a": 1 }' } }],
       },
-      { role: "tool", tool_call_id: id, content: "seen [an image was left out: only text can be sent here]" },
+      { role: "tool", tool_call_id: id, content: "seen [image 1 follows]" },
+      {
+        role: "user",
+        content: [
+          { type: "text", text: "[image 1, returned by f]" },
+          { type: "image_url", image_url: { url: "data:image/png;base64,CC" } },
+        ],
+      },
       {
         role: "assistant",
         content: null,
@@ -215,7 +222,6 @@ describe("a request", () => {
     expect(said).toEqual([
       "openai/test-model: a file (application/pdf) is left out: it can only be sent as a data: URL",
       expect.stringContaining("reasoning of earlier turns is left out"),
-      "openai/test-model: an image is left out: only text can be sent here",
     ]);
   });
 });

@@ -67,6 +67,14 @@ describe("estimateTokens counts all that is sent", () => {
     expect(parts([{ type: "reasoning", text: "hm", opaque: { provider: "p", data: "A".repeat(40) } }])).toBe(
       12,
     );
+    // Also in the result of a tool, from where providers send it on.
+    const told = {
+      role: "tool",
+      toolCallId: "a",
+      name: "look",
+      content: [{ type: "image", url: "x" }],
+    } as const;
+    expect(counter.count(request(told)) - base).toBe(4 + 1 + 4 + IMAGE_TOKENS);
     const dearImages = new RequestCounter(letters, 25_000);
     expect(
       dearImages.count(request({ role: "user", content: [{ type: "image", url: "x" }] })),

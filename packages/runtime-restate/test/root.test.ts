@@ -697,6 +697,18 @@ test("R24: a message to a child is refused where there is no room for it beside 
   expect(tree.state.execs["run/hire:a"]?.mail.map(({ id }) => id)).toEqual(["m1", "m3"]);
 });
 
+test("R24: what comes with a message to a child takes room too", async () => {
+  const tree = await StoredTree.start(rootLaunch());
+  await tree.say("hire", hire(1, "a"));
+  const large = randomBytes(14 * 1024 * 1024).toString("base64");
+  for (const [id, url] of Object.entries({ m1: large, m2: large.slice(7) })) {
+    const message = { id, from: "lead", content: "?", attachments: [{ type: "image", url }], at: 0 } as const;
+    await tree.say("ask", { execId: "run", lane: 2, child: "run/hire:a", message, awakeable: id });
+  }
+  expect(tree.resolved.get("m1")).toBe(undefined);
+  expect(tree.resolved.get("m2")).toMatchObject({ refused: { code: "INVALID_VALUE" } });
+});
+
 test("R24: what was given to an execution takes no room from its result", async () => {
   const tree = await StoredTree.start(rootLaunch());
   const large = randomBytes(14 * 1024 * 1024).toString("base64");

@@ -3,6 +3,7 @@ import {
   type Agent,
   type AnswerOf,
   AgentId,
+  type Attachment,
   checkBoolean,
   checkFields,
   checkInteger,
@@ -25,6 +26,7 @@ import {
   checkMessage,
   type Decisions,
   deliveryId,
+  ownAttachments,
   versionName,
   versionOf,
 } from "@ravi/kernel/loop";
@@ -69,6 +71,8 @@ export interface SendOptions {
   readonly from?: string | undefined;
   /** The same id counts once. Default: a new one. */
   readonly id?: string | undefined;
+  /** Pictures and files that come with the message. Default: none. */
+  readonly attachments?: readonly Attachment[] | undefined;
 }
 
 /** Options of `resume`. All are optional. */
@@ -181,10 +185,12 @@ export class Runtime {
    * root. The same `id` counts once. Rejects if the run has ended, or, if it is in this process, the recipient.
    */
   async send(runId: string, message: JsonValue, options: SendOptions = {}): Promise<void> {
-    checkFields("send options", options, ["to", "from", "id"]);
+    checkFields("send options", options, ["to", "from", "id", "attachments"]);
     const { to = ExecId(RunId(runId)), from = "user", id = this.ports.ids.uuid() } = options;
     refuseStranger(RunId(runId), to);
     checkMessage("send.message", message);
+    const attachments = ownAttachments("send options.attachments", options.attachments);
+    const value = { from, content: message, ...(attachments !== undefined && { attachments }) };
     const live = this.live.find(RunId(runId));
     const refuseMissed = (): void => {
       if (live?.hasMissed(to, id) === true) throw missed(runId, to);
@@ -193,7 +199,7 @@ export class Runtime {
     // A journal without summaries would have to read the whole run for each message.
     if (live === undefined && this.ports.journal?.summary !== undefined)
       await this.refuseOver(RunId(runId), id, false);
-    await this.post(RunId(runId), { kind: "message", name: to, value: { from, content: message } }, id);
+    await this.post(RunId(runId), { kind: "message", name: to, value }, id);
     refuseMissed();
   }
 

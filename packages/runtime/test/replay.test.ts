@@ -247,12 +247,13 @@ describe("T5, T6: a run that crashed after any entry of its journal", () => {
   });
 
   test("a run that another process holds is refused, and so is one that is not on record", async () => {
-    const journal = new MemoryJournal();
+    const journal = new MemoryJournal({ clock: virtualClock() });
     journal.claim(RunId(RUN), "somebody else", 60_000);
     const { lead } = team();
     await expect(new Runtime({ journal }).run(lead, "1", { runId: RUN }).result).rejects.toMatchObject({
       code: "JOURNAL_LOCKED",
-      message: expect.stringContaining("by another process, or another call in this one; wait for it"),
+      message: `run ${RUN} is claimed by somebody else (until 1970-01-01T00:01:00.000Z, unless the claim is renewed); wait for it to end, or stop it`,
+      expiresAt: 60_000,
     });
     await expect(new Runtime({ journal }).resume("never").result).rejects.toThrow(
       "expected the id of a run in the journal",

@@ -52,6 +52,26 @@ describe.each(journals)("R24: a message to an agent at work, %s", (_name, makeJo
     expect((await result).output).toBe('user: "one"; ada: {"two":2}');
   });
 
+  test("R24: pictures and files come with it; anything else is refused", async () => {
+    await using runtime = new Runtime({ journal: makeJournal() });
+    const seer = agent("seer", async (_ctx, inbox) => {
+      const seen: unknown[] = [];
+      for (;;) {
+        const { content, attachments } = await inbox.receive();
+        if (content === "stop") return done(JSON.stringify(seen));
+        seen.push(attachments ?? "none");
+      }
+    });
+    const picture = { type: "image", url: "data:image/png;base64,AAAA" } as const;
+    const { result } = runtime.run(seer, "look", { runId: "run-1" });
+    await runtime.send("run-1", "this", { attachments: [picture] });
+    await runtime.send("run-1", "that", { attachments: [] });
+    const wrong = { attachments: [{ ...picture, mediatype: "image/png" }] };
+    await expect(runtime.send("run-1", "odd", wrong)).rejects.toThrow(/^send options\.attachments\[0\]/);
+    await runtime.send("run-1", "stop");
+    expect((await result).output).toBe(JSON.stringify([[picture], "none"]));
+  });
+
   test("R24: it can be sent to a child, also before the child is there", async () => {
     await using runtime = new Runtime({ journal: makeJournal() });
     const { result } = runtime.run(lead, "go", { runId: "run-1" });

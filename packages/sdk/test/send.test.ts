@@ -29,6 +29,24 @@ test("R24: what is said to an agent while it works is heard before it answers", 
   expect((await handle.result).output).toBe("Go left. / No, right.");
 });
 
+test("R24: pictures and files come with what is said to an agent while it works", async () => {
+  const picture = { type: "image", url: "data:image/png;base64,AAAA" } as const;
+  const model = scriptedModel((_, n) => (n === 0 ? { toolCalls: [{ name: "look" }] } : "A cat."));
+  const look = tool({
+    name: "look",
+    description: "Looks.",
+    input: z.object({}),
+    idempotent: true,
+    execute: (): Promise<void> => handle.send("And this?", { attachments: [picture] }),
+  });
+  const handle = start(agent({ name: "seer", model, tools: [look] }), "Look.");
+  expect((await handle.result).output).toBe("A cat.");
+  expect(model.calls[1]?.request.messages.at(-1)).toEqual({
+    role: "user",
+    content: [picture, { type: "text", text: "And this?" }],
+  });
+});
+
 test("R24: an error of `onEvent` is told to the logger, and without one to the console, once", async () => {
   using warned = vi.spyOn(console, "warn").mockImplementation(() => {});
   const onEvent = (): void => {

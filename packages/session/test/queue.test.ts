@@ -54,6 +54,44 @@ it("what is said while `settled` is told is still heard", async () => {
   expect((await agent.invoke("First.")).output).toBe("answer 1");
 });
 
+it("pictures and files come with what is steered and what follows, also without a word", async () => {
+  const picture = { type: "image", url: "data:image/png;base64,AAAA" } as const;
+  const model = scriptedModel((_, n) => {
+    if (n === 0) agent.steer("And this?", { attachments: [picture] });
+    if (n === 1) agent.followUp("", { attachments: [picture] });
+    if (n === 2) agent.followUp("Thanks.");
+    return `answer ${n}`;
+  });
+  const agent = session({ model });
+  expect((await agent.invoke("Look.")).output).toBe("answer 3");
+  const said = model.calls[3]?.request.messages.filter(({ role }) => role === "user");
+  expect(said?.map(({ content }) => content)).toEqual([
+    "Look.",
+    [picture, { type: "text", text: "And this?" }],
+    [picture],
+    "Thanks.",
+  ]);
+});
+
+it("what comes with a message is checked, and given back with it by an abort", async () => {
+  const picture = { type: "image", url: "data:image/png;base64,AAAA" } as const;
+  const agent = session({
+    model: scriptedModel(() => {
+      expect(() => agent.steer("x", { attachments: ["a picture"] as never })).toThrow(
+        /^steer options\.attachments\[0\] is "a picture"/,
+      );
+      expect(() => agent.followUp("x", { picture } as never)).toThrow("followUp options");
+      expect(() => agent.followUp(" ")).toThrow("a non-empty string");
+      agent.followUp("Later.", { attachments: [picture] });
+      return { text: "", fault: { type: "hang" } };
+    }),
+  });
+  const turn = agent.invoke("x").catch((error: unknown) => error);
+  while (!agent.hasPendingMessages()) await new Promise(setImmediate);
+  expect(agent.abort()).toEqual([{ kind: "followUp", text: "Later.", attachments: [picture] }]);
+  await turn;
+});
+
 it("an idle session takes no steering: the words would be lost", async () => {
   const agent = session({ model: scriptedModel(["x"]) });
   expect(() => agent.steer("hello?")).toThrow("start one with invoke()");
@@ -83,12 +121,13 @@ it("a turn that fails keeps its follow-ups for the next; an abort gives them bac
 });
 
 it("under any context the inbox steers, begins turns and is answered", async () => {
+  const picture = { type: "image", url: "data:image/png;base64,AAAA" } as const;
   const model = scriptedModel((_, n) => `answer ${n}`);
   const agent = session({ model });
   const ctx = bareContext({ agent });
   const inbox = ctx.inbox("First.");
   const steered = inbox.send("user", "plain words steer");
-  const followed = inbox.send("user", { followUp: "Second." });
+  const followed = inbox.send("user", { followUp: "Second." }, [picture]);
   expect((await agent.run(ctx, inbox)).output).toBe("answer 1");
   expect(await inbox.replyTo(steered)).toBe("answer 0");
   expect(await inbox.replyTo(followed)).toBe("answer 1");
@@ -96,6 +135,10 @@ it("under any context the inbox steers, begins turns and is answered", async () 
     { role: "user", content: "First." },
     { role: "user", content: "plain words steer" },
   ]);
+  expect(model.calls[1]?.request.messages.at(-1)).toEqual({
+    role: "user",
+    content: [picture, { type: "text", text: "Second." }],
+  });
 });
 
 it("a turn that is cut off begins nothing more; its follow-ups wait for the next", async () => {

@@ -102,11 +102,7 @@ export class DelegatingContext implements Required<RunContext> {
     return this.inner.join(handle);
   }
 
-  ask(
-    handle: RunHandle,
-    message: JsonValue,
-    options?: { readonly timeoutS?: number | undefined },
-  ): Promise<JsonValue> {
+  ask(handle: RunHandle, message: JsonValue, options?: Parameters<RunContext["ask"]>[2]): Promise<JsonValue> {
     return this.inner.ask(handle, message, options);
   }
 

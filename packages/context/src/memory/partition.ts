@@ -12,7 +12,8 @@ const NONE: ReadonlySet<string> = new Set();
 export class Partition {
   private readonly items = new Map<string, IndexedItem>();
   private readonly byWord = new Map<string, Set<string>>();
-  private readonly byKey = new Map<string, MemoryItem>();
+  /** Several items have one key if two processes have stored it. */
+  private readonly byKey = new Map<string, readonly MemoryItem[]>();
   /** How many items were removed since this was last set to 0. */
   removed = 0;
 
@@ -20,10 +21,10 @@ export class Partition {
     return this.items.size;
   }
 
-  /** The item with the same `metadata.key`, if there is one. */
+  /** The item with the same `metadata.key`, if there is one; the newest, if there are several. */
   withSameKey(metadata: JsonObject | undefined): MemoryItem | undefined {
     const key = metadata?.["key"];
-    return typeof key === "string" ? this.byKey.get(key) : undefined;
+    return typeof key === "string" ? this.byKey.get(key)?.at(-1) : undefined;
   }
 
   add(item: MemoryItem): void {
@@ -35,7 +36,7 @@ export class Partition {
       else ids.add(item.id);
     }
     const key = item.metadata?.["key"];
-    if (typeof key === "string") this.byKey.set(key, item);
+    if (typeof key === "string") this.byKey.set(key, [...(this.byKey.get(key) ?? []), item]);
   }
 
   has(id: string): boolean {
@@ -53,8 +54,10 @@ export class Partition {
       if (ids?.size === 0) this.byWord.delete(word);
     }
     const key = kept.item.metadata?.["key"];
-    // Two processes may have stored the same key.
-    if (typeof key === "string" && this.byKey.get(key) === kept.item) this.byKey.delete(key);
+    if (typeof key !== "string") return;
+    const others = this.byKey.get(key)?.filter((other) => other.id !== id) ?? [];
+    if (others.length === 0) this.byKey.delete(key);
+    else this.byKey.set(key, others);
   }
 
   /** In the order in which they were added. */

@@ -6,6 +6,8 @@ export type InboxMessage = {
   /** Who sent it: an agent's id, or `"user"`. */
   readonly from: string;
   readonly content: JsonValue;
+  /** Pictures and files that came with it. */
+  readonly attachments?: readonly Attachment[] | undefined;
   /** Epoch milliseconds. */
   readonly at: number;
 };

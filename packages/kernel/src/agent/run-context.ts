@@ -3,7 +3,7 @@ import type { JsonValue } from "../core/json.ts";
 import type { AbortSignalLike, MaybePromise } from "../core/types.ts";
 import type { BudgetExhaustedError } from "../errors/errors.ts";
 import type { LLMClient, ModelRequest, ModelResponse, ToolSpec } from "../model/llm.ts";
-import type { ChatMessage, ToolCall } from "../model/messages.ts";
+import type { Attachment, ChatMessage, ToolCall } from "../model/messages.ts";
 import type { JsonSchemaValidator } from "../model/schema.ts";
 import type { Tool } from "../model/tool.ts";
 import type { Supervision } from "../policy/supervision.ts";
@@ -69,13 +69,16 @@ export interface RunContext {
   /** Waits for the end of a child of this agent. */
   join<T>(handle: RunHandle<T>): Promise<HireOutcome<T>>;
   /**
-   * Sends a message to a running child and waits for its reply. Throws a `ToolError` if the child ends or `timeoutS` passes
-   * without one.
+   * Sends a message to a running child, with pictures and files if some are given, and waits for its reply. Throws a `ToolError` if
+   * the child ends or `timeoutS` passes without one.
    */
   ask(
     handle: RunHandle,
     message: JsonValue,
-    options?: { readonly timeoutS?: number | undefined },
+    options?: {
+      readonly timeoutS?: number | undefined;
+      readonly attachments?: readonly Attachment[] | undefined;
+    },
   ): Promise<JsonValue>;
 
   /** Waits for `runtime.deliver(runId, name, value)`, also across restarts. A value that was delivered early is kept for it. */

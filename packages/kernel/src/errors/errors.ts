@@ -353,17 +353,46 @@ export class JournalLockedError extends RaviError {
   static override readonly codes: readonly ErrorCode[] = [ErrorCode.JOURNAL_LOCKED];
   override readonly code = ErrorCode.JOURNAL_LOCKED;
   readonly runId: string;
-  constructor(init: { runId: string; owner?: string | undefined; what?: string | undefined } | string) {
+  /** Who has it, in words. */
+  readonly owner: string | undefined;
+  /** The id of the process that has it, if it is known. */
+  readonly pid: number | undefined;
+  /** The machine or container of that process, if it is known. */
+  readonly host: string | undefined;
+  /** When its claim expires unless it is renewed, in epoch milliseconds, if that is known. */
+  readonly expiresAt: number | undefined;
+  constructor(
+    init:
+      | {
+          runId: string;
+          owner?: string | undefined;
+          pid?: number | undefined;
+          host?: string | undefined;
+          expiresAt?: number | undefined;
+          what?: string | undefined;
+        }
+      | string,
+  ) {
     const {
       runId,
-      owner: by = "another process",
+      owner,
+      pid,
+      host,
+      expiresAt,
       what = `run ${runId}`,
     } = read("JournalLockedError", init, { runId: "string" }, (text) => ({ runId: text }));
+    const by = shortName(owner ?? "another process");
+    const until =
+      expiresAt === undefined ? "" : ` (until ${timeText(expiresAt)}, unless the claim is renewed)`;
     super({
       code: ErrorCode.JOURNAL_LOCKED,
-      message: `${shortName(what)} is claimed by ${shortName(by)}; wait for it to end, or stop it`,
+      message: `${shortName(what)} is claimed by ${by}${until}; wait for it to end, or stop it`,
     });
     this.runId = runId;
+    this.owner = owner;
+    this.pid = pid;
+    this.host = host;
+    this.expiresAt = expiresAt;
   }
 }
 

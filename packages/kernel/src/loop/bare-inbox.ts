@@ -2,6 +2,7 @@ import type { Inbox, InboxMessage } from "../agent/inbox.ts";
 import { type Clock, type IdSource, systemClock, systemIds } from "../core/clock.ts";
 import type { JsonValue } from "../core/json.ts";
 import { checkMessage } from "../core/plain-json.ts";
+import type { Attachment } from "../model/messages.ts";
 import type { CancellationToken } from "../run/cancellation.ts";
 import { ownAttachments } from "./attachments.ts";
 
@@ -16,7 +17,7 @@ export interface BareInboxOptions {
 /** An inbox in memory, for an agent that runs alone. Others talk to the agent with `send`. */
 export interface BareInbox extends Inbox {
   hasMail(): boolean;
-  send(from: string, content: JsonValue): InboxMessage;
+  send(from: string, content: JsonValue, attachments?: readonly Attachment[]): InboxMessage;
   /** Resolves with the reply to a message of `send`. */
   replyTo(message: InboxMessage): Promise<JsonValue>;
 }
@@ -46,8 +47,15 @@ export function bareInbox(input: string, options: BareInboxOptions = {}): BareIn
   return {
     input,
     attachments,
-    send(from, content) {
-      const message: InboxMessage = Object.freeze({ id: ids.uuid(), from, content, at: clock.now() });
+    send(from, content, given) {
+      const own = ownAttachments("send.attachments", given);
+      const message: InboxMessage = Object.freeze({
+        id: ids.uuid(),
+        from,
+        content,
+        ...(own !== undefined && { attachments: own }),
+        at: clock.now(),
+      });
       deliver(message);
       return message;
     },

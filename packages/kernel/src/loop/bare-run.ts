@@ -10,7 +10,7 @@ import type {
   OutcomesOf,
   ToolResult,
 } from "../agent/leaves.ts";
-import type { WindowOptions } from "../agent/run-context.ts";
+import type { RunContext, WindowOptions } from "../agent/run-context.ts";
 import { type RunScope, scopeForWorker } from "../agent/scope.ts";
 import type { Clock, IdSource } from "../core/clock.ts";
 import { type AgentId, agentName, ExecId, hiredId } from "../core/ids.ts";
@@ -200,11 +200,12 @@ export class BareRun implements BareContext {
   async ask(
     handle: RunHandle,
     message: JsonValue,
-    options: { timeoutS?: number | undefined } = {},
+    options: Parameters<RunContext["ask"]>[2] = {},
   ): Promise<JsonValue> {
     const { inbox, outcome } = this.childOf(handle);
     const delayMs = timeLimitOf("ask.timeoutS", options.timeoutS, this.tree.clock);
     checkMessage("ask.message", message);
+    const attachments = ownAttachments("ask.attachments", options.attachments);
     const late = (): Error =>
       new ToolError({
         toolName: handle.agentId,
@@ -217,7 +218,7 @@ export class BareRun implements BareContext {
         message: `${handle.agentId} ended without a reply; ctx.join(handle) gives its outcome`,
       });
     });
-    const reply = Promise.race([inbox.replyTo(inbox.send(this.agentId, message)), ended]);
+    const reply = Promise.race([inbox.replyTo(inbox.send(this.agentId, message, attachments)), ended]);
     if (delayMs === undefined) return waitWithin(reply, this.meta.cancellation);
     return waitWithin(reply, this.meta.cancellation, { clock: this.tree.clock, delayMs, late });
   }

@@ -65,7 +65,7 @@ export type FilePart = {
   readonly name?: string | undefined;
 };
 
-/** A picture or a file that comes with the input of a run. */
+/** A picture or a file that comes with the input of a run, or with a message to it. */
 export type Attachment = ImagePart | FilePart;
 
 /** What the model thought before it answered. */

@@ -160,7 +160,10 @@ export interface DurableEngine {
     key: string,
     child: ExecId,
     message: JsonValue,
-    options: { readonly timeoutMs: number | undefined },
+    options: {
+      readonly timeoutMs: number | undefined;
+      readonly attachments?: readonly Attachment[] | undefined;
+    },
   ): Promise<Heard>;
   /** Whether `receive` under that key would give a message. Asking is not recorded. Absent if the engine cannot tell. */
   hasMail?(key: string): boolean;

@@ -106,6 +106,8 @@ export interface Journal {
    * `InvalidValueError` if the owner is empty or `ttlMs` is not a whole number above 0.
    */
   claim(runId: RunId, owner: string, ttlMs: number): MaybePromise<{ readonly epoch: number } | null>;
+  /** Who holds the run, and until when (epoch milliseconds), for error messages. Undefined if nobody does. */
+  holder?(runId: RunId): MaybePromise<{ readonly owner: string; readonly expires: number } | undefined>;
   /** Gives the claim back. Does nothing if it has a newer epoch. */
   release(runId: RunId, epoch: number): MaybePromise<void>;
   /** Gives back the claim of a run that has no entries yet, and no longer lists the run. What was posted to it stays. */

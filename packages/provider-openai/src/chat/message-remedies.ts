@@ -3,14 +3,17 @@ import { type Rejection, type Remedy, UNSUPPORTED, without } from "../failure/co
 import type { RequestBody } from "../protocol.ts";
 import { KEPT_FIELDS } from "./kept.ts";
 import { MAX_ID, withSpeaker } from "./messages.ts";
+import { refusesImages, withoutToolImages } from "./tool-images.ts";
 
 /** A change to messages that the server refuses. Applied to this and all later requests. */
 interface MessageRemedy {
   /** Whether the server's error message is about this. */
   readonly fits: (words: string) => boolean;
   readonly effect: string;
-  /** The message to send instead; undefined if there is nothing to change. */
-  readonly change: (message: unknown) => unknown;
+  /** With which status the server says so. Default: 400 or 422. */
+  readonly statuses?: readonly number[] | undefined;
+  /** The messages to send instead of this one, which follows `before`; undefined if there is nothing to change. */
+  readonly change: (message: unknown, before: unknown) => object | undefined;
 }
 
 const KEPT = new RegExp(String.raw`\b(?:${KEPT_FIELDS.join("|")})\b`);
@@ -58,6 +61,22 @@ const REMEDIES: readonly MessageRemedy[] = [
     effect: "ids of tool calls are sent as letters, digits, _ and - from now on",
     change: (message) => withIds(message, (id) => plainId(id, MAX_ID)),
   },
+  {
+    // Mistral's models say this, also on servers of others, if images follow the result of a tool, or a message that was sent meanwhile.
+    fits: (words) => /role '?user'? after role '?tool\b/i.test(words),
+    effect: "an assistant's message is sent between a tool's result and a user's message from now on",
+    change: (message, before) =>
+      field(message, "role") === "user" && field(before, "role") === "tool"
+        ? [{ role: "assistant", content: "I have read the results." }, message]
+        : undefined,
+  },
+  {
+    fits: refusesImages,
+    // OpenRouter says it with 404, llama.cpp with 500.
+    statuses: [400, 404, 422, 500],
+    effect: "images that tools return are left out from now on, and the model is told so",
+    change: withoutToolImages,
+  },
 ];
 
 /** The message with other ids of its calls or of the call that it answers; undefined if none changes. */
@@ -87,10 +106,12 @@ function nineLetters(id: string): string {
 
 /** What to change if the server refused the request because of something in its messages; undefined if nothing fits. */
 export function messageRemedy({ status, message }: Rejection, sent: RequestBody): Remedy | undefined {
-  if (status !== 400 && status !== 422) return undefined;
   const messages = listOf(sent["messages"]);
   const found = REMEDIES.find(
-    ({ fits, change }) => fits(message) && messages.some((each) => change(each) !== undefined),
+    ({ fits, change, statuses = [400, 422] }) =>
+      statuses.includes(status ?? 0) &&
+      fits(message) &&
+      messages.some((each, at) => change(each, messages[at - 1]) !== undefined),
   );
   if (found === undefined) return undefined;
   const { effect, change } = found;
@@ -100,7 +121,7 @@ export function messageRemedy({ status, message }: Rejection, sent: RequestBody)
     effect,
     apply: (body) => ({
       ...body,
-      messages: listOf(body["messages"]).map((each) => change(each) ?? each),
+      messages: listOf(body["messages"]).flatMap((each, at, all) => change(each, all[at - 1]) ?? [each]),
     }),
   };
 }

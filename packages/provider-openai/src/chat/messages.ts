@@ -12,23 +12,28 @@ import type {
   ChatCompletionContentPart,
   ChatCompletionContentPartText,
   ChatCompletionMessageParam,
+  ChatCompletionToolMessageParam,
 } from "openai/resources/chat/completions";
 import type { Target } from "../protocol.ts";
 import { isAddress } from "../request/address.ts";
 import { sendableArguments } from "../request/sendable-arguments.ts";
 import { isKept, keptFields, keptWithCall } from "./kept.ts";
+import { ToolImages } from "./tool-images.ts";
 
 type Reader = Pick<Target, "provider" | "isCompatible" | "notice">;
 
 /** Translates a conversation to Chat Completions. Content that the protocol cannot carry is replaced by a note to the model. */
 export function chatMessages(messages: readonly ChatMessage[], reader: Reader): ChatCompletionMessageParam[] {
-  return messages.flatMap((message) => {
+  const images = new ToolImages();
+  const translated = messages.flatMap((message) => {
     if (losesReasoning(message, reader))
       reader.notice("reasoning of earlier turns is left out: Chat Completions has no field for it");
-    const translated = chatMessage(message, reader);
+    if (message.role === "tool") return [toolMessage(message, images, reader.notice)];
+    const next = chatMessage(message, reader);
     // Many servers refuse an empty turn, for example one that was cut off while the model was thinking.
-    return isEmpty(translated) ? [] : [translated];
+    return isEmpty(next) ? images.take() : [...images.take(), next];
   });
+  return [...translated, ...images.take()];
 }
 
 function losesReasoning({ content }: ChatMessage, { provider, isCompatible }: Reader): boolean {
@@ -46,7 +51,7 @@ export const MAX_ID = 40;
 /** What OpenAI accepts as the `name` of a speaker. */
 const SPEAKER = /^[^\s<|\\/>]{1,64}$/;
 
-function chatMessage(message: ChatMessage, reader: Reader): ChatCompletionMessageParam {
+function chatMessage(message: Exclude<ChatMessage, ToolMessage>, reader: Reader): ChatCompletionMessageParam {
   const { notice } = reader;
   switch (message.role) {
     case "system":
@@ -59,15 +64,21 @@ function chatMessage(message: ChatMessage, reader: Reader): ChatCompletionMessag
         ? { role: "user", content: said, name }
         : { role: "user", content: withSpeaker(name, said) };
     }
-    case "assistant":
-      return assistantMessage(message, reader);
     default:
-      return {
-        role: "tool",
-        tool_call_id: shortId(message.toolCallId, MAX_ID),
-        content: plainText(message, notice),
-      };
+      return assistantMessage(message, reader);
   }
+}
+
+function toolMessage(
+  message: ToolMessage,
+  images: ToolImages,
+  notice: Notice,
+): ChatCompletionToolMessageParam {
+  const content = plainText(message, notice, (part) => {
+    if (!isImage(part)) return undefined;
+    return isAddress(part.url) ? images.add(message, part) : leftOut(part, NO_URL, notice);
+  });
+  return { role: "tool", tool_call_id: shortId(message.toolCallId, MAX_ID), content };
 }
 
 /** Puts the speaker's name into the text, for names that have no field of their own. */
@@ -100,8 +111,12 @@ function assistantMessage(message: AssistantMessage, reader: Reader): ChatComple
   };
 }
 
-/** Assistant and tool messages can only be text in this protocol. */
-function plainText({ content }: AssistantMessage | ToolMessage, notice: Notice): string {
+/** Assistant and tool messages can only be text in this protocol. `inWords` may give the text for an image or a file. */
+function plainText(
+  { content }: AssistantMessage | ToolMessage,
+  notice: Notice,
+  inWords: (part: ImagePart | FilePart) => string | undefined = () => undefined,
+): string {
   if (typeof content === "string") return content;
   return content
     .map((part) => {
@@ -112,7 +127,7 @@ function plainText({ content }: AssistantMessage | ToolMessage, notice: Notice):
           return "";
         case "image":
         case "file":
-          return leftOut(part, "only text can be sent here", notice);
+          return inWords(part) ?? leftOut(part, "only text can be sent here", notice);
         default:
           return unknownLeftOut(part, notice);
       }
@@ -147,12 +162,18 @@ function imagePart(part: ImagePart | FilePart, notice: Notice): ChatCompletionCo
   const { url } = part;
   return isAddress(url)
     ? { type: "image_url", image_url: { url } }
-    : { type: "text", text: leftOut(part, "it has no valid URL", notice) };
+    : { type: "text", text: leftOut(part, NO_URL, notice) };
+}
+
+const NO_URL = "it has no valid URL";
+
+function isImage(part: ImagePart | FilePart): boolean {
+  return part.type === "image" || /^image\//i.test(part.mediaType);
 }
 
 function filePart(part: FilePart, notice: Notice): ChatCompletionContentPart {
   const { url, mediaType, name } = part;
-  if (mediaType.startsWith("image/")) return imagePart(part, notice);
+  if (isImage(part)) return imagePart(part, notice);
   // The id of an uploaded file.
   if (/^file-[\w-]+$/.test(url)) return { type: "file", file: { file_id: url } };
   if (!url.startsWith("data:"))

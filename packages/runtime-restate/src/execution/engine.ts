@@ -131,10 +131,11 @@ export class RestateEngine implements DurableEngine {
     key: string,
     child: ExecId,
     content: JsonValue,
-    options: { readonly timeoutMs: number | undefined },
+    options: Parameters<DurableEngine["ask"]>[3],
   ): Promise<Heard> {
     this.attempt.checkChild(child);
-    checkSize("ask.message", content);
+    const { attachments } = options;
+    checkSize("ask.message", attachments === undefined ? content : { content, attachments });
     return this.lane.one((lane) => asking(this.attempt, lane, { key, child, content, ...options }));
   }
   receive(key: string, options: { readonly wait: boolean }): Promise<InboxMessage | null> {

@@ -115,16 +115,23 @@ export interface Question {
   readonly child: ExecId;
   readonly content: JsonValue;
   readonly timeoutMs: number | undefined;
+  readonly attachments?: InboxMessage["attachments"];
 }
 
 /** Asks a child and waits for its reply, its end or the timeout. */
 export function* asking(attempt: Attempt, lane: number, question: Question): Steps<Heard> {
   const { context, start } = attempt;
-  const { key, child, content, timeoutMs } = question;
+  const { key, child, content, attachments, timeoutMs } = question;
   attempt.flush(lane);
   const answered = context.awakeable<Heard | Refused>(json());
   const from = attempt.from(lane);
-  const message = { id: `${start.execId}:${key}`, from: start.supervision.agentId, content, at: from.at };
+  const message: InboxMessage = {
+    id: `${start.execId}:${key}`,
+    from: start.supervision.agentId,
+    content,
+    ...(attachments !== undefined && { attachments }),
+    at: from.at,
+  };
   attempt.send("ask", { ...from, child, message, awakeable: answered.id });
   const inTime =
     timeoutMs === undefined

@@ -31,7 +31,7 @@ function areSmallTogether({ execs, signals }: RootState): boolean {
   for (const { given, mail, launch } of all) {
     if (launch !== null) bytes += bytesOf(launch);
     for (const { value } of Object.values(given)) bytes += bytesOf(value);
-    for (const { content } of mail) bytes += bytesOf(content);
+    for (const message of mail) bytes += bytesOf(message);
   }
   if (all.length > FEW) for (const { outcome } of all) if (outcome !== undefined) bytes += bytesOf(outcome);
   return bytes < MOST / 2;

@@ -92,7 +92,7 @@ export async function ask(tree: TreeSession, { child, message, awakeable }: AskM
     return null;
   }
   if (exec.askers[message.id] !== undefined) return null;
-  const refused = noRoomFor("ask.message, with what is kept already", tree.state, message.content);
+  const refused = noRoomFor("ask.message, with what is kept already", tree.state, message);
   if (refused !== undefined) {
     tree.resolve(awakeable, { refused });
     return null;

@@ -257,12 +257,12 @@ export class Execution implements RunContext {
   ask(
     handle: RunHandle,
     message: JsonValue,
-    options: { readonly timeoutS?: number | undefined } = {},
+    options: Parameters<RunContext["ask"]>[2] = {},
   ): Promise<JsonValue> {
     const problem = handleProblem("ask.handle", handle);
     if (problem !== undefined) return rejected(problem);
     const key = this.nextKey("ask", handle.agentId);
-    return runExclusive(this, key, () => ask(this, key, handle, message, options.timeoutS));
+    return runExclusive(this, key, () => ask(this, key, handle, message, options));
   }
 
   waitFor(name: string): Promise<JsonValue> {

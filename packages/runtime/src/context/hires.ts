@@ -4,10 +4,11 @@ import {
   type HireUsage,
   type JsonValue,
   type MaybePromise,
+  type RunContext,
   type RunHandle,
   ToolError,
 } from "@ravi/kernel";
-import { checkMessage, refuseSpawnTime } from "@ravi/kernel/loop";
+import { checkMessage, ownAttachments, refuseSpawnTime } from "@ravi/kernel/loop";
 import { rejected } from "../rejected.ts";
 import { andThen } from "../and-then.ts";
 import type { Execution } from "./execution.ts";
@@ -70,13 +71,15 @@ export async function ask(
   key: string,
   handle: RunHandle,
   message: JsonValue,
-  timeoutS: number | undefined,
+  { timeoutS, attachments: given }: NonNullable<Parameters<RunContext["ask"]>[2]>,
 ): Promise<JsonValue> {
   const timeoutMs = milliseconds("ask.timeoutS", timeoutS);
   // It has to be JSON, because after a crash the child reads it from its record.
   checkMessage("ask.message", message);
+  const attachments = ownAttachments("ask.attachments", given);
   const isAnswered = exec.answered?.has(handle.execId) === true;
-  const response = isAnswered ? undefined : await exec.engine.ask(key, handle.execId, message, { timeoutMs });
+  const spec = { timeoutMs, attachments };
+  const response = isAnswered ? undefined : await exec.engine.ask(key, handle.execId, message, spec);
   if (response !== undefined && "reply" in response) return response.reply;
   const hasEnded = response === undefined || response.ended === true;
   throw new ToolError({

@@ -1,4 +1,5 @@
 import {
+  type DurableEngine,
   type ExecId,
   type Heard,
   type HireOutcome,
@@ -67,7 +68,7 @@ export class Children {
     key: string,
     child: ExecId,
     message: JsonValue,
-    { timeoutMs }: { readonly timeoutMs: number | undefined },
+    { timeoutMs, attachments }: Parameters<DurableEngine["ask"]>[3],
   ): Promise<Heard> {
     const { mailbox, outcome } = this.childOf(child);
     const { recorder, clock, start, tree } = this.engine;
@@ -81,7 +82,8 @@ export class Children {
       const known = tree.recording?.of(child).steps.get(`reply:${id}`)?.end?.body["value"];
       if (known !== undefined) return { reply: known };
       if (mailbox === undefined) return { silent: true, ended: true };
-      mailbox.deliver({ id, from: supervision.agentId, content: message, at: clock.now() });
+      const sent = { id, from: supervision.agentId, content: message, at: clock.now() };
+      mailbox.deliver(attachments === undefined ? sent : { ...sent, attachments });
       const reply = mailbox.replyTo(id).then((value): Heard => ({ reply: value }));
       // A child that has ended will not reply.
       const silence = [outcome.then((): Heard => ({ silent: true, ended: true }))];

@@ -297,7 +297,7 @@ export class InProcessEngine implements DurableEngine, Recorded, Replaying {
     key: string,
     child: ExecId,
     message: JsonValue,
-    options: { readonly timeoutMs: number | undefined },
+    options: Parameters<DurableEngine["ask"]>[3],
   ): Promise<Heard> {
     return this.children.ask(key, child, message, options);
   }

@@ -10,6 +10,7 @@ import {
   type RunId,
 } from "@ravi/kernel";
 import { andThen } from "../and-then.ts";
+import { lockedBy } from "../journal/owner.ts";
 import { isWritable } from "../journal/plain-json.ts";
 import { type Heartbeat, Heartbeats } from "./heartbeats.ts";
 
@@ -58,11 +59,12 @@ export class RunJournal implements Heartbeat {
   /** Claims the run for this process. Throws a `JournalLockedError` if another owner has it. */
   static claim(journal: Journal, runId: RunId, owner: string, clock: Clock): MaybePromise<RunJournal> {
     const claim = journal.claim(runId, owner, CLAIM_TTL_MS);
-    const taken = (granted: { readonly epoch: number } | null): RunJournal => {
+    const taken = (granted: { readonly epoch: number } | null): MaybePromise<RunJournal> => {
       const epoch = granted?.epoch;
-      if (epoch === undefined)
-        throw new JournalLockedError({ runId, owner: "another process, or another call in this one" });
-      return new RunJournal(journal, runId, owner, clock, epoch);
+      if (epoch !== undefined) return new RunJournal(journal, runId, owner, clock, epoch);
+      return andThen(journal.holder?.(runId), (holder) => {
+        throw lockedBy(runId, holder);
+      });
     };
     return andThen(claim, taken);
   }
@@ -178,7 +180,11 @@ export class RunJournal implements Heartbeat {
   private async renew(): Promise<void> {
     try {
       const claim = await this.journal.claim(this.runId, this.owner, CLAIM_TTL_MS);
-      if (claim?.epoch !== this.epoch) this.lost = new JournalLockedError({ runId: this.runId });
+      if (claim?.epoch !== this.epoch)
+        this.lost = lockedBy(
+          this.runId,
+          claim === null ? await this.journal.holder?.(this.runId) : undefined,
+        );
       // A run that may not go on must not hold a claim: it lost its journal before, or its claim had lapsed and this call has claimed the
       // run anew after another owner gave it up.
       if (claim !== null && this.isLost) await this.journal.release(this.runId, claim.epoch);

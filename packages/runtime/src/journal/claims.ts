@@ -37,6 +37,18 @@ export function isHeld(claim: Pick<Claim, "owner" | "expires">, now: number): bo
   return claim.owner !== null && claim.expires > now;
 }
 
+/** A claim that somebody holds. */
+export interface Held {
+  readonly owner: string;
+  readonly expires: number;
+}
+
+/** Who holds the claim, and until when; undefined if nobody does. */
+export function heldBy(claim: Pick<Claim, "owner" | "expires"> | undefined, now: number): Held | undefined {
+  if (claim === undefined || claim.owner === null || !isHeld(claim, now)) return undefined;
+  return { owner: claim.owner, expires: claim.expires };
+}
+
 /** The last owner that passed the check: a process claims all its runs under one name. */
 let lastGood = "";
 

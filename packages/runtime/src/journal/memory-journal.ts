@@ -5,7 +5,6 @@ import {
   InvalidValueError,
   type Journal,
   type JournalEntry,
-  JournalLockedError,
   type JournalRecord,
   type JournalWatch,
   type JsonValue,
@@ -17,9 +16,10 @@ import {
 } from "@ravi/kernel";
 import { checkPorts, LinkedList, TextIndex } from "@ravi/kernel/loop";
 import { Watchers } from "./watchers.ts";
-import { checkClaim, decideClaim, isHeld } from "./claims.ts";
+import { checkClaim, decideClaim, heldBy, type Held, isHeld } from "./claims.ts";
 import { checkList } from "./entry-check.ts";
 import { MemoryRun } from "./memory-run.ts";
+import { lockedBy } from "./owner.ts";
 import { stringify } from "./plain-json.ts";
 import { checkItem } from "./posted.ts";
 import { isPrunable, type PruneOptions, prunePlan } from "./retention.ts";
@@ -78,6 +78,10 @@ export class MemoryJournal implements Journal {
     return { epoch: claim.epoch };
   }
 
+  holder(runId: RunId): Held | undefined {
+    return heldBy(this.find(runId)?.claim, this.clock.now());
+  }
+
   release(runId: RunId, epoch: number): void {
     const run = this.find(runId);
     if (run === undefined || run.claim.epoch !== epoch) return;
@@ -99,7 +103,7 @@ export class MemoryJournal implements Journal {
   append(runId: RunId, epoch: number, entries: readonly JournalEntry[]): void {
     const run = this.find(runId);
     if (run === undefined || run.claim.epoch !== epoch || run.claim.owner === null) {
-      throw new JournalLockedError({ runId, owner: run?.claim.owner ?? undefined });
+      throw lockedBy(runId, run?.claim);
     }
     checkList(entries);
     run.append(entries);

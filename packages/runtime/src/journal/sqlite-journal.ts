@@ -19,7 +19,7 @@ import {
 } from "@ravi/kernel";
 import { checkPorts, hasMethod } from "@ravi/kernel/loop";
 import { pause } from "../platform.ts";
-import { checkClaim } from "./claims.ts";
+import { checkClaim, heldBy, type Held } from "./claims.ts";
 import { encodeEntries } from "./entry-codec.ts";
 import { bodyOf } from "./large-body.ts";
 import { NotedWaits } from "./noted-waits.ts";
@@ -146,6 +146,11 @@ export class SqliteJournal implements Journal {
       this.appender.expect(id, claim.epoch);
       return { epoch: claim.epoch };
     });
+  }
+
+  async holder(runId: RunId): Promise<Held | undefined> {
+    this.checkOpen();
+    return this.reading(runId, () => heldBy(this.runs.find(runId), this.clock.now()));
   }
 
   release(runId: RunId, epoch: number): Promise<void> {

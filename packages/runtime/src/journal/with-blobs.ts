@@ -50,6 +50,7 @@ export function withBlobs(journal: Journal, blobs: BlobStore): Journal {
   const late = new Map<RunId, Promise<void>>();
   return {
     claim: (runId, owner, ttlMs) => journal.claim(runId, owner, ttlMs),
+    ...(journal.holder !== undefined && { holder: (runId) => journal.holder?.(runId) }),
     release: (runId, epoch) => journal.release(runId, epoch),
     ...(journal.abandon !== undefined && { abandon: (runId, epoch) => journal.abandon?.(runId, epoch) }),
     post: (runId, item) => journal.post(runId, item),

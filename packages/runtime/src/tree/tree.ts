@@ -6,7 +6,6 @@ import {
   type Headcount,
   type InboxMessage,
   type Journal,
-  type JsonValue,
   type Ledger,
   NO_HOOKS,
   type PostedItem,
@@ -33,7 +32,7 @@ import type { Drain } from "../engine/drain.ts";
 import { Suspension } from "../engine/suspension.ts";
 
 /** The value of a message that was posted. */
-type MessageValue = { readonly from: string; readonly content: JsonValue };
+type MessageValue = Pick<InboxMessage, "from" | "content" | "attachments">;
 
 const NOTHING: Spend = Object.freeze({ tokens: 0, cost: 0, turns: 0, toolCalls: 0 });
 const NO_DOUBTS: readonly string[] = Object.freeze([]);
@@ -273,8 +272,9 @@ export class Tree implements SignalTarget, WaitingRun, Holder {
   }
 
   deliver({ id, name, value, at }: PostedItem): void {
-    const { from, content } = value as MessageValue;
-    this.mailboxOf(name as ExecId).deliver({ id, from, content, at });
+    const { from, content, attachments } = value as MessageValue;
+    const message = { id, from, content, at };
+    this.mailboxOf(name as ExecId).deliver(attachments === undefined ? message : { ...message, attachments });
   }
 
   readPosts(): void {

@@ -4,8 +4,10 @@ import { readFileSync } from "node:fs";
 import os, { hostname } from "node:os";
 import { runInNewContext } from "node:vm";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { type Agent, AgentId, errorFromJSON, errorToJSON, type Journal, RunId } from "@ravi/kernel";
 import { processStart, type ProcessTable } from "@ravi/kernel/loop";
-import { isOwnerGone, processOwner } from "../../src/journal/owner.ts";
+import { MemoryJournal, Runtime, SqliteJournal } from "@ravi/runtime";
+import { isOwnerGone, lockedBy, processOwner } from "../../src/journal/owner.ts";
 import { processTable } from "../../src/journal/process-table.ts";
 import { temporaryDirectory } from "./helpers/directory.ts";
 import { type Running, start } from "./helpers/process.ts";
@@ -22,6 +24,63 @@ function table(more: Partial<ProcessTable> = {}): ProcessTable {
     ...more,
   };
 }
+
+describe("T5: whoever finds a run claimed is told who has it", () => {
+  const told = (owner?: string | null) => {
+    const claim = owner === undefined ? undefined : { owner, expires: 60_000 };
+    const { message, pid, host } = lockedBy(RunId("r"), claim);
+    return [/ by (.*?)(?: \(until.*)?; wait/.exec(message)?.[1], pid, host];
+  };
+
+  test("by its process and machine, if the claim names them, and not by what identifies the claim", () => {
+    expect(told("process:web-3:boot,pid:4711:100:secret")).toEqual(["process 4711 on web-3", 4711, "web-3"]);
+    expect(told("process::unknown:4711::secret")).toEqual(["process 4711", 4711, ""]);
+    const here = processOwner("secret");
+    expect(told(here)).toEqual([`another call in this process (${process.pid})`, process.pid, hostname()]);
+    expect(told("gateway-7")).toEqual(["gateway-7", undefined, undefined]);
+    for (const unknown of ["elsewhere:secret", null, undefined])
+      expect(told(unknown)[0]).toBe("another process, or another call in this one");
+  });
+
+  test.each([
+    ["in memory", (): Journal => new MemoryJournal()],
+    ["in a file", (): Journal => SqliteJournal.open(temporaryDirectory())],
+  ])("%s, when it begins and when it writes", async (_, open) => {
+    const journal = open();
+    const lead: Agent = {
+      id: AgentId("lead"),
+      run: async (ctx) => ({
+        status: "completed",
+        output: String(await ctx.waitFor("go")),
+        stopReason: "done",
+      }),
+    };
+    const first = new Runtime({ journal, agents: [lead] });
+    const held = first.run(lead, "", { runId: "r" });
+    while (held.status !== "suspended") await new Promise(setImmediate);
+    const error = await new Runtime({ journal, agents: [lead] }).resume("r").result.catch((e: unknown) => e);
+    expect(error).toMatchObject({ code: "JOURNAL_LOCKED", runId: "r", pid: process.pid, host: hostname() });
+    expect(errorFromJSON(errorToJSON(error))).toMatchObject({ pid: process.pid, host: hostname() });
+    const late = async (): Promise<unknown> => journal.append(RunId("r"), 99, []);
+    await expect(late()).rejects.toMatchObject({ pid: process.pid, host: hostname() });
+    await first.deliver("r", "go", "done");
+    await held.result;
+    await journal.close();
+  });
+});
+
+test("T5: a run of another process is refused with that process's id", { timeout: 60_000 }, async () => {
+  const directory = temporaryDirectory();
+  const other = start("claimer.ts", [directory, "r", "there"]);
+  expect(await asks(other)).toBe("claimed");
+  const journal = SqliteJournal.open(directory);
+  const refused = await new Runtime({ journal }).resume("r").result.catch((error: unknown) => error);
+  await journal.close();
+  const { pid } = other.child;
+  expect(refused).toMatchObject({ code: "JOURNAL_LOCKED", pid, owner: `process ${pid} on ${hostname()}` });
+  other.hush();
+  await other.ended;
+});
 
 describe("T5: an owner counts as gone only where that is certain", () => {
   test.each([

@@ -4,6 +4,7 @@ import {
   checkInteger,
   type Clock,
   type IdSource,
+  type Inbox,
   InvalidValueError,
   SessionId,
   systemClock,
@@ -153,8 +154,8 @@ function isTexts(value: unknown): boolean {
   return Array.isArray(value) && Array.from(value).every((item) => typeof item === "string");
 }
 
-/** Throws unless it is a text that is not blank: a user's message must not be empty. */
-export function checkText(field: string, text: unknown): void {
-  if (typeof text === "string" && !isBlank(text)) return;
+/** Throws if it is no text, or a blank one without a picture: a user's message must not be empty. */
+export function checkInput(field: string, text: unknown, attachments: Inbox["attachments"]): void {
+  if (typeof text === "string" && (attachments !== undefined || !isBlank(text))) return;
   throw new InvalidValueError({ field, value: text, expected: "a non-empty string" });
 }

@@ -1,4 +1,4 @@
-import { type AgentResult, type Inbox, isRaviError, type LLMClient, type RunContext } from "@ravi/kernel";
+import { type AgentResult, isRaviError, type LLMClient, type RunContext } from "@ravi/kernel";
 import { abortable, checkSchemas, type LoopInput } from "@ravi/kernel/loop";
 import type { CompactionOutcome } from "../extensions/extension.ts";
 import type { Mailbox, Queued } from "../queue/mailbox.ts";
@@ -21,13 +21,10 @@ export interface SessionState {
 }
 
 /** One run: its first input, and where further messages come from. */
-export interface RunStart {
+export interface RunStart extends LoopInput {
   readonly ctx: RunContext;
   readonly session: Session;
   readonly mailbox: Mailbox;
-  readonly input: string;
-  /** What came with the first input. */
-  readonly attachments: Inbox["attachments"];
 }
 
 interface Job {
@@ -69,22 +66,20 @@ export class Runner {
     const { ctx, session, mailbox } = start;
     const { emitter } = this;
     const { sessionId } = session;
-    let { attachments } = start;
-    let input: string | undefined = start.input;
+    let next: LoopInput | undefined = start;
     try {
       for (;;) {
-        const result = await this.turn(start, { input, attachments });
-        attachments = undefined;
+        const result = await this.turn(start, next);
         // A run that was stopped early begins no further turn; queued messages wait for the next run.
         const isCutOff = result.status !== "completed" || ctx.signal.aborted;
-        input = isCutOff ? undefined : await mailbox.takeNext();
-        if (input !== undefined) continue;
+        next = isCutOff ? undefined : await mailbox.takeNext();
+        if (next !== undefined) continue;
         if (ctx.signal.aborted || !this.isQueued(mailbox)) await emitter.emit("settled", { sessionId });
         if (isCutOff || ctx.signal.aborted) return result;
         // A message may have arrived while `settled` was emitted.
-        do input = await mailbox.takeNext();
-        while (input === undefined && !this.closeIfNothingQueued());
-        if (input === undefined) return result;
+        do next = await mailbox.takeNext();
+        while (next === undefined && !this.closeIfNothingQueued());
+        if (next === undefined) return result;
       }
     } catch (error) {
       if (ctx.signal.aborted || !this.isQueued(mailbox)) await emitter.emit("settled", { sessionId });

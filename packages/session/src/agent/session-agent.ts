@@ -33,7 +33,7 @@ import { childOptions, childTools } from "./children.ts";
 import { Gate, type SessionPhase } from "./gate.ts";
 import { Navigator } from "./navigator.ts";
 import type { InvokeOptions, SessionAgentOptions, SpawnChildOptions } from "./options.ts";
-import { checkAllowed, checkText, type Plan, planFor } from "./plan.ts";
+import { checkAllowed, checkInput, type Plan, planFor } from "./plan.ts";
 import { Runner, type SessionState } from "./runner.ts";
 import { type Running, SessionEmitter } from "./emitter.ts";
 import { type Inheritance, PartsLoader } from "./parts-loader.ts";
@@ -113,8 +113,7 @@ export class SessionAgent extends AgentBase implements ExtensionContext {
     if (channel !== undefined && typeof channel !== "string")
       throw new InvalidValueError({ field: "invoke options.channel", value: channel, expected: "a string" });
     const attachments = ownAttachments("invoke options.attachments", options.attachments);
-    // A picture may come without a word.
-    if (attachments === undefined || typeof input !== "string") checkText("input", input);
+    checkInput("input", input, attachments);
     const ctx = this.ownContext({
       signal: options.signal,
       metadata: channel === undefined ? {} : { channel },
@@ -156,16 +155,16 @@ export class SessionAgent extends AgentBase implements ExtensionContext {
    * Sends a message to the running turn, which reads it between two model calls. Throws an `InvalidValueError` if no turn of
    * `invoke` is running.
    */
-  steer(message: string): void {
-    this.enqueue({ kind: "steer", text: message });
+  steer(message: string, options?: Pick<InvokeOptions, "attachments">): void {
+    this.enqueue("steer", message, options);
   }
 
   /**
    * Queues a message that begins another turn when the running one is over. Throws an `InvalidValueError` if no turn of
    * `invoke` is running.
    */
-  followUp(message: string): void {
-    this.enqueue({ kind: "followUp", text: message });
+  followUp(message: string, options?: Pick<InvokeOptions, "attachments">): void {
+    this.enqueue("followUp", message, options);
   }
 
   /** Aborts the running turn, and does nothing if there is none. Returns the queued messages, which are removed. */
@@ -361,19 +360,25 @@ export class SessionAgent extends AgentBase implements ExtensionContext {
     });
   }
 
-  private enqueue(message: Queued): void {
-    checkText("message", message.text);
+  private enqueue(
+    kind: Queued["kind"],
+    text: string,
+    options: Pick<InvokeOptions, "attachments"> = {},
+  ): void {
+    checkFields(`${kind} options`, options, ["attachments"]);
+    const attachments = ownAttachments(`${kind} options.attachments`, options.attachments);
+    checkInput("message", text, attachments);
     const { running } = this.emitter;
     if (running?.isOwn === true && running.isOpen) {
-      this.state.queued.push(message);
+      this.state.queued.push({ kind, text, attachments });
       return;
     }
     const expected =
       running?.isOwn === false
-        ? `a turn of invoke(); under a runtime, send { ${message.kind}: text } to the inbox of the run`
+        ? `a turn of invoke(); under a runtime, send { ${kind}: text } to the inbox of the run`
         : "a running turn; start one with invoke()";
     throw new InvalidValueError({
-      field: `SessionAgent.${message.kind}`,
+      field: `SessionAgent.${kind}`,
       value: this.gate.phase,
       expected,
     });

@@ -1,10 +1,13 @@
-import type { Inbox, InboxMessage, JsonValue } from "@ravi/kernel";
+import type { Attachment, Inbox, InboxMessage, UserMessage } from "@ravi/kernel";
+import { type LoopInput, userMessage } from "@ravi/kernel/loop";
 import { fieldsOf, stringOr } from "@ravi/kernel/provider";
 
 /** A message to a running turn: `steer` is read between two model calls, `followUp` begins another turn. */
 export interface Queued {
   readonly kind: "steer" | "followUp";
   readonly text: string;
+  /** Pictures and files that came with it. */
+  readonly attachments?: readonly Attachment[] | undefined;
 }
 
 interface Mail extends Queued {
@@ -15,15 +18,15 @@ interface Mail extends Queued {
  * Reads an inbox message. A text or `{ steer: text }` is read by the running turn between two model calls; `{ followUp: text }`
  * begins another turn when this one is over.
  */
-function readMessage(content: JsonValue): Queued {
-  if (typeof content === "string") return { kind: "steer", text: content };
+function readMessage({ content, attachments }: InboxMessage): Queued {
+  if (typeof content === "string") return { kind: "steer", text: content, attachments };
   const { steer, followUp } = fieldsOf(content);
-  if (typeof followUp === "string") return { kind: "followUp", text: followUp };
-  return { kind: "steer", text: stringOr(steer, JSON.stringify(content)) };
+  if (typeof followUp === "string") return { kind: "followUp", text: followUp, attachments };
+  return { kind: "steer", text: stringOr(steer, JSON.stringify(content)), attachments };
 }
 
-function toQueued({ kind, text }: Mail): Queued {
-  return { kind, text };
+function toQueued({ kind, text, attachments }: Mail): Queued {
+  return { kind, text, attachments };
 }
 
 /** Blank messages must not be stored: providers would refuse them, in this turn and in every later one. */
@@ -46,13 +49,13 @@ export class Mailbox {
   }
 
   /** Stores the messages for the running turn; whether there were any. What cannot be stored waits for the next turn. */
-  async storeSteering(store: (text: string) => Promise<unknown>): Promise<boolean> {
+  async storeSteering(store: (message: UserMessage) => Promise<unknown>): Promise<boolean> {
     await this.read();
     let isAny = false;
     for (let mail = this.steering.shift(); mail !== undefined; mail = this.steering.shift()) {
       isAny = true;
       try {
-        await store(mail.text);
+        await store(userMessage(mail.text, mail.attachments));
       } catch (error) {
         this.steering.unshift(mail);
         throw error;
@@ -62,11 +65,11 @@ export class Mailbox {
     return isAny;
   }
 
-  /** The text that the next turn begins with, if any. A steering message that came too late for its turn also begins a new one. */
-  async takeNext(): Promise<string | undefined> {
+  /** What the next turn begins with, if anything. A steering message that came too late for its turn also begins a new one. */
+  async takeNext(): Promise<LoopInput | undefined> {
     await this.read();
-    this.first = this.steering.shift() ?? this.following.shift();
-    return this.first?.text;
+    const next = (this.first = this.steering.shift() ?? this.following.shift());
+    return next && { input: next.text, attachments: next.attachments };
   }
 
   /** Stores the message that the turn begins with. */
@@ -104,8 +107,8 @@ export class Mailbox {
     while (this.inbox.hasMail?.() !== false) {
       const message = await this.inbox.take();
       if (message === undefined) return;
-      const mail = { ...readMessage(message.content), message };
-      if (isBlank(mail.text)) this.unanswered.push(mail);
+      const mail = { ...readMessage(message), message };
+      if (isBlank(mail.text) && mail.attachments === undefined) this.unanswered.push(mail);
       else (mail.kind === "steer" ? this.steering : this.following).push(mail);
     }
   }

@@ -24,8 +24,8 @@ export class OwnInbox implements Inbox {
   async take(): Promise<InboxMessage | undefined> {
     const next = this.waiting.shift();
     if (next === undefined) return undefined;
-    const content = { [next.kind]: next.text };
-    return { id: `own-${++this.read}`, from: "user", content, at: this.now() };
+    const { kind, text, attachments } = next;
+    return { id: `own-${++this.read}`, from: "user", content: { [kind]: text }, attachments, at: this.now() };
   }
 
   /** Never called: a session does not wait for messages, it ends if there are none. */

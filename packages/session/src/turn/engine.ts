@@ -189,7 +189,7 @@ export class Engine {
 
   /** Stores messages that were sent to the running turn; whether there were any. */
   private takeSteering(): Promise<boolean> {
-    return this.deps.mailbox.storeSteering((content) => this.store({ role: "user", content }));
+    return this.deps.mailbox.storeSteering((message) => this.store(message));
   }
 
   /** Ends the turn with one last model call without tools, and returns a partial result. */

@@ -1,5 +1,6 @@
 import type { Inbox, InboxMessage } from "../../agent/inbox.ts";
 import type { UserMessage } from "../../model/messages.ts";
+import { userMessage } from "../attachments.ts";
 
 /** Messages to an agent while it works. They are read between turns, and replied to with the agent's answer. */
 export class Mail {
@@ -38,7 +39,7 @@ export class Mail {
   }
 }
 
-function toUserMessage({ from, content }: InboxMessage): UserMessage {
+function toUserMessage({ from, content, attachments }: InboxMessage): UserMessage {
   const text = typeof content === "string" ? content : JSON.stringify(content);
-  return { role: "user", content: from === "user" ? text : `[message from ${from}] ${text}` };
+  return userMessage(from === "user" ? text : `[message from ${from}] ${text}`, attachments);
 }

@@ -1,11 +1,6 @@
-import {
-  isRaviError,
-  type JournalRecord,
-  JournalLockedError,
-  type RaviError,
-  type RunId,
-} from "@ravi/kernel";
+import { isRaviError, type JournalRecord, type RaviError, type RunId } from "@ravi/kernel";
 import { duplicateError } from "../identities.ts";
+import { lockedBy } from "../owner.ts";
 import type { SqliteBlobs } from "./blobs.ts";
 import type { Log } from "./log.ts";
 import type { Runs, StoredRun } from "./runs.ts";
@@ -136,7 +131,7 @@ export class Appender {
     const run = this.parts.runs.find(runId);
     // The fence of a released run is 0, which is no valid epoch.
     if (epoch > 0 && run?.fence === epoch) return run;
-    throw new JournalLockedError({ runId, owner: run?.owner ?? undefined });
+    throw lockedBy(runId, run);
   }
 
   /** Moves the run's tip, and writes the row only if the fence allowed that. */
@@ -172,7 +167,7 @@ export class Appender {
     this.forget(runId);
     let refused: RaviError;
     try {
-      refused = new JournalLockedError({ runId, owner: this.parts.runs.find(runId)?.owner ?? undefined });
+      refused = lockedBy(runId, this.parts.runs.find(runId));
     } catch (error) {
       if (!isRaviError(error)) throw error;
       refused = error;

@@ -28,6 +28,24 @@ export const claimCases: readonly JournalCase[] = [
   },
   {
     rule: "R24",
+    says: "whoever is refused can be told who holds the run, and until when, if the journal tells it",
+    async run({ journal, clock }) {
+      if (journal.holder === undefined) return expect(typeof journal.holder).toBe("undefined");
+      expect(await journal.holder(R1)).toBeUndefined();
+      const epoch = await claimed(journal, R1, "one");
+      const held = { owner: "one", expires: clock.now() + TTL };
+      expect(await journal.holder(R1)).toEqual(held);
+      expect(await journal.claim(R1, "two", TTL)).toBeNull();
+      expect(await journal.holder(R1)).toEqual(held);
+      await journal.release(R1, epoch);
+      expect(await journal.holder(R1)).toBeUndefined();
+      await claimed(journal, R1, "two");
+      await clock.advance(TTL);
+      expect(await journal.holder(R1)).toBeUndefined();
+    },
+  },
+  {
+    rule: "R24",
     says: "claiming again as the same owner renews, under the same epoch",
     async run({ journal, clock }) {
       const epoch = await claimed(journal, R1, "one");

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { isRaviError, ProviderError, textOf } from "@ravi/kernel";
+import { isRaviError, type JsonValue, ProviderError, textOf } from "@ravi/kernel";
 import { scriptedModel } from "../../scripted-model.ts";
 import {
   agent,
@@ -110,6 +110,38 @@ export const crashCases: readonly RuntimeCase[] = [
       expect(seen).toContainEqual(["child/1", [paper]]);
       expect(seen).toContainEqual(["child/2", undefined]);
       expect(seen).toContainEqual(["child/3", [picture, paper]]);
+    },
+  },
+  {
+    rule: "R24",
+    says: "pictures and files come with a question to a child, which still has them after a crash",
+    async run({ create, crash }) {
+      const picture = { type: "image", url: "data:image/png;base64,AAAA" } as const;
+      const clerk = agent("clerk", async (ctx, inbox) => {
+        const seen: JsonValue[] = [];
+        for (let n = 0; n < 2; n++) {
+          const question = await inbox.receive();
+          await ctx.waitFor("on");
+          seen.push(question.attachments ?? "none");
+          await inbox.reply(question, "seen");
+        }
+        return done(JSON.stringify(seen));
+      });
+      const lead = agent("lead", async (ctx) => {
+        const handle = await ctx.spawn(clerk, { input: "" });
+        await ctx.ask(handle, "What is this?", { attachments: [picture] });
+        await ctx.ask(handle, "And?");
+        return done(outputOf(await ctx.join(handle)));
+      });
+      const setup = { agents: [lead, clerk] };
+      const first = await create(setup);
+      await untilWaiting(first.run(lead, "", { runId: "crash-15" }));
+      await crash(first);
+      const second = await create(setup);
+      await second.deliver("crash-15", "on", true);
+      await second.deliver("crash-15", "on", true);
+      const { output } = await second.resume("crash-15").result;
+      expect(output).toBe(JSON.stringify([[picture], "none"]));
     },
   },
   {
