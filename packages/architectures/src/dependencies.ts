@@ -22,7 +22,7 @@ export function partsFor(
   inbox: Inbox,
   streaming: boolean,
 ): RunParts {
-  const { model, tools, memory, permissions, telemetry, auditLog, maxTurns } = plan;
+  const { model, tools, memory, permissions, telemetry, auditLog, middleware, maxTurns } = plan;
   const services = activeServices(plan);
   const governed = services === undefined ? undefined : new GovernedContext(ctx, services);
   const runtime = new CountingContext(governed ?? ctx, sessionSpend(session));
@@ -37,6 +37,7 @@ export function partsFor(
     hooks: ctx.hooks,
     telemetry,
     auditLog,
+    middleware,
     maxTurns,
     streaming,
     scope: ctx.scope,

@@ -400,6 +400,8 @@ describe("estimateTokens", () => {
     expect([file("application/pdf"), file("application/json"), file("text/csv")]).toEqual([
       100_006, 250_008, 250_008,
     ]);
+    const loud: FilePart = { type: "file", url: `DATA${url.slice(4)}`, mediaType: "application/x-yaml" };
+    expect(estimateTokens({ role: "user", content: [loud] })).toBe(250_008);
     const small = { type: "file", url: "data:,x" } as FilePart;
     expect(estimateTokens({ role: "user", content: [small] })).toBe(3_004);
   });

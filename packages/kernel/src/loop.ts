@@ -3,7 +3,7 @@
 
 export { addCost } from "./model/cost.ts";
 export { scopeForWorker } from "./agent/scope.ts";
-export { agentIdOf, hiredId } from "./core/ids.ts";
+export { agentIdOf, HELPER_PREFIX, hiredId } from "./core/ids.ts";
 export { type Linked, LinkedList } from "./core/linked.ts";
 export { KEY_SHAPES, type KeyShape, secretPatterns, secretRemover } from "./core/secrets.ts";
 export { quietly } from "./core/quietly.ts";

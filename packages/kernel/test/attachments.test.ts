@@ -207,6 +207,16 @@ describe("a delegate", () => {
 });
 
 test.each([
+  "text/plain; charset=utf-8",
+  "image/*",
+  "image/svg+xml",
+  "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+])("%s is a media type", (mediaType) => {
+  const file = { ...paper, mediaType, name: `${"é".repeat(251)}.pdf` };
+  expect(bareContext().inbox("", [file]).attachments).toEqual([file]);
+});
+
+test.each([
   ["attachments", "a picture", "an array of images and files"],
   ["attachments[0]", [undefined], 'a part of the type "image" or "file"'],
   ["attachments[1]", Object.assign([picture], { 2: picture }), 'a part of the type "image" or "file"'],
@@ -214,7 +224,12 @@ test.each([
   ["attachments[1].url", [picture, { type: "image", url: "" }], "a data: or https: URL"],
   ["attachments[0].mediaType", [{ type: "file", url: picture.url }], "a media type"],
   ["attachments[0].mediaType", [{ ...picture, mediaType: 1 }], "a media type"],
+  ["attachments[0].mediaType", [{ ...paper, mediaType: "pdf" }], "a media type"],
+  ["attachments[0].mediaType", [{ ...paper, mediaType: "text/plain\nerror: forged" }], "a media type"],
+  ["attachments[0].mediaType", [{ ...paper, mediaType: `text/${"x".repeat(1_000)}` }], "a media type"],
   ["attachments[0].name", [{ ...paper, name: 1n }], "the name of the file"],
+  ["attachments[0].name", [{ ...paper, name: "x".repeat(256) }], "at most 255 characters"],
+  ["attachments[0].name", [{ ...paper, name: "a\n[b]" }], "no control characters"],
   ["attachments[0].mediatype", [{ ...picture, mediatype: "image/png" }], "no field of that name"],
 ])("%s is named if it is wrong", (field, given, expected) => {
   expect(() => bareContext().inbox("", given as never)).toThrow(

@@ -33,7 +33,7 @@ describe("ids", () => {
     expect(Object.isFrozen(topic)).toBe(true);
   });
 
-  test.each(["", "a\u0000b", "a\nb", "\u007f", "x".repeat(513), "\ud800", 7, undefined])(
+  test.each(["", "a\u0000b", "a\nb", "\u007f", "\u009b2J", "x".repeat(513), "\ud800", 7, undefined])(
     "%j is refused as an id",
     (bad) => {
       for (const make of [AgentId, RunId, SessionId])

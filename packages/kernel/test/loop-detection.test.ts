@@ -22,6 +22,15 @@ const turns = (detector: LoopDetector, count: number, step: (n: number) => LoopS
   Array.from({ length: count }, (_, n) => turn(detector, step(n)));
 
 describe("O17: loop detection", () => {
+  test("a turn with calls of very many tools that do not exist is read in one go", () => {
+    const detector = loopDetector();
+    // Not a matter of milliseconds: what is not linear takes minutes for these.
+    const steps = Array.from({ length: 300_000 }, (_, n) => failed(call(`tool_${n}`)));
+    for (const step of steps) expect(detector.before(step.call).action).toBe("allow");
+    expect(detector.after(steps).every(({ action }) => action === "allow")).toBe(true);
+    expect(detector.after(steps).every(({ action }) => action === "warn")).toBe(true);
+  });
+
   test("the same failing call is warned of at 2, blocked after 5, and ends the loop at 8", () => {
     expect(turns(loopDetector(), 8, () => failed(call("read")))).toEqual([
       "allow",

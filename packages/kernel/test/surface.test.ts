@@ -85,6 +85,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
     [
       "AgentBase",
       "Conversation",
+      "HELPER_PREFIX",
       "KEY_SHAPES",
       "LEAST_RESULT_CHARS",
       "LOOP_LIMITS",

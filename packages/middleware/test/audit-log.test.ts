@@ -90,6 +90,12 @@ describe("J11: an audit that can be proved", () => {
     });
   });
 
+  test("T12: only its owner may read it", async () => {
+    const log = await FileAuditLog.open(path);
+    await log.append(entry(1));
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+  });
+
   test("it is continued where it ended", async () => {
     await written(2);
     const log = await FileAuditLog.open(path);

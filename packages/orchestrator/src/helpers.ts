@@ -1,6 +1,4 @@
 import {
-  type Agent,
-  type AgentId,
   type AgentResult,
   checkFields,
   checkInteger,
@@ -8,9 +6,17 @@ import {
   type HireLeaf,
   type Inbox,
   InvalidValueError,
+  type Pipelines,
   type RunContext,
 } from "@ravi/kernel";
-import { type LoopOptions, type LoopPlan, planLoop, toolLoop } from "@ravi/kernel/loop";
+import {
+  AgentBase,
+  HELPER_PREFIX,
+  type LoopOptions,
+  type LoopPlan,
+  planLoop,
+  toolLoop,
+} from "@ravi/kernel/loop";
 import { helperSchema, readHelper } from "./helper-args.ts";
 import { safeName } from "./names.ts";
 import type { DynamicHiringOptions } from "./options.ts";
@@ -47,7 +53,7 @@ export interface DynamicHiring {
 export function dynamicHiring(
   field: string,
   options: DynamicHiringOptions,
-  own: Pick<LoopOptions, "model" | "validator">,
+  own: Pick<LoopOptions, "model" | "validator" | "middleware">,
 ): DynamicHiring {
   checkFields(field, options, KNOWN);
   const { tools = [], model = own.model, maxSteps = DEFAULT_STEPS } = options;
@@ -73,12 +79,14 @@ export function dynamicHiring(
       }
       const { name, instructions, tools: chosen, task } = parsed.helper;
       const plan = planLoop(HIRE_HELPER, {
-        name: safeName(`${HIRE_HELPER}.name`, name),
+        name: safeName(`${HIRE_HELPER}.name`, name, HELPER_PREFIX),
+        description: "Defined by the model that hired it.",
         model,
         instructions,
         tools: allowed.filter((candidate) => chosen.includes(candidate.name)),
         maxSteps,
         validator: own.validator,
+        middleware: guardsOf(own.middleware),
       });
       return { ...terms, kind: "hire", agent: new Helper(plan), input: task };
     },
@@ -86,14 +94,17 @@ export function dynamicHiring(
   return { tool: Object.freeze(tool), maxHelpers };
 }
 
-class Helper implements Agent {
-  readonly id: AgentId;
-  readonly description = "Defined by the model that hired it.";
+/** The orchestrator's own layers around calls hold for its helpers too: else its model could have them do what these do not allow it. */
+function guardsOf(middleware: Pipelines | undefined): Pipelines | undefined {
+  return middleware && { chat: middleware.chat, function: middleware.function };
+}
+
+class Helper extends AgentBase {
   private readonly plan: LoopPlan;
 
   constructor(plan: LoopPlan) {
+    super(plan.id, plan, undefined);
     this.plan = plan;
-    this.id = plan.id;
   }
 
   run(ctx: RunContext, inbox: Inbox): Promise<AgentResult> {

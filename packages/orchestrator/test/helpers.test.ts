@@ -58,7 +58,7 @@ describe("dynamic hiring", () => {
     });
     expect(events.map(({ event }) => event)).toContainEqual({
       type: "handoff",
-      to: "counter",
+      to: "helper:counter",
       task: "Count Bern.",
     });
   });
@@ -113,7 +113,7 @@ describe("dynamic hiring", () => {
     vi.spyOn(ctx, "batch").mockResolvedValueOnce([{ status: "denied", error, usage: NO_USAGE, costUsd: 0 }]);
     await orchestrator.run(ctx, ctx.inbox("go"));
     expect(toldIn(ctx.window()).map(({ text }) => text)).toEqual([
-      expect.stringContaining("counter was not hired"),
+      expect.stringContaining("helper:counter was not hired"),
       "done",
       expect.stringContaining("no more helpers can be hired"),
     ]);
@@ -128,7 +128,7 @@ describe("dynamic hiring", () => {
     });
     expect(told).toEqual([
       {
-        text: "error: counter was cut off before it finished (it reached its maximum number of steps). Its result so far: so far: 1",
+        text: "error: helper:counter was cut off before it finished (it reached its maximum number of steps). Its result so far: so far: 1",
         isError: true,
       },
     ]);

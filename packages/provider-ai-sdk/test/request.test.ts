@@ -1,4 +1,4 @@
-import type { ChatMessage } from "@ravi/kernel";
+import type { ChatMessage, ContentPart } from "@ravi/kernel";
 import { describe, expect, test } from "vitest";
 import { fromAiSdk } from "../src/index.ts";
 import { ask, fixedModel, notingLogger } from "./support.ts";
@@ -146,6 +146,23 @@ describe("files", () => {
       messages: [{ role: "user", content: [{ type: "file", url, mediaType: "text/plain" }] }],
     });
     expect(JSON.stringify(model.seen[0]?.prompt)).toContain(Buffer.from("café").toString("base64"));
+  });
+
+  test("that are no images are not sent as such: a long text would have been estimated as one image", async () => {
+    const model = fixedModel();
+    const url = `data:text/plain;base64,${Buffer.from("Buy!").toString("base64")}`;
+    const untyped: ContentPart = { type: "image", url: "data:;base64,AAAA" };
+    const messages: ChatMessage[] = [{ role: "user", content: [{ type: "image", url }, untyped] }];
+    await fromAiSdk(model).generate({ messages });
+    expect(model.seen[0]?.prompt).toMatchObject([
+      {
+        role: "user",
+        content: [
+          { type: "text", text: "[an image was left out: it is not an image]" },
+          { type: "file", mediaType: "image/*" },
+        ],
+      },
+    ]);
   });
 
   test("that are links go as links only where the model reads them", async () => {

@@ -64,6 +64,13 @@ describe("estimateTokens counts all that is sent", () => {
     expect(parts([{ type: "file", url: bytes, mediaType: "application/pdf" }])).toBe(37_500);
     expect(parts([{ type: "file", url: bytes, mediaType: "text/csv" }])).toBe(100_000);
     expect(parts([{ type: "file", url: bytes, mediaType: "image/png" }])).toBe(IMAGE_TOKENS);
+    const same = [
+      { url: bytes.replace("data:", "DATA:"), mediaType: "text/csv" },
+      { url: bytes, mediaType: "application/x-yaml" },
+      { url: bytes.replace("x;", "text/plain;"), mediaType: "application/octet-stream" },
+      { url: `data:,${"A".repeat(300_000)}`, mediaType: "text/plain" },
+    ];
+    for (const file of same) expect(parts([{ type: "file", ...file }])).toBe(100_000);
     expect(parts([{ type: "reasoning", text: "hm", opaque: { provider: "p", data: "A".repeat(40) } }])).toBe(
       12,
     );

@@ -69,6 +69,9 @@ export class DelegatingContext implements Required<RunContext> {
   get memory(): Memory | undefined {
     return this.inner.memory;
   }
+  get lendsSlot(): boolean | undefined {
+    return this.inner.lendsSlot;
+  }
   get validator(): JsonSchemaValidator | undefined {
     return this.inner.validator;
   }

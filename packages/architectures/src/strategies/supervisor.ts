@@ -8,7 +8,7 @@ import {
   type Dependencies,
   InvalidValueError,
 } from "@ravi/kernel";
-import type { LoopExtension } from "@ravi/kernel/loop";
+import { HELPER_PREFIX, type LoopExtension } from "@ravi/kernel/loop";
 import { StrategyRun } from "../run/strategy-run.ts";
 import { loopPlan } from "../run/loop-plan.ts";
 import type { Answer } from "../run/answer.ts";
@@ -82,10 +82,23 @@ export class Supervisor implements Architecture {
     return run.work(task, { plan, extension });
   }
 
-  private spawner({ model, tools, maxTurns }: Dependencies): SpawnWorker | undefined {
+  private spawner(deps: Dependencies): SpawnWorker | undefined {
     if (this.spawn === false) return undefined;
     if (this.spawn !== true) return this.spawn;
+    const { model, tools, maxTurns, permissions, telemetry, auditLog, middleware } = deps;
     return ({ name, instructions }) =>
-      new StrategyAgent({ name, instructions, model, tools, maxTurns, architecture: new ReAct() });
+      new StrategyAgent({
+        name: `${HELPER_PREFIX}${name}`,
+        instructions,
+        model,
+        tools,
+        maxTurns,
+        // What the supervisor may not do, a worker that its model has defined may not do either.
+        permissions,
+        telemetry,
+        auditLog: auditLog ?? undefined,
+        middleware: middleware && { chat: middleware.chat, function: middleware.function },
+        architecture: new ReAct(),
+      });
   }
 }

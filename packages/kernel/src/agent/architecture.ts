@@ -10,6 +10,7 @@ import type { DelegateTool, Tool } from "../model/tool.ts";
 import type { Usage } from "../model/usage.ts";
 import type { Hooks } from "../ports/hooks.ts";
 import type { Remaining } from "../ports/ledger.ts";
+import type { Pipelines } from "../ports/middleware.ts";
 import type { AuditLog, Memory, Permissions, Skippable, Telemetry } from "../ports/services.ts";
 
 /** The state of one run. The agent creates it, the architecture changes it, and the agent reads its result from it. */
@@ -40,6 +41,8 @@ export interface Dependencies {
   readonly hooks: Hooks;
   readonly telemetry: Telemetry;
   readonly auditLog: AuditLog | null;
+  /** The agent's own layers, for workers that it creates. */
+  readonly middleware?: Pipelines | undefined;
   readonly maxTurns: number;
   /** Whether somebody reads the events while they are produced. A reader may stop early. */
   readonly streaming: boolean;

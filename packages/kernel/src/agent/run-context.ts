@@ -47,6 +47,11 @@ export interface RunContext {
   readonly memory?: Memory | undefined;
   /** Checks raw JSON Schemas. Absent if none was configured. */
   readonly validator?: JsonSchemaValidator | undefined;
+  /**
+   * False if permissions are asked here: to them, an agent that works in this one's slot (see `hireAll`) would be this one, and so have its
+   * rights. Default: true.
+   */
+  readonly lendsSlot?: boolean | undefined;
 
   /**
    * Makes one model call. Throws a `BudgetExhaustedError` if it does not fit into the budget, and the provider's error if it fails.

@@ -19,6 +19,12 @@ export interface TopicId {
 const MAX_ID_LENGTH = 512;
 
 /**
+ * Begins the name of every agent that a model has defined. Permissions, conversations and workers go by names: without it, a model could
+ * give its helper the name of another agent, and so what that one may do.
+ */
+export const HELPER_PREFIX = "helper:";
+
+/**
  * Makes an agent's id, `name` or `name/key`. Throws an `InvalidValueError` if the name is empty, too long, or has a `/` or
  * control characters.
  */
@@ -121,7 +127,7 @@ function isPrintable(value: string): boolean {
   let mayBeHalf = false;
   for (let at = 0; at < value.length; at++) {
     const code = value.charCodeAt(at);
-    if (code < 0x20 || code === 0x7f) return false;
+    if (code < 0x20 || (code >= 0x7f && code <= 0x9f)) return false;
     if (code >= 0xd800) mayBeHalf = true;
   }
   // Only if there can be a lone surrogate: the call leaves compiled code and costs 0.1 µs for each id.

@@ -51,13 +51,14 @@ function partTokens(part: ContentPart): number {
 
 // Tests of a pattern also accept that a message in plain JavaScript has no media type.
 const IMAGE_TYPE = /^image\//i;
-const TEXT_TYPE = /^text\/|[/+](?:json|xml|yaml|csv|javascript)\b/i;
+const TEXT_TYPE = /^text\/|[/+](?:x-)?(?:json|xml|yaml|csv|javascript)\b/i;
+const DATA = /^data:/i;
 
 /** Of a `data:` URL, a text takes a token for four characters. A document such as a PDF takes far less: most of it are its pictures. */
 function fileTokens({ url, mediaType }: FilePart): number {
   // Providers send it as an image.
   if (IMAGE_TYPE.test(mediaType)) return PER_IMAGE;
-  if (!url.startsWith("data:")) return PER_REMOTE_FILE;
+  if (!DATA.test(url)) return PER_REMOTE_FILE;
   return TEXT_TYPE.test(mediaType) ? url.length / 4 : Math.max(PER_REMOTE_FILE, url.length / 10);
 }
 

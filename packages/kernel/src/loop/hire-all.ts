@@ -10,7 +10,8 @@ import { isStop } from "./tool-call.ts";
 
 /**
  * Hires all of them, for flows and strategies whose branches must all be done: as many at once as there are slots, and the rest
- * afterwards. If no slot is free even then, an agent runs in the caller's own slot, since the caller only waits meanwhile.
+ * afterwards. If no slot is free even then, an agent runs in the caller's own slot, since the caller only waits meanwhile, unless the
+ * context does not lend it.
  */
 export async function hireAll<T>(
   ctx: RunContext,
@@ -34,7 +35,7 @@ export async function hireAll<T>(
     waiting = [...denied, ...waiting.slice(size)];
     size = denied.length === 0 ? round.length * 2 : Math.max(1, startedCount);
     if (startedCount > 0) continue;
-    const next = waiting.find(({ leaf }) => canRunInOwnSlot(leaf));
+    const next = ctx.lendsSlot === false ? undefined : waiting.find(({ leaf }) => canRunInOwnSlot(leaf));
     if (next !== undefined) outcomes[next.at] = await runInOwnSlot(ctx, next.leaf);
     waiting = next === undefined ? [] : waiting.filter((one) => one !== next);
   }

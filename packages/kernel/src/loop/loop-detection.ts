@@ -68,6 +68,8 @@ interface ToolRecord {
 }
 
 const NONE: ToolRecord[] = [];
+/** Up to so many tools are searched one by one. */
+const FEW = 64;
 const ALLOW: LoopVerdict = Object.freeze({ action: "allow" });
 const NO_RESULT = Object.freeze({ content: "", isError: false });
 
@@ -75,6 +77,8 @@ export class CallWatch implements LoopDetector {
   private readonly limits: LoopLimits;
   /** A list, because a model has few tools, and a map takes 240 bytes for each run in flight. */
   private tools: ToolRecord[] = NONE;
+  /** The same by name, once there are many: a model may call a hundred thousand that do not exist. */
+  private index: Map<string, ToolRecord> | undefined;
   private turn = 0;
 
   constructor(options: LoopLimitsOptions = {}) {
@@ -198,11 +202,15 @@ export class CallWatch implements LoopDetector {
       // The first push onto an empty list would allocate room for seventeen.
       if (this.tools === NONE) this.tools = [tool];
       else this.tools.push(tool);
+      if (this.index === undefined && this.tools.length > FEW)
+        this.index = new Map(this.tools.map((each) => [each.name, each]));
+      else this.index?.set(name, tool);
     }
     return tool;
   }
 
   private find(name: string): ToolRecord | undefined {
+    if (this.index !== undefined) return this.index.get(name);
     for (const tool of this.tools) if (tool.name === name) return tool;
     return undefined;
   }

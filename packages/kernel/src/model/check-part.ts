@@ -11,6 +11,10 @@ const FIELDS = {
   file: ["type", "url", "mediaType", "name"],
 } as const;
 
+/** What providers log, and tell the model of a file that is left out. Longer ones would be sent without having been estimated. */
+const MEDIA_TYPE = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+*-]{1,127}(?:;[ -~]{0,200})?$/;
+const FILE_NAME = /^\P{Cc}{0,255}$/u;
+
 /**
  * A frozen copy of a part, so that nobody can change later what is on record. Throws an `InvalidValueError` if it is not of one of these
  * types, or if a field is missing, wrong or unknown.
@@ -32,10 +36,15 @@ export function ownPart<T extends GivenPart["type"]>(
   if (type === "text" && typeof text !== "string") refuse(".text", text, "a string");
   if (type !== "text" && (typeof url !== "string" || url === ""))
     refuse(".url", url, "a data: or https: URL, or the id of a file that was uploaded to the provider");
-  if (typeof mediaType !== "string" && (type === "file" || mediaType !== undefined))
+  if ((type === "file" || mediaType !== undefined) && !matches(MEDIA_TYPE, mediaType))
     refuse(".mediaType", mediaType, 'a media type, such as "application/pdf"');
-  if (name !== undefined && typeof name !== "string") refuse(".name", name, "the name of the file");
+  if (name !== undefined && !matches(FILE_NAME, name))
+    refuse(".name", name, "the name of the file: at most 255 characters, and no control characters");
   return Object.freeze(own) as Extract<GivenPart, { readonly type: T }>;
+}
+
+function matches(pattern: RegExp, value: unknown): boolean {
+  return typeof value === "string" && pattern.test(value);
 }
 
 function anyOf(types: readonly string[]): string {

@@ -76,7 +76,9 @@ function contentOf(part: Attachment, supported: SupportedUrls): Content {
   const head = DATA_URL.exec(part.url);
   if (head !== null) {
     const body = part.url.slice(head[0].length);
-    const mediaType = part.mediaType ?? (head[1] === undefined || head[1] === "" ? "text/plain" : head[1]);
+    const mediaType = part.mediaType ?? (head[1] === undefined || head[1] === "" ? untyped(part) : head[1]);
+    // Its tokens were estimated as those of an image, and a text may have many more.
+    if (part.type === "image" && !/^image\//i.test(mediaType)) return { problem: "it is not an image" };
     return /;\s*base64$/i.test(head[2] ?? "") ? { data: body, mediaType } : percentEncoded(body, mediaType);
   }
   const url = URL.canParse(part.url) ? new URL(part.url) : undefined;
@@ -85,6 +87,10 @@ function contentOf(part: Attachment, supported: SupportedUrls): Content {
   if (!isSupported(url, mediaType, supported))
     return { problem: "this model accepts it only as a data: URL" };
   return { url, mediaType };
+}
+
+function untyped({ type }: Attachment): string {
+  return type === "image" ? "image/*" : "text/plain";
 }
 
 /** By the end of its name. Not every provider accepts an image of any type. */

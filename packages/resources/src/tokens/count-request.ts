@@ -220,15 +220,21 @@ function isSame(tools: readonly ToolSpec[], others: readonly ToolSpec[]): boolea
   return true;
 }
 
+const DATA = /^data:/i;
+const TEXT_TYPE = /^text\/|[/+](?:x-)?(?:json|xml|yaml|csv|javascript)\b/i;
+
 /**
  * The content of a `data:` URL is estimated from its bytes: a third of a token each for text, an eighth for a document such as a PDF. A
  * linked file counts as a small one.
  */
 function fileTokens(url: string, mediaType: string): number {
-  const comma = url.startsWith("data:") ? url.indexOf(",") : -1;
+  const comma = DATA.test(url) ? url.indexOf(",") : -1;
   if (comma === -1) return FILE_TOKENS;
-  const bytes = ((url.length - comma - 1) * 3) / 4;
-  const isText = /^text\/|[/+](?:json|xml|yaml|csv|javascript)\b/i.test(mediaType);
+  const head = url.slice("data:".length, comma);
+  const length = url.length - comma - 1;
+  const bytes = /;\s*base64$/i.test(head) ? (length * 3) / 4 : length;
+  // Some providers go by the type in the URL.
+  const isText = TEXT_TYPE.test(mediaType) || TEXT_TYPE.test(head);
   return Math.max(isText ? 0 : FILE_TOKENS, Math.ceil(bytes / (isText ? 3 : 8)));
 }
 

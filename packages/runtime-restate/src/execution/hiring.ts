@@ -13,6 +13,7 @@ import {
 import { json } from "../json.ts";
 import type { Message } from "../root/decide.ts";
 import { refuseOwnLedger } from "../own-ledger.ts";
+import { refuseHelper } from "../refuse-helper.ts";
 import type { Launch } from "../root/messages.ts";
 import type { Attempt } from "./attempt.ts";
 import { bytesOf, MOST, tooLarge } from "../sizes.ts";
@@ -92,6 +93,7 @@ function deniedSeat(refused: SerializedError, at: number): Seat {
 async function denialOf(spec: HireSpec, inputs: InputSizes): Promise<SerializedError | null> {
   try {
     refuseOwnLedger(spec.agent);
+    refuseHelper(spec.agent);
     spec.supervision();
     const denied = (await spec.denial()) ?? inputs.refusal(spec);
     return denied === undefined ? null : errorToJSON(denied);

@@ -91,7 +91,8 @@ function admitAll(exec: Execution, leaves: readonly Leaf[]): MaybePromise<Start[
   const turn = exec.modelCalls;
   const calls = leaves.map((leaf, index) => {
     const key = keyOf(exec, leaf, turn, index);
-    return { key, admit: (gate?: Gate) => startOf(exec, leaf, key, gate) };
+    const tool = leaf.kind === "tool" ? leaf : undefined;
+    return { key, tool, admit: (gate?: Gate) => startOf(exec, leaf, key, gate) };
   });
   return andThen(exec.gates.admitAll(calls), (admitted) =>
     admitted.map((start, at) =>

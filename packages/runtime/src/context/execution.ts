@@ -161,6 +161,9 @@ export class Execution implements RunContext {
   get memory(): Memory | undefined {
     return this.ports.memory;
   }
+  get lendsSlot(): boolean {
+    return this.ports.permissions?.isNoop ?? true;
+  }
   get validator(): JsonSchemaValidator | undefined {
     return this.ports.validator;
   }

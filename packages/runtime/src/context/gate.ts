@@ -4,9 +4,12 @@ import {
   type JsonValue,
   type MaybePromise,
   type Settled,
+  type ToolLeaf,
   type WaitSpec,
 } from "@ravi/kernel";
 import { isWritable } from "../journal/plain-json.ts";
+import { nameOfCall } from "./call-name.ts";
+import { Digest } from "./digest.ts";
 import type { Execution } from "./execution.ts";
 
 /** A question that is asked once, and the admits that wait for its answer. */
@@ -44,14 +47,16 @@ class Admit<T> implements Gate {
   result: PromiseSettledResult<T> | undefined;
   private readonly gates: Gates;
   private readonly key: string;
+  private readonly tool: AdmitRequest<T>["tool"];
   private over: Promise<void> | undefined;
   /** How many of its questions are not answered yet. */
   private open = 0;
   private parked: PromiseWithResolvers<void> | undefined;
 
-  constructor(gates: Gates, key: string) {
+  constructor(gates: Gates, { key, tool }: AdmitRequest<T>) {
     this.gates = gates;
     this.key = key;
+    this.tool = tool;
   }
 
   /** Starts it. Makes no promise if nobody has to be waited for, which is the usual case. */
@@ -73,7 +78,10 @@ class Admit<T> implements Gate {
   }
 
   async require(name: string, question: JsonValue = null, onAsk?: () => void): Promise<JsonValue> {
-    return this.gates.ask(name, this.key, question, onAsk).askedBy(this);
+    const { key, tool } = this;
+    // Its name may be the text itself, with line ends in it.
+    const about = tool === undefined ? key : `${key}:${new Digest().text(nameOfCall(tool)).name()}`;
+    return this.gates.ask(name, about, question, onAsk).askedBy(this);
   }
 
   /** Resolves when it is over, or waits for an answer. */
@@ -96,6 +104,8 @@ class Admit<T> implements Gate {
 
 interface AdmitRequest<T> {
   readonly key: string;
+  /** The call, if it is one of a tool: an answer on record counts for these arguments only. */
+  readonly tool?: Pick<ToolLeaf, "tool" | "call"> | undefined;
   readonly admit: (gate: Gate) => MaybePromise<T>;
 }
 
@@ -142,10 +152,10 @@ export class Gates {
     return this.pending.length === 0 ? resultsOf(admits) : this.answerAll(admits);
   }
 
-  private start<T>({ key, admit }: AdmitRequest<T>, admits: Admit<T>[]): MaybePromise<void> {
-    const started = new Admit<T>(this, key);
+  private start<T>(call: AdmitRequest<T>, admits: Admit<T>[]): MaybePromise<void> {
+    const started = new Admit<T>(this, call);
     admits.push(started);
-    return started.start(admit);
+    return started.start(call.admit);
   }
 
   private async admitRest<T>(

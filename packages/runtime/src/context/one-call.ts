@@ -1,4 +1,4 @@
-import type { Gate, MaybePromise } from "@ravi/kernel";
+import type { Gate, MaybePromise, ToolLeaf } from "@ravi/kernel";
 import { andThen } from "../and-then.ts";
 import type { Execution } from "./execution.ts";
 
@@ -7,8 +7,9 @@ export function admitOne<T>(
   exec: Execution,
   key: string,
   admit: (gate: Gate) => MaybePromise<T>,
+  tool?: Pick<ToolLeaf, "tool" | "call">,
 ): MaybePromise<T> {
-  return andThen(exec.gates.admitAll([{ key, admit }]), only);
+  return andThen(exec.gates.admitAll([{ key, admit, tool }]), only);
 }
 
 function only<T>([admitted]: readonly PromiseSettledResult<T>[]): T {

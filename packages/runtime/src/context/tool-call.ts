@@ -16,7 +16,7 @@ import { type RequestedTool, ToolEffect } from "./tool-effect.ts";
  */
 export function callTool(exec: Execution, requested: RequestedTool, key: string): MaybePromise<ToolResult> {
   const admit = (gate?: Gate): MaybePromise<ToolEffect> => prepareToolCall(exec, requested, key, gate);
-  const prepared = mayAsk(exec, requested.tool) ? admitOne(exec, key, admit) : admit();
+  const prepared = mayAsk(exec, requested.tool) ? admitOne(exec, key, admit, requested) : admit();
   return andThen(prepared, (call) => call.refused ?? exec.engine.effect(call));
 }
 

@@ -22,18 +22,11 @@ import {
   type ToolLeaf,
   type ToolResult,
 } from "@ravi/kernel";
-import {
-  argumentsText,
-  type Linked,
-  LinkedList,
-  messageOf,
-  toolFailure,
-  truncateText,
-} from "@ravi/kernel/loop";
+import { type Linked, LinkedList, messageOf, toolFailure, truncateText } from "@ravi/kernel/loop";
 import { andThen } from "../and-then.ts";
 import { Bill } from "./money/bill.ts";
 import { reportWarnings } from "./money/settlement.ts";
-import { nameOfText } from "./digest.ts";
+import { nameOfCall } from "./call-name.ts";
 import { executeTool } from "./execute-tool.ts";
 import type { Execution } from "./execution.ts";
 import type { FunctionCall } from "./function-call.ts";
@@ -99,11 +92,8 @@ export class ToolEffect implements Effect<ToolResult>, ReportedTool, Linked<Tool
     return `the call to ${this.tool.name}`;
   }
 
-  /**
-   * Contains the model's own id of the call. Servers use ids such as `call_0` again and again, but not for another call at the same place.
-   */
   fingerprint(): string {
-    return nameOfText(`${this.tool.name}\n${this.call.id}\n${argumentsText(this.call)}`);
+    return nameOfCall(this);
   }
 
   begin(): JsonObject {
