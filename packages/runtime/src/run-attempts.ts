@@ -21,6 +21,7 @@ import { hostAgent } from "./context/host-agent.ts";
 import { hooksFor } from "./context/plan.ts";
 import { type Doubt, needsDecision, stillValid, undecided } from "./engine/decisions.ts";
 import { Recording } from "./engine/recording.ts";
+import { afterRetries, RETRIED } from "./engine/retried.ts";
 import type { RunJournal } from "./engine/run-journal.ts";
 import { RUN_STATUS, RUN_WAITS } from "./journal/run-facts.ts";
 import { isStatusGiven, statusRecord } from "./result-record.ts";
@@ -36,6 +37,8 @@ import type { LiveRun } from "./live-run.ts";
 export interface Continuation {
   readonly recording?: Recording | undefined;
   readonly decisions: Decisions;
+  /** Whether the run had failed. */
+  readonly isRetried?: boolean | undefined;
 }
 
 /** An attempt with nothing recorded before it. */
@@ -90,7 +93,7 @@ export class RunAttempts implements Attempts {
 
   private async resume(journal: RunJournal, from: Continuation, recording: Recording): Promise<RunResult> {
     this.statuses = recording.aboutRun(RUN_STATUS)?.attempt ?? 0;
-    await this.note(journal, { status: "running" }, true);
+    await this.note(journal, from.isRetried === true ? RETRIED : { status: "running" }, true);
     return this.runAgain(journal, from, recording);
   }
 
@@ -187,7 +190,7 @@ export class RunAttempts implements Attempts {
     await sleep(clock, delayMs, this.run);
     await this.awaitJournal("append", store.settled());
     const known = await this.awaitJournal("load", journal?.load(root.runId));
-    const recording = new Recording(known ?? []);
+    const recording = new Recording(afterRetries(root.runId, known ?? [], false));
     // The list of runs is to forget what the crashed attempt has waited for.
     if (recording.aboutRun(RUN_WAITS) !== undefined) await this.note(store, { status: "running" }, true);
     return recording;

@@ -1,5 +1,6 @@
 import {
   type Agent,
+  checkBoolean,
   InvalidValueError,
   isPromiseLike,
   type Journal,
@@ -13,6 +14,7 @@ import { awaitJournal } from "./await-journal.ts";
 import { mayAdmit, type Plan, planFor } from "./context/plan.ts";
 import { doubtsOf } from "./engine/decisions.ts";
 import { Recording } from "./engine/recording.ts";
+import { afterRetries } from "./engine/retried.ts";
 import { RunJournal } from "./engine/run-journal.ts";
 import { awaitAdmission } from "./await-admission.ts";
 import { type Continuation, RunAttempts, FROM_THE_START, noteOf } from "./run-attempts.ts";
@@ -26,6 +28,12 @@ import type { LiveRun } from "./live-run.ts";
 
 /** A run that can start, or the result of one that is over. */
 type Ready = { readonly start: Start; readonly from: Continuation } | { readonly result: RunResult };
+
+/** How a run is to be continued. */
+interface Asked {
+  readonly decisions?: Decisions | undefined;
+  readonly retryFailed?: boolean | undefined;
+}
 
 export interface DriverOptions {
   readonly ports: Ports;
@@ -72,13 +80,19 @@ export class RunDriver {
     );
   }
 
-  /** Continues a recorded run. */
-  async resume(runId: RunId, decisions: Decisions, run: LiveRun): Promise<RunResult> {
+  /** Continues a recorded run; with `retryFailed`, also one that has failed. */
+  async resume(
+    runId: RunId,
+    { decisions = {}, retryFailed = false }: Asked,
+    run: LiveRun,
+  ): Promise<RunResult> {
     checkDecisions(decisions);
+    checkBoolean("resume options.retryFailed", retryFailed);
     const { journal: store } = this.ports;
     if (store === undefined) throw noJournal();
     return this.withClaim(store, runId, run, null, async (journal) => {
-      const recording = new Recording(await store.load(runId));
+      const records = await store.load(runId);
+      let recording = new Recording(afterRetries(runId, records, false));
       const start = recording.aboutRun(RUN_START);
       if (start === undefined) {
         if (recording.records.length === 0) await journal.abandon();
@@ -86,12 +100,14 @@ export class RunDriver {
       }
       const status = recording.aboutRun(RUN_STATUS);
       const result = status === undefined ? undefined : recordedResult(runId, status.body);
-      if (result !== undefined) return { result };
+      const isRetried = retryFailed && result?.status === "failed";
+      if (isRetried) recording = new Recording(afterRetries(runId, records, true));
+      else if (result !== undefined) return { result };
       // The recorded input has been through the layers already.
       const read = readStart(this.agents, start.body);
       run.agentId = read.root.agentId;
       const decided = fullDecisions(doubtsOf(recording.records), decisions);
-      return { start: read, from: { recording, decisions: decided } };
+      return { start: read, from: { recording, decisions: decided, isRetried } };
     });
   }
 

@@ -79,6 +79,11 @@ export interface SendOptions {
 export interface ResumeOptions {
   /** What to do with tool calls that were in flight at a crash, by the key in the suspension's error. */
   readonly decisions?: Decisions | undefined;
+  /**
+   * Whether a run that has failed is continued too, for instance after an outage or with another key. The model calls and hires that it
+   * failed with are made again; everything else comes from the record. Default: false.
+   */
+  readonly retryFailed?: boolean | undefined;
   /** Cancels the run for good when it aborts. */
   readonly signal?: AbortSignalLike | undefined;
   /** Called synchronously with each event from now on. */
@@ -148,7 +153,10 @@ export class Runtime {
     return handle as RootHandle<AnswerOf<A>>;
   }
 
-  /** Continues a recorded run from where it stopped. If the run is over, it returns the recorded result. */
+  /**
+   * Continues a recorded run from where it stopped. If the run is over, it returns the recorded result; a failed one is continued with
+   * `retryFailed`.
+   */
   resume(runId: string, options: ResumeOptions = {}): RootHandle {
     const { onEvent } = checkFields("resume options", options, RESUME_OPTIONS);
     if (onEvent !== undefined && typeof onEvent !== "function")
@@ -160,7 +168,7 @@ export class Runtime {
     const root = Supervision.root(ROOT_UNKNOWN, { runId });
     const { signal } = options;
     return this.launch(root, { signal, onEvent: options.onEvent, runId }, (run) =>
-      this.driver.resume(root.runId, options.decisions ?? {}, run),
+      this.driver.resume(root.runId, options, run),
     );
   }
 
@@ -389,7 +397,12 @@ export class Runtime {
 
 const IN_THE_JOURNAL = "the id of a run in the journal";
 const DELIVER_OPTIONS = ["id", "mustExist"] as const satisfies readonly (keyof DeliverOptions)[];
-const RESUME_OPTIONS = ["decisions", "signal", "onEvent"] as const satisfies readonly (keyof ResumeOptions)[];
+const RESUME_OPTIONS = [
+  "decisions",
+  "retryFailed",
+  "signal",
+  "onEvent",
+] as const satisfies readonly (keyof ResumeOptions)[];
 
 const OPTIONS: readonly (keyof RuntimeOptions)[] = [
   "agents",

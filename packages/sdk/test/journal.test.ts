@@ -3,7 +3,7 @@ import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { AgentId } from "@ravi/kernel";
+import { AgentId, ProviderError } from "@ravi/kernel";
 import { MemoryJournal, SqliteJournal } from "@ravi/runtime";
 import { scriptedModel, virtualClock } from "@ravi/testing";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
@@ -73,6 +73,24 @@ describe("a run with a journal", () => {
     expect(await run(greeter, "Hi", { journal })).toMatchObject({ status: "completed", output: "Hello." });
     expect(await runs({ journal })).toMatchObject([{ runId: "letter" }, {}, { status: "completed" }]);
     await expect(waits.suspend()).rejects.toMatchObject({ code: "JOURNAL_FAILED" });
+  });
+
+  test("goes on after an outage if it is asked to, and pays for nothing again", async () => {
+    let isDown = true;
+    const look = tool({ name: "look", description: "Looks.", input: z.object({}), execute: () => "rain" });
+    const model = scriptedModel(({ messages }) => {
+      if (messages.at(-1)?.role !== "tool") return { toolCalls: [{ name: "look", arguments: {} }] };
+      if (isDown) throw new ProviderError({ kind: "AUTH", message: "the key has expired" });
+      return "It rains.";
+    });
+    const reporter = agent({ name: "reporter", model, tools: [look] });
+    expect(await run(reporter, "Weather?", { journal, runId: "w" })).toMatchObject({ status: "failed" });
+    isDown = false;
+    expect(await resume("w", { agents: reporter, journal })).toMatchObject({ status: "failed" });
+    expect(model.calls).toHaveLength(2);
+    const result = await resume("w", { agents: reporter, journal, retryFailed: true });
+    expect(result).toMatchObject({ status: "completed", output: "It rains." });
+    expect(model.calls).toHaveLength(3);
   });
 
   test("adds to its conversation behind others of the same session that run at once", async () => {

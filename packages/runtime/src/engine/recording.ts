@@ -133,7 +133,7 @@ export function attemptOf({ exec, key, attempt }: JournalRecord): string {
 }
 
 /** Whether an entry is about the run as a whole, or about money. Such entries are not steps of an agent. */
-function isNotAStep(key: string): boolean {
+export function isNotAStep(key: string): boolean {
   return key === RUN_START || key === RUN_STATUS || key === RUN_WAITS || key.startsWith(SPEND);
 }
 

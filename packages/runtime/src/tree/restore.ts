@@ -39,9 +39,10 @@ function restoreDoubts(tree: Tree, recording: Recording, repeats: readonly Journ
   for (const { exec, key } of endsWithOpenCalls(recording)) tree.inDoubt.add(`${exec}:${key}`);
 }
 
-/** The begin entries of every attempt at an effect beyond its first. */
+/** The begin entries of every attempt at a call beyond its first. A hire is no call: its child continues where it was. */
 function begunAgain({ records }: Recording): readonly JournalRecord[] {
   return records.filter(
-    ({ phase, attempt, key }) => phase === "begin" && attempt > 1 && !key.startsWith(SPEND),
+    ({ phase, attempt, key }) =>
+      phase === "begin" && attempt > 1 && !key.startsWith(SPEND) && !key.startsWith("hire:"),
   );
 }

@@ -45,6 +45,8 @@ export interface Execution {
   readonly ledger: Ledger | undefined;
   readonly children: ExecId[];
   readonly mail: InboxMessage[];
+  /** The ids of the messages that it was ever sent. */
+  readonly posted: Set<string>;
   readonly startedAt: number;
   attempts: number;
   /** At which place it was told to stop. */
@@ -159,6 +161,7 @@ export class World {
       ledger,
       children: [],
       mail: [],
+      posted: new Set(),
       startedAt: this.clock.now(),
       attempts: 0,
       stopped: undefined,
@@ -189,8 +192,9 @@ export class World {
   }
 
   post(execId: ExecId, message: InboxMessage): void {
-    const { mail } = this.of(execId);
-    if (!mail.some(({ id }) => id === message.id)) mail.push(message);
+    const { mail, posted } = this.of(execId);
+    if (!posted.has(message.id)) mail.push(message);
+    posted.add(message.id);
     this.notify();
   }
 

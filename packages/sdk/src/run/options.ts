@@ -115,6 +115,11 @@ export interface ResumeOptionsFor<A extends Agent> extends HostOptions {
   readonly journal: string | Journal;
   /** What to do about tool calls that were in flight at the crash, by the keys that the suspended run's `error` names. */
   readonly decisions?: Decisions | undefined;
+  /**
+   * Whether a run that has failed is continued too, for instance after an outage or with another key. The model calls and hires that it
+   * failed with are made again; everything else comes from the record. Default: false.
+   */
+  readonly retryFailed?: boolean | undefined;
 }
 
 /** The same for agents whose results are of the type `T`. */
@@ -158,5 +163,6 @@ export const RUN_OPTIONS = [
 export const RESUME_OPTIONS = [
   "agents",
   "decisions",
+  "retryFailed",
   ...HOST_OPTIONS,
 ] as const satisfies readonly (keyof ResumeOptions)[];

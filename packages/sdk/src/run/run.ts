@@ -67,8 +67,8 @@ export function start<T = unknown, A extends Agent<T> = Agent<T>>(
 }
 
 /**
- * Continues a recorded run from where it stopped. If it is over already, returns its result again, and nothing is called. With several
- * agents, the result has the shape of one of them.
+ * Continues a recorded run from where it stopped. If it is over already, returns its result again, and nothing is called; a failed one is
+ * continued with `retryFailed`. With several agents, the result has the shape of one of them.
  */
 export async function resume<T = unknown, A extends Agent<T> = Agent<T>>(
   runId: string,
@@ -85,7 +85,7 @@ export function startResume<T = unknown, A extends Agent<T> = Agent<T>>(
   checkRunId(runId);
   checkFields("resume options", options, RESUME_OPTIONS);
   checkHost(options);
-  const { agents, decisions, signal } = options;
+  const { agents, decisions, retryFailed, signal } = options;
   const list = isList(agents) ? agents : [agents];
   for (const [at, agent] of list.entries()) checkAgent(`agents[${at}]`, agent);
   if (options.journal === undefined) throw noJournal();
@@ -96,7 +96,7 @@ export function startResume<T = unknown, A extends Agent<T> = Agent<T>>(
     limits: undefined,
     // The journal does not record whether the limit in dollars was set by the call. `ledgerFor` also compares the amount.
     isDefaultUsd: list.every((agent) => isDefaultUsd({}, ownLimits(agent))),
-    begin: (runtime) => runtime.resume(runId, { decisions, signal }) as RootHandle<AnswerOf<A>>,
+    begin: (runtime) => runtime.resume(runId, { decisions, retryFailed, signal }) as RootHandle<AnswerOf<A>>,
   });
 }
 

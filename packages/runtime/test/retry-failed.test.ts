@@ -1,0 +1,346 @@
+import {
+  type Agent,
+  defineTool,
+  type Journal,
+  type LLMClient,
+  type ModelResponse,
+  ProviderError,
+  RunId,
+  type RunResult,
+} from "@ravi/kernel";
+import { describe, expect, test } from "vitest";
+import * as z from "zod";
+import { MemoryJournal, Runtime, SqliteJournal } from "@ravi/runtime";
+import { temporaryDirectory } from "./journal/helpers/directory.ts";
+import { agent, ask, cut, done, FakeLedger } from "./review/helpers.ts";
+
+/** A model that can be down. `paid` has the questions that it has answered. */
+class Server {
+  isDown = false;
+  readonly paid: string[] = [];
+  readonly model: LLMClient = {
+    id: "server",
+    info: { provider: "server", model: "m" },
+    generate: async ({ messages }) => this.answer(String(messages.at(-1)?.content)),
+  };
+
+  private answer(question: string): ModelResponse {
+    if (this.isDown) throw new ProviderError({ kind: "SERVER_ERROR", message: "down" });
+    this.paid.push(question);
+    const message = { role: "assistant", content: `to ${question}` } as const;
+    return { message, finishReason: "stop", usage: { inputTokens: 10, outputTokens: 1 } };
+  }
+}
+
+/** Asks three questions, and is down from the second on. */
+function asker(server: Server, name = "asker"): Agent {
+  return agent(name, async (ctx, { input }) => {
+    const answers: string[] = [];
+    for (const n of [1, 2, 3]) {
+      const { message } = await ctx.llm(server.model, ask(`${input}${n}`));
+      answers.push(String(message.content));
+    }
+    return done(answers.join(", "));
+  });
+}
+
+const DONE = "to a1, to a2, to a3";
+
+/** Runs `lead` until the server is down after `answers` answers. */
+async function outage(journal: Journal, server: Server, lead: Agent, answers: number): Promise<RunResult> {
+  const runtime = new Runtime({ journal });
+  const onEvent = (): void => {
+    server.isDown = server.paid.length >= answers;
+  };
+  const result = await runtime.run(lead, "a", { runId: "r", onEvent }).result;
+  expect(result).toMatchObject({ status: "failed", error: { code: "PROVIDER_ERROR" } });
+  server.isDown = false;
+  return result;
+}
+
+async function retried(journal: Journal, lead: Agent, ...others: readonly Agent[]): Promise<RunResult> {
+  return new Runtime({ journal, agents: [lead, ...others] }).resume("r", { retryFailed: true }).result;
+}
+
+describe.each<[string, () => Journal]>([
+  ["in memory", () => new MemoryJournal()],
+  ["in SQLite", () => SqliteJournal.open(temporaryDirectory())],
+])("a run that has failed, with a journal %s,", (_, open) => {
+  test("stays failed unless it is asked to go on, and then pays for nothing again", async () => {
+    const [journal, server] = [open(), new Server()];
+    const lead = asker(server);
+    const failed = await outage(journal, server, lead, 1);
+    const same = await new Runtime({ journal, agents: [lead] }).resume("r").result;
+    expect(same).toMatchObject({ status: "failed", usage: failed.usage });
+
+    const result = await retried(journal, lead);
+    expect(result).toMatchObject({ status: "completed", output: DONE, inDoubt: [] });
+    expect(server.paid).toEqual(["a1", "a2", "a3"]);
+    expect(result.usage).toMatchObject({ inputTokens: 30, outputTokens: 3 });
+    expect(await journal.list()).toMatchObject([{ runId: "r", status: "completed" }]);
+    expect(await retried(journal, lead)).toMatchObject({ status: "completed", output: DONE });
+    expect(server.paid).toHaveLength(3);
+    await journal.close();
+  });
+
+  test("may fail again and be retried again, also in a child of a child", async () => {
+    const [journal, server] = [open(), new Server()];
+    const worker = asker(server, "worker");
+    const middle = agent("middle", async (ctx, { input }) => {
+      const outcome = await ctx.hire({ agent: worker, input });
+      if ("error" in outcome) throw outcome.error;
+      return done("result" in outcome ? outcome.result.output : outcome.status);
+    });
+    const lead = agent("lead", async (ctx, { input }) => {
+      const outcome = await ctx.hire({ agent: middle, input });
+      if ("error" in outcome) throw outcome.error;
+      return done("result" in outcome ? outcome.result.output : outcome.status);
+    });
+    await outage(journal, server, lead, 1);
+    server.isDown = true;
+    expect(await retried(journal, lead, middle, worker)).toMatchObject({ status: "failed" });
+    expect(await retried(journal, lead, middle, worker)).toMatchObject({ status: "failed" });
+    server.isDown = false;
+    const result = await retried(journal, lead, middle, worker);
+    expect(result).toMatchObject({ status: "completed", output: DONE, inDoubt: [] });
+    expect(server.paid).toEqual(["a1", "a2", "a3"]);
+    expect(result.agents?.map(({ agentId, status }) => [agentId, status])).toEqual([
+      ["lead", "completed"],
+      ["middle/1", "completed"],
+      ["worker/1.1", "completed"],
+    ]);
+    await journal.close();
+  });
+});
+
+test("after each entry of a retried run it can be cut off and resumed, and no recorded answer is paid for again", async () => {
+  const [journal, server] = [new MemoryJournal(), new Server()];
+  const worker = asker(server, "worker");
+  const lead = agent("lead", async (ctx, { input }) => {
+    const outcome = await ctx.hire({ agent: worker, input });
+    if ("error" in outcome) throw outcome.error;
+    return done("result" in outcome ? outcome.result.output : outcome.status);
+  });
+  await outage(journal, server, lead, 1);
+  const before = journal.load(RunId("r")).length;
+  await retried(journal, lead, worker);
+  const records = journal.load(RunId("r"));
+  for (let length = before + 1; length < records.length; length++) {
+    const known = records.slice(0, length);
+    const answered = known.filter(({ key, body }) => key.startsWith("llm:") && "response" in body).length;
+    server.paid.length = 0;
+    const store = cut("r", known);
+    const result = await new Runtime({ journal: store, agents: [lead, worker] }).resume("r").result;
+    expect(result, `cut after ${length}`).toMatchObject({ status: "completed", output: DONE });
+    expect(server.paid, `cut after ${length}`).toHaveLength(3 - answered);
+  }
+});
+
+test("a failure that the agent has gone on after stays as it was", async () => {
+  const [journal, server] = [new MemoryJournal(), new Server()];
+  const other = new Server();
+  const careful = agent("careful", async (ctx) => {
+    const first = await ctx.llm(other.model, ask("x")).then(
+      () => "answered",
+      () => "failed",
+    );
+    await ctx.llm(server.model, ask("y"));
+    return done(first);
+  });
+  other.isDown = server.isDown = true;
+  expect((await new Runtime({ journal }).run(careful, "", { runId: "r" }).result).status).toBe("failed");
+  other.isDown = server.isDown = false;
+  expect(await retried(journal, careful)).toMatchObject({ status: "completed", output: "failed" });
+  expect([other.paid, server.paid]).toEqual([[], ["y"]]);
+});
+
+test("what the agent recorded after the failure is forgotten with it", async () => {
+  const [journal, server] = [new MemoryJournal(), new Server()];
+  const lead = agent("lead", async (ctx) => {
+    try {
+      await ctx.llm(server.model, ask("x"));
+    } catch (error) {
+      await ctx.now();
+      await ctx.random();
+      throw error;
+    }
+    return done(String((await ctx.llm(server.model, ask("y"))).message.content));
+  });
+  server.isDown = true;
+  await new Runtime({ journal }).run(lead, "", { runId: "r" }).result;
+  server.isDown = false;
+  expect(await retried(journal, lead)).toMatchObject({ status: "completed", output: "to y" });
+});
+
+test("a run that failed before its next call goes on with it", async () => {
+  const [journal, server] = [new MemoryJournal(), new Server()];
+  const settings = { isWrong: true };
+  const lead = agent("lead", async (ctx) => {
+    await ctx.llm(server.model, ask("x"));
+    if (settings.isWrong) throw new ProviderError({ kind: "AUTH", message: "no key" });
+    return done(String((await ctx.llm(server.model, ask("y"))).message.content));
+  });
+  expect((await new Runtime({ journal }).run(lead, "", { runId: "r" }).result).status).toBe("failed");
+  settings.isWrong = false;
+  expect(await retried(journal, lead)).toMatchObject({ status: "completed", output: "to y" });
+  expect(server.paid).toEqual(["x", "y"]);
+});
+
+test("siblings of a failed child that were stopped with it go on too, and a tool is not called again", async () => {
+  const [journal, server] = [new MemoryJournal(), new Server()];
+  let calls = 0;
+  const pay = defineTool({
+    name: "pay",
+    description: "",
+    input: z.object({}),
+    execute: () => `paid ${++calls}`,
+  });
+  const worker = agent("worker", async (ctx, { input }) => {
+    const paid = await ctx.tool({ id: input, name: "pay", arguments: "{}" }, pay);
+    if (input !== "0") await ctx.waitFor(`go${input}`);
+    const { message } = await ctx.llm(server.model, ask(input));
+    return done(`${String(paid.content)} ${String(message.content)}`);
+  });
+  const lead = agent("lead", async (ctx) => {
+    const handles = [];
+    for (const input of ["0", "1", "2"]) handles.push(await ctx.spawn(worker, { input }));
+    const outcomes: string[] = [];
+    for (const handle of handles) {
+      const outcome = await ctx.join(handle);
+      if ("error" in outcome) throw outcome.error;
+      outcomes.push("result" in outcome ? outcome.result.output : outcome.status);
+    }
+    return done(outcomes.join(", "));
+  });
+  server.isDown = true;
+  expect((await new Runtime({ journal }).run(lead, "", { runId: "r" }).result).status).toBe("failed");
+  server.isDown = false;
+  const runtime = new Runtime({ journal, agents: [lead, worker] });
+  const handle = runtime.resume("r", { retryFailed: true });
+  for (const n of [1, 2]) await runtime.deliver("r", `go${n}`, true);
+  expect(await handle.result).toMatchObject({
+    status: "completed",
+    output: "paid 1 to 0, paid 2 to 1, paid 3 to 2",
+  });
+  expect(calls).toBe(3);
+});
+
+test("a child that failed while others were being hired goes on, if the run failed with it", async () => {
+  const [journal, server] = [new MemoryJournal(), new Server()];
+  const numbers: number[] = [];
+  const worker = agent("worker", async (ctx, { input }) => {
+    const { message } = await ctx.llm(server.model, ask(input));
+    return done(String(message.content));
+  });
+  const lead = agent("lead", async (ctx) => {
+    numbers.push(await ctx.random());
+    const first = await ctx.spawn(worker, { input: "1" });
+    await ctx.waitFor("next");
+    const second = await ctx.spawn(worker, { input: "2" });
+    const outputs: string[] = [];
+    for (const handle of [first, second]) {
+      const outcome = await ctx.join(handle);
+      if ("error" in outcome) throw outcome.error;
+      outputs.push("result" in outcome ? outcome.result.output : outcome.status);
+    }
+    return done(outputs.join(", "));
+  });
+  const runtime = new Runtime({ journal });
+  server.isDown = true;
+  const handle = runtime.run(lead, "", { runId: "r" });
+  for await (const { event, agentId } of handle.events()) {
+    if (event.type !== "error" || !agentId.startsWith("worker")) continue;
+    server.isDown = false;
+    await runtime.deliver("r", "next", true);
+    break;
+  }
+  expect((await handle.result).status).toBe("failed");
+  expect(await retried(journal, lead, worker)).toMatchObject({ status: "completed", output: "to 1, to 2" });
+  expect(server.paid).toEqual(["2", "1"]);
+  expect(numbers[1]).toBe(numbers[0]);
+});
+
+test("what the failed calls may have cost stays charged, once", async () => {
+  const [journal, server] = [new MemoryJournal(), new Server()];
+  const lead = asker(server);
+  const runtime = (): [Runtime, FakeLedger] => {
+    const ledger = new FakeLedger({ maxTokens: 100_000 });
+    return [new Runtime({ journal, ledger: () => ledger, agents: [lead] }), ledger];
+  };
+  const [first] = runtime();
+  server.isDown = true;
+  // Nobody knows whether it was paid for, so all that was set aside is charged.
+  const { inputTokens, outputTokens } = (await first.run(lead, "a", { runId: "r" }).result).usage;
+  server.isDown = false;
+  const [second, ledger] = runtime();
+  const result = await second.resume("r", { retryFailed: true }).result;
+  expect(result.usage).toMatchObject({ inputTokens: inputTokens + 30, outputTokens: outputTokens + 3 });
+  expect(ledger.used).toMatchObject({ tokens: inputTokens + outputTokens + 33, turns: 4 });
+  expect(result.agents).toMatchObject([{ modelCalls: 3, retries: 1 }]);
+});
+
+describe("a child that failed, and whose parent went on,", () => {
+  const down = new ProviderError({ kind: "SERVER_ERROR", message: "down" });
+  const failing = (server: Server): Agent =>
+    agent("worker", async (ctx) => {
+      await ctx.llm(server.model, ask("x"));
+      return done("");
+    });
+
+  test("stays failed if its parent has called a model since, even if that failed with the same words", async () => {
+    const [journal, server, own] = [new MemoryJournal(), new Server(), new Server()];
+    const worker = failing(server);
+    const lead = agent("lead", async (ctx) => {
+      const { status } = await ctx.hire({ agent: worker, input: "" });
+      await ctx.llm(own.model, ask(status));
+      throw down;
+    });
+    server.isDown = true;
+    await new Runtime({ journal }).run(lead, "", { runId: "r" }).result;
+    server.isDown = false;
+    expect(await retried(journal, lead, worker)).toMatchObject({
+      status: "failed",
+      error: { message: "down" },
+    });
+    expect([server.paid, own.paid]).toEqual([[], ["failed"]]);
+  });
+
+  test("stays failed if its parent failed with something else", async () => {
+    const [journal, server] = [new MemoryJournal(), new Server()];
+    const worker = failing(server);
+    const settings = { isWrong: true };
+    const helper = agent("helper", async () => done(""));
+    const lead = agent("lead", async (ctx) => {
+      const first = await ctx.hire({ agent: worker, input: "" });
+      const second = await ctx.hire({ agent: helper, input: "" });
+      if (settings.isWrong) throw new ProviderError({ kind: "AUTH", message: "no key" });
+      return done(`${first.status}, ${second.status}`);
+    });
+    server.isDown = true;
+    await new Runtime({ journal }).run(lead, "", { runId: "r" }).result;
+    server.isDown = settings.isWrong = false;
+    expect(await retried(journal, lead, worker, helper)).toMatchObject({ output: "failed, completed" });
+    expect(server.paid).toEqual([]);
+  });
+});
+
+test.each(["cancelled", "completed"])("a run that is %s is not run again", async (status) => {
+  const [journal, server] = [new MemoryJournal(), new Server()];
+  const lead = agent("lead", async (ctx) => {
+    await ctx.llm(server.model, ask("x"));
+    if (status === "cancelled") await ctx.waitFor("never");
+    return done("");
+  });
+  const handle = new Runtime({ journal }).run(lead, "", { runId: "r" });
+  for await (const { event } of handle.events()) if (event.type === "usage") break;
+  if (status === "cancelled") handle.cancel("enough");
+  await handle.result;
+  expect(await retried(journal, lead)).toMatchObject({ status });
+  expect(server.paid).toEqual(["x"]);
+});
+
+test("retryFailed that is no boolean is refused", async () => {
+  const runtime = new Runtime({ journal: new MemoryJournal() });
+  const options = { retryFailed: "yes" as never };
+  await expect(runtime.resume("r", options).result).rejects.toThrow("resume options.retryFailed");
+});
