@@ -15,6 +15,7 @@ import {
 } from "@ravi/kernel";
 import { type Linked, versionName } from "@ravi/kernel/loop";
 import { Drain } from "./engine/drain.ts";
+import { whoseOf } from "./journal/run-facts.ts";
 import type { EventHub } from "./tree/event-hub.ts";
 import type { Tree } from "./tree/tree.ts";
 
@@ -80,6 +81,7 @@ export class LiveRun implements Linked<LiveRun> {
     const { runId, agent, startedAt } = this;
     const name = agent === undefined ? this.agentId : versionName(agent);
     const waits = this.tree?.waits.list ?? [];
+    const scope = this.tree?.scope;
     const listed = {
       runId,
       agent: name,
@@ -87,6 +89,7 @@ export class LiveRun implements Linked<LiveRun> {
       startedAt,
       updatedAt: startedAt,
       entries: 0,
+      ...(scope !== undefined && whoseOf(scope.sessionId, scope.tenantId, scope.userId)),
     };
     return waits.length === 0 ? listed : { ...listed, waitingFor: waits };
   }

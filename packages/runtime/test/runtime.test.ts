@@ -721,12 +721,21 @@ describe("keeping house", () => {
       ...agent("patient", async (ctx) => done(String(await ctx.waitFor("a")))),
       version: "2",
     };
-    const handle = runtime.run(patient, "", { runId: "w" });
+    const whose = { sessionId: "chat", userId: "ada" };
+    const handle = runtime.run(patient, "", { runId: "w", ...whose });
     await until(() => handle.status === "suspended");
     const wait = { kind: "signal", name: "a", agentId: "patient", execId: "w", since: 7_000 };
     const times = { startedAt: 7_000, updatedAt: 7_000 };
     expect(await runtime.list()).toEqual([
-      { runId: "w", agent: "patient@2", status: "suspended", ...times, entries: 0, waitingFor: [wait] },
+      {
+        runId: "w",
+        agent: "patient@2",
+        status: "suspended",
+        ...times,
+        entries: 0,
+        ...whose,
+        waitingFor: [wait],
+      },
     ]);
     await runtime.close();
     expect(await runtime.list()).toEqual([]);

@@ -46,11 +46,13 @@ async function asked(handle: ReturnType<typeof start>): Promise<string> {
 describe("a run with a journal", () => {
   test("is suspended by its handle, listed, answered from outside, and goes on without paying twice", async () => {
     const first = clerk();
-    const handle = start(first.agent, "Write to Ada", { journal, runId: "letter" });
+    const handle = start(first.agent, "Write to Ada", { journal, runId: "letter", tenantId: "acme" });
     const name = await asked(handle);
     const { status, error } = await handle.suspend();
     expect([status, error?.message]).toEqual(["suspended", "suspended: suspend() was called"]);
-    expect(await runs({ journal })).toMatchObject([{ runId: "letter", status: "suspended" }]);
+    expect(await runs({ journal })).toMatchObject([
+      { runId: "letter", status: "suspended", tenantId: "acme" },
+    ]);
 
     await deliver("letter", name, true, { journal });
     const second = clerk();

@@ -1,4 +1,4 @@
-import type { AgentId, ExecId, RunId } from "../core/ids.ts";
+import type { AgentId, ExecId, RunId, SessionId } from "../core/ids.ts";
 import type { JsonObject, JsonValue } from "../core/json.ts";
 import type { MaybePromise } from "../core/types.ts";
 import type { RunStatus } from "../agent/handle.ts";
@@ -80,6 +80,12 @@ export interface RunSummary {
   readonly updatedAt: number;
   /** How many entries it has. */
   readonly entries: number;
+  /** The conversation that it belongs to. Absent if the journal does not tell, or if the run has not started yet. */
+  readonly sessionId?: SessionId | undefined;
+  /** The customer that it was started for. Absent if none was named, or if the journal does not tell. */
+  readonly tenantId?: string | undefined;
+  /** The user that it was started for. Absent if none was named, or if the journal does not tell. */
+  readonly userId?: string | undefined;
   /** What it waits for and nobody has answered yet. Absent if there is nothing, or if the journal or the engine does not tell. */
   readonly waitingFor?: readonly PendingWait[] | undefined;
   /** Why it is suspended. Absent if it is not, or if the journal or the engine does not tell. */
@@ -134,6 +140,7 @@ export interface Journal {
    * All runs that were ever claimed, unless they were abandoned or deleted. What a summary shows is in notes of the root (`phase` is `note`, `exec` the run's id):
    * `run:start` or `run:start#n` has the `agent` in its body, and its `at` is `startedAt`; the latest `run:status` or `run:status#n`
    * has the `status` (if it is none of `RunStatus`, it does not count). A run is `pending` before its start is noted, and `running` from then until a status is.
+   * A journal that tells whose runs it has finds `tenantId`, `userId` and `supervision.sessionId` in the body of the start; null or no text counts as none.
    *
    * A journal that tells what runs wait for finds it in `run:waits` or `run:waits#n`. Each has in its body `waits` that have begun, with
    * their `keys`, and `over`: which of those noted before are over, each as `execId:key`. Without `over`, `waits` are all that count.

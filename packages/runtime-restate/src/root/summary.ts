@@ -1,5 +1,5 @@
 import type { AgentId, ExecId, JsonObject, JsonValue, PendingWait } from "@ravi/kernel";
-import type { RunView } from "./messages.ts";
+import type { Launch, RunView } from "./messages.ts";
 import type { RootState } from "./state.ts";
 import { rootOf } from "./tree.ts";
 
@@ -28,7 +28,16 @@ export function summaryOf(state: RootState): JsonObject {
     startedAt: state.startedAt,
     updatedAt: state.at,
     entries: state.entries,
+    ...whose(rootOf(state).launch),
     ...(waits.length > 0 && { waitingFor: waits }),
+  };
+}
+
+function whose({ supervision, tenantId, userId }: Launch): JsonObject {
+  return {
+    sessionId: supervision["sessionId"],
+    ...(tenantId !== null && { tenantId }),
+    ...(userId !== null && { userId }),
   };
 }
 

@@ -16,7 +16,7 @@ import { NO_WAITS, NotedWaits } from "./noted-waits.ts";
 import { openWaits } from "./open-waits.ts";
 import { stringify } from "./plain-json.ts";
 import { isEnded } from "./retention.ts";
-import { factsOf, type RunFacts } from "./run-facts.ts";
+import { factsOf, type RunFacts, type Whose } from "./run-facts.ts";
 import { suspensionReason } from "./suspension-reason.ts";
 
 /** Up to this many entries are searched one by one. An index of their identities would take 0.3 kB a run. */
@@ -34,6 +34,7 @@ export class MemoryRun implements Linked<MemoryRun>, Indexed<MemoryRun>, KnownNa
   private status: RunSummary["status"] = "pending";
   private startedAt: number;
   private updatedAt: number;
+  private whose: Whose | undefined;
   private waits: NotedWaits | undefined;
   private readonly kept = new EntryList();
   /** The identities of its entries, once there are many. */
@@ -92,8 +93,8 @@ export class MemoryRun implements Linked<MemoryRun>, Indexed<MemoryRun>, KnownNa
 
   /** `posted` is everything that was posted to it, in order. */
   summary(posted: readonly Pick<PostedItem, "kind" | "name">[] = []): RunSummary {
-    const { runId, agent, status, startedAt, updatedAt, kept, waits, reason: error } = this;
-    const listed = { runId, agent, status, startedAt, updatedAt, entries: kept.length };
+    const { runId, agent, status, startedAt, updatedAt, kept, whose, waits, reason: error } = this;
+    const listed = { runId, agent, status, startedAt, updatedAt, entries: kept.length, ...whose };
     const summary = error === undefined ? listed : { ...listed, error };
     if (waits === undefined || this.hasEnded) return summary;
     const unread = posted
@@ -143,6 +144,7 @@ export class MemoryRun implements Linked<MemoryRun>, Indexed<MemoryRun>, KnownNa
     this.agent = facts.agent ?? this.agent;
     this.status = facts.status ?? this.status;
     this.startedAt = facts.startedAt ?? this.startedAt;
+    this.whose = facts.whose ?? this.whose;
     for (const change of facts.waits ?? []) {
       if (change === NO_WAITS) this.waits = undefined;
       else (this.waits ??= new NotedWaits()).apply(change);

@@ -1,4 +1,12 @@
-import type { JournalEntry, JsonObject, RunId, RunStatus } from "@ravi/kernel";
+import type {
+  JournalEntry,
+  JsonObject,
+  RunId,
+  RunStatus,
+  RunSummary,
+  SessionId,
+  JsonValue,
+} from "@ravi/kernel";
 import type { Row } from "./entry-check.ts";
 import { changeIn, NO_WAITS, type WaitsChange } from "./noted-waits.ts";
 
@@ -6,7 +14,8 @@ import { changeIn, NO_WAITS, type WaitsChange } from "./noted-waits.ts";
  * What `list` shows of a run, which a journal finds without understanding effects. The runtime records these notes, for the root
  * execution only (`exec` is the run's own id):
  *
- * - `run:start` with a body `{ agent: "name@version", … }`: the agent, and when it started;
+ * - `run:start` with a body `{ agent: "name@version", tenantId, userId, supervision: { sessionId, … }, … }`: the agent, whose run it is, and
+ *   when it started;
  * - `run:status` with a body `{ status, … }`, each time it changes;
  * - `run:waits` with a body `{ waits, keys, over, heard }`: what it has begun to wait for, with the keys of the steps, what of the notes
  *   before is over (as `execId:key`), and the `seq` of the last posted item that it has read. Without `over`, `waits` is all that it waits
@@ -20,9 +29,13 @@ export interface RunFacts {
   readonly agent?: string | undefined;
   readonly status?: RunStatus | undefined;
   readonly startedAt?: number | undefined;
+  readonly whose?: Whose | undefined;
   /** In the order of the notes. */
   readonly waits?: readonly WaitsChange[] | undefined;
 }
+
+/** The conversation, the customer and the user of a run. */
+export type Whose = Pick<RunSummary, "sessionId" | "tenantId" | "userId">;
 
 const FORGET_WAITS = Object.freeze([NO_WAITS]);
 
@@ -58,6 +71,7 @@ function after([, key, , , at, body]: Row, before: RunFacts | undefined): RunFac
       agent: typeof agent === "string" ? agent : before?.agent,
       status: "running",
       startedAt: at,
+      whose: whoseIn(body) ?? before?.whose,
       waits: before?.waits,
     };
   }
@@ -69,7 +83,32 @@ function after([, key, , , at, body]: Row, before: RunFacts | undefined): RunFac
   const { status } = body;
   if (!isStatus(status)) return before;
   const waits = status === "suspended" ? before?.waits : FORGET_WAITS;
-  return { agent: before?.agent, status, startedAt: before?.startedAt, waits };
+  return { agent: before?.agent, status, startedAt: before?.startedAt, whose: before?.whose, waits };
+}
+
+/** Undefined if it does not say. */
+function whoseIn(body: JsonObject): Whose | undefined {
+  const { tenantId, userId, supervision } = body;
+  const sessionId = isObject(supervision) ? supervision["sessionId"] : undefined;
+  return whoseOf(sessionId, tenantId, userId);
+}
+
+/** Leaves out what is no text. */
+export function whoseOf(sessionId: unknown, tenantId: unknown, userId: unknown): Whose | undefined {
+  const session = typeof sessionId === "string" ? (sessionId as SessionId) : undefined;
+  const tenant = typeof tenantId === "string" ? tenantId : undefined;
+  const user = typeof userId === "string" ? userId : undefined;
+  if (tenant === undefined && user === undefined)
+    return session === undefined ? undefined : { sessionId: session };
+  return {
+    ...(session !== undefined && { sessionId: session }),
+    ...(tenant !== undefined && { tenantId: tenant }),
+    ...(user !== undefined && { userId: user }),
+  };
+}
+
+function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function isKey(key: string, name: string): boolean {
@@ -82,9 +121,9 @@ function isStatus(value: unknown): value is RunStatus {
 
 /** The part of a note that `list` needs, for a store that keeps large bodies elsewhere. */
 export function listedPart({ key, phase, body }: JournalEntry): JsonObject {
-  const { agent, status, waits, keys, over, heard } = body;
+  const { agent, tenantId, userId, supervision, status, waits, keys, over, heard } = body;
   if (phase !== "note") return {};
-  if (isKey(key, RUN_START)) return { agent };
+  if (isKey(key, RUN_START)) return { agent, tenantId, userId, supervision };
   if (isKey(key, RUN_WAITS)) return { waits, keys, over, heard };
   return isKey(key, RUN_STATUS) ? { status } : {};
 }

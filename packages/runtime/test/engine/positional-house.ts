@@ -10,6 +10,7 @@ import {
   NO_USAGE,
   type RaviError,
   type RootHandle,
+  type RunSummary,
   type RunEvent,
   type RunId,
   type RunResult,
@@ -28,6 +29,7 @@ interface Known {
   readonly execId: ExecId;
   readonly root: Supervision;
   readonly ledger: Ledger | undefined;
+  readonly whose: Pick<RunSummary, "sessionId" | "tenantId" | "userId">;
 }
 
 /** Runtimes on engines that record by position: one world for each run, which outlives whoever works in it. */
@@ -61,7 +63,7 @@ class PositionalRuntime implements RuntimeUnderTest {
   }
 
   run(agent: Agent, input: string, options: Parameters<RuntimeUnderTest["run"]>[2] = {}): RootHandle {
-    const { attachments, ...rest } = options;
+    const { attachments, tenantId, userId, ...rest } = options;
     const root = Supervision.root(agent.id, rest);
     const { setup } = this;
     const { hooks, meter } = setup;
@@ -73,8 +75,9 @@ class PositionalRuntime implements RuntimeUnderTest {
       ledger,
       ports: { ...(hooks !== undefined && { hooks }), ...(meter !== undefined && { meter }) },
     });
-    const { runId } = root;
-    const known: Known = { world, agent: nameOf(agent), runId, execId: ExecId(runId), root, ledger };
+    const { runId, sessionId } = root;
+    const whose = { sessionId, tenantId, userId };
+    const known: Known = { world, agent: nameOf(agent), runId, execId: ExecId(runId), root, ledger, whose };
     this.runs.set(runId, known);
     return this.handle(known, world.run(agent, input, root, attachments));
   }
@@ -112,7 +115,7 @@ class PositionalRuntime implements RuntimeUnderTest {
 
   list() {
     return [...this.runs.values()].map((known) => {
-      const { world, agent, runId, execId } = known;
+      const { world, agent, runId, execId, whose } = known;
       const { startedAt, entries } = world.of(execId);
       return {
         runId,
@@ -121,6 +124,7 @@ class PositionalRuntime implements RuntimeUnderTest {
         startedAt,
         updatedAt: startedAt,
         entries: entries.length,
+        ...whose,
       };
     });
   }

@@ -3,7 +3,7 @@ import { MemoryJournal } from "../../src/journal/memory-journal.ts";
 import { SqliteJournal } from "../../src/journal/sqlite-journal.ts";
 import { temporaryDirectory } from "./helpers/directory.ts";
 
-describeJournal("MemoryJournal", ({ clock }) => new MemoryJournal({ clock }), { waits: true });
+describeJournal("MemoryJournal", ({ clock }) => new MemoryJournal({ clock }), { waits: true, scopes: true });
 
 const places = new WeakMap<object, string>();
 
@@ -15,6 +15,7 @@ function openAt(directory: string, clock: { now(): number }): SqliteJournal {
 
 describeJournal("SqliteJournal", ({ clock }) => openAt(temporaryDirectory(), clock), {
   waits: true,
+  scopes: true,
   second: (journal, { clock }) => openAt(places.get(journal) ?? "", clock),
   async reopen(journal, { clock }) {
     await journal.close();

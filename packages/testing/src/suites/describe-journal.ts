@@ -23,6 +23,8 @@ export interface JournalSuite {
   readonly second?: ((journal: Journal, setup: JournalSetup) => MaybePromise<Journal>) | undefined;
   /** Whether its `list` tells what runs wait for. */
   readonly waits?: true | undefined;
+  /** Whether its `list` tells whose the runs are: `sessionId`, `tenantId` and `userId`. */
+  readonly scopes?: true | undefined;
   /** How long a case may take, in real milliseconds. Some make 1,234 calls. Default: 60,000. */
   readonly patienceMs?: number | undefined;
 }

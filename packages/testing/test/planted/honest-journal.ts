@@ -174,9 +174,24 @@ function learn(summary: Run["summary"], runId: RunId, entry: JournalEntry): Run[
   const known = { ...summary, updatedAt };
   if (phase !== "note" || exec !== String(runId)) return known;
   if (key === "run:start")
-    return { ...known, agent: String(body["agent"]), status: "running", startedAt: updatedAt };
+    return {
+      ...known,
+      agent: String(body["agent"]),
+      status: "running",
+      startedAt: updatedAt,
+      ...whoseIn(body),
+    };
   const status = STATUSES.find((one) => one === body["status"]);
   return status === undefined || !/^run:status(?:#|$)/.test(key) ? known : { ...known, status };
+}
+
+function whoseIn({
+  supervision,
+  ...named
+}: JsonObject): Pick<RunSummary, "sessionId" | "tenantId" | "userId"> {
+  const all = { sessionId: (supervision as JsonObject | undefined)?.["sessionId"], ...named };
+  const told = ["sessionId", "tenantId", "userId"].map((name) => [name, all[name as keyof typeof all]]);
+  return Object.fromEntries(told.filter(([, value]) => typeof value === "string"));
 }
 
 function textOf(value: object): string {

@@ -281,6 +281,17 @@ export const PLANTED_JOURNALS: readonly PlantedJournal[] = [
     },
   },
   {
+    says: "no longer tells whose a run is once it has ended",
+    caughtBy: "list says whose a run is",
+    Broken: class extends HonestJournal {
+      override list(): RunSummary[] {
+        return super
+          .list()
+          .map((run) => (run.status === "completed" ? { ...run, tenantId: undefined } : run));
+      }
+    },
+  },
+  {
     says: "hands out the same living item twice",
     caughtBy: "a body that is changed after it was handed over",
     Broken: class extends HonestJournal {

@@ -5,7 +5,7 @@ import type { Row } from "../entry-check.ts";
 import { openWaits, type Unread } from "../open-waits.ts";
 import { isEnded, isPrunable, type PrunePlan } from "../retention.ts";
 import { NO_WAITS, type WaitsChange } from "../noted-waits.ts";
-import type { RunFacts } from "../run-facts.ts";
+import { type RunFacts, whoseOf } from "../run-facts.ts";
 import { suspensionReason } from "../suspension-reason.ts";
 import { damaged } from "./errors.ts";
 import type { Tip } from "./log.ts";
@@ -36,6 +36,9 @@ interface WaitingRun extends ListedRun {
   readonly unread: string | null;
   /** Its last entries as JSON, if it is suspended. */
   readonly tail: string | null;
+  readonly session: unknown;
+  readonly tenant: unknown;
+  readonly user: unknown;
 }
 
 type ReadWaits = (runId: RunId) => readonly PendingWait[] | undefined;
@@ -70,6 +73,8 @@ export class Runs {
   private readonly updateFacts: StatementSync;
   private readonly moveTip: StatementSync;
   private readonly tips: RowWriter;
+  private readonly setScope: StatementSync;
+  private readonly deleteScope: StatementSync;
   private readonly setWaits: StatementSync;
   private readonly deleteWaits: StatementSync;
   private readonly addWait: StatementSync;
@@ -119,15 +124,18 @@ export class Runs {
          CAST(coalesce(updated, started) AS REAL) AS updated, CAST(coalesce(entries, 0) AS REAL) AS entries`;
     const listed = `SELECT ${summary}, owner, CAST(expires AS REAL) AS expires FROM runs LEFT JOIN tips ON run = no`;
     this.selectAll = db.prepare(`${listed} ORDER BY no`);
-    const waiting = `SELECT ${summary}, list,
+    const waiting = `SELECT ${summary}, list, session, tenant, user,
          iif(status = 'suspended', (SELECT data FROM log WHERE log.id = last), NULL) AS tail,
          iif(list = '${NO_LIST}',
            (SELECT group_concat(wait, ',' ORDER BY open_waits.no) FROM open_waits WHERE open_waits.run = runs.no), NULL) AS noted,
          (SELECT json_group_array(iif(kind = 'signal', name, NULL)) FROM items
           WHERE items.run = runs.id AND seq > heard AND kind IN ('signal', 'cancel') HAVING count(*) > 0) AS unread
-       FROM runs LEFT JOIN tips ON tips.run = no LEFT JOIN waits ON waits.run = no`;
+       FROM runs LEFT JOIN tips ON tips.run = no LEFT JOIN waits ON waits.run = no
+       LEFT JOIN scopes ON scopes.run = no`;
     this.selectWaiting = db.prepare(`${waiting} ORDER BY no`);
     this.selectSummary = db.prepare(`${waiting} WHERE id = ?`);
+    this.setScope = db.prepare("REPLACE INTO scopes VALUES (?, ?, ?, ?)");
+    this.deleteScope = db.prepare("DELETE FROM scopes WHERE run = ?");
     this.setWaits = db.prepare(
       `INSERT INTO waits VALUES (?, ?, '${NO_LIST}') ON CONFLICT (run) DO UPDATE SET heard = excluded.heard`,
     );
@@ -224,8 +232,10 @@ export class Runs {
   }
 
   note(run: number, facts: RunFacts): void {
-    const { agent, status, startedAt, waits = [] } = facts;
+    const { agent, status, startedAt, whose, waits = [] } = facts;
     this.updateFacts.run(agent ?? null, status ?? null, startedAt ?? null, run);
+    if (whose !== undefined)
+      this.setScope.run(run, whose.sessionId ?? null, whose.tenantId ?? null, whose.userId ?? null);
     for (const change of waits) this.noteWaits(run, change);
   }
 
@@ -259,6 +269,7 @@ export class Runs {
     this.updateFloor.run(run.epoch);
     this.deleteRun.run(run.no);
     this.deleteTip.run(run.no);
+    this.deleteScope.run(run.no);
     this.deleteWaits.run(run.no);
   }
 
@@ -292,7 +303,8 @@ function summaryOf(run: ListedRun): RunSummary {
 
 function withWaits(run: WaitingRun, noted: ReadWaits): RunSummary {
   const error = run.tail === null ? undefined : reasonIn(run.tail);
-  const summary = error === undefined ? summaryOf(run) : { ...summaryOf(run), error };
+  const listed = { ...summaryOf(run), ...whoseOf(run.session, run.tenant, run.user) };
+  const summary = error === undefined ? listed : { ...listed, error };
   if (run.list === null || isEnded(run.status)) return summary;
   const unread = run.unread === null ? [] : (JSON.parse(run.unread) as readonly Unread[]);
   const waits = waitsIn(run.list === NO_LIST ? `[${run.noted ?? ""}]` : run.list) ?? noted(run.id);

@@ -70,6 +70,7 @@ export const SCHEMA = `
  * - `open_waits` has what each run waits for, as JSON, for `list`. A run that has noted any is in `waits`; `heard` is the last item that it
  *   had read then, and `list` what it has noted in an earlier release, as a JSON list. The triggers are for a process of such a release
  *   that writes to the same file: it knows only `waits`, where each of its lists is a new row.
+ * - `scopes` says whose each run is, for `list`.
  */
 export const ADDED = `
   CREATE INDEX IF NOT EXISTS blob_users ON blob_uses (ref);
@@ -77,6 +78,7 @@ export const ADDED = `
   CREATE TABLE IF NOT EXISTS open_waits (
     no INTEGER PRIMARY KEY, run INTEGER NOT NULL, id TEXT NOT NULL, wait TEXT NOT NULL, UNIQUE (run, id)
   );
+  CREATE TABLE IF NOT EXISTS scopes (run INTEGER PRIMARY KEY, session TEXT, tenant TEXT, user TEXT);
   CREATE TRIGGER IF NOT EXISTS waits_begun AFTER INSERT ON waits
     BEGIN DELETE FROM open_waits WHERE run = new.run; END;
   CREATE TRIGGER IF NOT EXISTS waits_over AFTER DELETE ON waits

@@ -55,6 +55,36 @@ export const lifeCases: readonly JournalCase[] = [
   },
   {
     rule: "R24",
+    needs: "scopes",
+    says: "list says whose a run is: its conversation, its customer and its user, as its start has them",
+    async run({ journal }) {
+      const whose = { sessionId: "chat-1", tenantId: "acme", userId: "ü" };
+      const { sessionId, ...named } = whose;
+      const epoch = await claimed(journal, R1);
+      const start = { agent: "lead@1", ...named, supervision: { sessionId } };
+      await journal.append(R1, epoch, [note(R1, "run:start", 50, start)]);
+      expect(await summary(journal, R1)).toMatchObject(whose);
+      await journal.append(R1, epoch, [note(R1, "run:status", 60, { status: "completed" })]);
+      expect(await summary(journal, R1)).toMatchObject({ ...whose, status: "completed" });
+      const second = await claimed(journal, R2);
+      const less = { agent: "lead@1", tenantId: null, userId: 7, supervision: { sessionId } };
+      await journal.append(R2, second, [
+        note(R2, "run:start", 70, less),
+        note(R2, "run:status", 80, { status: "failed" }),
+      ]);
+      const listed = await summary(journal, R2);
+      expect([listed?.sessionId, listed?.tenantId, listed?.userId]).toEqual([
+        sessionId,
+        undefined,
+        undefined,
+      ]);
+      await journal.delete(R2);
+      await journal.append(R2, await claimed(journal, R2), [note(R2, "run:start", 90, { agent: "lead@1" })]);
+      expect((await summary(journal, R2))?.sessionId).toBeUndefined();
+    },
+  },
+  {
+    rule: "R24",
     says: "delete removes a run's entries and items, and nobody else's",
     async run({ journal }) {
       for (const run of [R1, R2]) {

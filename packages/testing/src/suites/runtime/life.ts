@@ -78,12 +78,13 @@ export const lifeCases: readonly RuntimeCase[] = [
       const structured = { deep: [1, null] };
       const once = agent("once", async () => ({ ...done(`go ${++goes}`), structured }), { version: "3" });
       const runtime = await create({ agents: [once] });
-      await runtime.run(once, "", { runId: "life-2" }).result;
+      const whose = { sessionId: "chat", tenantId: "acme", userId: "ada" };
+      await runtime.run(once, "", { runId: "life-2", ...whose }).result;
       const again = await runtime.resume("life-2").result;
       expect([again.status, again.output, goes]).toEqual(["completed", "go 1", 1]);
       expect(again).toMatchObject({ structured, stopReason: "done" });
       const listed = (await runtime.list()).filter(({ runId }) => runId === "life-2");
-      expect(listed).toMatchObject([{ agent: "once@3", status: "completed" }]);
+      expect(listed).toMatchObject([{ agent: "once@3", status: "completed", ...whose }]);
       await runtime.delete("life-2");
       expect((await runtime.list()).some(({ runId }) => runId === "life-2")).toBe(false);
       await expect(async () => runtime.resume("life-2").result).rejects.toMatchObject({

@@ -45,7 +45,15 @@ export type RuntimeAbility = "restart" | "layers" | "checks" | "waits";
 
 export type SuiteRunOptions = Pick<
   RunStartOptions,
-  "runId" | "attachments" | "spawnBudget" | "executionBudget" | "priority" | "signal"
+  | "runId"
+  | "sessionId"
+  | "tenantId"
+  | "userId"
+  | "attachments"
+  | "spawnBudget"
+  | "executionBudget"
+  | "priority"
+  | "signal"
 >;
 
 /** The part of a runtime that the suite uses. */
