@@ -18,7 +18,7 @@ const count = defineTool({
 });
 const call = { id: "c", name: "count", arguments: "{}" };
 
-describe("R16, O4: who used what", () => {
+describe("R18, O4: who used what", () => {
   const model = scriptedModel(() => "ok", { record: false });
   const helper = agent("helper", async (ctx, inbox) => {
     await ctx.llm(model, ask("1"));

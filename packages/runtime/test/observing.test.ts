@@ -171,7 +171,7 @@ test("J3: somebody who asks for several events before the first is there gets ea
   ]);
 });
 
-test("R9: what a tool takes from its context works, with and without rules around it", async () => {
+test("R23: what a tool takes from its context works, with and without rules around it", async () => {
   const model = scriptedModel(() => "inner answer");
   const asks = defineTool({
     name: "asks",
@@ -193,7 +193,7 @@ test("R9: what a tool takes from its context works, with and without rules aroun
   }
 });
 
-test("R9: under rules, a copy of what a tool and a provider get holds all of it", async () => {
+test("R23: under rules, a copy of what a tool and a provider get holds all of it", async () => {
   const inner = scriptedModel(() => "answer");
   const seen: unknown[] = [];
   const wrapper: LLMClient = {

@@ -164,7 +164,7 @@ describe("R24: time on resume", () => {
   });
 });
 
-test("R11: a resumed run says in its RUN_START that it is told again", async () => {
+test("R21: a resumed run says in its RUN_START that it is told again", async () => {
   const told: (boolean | undefined)[] = [];
   const hooks: Hooks = {
     has: (event) => event === HookEvent.RUN_START,

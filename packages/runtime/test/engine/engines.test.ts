@@ -88,7 +88,7 @@ describe("the same context on an engine that records by position", () => {
     expect(await problemsOf(World)).toEqual([]);
   }, 60_000);
 
-  test("T12: the same look finds a root object that forgets what was begun", async () => {
+  test("R24: the same look finds a root object that forgets what was begun", async () => {
     class Forgetful extends World {
       override readonly marks = new (class extends Map<string, number> {
         override get(): undefined {

@@ -112,7 +112,7 @@ describe("a journal in memory that lets go of runs", () => {
     expect(ids(journal)).toEqual(["b"]);
   });
 
-  test.each([-1, 1.5, Number.NaN, Infinity])("T12: %s is no number of runs", (keepEnded) => {
+  test.each([-1, 1.5, Number.NaN, Infinity])("R24: %s is no number of runs", (keepEnded) => {
     expect(() => new MemoryJournal({ keepEnded })).toThrow(InvalidValueError);
     expect(() => new MemoryJournal({ keepEnded })).toThrow(/keepEnded/);
   });

@@ -129,7 +129,7 @@ it("R24: a signal that comes while the journal is being looked at is read, at wh
   }
 });
 
-it("R7: what a layer has refused stays refused when the process dies before the result is on record", async () => {
+it("R24: what a layer has refused stays refused when the process dies before the result is on record", async () => {
   class Dying extends MemoryJournal {
     appends = 0;
     override append(runId: RunId, epoch: number, entries: readonly JournalEntry[]): void {

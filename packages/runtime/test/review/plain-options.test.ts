@@ -50,7 +50,7 @@ describe.each(HOUSES)("%s", (_, house) => {
     expect(JSON.parse(JSON.stringify(options))).toMatchObject({ idempotencyKey: options?.idempotencyKey });
   });
 
-  test("R12: a tool that hands on a copy of its context hands on all of it", async () => {
+  test("R23: a tool that hands on a copy of its context hands on all of it", async () => {
     let copy: ToolContext | undefined;
     const look = defineTool({
       name: "look",

@@ -189,7 +189,7 @@ test("R15: a hire that the headcount calls a mistake is denied, also if the proc
   expect(await resumed.resume("r").result).toMatchObject({ status: "completed", output: "denied" });
 });
 
-test("R16: a result names the limits that were kept, and no others", async () => {
+test("R18: a result names the limits that were kept, and no others", async () => {
   const lead = agent("lead", async () => done(""));
   const runtime = new Runtime({ headcount: () => new FakeHeadcount() });
   const { limits } = await runtime.run(lead, "", { spawnBudget: { maxAgents: 3 } }).result;

@@ -370,7 +370,7 @@ describe("review: what was not compiled", () => {
     expect(output).toBe("made Error: no such fact");
   });
 
-  test("T12: a policy that denies by a thenable is waited for, and denies", async () => {
+  test("J11: a policy that denies by a thenable is waited for, and denies", async () => {
     let made = 0;
     const tool = defineTool({
       name: "t",

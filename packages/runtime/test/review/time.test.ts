@@ -178,7 +178,7 @@ describe("review: time", () => {
     expect(await within(run.result)).toMatchObject({ output: "silent" });
   });
 
-  test("R13: how long a call took does not count what its journal took to write its begin", async () => {
+  test("R21: how long a call took does not count what its journal took to write its begin", async () => {
     let now = 0;
     class SlowJournal extends MemoryJournal {
       override append(...args: Parameters<MemoryJournal["append"]>): void {

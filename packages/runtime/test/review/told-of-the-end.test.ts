@@ -96,7 +96,7 @@ describe("where telling of the end fails", () => {
 describe("a context that is kept after its agent's end", () => {
   const late = { type: "progress", name: "late", data: null } as const;
 
-  test("R13: tells nothing more, neither while the run goes on nor after it", async () => {
+  test("J3: tells nothing more, neither while the run goes on nor after it", async () => {
     const kept: RunContext[] = [];
     const kid = agent("kid", async (ctx) => {
       kept.push(ctx);

@@ -67,7 +67,7 @@ describe("a model call that is estimated", () => {
     price: () => ({ usd: 0.0005 }),
   });
 
-  test("R26: is estimated anew for a second try, and not for the first", async () => {
+  test("R18: is estimated anew for a second try, and not for the first", async () => {
     const estimates: number[] = [];
     const twice: Pipeline<ChatContext> = {
       isNoop: false,
@@ -92,7 +92,7 @@ describe("a model call that is estimated", () => {
     expect({ status, cost }).toEqual({ status: "completed", cost: 0.001 });
   });
 
-  test("R26: is recorded with as many messages as it was asked with", async () => {
+  test("R24: is recorded with as many messages as it was asked with", async () => {
     const journal = new MemoryJournal();
     const lead = agent("lead", async (ctx) => {
       const messages: ChatMessage[] = [{ role: "user", content: "one" }];
@@ -124,7 +124,7 @@ test("R22: a call whose price nobody knows is told, and recorded, without one: n
   expect([cost, ...told, end?.body["costUsd"]]).toEqual([null, null, null]);
 });
 
-test("R13: the entry of an end says the time that was told of it", async () => {
+test("R21: the entry of an end says the time that was told of it", async () => {
   const journal = new MemoryJournal();
   let now = 0;
   const clock = { now: () => ++now };

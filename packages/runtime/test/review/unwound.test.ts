@@ -175,7 +175,7 @@ describe("T4: a runtime that is closed while somebody who was hired works", () =
   });
 });
 
-test("R16: a deaf tool that begins after its agent has stopped is counted, and leaves no reservation", async () => {
+test("R18: a deaf tool that begins after its agent has stopped is counted, and leaves no reservation", async () => {
   const clock = virtualClock({ now: 0 });
   const memory = new MemoryJournal({ clock });
   const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
