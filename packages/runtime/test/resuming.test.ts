@@ -3,7 +3,7 @@ import * as z from "zod";
 import { defineTool, HookEvent, type Hooks, type JournalRecord, type RunEvent, RunId } from "@ravi/kernel";
 import { scriptedModel, virtualClock } from "@ravi/testing";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
-import { agent, ask, cut, done, turns, until, within } from "./review/helpers.ts";
+import { agent, ask, cut, done, turns, until, within } from "./support/helpers.ts";
 
 const unsure = defineTool({
   name: "unsure",

@@ -5,7 +5,7 @@ import { virtualClock } from "@ravi/testing";
 import * as z from "zod";
 import { MemoryJournal } from "../src/journal/memory-journal.ts";
 import { everything } from "./cost/everything.ts";
-import { agent, done, turns, until } from "./review/helpers.ts";
+import { agent, done, turns, until } from "./support/helpers.ts";
 
 // What a tool reports while it works, on the short way of a bare run and on the usual one.
 

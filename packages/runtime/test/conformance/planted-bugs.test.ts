@@ -7,7 +7,7 @@ import {
   type RuntimeUnderTest,
 } from "@ravi/testing/suites";
 import { MemoryJournal } from "../../src/journal/memory-journal.ts";
-import { FakeHeadcount, FakeLedger } from "../review/helpers.ts";
+import { FakeHeadcount, FakeLedger } from "../support/helpers.ts";
 import { house } from "./house.ts";
 import { SeatedHeadcount } from "./seated-headcount.ts";
 

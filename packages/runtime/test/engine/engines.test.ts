@@ -3,7 +3,7 @@ import { type Agent, AgentId, type HireOutcome, type JsonValue, type RaviError }
 import { scriptedModel, virtualClock } from "@ravi/testing";
 import { Runtime } from "@ravi/runtime";
 import { MemoryJournal } from "../../src/journal/memory-journal.ts";
-import { agent, done, FakeHeadcount, FakeLedger } from "../review/helpers.ts";
+import { agent, done, FakeHeadcount, FakeLedger } from "../support/helpers.ts";
 import { SIGNALS, troupe } from "./troupe.ts";
 import { World, type WorldOptions } from "./world.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { type Agent, AgentId, ExecId, InvalidValueError, RunId } from "@ravi/kernel";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
-import { agent, done } from "../review/helpers.ts";
+import { agent, done } from "../support/helpers.ts";
 
 const echo: Agent = agent("echo", async (_, { input }) => done(input));
 const failing: Agent = agent("failing", () => Promise.reject(new Error("no")));
