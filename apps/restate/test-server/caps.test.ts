@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { Scene } from "./scene.ts";
 
-test("R14, R16: a headcount of 3 and a cap of $1 hold over two workers, by the bill and by the calls under way", async () => {
+test("R14, R18: a headcount of 3 and a cap of $1 hold over two workers, by the bill and by the calls under way", async () => {
   await using scene = await Scene.open({ delayMs: 20, together: 2 });
   await scene.workersAtWork(2);
   const task = JSON.stringify({ researchers: 16, steps: 2, onFull: "queue" });

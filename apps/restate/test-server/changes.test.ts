@@ -93,7 +93,7 @@ test.each<[string, Agent["run"]]>([
   },
 );
 
-test("R16: a child that brings a ledger of its own is denied, for it would not be kept to it", async () => {
+test("R18: a child that brings a ledger of its own is denied, for it would not be kept to it", async () => {
   const child = {
     ...agent("child", async () => done("did as it liked")),
     defaults: { executionBudget: new ExecutionTracker({ maxTurns: 1 }) },
@@ -143,7 +143,7 @@ test("R24: a result that no message can carry is told as a failure to everybody,
   await runtime.close();
 });
 
-test("R16: a worker without a ledger pays for nothing in a tree that is held to a limit, until one with it is back", async () => {
+test("R18: a worker without a ledger pays for nothing in a tree that is held to a limit, until one with it is back", async () => {
   const spender = agent("spender", async (ctx) => {
     await ctx.waitFor("on");
     for (let n = 0; n < 5; n++) await asks(ctx);
@@ -210,7 +210,7 @@ test("R21: that a seat was lost and given back is told once, also where the agen
 });
 
 test.each(["made again", "cancelled"])(
-  "R16: what was set aside for a call in flight is in the result of a run that crashed and was %s",
+  "R18: what was set aside for a call in flight is in the result of a run that crashed and was %s",
   async (how) => {
     const begun = Promise.withResolvers<void>();
     const silent: LLMClient = {

@@ -67,7 +67,7 @@ test("R2: a child that nobody registered is carried by the worker that hires it;
   await runtime.close();
 });
 
-test("R11: a client elsewhere follows a run over a crash of its worker, without gap or duplicate", async () => {
+test("J3: a client elsewhere follows a run over a crash of its worker, without gap or duplicate", async () => {
   const teller = agent("teller", async (ctx) => {
     for (let n = 0; n < 100; n++) ctx.emit({ type: "progress", name: "n", data: n });
     await ctx.waitFor("on");
@@ -97,7 +97,7 @@ test("R11: a client elsewhere follows a run over a crash of its worker, without 
   await second.close();
 });
 
-test("R11: what a tool reports after its call is over, when it is between two calls, moves no number of the agent's events", async () => {
+test("J3: what a tool reports after its call is over, when it is between two calls, moves no number of the agent's events", async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   let calls = 0;
   const starter = defineTool({
@@ -137,7 +137,7 @@ test("R11: what a tool reports after its call is over, when it is between two ca
   await second.close();
 });
 
-test("R11: whoever closes his end while he looks on sees an end, and the run is not touched", async () => {
+test("J3: whoever closes his end while he looks on sees an end, and the run is not touched", async () => {
   const sleeper = agent("sleeper", async (ctx) => done(JSON.stringify(await ctx.waitFor("word"))));
   const here = house(server);
   const runtime = await here.create({ agents: [sleeper] });
@@ -153,7 +153,7 @@ test("R11: whoever closes his end while he looks on sees an end, and the run is 
   await second.close();
 });
 
-test("R17: a deadline cuts off a wait that nobody ends, and a child's never outlives its parent's", async () => {
+test("R8: a deadline cuts off a wait that nobody ends, and a child's never outlives its parent's", async () => {
   const child = agent("child", async (ctx) => done(JSON.stringify(await ctx.waitFor("never"))));
   const lead = agent("lead", async (ctx) => {
     const outcome = await ctx.hire({ agent: child, input: "" });
@@ -292,7 +292,7 @@ test("R24: a message to a tree that a deployment holds which is gone is moved to
   await second.close();
 });
 
-test("R8: whoever is not a child cannot be joined or asked, and that is said at once", async () => {
+test("R23: whoever is not a child cannot be joined or asked, and that is said at once", async () => {
   const stranger = {
     runId: RunId("r"),
     execId: ExecId(RunId("r")),
@@ -376,7 +376,7 @@ test("R24: a run whose history cannot be kept says so, and is over when it can",
   await runtime.close();
 });
 
-test("R11: many large events are read to the end; one that the server could not carry is named in its place, and logged", async () => {
+test("J3: many large events are read to the end; one that the server could not carry is named in its place, and logged", async () => {
   const said: string[] = [];
   const log = (message: string): void => void said.push(message);
   const logger: Logger = { debug: log, info: log, warn: log, error: log };

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 
 const numbered = (count: number) => Array.from({ length: count }, (_, n) => ({ n }));
 
-test("R5: events are read in order, whether they came before or after somebody waited", async () => {
+test("J3: events are read in order, whether they came before or after somebody waited", async () => {
   const seen = new Subscription<{ n: number }>(() => {});
   seen.push({ n: 0 });
   const first = [seen.next(), seen.next(), seen.next()];
@@ -22,7 +22,7 @@ test("R5: events are read in order, whether they came before or after somebody w
   ]);
 });
 
-test("R5: what was not read at the end can still be read, unless the reader has left", async () => {
+test("J3: what was not read at the end can still be read, unless the reader has left", async () => {
   let left = 0;
   const seen = new Subscription<{ n: number }>(() => left++);
   for (const event of numbered(3)) seen.push(event);
@@ -31,7 +31,7 @@ test("R5: what was not read at the end can still be read, unless the reader has 
   expect([await seen.next(), left]).toEqual([{ value: undefined, done: true }, 1]);
 });
 
-test("R5: who never reads keeps only the newest events", async () => {
+test("J3: who never reads keeps only the newest events", async () => {
   const seen = new Subscription<{ n: number }>(() => {}, 3);
   for (const event of numbered(5_000)) seen.push(event);
   seen.end();
@@ -40,7 +40,7 @@ test("R5: who never reads keeps only the newest events", async () => {
   expect(kept).toEqual([4_997, 4_998, 4_999]);
 });
 
-test("R5: a late reader of very many events causes few copies of them", async () => {
+test("J3: a late reader of very many events causes few copies of them", async () => {
   const seen = new Subscription<{ n: number }>(() => {});
   for (const event of numbered(20_000)) seen.push(event);
   const slice = vi.spyOn(Array.prototype, "slice");

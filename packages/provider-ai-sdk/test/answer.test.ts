@@ -201,7 +201,7 @@ describe("T10: an ending that only its server has a word for", () => {
   });
 });
 
-describe("O1: usage", () => {
+describe("T10: usage", () => {
   test.each([
     [
       { inputTokens: 10, outputTokens: 5, cachedInputTokens: 4 },

@@ -91,7 +91,7 @@ test("usage that is null says as little as none", () => {
   expect(actualOf(null, undefined)).toEqual({ estimated: true });
 });
 
-test("R16: what a call took, and what is in doubt, is consumed and granted as it is", () => {
+test("R18: what a call took, and what is in doubt, is consumed and granted as it is", () => {
   const ledger = lead();
   const actual: Actual = { tokens: 5, estimated: true };
   ledger.consume(actual);
@@ -145,7 +145,7 @@ describe("T11: what is no request, no model and no ledger is refused by name, an
   });
 });
 
-test("R19: a ledger below another has what its options inherit", () => {
+test("R18: a ledger below another has what its options inherit", () => {
   const options = Object.create({ warnAt: 0.5 }) as { warnAt: number };
   const below = new ExecutionTracker({}).child({ maxTokens: 100 }, "below", options);
   expect(below.charge({ tokens: 60 }).warnings).toMatchObject([{ dimension: "tokens" }]);

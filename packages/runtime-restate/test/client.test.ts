@@ -124,7 +124,7 @@ describe("a caller's signal", () => {
 describe("a start", () => {
   const spoken = (more: object) => ({ at: 0, launch: rootLaunch(), ...more });
 
-  test("R16: a limit that no worker keeps is refused, and one that is kept or was not asked for is not", () => {
+  test("R18: a limit that no worker keeps is refused, and one that is kept or was not asked for is not", () => {
     const unkept = { code: "INVALID_VALUE" };
     expect(refusalOf({}, spoken({ launch: rootLaunch({ maxTurns: 1 }) }))).toMatchObject(unkept);
     expect(refusalOf({}, spoken({ spawns: { maxAgents: 2 } }))).toMatchObject(unkept);
@@ -134,7 +134,7 @@ describe("a start", () => {
     );
   });
 
-  test("R16: the caller is told why, and the seats that were asked for are named to the worker", async () => {
+  test("R18: the caller is told why, and the seats that were asked for are named to the worker", async () => {
     const refused = errorToJSON(new InvalidValueError({ field: "f", value: 1, expected: "a ledger" }));
     await played({ start: { isNew: false, refused } }, async (runtime, asked) => {
       const handle = runtime.run(agent, "", { spawnBudget: { maxAgents: 2 } });
@@ -157,7 +157,7 @@ describe("a start", () => {
     });
   });
 
-  test("R16: a worker that keeps no limits does not speak for a tree that is held to some", async () => {
+  test("R18: a worker that keeps no limits does not speak for a tree that is held to some", async () => {
     const { state } = await begin(PORTS, spoken({ launch: rootLaunch({ maxTurns: 1 }) }));
     const { headcount, ledger } = PORTS;
     expect(() => checkKeepers(state, { headcount })).toThrow(/ledger/);
@@ -180,7 +180,7 @@ describe("a start", () => {
     ["metadata", []],
     ["metadata", { user: { id: 7n } }],
     ["maxTurns", 1],
-  ])("R3: the option %s of another kind is refused by name", async (name, value) => {
+  ])("R24: the option %s of another kind is refused by name", async (name, value) => {
     await played({}, async (runtime) => {
       expect(() => runtime.run(agent, "", { [name]: value })).toThrow(name);
     });
@@ -250,7 +250,7 @@ test("R24: a layer around a root sees what comes with its input; if it refuses t
   expect(seen).toEqual([[picture], [picture]]);
 });
 
-test("R11: what there is of a run that cannot be followed has an end", async () => {
+test("J3: what there is of a run that cannot be followed has an end", async () => {
   const missing = { known: false, version: 0, status: "pending" };
   const answers = {
     resume: {},
@@ -265,7 +265,7 @@ test("R11: what there is of a run that cannot be followed has an end", async () 
   });
 });
 
-test("R11: the events of a run that was forgotten after its end have an end, too", async () => {
+test("J3: the events of a run that was forgotten after its end have an end, too", async () => {
   const answers: Record<string, unknown> = {
     start: { isNew: true },
     standings: OVER,
@@ -302,7 +302,7 @@ test("R24: a server whose administration is not reached is a typed error that sa
   await expect(runtime.deploy("http://127.0.0.1:2")).rejects.toMatchObject(error);
 });
 
-test.each(["callTimeoutS", "retentionS", "parkS"])("R3: %s is a time", (name) => {
+test.each(["callTimeoutS", "retentionS", "parkS"])("R24: %s is a time", (name) => {
   const url = "http://127.0.0.1:1";
   for (const value of [Number.NaN, Infinity, 0, -1, "900"])
     expect(() => restateRuntime({ createContext, ingress: url, admin: url, [name]: value })).toThrow(name);
@@ -315,7 +315,7 @@ test("a handle has the type of its agent's answer, of a union of agents too", ()
   expectTypeOf(askFor<number>).returns.toEqualTypeOf<RootHandle<number>>();
 });
 
-test("R3: whether to stream is true or false", () => {
+test("R24: whether to stream is true or false", () => {
   const url = "http://127.0.0.1:1";
   // @ts-expect-error a word
   expect(() => restateRuntime({ createContext, ingress: url, admin: url, stream: "no" })).toThrow(
@@ -333,7 +333,7 @@ test("R24: a misspelt decision reaches no server", async () => {
   });
 });
 
-test("R16: the limits of a result are those that counted in the end, with what was granted to anybody", async () => {
+test("R18: the limits of a result are those that counted in the end, with what was granted to anybody", async () => {
   const tree = await StoredTree.start(rootLaunch({ maxTurns: 10 }));
   const launch = childLaunch(rootLaunch(), "run/hire:a", "a");
   const terms = { key: "hire:a", agentId: "a", priority: null, budget: null, onFull: "deny" } as const;
@@ -347,7 +347,7 @@ test("R16: the limits of a result are those that counted in the end, with what w
   expect(limits?.spawnBudget).toMatchObject({ maxAgents: 50 });
 });
 
-test("R16: a limit that was passed is in the result, also of a run that is suspended while a helper lives", async () => {
+test("R18: a limit that was passed is in the result, also of a run that is suspended while a helper lives", async () => {
   const tree = await StoredTree.start(rootLaunch({ maxTurns: 3 }));
   const launch = childLaunch(rootLaunch(), "run/hire:a", "a");
   const terms = { key: "hire:a", agentId: "a", priority: null, budget: null, onFull: "deny" } as const;

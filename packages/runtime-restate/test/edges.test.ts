@@ -152,7 +152,7 @@ test("R24: a large outcome goes to the blob store; without one, what the server 
   });
 });
 
-test("R2: every fate of a child comes back from the wire as it went", () => {
+test("R24: every fate of a child comes back from the wire as it went", () => {
   const result = { status: "partial", output: "half", stopReason: "steps" } as const;
   const stoppedBy = { dimension: "turns", used: 3, limit: 3, scope: "lead" } as const;
   const cut = { status: "partial", result, stoppedBy } as const;
@@ -163,7 +163,7 @@ test("R2: every fate of a child comes back from the wire as it went", () => {
   expect(back).toMatchObject({ status: "cancelled", error: { code: "CANCELLED", message: "enough" } });
 });
 
-test("R16: sums of small amounts are exact, and a reservation serves only what it covers", () => {
+test("R18: sums of small amounts are exact, and a reservation serves only what it covers", () => {
   let sum = { tokens: 0, cost: 0, turns: 0, toolCalls: 0 };
   for (let n = 0; n < 10; n++) sum = addSpend(sum, { cost: 0.1, turns: 1 });
   expect([sum.cost, sum.turns]).toEqual([1, 10]);
@@ -172,7 +172,7 @@ test("R16: sums of small amounts are exact, and a reservation serves only what i
   expect(covers({ tokens: 5 }, { tokens: 5, cost: 1 })).toBe(false);
 });
 
-test("R12: an account counts calls, retries and waste by what is recorded", () => {
+test("R18: an account counts calls, retries and waste by what is recorded", () => {
   const used = new UsedAccount();
   const usage = { inputTokens: 1, outputTokens: 2 };
   used.add(
@@ -196,7 +196,7 @@ test("R12: an account counts calls, retries and waste by what is recorded", () =
   });
 });
 
-test("R16: the tighter limit of agent and caller counts; a ledger of one process and a misspelt option are refused", () => {
+test("R18: the tighter limit of agent and caller counts; a ledger of one process and a misspelt option are refused", () => {
   const run = async () => ({ status: "completed", output: "", stopReason: "done" }) as const;
   const ids = { uuid: () => "id", random: () => 0 };
   const agent = {

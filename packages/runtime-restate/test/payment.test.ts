@@ -87,7 +87,7 @@ function lineOf(
   return new RootChannel(new MessageBatcher(ingress), ingress, "run");
 }
 
-test("R16: the first reservation comes with the admission, and what it took goes with the next message", async () => {
+test("R18: the first reservation comes with the admission, and what it took goes with the next message", async () => {
   const { said, options } = scene({ admit: GO }, async ({ ledger }) => {
     const held = await ledger?.reserve({ tokens: 4, cost: 0.1, turns: 1 });
     await held?.settle({ tokens: 2, cost: 0.05, turns: 1 });
@@ -104,7 +104,7 @@ test("R16: the first reservation comes with the admission, and what it took goes
   expect(recorded.settle).toEqual([{ id: "r1", actual: { tokens: 2, cost: 0.05, turns: 1 } }]);
 });
 
-test("R16: a second attempt asks for its own money and tells what the first one took; what was never used goes back", async () => {
+test("R18: a second attempt asks for its own money and tells what the first one took; what was never used goes back", async () => {
   const { said, options } = scene({ admit: GO, reserve: { warnings: [] } }, async ({ ledger }) => {
     const first = await ledger?.reserve({ tokens: 4, cost: 0.1, turns: 1 });
     await first?.settle({ turns: 1 });
@@ -122,7 +122,7 @@ test("R16: a second attempt asks for its own money and tells what the first one 
   expect((await pay(unused.options)).settle).toEqual([{ id: "r1" }]);
 });
 
-test("R16: what was refused with the admission does not refuse a smaller attempt after it", async () => {
+test("R18: what was refused with the admission does not refuse a smaller attempt after it", async () => {
   const refused = errorToJSON(
     new BudgetExhaustedError({ dimension: "cost", used: 1, limit: 1, scope: "lead" }),
   );
@@ -181,7 +181,7 @@ test("R9: a call that is told to stop and does not is left behind, so that the j
   expect(await paid).toMatchObject({ stored: { here: { error: { code: "CANCELLED" } } } });
 });
 
-test("R16: a model call that is left behind is in doubt, money or not; one that waits for its turn is not", async () => {
+test("R18: a model call that is left behind is in doubt, money or not; one that waits for its turn is not", async () => {
   for (const [isWaiting, left] of [
     [false, [{ left: "run:llm:m#1" }]],
     [true, []],

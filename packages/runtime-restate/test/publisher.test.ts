@@ -12,7 +12,7 @@ const told = (execId: string, n: number): NumberedEvent => ({
   event: { type: "x" },
 });
 
-test("R11: what the agents of a run tell at once goes in one parcel, each in its order; other runs have their own", async () => {
+test("J3: what the agents of a run tell at once goes in one parcel, each in its order; other runs have their own", async () => {
   const clock = virtualClock();
   const sent: string[] = [];
   const send = async (runId: string, events: readonly NumberedEvent[]): Promise<void> => {
@@ -29,7 +29,7 @@ test("R11: what the agents of a run tell at once goes in one parcel, each in its
   expect(sent).toEqual(["run: a1 b1 a2", "other: c1"]);
 });
 
-test("R11: very many events go in several parcels, in order, and what comes meanwhile goes after them", async () => {
+test("J3: very many events go in several parcels, in order, and what comes meanwhile goes after them", async () => {
   const sent: (readonly NumberedEvent[])[] = [];
   const publishers = new Publishers({
     clock: virtualClock(),
@@ -44,7 +44,7 @@ test("R11: very many events go in several parcels, in order, and what comes mean
   expect(sent.flat().map(({ n }) => n)).toEqual(Array.from({ length: 2_501 }, (_, at) => at + 1));
 });
 
-test("R11: a parcel is measured in bytes, whatever the script", async () => {
+test("J3: a parcel is measured in bytes, whatever the script", async () => {
   const sent: number[] = [];
   const send = async (_runId: string, events: readonly NumberedEvent[]): Promise<void> => {
     sent.push(events.length);
@@ -56,7 +56,7 @@ test("R11: a parcel is measured in bytes, whatever the script", async () => {
   expect(sent).toEqual([2, 2, 1]);
 });
 
-test("R11: whoever ends has all of it sent first, without waiting for company; what cannot be sent keeps nobody", async () => {
+test("J3: whoever ends has all of it sent first, without waiting for company; what cannot be sent keeps nobody", async () => {
   const sent: number[] = [];
   const send = async (_runId: string, events: readonly NumberedEvent[]): Promise<void> => {
     sent.push(events.length);
@@ -73,7 +73,7 @@ test("R11: whoever ends has all of it sent first, without waiting for company; w
   expect(sent).toEqual([1, 1]);
 });
 
-test("R11: what could not be told is logged, but not what a worker that closes leaves to the next", async () => {
+test("J3: what could not be told is logged, but not what a worker that closes leaves to the next", async () => {
   const logged: string[] = [];
   const log = (text: string): void => void logged.push(text);
   const logger: Logger = { debug: log, info: log, warn: log, error: log };

@@ -28,7 +28,7 @@ test("R24: the root is started with its input and what came with it, and no mess
 });
 
 describe("admission", () => {
-  test("R16: money is set aside with the admission, and what is refused says why", async () => {
+  test("R18: money is set aside with the admission, and what is refused says why", async () => {
     const tree = await StoredTree.start(rootLaunch({ maxTurns: 1 }));
     const first = await tree.say("admit", admission("run", 1, "llm#1", "a"));
     expect(first).toMatchObject({ verdict: "go", attempt: 1, remaining: { turns: 0 } });
@@ -217,7 +217,7 @@ describe("admission", () => {
     });
   });
 
-  test("R16: what a child spent stays spent when it is over, in every ledger above it", async () => {
+  test("R18: what a child spent stays spent when it is over, in every ledger above it", async () => {
     const tree = await StoredTree.start(rootLaunch({ maxTurns: 3 }));
     await tree.say("hire", hire(1, "a"));
     const { reserved = "" } = await tree.say("admit", admission("run/hire:a", 1, "llm#1", "n"));
@@ -227,7 +227,7 @@ describe("admission", () => {
     });
   });
 
-  test("R16: what is granted deep in a tree is granted once, also to everybody above, and when who asked is over", async () => {
+  test("R18: what is granted deep in a tree is granted once, also to everybody above, and when who asked is over", async () => {
     const tree = await StoredTree.start(rootLaunch({ maxTurns: 10 }));
     await tree.say("hire", { ...hire(1, "a"), budget: { maxTurns: 4 } });
     const below = childLaunch(childLaunch(rootLaunch(), "run/hire:a", "a"), "run/hire:a/hire:b", "b");
@@ -254,7 +254,7 @@ describe("hiring", () => {
     expect(tree.launched.map(({ execId }) => execId)).toEqual(["run", "run/hire:a"]);
   });
 
-  test("R16: a limit that no ledger takes denies the hire, and spoils nothing after it", async () => {
+  test("R18: a limit that no ledger takes denies the hire, and spoils nothing after it", async () => {
     const fussy = (root: Supervision) =>
       new (class extends TurnLedger {
         override child(budget: object): TurnLedger {
@@ -349,7 +349,7 @@ describe("hiring", () => {
     expect(tree.resolved.get("ended")).toBe(null);
   });
 
-  test("R2: who joins after the end is told at once, and a second end changes nothing", async () => {
+  test("R23: who joins after the end is told at once, and a second end changes nothing", async () => {
     const tree = await StoredTree.start(rootLaunch());
     await tree.say("hire", hire(1, "a"));
     await tree.say("over", over("run/hire:a"));
@@ -409,7 +409,7 @@ describe("waiting and talking", () => {
     expect(tree.state.execs["run"]?.given).toEqual({});
   });
 
-  test("R8: a question is read once, answered once, and not waited for when its reader is over", async () => {
+  test("R23: a question is read once, answered once, and not waited for when its reader is over", async () => {
     const tree = await StoredTree.start(rootLaunch());
     await tree.say("hire", hire(1, "a"));
     const message = (id: string) => ({ id, from: "lead", content: "?", at: 0 });
@@ -555,7 +555,7 @@ describe("a call whose outcome nobody knows", () => {
     wasteUsd: 0,
   } as const;
 
-  test("R16: what was set aside for one that is made again is in the account, beside what its second try took", async () => {
+  test("R18: what was set aside for one that is made again is in the account, beside what its second try took", async () => {
     const tree = await StoredTree.start(rootLaunch());
     await tree.say("admit", call("a"));
     const { reserved = "" } = await tree.say("admit", call("b"));
@@ -568,7 +568,7 @@ describe("a call whose outcome nobody knows", () => {
     expect(tree.standings.used).toMatchObject({ cost: 1.1, turns: 2 });
   });
 
-  test("R16: one that was in flight at the end is in the account and in doubt, with all its tries", async () => {
+  test("R18: one that was in flight at the end is in the account and in doubt, with all its tries", async () => {
     const tree = await StoredTree.start(rootLaunch());
     await tree.say("admit", call("a"));
     const again = { execId: "run", lane: 1, id: "again", key: "llm#1", spend: { tokens: 50, turns: 1 } };
@@ -580,13 +580,13 @@ describe("a call whose outcome nobody knows", () => {
     });
   });
 
-  test("R16: one that nobody has set money aside for is in doubt where its execution says that it left it", async () => {
+  test("R18: one that nobody has set money aside for is in doubt where its execution says that it left it", async () => {
     const tree = await StoredTree.start(rootLaunch(), {});
     await tree.say("over", { ...over("run"), settle: [{ left: "run:llm#1" }, { left: "run:llm#1" }] });
     expect(tree.standings.inDoubt).toEqual(["run:llm#1"]);
   });
 
-  test("R16: a further try of a call that is made again is not held any longer than the call itself", async () => {
+  test("R18: a further try of a call that is made again is not held any longer than the call itself", async () => {
     const tree = await StoredTree.start(rootLaunch());
     await tree.say("admit", call("a"));
     const again = { execId: "run", lane: 1, id: "again", key: "llm#1", spend: reserve };

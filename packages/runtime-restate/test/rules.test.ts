@@ -115,7 +115,7 @@ test("R9: who was stopped and can hear nothing is named, and is cancelled when i
   });
 });
 
-test("R16: what an execution has used is known while it lives, to who waits for it and to a result that is not final", async () => {
+test("R18: what an execution has used is known while it lives, to who waits for it and to a result that is not final", async () => {
   const tree = await StoredTree.start(rootLaunch());
   const usage = { inputTokens: 3, outputTokens: 2 };
   const used = { usage, costUsd: 0.5, modelCalls: 1, toolCalls: 0, retries: 0, wasteUsd: 0 };
@@ -141,7 +141,7 @@ test("R24: several messages are decided in order in one session, as if each had 
   expect(Object.keys(state.open)).toEqual(Object.keys(one.state.open));
 });
 
-test("R16: what is granted counts for who asks next, also in the same session", async () => {
+test("R18: what is granted counts for who asks next, also in the same session", async () => {
   const tree = await StoredTree.start(rootLaunch({ maxTurns: 0 }));
   const grant = { at: 1_001, execId: "run", lane: 1, key: "raise#1", more: { turns: 1 } };
   const { answer } = await decideAll(tree.state, PORTS, [
@@ -183,7 +183,7 @@ test("R23: calls of a batch ask in their order, however they are begun, and who 
 });
 
 test.each(["ledger", "headcount"] as const)(
-  "R16: a factory that gives no %s is refused, and not taken for no limit",
+  "R18: a factory that gives no %s is refused, and not taken for no limit",
   async (name) => {
     for (const given of [undefined, Promise.resolve({})]) {
       const started = StoredTree.start(rootLaunch(), { ...PORTS, [name]: () => given });

@@ -5,7 +5,7 @@ import { keep } from "../src/topic/log.ts";
 
 const MIB = 1024 * 1024;
 
-test("R11: an event that the server could not carry is told as one that is too large, by its kind and size", () => {
+test("J3: an event that the server could not carry is told as one that is too large, by its kind and size", () => {
   const data = "é".repeat(4 * MIB);
   const { event, problem } = storedEvent({ type: "progress", name: "scan", data });
   const bytes = 8 * MIB + '{"type":"progress","name":"scan","data":""}'.length;
@@ -15,7 +15,7 @@ test("R11: an event that the server could not carry is told as one that is too l
   expect(storedEvent(whole)).toEqual({ event: whole });
 });
 
-test("R11: a large event is kept by itself, and only its place in the list", () => {
+test("J3: a large event is kept by itself, and only its place in the list", () => {
   const event = (delta: string): RunEvent => ({
     seq: 3,
     at: 0,

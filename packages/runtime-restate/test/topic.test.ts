@@ -10,7 +10,7 @@ const told = (n: number | null, execId = "run"): NumberedEvent => ({
   event: { n },
 });
 
-test("R11: events are numbered without a gap, and what a replay tells again is not there twice", () => {
+test("J3: events are numbered without a gap, and what a replay tells again is not there twice", () => {
   const first = append(EMPTY, [told(1), told(null), told(2)]);
   const second = append(first.head, [told(1), told(2), told(3), told(1, "run/child")]);
   expect(first.added.map(({ seq }) => seq)).toEqual([0, 1, 2]);
@@ -20,7 +20,7 @@ test("R11: events are numbered without a gap, and what a replay tells again is n
   ]);
 });
 
-test("R11: however often and in whatever parcels an execution tells its story, it is there once and in order", () => {
+test("J3: however often and in whatever parcels an execution tells its story, it is there once and in order", () => {
   const parcels = fc.array(fc.tuple(fc.nat(10), fc.nat(10)), { minLength: 1, maxLength: 20 });
   fc.assert(
     fc.property(parcels, (goes) => {

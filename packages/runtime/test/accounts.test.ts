@@ -3,7 +3,7 @@ import * as z from "zod";
 import { defineTool, type Meter, type Pipelines, Priority, ProviderError, RunId, textOf } from "@ravi/kernel";
 import { scriptedModel } from "@ravi/testing";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
-import { agent, ask, cut, done, FakeHeadcount, FakeLedger } from "./review/helpers.ts";
+import { agent, ask, cut, done, FakeHeadcount, FakeLedger } from "./support/helpers.ts";
 
 const meter: Meter = {
   estimate: () => ({ inputTokens: 100, maxOutputTokens: 100, price: { usd: 2 } }),
@@ -18,7 +18,7 @@ const count = defineTool({
 });
 const call = { id: "c", name: "count", arguments: "{}" };
 
-describe("R16, O4: who used what", () => {
+describe("R18, O4: who used what", () => {
   const model = scriptedModel(() => "ok", { record: false });
   const helper = agent("helper", async (ctx, inbox) => {
     await ctx.llm(model, ask("1"));

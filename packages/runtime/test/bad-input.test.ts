@@ -8,7 +8,7 @@ import {
   type RuntimeOptions,
   SqliteJournal,
 } from "@ravi/runtime";
-import { FakeLedger } from "./review/helpers.ts";
+import { FakeLedger } from "./support/helpers.ts";
 
 /** As somebody without a compiler would write it. */
 const odd = (value: unknown): never => value as never;

@@ -7,7 +7,7 @@ import {
   type Hooks,
 } from "@ravi/kernel";
 import { Runtime } from "@ravi/runtime";
-import { agent, done } from "./review/helpers.ts";
+import { agent, done } from "./support/helpers.ts";
 
 const TALK: readonly ChatMessage[] = [
   { role: "user", content: "Read both." },

@@ -13,7 +13,7 @@ import { scriptedModel, virtualClock } from "@ravi/testing";
 import * as z from "zod";
 import { MemoryJournal, Runtime, type RuntimeOptions, SqliteJournal } from "@ravi/runtime";
 import { temporaryDirectory } from "./journal/helpers/directory.ts";
-import { agent, ask, done, turns, until } from "./review/helpers.ts";
+import { agent, ask, done, turns, until } from "./support/helpers.ts";
 
 /** A tool whose calls end when the test says so. */
 function slow(name: string): { readonly tool: Tool; readonly calls: PromiseWithResolvers<string>[] } {

@@ -3,7 +3,7 @@ import { type HireOutcome, type JournalRecord, type Meter, NO_USAGE, RunId } fro
 import { scriptedModel, virtualClock } from "@ravi/testing";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
 import { World } from "./engine/world.ts";
-import { agent, ask, cut, done, FakeHeadcount, until } from "./review/helpers.ts";
+import { agent, ask, cut, done, FakeHeadcount, until } from "./support/helpers.ts";
 
 const model = scriptedModel(() => ({ text: "ok", usage: { inputTokens: 10, outputTokens: 1 } }), {
   record: false,

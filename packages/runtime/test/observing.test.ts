@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import * as z from "zod";
 import {
   BudgetExhaustedError,
   type ChatContext,
@@ -13,12 +12,89 @@ import {
   type Pipeline,
   ProviderError,
   type RunEvent,
+  RunId,
 } from "@ravi/kernel";
 import { scriptedModel } from "@ravi/testing";
 import { Runtime } from "@ravi/runtime";
+import * as z from "zod";
 import { MemoryJournal } from "../src/journal/memory-journal.ts";
-import { agent, ask, done, until } from "./review/helpers.ts";
+import { agent, ask, done, until } from "./support/helpers.ts";
 import { team } from "./team.ts";
+
+test("R21: the entry of an end says the time that was told of it", async () => {
+  const journal = new MemoryJournal();
+  const a = defineTool({ name: "a", description: "", input: z.object({}), execute: () => "a" });
+  let now = 0;
+  const clock = { now: () => ++now };
+  const told: number[] = [];
+  const hooks: Hooks = {
+    has: (event) => event === HookEvent.LLM_END || event === HookEvent.TOOL_END,
+    dispatch: (_, { at }) => void told.push(at),
+    drain() {},
+  };
+  const lead = agent("lead", async (ctx) => {
+    await ctx.llm(scriptedModel(["one"]), ask("?"));
+    await ctx.batch([{ kind: "tool", call: { id: "a", name: "a", arguments: "{}" }, tool: a }]);
+    const refusing = { ...scriptedModel([]), generate: () => Promise.reject(new Error("no")) };
+    await ctx.llm(refusing, ask("?")).catch(() => {});
+    return done("");
+  });
+  await new Runtime({ journal, hooks, clock }).run(lead, "", { runId: RUN }).result;
+  const ends = journal.load(RUN).filter(({ phase }) => phase === "end");
+  expect(ends.map(({ at }) => at)).toEqual(told);
+  expect(told).toHaveLength(3);
+});
+
+const RUN = RunId("r1");
+
+const END = { value: undefined, done: true };
+
+describe("observers", () => {
+  const emits = agent("emits", async (ctx) => {
+    for (let n = 0; n < 4; n++) {
+      ctx.emit({ type: "progress", name: String(n), data: null });
+      await ctx.waitFor("next");
+    }
+    return done("");
+  });
+
+  test("J3: who breaks off with two reads pending gets an end for both, and takes nothing from anybody else", async () => {
+    const runtime = new Runtime();
+    const run = runtime.run(emits, "", { runId: RUN });
+    const iterator = (): AsyncIterator<RunEvent> => run.events()[Symbol.asyncIterator]();
+    const [leaves, stays] = [iterator(), iterator()];
+    expect([(await leaves.next()).value, (await leaves.next()).value]).toMatchObject([
+      { seq: 1 },
+      { seq: 2 },
+    ]);
+    const pending = [leaves.next(), leaves.next()];
+    expect(await leaves.return?.()).toEqual(END);
+    expect(await Promise.all(pending)).toEqual([END, END]);
+    const late = iterator();
+    await runtime.deliver(RUN, "next", null);
+    expect(await late.next()).toMatchObject({ value: { seq: 3 } });
+    expect(await leaves.next()).toEqual(END);
+    const seen = [await stays.next(), await stays.next(), await stays.next()];
+    expect(seen).toMatchObject([{ value: { seq: 1 } }, { value: { seq: 2 } }, { value: { seq: 3 } }]);
+    const last = [stays.next(), late.next(), late.next()];
+    run.cancel("enough");
+    await run.result;
+    expect((await Promise.all(last)).map(({ done: isDone }) => isDone)).toEqual([false, false, true]);
+    expect(await iterator().next()).toEqual(END);
+  });
+
+  test("J3: what somebody alone does with an event does not reach one who comes later", async () => {
+    const runtime = new Runtime();
+    const run = runtime.run(emits, "", { runId: RUN });
+    const first = run.events()[Symbol.asyncIterator]();
+    for (let n = 0; n < 2; n++) Reflect.set((await first.next()).value as RunEvent, "seq", -1);
+    const second = run.events()[Symbol.asyncIterator]();
+    await runtime.deliver(RUN, "next", null);
+    expect(await second.next()).toMatchObject({ value: { seq: 3, event: { name: "1" } } });
+    run.cancel("enough");
+    await run.result;
+  });
+});
 
 describe("J3: a function that is called with each event", () => {
   test("J3: hears what somebody hears who reads events(), each at once", async () => {
@@ -171,7 +247,7 @@ test("J3: somebody who asks for several events before the first is there gets ea
   ]);
 });
 
-test("R9: what a tool takes from its context works, with and without rules around it", async () => {
+test("R23: what a tool takes from its context works, with and without rules around it", async () => {
   const model = scriptedModel(() => "inner answer");
   const asks = defineTool({
     name: "asks",
@@ -193,7 +269,7 @@ test("R9: what a tool takes from its context works, with and without rules aroun
   }
 });
 
-test("R9: under rules, a copy of what a tool and a provider get holds all of it", async () => {
+test("R23: under rules, a copy of what a tool and a provider get holds all of it", async () => {
   const inner = scriptedModel(() => "answer");
   const seen: unknown[] = [];
   const wrapper: LLMClient = {

@@ -3,7 +3,7 @@ import { isRaviError, type JsonValue, RunId } from "@ravi/kernel";
 import { virtualClock } from "@ravi/testing";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
 import { World } from "./engine/world.ts";
-import { agent, cut, done } from "./review/helpers.ts";
+import { agent, cut, done } from "./support/helpers.ts";
 
 describe("R24: ctx.record, a fact of the agent's own", () => {
   test("R24: made once, and read ever after, whatever entry it crashed after", async () => {

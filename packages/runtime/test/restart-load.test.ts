@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { defineTool, type Journal } from "@ravi/kernel";
 import * as z from "zod";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
-import { agent, done, until } from "./review/helpers.ts";
+import { agent, done, until } from "./support/helpers.ts";
 
 test("a restart waits for what is being written: a call whose end is on its way to the disk is not made again", async () => {
   let payments = 0;

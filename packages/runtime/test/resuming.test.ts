@@ -3,7 +3,7 @@ import * as z from "zod";
 import { defineTool, HookEvent, type Hooks, type JournalRecord, type RunEvent, RunId } from "@ravi/kernel";
 import { scriptedModel, virtualClock } from "@ravi/testing";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
-import { agent, ask, cut, done, turns, until, within } from "./review/helpers.ts";
+import { agent, ask, cut, done, turns, until, within } from "./support/helpers.ts";
 
 const unsure = defineTool({
   name: "unsure",
@@ -164,7 +164,7 @@ describe("R24: time on resume", () => {
   });
 });
 
-test("R11: a resumed run says in its RUN_START that it is told again", async () => {
+test("R21: a resumed run says in its RUN_START that it is told again", async () => {
   const told: (boolean | undefined)[] = [];
   const hooks: Hooks = {
     has: (event) => event === HookEvent.RUN_START,

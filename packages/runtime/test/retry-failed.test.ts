@@ -12,7 +12,7 @@ import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { MemoryJournal, Runtime, SqliteJournal } from "@ravi/runtime";
 import { temporaryDirectory } from "./journal/helpers/directory.ts";
-import { agent, ask, cut, done, FakeLedger } from "./review/helpers.ts";
+import { agent, ask, cut, done, FakeLedger } from "./support/helpers.ts";
 
 /** A model that can be down. `paid` has the questions that it has answered. */
 class Server {

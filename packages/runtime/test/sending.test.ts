@@ -11,7 +11,7 @@ import {
 } from "@ravi/kernel";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
 import { virtualClock } from "@ravi/testing";
-import { agent, done } from "./review/helpers.ts";
+import { agent, done } from "./support/helpers.ts";
 
 /** Says what it is told, in order, until somebody says "stop". */
 const listener: Agent = {

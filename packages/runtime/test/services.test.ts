@@ -17,7 +17,7 @@ import {
 import { scriptedModel } from "@ravi/testing";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
 import { MemoryBlobs } from "../src/journal/blobs.ts";
-import { agent, ask, cut, done, FakeHeadcount, FakeLedger, until } from "./review/helpers.ts";
+import { agent, ask, cut, done, FakeHeadcount, FakeLedger, until } from "./support/helpers.ts";
 
 const shout = defineTool({
   name: "shout",

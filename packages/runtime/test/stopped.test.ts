@@ -4,7 +4,7 @@ import { isStop, planLoop, toolLoop } from "@ravi/kernel/loop";
 import { scriptedModel } from "@ravi/testing";
 import * as z from "zod";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
-import { agent, ask, done, FakeLedger, until } from "./review/helpers.ts";
+import { agent, ask, done, FakeLedger, until } from "./support/helpers.ts";
 
 const model = scriptedModel(() => "ok", { record: false });
 const talker = agent("talker", async (ctx) => {

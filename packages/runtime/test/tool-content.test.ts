@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { defineTool, toolContent, type ToolResult } from "@ravi/kernel";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
-import { agent, done, until } from "./review/helpers.ts";
+import { agent, done, until } from "./support/helpers.ts";
 
 test("a picture that a tool shows is on record: a resumed run gets the same, and the tool is not called again", async () => {
   let shots = 0;

@@ -5,7 +5,7 @@ import { virtualClock } from "@ravi/testing";
 import * as z from "zod";
 import { MemoryJournal } from "../src/journal/memory-journal.ts";
 import { everything } from "./cost/everything.ts";
-import { agent, done, turns, until } from "./review/helpers.ts";
+import { agent, done, turns, until } from "./support/helpers.ts";
 
 // What a tool reports while it works, on the short way of a bare run and on the usual one.
 
@@ -124,7 +124,7 @@ describe.each(HOUSES)("a tool's progress, %s", (_, options) => {
     expect(unseen.output).toBe(result.output);
   });
 
-  test("R13: of a tool that goes on after its agent's end nothing more is heard, neither in the run nor after it", async () => {
+  test("J3: of a tool that goes on after its agent's end nothing more is heard, neither in the run nor after it", async () => {
     let kept: ToolContext | undefined;
     const keeper = working((context) => {
       kept = context;
@@ -144,7 +144,7 @@ describe.each(HOUSES)("a tool's progress, %s", (_, options) => {
     expect(heard.at(-1)).toMatchObject({ agentId: "lead", event: { type: "completed" } });
   });
 
-  test("R13: of a tool that nobody waits for since its run was cancelled, nothing more is heard", async () => {
+  test("J3: of a tool that nobody waits for since its run was cancelled, nothing more is heard", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const clock = virtualClock();
     let works = false;
@@ -168,7 +168,7 @@ describe.each(HOUSES)("a tool's progress, %s", (_, options) => {
     expect(reported(heard)).toEqual([]);
   });
 
-  test("R15: of a call that took too long nothing more is heard, although its agent goes on", async () => {
+  test("J3: of a call that took too long nothing more is heard, although its agent goes on", async () => {
     const clock = virtualClock();
     const { promise, resolve } = Promise.withResolvers<void>();
     let isTold = false;
@@ -199,7 +199,7 @@ describe.each(HOUSES)("a tool's progress, %s", (_, options) => {
     expect(reported(heard)).toMatchObject([{ name: "begun" }]);
   });
 
-  test("R15: of a call that took too long nothing is heard when its run is cancelled later, either", async () => {
+  test("J3: of a call that took too long nothing is heard when its run is cancelled later, either", async () => {
     const clock = virtualClock();
     const [late, ending] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     let isTold = false;

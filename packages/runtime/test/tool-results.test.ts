@@ -12,7 +12,7 @@ import { virtualClock } from "@ravi/testing";
 import * as z from "zod";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
 import { World } from "./engine/world.ts";
-import { agent, done, until } from "./review/helpers.ts";
+import { agent, done, until } from "./support/helpers.ts";
 
 const quick = defineTool({
   name: "quick",

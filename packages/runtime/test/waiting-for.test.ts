@@ -16,7 +16,7 @@ import {
 } from "@ravi/kernel";
 import { MemoryJournal, Runtime, SqliteJournal } from "@ravi/runtime";
 import { temporaryDirectory } from "./journal/helpers/directory.ts";
-import { agent, cut, done, hangingPayer, turns, until } from "./review/helpers.ts";
+import { agent, cut, done, hangingPayer, turns, until } from "./support/helpers.ts";
 
 const pay = defineTool({
   name: "pay",

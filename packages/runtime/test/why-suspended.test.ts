@@ -5,7 +5,7 @@ import { type Journal, RunId, type RunSummary } from "@ravi/kernel";
 import { scriptedModel } from "@ravi/testing";
 import { MemoryJournal, Runtime, SqliteJournal } from "@ravi/runtime";
 import { temporaryDirectory } from "./journal/helpers/directory.ts";
-import { agent, ask, done } from "./review/helpers.ts";
+import { agent, ask, done } from "./support/helpers.ts";
 
 const model = scriptedModel(() => "ok", { record: false });
 const waiterThatAsks = (question: string) =>

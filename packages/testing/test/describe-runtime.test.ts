@@ -50,7 +50,7 @@ function handleOf(agent: Agent, input: string): RootHandle {
   };
 }
 
-test("R16: a runtime that keeps no cap on turns fails the case about it, and does not run for ever", async () => {
+test("R18: a runtime that keeps no cap on turns fails the case about it, and does not run for ever", async () => {
   const house: RuntimeHouse = { create: () => LAWLESS, crash: () => {}, close: () => {} };
   const found = runtimeCases.filter(({ says }) => says.includes("a cap on turns holds for a whole tree"));
   expect(found).toHaveLength(1);

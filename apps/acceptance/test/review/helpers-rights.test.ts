@@ -1,4 +1,4 @@
-import { defineTool, type Permissions } from "@ravi/kernel";
+import { defineTool, type FunctionContext, type Next, type Permissions } from "@ravi/kernel";
 import { StrategyAgent, Supervisor } from "@ravi/architectures";
 import { ParallelFlow } from "@ravi/flow";
 import { MiddlewarePipeline, rulePermissions } from "@ravi/middleware";
@@ -37,7 +37,7 @@ const noPaying = new MiddlewarePipeline(
     {
       level: "function",
       name: "noPaying",
-      async process(context, next) {
+      async process(context: FunctionContext, next: Next) {
         if (context.functionName !== "pay") return next();
         context.result = { content: "nobody pays here", isError: true };
         return undefined;
@@ -73,7 +73,7 @@ describe("a helper that a model has defined", () => {
       dynamicHiring: { tools: [pay], model: scriptedModel([PAYS, "could not"]) },
     });
     const { agents } = await new Runtime({ permissions: onlyPayerPays }).run(lead, "go").result;
-    expect(agents.map(({ agentId }) => agentId)).toEqual(["lead", "helper:payer/1"]);
+    expect(agents?.map(({ agentId }) => agentId)).toEqual(["lead", "helper:payer/1"]);
     expect(paid).toBe(0);
   });
 
@@ -132,7 +132,7 @@ describe("a worker that a supervisor's model has defined", () => {
   test("has not the rights of the agent whose name it is given", async () => {
     const { agents } = await new Runtime({ permissions: onlyPayerPays }).run(supervisor("payer"), "go")
       .result;
-    expect(agents.map(({ agentId }) => agentId)).toEqual(["lead", "helper:payer/1"]);
+    expect(agents?.map(({ agentId }) => agentId)).toEqual(["lead", "helper:payer/1"]);
     expect(paid).toBe(0);
   });
 });

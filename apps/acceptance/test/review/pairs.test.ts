@@ -11,7 +11,7 @@ import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { cutJournal } from "../../src/cut-journal.ts";
 
-// Two items of the checklist at once: each holds by itself, and must hold beside the other.
+// Two behaviours at once: each holds by itself, and must hold beside the other.
 
 describe("J3 × R21: a guard that stops a streamed answer is told of once", () => {
   it.each(["the evil word in the middle", "the last word is evil"])("%s", async (text) => {

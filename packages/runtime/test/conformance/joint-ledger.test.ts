@@ -1,7 +1,7 @@
 import type { Ledger } from "@ravi/kernel";
 import { describeLedger, type LedgerSetup } from "@ravi/testing/suites";
 import { withAgentLedger } from "../../src/tree/ledgers.ts";
-import { agent, done } from "../review/helpers.ts";
+import { agent, done } from "../support/helpers.ts";
 import { PlainLedger } from "./plain-ledger.ts";
 
 /** The ledger of a run together with the one that the user gave to the agent. */

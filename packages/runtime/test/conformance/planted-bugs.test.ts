@@ -7,7 +7,7 @@ import {
   type RuntimeUnderTest,
 } from "@ravi/testing/suites";
 import { MemoryJournal } from "../../src/journal/memory-journal.ts";
-import { FakeHeadcount, FakeLedger } from "../review/helpers.ts";
+import { FakeHeadcount, FakeLedger } from "../support/helpers.ts";
 import { house } from "./house.ts";
 import { SeatedHeadcount } from "./seated-headcount.ts";
 
@@ -111,7 +111,7 @@ const PLANTED: readonly [
   ],
 ];
 
-test.each(PLANTED)('T12: %s is caught by the case "%s"', async (_, caught, open, own = {}) => {
+test.each(PLANTED)('R24: %s is caught by the case "%s"', async (_, caught, open, own = {}) => {
   const each = runtimeCases.find(({ says }) => says.startsWith(caught));
   if (each === undefined) throw new Error(`no case says "${caught}"`);
   await expect(assertRuntimeCase(each, open, { ...caps, ...own })).rejects.toBeInstanceOf(Error);

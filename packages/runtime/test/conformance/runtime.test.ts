@@ -2,7 +2,7 @@ import { describeRuntime, type RuntimeCaps } from "@ravi/testing/suites";
 import { MemoryJournal } from "../../src/journal/memory-journal.ts";
 import { SqliteJournal } from "../../src/journal/sqlite-journal.ts";
 import { temporaryDirectory } from "../journal/helpers/directory.ts";
-import { FakeLedger } from "../review/helpers.ts";
+import { FakeLedger } from "../support/helpers.ts";
 import { house } from "./house.ts";
 import { SeatedHeadcount } from "./seated-headcount.ts";
 

@@ -117,7 +117,7 @@ describe("the name of a request", () => {
     expect(nameOfText("short")).toBe("short");
   });
 
-  test("T12: a value that contains itself is refused by what JSON says of it; one that is deep is not", () => {
+  test("T11: a value that contains itself is refused by what JSON says of it; one that is deep is not", () => {
     const loop: Record<string, unknown> = {};
     loop["self"] = loop;
     expect(() => nameOf(loop)).toThrow(/circular/);

@@ -3,7 +3,7 @@ import { type Agent, AgentId, type HireOutcome, type JsonValue, type RaviError }
 import { scriptedModel, virtualClock } from "@ravi/testing";
 import { Runtime } from "@ravi/runtime";
 import { MemoryJournal } from "../../src/journal/memory-journal.ts";
-import { agent, done, FakeHeadcount, FakeLedger } from "../review/helpers.ts";
+import { agent, done, FakeHeadcount, FakeLedger } from "../support/helpers.ts";
 import { SIGNALS, troupe } from "./troupe.ts";
 import { World, type WorldOptions } from "./world.ts";
 
@@ -88,7 +88,7 @@ describe("the same context on an engine that records by position", () => {
     expect(await problemsOf(World)).toEqual([]);
   }, 60_000);
 
-  test("T12: the same look finds a root object that forgets what was begun", async () => {
+  test("R24: the same look finds a root object that forgets what was begun", async () => {
     class Forgetful extends World {
       override readonly marks = new (class extends Map<string, number> {
         override get(): undefined {

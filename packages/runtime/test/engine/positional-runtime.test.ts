@@ -1,6 +1,6 @@
 import { describeRuntime } from "@ravi/testing/suites";
 import { SeatedHeadcount } from "../conformance/seated-headcount.ts";
-import { FakeLedger } from "../review/helpers.ts";
+import { FakeLedger } from "../support/helpers.ts";
 import { positionalHouse } from "./positional-house.ts";
 
 // The suite has to fit an engine that records by position, so that Restate's will not be the first to find out.

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { type Agent, AgentId, ExecId, InvalidValueError, RunId } from "@ravi/kernel";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
-import { agent, done } from "../review/helpers.ts";
+import { agent, done } from "../support/helpers.ts";
 
 const echo: Agent = agent("echo", async (_, { input }) => done(input));
 const failing: Agent = agent("failing", () => Promise.reject(new Error("no")));
@@ -112,7 +112,7 @@ describe("a journal in memory that lets go of runs", () => {
     expect(ids(journal)).toEqual(["b"]);
   });
 
-  test.each([-1, 1.5, Number.NaN, Infinity])("T12: %s is no number of runs", (keepEnded) => {
+  test.each([-1, 1.5, Number.NaN, Infinity])("R24: %s is no number of runs", (keepEnded) => {
     expect(() => new MemoryJournal({ keepEnded })).toThrow(InvalidValueError);
     expect(() => new MemoryJournal({ keepEnded })).toThrow(/keepEnded/);
   });

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 
 /** One test case of a suite. */
 export interface SuiteCase<Stage, Needs> {
-  /** Its number in the checklist. */
+  /** The number of the behaviour in docs/behaviours.md. */
   readonly rule: string;
   /** What the implementation must do. */
   readonly says: string;

@@ -143,7 +143,7 @@ export const answerCases: readonly ModelCase[] = [
 
 function usageCase(what: string, usage: Usage, needs?: ModelAbility): ModelCase {
   return {
-    rule: "O1",
+    rule: "T10",
     says: `usage: ${what}`,
     ...(needs === undefined ? {} : { needs: [needs] }),
     async run(stage) {

@@ -1,0 +1,111 @@
+import { expect, test } from "vitest";
+import {
+  type Agent,
+  AgentId,
+  type Headcount,
+  type Hooks,
+  InvalidValueError,
+  type Permissions,
+  type RunHandle,
+  RunId,
+} from "@ravi/kernel";
+import { MemoryJournal, Runtime } from "@ravi/runtime";
+import { agent, cut, done, FakeHeadcount, until } from "./support/helpers.ts";
+
+test("R15: a hire that was begun before a crash and is not permitted leaves no seat taken", async () => {
+  const journal = new MemoryJournal();
+  const child = agent("child", async () => done("hired"));
+  const other = agent("other", async () => done("hired too"));
+  const lead = agent("lead", async (ctx) => {
+    const one = await ctx.hire({ agent: child, input: "" });
+    const two = await ctx.hire({ agent: other, input: "" });
+    return done(`${one.status} ${two.status}`);
+  });
+  const permissions: Permissions = {
+    isNoop: false,
+    check: ({ target }) => (target.startsWith("child") ? { allow: false, reason: "no" } : { allow: true }),
+  };
+  const headcount = () => new FakeHeadcount(1);
+  const whole = await new Runtime({ journal, permissions, headcount }).run(lead, "", { runId: "h" }).result;
+  expect(whole.output).toBe("denied completed");
+  const records = journal.load(RunId("h"));
+  const begun = records.findIndex(({ phase }) => phase === "begin") + 1;
+  const again = new Runtime({
+    journal: cut("h", records.slice(0, begun)),
+    permissions,
+    headcount,
+    agents: [lead],
+  });
+  expect((await again.resume("h").result).output).toBe("denied completed");
+});
+
+test("R16: a hire with a time limit that is none starts nobody", async () => {
+  let started = false;
+  const child = agent("child", async () => {
+    started = true;
+    return done("");
+  });
+  const lead = agent("lead", async (ctx) => {
+    await ctx.hire({ agent: child, input: "", timeoutS: 0 });
+    return done("");
+  });
+  expect((await new Runtime().run(lead, "").result).status).toBe("failed");
+  expect(started).toBe(false);
+});
+
+test("R21: a child's own listeners are waited for too", async () => {
+  let heard = false;
+  const hooks: Hooks = {
+    has: (event) => event === "run_end",
+    dispatch: () => {},
+    async drain() {
+      await Promise.resolve();
+      heard = true;
+    },
+  };
+  const child: Agent = { id: AgentId("child"), hooks, run: async () => done("") };
+  const lead = agent("lead", async (ctx) => {
+    await ctx.hire({ agent: child, input: "" });
+    return done("");
+  });
+  await new Runtime().run(lead, "").result;
+  expect(heard).toBe(true);
+});
+
+test("R24: the handle of a child says that it is suspended with its run", async () => {
+  const waiting = agent("waiting", async (ctx) => done(String(await ctx.waitFor("never"))));
+  const handles: RunHandle[] = [];
+  const lead = agent("lead", async (ctx) => {
+    const handle = await ctx.spawn(waiting, { input: "" });
+    handles.push(handle);
+    await ctx.join(handle);
+    return done("");
+  });
+  const runtime = new Runtime({ journal: new MemoryJournal() });
+  const { result } = runtime.run(lead, "");
+  await until(() => handles.length === 1);
+  expect(handles[0]?.status).toBe("running");
+  await runtime.close();
+  expect(await result).toMatchObject({ status: "suspended" });
+  expect(handles[0]?.status).toBe("suspended");
+});
+
+test("R15: a hire that the headcount calls a mistake is denied, also if the process crashed before that was on record", async () => {
+  const seats = new FakeHeadcount();
+  const picky: Headcount = Object.assign(Object.create(seats) as FakeHeadcount, {
+    acquire: (id: AgentId) => {
+      if (!id.startsWith("odd")) return seats.acquire(id);
+      throw new InvalidValueError({ field: "agentId", value: id, expected: "somebody else" });
+    },
+  });
+  const odd = agent("odd", async () => done(""));
+  const lead = agent("lead", async (ctx) => done((await ctx.hire({ agent: odd, input: "" })).status));
+  const journal = new MemoryJournal();
+  const ports = { headcount: () => picky, agents: [lead] };
+  const first = await new Runtime({ ...ports, journal }).run(lead, "", { runId: "r" }).result;
+  expect(first).toMatchObject({ status: "completed", output: "denied" });
+  const records = journal.load(RunId("r"));
+  const begun = records.findIndex(({ key, phase }) => key.startsWith("hire:odd") && phase === "begin");
+  const resumed = new Runtime({ ...ports, journal: cut("r", records.slice(0, begun + 1)) });
+  expect(await resumed.resume("r").result).toMatchObject({ status: "completed", output: "denied" });
+});

@@ -1,0 +1,75 @@
+import { expect, test } from "vitest";
+import { defineTool, type Journal, RunId, type Tool } from "@ravi/kernel";
+import { scriptedModel, virtualClock } from "@ravi/testing";
+import { MemoryJournal, Runtime } from "@ravi/runtime";
+import { agent, ask, done, turns } from "../support/helpers.ts";
+import * as z from "zod";
+
+const model = scriptedModel(() => "ok", { record: false });
+
+test("R24: a journal that throws something else than an error has failed for good", async () => {
+  const memory = new MemoryJournal();
+  const journal: Journal = Object.assign(Object.create(memory) as Journal, {
+    append: (...given: Parameters<Journal["append"]>) => {
+      if (given[2].every(({ key }) => !key.startsWith("llm:"))) return memory.append(...given);
+      const { promise, reject } = Promise.withResolvers<void>();
+      reject("full");
+      return promise;
+    },
+  });
+  const lead = agent("lead", async (ctx) => done(String((await ctx.llm(model, ask("x"))).message.content)));
+  const { result } = new Runtime({ journal }).run(lead, "");
+  await expect(result).rejects.toMatchObject({ code: "JOURNAL_FAILED", final: true });
+});
+
+const RUN = RunId("r1");
+
+/** One that cannot tell when something was posted. */
+function unwatched(journal: MemoryJournal): Journal {
+  return {
+    claim: (runId, owner, ttlMs) => journal.claim(runId, owner, ttlMs),
+    release: (runId, epoch) => journal.release(runId, epoch),
+    load: (runId) => journal.load(runId),
+    append: (runId, epoch, entries) => journal.append(runId, epoch, entries),
+    post: (runId, item) => journal.post(runId, item),
+    items: (runId, after) => journal.items(runId, after),
+    list: () => journal.list(),
+    delete: (runId) => journal.delete(runId),
+    close: () => journal.close(),
+  };
+}
+
+/** A tool that goes on until it is cut off. */
+function slow(onBegin: () => void): Tool {
+  return defineTool({
+    name: "slow",
+    description: "until it is cut off",
+    input: z.object({}),
+    idempotent: true,
+    execute: (_, { signal }) =>
+      new Promise((_resolve, reject) => {
+        signal?.addEventListener("abort", () => reject(new Error("cut off")), { once: true });
+        onBegin();
+      }),
+  });
+}
+
+const call = { id: "c", name: "slow", arguments: "{}" };
+
+test("R24: for a run at work, a journal that cannot tell of a post is looked into with every heartbeat", async () => {
+  const clock = virtualClock({ now: 1_000 });
+  const kept = new MemoryJournal({ clock });
+  const runtime = new Runtime({ journal: unwatched(kept), clock });
+  const begun = Promise.withResolvers<void>();
+  const tool = slow(begun.resolve);
+  const busy = agent("busy", async (ctx) => done((await ctx.tool(call, tool)).isError ? "failed" : "done"));
+  const handle = runtime.run(busy, "", { runId: RUN });
+  await begun.promise;
+  // By somebody else: this runtime is not told.
+  kept.post(RUN, { id: "1", kind: "cancel", name: "cancel", value: "enough", at: 1_001 });
+  await turns(3);
+  expect(handle.status).toBe("running");
+  await clock.advance(20_000);
+  await turns(10);
+  expect(handle.status).toBe("cancelled");
+});

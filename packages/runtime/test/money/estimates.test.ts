@@ -1,0 +1,143 @@
+import { describe, expect, test } from "vitest";
+import {
+  type Agent,
+  type ChatContext,
+  type ChatMessage,
+  type Estimate,
+  HookEvent,
+  type Hooks,
+  type LLMClient,
+  type Meter,
+  type Pipeline,
+  RunId,
+} from "@ravi/kernel";
+import { scriptedModel } from "@ravi/testing";
+import { MemoryJournal, Runtime } from "@ravi/runtime";
+import { agent, ask, done, FakeLedger, until } from "../support/helpers.ts";
+import { everything } from "../cost/everything.ts";
+
+const model = scriptedModel(() => "ok", { record: false });
+
+test("R24: a run that is stopped while the price of a call is looked up has not begun that call", async () => {
+  const journal = new MemoryJournal();
+  const { promise: looked, resolve: look } = Promise.withResolvers<Estimate>();
+  let asked = 0;
+  const meter: Meter = {
+    estimate: () => (asked++ === 0 ? looked : { inputTokens: 1, maxOutputTokens: 1, price: { usd: 0 } }),
+    price: () => ({ usd: 0 }),
+  };
+  const lead = agent("lead", async (ctx) => done(String((await ctx.llm(model, ask("x"))).message.content)));
+  const ports = { journal, meter, ledger: () => new FakeLedger() };
+  const first = new Runtime(ports);
+  const run = first.run(lead, "", { runId: "r" });
+  await until(() => asked === 1);
+  const closing = first.close();
+  look({ inputTokens: 1, maxOutputTokens: 1, price: { usd: 0 } });
+  await closing;
+  expect(await run.result).toMatchObject({ status: "suspended", inDoubt: [] });
+  expect(journal.load(RunId("r")).filter(({ key }) => key.startsWith("llm:"))).toEqual([]);
+  const again = await new Runtime({ ...ports, agents: [lead] }).resume("r").result;
+  expect(again).toMatchObject({ status: "completed", output: "ok", inDoubt: [] });
+});
+
+test("R18: a request that a layer sends to another model is set aside at that model's price", async () => {
+  const reserved: unknown[] = [];
+  const ledger = new FakeLedger();
+  const watched = Object.assign(Object.create(ledger) as FakeLedger, {
+    reserve: (...given: Parameters<FakeLedger["reserve"]>) => {
+      reserved.push(given[0].cost);
+      return ledger.reserve(...given);
+    },
+  });
+  const named = (name: string): LLMClient => ({ ...model, id: name, info: { provider: "x", model: name } });
+  const meter: Meter = {
+    estimate: ({ model: name }) => ({
+      inputTokens: 1,
+      maxOutputTokens: 1,
+      price: { usd: name === "dear" ? 9 : 1 },
+    }),
+    price: () => ({ usd: 1 }),
+  };
+  const chat: Pipeline<ChatContext> = {
+    isNoop: false,
+    admit() {},
+    run: async (context, core) => {
+      context.model = named("dear");
+      await core();
+    },
+  };
+  const lead: Agent = {
+    ...agent("lead", async (ctx) => done(String((await ctx.llm(named("cheap"), ask("x"))).message.content))),
+    pipelines: { chat },
+  };
+  await new Runtime({ meter, ledger: () => watched, journal: new MemoryJournal() }).run(lead, "").result;
+  expect(reserved).toEqual([9]);
+});
+
+const run = "r" as RunId;
+
+describe("a model call that is estimated", () => {
+  const meterOf = (estimates: number[]): Meter => ({
+    estimate: async () => {
+      estimates.push(estimates.length + 1);
+      return { inputTokens: 10, maxOutputTokens: 10, price: { usd: 0.001 } };
+    },
+    price: () => ({ usd: 0.0005 }),
+  });
+
+  test("R18: is estimated anew for a second try, and not for the first", async () => {
+    const estimates: number[] = [];
+    const twice: Pipeline<ChatContext> = {
+      isNoop: false,
+      hasAdmits: false,
+      admit() {},
+      run: async (_, core) => {
+        await core();
+        await core();
+      },
+    };
+    const lead = agent("lead", async (ctx) => {
+      await ctx.llm(scriptedModel(["one", "two"]), ask("?"));
+      return done("");
+    });
+    const options = {
+      ...everything(new MemoryJournal()),
+      meter: meterOf(estimates),
+      pipelines: { chat: twice },
+    };
+    const { status, cost } = await new Runtime(options).run(lead, "").result;
+    expect(estimates).toEqual([1, 2]);
+    expect({ status, cost }).toEqual({ status: "completed", cost: 0.001 });
+  });
+
+  test("R24: is recorded with as many messages as it was asked with", async () => {
+    const journal = new MemoryJournal();
+    const lead = agent("lead", async (ctx) => {
+      const messages: ChatMessage[] = [{ role: "user", content: "one" }];
+      const asked = ctx.llm(scriptedModel(["one"]), { messages });
+      messages.push({ role: "user", content: "two" });
+      await asked;
+      return done("");
+    });
+    await new Runtime({ ...everything(journal), meter: meterOf([]) }).run(lead, "", { runId: run }).result;
+    const begin = journal.load(run).find(({ phase }) => phase === "begin");
+    expect(begin?.body).toMatchObject({ messages: 1, reserve: { tokens: 20 } });
+  });
+});
+
+test("R22: a call whose price nobody knows is told, and recorded, without one: not as free", async () => {
+  const journal = new MemoryJournal();
+  const told: unknown[] = [];
+  const hooks: Hooks = {
+    has: (event) => event === HookEvent.LLM_END,
+    dispatch: (_, payload) => void told.push("costUsd" in payload ? payload.costUsd : undefined),
+    drain() {},
+  };
+  const lead = agent("lead", async (ctx) => {
+    await ctx.llm(scriptedModel(["one"]), ask("?"));
+    return done("");
+  });
+  const { cost } = await new Runtime({ journal, hooks }).run(lead, "", { runId: run }).result;
+  const end = journal.load(run).find(({ phase }) => phase === "end");
+  expect([cost, ...told, end?.body["costUsd"]]).toEqual([null, null, null]);
+});

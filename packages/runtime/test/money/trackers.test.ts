@@ -1,0 +1,125 @@
+import { expect, test } from "vitest";
+import {
+  type Agent,
+  AgentId,
+  type ChatContext,
+  isCancellation,
+  type Ledger,
+  type LLMClient,
+  type Logger,
+  type Pipeline,
+  type Reservation,
+} from "@ravi/kernel";
+import { scriptedModel, virtualClock } from "@ravi/testing";
+import { Runtime } from "@ravi/runtime";
+import { MemoryJournal } from "../../src/journal/memory-journal.ts";
+import { agent, ask, closed, done, FakeLedger, turns, until } from "../support/helpers.ts";
+
+test("R18: trackers of a grandparent and of a parent both count for a grandchild after a resume", async () => {
+  const journal = new MemoryJournal();
+  const clock = virtualClock();
+  const model: LLMClient = {
+    id: "m",
+    info: { provider: "x", model: "m" },
+    generate: async () => ({ message: { role: "assistant", content: "x" }, finishReason: "stop" }),
+  };
+  const [top, middle] = [new FakeLedger(), new FakeLedger()];
+  const grandchild = agent("grandchild", async (ctx) => {
+    await ctx.waitFor("go");
+    await ctx.llm(model, ask("x"));
+    return done("");
+  });
+  const parent: Agent = {
+    id: AgentId("parent"),
+    defaults: { executionBudget: middle },
+    run: async (ctx) => done((await ctx.hire({ agent: grandchild, input: "" })).status),
+  };
+  const lead: Agent = {
+    id: AgentId("lead"),
+    defaults: { executionBudget: top },
+    run: async (ctx) => done((await ctx.hire({ agent: parent, input: "" })).status),
+  };
+  const ledger = () => new FakeLedger();
+  const first = new Runtime({ journal, clock, ledger });
+  const run = first.run(lead, "", { runId: "g" });
+  await until(() => run.status === "suspended");
+  await closed(first, clock);
+  const second = new Runtime({ journal, clock, ledger, agents: [lead] });
+  const resumed = second.resume("g");
+  await second.deliver("g", "go", true);
+  await clock.advance(1_000);
+  await resumed.result;
+  await turns();
+  expect({ top: top.used.turns, middle: middle.used.turns }).toEqual({ top: 1, middle: 1 });
+});
+
+test("R18: a ledger that cannot take back what came too late does not hide why it was too late, and is heard of", async () => {
+  const logged: string[] = [];
+  const logger: Logger = {
+    debug: () => {},
+    info: () => {},
+    warn: () => {},
+    error: (message, fields) => void logged.push(`${message}: ${String(fields?.["error"])}`),
+  };
+  const granted = Promise.withResolvers<void>();
+  const fake = new FakeLedger();
+  const ledger = Object.assign(Object.create(fake) as Ledger, {
+    async reserve(): Promise<Reservation> {
+      await granted.promise;
+      return {
+        settle: () => ({ warnings: [], exceeded: [] }),
+        cancel: () => Promise.reject(new Error("no bank")),
+      };
+    },
+  });
+  const seen: unknown[] = [];
+  const impatient: Pipeline<ChatContext> = {
+    isNoop: false,
+    hasAdmits: false,
+    admit() {},
+    async run(context, core) {
+      const patience = new AbortController();
+      context.signal = patience.signal;
+      const asking = core();
+      patience.abort("too slow");
+      granted.resolve();
+      await asking.catch((error: unknown) => seen.push(isCancellation(error) ? error.reason : error));
+      context.result = { message: { role: "assistant", content: "my own" }, finishReason: "stop" };
+    },
+  };
+  const model = scriptedModel(() => "theirs");
+  const asks = agent("asks", async (ctx) => done(String((await ctx.llm(model, ask("go"))).message.content)));
+  const runtime = new Runtime({ ledger: () => ledger, logger, pipelines: { chat: impatient } });
+  expect(await runtime.run(asks, "").result).toMatchObject({ status: "completed", output: "my own" });
+  expect({ seen, logged, calls: model.calls.length }).toEqual({
+    seen: ["too slow"],
+    logged: ["could not cancel a reservation of asks; its amount stays reserved: no bank"],
+    calls: 0,
+  });
+});
+
+test("R18: what a user's own tracker has set aside comes back also where the run's ledger takes nothing back", async () => {
+  const granted = Promise.withResolvers<void>();
+  const [tracker, fake] = [new FakeLedger(), new FakeLedger()];
+  let isAsked = false;
+  const ledger = Object.assign(Object.create(fake) as Ledger, {
+    async reserve(): Promise<Reservation> {
+      isAsked = true;
+      await granted.promise;
+      const cancel = (): Promise<void> => Promise.reject(new Error("no bank"));
+      return { settle: () => ({ warnings: [], exceeded: [] }), cancel };
+    },
+  });
+  const model = scriptedModel(() => "theirs");
+  const asks: Agent = {
+    ...agent("asks", async (ctx) => done(String((await ctx.llm(model, ask("go"))).message.content))),
+    defaults: { executionBudget: tracker },
+  };
+  const handle = new Runtime({ ledger: () => ledger }).run(asks, "");
+  await until(() => isAsked);
+  handle.cancel("enough");
+  granted.resolve();
+  expect(await handle.result).toMatchObject({ status: "cancelled", error: { reason: "enough" } });
+  expect({ used: tracker.used.tokens, calls: model.calls.length }).toEqual({ used: 0, calls: 0 });
+  expect(tracker.reserved, "it was asked").toBe(1);
+});
