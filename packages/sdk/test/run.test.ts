@@ -160,7 +160,7 @@ describe("run", () => {
   test("what is no agent, no text or no known option is refused by name", async () => {
     const wrong: object = { budjet: { usd: 1 } };
     await expect(run(greeter(), "Hi", wrong)).rejects.toThrow(
-      /run options\.budjet .* known fields: budget, tree/,
+      /run options\.budjet .* known fields: budget, tree, .*; did you mean budget\?$/,
     );
     await expect(run(greeter(), "Hi", { budget: { usd: -1 } })).rejects.toThrow(/budget\.usd is -1/);
     await expect(run(greeter(), "Hi", { budget: { dollars: 1 } as object })).rejects.toThrow(
