@@ -91,6 +91,7 @@ export {
   toolFailure,
   toolFailureOf,
 } from "./loop/tool-call.ts";
+export { toldOf, toldOfDenial } from "./loop/told.ts";
 export { withoutThoughts } from "./loop/thoughts.ts";
 export { toolProgress } from "./loop/tool-progress.ts";
 export { refuseSpawnTime } from "./loop/spawn-time.ts";

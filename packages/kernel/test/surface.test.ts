@@ -198,6 +198,8 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "textSchema",
       "tighterBudget",
       "toToolResult",
+      "toldOf",
+      "toldOfDenial",
       "toolFailure",
       "toolFailureOf",
       "toolLoop",
