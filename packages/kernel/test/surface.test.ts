@@ -116,6 +116,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "checkEvent",
       "checkHireChoices",
       "checkHosted",
+      "checkInput",
       "checkMessage",
       "checkModel",
       "checkPort",
