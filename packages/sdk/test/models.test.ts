@@ -184,7 +184,7 @@ describe("model", () => {
     const clerk = agent({ name: "clerk", model: "openai:gpt-5-mini" });
     const result = await run(clerk, "Hi");
     expect(result).toMatchObject({ status: "failed", cost: 0, error: { code: "INVALID_VALUE" } });
-    expect(result.error?.message).toContain("OPENAI_API_KEY");
+    expect(result.error?.message).toMatch(/a key for OpenAI: set OPENAI_API_KEY .* the option apiKey/);
   });
 });
 

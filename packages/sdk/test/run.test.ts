@@ -473,7 +473,7 @@ describe("sessions", () => {
 
   test("messages that are kept elsewhere are put into a history, and the next run continues them", async () => {
     const history = new MemoryHistory();
-    await history.append({ sessionId: SessionId("s"), agentName: "clerk" }, SAID);
+    history.append({ sessionId: SessionId("s"), agentName: "clerk" }, SAID);
     expect((await run(clerk, "Two", { sessionId: "s", history })).output).toBe("I have heard 3 messages.");
   });
 });
