@@ -72,7 +72,7 @@ export {
 } from "./loop/limits.ts";
 export { listedQuestion } from "./loop/listed-question.ts";
 export { RUN_START_OPTIONS, type RunStartOptions } from "./loop/run-options.ts";
-export { checkRun, newRoot, versionName, versionOf } from "./loop/run-start.ts";
+export { checkInput, checkRun, newRoot, versionName, versionOf } from "./loop/run-start.ts";
 export { engineRunMeta } from "./run/run-meta.ts";
 export { ownSchema, textSchema } from "./loop/own-schema.ts";
 export { ownMetadata } from "./loop/own-metadata.ts";
@@ -91,6 +91,7 @@ export {
   toolFailure,
   toolFailureOf,
 } from "./loop/tool-call.ts";
+export { toldOf, toldOfDenial } from "./loop/told.ts";
 export { withoutThoughts } from "./loop/thoughts.ts";
 export { toolProgress } from "./loop/tool-progress.ts";
 export { refuseSpawnTime } from "./loop/spawn-time.ts";

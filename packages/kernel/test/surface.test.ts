@@ -116,6 +116,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "checkEvent",
       "checkHireChoices",
       "checkHosted",
+      "checkInput",
       "checkMessage",
       "checkModel",
       "checkPort",
@@ -198,6 +199,8 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "textSchema",
       "tighterBudget",
       "toToolResult",
+      "toldOf",
+      "toldOfDenial",
       "toolFailure",
       "toolFailureOf",
       "toolLoop",
@@ -244,6 +247,7 @@ test("the exports of @ravi/kernel/provider are these", () => {
       "listOf",
       "looksStreamed",
       "lowerCased",
+      "missingKey",
       "namesOnly",
       "onceEach",
       "parseAnswer",
@@ -296,7 +300,7 @@ test("the exported types are these", () => {
     `"AdmitRunOptions AdmittedRun AgentBaseParts AgentParts AnswerShape Approval AtOnce Backoff BareContext BareContextOptions BareInbox BareInboxOptions CheckedBySchemas CheckedPorts Decision Decisions DelegateOptions Denial Direct Finish Hired InDoubt Indexed Instructions Keepers KeyShape LandOptions Linked LoopDetector LoopExtension LoopInput LoopLimits LoopLimitsOptions LoopOptions LoopPlan LoopStep LoopVerdict ModelSettings Parsed PlatformModules PlatformTimers ProcessReads ProcessTable RunStartOptions TimerClock ToolTurn ToolTurnOptions Turn TurnContext"`,
   );
   expect(typesOf("provider.ts").join(" ")).toMatchInlineSnapshot(
-    `"CallIds ClientParts ConnectionFault FailureContext FailureVerdict Fields HeaderSource IdGiver Notice ObjectSchema PlatformTimers ProviderCall ProviderCallSetup Refusal Scrub ServerEvent ServerEventReader WireLimits WireLimitsOptions"`,
+    `"CallIds ClientParts ConnectionFault FailureContext FailureVerdict Fields HeaderSource IdGiver KeyPlaces Notice ObjectSchema PlatformTimers ProviderCall ProviderCallSetup Refusal Scrub ServerEvent ServerEventReader WireLimits WireLimitsOptions"`,
   );
 });
 

@@ -1,5 +1,5 @@
-import { type HireOutcome, isRaviError, type RaviError, type ToolResult } from "@ravi/kernel";
-import { hireResult, toolFailure } from "@ravi/kernel/loop";
+import { type HireOutcome, isRaviError, type ToolResult } from "@ravi/kernel";
+import { hireResult, toldOf, toldOfDenial, toolFailure } from "@ravi/kernel/loop";
 
 /** What the orchestrator's model is told about a hand-off: what happened, what the result is, and what it can do now. */
 export function describeOutcome(name: string, outcome: HireOutcome, restarts: number): ToolResult {
@@ -22,28 +22,19 @@ export function describeOutcome(name: string, outcome: HireOutcome, restarts: nu
         `${name} has not answered yet and is still working. Go on with something else: you will get its answer before you finish.`,
       );
     case "denied":
-      return toolFailure(`${name} was not hired: ${outcome.error.message}${adviceFor(outcome.error)}`);
+      return toolFailure(`${name} was not hired: ${toldOfDenial(outcome.error)}`);
     case "cancelled":
       return toolFailure(
         isRaviError(outcome.error, "DEADLINE_EXCEEDED")
           ? `${name} did not answer in time and was stopped. Hand over a smaller task, or go on without it.`
-          : `${name} was stopped: ${outcome.error.message}`,
+          : `${name} was stopped: ${toldOf(outcome.error)}`,
       );
     default: {
       const afterRestarts =
         restarts === 0 ? "" : `, even after ${restarts} ${restarts === 1 ? "restart" : "restarts"}`;
-      return toolFailure(`${name} did not succeed${afterRestarts}: ${outcome.error.message}`);
+      return toolFailure(`${name} did not succeed${afterRestarts}: ${toldOf(outcome.error)}`);
     }
   }
-}
-
-/** What to do instead. A slot becomes free when another agent ends, but the limits on total hires and on depth do not. */
-function adviceFor(error: RaviError): string {
-  if (!isRaviError(error, "BUDGET_EXHAUSTED")) return "";
-  const isForGood = error.dimension === "totalAgents" || error.dimension === "depth";
-  return isForGood
-    ? ". Do the work yourself."
-    : ". Do the work yourself, or hand it over again when another agent has finished.";
 }
 
 const CUT_OFF: Readonly<Record<string, string>> = {

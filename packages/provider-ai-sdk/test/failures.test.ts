@@ -1,5 +1,7 @@
 import { getEventListeners } from "node:events";
 import { inspect } from "node:util";
+import { createAnthropic } from "@ai-sdk/anthropic";
+import { createOpenAI } from "@ai-sdk/openai";
 import {
   APICallError,
   EmptyResponseBodyError,
@@ -12,7 +14,7 @@ import {
 } from "@ai-sdk/provider";
 import { isRaviError } from "@ravi/kernel";
 import { virtualClock } from "@ravi/testing";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { fromAiSdk } from "../src/index.ts";
 import { ask, failureOf, FINISH, fixedModel, streamed } from "./support.ts";
 
@@ -84,6 +86,28 @@ describe("O6: an error of the AI SDK", () => {
     ],
   ])("%s is known by its fields (%#)", async (error, kind) => {
     expect((await failingWith(error)).kind).toBe(kind);
+  });
+
+  test.each([
+    ["openai", "OPENAI_API_KEY", () => createOpenAI()("gpt-5")],
+    ["anthropic", "ANTHROPIC_API_KEY", () => createAnthropic()("claude")],
+  ])("about a missing key says whose it is and what to do, like Ravi's own providers (%s)", async (...at) => {
+    const [provider, variable, make] = at;
+    vi.stubEnv(variable, undefined);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const failure = await failureOf(fromAiSdk(make()).generate(ask("hello")));
+    expect(failure).toMatchObject({ code: "PROVIDER_ERROR", kind: "AUTH", retryable: false });
+    expect(String(failure)).toMatch(
+      new RegExp(
+        `: apiKey is undefined; expected a key for ${provider}: set ${variable} in the environment, or pass the option apiKey, where the provider of the AI SDK is created$`,
+        "i",
+      ),
+    );
+  });
+
+  test("about a key that is no text is left as it is", async () => {
+    const message = "OpenAI API key must be a string.";
+    expect((await failingWith(new LoadAPIKeyError({ message }))).message).toContain(message);
   });
 
   test("says when to try again", async () => {

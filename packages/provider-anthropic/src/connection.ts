@@ -1,6 +1,14 @@
 import { Anthropic } from "@anthropic-ai/sdk";
 import { InvalidValueError } from "@ravi/kernel";
-import { headerSecrets, type Scrub, scrubber, urlSecrets, lowerCased } from "@ravi/kernel/provider";
+import {
+  headerSecrets,
+  type Scrub,
+  scrubber,
+  urlSecrets,
+  lowerCased,
+  type KeyPlaces,
+  missingKey,
+} from "@ravi/kernel/provider";
 import { type AnthropicOptions, readBaseURL } from "./options.ts";
 import { guardedFetch } from "./wire/guarded-fetch.ts";
 
@@ -11,6 +19,12 @@ export interface Connection {
   /** Whether it is a server of Anthropic. */
   readonly isOwn: boolean;
 }
+
+const KEY: KeyPlaces = {
+  provider: "Anthropic",
+  variables: ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"],
+  option: "as in anthropic(model, { apiKey }); a server of your own, given as baseURL, needs none",
+};
 
 /** The longest delay of a timer. It turns the client's timeout off: this package has its own. */
 const NO_TIMEOUT = 2 ** 31 - 1;
@@ -31,8 +45,7 @@ export function connect(options: AnthropicOptions): Connection {
       : options.apiKey;
   const isAuthorized = "authorization" in headers || "x-api-key" in headers;
   if (key === undefined && url === undefined && !isAuthorized) {
-    const expected = "a key: pass it as anthropic(model, { apiKey }), or set ANTHROPIC_API_KEY";
-    throw new InvalidValueError({ field: "apiKey", value: undefined, expected });
+    throw new InvalidValueError({ field: "apiKey", value: undefined, expected: missingKey(KEY) });
   }
   const isOwn = url === undefined || /(?:^|\.)anthropic\.com$/.test(url.hostname);
   const client = clientFor({

@@ -599,7 +599,12 @@ describe("the connection", () => {
     vi.stubEnv("ANTHROPIC_AUTH_TOKEN", "");
     vi.stubEnv("ANTHROPIC_BASE_URL", "");
     const model = anthropic("m");
-    expect(await failureOf(model.generate(HELLO))).toMatchObject({ code: "INVALID_VALUE", field: "apiKey" });
+    expect(await failureOf(model.generate(HELLO))).toMatchObject({
+      code: "INVALID_VALUE",
+      field: "apiKey",
+      message:
+        "apiKey is undefined; expected a key for Anthropic: set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN in the environment, or pass the option apiKey, as in anthropic(model, { apiKey }); a server of your own, given as baseURL, needs none",
+    });
     await using server = await byteServer((response) =>
       response.writeHead(200, { "content-type": "application/json" }).end(OK),
     );

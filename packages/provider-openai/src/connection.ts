@@ -1,5 +1,13 @@
 import { InvalidValueError } from "@ravi/kernel";
-import { headerSecrets, lowerCased, type Scrub, scrubber, urlSecrets } from "@ravi/kernel/provider";
+import {
+  headerSecrets,
+  type KeyPlaces,
+  lowerCased,
+  missingKey,
+  type Scrub,
+  scrubber,
+  urlSecrets,
+} from "@ravi/kernel/provider";
 import { OpenAI } from "openai";
 import { CHAT } from "./chat/protocol.ts";
 import { readBaseURL, type OpenAIOptions } from "./options.ts";
@@ -15,6 +23,12 @@ export interface Connection {
   readonly isCompatible: boolean;
   readonly protocol: Protocol;
 }
+
+const KEY: KeyPlaces = {
+  provider: "OpenAI",
+  variables: ["OPENAI_API_KEY"],
+  option: "as in openai(model, { apiKey }); a server of your own, given as baseURL, needs none",
+};
 
 /** The longest delay of a timer. It turns the client's timeout off: this package has its own. */
 const NO_TIMEOUT = 2 ** 31 - 1;
@@ -35,8 +49,7 @@ export function connect(options: OpenAIOptions): Connection {
     /^(?:authorization|api-key)$/i.test(name),
   );
   if (apiKey === undefined && url === undefined && !authorized) {
-    const expected = "a key: pass it as openai(model, { apiKey }), or set OPENAI_API_KEY";
-    throw new InvalidValueError({ field: "apiKey", value: undefined, expected });
+    throw new InvalidValueError({ field: "apiKey", value: undefined, expected: missingKey(KEY) });
   }
   const client = clientFor({
     // Without a key there is nothing that the visitors of a page could read.

@@ -647,7 +647,8 @@ describe("who is asked, and as whom", () => {
     expect(await failureOf(openai("m").generate(HELLO))).toMatchObject({
       code: "INVALID_VALUE",
       field: "apiKey",
-      message: expect.stringContaining("OPENAI_API_KEY"),
+      message:
+        "apiKey is undefined; expected a key for OpenAI: set OPENAI_API_KEY in the environment, or pass the option apiKey, as in openai(model, { apiKey }); a server of your own, given as baseURL, needs none",
     });
     await using server = await rawServer(
       (response) => void response.end('{"choices":[{"message":{"content":"ok"}}]}'),

@@ -108,7 +108,9 @@ describe("a caller's signal", () => {
         ingress: "http://localhost:1",
         admin: "http://localhost:2",
       });
-    expect(make).toThrow(/^runtime options\.pipelines\.chats is .*; known fields: agent, chat, function$/);
+    expect(make).toThrow(
+      /^runtime options\.pipelines\.chats is .*; known fields: agent, chat, function; did you mean chat\?$/,
+    );
   });
 
   test("R9: something else than a signal is refused", async () => {

@@ -768,6 +768,9 @@ describe("keeping house", () => {
       "agent is an object; expected an agent: an object with an id and a run(ctx, inbox)",
     );
     expect(() => runtime.run(worker, 7 as never)).toThrow("input is 7; expected a string");
+    expect(() => runtime.run(worker, [{ role: "user", content: "hi" }] as never)).toThrow(
+      /^input is an array of 1; expected .*the new message.* sessionId .* history/,
+    );
     expect(() => runtime.run(worker, "", { budget: {} } as never)).toThrow(
       "run options.budget is an object; expected no field of that name",
     );

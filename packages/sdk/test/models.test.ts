@@ -184,7 +184,7 @@ describe("model", () => {
     const clerk = agent({ name: "clerk", model: "openai:gpt-5-mini" });
     const result = await run(clerk, "Hi");
     expect(result).toMatchObject({ status: "failed", cost: 0, error: { code: "INVALID_VALUE" } });
-    expect(result.error?.message).toContain("OPENAI_API_KEY");
+    expect(result.error?.message).toMatch(/a key for OpenAI: set OPENAI_API_KEY .* the option apiKey/);
   });
 });
 
@@ -202,7 +202,9 @@ test("a model by name takes the options of its provider, all of them and no othe
   expect(() => model("openai:x", { thinking: "off" })).toThrow("model options.thinking");
   // @ts-expect-error an option of OpenAI
   expect(() => model("anthropic:x", { api: "chat" })).toThrow("model options.api");
-  expect(() => model(name, { baseUrl: "x" } as object)).toThrow(/known fields: models, .*, project$/);
+  expect(() => model(name, { baseUrl: "x" } as object)).toThrow(
+    /known fields: models, .*, project; did you mean baseURL\?$/,
+  );
   // @ts-expect-error not every provider has it
   expect(model(name, { api: "chat" }).id).toBe("openai/x");
 });

@@ -1,11 +1,13 @@
 import {
   type AuditEntry,
   type ChatContext,
+  type ChatMessage,
   type Hooks,
   type LLMClient,
   MiddlewareTermination,
   ProviderError,
   type RunEvent,
+  SessionId,
   ToolError,
 } from "@ravi/kernel";
 import { MemoryHistory } from "@ravi/context";
@@ -17,6 +19,7 @@ import * as z from "zod";
 import {
   agent,
   AgentId,
+  estimate,
   getRunScope,
   HookEvent,
   HookManager,
@@ -160,7 +163,7 @@ describe("run", () => {
   test("what is no agent, no text or no known option is refused by name", async () => {
     const wrong: object = { budjet: { usd: 1 } };
     await expect(run(greeter(), "Hi", wrong)).rejects.toThrow(
-      /run options\.budjet .* known fields: budget, tree/,
+      /run options\.budjet .* known fields: budget, tree, .*; did you mean budget\?$/,
     );
     await expect(run(greeter(), "Hi", { budget: { usd: -1 } })).rejects.toThrow(/budget\.usd is -1/);
     await expect(run(greeter(), "Hi", { budget: { dollars: 1 } as object })).rejects.toThrow(
@@ -174,6 +177,7 @@ describe("run", () => {
       /agent is an object; expected an agent/,
     );
     await expect(run(greeter(), 7 as never)).rejects.toThrow(/input is 7/);
+    await expect(run(greeter(), { city: "Oslo" } as never)).rejects.toThrow(/pass an object as JSON$/);
     expect(() => agent({ name: "x", model: scriptedModel(["a"]), instruction: "?" } as never)).toThrow(
       /agent\.instruction/,
     );
@@ -434,9 +438,9 @@ describe("start", () => {
 
 describe("sessions", () => {
   const lastWords = () => scriptedModel(({ messages }) => `I have heard ${messages.length} messages.`);
+  const clerk = agent({ name: "clerk", model: lastWords() });
 
   test("a run that names its session goes on with that conversation; one that does not starts afresh", async () => {
-    const clerk = agent({ name: "clerk", model: lastWords() });
     const sessionId = `session-${crypto.randomUUID()}`;
     expect((await run(clerk, "One", { sessionId })).output).toBe("I have heard 1 messages.");
     expect((await run(clerk, "Two", { sessionId })).output).toBe("I have heard 3 messages.");
@@ -445,12 +449,32 @@ describe("sessions", () => {
 
   test("a history of the user's own is used, and not the default one", async () => {
     const history = new MemoryHistory();
-    const clerk = agent({ name: "clerk", model: lastWords() });
     await run(clerk, "One", { sessionId: "s", history });
     expect((await run(clerk, "Two", { sessionId: "s", history })).output).toBe("I have heard 3 messages.");
     expect((await run(clerk, "Two", { sessionId: "s", history: new MemoryHistory() })).output).toBe(
       "I have heard 1 messages.",
     );
+  });
+
+  const SAID: readonly ChatMessage[] = [
+    { role: "user", content: "One" },
+    { role: "assistant", content: "I have heard 1 messages." },
+  ];
+
+  test.each([
+    ["messages", [...SAID, { role: "user", content: "Two" }]],
+    ["one message", { role: "user", content: "Two" }],
+  ])("%s instead of a text are refused with where the conversation belongs", async (_, given) => {
+    const refused =
+      /^input is .*; expected a string: the new message alone\..* sessionId .* history.* attachments/;
+    await expect(run(clerk, given as never)).rejects.toThrow(refused);
+    await expect(estimate(clerk, given as never)).rejects.toThrow(refused);
+  });
+
+  test("messages that are kept elsewhere are put into a history, and the next run continues them", async () => {
+    const history = new MemoryHistory();
+    history.append({ sessionId: SessionId("s"), agentName: "clerk" }, SAID);
+    expect((await run(clerk, "Two", { sessionId: "s", history })).output).toBe("I have heard 3 messages.");
   });
 });
 

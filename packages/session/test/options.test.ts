@@ -124,6 +124,9 @@ it("an input that is none is refused before anything happens", async () => {
   const agent = session({ model });
   for (const input of ["", 7, undefined])
     await expect(agent.invoke(input as string)).rejects.toMatchObject({ field: "input" });
+  await expect(agent.invoke([{ role: "user", content: "Hi" }] as never)).rejects.toThrow(
+    "input is an array of 1; expected a non-empty string: the new message alone, because the session has the earlier ones",
+  );
   expect(agent.phase).toBe("idle");
 });
 

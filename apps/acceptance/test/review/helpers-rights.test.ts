@@ -1,7 +1,7 @@
-import { defineTool, type FunctionContext, type Next, type Permissions } from "@ravi/kernel";
+import { defineTool, type Permissions } from "@ravi/kernel";
 import { StrategyAgent, Supervisor } from "@ravi/architectures";
 import { ParallelFlow } from "@ravi/flow";
-import { MiddlewarePipeline, rulePermissions } from "@ravi/middleware";
+import { type FunctionMiddleware, MiddlewarePipeline, rulePermissions } from "@ravi/middleware";
 import { OrchestratorAgent } from "@ravi/orchestrator";
 import { ReActAgent } from "@ravi/react-agent";
 import { Runtime } from "@ravi/runtime";
@@ -32,20 +32,16 @@ const hires = (name: string): Answer =>
 const spawns = (name: string): Answer => calls("spawn", { name, instructions: "Pay.", task: "Pay now." });
 
 /** A layer of the lead's own, with which nobody pays. */
-const noPaying = new MiddlewarePipeline(
-  [
-    {
-      level: "function",
-      name: "noPaying",
-      async process(context: FunctionContext, next: Next) {
-        if (context.functionName !== "pay") return next();
-        context.result = { content: "nobody pays here", isError: true };
-        return undefined;
-      },
-    },
-  ],
-  { level: "function" },
-);
+const refusesPaying: FunctionMiddleware = {
+  level: "function",
+  name: "noPaying",
+  async process(context, next) {
+    if (context.functionName !== "pay") return next();
+    context.result = { content: "nobody pays here", isError: true };
+    return undefined;
+  },
+};
+const noPaying = new MiddlewarePipeline([refusesPaying], { level: "function" });
 
 const onlyPayerPays: Permissions = rulePermissions({
   rules: [

@@ -8,7 +8,7 @@ import {
   textOf,
   ToolError,
 } from "@ravi/kernel";
-import { truncateText, withoutThoughts } from "@ravi/kernel/loop";
+import { toldOf, truncateText, withoutThoughts } from "@ravi/kernel/loop";
 
 /** A text and why its author stopped: "done", or what cut it off. */
 export interface Answer {
@@ -77,7 +77,7 @@ export const MAX_CHARS = 20_000;
 
 /** A worker's answer as shown to another model: marked if it is incomplete, and shortened if it is too long. */
 export function describeWork(worked: WorkOutcome): string {
-  if (worked.error !== undefined) return `(no answer: ${worked.error.message})`;
+  if (worked.error !== undefined) return `(no answer: ${toldOf(worked.error)})`;
   const text = truncateText(worked.text, MAX_CHARS);
   return worked.stopReason === "done" ? text : `(only a part, cut off: ${worked.stopReason}) ${text}`;
 }

@@ -1,5 +1,6 @@
 import { InvalidValueError } from "../errors/errors.ts";
 import { NOT_SHOWN } from "../errors/show.ts";
+import { meantBy } from "./spelling.ts";
 import { type AbortSignalLike, isPromiseLike } from "./types.ts";
 
 /**
@@ -76,7 +77,9 @@ export function checkFields(
     return checkRecord(what, value, `an object with the fields ${known.join(", ")}`);
   for (const key of keys) {
     if (known.includes(key)) continue;
-    const expected = `no field of that name; known fields: ${known.join(", ")}`;
+    const meant = meantBy(key, known);
+    const guess = meant === undefined ? "" : `; did you mean ${meant}?`;
+    const expected = `no field of that name; known fields: ${known.join(", ")}${guess}`;
     throw new InvalidValueError({
       field: `${what}.${key.length <= 80 ? key : `${key.slice(0, 77)}...`}`,
       value: shownOf(key, Reflect.get(value as object, key)),

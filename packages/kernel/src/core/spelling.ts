@@ -21,21 +21,37 @@ export function checkSpelling(
   }
 }
 
-/** The known name that `name` may be a misspelling of; undefined if it is unlike all of them. */
-function meantBy(name: string, known: readonly string[]): string | undefined {
-  return known.find((each) => isLike(name.toLowerCase(), each.toLowerCase(), mostTypos(each)));
+/** The known name that `name` may be a misspelling of, the most similar one; undefined if it is unlike all of them. */
+export function meantBy(name: string, known: readonly string[]): string | undefined {
+  const lower = name.toLowerCase();
+  for (let typos = 0; typos <= MOST_TYPOS; typos++) {
+    const meant = known.find((each) => typos <= mostTypos(each) && isLike(lower, each.toLowerCase(), typos));
+    if (meant !== undefined) return meant;
+  }
+  return undefined;
 }
+
+/** Each typo more is three times the work, so a long name gets no more of them. */
+const MOST_TYPOS = 3;
 
 /** Of a short name few letters make another word: `todos` is not meant to be `tools`. */
 function mostTypos(name: string): number {
-  return Math.max(1, Math.floor(name.length / 4));
+  return Math.min(MOST_TYPOS, Math.max(1, Math.floor(name.length / 4)));
 }
 
-/** Whether `a` becomes `b` if at most so many letters are added, removed or replaced. */
+/** Whether `a` becomes `b` if at most so many letters are added, removed or replaced, or neighbours swapped. */
 function isLike(a: string, b: string, most: number): boolean {
-  if (a === b) return true;
-  if (a[0] === b[0]) return isLike(a.slice(1), b.slice(1), most);
+  let same = 0;
+  while (same < a.length && a[same] === b[same]) same++;
+  const [restA, restB] = [a.slice(same), b.slice(same)];
+  if (restA === restB) return true;
   if (most === 0) return false;
-  const [restA, restB] = [a.slice(1), b.slice(1)];
-  return isLike(restA, restB, most - 1) || isLike(restA, b, most - 1) || isLike(a, restB, most - 1);
+  const [nextA, nextB] = [restA.slice(1), restB.slice(1)];
+  const isSwapped = restA[0] === restB[1] && restA[1] === restB[0];
+  return (
+    (isSwapped && isLike(nextA.slice(1), nextB.slice(1), most - 1)) ||
+    isLike(nextA, nextB, most - 1) ||
+    isLike(nextA, restB, most - 1) ||
+    isLike(restA, nextB, most - 1)
+  );
 }

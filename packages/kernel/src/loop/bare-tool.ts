@@ -13,7 +13,7 @@ export async function callBareTool<R>(
 ): Promise<ToolResult<R>> {
   if (wantsApproval(tool))
     return toolFailure(
-      `${tool.name} needs approval, which a bare context cannot ask for; run the agent on a Runtime`,
+      `${tool.name} needs approval, and nobody can be asked for it in a bare context, which is a run without a Runtime`,
     );
   if (tool.timeoutS === undefined) return toToolResult(await tool.execute(args, context));
   return withinTime(tool, tool.timeoutS, args, context, clock);

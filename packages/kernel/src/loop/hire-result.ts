@@ -1,5 +1,6 @@
 import type { AgentResult } from "../agent/agent.ts";
 import type { HireOutcome, ToolResult } from "../agent/leaves.ts";
+import { toldOf, toldOfDenial } from "./told.ts";
 import { toToolResult, toolFailure } from "./tool-call.ts";
 
 /**
@@ -16,9 +17,9 @@ export function hireResult(outcome: HireOutcome, name = "the agent"): ToolResult
     case "timedOut":
       return toolFailure("no answer in time; the agent is still working");
     case "denied":
-      return toolFailure(`not hired: ${outcome.error.message}`);
+      return toolFailure(`not hired: ${toldOfDenial(outcome.error)}`);
     default:
-      return toolFailure(outcome.error.message);
+      return toolFailure(toldOf(outcome.error));
   }
 }
 

@@ -11,13 +11,7 @@ import { tighterBudget } from "./limits.ts";
 /** Checks the arguments of `run`. Unknown options are refused: a misspelt limit that is silently ignored is no limit. */
 export function checkRun(agent: unknown, input: unknown, options: unknown, fields: readonly string[]): void {
   checkAgent("agent", agent);
-  if (typeof input !== "string") {
-    throw new InvalidValueError({
-      field: "input",
-      value: input,
-      expected: "a string; pass an object as JSON",
-    });
-  }
+  checkInput(input);
   const { onEvent, runId, tenantId, userId, metadata } = checkFields("run options", options, fields);
   // It could be the execution id of an agent that another run has hired: both would pay under the same idempotency keys.
   if (typeof runId === "string" && runId.includes("/hire:"))
@@ -29,6 +23,19 @@ export function checkRun(agent: unknown, input: unknown, options: unknown, field
   checkRecord("run options.metadata", metadata, "an object of plain JSON");
   // On record it would be something else, or nothing.
   checkMessage("run options.metadata", metadata);
+}
+
+/** Throws unless the input of a run is a text. Whoever gives messages is told where a conversation belongs. */
+export function checkInput(input: unknown): void {
+  if (typeof input === "string") return;
+  const expected = isConversation(input)
+    ? "a string: the new message alone. With the option sessionId a run continues a conversation, whose earlier messages are loaded from its history; pictures and files are attachments"
+    : "a string; pass an object as JSON";
+  throw new InvalidValueError({ field: "input", value: input, expected });
+}
+
+function isConversation(input: unknown): boolean {
+  return Array.isArray(input) || (typeof input === "object" && input !== null && "role" in input);
 }
 
 /** Null is allowed, because a scope has null for none. */

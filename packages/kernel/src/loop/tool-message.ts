@@ -1,5 +1,6 @@
 import type { ToolOutcome, ToolResult } from "../agent/leaves.ts";
 import type { ToolCall, ToolMessage } from "../model/messages.ts";
+import { toldOf } from "./told.ts";
 import { toolFailure } from "./tool-call.ts";
 
 // Messages to a model about its calls.
@@ -14,7 +15,7 @@ export function unknownTool(call: ToolCall, tools: readonly { readonly name: str
 }
 
 export function toolResult(outcome: ToolOutcome): ToolResult {
-  return "error" in outcome ? toolFailure(outcome.error.message) : outcome.result;
+  return "error" in outcome ? toolFailure(toldOf(outcome.error)) : outcome.result;
 }
 
 export function toMessage(call: ToolCall, { content, isError }: ToolResult): ToolMessage {

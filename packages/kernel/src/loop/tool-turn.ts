@@ -50,7 +50,7 @@ export interface ToolTurn {
 }
 
 /** What a turn needs of a context. */
-export type TurnContext = Pick<RunContext, "batch" | "validator">;
+export type TurnContext = Pick<RunContext, "batch" | "validator"> & Partial<Pick<RunContext, "emit">>;
 
 /** The tools that a model may call. */
 export type Tools = readonly (Tool | DelegateTool)[];

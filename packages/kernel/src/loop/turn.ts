@@ -150,7 +150,9 @@ export class Turn {
       const outcome = outcomes[at];
       if (leaf.kind !== "hire" || outcome === undefined) continue;
       // It is a hire's outcome, because the outcomes of a batch are in the order of its leaves.
-      hires.push({ call: this.callOf(this.callIndexOf(from + at)), leaf, outcome: outcome as HireOutcome });
+      const hired = outcome as HireOutcome;
+      hires.push({ call: this.callOf(this.callIndexOf(from + at)), leaf, outcome: hired });
+      if (hired.status === "denied") this.tellDenied(leaf, hired.error);
     }
     const { afterHires } = this.options;
     const told = afterHires === undefined || hires.length === 0 ? undefined : await afterHires(hires);
@@ -162,6 +164,11 @@ export class Turn {
       next++;
       return said ?? hireResult(hired.outcome, agentName(hired.leaf.agent.id));
     });
+  }
+
+  /** Whoever sets the limits learns here which one refused the hire. The model is told only what it can do about it. */
+  private tellDenied({ agent }: HireLeaf, { message }: RaviError): void {
+    this.ctx.emit?.({ type: "progress", name: "hireDenied", data: { to: agent.id, error: message } });
   }
 
   /** Stores the result of a leaf. */

@@ -7,6 +7,7 @@ import {
   type HeaderSource,
   isObject,
   listOf,
+  missingKey,
   providerError,
   RedirectedRequest,
   type Scrub,
@@ -37,9 +38,20 @@ function unquoted(text: string): string {
 function verdictOf(error: unknown): FailureVerdict {
   // Some providers wrap what their `fetch` throws.
   const redirect = causeChain(error).find((cause) => cause instanceof RedirectedRequest);
-  if (redirect === undefined) return { ...judge(error), said: messageOf(error) };
+  if (redirect === undefined) return { ...judge(error), said: withoutKey(error) ?? messageOf(error) };
   return { kind: ErrorKind.FORMAT_ERROR, status: redirect.status, said: redirect.message };
 }
+
+/** That there is no key, in the words that all providers of Ravi have for it. Undefined if that is not what the AI SDK says. */
+function withoutKey(error: unknown): string | undefined {
+  if (field(error, "name") !== "AI_LoadAPIKeyError") return undefined;
+  const [, provider, variable] = NO_KEY.exec(messageOf(error)) ?? [];
+  if (provider === undefined || variable === undefined) return undefined;
+  const option = "where the provider of the AI SDK is created";
+  return `apiKey is undefined; expected ${missingKey({ provider, variables: [variable], option })}`;
+}
+
+const NO_KEY = /^(.{1,80}?) API key is missing\. .* the ([A-Z][A-Z0-9_]*) environment variable/;
 
 type Meaning = Omit<FailureVerdict, "said">;
 

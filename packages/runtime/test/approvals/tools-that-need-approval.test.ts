@@ -79,7 +79,8 @@ describe("R24: a tool that needs approval", () => {
   test("R24: is refused where nobody can be asked", async () => {
     const { paid, tool } = payment({ needsApproval: true });
     expect(await bareContext().tool(CALL, tool)).toEqual({
-      content: "error: pay needs approval, which a bare context cannot ask for; run the agent on a Runtime",
+      content:
+        "error: pay needs approval, and nobody can be asked for it in a bare context, which is a run without a Runtime",
       isError: true,
     });
     expect(paid.times).toBe(0);

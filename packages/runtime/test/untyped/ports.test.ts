@@ -322,7 +322,7 @@ test("J4: a pipeline at a level that there is not is refused, and not left out",
     run: () => Promise.reject(new MiddlewareTermination("not you")),
   };
   expect(() => new Runtime({ pipelines: { chats: guard } as never })).toThrow(
-    "runtime options.pipelines.chats is an object; expected no field of that name; known fields: agent, chat, function",
+    "runtime options.pipelines.chats is an object; expected no field of that name; known fields: agent, chat, function; did you mean chat?",
   );
 });
 

@@ -58,10 +58,6 @@ export function checkAgent(field: string, agent: unknown): void {
   wrong(field, agent, expected);
 }
 
-export function checkInput(input: unknown): void {
-  if (typeof input !== "string") wrong("input", input, "a string; pass an object as JSON");
-}
-
 /** An empty or missing id would be replaced by a new one, which then is not found. */
 export function checkRunId(runId: unknown): void {
   if (typeof runId !== "string" || runId === "")

@@ -6,11 +6,11 @@ import {
   type ModelInfo,
   type UserMessage,
 } from "@ravi/kernel";
-import { addCost, least, ownAttachments, userMessage } from "@ravi/kernel/loop";
+import { addCost, checkInput, least, ownAttachments, userMessage } from "@ravi/kernel/loop";
 import type { PriceSource } from "@ravi/resources";
 import { blueprintOf, type ClosedLoop, ownLimits, teamOf } from "../agents/blueprint.ts";
 import { isDefaultUsd, type Limits, limitsFor } from "../limits.ts";
-import { checkAgent, checkHost, checkInput } from "./check.ts";
+import { checkAgent, checkHost } from "./check.ts";
 import { type Metering, meteringFor } from "./meters.ts";
 import { RUN_OPTIONS, type RunOptions } from "./options.ts";
 

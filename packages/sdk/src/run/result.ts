@@ -121,8 +121,8 @@ const OPTIONS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * The hint of the ledger, with the names of the sdk's options. Replaced only here: models see the ledger's text too, and get the same
- * prompt with any wiring. A ledger that the user made (its scope is not an agent of the run) keeps the names of its own limits: to
+ * The hint of the ledger, with the names of the sdk's options. Replaced only here: records have the ledger's own text, the same with any
+ * wiring. A ledger that the user made (its scope is not an agent of the run) keeps the names of its own limits: to
  * raise `budget` would not help.
  */
 function withSdkNames(stoppedBy: StoppedBy, agents: readonly AgentAccount[]): StoppedBy {

@@ -6,9 +6,10 @@ import {
   InvalidValueError,
   type RootHandle,
 } from "@ravi/kernel";
+import { checkInput } from "@ravi/kernel/loop";
 import { ownLimits } from "../agents/blueprint.ts";
 import { isDefaultUsd, limitsFor, toExecutionBudget, toSpawnBudget } from "../limits.ts";
-import { checkAgent, checkHost, checkInput, checkRunId } from "./check.ts";
+import { checkAgent, checkHost, checkRunId } from "./check.ts";
 import { checkOnRecord } from "./journals.ts";
 import { launch, type SdkHandle } from "./launch.ts";
 import { RESUME_OPTIONS, type ResumeOptionsFor, RUN_OPTIONS, type RunOptions } from "./options.ts";

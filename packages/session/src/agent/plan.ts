@@ -157,5 +157,6 @@ function isTexts(value: unknown): boolean {
 /** Throws if it is no text, or a blank one without a picture: a user's message must not be empty. */
 export function checkInput(field: string, text: unknown, attachments: Inbox["attachments"]): void {
   if (typeof text === "string" && (attachments !== undefined || !isBlank(text))) return;
-  throw new InvalidValueError({ field, value: text, expected: "a non-empty string" });
+  const hint = Array.isArray(text) ? ": the new message alone, because the session has the earlier ones" : "";
+  throw new InvalidValueError({ field, value: text, expected: `a non-empty string${hint}` });
 }
