@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { virtualClock } from "@ravi/testing";
 import {
+  type AgentEvent,
   defineTool,
   ExecId,
   type FunctionContext,
@@ -226,6 +227,43 @@ describe("R24: what a run waits for", () => {
     expect([asked?.kind, others]).toEqual(["approval", []]);
     await runtime.deliver(handle.runId, asked?.name ?? "", { approved: false, reason: "too dear" });
     expect((await handle.result).output).toContain("too dear");
+  });
+
+  test("a question names the call that it is about, in the event and in the list, whoever asks it", async () => {
+    const runtime = new Runtime({
+      journal: new MemoryJournal(),
+      pipelines: {
+        function: {
+          isNoop: false,
+          admit: async (_context, gate) => void (await gate.require("may-i")),
+          run: (_context, core) => core(),
+        },
+      },
+    });
+    const { id: callId } = payment("ada");
+    const clerk = agent("clerk", async (ctx) => {
+      const { isError } = await ctx.tool(payment("ada"), pay);
+      return done(String(isError));
+    });
+    const events: AgentEvent[] = [];
+    const handle = runtime.run(clerk, "", {
+      runId: "r",
+      onEvent: ({ event }) => {
+        if (event.type === "progress") events.push(event);
+      },
+    });
+    await turns();
+    await runtime.deliver("r", "may-i", true);
+    await turns();
+    const question = { tool: "pay", callId, arguments: '{"to":"ada"}' };
+    expect(await waitsOf(() => runtime.list())).toMatchObject([{ kind: "approval", question }]);
+    await runtime.deliver("r", "approval:r:tool:pay#1", true);
+    expect((await handle.result).output).toBe("false");
+    const asked = { type: "progress", name: "approvalRequested", callId };
+    expect(events).toEqual([
+      { ...asked, data: { name: "may-i", question: null } },
+      { ...asked, data: { name: "approval:r:tool:pay#1", question } },
+    ]);
   });
 
   test("a call that somebody has to decide on is listed with the key for the decision", async () => {

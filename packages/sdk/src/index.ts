@@ -1,6 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /**
- * Everything from one import: `agent`, `team` and `tool` define agents; `run`, `start`, `resume` and `estimate` run them.
+ * Everything from one import: `agent`, `team` and `tool` define agents; `run`, `start`, `resume`, `estimate` and `conversation` run them.
  *
  * This list is the public surface of the package; a test pins it.
  *
@@ -219,6 +219,14 @@ export { getRunScope } from "@ravi/runtime";
 export { agent, type AgentOptions } from "./agents/agent.ts";
 export type { Layers } from "./agents/layers.ts";
 export { type DynamicHiring, type Member, team, type TeamOptions } from "./agents/team.ts";
+export { type Conversation, conversation, ConversationBusyError } from "./conversation/conversation.ts";
+export type {
+  ConversationLimits,
+  ConversationOptions,
+  ConversationSpend,
+  ResumeTurnOptions,
+  TurnOptions,
+} from "./conversation/options.ts";
 export { type Budget, DEFAULT_LIMITS, type Limits, type TreeLimits } from "./limits.ts";
 export { model } from "./models/model.ts";
 export type {

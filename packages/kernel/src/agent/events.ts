@@ -39,7 +39,7 @@ export type AgentEvent =
       readonly type: "progress";
       readonly name: string;
       readonly data: JsonValue;
-      /** The tool call that reports it; absent if no tool does. */
+      /** The tool call that reports it or, for `approvalRequested`, that it is about; absent if there is none. */
       readonly callId?: string | undefined;
     }
   | { readonly type: "error"; readonly error: SerializedError }

@@ -63,8 +63,8 @@ export interface PendingWait {
   /** When a timer ends, in epoch milliseconds. */
   readonly until?: number | undefined;
   /**
-   * What was asked, as in the event `approvalRequested`: for a tool an object with `tool` and `arguments`. If it takes more than 20,000
-   * characters, it has only its short fields.
+   * What was asked, as in the event `approvalRequested`: for a tool an object with `tool`, `callId` and `arguments`. If it takes more
+   * than 20,000 characters, it has only its short fields.
    */
   readonly question?: JsonValue | undefined;
 }

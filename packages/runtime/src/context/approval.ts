@@ -26,7 +26,8 @@ export async function askApproval(
     const question = `${exec.agentId} wants to call ${tool.name}. Allow it?`;
     void exec.hooks.dispatch(HookEvent.APPROVAL_REQUESTED, { ...exec.hookBase(false), name, question });
   };
-  const answer = await gate.require(name, { tool: tool.name, arguments: argumentsText(call) }, onAsk);
+  const asked = { tool: tool.name, callId: call.id, arguments: argumentsText(call) };
+  const answer = await gate.require(name, asked, onAsk);
   const { approved, reason } = readApproval(answer);
   const outcome = approved ? "ok" : "denied";
   audit(exec, { action: "approval", target: tool.name, outcome, details: { key } });

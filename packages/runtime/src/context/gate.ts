@@ -81,7 +81,7 @@ class Admit<T> implements Gate {
     const { key, tool } = this;
     // Its name may be the text itself, with line ends in it.
     const about = tool === undefined ? key : `${key}:${new Digest().text(nameOfCall(tool)).name()}`;
-    return this.gates.ask(name, about, question, onAsk).askedBy(this);
+    return this.gates.ask({ name, about, callId: tool?.call.id, question, onAsk }).askedBy(this);
   }
 
   /** Resolves when it is over, or waits for an answer. */
@@ -109,6 +109,16 @@ interface AdmitRequest<T> {
   readonly admit: (gate: Gate) => MaybePromise<T>;
 }
 
+interface Asked {
+  readonly name: string;
+  /** The call that the answer counts for. */
+  readonly about: string;
+  /** The model's own id of that call, if it is one of a tool. */
+  readonly callId: string | undefined;
+  readonly question: JsonValue;
+  readonly onAsk: (() => void) | undefined;
+}
+
 /**
  * The questions that layers ask in their `admit`. An answer is a recorded fact of the execution, under the key of the call that it is
  * about: a replay gets it without asking again, and so does everyone who asks under the same name about the same call.
@@ -122,15 +132,16 @@ export class Gates {
     this.exec = exec;
   }
 
-  ask(name: string, key: string, question: JsonValue, onAsk: (() => void) | undefined): Question {
-    const gate = `gate:${name}@${key}`;
+  ask({ name, about, callId, question, onAsk }: Asked): Question {
+    const gate = `gate:${name}@${about}`;
     const known = this.questions.get(gate);
     if (known !== undefined) return known;
     const { exec } = this;
     const onWait = (): void => {
       // An engine may store the event. Who asks something that is no JSON must get an answer all the same.
-      const asked = isWritable(question) ? question : null;
-      exec.publish({ type: "progress", name: "approvalRequested", data: { name, question: asked } });
+      const data = { name, question: isWritable(question) ? question : null };
+      const event = { type: "progress", name: "approvalRequested", data } as const;
+      exec.publish(callId === undefined ? event : { ...event, callId });
       onAsk?.();
     };
     const asked = new Question({ kind: "wait", key: gate, name, question, onWait });

@@ -125,7 +125,7 @@ export interface ResumeOptionsFor<A extends Agent> extends HostOptions {
 /** The same for agents whose results are of the type `T`. */
 export type ResumeOptions<T = unknown> = ResumeOptionsFor<Agent<T>>;
 
-const HOST_OPTIONS = [
+export const HOST_OPTIONS = [
   "journal",
   "hooks",
   "middleware",

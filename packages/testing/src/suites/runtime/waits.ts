@@ -87,7 +87,7 @@ export const waitCases: readonly RuntimeCase[] = [
       const [asked, ...others] = (await waitingFor(first)) ?? [];
       expect(others).toEqual([]);
       const execId = "wait-5/hire:clerk#1";
-      const question = { tool: "pay", arguments: "{}" };
+      const question = { tool: "pay", callId: "c1", arguments: "{}" };
       const who = { execId, agentId: "clerk/1", since: expect.any(Number) as number };
       expect(asked).toEqual({ kind: "approval", name: `approval:${execId}:tool:pay#1`, question, ...who });
       await crash(first);
@@ -146,6 +146,7 @@ export const waitCases: readonly RuntimeCase[] = [
       for await (const { event } of handle.events()) {
         if (event.type !== "progress" || event.name !== "approvalRequested") continue;
         expect(event.data).toEqual({ name, question: null });
+        expect(event.callId).toBe("c1");
         break;
       }
       await runtime.deliver("wait-8", name, true);

@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { agent, conversation, type LLMClient, textOf } from "@ravi/sdk";
+
+// Stands in for a real model, so that this runs without a key: it says how many messages it has heard from the user.
+const model: LLMClient = {
+  id: "pretend",
+  info: { provider: "pretend", model: "pretend" },
+  async generate({ messages }) {
+    const heard = messages.filter(({ role }) => role === "user").map((message) => textOf(message));
+    const content = `That was number ${heard.length}: ${heard.at(-1)}`;
+    return { message: { role: "assistant", content }, finishReason: "stop" };
+  },
+};
+const host = agent({ name: "host", model, instructions: "You are a friendly host." });
+
+const journal = await mkdtemp(join(tmpdir(), "ravi-")); // in your own program: ".ravi"
+const options = {
+  id: "ada", // whose conversation it is
+  journal,
+  budget: { tokens: 50_000 }, // of each turn
+  total: { tokens: 500_000, messages: 100 }, // of the whole conversation
+};
+
+const chat = conversation(host, options);
+const { output } = await chat.send("Hello!");
+assert.equal(output, "That was number 1: Hello!");
+
+// To stream an answer, start the turn and read its events.
+const turn = await chat.start("What is new?");
+for await (const { event } of turn.events()) if (event.type === "text") process.stdout.write(event.delta);
+assert.equal((await turn.result).status, "completed");
+await chat.close();
+
+// Later, perhaps in another process: the same id continues the conversation.
+const later = conversation(host, { ...options, used: chat.used });
+await later.resume().then((open) => open?.result); // a turn that was cut off; here there is none
+const third = await later.send("Still there?");
+assert.equal(third.output, "That was number 3: Still there?");
+assert.equal((await later.messages()).length, 6);
+await later.close();
+await rm(journal, { recursive: true });
