@@ -29,6 +29,7 @@ const FIELDS = [
   "contextWindow",
   "system",
   "tools",
+  "alsoSent",
   "llm",
 ] as const satisfies readonly (keyof AgentContextOptions)[];
 
@@ -60,10 +61,11 @@ export function agentContext(options: AgentContextOptions): AgentContext {
 
 /** A strategy would fail on them in the middle of a run, or count wrongly. */
 function checkContext(context: CompactionContext): void {
-  const { contextWindow, system, tools } = context;
+  const { contextWindow, system, tools, alsoSent } = context;
   if (contextWindow !== undefined) checkInteger("agentContext.contextWindow", contextWindow, 1);
   if (system !== undefined && typeof system !== "string") wrong("system", system, "a string");
   if (tools !== undefined && !Array.isArray(tools)) wrong("tools", tools, "an array of tool specs");
+  if (alsoSent !== undefined && !Array.isArray(alsoSent)) wrong("alsoSent", alsoSent, "an array of messages");
   const llm: unknown = Reflect.get(context, "llm");
   if (llm !== undefined) checkPort("agentContext.llm", llm, "a function that makes a model call");
 }

@@ -35,6 +35,7 @@ test.each<[string, () => unknown]>([
   ["agentContext.contextWindow", () => agentContext({ agentId, history, contextWindow: odd("128k") })],
   ["agentContext.system", () => agentContext({ agentId, history, system: odd(["be", "brief"]) })],
   ["agentContext.tools", () => agentContext({ agentId, history, tools: odd({}) })],
+  ["agentContext.alsoSent", () => agentContext({ agentId, history, alsoSent: odd("go") })],
   ["agentContext.llm", () => agentContext({ agentId, history, llm: odd({ generate() {} }) })],
   [
     "Summarization.instructions",

@@ -98,6 +98,15 @@ describe("Truncation", () => {
     expect(truncation.compact(carried, { system: "s" })).toBe(carried);
   });
 
+  test("R28: messages that are sent besides the conversation count, and stay", () => {
+    const talk = [user("1"), said("2"), user("3"), said("4")];
+    const truncation = new Truncation({ maxTokens: 50, countTokens: count });
+    const alsoSent = [user("before"), said("known")];
+    expect(truncation.compact(talk, { alsoSent: alsoSent.slice(1) })).toBe(talk);
+    expect(truncation.compact(talk, { alsoSent })).toEqual([talk[0], talk[2], talk[3]]);
+    expect(alsoSent).toHaveLength(2);
+  });
+
   test("R28: the first user message is the last to go", () => {
     const talk = [user("task"), said("2"), user("3"), said("4"), user("5"), said("6")];
     expect(new Truncation({ maxTokens: 40, countTokens: count }).compact(talk)).toEqual([
@@ -284,6 +293,14 @@ describe("TokenBudget", () => {
     const budget = new TokenBudget({ contextWindow: 100 });
     expect(() => budget.compact([user("too much ".repeat(1_000))])).toThrow(
       /; shorten the message or the system prompt/,
+    );
+  });
+
+  test("R28: the error for a request that cannot fit names what is sent besides the conversation", () => {
+    const budget = new TokenBudget({ contextWindow: 1_000 });
+    const alsoSent = [user("too much ".repeat(1_000))];
+    expect(() => budget.compact([user("go")], { alsoSent })).toThrow(
+      /the tools, the messages that every request has besides the conversation, the newest user message/,
     );
   });
 

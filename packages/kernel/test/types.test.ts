@@ -37,6 +37,13 @@ import {
   type Usage,
 } from "@ravi/kernel";
 
+interface Place {
+  readonly city: string;
+}
+
+/** As libraries declare JSON Schemas: the values are `any`. */
+type Loose = Record<string, ReturnType<typeof JSON.parse>>;
+
 describe("defineTool infers its arguments", () => {
   test("from zod, with defaults and transforms", () => {
     const tool = defineTool({
@@ -57,7 +64,7 @@ describe("defineTool infers its arguments", () => {
     expectTypeOf(tool).toExtend<Tool>();
   });
 
-  test("from any Standard Schema that gives JSON Schema; from raw JSON Schema they are unknown", () => {
+  test("from any Standard Schema that gives JSON Schema; from raw JSON Schema they are a record of unknown values", () => {
     const standard = {
       "~standard": {
         version: 1,
@@ -78,7 +85,23 @@ describe("defineTool infers its arguments", () => {
       name: "raw",
       description: "",
       input: { type: "object" },
-      execute: (args) => expectTypeOf(args).toEqualTypeOf<unknown>(),
+      execute: (args) => expectTypeOf(args).toEqualTypeOf<Readonly<Record<string, unknown>>>(),
+    });
+    // Of a contextual type `unknown`, the compiler would make them `any`.
+    defineTool({
+      name: "raw",
+      description: "",
+      input: { type: "object", properties: { city: { type: "string" } } },
+      execute: ({ city }) => expectTypeOf(city).toEqualTypeOf<unknown>(),
+    });
+    const schema: JsonSchema = { type: "object" };
+    defineTool({
+      name: "raw",
+      description: "",
+      input: schema,
+      async execute({ city }) {
+        expectTypeOf(city).toEqualTypeOf<unknown>();
+      },
     });
     const said = defineTool({
       name: "raw",
@@ -87,6 +110,27 @@ describe("defineTool infers its arguments", () => {
       execute: ({ city }: { city: string }) => city.length,
     });
     expectTypeOf(said).toEqualTypeOf<Tool<unknown, number>>();
+    const input = { type: "object", properties: { city: { type: "string" } } };
+    const named = defineTool({ name: "raw", description: "", input, execute: ({ city }: Place) => city });
+    expectTypeOf(named).toEqualTypeOf<Tool<unknown, string>>();
+  });
+
+  test("a schema whose type says nothing of its keywords, as many libraries', is a raw JSON Schema", () => {
+    expectTypeOf<InferSchema<Loose>>().toBeUnknown();
+    const schema: Loose = { type: "object", properties: { city: { type: "string" } } };
+    defineTool({
+      name: "raw",
+      description: "",
+      input: schema,
+      execute: ({ city }) => expectTypeOf(city).toEqualTypeOf<unknown>(),
+    });
+  });
+
+  test("an annotation that does not fit the arguments of the schema is a compile error", () => {
+    const input = z.object({ city: z.string() });
+    // @ts-expect-error `city` is a string
+    const wrong = defineTool({ name: "t", description: "", input, execute: (args: { city: Date }) => args });
+    expect(wrong.name).toBe("t");
   });
 
   test("fields without a schema around them are no schema: reading an argument says so", () => {

@@ -52,3 +52,21 @@ test("a strategy that only makes the ids of tool calls unique is not reported as
   };
   expect(await reported((messages) => messages.map(rename))).toEqual([]);
 });
+
+test("messages that one window was read for are not counted for the next", async () => {
+  const seen: unknown[] = [];
+  const compaction: CompactionStrategy = {
+    compact(messages, context) {
+      seen.push(context?.alsoSent);
+      return messages;
+    },
+  };
+  const reader = agent("reader", async (ctx) => {
+    await ctx.window({ alsoSent: TALK });
+    await ctx.window({});
+    return done("read");
+  });
+  await using runtime = new Runtime({ compaction });
+  expect((await runtime.run(reader, "go").result).status).toBe("completed");
+  expect(seen).toEqual([TALK, undefined]);
+});

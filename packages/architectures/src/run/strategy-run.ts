@@ -77,8 +77,9 @@ export class StrategyRun {
 
   /** Appends the prompt to the session and to the context's conversation. An existing conversation is continued. */
   static async open(session: AgentSession, deps: Dependencies, prompt: string): Promise<StrategyRun> {
-    const past = await adoptConversation(session, deps);
-    await appendMessage(session, deps, userMessage(prompt, deps.inbox?.attachments));
+    const asked = userMessage(prompt, deps.inbox?.attachments);
+    const past = await adoptConversation(session, deps, [asked]);
+    await appendMessage(session, deps, asked);
     return new StrategyRun(session, deps, prompt, withoutToolCalls(past));
   }
 
@@ -205,16 +206,20 @@ export class StrategyRun {
 
 /**
  * Makes the session and the context's conversation contain the same messages. A session that continues brings its own conversation; a new
- * session takes over what the context has kept.
+ * session takes over what the context has kept, shortened so that there is room for `alsoSent`.
  */
 export async function adoptConversation(
   session: AgentSession,
-  { runtime, model }: Dependencies,
+  deps: Dependencies,
+  alsoSent?: readonly ChatMessage[],
 ): Promise<readonly ChatMessage[]> {
+  const { runtime } = deps;
   const { instructions } = session;
-  const { contextWindow } = model.info;
-  const system = instructions === "" ? {} : { system: instructions };
-  const window = runtime.window({ contextWindow, ...system });
+  const window = runtime.window({
+    ...loopPlan(deps, instructions).window,
+    ...(instructions !== "" && { system: instructions }),
+    ...(alsoSent !== undefined && { alsoSent }),
+  });
   const kept = (isPromiseLike(window) ? await window : window).filter(isNotSystem);
   if (session.messages.length === 0) {
     if (instructions !== "") session.messages.push({ role: "system", content: instructions });

@@ -113,8 +113,11 @@ export class TokenBudget implements CompactionStrategy {
     const keepTokens = Math.floor(window * this.target);
     const smallest = truncate({ prompt, context, counter, maxTokens, keepTokens });
     if (!counter.exceeds(smallest, context, maxTokens)) return markValid(smallest);
+    const { alsoSent = [] } = context;
+    const always =
+      alsoSent.length === 0 ? "" : "the messages that every request has besides the conversation, ";
     throw overflow(
-      `the system prompt, the tools, the newest user message and the newest turn alone take ${counter.request(smallest, context)} tokens`,
+      `the system prompt, the tools, ${always}the newest user message and the newest turn alone take ${counter.request(smallest, context)} tokens`,
       {
         maxTokens,
         window,

@@ -9,7 +9,7 @@ export type CountTokens = (message: ChatMessage) => number;
 /** Counts tokens. Each message object is counted once, and the count is kept as long as the object lives. */
 export interface TokenCounter {
   message(message: ChatMessage): number;
-  /** The tokens of the system prompt and the tools, which are part of every request. */
+  /** The tokens of what is part of every request: the system prompt, the tools, and messages that are always sent. */
   fixed(context: CompactionContext, messages: readonly ChatMessage[]): number;
   /** The tokens of a whole request with these messages. */
   request(messages: readonly ChatMessage[], context: CompactionContext): number;
@@ -62,6 +62,7 @@ function newCounter(count: CountTokens): TokenCounter {
   function fixed(context: CompactionContext, list: readonly ChatMessage[]): number {
     let tokens = 0;
     for (const tool of context.tools ?? []) tokens += ofTool(tool);
+    for (const message of context.alsoSent ?? []) tokens += ofMessage(message);
     const first = list[0];
     // If the list already contains the system prompt as its first message, it is counted there.
     const carried = first?.role === "system" && first.content === context.system;

@@ -139,4 +139,6 @@ export interface WindowOptions {
   readonly contextWindow?: number | undefined;
   readonly system?: string | undefined;
   readonly tools?: readonly ToolSpec[] | undefined;
+  /** Messages that every request has in addition to the window. A compaction strategy counts them, but cannot shorten them. */
+  readonly alsoSent?: readonly ChatMessage[] | undefined;
 }

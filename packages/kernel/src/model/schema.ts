@@ -57,9 +57,27 @@ export type InferSchema<S> = S extends { readonly "~standard": { readonly types?
 /** `unknown`, except for an object of schemas, which some libraries take: then reading an argument is a type error that shows this text. */
 type InferPlain<S> = keyof S extends never
   ? unknown
-  : S extends Readonly<Record<string, { readonly "~standard": unknown }>>
-    ? { readonly "an object of schemas is not a schema: wrap it, as in z.object({ ... })": never }
-    : unknown;
+  : string extends keyof S
+    ? unknown
+    : S extends Readonly<Record<string, { readonly "~standard": unknown }>>
+      ? { readonly "an object of schemas is not a schema: wrap it, as in z.object({ ... })": never }
+      : unknown;
+
+/**
+ * The type of a tool's arguments. Of a plain JSON Schema it is a record rather than `unknown`, of which the compiler would make
+ * destructured arguments `any`.
+ */
+export type InferArgs<S> = InferSchema<S> & (IsPlain<S> extends true ? PlainArgs : unknown);
+
+type PlainArgs = Readonly<Record<string, unknown>>;
+
+type IsPlain<S> = string extends keyof S
+  ? true
+  : S extends { readonly "~standard": object }
+    ? false
+    : unknown extends InferSchema<S>
+      ? true
+      : false;
 
 /** Whether the schema checks values itself. A plain JSON Schema needs a validator. */
 export function isStandardSchema(schema: SchemaLike): schema is StandardSchema {

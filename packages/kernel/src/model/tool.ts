@@ -5,7 +5,7 @@ import type { AbortSignalLike, MaybePromise } from "../core/types.ts";
 import type { HireLeaf } from "../agent/leaves.ts";
 import type { RunScope } from "../agent/scope.ts";
 import type { LLMClient, ModelRequest, ModelResponse } from "./llm.ts";
-import { A_SCHEMA, type InferSchema, isSchema, type SchemaLike } from "./schema.ts";
+import { A_SCHEMA, type InferArgs, type InferSchema, isSchema, type SchemaLike } from "./schema.ts";
 
 /** What a running tool may use. It has no `RunContext`, because a tool call cannot start another recorded operation. */
 export interface ToolContext {
@@ -65,7 +65,7 @@ export interface DelegateTool<T = unknown> {
 }
 
 /** What `defineTool` takes. */
-export interface ToolDefinition<S extends SchemaLike, R> {
+export interface ToolDefinition<S extends SchemaLike, R, A = InferArgs<S>> {
   /** The name that the model calls it by: 1 to 64 letters, digits, `_` or `-`. */
   readonly name: string;
   /** Tells the model what the tool does, and when to use it. */
@@ -88,9 +88,10 @@ export interface ToolDefinition<S extends SchemaLike, R> {
    * Returns what the model is told: a text, data that is told as JSON, or pictures and files (`toolContent`). If JSON would lose an object in it (a Map, a Set, an error), the
    * model is told that as an error.
    *
-   * A plain JSON Schema has no type to infer: say that of the arguments yourself, `execute: (args: { city: string }) => …`.
+   * A plain JSON Schema has no type to infer: its arguments are a record of `unknown` values, or what you say that they are,
+   * `execute: (args: { city: string }) => …`.
    */
-  execute(args: InferSchema<S>, context: ToolContext): MaybePromise<R>;
+  execute(args: A, context: ToolContext): MaybePromise<R>;
 }
 
 /** The names that every provider accepts for a tool. */
@@ -113,8 +114,8 @@ const RETURNS =
  * Makes a tool whose `execute` gets arguments of the type of its schema. Throws an `InvalidValueError` if a field is wrong or
  * unknown.
  */
-export function defineTool<S extends SchemaLike, R>(
-  definition: ToolDefinition<S, R>,
+export function defineTool<S extends SchemaLike, R, A extends InferSchema<S> = InferArgs<S>>(
+  definition: ToolDefinition<S, R, A>,
 ): Tool<InferSchema<S>, R> {
   if (typeof definition !== "object" || definition === null) {
     const expected = `an object with the fields ${FIELDS.join(", ")}`;
@@ -140,7 +141,8 @@ export function defineTool<S extends SchemaLike, R>(
     needsApproval,
     idempotent,
     timeoutS,
-    execute: (args: InferSchema<S>, context: ToolContext) => definition.execute(args, context),
+    // `A` is how the definition reads the arguments that `input` has checked.
+    execute: (args: InferSchema<S>, context: ToolContext) => definition.execute(args as A, context),
   });
 }
 

@@ -32,6 +32,8 @@ export interface CompactionContext {
   readonly contextWindow?: number | undefined;
   readonly system?: string | undefined;
   readonly tools?: readonly ToolSpec[] | undefined;
+  /** Messages that every request has in addition to the compacted ones, and which take room as well. */
+  readonly alsoSent?: readonly ChatMessage[] | undefined;
   /** Makes a model call through the run's context, so that it is paid from the budget and recorded. */
   llm?(model: LLMClient, request: ModelRequest): Promise<ModelResponse>;
 }

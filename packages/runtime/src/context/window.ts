@@ -19,6 +19,8 @@ import { callModel } from "./model-call.ts";
 import type { Execution } from "./execution.ts";
 
 const NOTHING_YET: ChatMessage[] = [];
+/** What one request is sent with need not be part of the next. */
+const NOTHING_MORE: WindowOptions = Object.freeze({ alsoSent: undefined });
 
 /**
  * The conversation as an agent sees it: the history as of the run's start and what this run has added, shortened by the compaction
@@ -182,7 +184,7 @@ export class Window {
         return runExclusive(exec, key, callModel, { kind: "llm", model, request });
       },
     };
-    return Object.assign(this.strategyContext, options);
+    return Object.assign(this.strategyContext, NOTHING_MORE, options);
   }
 
   private reportCompaction(

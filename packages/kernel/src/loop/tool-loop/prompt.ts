@@ -57,8 +57,9 @@ export class Prompt {
   private async beginLater(system: MaybePromise<string | undefined>): Promise<void> {
     const { context } = this.plan;
     this.instruct(await system);
-    if (context !== undefined)
-      this.given = [...(await context.getPromptWindow(this.ctx.supervision.sessionId))];
+    if (context === undefined) return;
+    this.given = [...(await context.getPromptWindow(this.ctx.supervision.sessionId))];
+    if (this.given.length > 0) this.window = { ...this.window, alsoSent: this.given };
   }
 
   private instruct(system: string | undefined): void {
