@@ -23,6 +23,20 @@ describe("examples in the documents", () => {
     });
   });
 
+  /** Node 22.18, the oldest that `engines` allows, cannot read it. It strips types and lowers nothing. */
+  const USING = /^\s*(?:await )?using \w+ =/m;
+  const copied = [...examples.map(({ file }) => file), ...globSync("examples/*/src/**/*.ts", { cwd: root })];
+  test.each([...new Set(copied)])("%s has no syntax that the oldest supported Node cannot read", (file) => {
+    expect(source(file)).not.toMatch(USING);
+  });
+
+  test("such syntax is noticed", () => {
+    expect("{\n  using lease = acquire();\n}").toMatch(USING);
+    expect("await using server = await listen();").toMatch(USING);
+    for (const { folder, manifest } of readWorkspace())
+      if (folder.startsWith("packages/")) expect(manifest.engines).toEqual({ node: ">=22.18" });
+  });
+
   test("a document that drifts from its file is noticed", () => {
     const [first] = examples;
     if (first === undefined) throw new Error("there are no examples");

@@ -5,7 +5,8 @@
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
+import { rmSync } from "node:fs";
+import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -16,7 +17,7 @@ import { deliver, runs } from "@ravi/sdk";
 process.stdout.on("error", () => (process.exitCode = 1));
 
 const journal = await mkdtemp(join(tmpdir(), "ravi-approval-"));
-await using _ = { [Symbol.asyncDispose]: () => rm(journal, { recursive: true, force: true }) };
+process.on("exit", () => rmSync(journal, { recursive: true, force: true }));
 const program = fileURLToPath(new URL("./clerk.ts", import.meta.url));
 const clerk = spawn(process.execPath, [...process.execArgv, program, journal], {
   stdio: ["ignore", "pipe", "inherit"],

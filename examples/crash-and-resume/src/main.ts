@@ -5,7 +5,8 @@
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
+import { rmSync } from "node:fs";
+import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -14,7 +15,7 @@ import { loopbackOpenAI } from "@ravi/testing";
 // If the reader of the output has left (`| head`) or the disk is full, that output is lost; the rest of the work is still done.
 process.stdout.on("error", () => (process.exitCode = 1));
 
-await using server = await loopbackOpenAI({
+const server = await loopbackOpenAI({
   script: ({ messages }) => {
     const pages = messages.filter(({ role }) => role === "tool").length;
     if (pages === 3) return "All three pages say the same.";
@@ -23,7 +24,7 @@ await using server = await loopbackOpenAI({
   prices: { input: 0.25, output: 2 },
 });
 const journal = await mkdtemp(join(tmpdir(), "ravi-crash-"));
-await using _ = { [Symbol.asyncDispose]: () => rm(journal, { recursive: true, force: true }) };
+process.on("exit", () => rmSync(journal, { recursive: true, force: true }));
 
 const program = fileURLToPath(new URL("./worker.ts", import.meta.url));
 
@@ -40,6 +41,7 @@ const first = await worker("start");
 console.log(`the first worker ended with ${first}, after ${server.bill().calls} model calls`);
 const second = await worker("resume");
 console.log(`the second worker ended with ${second}, after ${server.bill().calls} model calls in all`);
+await server.close();
 
 assert.equal(first, "SIGKILL");
 assert.equal(second, "exit 0");

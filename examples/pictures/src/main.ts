@@ -11,7 +11,7 @@ import { colourOf, picture } from "./colours.ts";
 // If the result cannot be printed, for example on a full disk, the program has failed.
 process.stdout.on("error", () => (process.exitCode = 1));
 
-await using server = await loopbackOpenAI({
+const server = await loopbackOpenAI({
   script({ messages, tools }) {
     const colours = messages.flatMap(coloursIn);
     const isAsked = (name: string) => tools?.some((known) => known.name === name) === true;
@@ -45,6 +45,7 @@ const lead = team({ name: "lead", model: eyes, members: [{ agent: painter, attac
 const asked = await run(lead, "Which colour has it?", box);
 assert.equal(asked.output, "I see red. I see red.");
 console.log(asked.output);
+await server.close();
 
 function coloursIn({ content }: ChatMessage): string[] {
   if (typeof content === "string") return [];

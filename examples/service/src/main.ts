@@ -5,7 +5,8 @@
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
+import { rmSync } from "node:fs";
+import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -15,7 +16,7 @@ import { fileURLToPath } from "node:url";
 process.stdout.on("error", () => (process.exitCode = 1));
 
 const journal = await mkdtemp(join(tmpdir(), "ravi-service-"));
-await using _ = { [Symbol.asyncDispose]: () => rm(journal, { recursive: true, force: true }) };
+process.on("exit", () => rmSync(journal, { recursive: true, force: true }));
 const program = fileURLToPath(new URL("./worker.ts", import.meta.url));
 
 assert.deepEqual(await live("blue", "paying"), ["paying", "paid", "bill-7 is suspended"]);

@@ -18,7 +18,7 @@ const TURNS: readonly (readonly [ProviderName, string])[] = [
   ["openai", "Finally Cairo and Oslo."],
 ];
 
-await using place = await startServers();
+const place = await startServers();
 const history = new MemoryHistory();
 const runtime = new Runtime({ history });
 
@@ -29,3 +29,4 @@ for (const [provider, question] of TURNS) {
   assert.equal(status, "completed");
   console.log(`${provider}: ${output}`);
 }
+await place.close();

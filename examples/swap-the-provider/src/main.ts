@@ -10,9 +10,10 @@ process.stdout.on("error", () => (process.exitCode = 1));
 
 const provider = (process.argv[2] ?? "openai") as ProviderName;
 
-await using place = await startServers();
+const place = await startServers();
 const agent = guide(modelOf(provider, place));
 
 const result = await new Runtime().run(agent, "What do I pack for Oslo and Lisbon?").result;
 assert.equal(result.status, "completed");
 console.log(result.output);
+await place.close();

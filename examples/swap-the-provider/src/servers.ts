@@ -11,6 +11,7 @@ export interface Place {
 export interface Servers extends Place, AsyncDisposable {
   readonly openai: LoopbackServer;
   readonly anthropic: LoopbackServer;
+  close(): Promise<void>;
 }
 
 const CITIES = ["Oslo", "Lisbon", "Cairo"];
@@ -23,16 +24,18 @@ export async function startServers(): Promise<Servers> {
   const apiKey = "sk-example-0123456789";
   const openai = await loopbackOpenAI({ script: pretend, requireKey: apiKey });
   const anthropic = await loopbackAnthropic({ script: pretend, requireKey: apiKey });
+  const close = async (): Promise<void> => {
+    await openai.close();
+    await anthropic.close();
+  };
   return {
     openai,
     anthropic,
     apiKey,
     openaiURL: openai.url,
     anthropicURL: anthropic.url,
-    async [Symbol.asyncDispose]() {
-      await openai.close();
-      await anthropic.close();
-    },
+    close,
+    [Symbol.asyncDispose]: close,
   };
 }
 

@@ -4,7 +4,7 @@ import { anthropic } from "@ravi/provider-anthropic";
 import { loopbackAnthropic } from "@ravi/testing";
 
 // A local server stands in for Anthropic, so that this runs without a key.
-await using server = await loopbackAnthropic({
+const server = await loopbackAnthropic({
   script: [
     { reasoning: "They want the weather.", toolCalls: [{ name: "weather", arguments: { city: "Oslo" } }] },
     { text: "It rains.", usage: { inputTokens: 900, outputTokens: 3, cachedInputTokens: 800 } },
@@ -44,3 +44,4 @@ await assert.rejects(model.generate({ messages, tools }), (error) => {
   assert.equal(error.retryAfterMs, 2_000);
   return error.retryable;
 });
+await server.close();

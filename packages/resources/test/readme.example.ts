@@ -15,7 +15,7 @@ const researcher = lead.child({ maxTurns: 30 }, "lead/researcher");
 
 async function call(): Promise<"answered" | "refused"> {
   const estimate = await meter.estimate(info, request);
-  using permit = await pool.acquire({ priority: Priority.HIGH, tokens: estimate.inputTokens });
+  const permit = await pool.acquire({ priority: Priority.HIGH, tokens: estimate.inputTokens });
   try {
     // Reserves in this ledger and in all its parents, or in none of them, before anything is sent.
     const reservation = researcher.reserve(spendOf(estimate), { what: "acme:large" });
@@ -26,6 +26,8 @@ async function call(): Promise<"answered" | "refused"> {
   } catch (error) {
     if (isRaviError(error, "BUDGET_EXHAUSTED")) return "refused";
     throw error;
+  } finally {
+    permit.release(); // has no effect after the first time
   }
 }
 

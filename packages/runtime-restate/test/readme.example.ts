@@ -16,7 +16,7 @@ const greeter: Agent = {
 const createContext: CreateRunContext = () => {
   throw new Error("no agent runs in this example");
 };
-await using worker = restateRuntime({
+const worker = restateRuntime({
   agents: [greeter],
   createContext,
   ingress: "http://localhost:8080",
@@ -37,6 +37,7 @@ const request = session.request({
 });
 const manifest = JSON.parse((await Array.fromAsync(request)).join("")) as { services: { name: string }[] };
 session.close();
+await worker.close();
 assert.deepEqual(manifest.services.map(({ name }) => name).toSorted(), [
   "RaviExecution",
   "RaviRoot",

@@ -40,9 +40,10 @@ await first.close();
 assert.equal((await started.result).status, "suspended");
 
 // The second one resumes from the journal: the model's answer is recorded there and is not paid for again.
-await using second = new Runtime({ journal, agents: [clerk] });
+const second = new Runtime({ journal, agents: [clerk] });
 const resumed = second.resume("contract-7");
 await second.deliver("contract-7", "signature", "Ada");
 const result = await resumed.result;
+await second.close();
 assert.equal(result.output, "I heard: the contract, signed Ada");
 assert.equal(paid, 1);

@@ -10,12 +10,14 @@ const writer = headcount.acquire(AgentId("writer"), Priority.NORMAL, { parentId:
 assert.throws(() => headcount.acquire(AgentId("editor")), BudgetExhaustedError);
 
 // An agent of higher priority takes the writer's slot. The writer is paused: it waits before its next step.
-{
-  using urgent = headcount.acquire(AgentId("incident"), Priority.HIGH);
+const urgent = headcount.acquire(AgentId("incident"), Priority.HIGH);
+try {
   assert.equal(urgent.agentId, "incident");
   assert.equal(headcount.isPaused(writer.agentId), true);
   assert.equal(headcount.held, 2);
-} // the slot is released here, also after an error
+} finally {
+  urgent.release(); // or, from Node 24 on, `using urgent = headcount.acquire(…)`
+}
 
 await headcount.whenResumed(writer.agentId);
 assert.deepEqual(headcount.paused, []);

@@ -17,7 +17,7 @@ assert.deepEqual(model.calls[0]?.request, request);
 
 // A script behind real HTTP. Each call is written to a bill on disk before its answer is sent.
 const billFile = join(tmpdir(), `ravi-bill-${process.pid}.jsonl`);
-await using server = await loopbackOpenAI({
+const server = await loopbackOpenAI({
   script: [
     { when: /weather/, answer: { text: "It rains in Oslo.", usage: { inputTokens: 20, outputTokens: 5 } } },
   ],
@@ -31,6 +31,7 @@ const response = await fetch(`${server.url}/chat/completions`, {
 });
 assert.equal(response.status, 200);
 assert.equal(readBill(billFile).costUsd, 0.000015);
+await server.close();
 await rm(billFile);
 
 // A cassette: record the calls of a real model once, then replay them without it.
