@@ -1,21 +1,28 @@
-import { defineTool, type Permissions } from "@ravi/kernel";
+import {
+  type Agent,
+  AgentId,
+  defineTool,
+  type FunctionContext,
+  type Next,
+  type Permissions,
+} from "@ravi/kernel";
 import { StrategyAgent, Supervisor } from "@ravi/architectures";
 import { ParallelFlow } from "@ravi/flow";
-import { type FunctionMiddleware, MiddlewarePipeline, rulePermissions } from "@ravi/middleware";
+import { MiddlewarePipeline, type PermissionRule, rulePermissions } from "@ravi/middleware";
 import { OrchestratorAgent } from "@ravi/orchestrator";
 import { ReActAgent } from "@ravi/react-agent";
 import { Runtime } from "@ravi/runtime";
 import { type Answer, scriptedModel } from "@ravi/testing";
 import { beforeEach, describe, expect, test } from "vitest";
 import * as z from "zod";
-import { governed } from "../../src/leading.ts";
-
-// What an injected model may have others do: no more than it may do itself.
+import { governed } from "../src/leading.ts";
 
 let paid = 0;
+
 beforeEach(() => {
   paid = 0;
 });
+
 const pay = defineTool({
   name: "pay",
   description: "Pays a bill.",
@@ -24,24 +31,31 @@ const pay = defineTool({
 });
 
 const PAYS: Answer = { toolCalls: [{ name: "pay" }] };
+
 const calls = (name: string, args: Readonly<Record<string, unknown>>): Answer => ({
   toolCalls: [{ name, arguments: args as never }],
 });
+
 const hires = (name: string): Answer =>
   calls("hire_helper", { name, instructions: "Pay.", tools: ["pay"], task: "Pay now." });
+
 const spawns = (name: string): Answer => calls("spawn", { name, instructions: "Pay.", task: "Pay now." });
 
 /** A layer of the lead's own, with which nobody pays. */
-const refusesPaying: FunctionMiddleware = {
-  level: "function",
-  name: "noPaying",
-  async process(context, next) {
-    if (context.functionName !== "pay") return next();
-    context.result = { content: "nobody pays here", isError: true };
-    return undefined;
-  },
-};
-const noPaying = new MiddlewarePipeline([refusesPaying], { level: "function" });
+const noPaying = new MiddlewarePipeline(
+  [
+    {
+      level: "function",
+      name: "noPaying",
+      async process(context: FunctionContext, next: Next) {
+        if (context.functionName !== "pay") return next();
+        context.result = { content: "nobody pays here", isError: true };
+        return undefined;
+      },
+    },
+  ],
+  { level: "function" },
+);
 
 const onlyPayerPays: Permissions = rulePermissions({
   rules: [
@@ -150,4 +164,34 @@ describe("where all slots are taken", () => {
     await working();
     expect(paid).toBe(1);
   });
+});
+
+const payer: Agent = {
+  id: AgentId("payer"),
+  version: "7",
+  run: async () => ({ status: "completed", output: "paid", stopReason: "done" }),
+};
+
+const lead: Agent = {
+  id: AgentId("lead"),
+  async run(ctx) {
+    const { status } = await ctx.hire({ kind: "hire", agent: payer, input: "pay" });
+    return { status: "completed", output: status, stopReason: "done" };
+  },
+};
+
+async function hiring(rule: PermissionRule, otherwise: "allow" | "deny"): Promise<string> {
+  await using runtime = new Runtime({ permissions: rulePermissions({ rules: [rule], otherwise }) });
+  return (await runtime.run(lead, "").result).output;
+}
+
+test("a rule for a hire names the agent, and applies to every version of it", async () => {
+  expect(await hiring({ effect: "deny", action: "hire", target: "payer" }, "allow")).toBe("denied");
+  expect(await hiring({ effect: "allow", action: "hire", target: "payer" }, "deny")).toBe("completed");
+  expect(await hiring({ effect: "deny", action: "hire", target: "pay" }, "allow")).toBe("completed");
+  // Or one version of it.
+  expect(await hiring({ effect: "deny", action: "hire", target: "payer@7" }, "allow")).toBe("denied");
+  expect(await hiring({ effect: "deny", target: "payer@*" }, "allow")).toBe("denied");
+  expect(await hiring({ effect: "deny", action: "hire", target: "payer@8" }, "allow")).toBe("completed");
+  expect(await hiring({ effect: "allow", action: "hire", target: "payer@8" }, "deny")).toBe("denied");
 });
