@@ -13,6 +13,7 @@ import {
   cancel,
   conversation,
   ConversationBusyError,
+  resume,
   type RunEvent,
   run,
   runs,
@@ -181,6 +182,24 @@ describe("what goes wrong in a turn is not part of the conversation", () => {
     expect((await chat.send("One")).status).toBe("failed");
     expect((await chat.send("One")).output).toBe("I know 1.");
   });
+});
+
+test("a turn that failed can be retried by its run, and is part of the conversation then", async () => {
+  let isDown = false;
+  const model = scriptedModel(({ messages }) => {
+    if (isDown) throw new Error("no");
+    return `I know ${messages.length}.`;
+  });
+  const flaky = agent({ name: "flaky", model });
+  const chat = conversation(flaky, { id: "tea", journal, retry: false, restart: false });
+  await chat.send("One");
+  isDown = true;
+  const { status, runId } = await chat.send("Two");
+  expect([status, runId]).toEqual(["failed", "tea:2"]);
+  isDown = false;
+  await resume(runId, { agents: flaky, journal, retryFailed: true });
+  expect(said(await chat.messages())).toEqual(["user", "assistant", "user", "assistant"]);
+  expect((await chat.send("Three")).output).toBe("I know 5.");
 });
 
 describe("a conversation survives its process", () => {
