@@ -8,9 +8,11 @@ export interface Example {
   /** The path of the file, relative to the repository's root. */
   readonly file: string;
   readonly code: string;
+  /** Whether it needs a Restate server: `test:restate` runs it then. */
+  readonly needsServer: boolean;
 }
 
-const BLOCK = /<!-- example: (\S+) -->\n+```ts\n([\s\S]*?)```/g;
+const BLOCK = /<!-- example( on a server)?: (\S+) -->\n+```ts\n([\s\S]*?)```/g;
 
 /** The paths of all documents, relative to the repository's root. */
 export function listDocuments(): string[] {
@@ -35,9 +37,10 @@ export function fileLinksOf(text: string): string[] {
 
 /** The examples in one document's text. */
 export function examplesOf(document: string, text: string): Example[] {
-  return [...text.matchAll(BLOCK)].map(([, file = "", code = ""]) => ({
+  return [...text.matchAll(BLOCK)].map(([, onServer, file = "", code = ""]) => ({
     document,
     file: join(dirname(document), file),
     code,
+    needsServer: onServer !== undefined,
   }));
 }

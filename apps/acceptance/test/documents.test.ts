@@ -16,11 +16,19 @@ describe("examples in the documents", () => {
     },
   );
 
-  test.each([...new Set(examples.map(({ file }) => file))])("%s runs", async (file) => {
-    expect(await sh(process.execPath, ["--conditions=@ravi/source", join(root, file)])).toMatchObject({
-      stderr: "",
-      code: 0,
-    });
+  test.each([...new Set(examples.filter(({ needsServer }) => !needsServer).map(({ file }) => file))])(
+    "%s runs",
+    async (file) => {
+      expect(await sh(process.execPath, ["--conditions=@ravi/source", join(root, file)])).toMatchObject({
+        stderr: "",
+        code: 0,
+      });
+    },
+  );
+
+  test("those that need a server are run by the tests that have one", () => {
+    const files = examples.filter(({ needsServer }) => needsServer).map(({ file }) => file);
+    expect(files.toSorted()).toEqual(globSync("apps/restate/src/readme/*.ts", { cwd: root }).toSorted());
   });
 
   /** Node 22.18, the oldest that `engines` allows, cannot read it. It strips types and lowers nothing. */

@@ -172,6 +172,36 @@ test("what the agent recorded after the failure is forgotten with it", async () 
   expect(await retried(journal, lead)).toMatchObject({ status: "completed", output: "to y" });
 });
 
+test.each(["a call", "its own code"])(
+  "what it recorded after %s had failed is recorded again",
+  async (what) => {
+    const [journal, server] = [new MemoryJournal(), new Server()];
+    const settings = { isWrong: what === "its own code" };
+    server.isDown = what === "a call";
+    const lead = agent("lead", async (ctx) => {
+      await ctx.llm(server.model, ask("x")).catch(async (error: unknown) => {
+        await ctx.now();
+        throw error;
+      });
+      const time = await ctx.now();
+      if (settings.isWrong) throw new RangeError("wrong");
+      await ctx.llm(server.model, ask("y"));
+      return done(String(time));
+    });
+    expect((await new Runtime({ journal }).run(lead, "", { runId: "r" }).result).status).toBe("failed");
+    expect((await retried(journal, lead)).status).toBe("failed");
+    server.isDown = settings.isWrong = false;
+    const result = await retried(journal, lead);
+    expect(result).toMatchObject({ status: "completed", output: expect.stringMatching(/^\d+$/) });
+    expect(server.paid).toEqual(["x", "y"]);
+    const ended = journal.load(RunId("r")).length;
+    const store = cut("r", journal.load(RunId("r")).slice(0, ended - 1));
+    expect((await new Runtime({ journal: store, agents: [lead] }).resume("r").result).output).toBe(
+      result.output,
+    );
+  },
+);
+
 test("a run that failed before its next call goes on with it", async () => {
   const [journal, server] = [new MemoryJournal(), new Server()];
   const settings = { isWrong: true };

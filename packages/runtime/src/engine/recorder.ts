@@ -245,7 +245,8 @@ export class Recorder {
       const { execId: exec, clock } = this;
       const body = { value };
       const at = clock.now();
-      const written = this.append({ exec, key, attempt: 1, phase: "note", at, body, given: undefined });
+      const attempt = this.replay?.nextAttempt(key) ?? 1;
+      const written = this.append({ exec, key, attempt, phase: "note", at, body, given: undefined });
       return isPromiseLike(written) ? written.then(() => value) : value;
     });
   }

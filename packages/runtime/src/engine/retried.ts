@@ -53,9 +53,9 @@ function withoutFailures(runId: RunId, records: readonly JournalRecord[]): reado
       return isHire(record) ? [] : [{ ...record, body: { ...WITHDRAWN, spend: body["spend"] } }];
     // Its child continues, and its next end must differ from the one that is on record.
     if (phase === "begin" && hires.has(stepOf(record))) return [{ ...record, attempt: attempt + 1 }];
-    // What the agent recorded after the failure it may not ask for again.
+    // What the agent recorded after the failure it may not ask for again. If it does, it is recorded as another attempt.
     const isOver = phase === "note" && at > (failed.get(exec) ?? Infinity) && !isNotAStep(key);
-    return isOver ? [] : [record];
+    return isOver ? [{ ...record, phase: "end", body: WITHDRAWN }] : [record];
   });
 }
 

@@ -114,6 +114,7 @@ class Actor {
       }
       case "spawn": {
         const { timeoutS: _none, ...terms } = step.terms;
+        this.noteHire(name, what);
         const handle = await ctx.spawn(agentOf(house, name, step.life), { input: name, ...terms });
         handles.push(handle);
         return handle.execId;
@@ -202,6 +203,7 @@ class Actor {
 
   private leaf(plan: LeafPlan, what: string, name: string): Leaf {
     const { house } = this;
+    if (plan.do === "hire") this.noteHire(name, what);
     if (plan.do === "hire")
       return { kind: "hire", agent: agentOf(house, name, plan.life), input: name, ...plan.terms };
     if (plan.do === "tool") {
@@ -210,6 +212,11 @@ class Actor {
     }
     const request = { messages: [{ role: "user", content: what }] } as const;
     return { kind: "llm", model: modelOf(house, plan.call, what), request, wrapUp: plan.call.wrapUp };
+  }
+
+  private noteHire(name: string, what: string): void {
+    const { hires } = this.house.outside;
+    hires.set(name, (hires.get(name) ?? new Set()).add(what));
   }
 
   private see(what: string): void {
@@ -223,6 +230,7 @@ class Actor {
     if ("result" in outcome && "content" in outcome.result) return JSON.stringify(outcome.result.content);
     const hire: HireOutcome = outcome as HireOutcome;
     if (hire.status === "timedOut") this.handles.push(hire.handle);
+    if ("error" in hire && this.life.isStrict === true) throw hire.error;
     if ("error" in hire) return `${hire.status} ${codeOf(hire.error)}`;
     const used = hire.usage === undefined ? "" : totalTokens(hire.usage);
     return "result" in hire ? `${hire.status} ${hire.result.output} ${used} ${hire.costUsd}` : hire.status;

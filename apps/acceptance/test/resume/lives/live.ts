@@ -20,9 +20,13 @@ export async function live(plan: Plan, planted?: Planted): Promise<readonly stri
     let now = 1_000_000;
     let decided = 0;
     let doubts: readonly string[] = [];
-    for (let number = 0; number < plan.lives.length + MORE_LIVES && outside.faults.length === 0; number++) {
+    let retries = plan.retries ?? 0;
+    let retryFailed = false;
+    const most = plan.lives.length + MORE_LIVES + retries;
+    for (let number = 0; number < most && outside.faults.length === 0; number++) {
       const isPlanned = number < plan.lives.length;
       const house = new House(outside, virtualClock({ now }), number, plan.lives[number] ?? []);
+      house.downAfter = plan.outages?.[number] ?? Infinity;
       const decide = (key: string) =>
         [key, plan.decisions[decided++ % plan.decisions.length] ?? "fail"] as const;
       const decisions = Object.fromEntries(doubts.map(decide));
@@ -30,9 +34,11 @@ export async function live(plan: Plan, planted?: Planted): Promise<readonly stri
       // One that crashes each time beside a tool in doubt would be restarted for ever.
       const calm = { ...plan, failAt: undefined, isRestarted: false };
       const stay = new Stay(house, isPlanned ? plan : calm, store);
-      await stay.toEnd(decisions);
+      await stay.toEnd(decisions, retryFailed);
       house.isDead = true;
-      if (stay.isOver || store === undefined) return outside.faults;
+      retryFailed = stay.hasFailed && retries-- > 0;
+      if (store === undefined || (stay.isOver && !retryFailed)) return outside.faults;
+      if (retryFailed) outside.forgetFailures();
       doubts = stay.doubts;
       outside.lose(number);
       store = stay.left ?? leftOf(store);
@@ -82,14 +88,18 @@ class Stay {
     return this.left !== undefined || this.result !== undefined || this.failure !== undefined;
   }
 
-  async toEnd(decisions: Record<string, "retry" | "skip" | "fail">): Promise<void> {
+  get hasFailed(): boolean {
+    return this.isOver && this.result?.status === "failed";
+  }
+
+  async toEnd(decisions: Record<string, "retry" | "skip" | "fail">, retryFailed: boolean): Promise<void> {
     const { plan, store, office, controller } = this;
     const { runtime, onEvent } = office;
     const seen = { signal: controller.signal, onEvent };
     const isKnown = store !== undefined && store.load(RUN).length > 0;
     const [executionBudget, spawnBudget] = [plan.limits, { maxAgents: plan.maxAgents }];
     this.handle = isKnown
-      ? runtime.resume(RUN, { ...seen, decisions })
+      ? runtime.resume(RUN, { ...seen, decisions, retryFailed })
       : runtime.run(agentOf(this.house, "root", plan.root), "go", {
           ...seen,
           runId: RUN,
@@ -248,6 +258,11 @@ class Stay {
       (text) => !house.isBroken && (this.plan.journal === "sync" || !/journal/.test(text)),
     );
     if (own.length > 0) this.fault(`logged: ${own.join()}`);
+    for (const [name, places] of house.outside.hires) {
+      const hired = agents.filter(({ agentId }) => agentId.startsWith(`${name}/`)).length;
+      if (hired > places.size)
+        this.fault(`${name} was hired ${hired} times, and asked for ${places.size} times`);
+    }
     for (const one of agents)
       if (isEnded && LIVING.has(one.status)) this.fault(`${one.execId} is ${one.status} after ${status}`);
   }

@@ -42,6 +42,8 @@ interface Sent {
   isSeen: boolean;
 }
 
+const FAILURE = / ! | failed | denied | cancelled|rejected/;
+
 /** How a broken implementation would differ. */
 export type Planted = "a forgotten end" | "a lost seat" | "a higher bill";
 
@@ -53,6 +55,8 @@ export class Outside {
   readonly runs = new Map<string, number>();
   readonly thrown = new Map<string, number>();
   readonly traces = new Map<string, readonly string[]>();
+  /** Where each agent was hired, by its name. */
+  readonly hires = new Map<string, Set<string>>();
   readonly faults: string[] = [];
   crashes = 0;
   /** How often somebody has decided that a tool in doubt is to be called again. */
@@ -66,6 +70,16 @@ export class Outside {
   see(what: string): void {
     this.seen.add(what);
     for (const each of this.sent) if (each.what === what && each.isAnswered) each.isSeen = true;
+  }
+
+  /** The run is retried: what agents that have failed saw last, and since their last call, may come otherwise now. */
+  forgetFailures(): void {
+    for (const [exec, trace] of this.traces) {
+      const lastCall = trace.findLastIndex((text) => /^(llm|tool|batch|beside)/.test(text));
+      const lastBegin = trace.findLastIndex((text) => /^(llm|tool|batch|beside|hire|spawn)/.test(text));
+      const failed = trace.findIndex((text, n) => n >= lastCall && FAILURE.test(text));
+      this.traces.set(exec, trace.slice(0, failed === -1 ? lastBegin + 1 : failed));
+    }
   }
 
   /** The process is gone. What nobody has seen may have been charged in full, or not at all. */
@@ -92,6 +106,8 @@ export class House {
   readonly waiting = new Map<string, number>();
   readonly receiving = new Map<string, number>();
   act: ((deed: Deed) => void) | undefined;
+  /** After how many calls the provider is down. */
+  downAfter = Infinity;
   private deeds: readonly Deed[];
   private happened = 0;
 
@@ -160,6 +176,13 @@ function aborted(signal: AbortSignalLike | undefined): Promise<never> {
   });
 }
 
+/** For good, so that no layer tries again; or not, and then nobody knows whether it was paid for. */
+function outage(entry: Sent, odd: number): ProviderError {
+  if (odd % 2 === 0) return new ProviderError({ kind: "SERVER_ERROR", message: "an outage" });
+  entry.most = 0;
+  return new ProviderError({ kind: "AUTH", message: "an outage", status: 401 });
+}
+
 /** A model that answers as planned, and keeps a book of what it was asked. */
 export function modelOf(house: House, { way, odd, streams }: CallPlan, what: string): LLMClient {
   const { outside } = house;
@@ -175,7 +198,8 @@ export function modelOf(house: House, { way, odd, streams }: CallPlan, what: str
       isAnswered: false,
       isSeen: false,
     };
-    const tries = outside.sent.filter((each) => each.what === what && each.process === house.number).length;
+    const here = outside.sent.filter((each) => each.process === house.number);
+    const tries = here.filter((each) => each.what === what).length;
     outside.sent.push(entry);
     const signal = options?.signal;
     const said = (outputTokens: number, isBilled = true): ModelResponse => {
@@ -190,6 +214,7 @@ export function modelOf(house: House, { way, odd, streams }: CallPlan, what: str
     house.open++;
     try {
       if (isStream || way === "answers") await house.turn();
+      if (here.length >= house.downAfter) throw outage(entry, odd);
       if (way === "slow") await Promise.race([house.sleep(3_000), aborted(signal)]);
       if (way === "hangs") return await aborted(signal);
       if (way === "deaf") return await NEVER;

@@ -64,6 +64,8 @@ export interface Life {
   /** Whether it goes on after a step that failed. */
   readonly catches: boolean;
   readonly asksForMore: boolean;
+  /** Whether a failure of somebody that it has hired is its own. */
+  readonly isStrict?: boolean | undefined;
 }
 
 const DEEDS = [
@@ -106,6 +108,10 @@ export interface Plan {
   readonly decisions: readonly ("retry" | "skip" | "fail")[];
   readonly answers: readonly number[];
   readonly laterMs: number;
+  /** For each process, after how many calls the provider is down for the rest of it. */
+  readonly outages?: readonly (number | undefined)[] | undefined;
+  /** How often the run is retried if it has failed. */
+  readonly retries?: number | undefined;
 }
 
 const call: fc.Arbitrary<CallPlan> = fc.record({
@@ -174,6 +180,7 @@ function lifeOf(depth: number): fc.Arbitrary<Life> {
     end: fc.constantFrom("done", "done", "done", "partial", "throw", "garbage"),
     catches: fc.constantFrom(true, true, false),
     asksForMore: fc.boolean(),
+    isStrict: fc.boolean(),
   });
 }
 
@@ -183,6 +190,8 @@ const deed: fc.Arbitrary<Deed> = fc.record({
   deed: fc.constantFrom(...DEEDS),
   n: fc.nat(5),
 });
+
+const outage = fc.oneof(fc.constant(undefined), fc.constant(undefined), fc.nat(6));
 
 export const plan: fc.Arbitrary<Plan> = fc.record({
   root: lifeOf(2),
@@ -204,4 +213,6 @@ export const plan: fc.Arbitrary<Plan> = fc.record({
   decisions: many(fc.constantFrom("retry", "skip", "fail"), 1, 4),
   answers: many(fc.nat(5), 1, 5),
   laterMs: fc.constantFrom(0, 0, 1_000, 100_000),
+  outages: many(outage, 0, 5),
+  retries: fc.nat(4),
 });
