@@ -8,7 +8,6 @@ export interface Manifest {
   readonly name: string;
   readonly version?: string;
   readonly private?: boolean;
-  readonly engines?: Readonly<Record<string, string>>;
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly peerDependencies?: Readonly<Record<string, string>>;
   readonly optionalDependencies?: Readonly<Record<string, string>>;

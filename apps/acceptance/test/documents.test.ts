@@ -41,8 +41,6 @@ describe("examples in the documents", () => {
   test("such syntax is noticed", () => {
     expect("{\n  using lease = acquire();\n}").toMatch(USING);
     expect("await using server = await listen();").toMatch(USING);
-    for (const { folder, manifest } of readWorkspace())
-      if (folder.startsWith("packages/")) expect(manifest.engines).toEqual({ node: ">=22.18" });
   });
 
   test("a document that drifts from its file is noticed", () => {
@@ -84,6 +82,13 @@ test("the README shows the commands, and the CI calls the very same test command
 test.each(listDocuments())("the links in %s lead to files that exist", (document) => {
   const links = fileLinksOf(source(document));
   expect(links.filter((link) => !existsSync(join(root, dirname(document), link)))).toEqual([]);
+});
+
+test("what SECURITY.md says to hold is shown by a test, line by line", () => {
+  const [, table = ""] = /## What holds\n([^]*?)\n## /.exec(source("SECURITY.md")) ?? [];
+  const lines = table.match(/^\| .*$/gm)?.slice(2) ?? [];
+  expect(lines.length).toBeGreaterThan(10);
+  for (const line of lines) expect(fileLinksOf(line)).toContainEqual(expect.stringMatching(/\.test\.ts$/));
 });
 
 test("the index of the decision records lists each of them, in their order", () => {

@@ -8,11 +8,13 @@ import {
   type Hooks,
   type LLMClient,
   type Logger,
+  type ModelResponse,
   NO_HOOKS,
   type Pipeline,
   ProviderError,
   type RunEvent,
   RunId,
+  textOf,
 } from "@ravi/kernel";
 import { scriptedModel } from "@ravi/testing";
 import { Runtime } from "@ravi/runtime";
@@ -300,6 +302,50 @@ test("R23: under rules, a copy of what a tool and a provider get holds all of it
   const { output } = await new Runtime({ journal: new MemoryJournal() }).run(caller, "").result;
   expect(seen).toEqual([[false, "string"]]);
   expect(output).toContain("idempotencyKey llm progress scope signal");
+});
+
+test("another model that is called for the one that failed is told by an event, with both names", async () => {
+  const named = (name: string, answer: () => Promise<ModelResponse>): LLMClient => ({
+    id: name,
+    info: { provider: "test", model: name },
+    generate: answer,
+  });
+  const failing = (name: string) =>
+    named(name, () => Promise.reject(new ProviderError({ kind: "OVERLOADED", message: `${name} is busy` })));
+  const spare = named("spare", async () => ({
+    message: { role: "assistant", content: "here" },
+    finishReason: "stop",
+  }));
+  const models = [failing("second"), spare];
+  const falling: Pipeline<ChatContext> = {
+    isNoop: false,
+    admit() {},
+    async run(context, core) {
+      // The same model again is no other one.
+      for (const next of [context.model, ...models]) {
+        try {
+          return await core();
+        } catch {
+          context.model = next;
+        }
+      }
+      return core();
+    },
+  };
+  const asking = agent("asking", async (ctx) =>
+    done(textOf((await ctx.llm(failing("own"), ask("go"))).message)),
+  );
+  const told: unknown[] = [];
+  const onEvent = ({ event }: RunEvent): void => {
+    if (event.type === "progress") told.push([event.name, event.data]);
+  };
+  const run = new Runtime({ pipelines: { chat: falling } }).run(asking, "", { onEvent });
+  expect(await run.result).toMatchObject({ output: "here" });
+  const key = expect.stringContaining("own");
+  expect(told).toEqual([
+    ["fallback", { key, from: "test:own", to: "test:second" }],
+    ["fallback", { key, from: "test:second", to: "test:spare" }],
+  ]);
 });
 
 describe("R24: a call that failed, told again by a replay", () => {

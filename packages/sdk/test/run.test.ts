@@ -356,6 +356,30 @@ describe("one layer retries, and only one", () => {
     expect(passes).toBe(2);
   });
 
+  test("a second model takes over when the first fails, and events, hooks and the tree show it", async () => {
+    const first = scriptedModel([overloaded()], { info: { provider: "one", model: "large" } });
+    const second = scriptedModel(["Spare."], { info: { provider: "two", model: "small" } });
+    const told: unknown[] = [];
+    const hooks = new HookManager();
+    hooks.on(HookEvent.LLM_END, ({ provider, model }) => void told.push(`${provider}:${model}`));
+    const result = await run(agent({ name: "a", model: first }), "Hi", {
+      middleware: { chat: [fallback({ models: [second], onFallback: ({ to }) => told.push(`to ${to}`) })] },
+      hooks,
+      onEvent: ({ event }) => {
+        if (event.type === "progress") told.push([event.name, event.data]);
+      },
+    });
+    expect(result).toMatchObject({ status: "completed", output: "Spare." });
+    const key = expect.any(String);
+    expect(told).toEqual([
+      `to ${second.id}`,
+      ["fallback", { key, from: "one:large", to: "two:small" }],
+      "two:small",
+    ]);
+    expect(result.tree.root).toMatchObject({ retries: 1, calls: [{ name: "two:small", status: "ok" }] });
+    expect(String(result.tree)).toContain("1 retried");
+  });
+
   test.each([
     ["retry", [retry({ random: () => 0 }), timeout({ timeoutMs: 10 })], "At last."],
     ["fallback", [fallback({ models: [scriptedModel(["Spare."])] }), timeout({ timeoutMs: 10 })], "Spare."],

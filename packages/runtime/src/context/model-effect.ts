@@ -181,10 +181,16 @@ export class ModelEffect implements Effect<ModelResponse>, ReportedCall {
     if (!isNested) {
       // The begin entry is about the first attempt only.
       this.recordedEstimate = undefined;
+      if (this.sentTo !== undefined && this.sentTo !== model) this.tellFallback(this.sentTo, model);
       this.sentTo = model;
     }
     if (sink !== undefined) this.beginStreaming(attempt);
     return attempt.run();
+  }
+
+  private tellFallback(from: Pick<LLMClient, "info">, to: LLMClient): void {
+    const data = { key: this.key, from: nameOf(from), to: nameOf(to) };
+    this.exec.emit({ type: "progress", name: "fallback", data });
   }
 
   /** If an earlier attempt was streamed in part, tells observers that the answer starts again, so that they can discard that part. */
@@ -287,6 +293,10 @@ export class ModelEffect implements Effect<ModelResponse>, ReportedCall {
     if (substitute !== undefined) this.sentTo = { info: substitute };
     reportCallEnd(exec, this, replayedEnd(body, started));
   }
+}
+
+function nameOf({ info }: Pick<LLMClient, "info">): string {
+  return `${info.provider}:${info.model}`;
 }
 
 /** Keeps the estimate for the first attempt, and makes the begin entry with it. */
