@@ -1,9 +1,10 @@
-// An answer with a type: the schema goes to the model, its answer is checked, and `structured` has the schema's type.
+// An answer with a type: the schema goes to the model, its answer is checked, and `structured` has the schema's type. While it is
+// written, `partialJson` reads what there is of it.
 //
 // It needs no key: a scripted model stands in for a real one. Its first answer does not fit the schema, so it is told what is wrong.
 
 import assert from "node:assert/strict";
-import { agent, run } from "@ravi/sdk";
+import { agent, partialJson, start } from "@ravi/sdk";
 import { scriptedModel } from "@ravi/testing";
 import * as z from "zod";
 
@@ -26,7 +27,16 @@ const reader = agent({
   output: invoice,
 });
 
-const result = await run(reader, "Acme. 1,200 sensors: $4,980. Due on Friday.");
+const handle = start(reader, "Acme. 1,200 sensors: $4,980. Due on Friday.");
+let text = "";
+for await (const { event } of handle.events()) {
+  if (event.type === "step") text = ""; // the model begins another answer
+  if (event.type !== "text") continue;
+  text += event.delta;
+  console.log("so far:", JSON.stringify(partialJson(text))); // not checked against the schema yet
+}
+
+const result = await handle.result;
 const { vendor, total, paid } = result.unwrap().structured; // string, number, boolean
 
 assert.equal(total * 2, 9960);

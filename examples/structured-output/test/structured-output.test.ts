@@ -11,5 +11,9 @@ test("the answer has the schema's type, after one that did not fit", async () =>
   );
   expect(stderr).toBe("");
   expect(stdout).toContain("Acme asks for $4980, not paid yet");
+  const parts = stdout.split("\n").filter((line) => line.startsWith("so far: "));
+  expect(parts[0]).toBe("so far: {}");
+  expect(parts).toContain('so far: {"vendor":"Acme","total":"4,980 "}');
+  expect(parts.at(-1)).toBe('so far: {"vendor":"Acme","total":4980,"paid":false}');
   expect(stdout).toContain("2 model calls: one answer did not fit the schema");
 });

@@ -237,6 +237,7 @@ export type {
   Models,
   OpenAIModelOptions,
 } from "./models/options.ts";
+export { partialJson } from "./partial-json.ts";
 export { type CostEstimate, estimate } from "./run/estimate.ts";
 export type { SdkHandle } from "./run/launch.ts";
 export type { HostOptions, ResumeOptions, ResumeOptionsFor, RunOptions } from "./run/options.ts";

@@ -40,6 +40,7 @@ test("the public surface is this list", () => {
     "isCancellation",
     "isRaviError",
     "model",
+    "partialJson",
     "resume",
     "run",
     "runs",

@@ -1,0 +1,232 @@
+import { readFile } from "node:fs/promises";
+import { textOf } from "@ravi/sdk";
+import { expect, test } from "vitest";
+import { addEvent, type Item, itemsOf } from "../public/view.js";
+import { type Client, questionIn, runEvent, serve, type ServerEvent, textIn } from "./client.ts";
+
+/** Reads a run to its end, and answers its questions. */
+async function follow(client: Client, runId: string, approved?: boolean): Promise<readonly ServerEvent[]> {
+  const list: ServerEvent[] = [];
+  for await (const event of client.watch(runId)) {
+    list.push(event);
+    const name = event.event === undefined ? questionIn(event) : undefined;
+    if (name !== undefined)
+      await client.post(`/api/runs/${runId}/answers`, { name, approved, reason: "too late" });
+  }
+  return list;
+}
+
+const numbers = (list: readonly ServerEvent[]): number[] =>
+  list.filter(({ event }) => event === undefined).map((event) => runEvent(event).seq);
+
+const upTo = (n: number): number[] => Array.from({ length: n }, (_, at) => at + 1);
+
+test("a message is answered, word by word, and remembered", async () => {
+  const client = await serve();
+  const runId = await client.say("tea", "count to 12");
+  const list = await follow(client, runId);
+  expect(list.at(-1)).toMatchObject({ event: "end" });
+  expect(numbers(list)).toEqual(upTo(list.length - 1));
+  expect(textIn(list)).toBe(upTo(12).join(" "));
+  expect(
+    list.filter((event) => event.event === undefined && runEvent(event).event.type === "text").length,
+  ).toBeGreaterThan(2);
+  await follow(client, await client.say("tea", "hello"));
+  const { messages, runId: current } = await client.chat("tea");
+  expect(current).toBeNull();
+  expect(textOf(messages.at(-1) ?? { content: "" })).toBe(
+    'You said "hello". Before that you said "count to 12".',
+  );
+  expect((await client.chat("coffee")).messages).toEqual([]);
+});
+
+test("who loses the connection again and again misses nothing and gets nothing twice", async () => {
+  const client = await serve();
+  const runId = await client.say("tea", "count to 40");
+  const list: ServerEvent[] = [];
+  for (let rounds = 0; list.at(-1)?.event !== "end"; rounds++) {
+    let heard = 0;
+    for await (const event of client.watch(runId, list.at(-1)?.id)) {
+      list.push(event);
+      // Leaves in the middle of the stream.
+      if (++heard === 4) break;
+    }
+    expect(rounds).toBeLessThan(100);
+  }
+  expect(numbers(list)).toEqual(upTo(list.length - 1));
+  expect(textIn(list)).toBe(upTo(40).join(" "));
+  // Who comes when all is over gets all of it, and only the rest with an id.
+  const again = await follow(client, runId);
+  expect(again).toEqual(list);
+  const rest: ServerEvent[] = [];
+  for await (const event of client.watch(runId, list.at(-4)?.id)) rest.push(event);
+  expect(rest).toEqual(list.slice(-3));
+});
+
+test.each(["another-list-3", "3", "", "-", "x-y", `${"0".repeat(36)}--1`])(
+  "the id %j of no event of this run: all of them come, after a reset",
+  async (id) => {
+    const client = await serve();
+    const runId = await client.say("tea", "hello");
+    const list = await follow(client, runId);
+    const again: ServerEvent[] = [];
+    for await (const event of client.watch(runId, id)) again.push(event);
+    expect(again).toEqual([{ event: "reset", data: "{}" }, ...list]);
+  },
+);
+
+test("a run that is not known here has no events, and a browser does not try again", async () => {
+  const client = await serve();
+  expect((await fetch(`${client.url}/api/runs/tea:0/events`)).status).toBe(204);
+  expect((await client.post("/api/runs/tea:0/stop", {})).status).toBe(404);
+});
+
+test.each([
+  [true, /Done: booked for 2 at 19:00 \(.+\)\./],
+  [false, /Done: error: book_table was not approved: too late\./],
+])("a table is booked only if that is approved (%s)", async (approved, said) => {
+  const client = await serve();
+  const runId = await client.say("tea", "book a table");
+  const list = await follow(client, runId, approved);
+  expect(textIn(list)).toMatch(said);
+  const question = list
+    .slice(0, -1)
+    .map((event) => runEvent(event).event)
+    .find(({ type }) => type === "progress");
+  const call = list
+    .slice(0, -1)
+    .map((event) => runEvent(event).event)
+    .find(({ type }) => type === "toolCall");
+  expect(question).toMatchObject({
+    name: "approvalRequested",
+    callId: call?.type === "toolCall" && call.call.id,
+  });
+});
+
+test("an answer to no question, and a second one, are refused", async () => {
+  const client = await serve();
+  const runId = await client.say("tea", "book a table");
+  const answer = (name: string) => client.post(`/api/runs/${runId}/answers`, { name, approved: true });
+  for await (const event of client.watch(runId)) {
+    const name = event.event === undefined ? questionIn(event) : undefined;
+    if (name === undefined) continue;
+    expect((await answer("approval:tea:0:tool:other#1")).status).toBe(409);
+    expect((await client.post(`/api/runs/${runId}/answers`, { name, approved: "yes" })).status).toBe(400);
+    const twice = await Promise.all([answer(name), answer(name)]);
+    expect(new Set(twice.map(({ status }) => status))).toEqual(new Set([200, 409]));
+  }
+  const { messages } = await client.chat("tea");
+  expect(messages.filter(({ role }) => role === "tool")).toHaveLength(1);
+});
+
+test("stop ends the answer at once, for everybody who watches, and the chat goes on", async () => {
+  const client = await serve();
+  const runId = await client.say("tea", "count to 9000");
+  const list: ServerEvent[] = [];
+  const second = follow(client, runId);
+  let stopped: ReturnType<Client["post"]> | undefined;
+  for await (const event of client.watch(runId)) {
+    list.push(event);
+    if (textIn(list) !== "") stopped ??= client.post(`/api/runs/${runId}/stop`, {});
+  }
+  expect(await stopped).toMatchObject({ status: 200, json: { status: "cancelled" } });
+  expect(list.at(-1)?.event).toBe("end");
+  expect(textIn(list)).not.toContain("9000");
+  expect(await second).toEqual(list);
+  expect(await client.chat("tea")).toEqual({ runId: null, messages: [] });
+  expect(textIn(await follow(client, await client.say("tea", "hello")))).toContain("the first thing");
+});
+
+test("a second message has to wait until the first is answered", async () => {
+  const client = await serve();
+  const runId = await client.say("tea", "book a table");
+  const busy = await client.post("/api/chats/tea/messages", { text: "hello" });
+  expect(busy).toMatchObject({ status: 409, json: { error: expect.stringContaining("busy") as string } });
+  expect(await client.chat("tea")).toEqual({ runId, messages: [] });
+  expect(await client.say("coffee", "hello")).toBe("coffee:0");
+});
+
+test.each([
+  ["/api/chats/tea/messages", "application/json", "{}", 400],
+  ["/api/chats/tea/messages", "application/json", "no JSON", 400],
+  ["/api/chats/tea/messages", "text/plain", '{"text":"hello"}', 415],
+  ["/api/chats/tea/messages", "application/json", JSON.stringify({ text: "x".repeat(1_000_000) }), 413],
+  ["/api/chats/a%2Fb/messages", "application/json", '{"text":"hello"}', 404],
+  ["/api/%/", "application/json", "{}", 404],
+  ["/api/chat", "application/json", '{"id":"tea","messages":[]}', 400],
+  ["/api/chat", "application/json", '{"messages":[]}', 400],
+])("what is no message is refused: POST %s, %s", async (path, type, body, status) => {
+  const { url } = await serve();
+  const response = await fetch(`${url}${path}`, { method: "POST", headers: { "content-type": type }, body });
+  expect(response.status).toBe(status);
+  expect(((await response.json()) as { error: string }).error).not.toBe("");
+});
+
+test("the page and all that it asks for are served, and nothing else", async () => {
+  const { url } = await serve();
+  const page = await fetch(`${url}/`);
+  const html = await page.text();
+  expect(page.headers.get("content-security-policy")).toContain("script-src 'self'");
+  const files = [
+    "/",
+    ...Array.from(html.matchAll(/(?:src|href)="([\w.]+)"/g), ([, file]) => `/${file}`),
+    "/view.js",
+  ];
+  expect(files).toContain("/page.js");
+  for (const file of files) {
+    const response = await fetch(`${url}${file}`);
+    expect([file, response.status]).toEqual([file, 200]);
+    await response.body?.cancel();
+  }
+  const script = await readFile(new URL("../public/page.js", import.meta.url), "utf8");
+  for (const [, id = ""] of script.matchAll(/element\("(\w+)"\)/g)) expect(html).toContain(`id="${id}"`);
+  for (const other of ["/package.json", "/..%2fpackage.json", "/src/main.ts"])
+    expect((await fetch(`${url}${other}`)).status).toBe(404);
+});
+
+test("who asks for the chat while a turn ends sees each message once", async () => {
+  const client = await serve();
+  await follow(client, await client.say("tea", "hello"));
+  const runId = await client.say("tea", "count to 9");
+  for (let current: string | null = runId; current !== null;) {
+    const { messages, runId: now } = await client.chat("tea");
+    expect([now, messages.length]).toEqual(now === null ? [null, 4] : [runId, 2]);
+    current = now;
+  }
+});
+
+test("the page shows the same while it watches and after it is loaded again", async () => {
+  const client = await serve();
+  let past: Item[] = [];
+  for (const text of ["what time is it", "book two tables", "hello"]) {
+    const present: Item[] = [];
+    let asked = 0;
+    for await (const event of client.watch(await client.say("tea", text))) {
+      if (event.event !== undefined) continue;
+      addEvent(present, runEvent(event));
+      for (const item of present) {
+        if (item.kind !== "tool" || item.question === undefined) continue;
+        const { question: name } = item;
+        delete item.question;
+        asked++;
+        await client.post(`/api/runs/${runEvent(event).execId}/answers`, { name, approved: true });
+      }
+    }
+    expect(asked).toBe(text.startsWith("book") ? 2 : 0);
+    past = [...past, ...present];
+  }
+  const { messages } = await client.chat("tea");
+  expect(past).toEqual(itemsOf(messages));
+  expect(past.map(({ kind }) => kind)).toEqual([
+    "user",
+    "tool",
+    "assistant",
+    "user",
+    "assistant",
+    "tool",
+    "tool",
+    "assistant",
+    "user",
+    "assistant",
+  ]);
+});
