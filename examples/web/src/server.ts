@@ -36,6 +36,15 @@ const ROUTES: readonly (readonly [method: string, path: RegExp, (call: Call) => 
   ["GET", /^\/api\/chat\/([\w-]{1,64})\/stream$/, useChatAgain],
 ];
 
+const LOOPBACK = /^(?:localhost|127\.0\.0\.1)(?::\d+)?$/;
+
+/** A page on another site must not read chats or approve anything: neither by a name of its own that leads here, nor from its origin. */
+function checkSite({ headers: { host = "", origin } }: IncomingMessage): void {
+  const isOwn = origin === undefined || LOOPBACK.test(origin.replace(/^http:\/\//, ""));
+  if (!LOOPBACK.test(host) || !isOwn)
+    throw new HttpError(403, "only pages on this machine may call this server");
+}
+
 export function createWeb(chats: Chats, needsApproval: ReadonlySet<string>): Server {
   return createServer((request, response) => {
     handle({ chats, needsApproval, request, response }).catch((error: unknown) => fail(response, error));
@@ -44,6 +53,7 @@ export function createWeb(chats: Chats, needsApproval: ReadonlySet<string>): Ser
 
 async function handle(call: Omit<Call, "id">): Promise<void> {
   const { request, response } = call;
+  checkSite(request);
   const { pathname } = new URL(request.url ?? "/", "http://localhost");
   const file = FILES[pathname];
   if (request.method === "GET" && file !== undefined) {

@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { readFile } from "node:fs/promises";
+import { get, type IncomingMessage } from "node:http";
 import { textOf } from "@ravi/sdk";
 import { expect, test } from "vitest";
 import { addEvent, type Item, itemsOf } from "../public/view.js";
@@ -74,6 +76,20 @@ test.each(["another-list-3", "3", "", "-", "x-y", `${"0".repeat(36)}--1`])(
     expect(again).toEqual([{ event: "reset", data: "{}" }, ...list]);
   },
 );
+
+test.each([
+  [{ host: "evil.example" }, 403],
+  [{ host: "127.0.0.1.evil.example" }, 403],
+  [{ host: "localhost:1", origin: "https://evil.example" }, 403],
+  [{ host: "localhost:1", origin: "null" }, 403],
+  [{ host: "localhost:1", origin: "http://localhost:3000" }, 200],
+])("a page on another site is refused: %j", async (headers, status) => {
+  const client = await serve();
+  const request = get(`${client.url}/api/chats/tea`, { headers });
+  const [response] = (await once(request, "response")) as [IncomingMessage];
+  response.resume();
+  expect(response.statusCode).toBe(status);
+});
 
 test("a run that is not known here has no events, and a browser does not try again", async () => {
   const client = await serve();
