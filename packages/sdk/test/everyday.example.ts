@@ -90,9 +90,10 @@ const flaky = scriptedModel(() => {
   if (++attempts === 1) throw new Error("no");
   return "Hello again.";
 });
-const options = { retry: { maxRetries: 0 } };
-let result = await run(agent({ name: "flaky", model: flaky }), "Say hello", options);
-if (result.status === "failed") result = await run(agent({ name: "flaky", model: flaky }), "Say hello");
+const reporter = agent({ name: "reporter", model: flaky });
+let result = await run(reporter, "Say hello", { journal, runId: "report", retry: { maxRetries: 0 } });
+assert.equal(result.status, "failed");
+result = await resume("report", { agents: reporter, journal, retryFailed: true });
 assert.equal(result.unwrap().output, "Hello again.");
 assert.equal((await resume("letter", { agents, journal })).output, "Sent.");
 
