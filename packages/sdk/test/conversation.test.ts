@@ -159,6 +159,16 @@ describe("one turn at a time", () => {
   });
 });
 
+test("of two that begin the same turn at once, one has it; the other can say its message after that", async () => {
+  const two = [1, 2].map(() => conversation(counter(), { id: "c", journal }));
+  const [one, other] = await Promise.allSettled(two.map((chat, at) => chat.send(`From ${at}`)));
+  const lost = [one, other].find((each) => each?.status === "rejected");
+  expect(new Set([one?.status, other?.status])).toEqual(new Set(["fulfilled", "rejected"]));
+  expect(lost).toMatchObject({ reason: { isRaviError: true } });
+  expect(said((await two[0]?.messages()) ?? [])).toEqual(["user", "assistant"]);
+  for (const chat of two) expect((await chat.send("Again")).status).toBe("completed");
+});
+
 describe("what goes wrong in a turn is not part of the conversation", () => {
   test("a turn that is stopped by its signal is cancelled, and can be said again", async () => {
     const chat = conversation(clerk(), { journal });
