@@ -126,8 +126,8 @@ describe("T4: a tool that goes on after its agent's end pays for nothing more", 
 });
 
 describe("T5: what is late in a batch does not keep the run from going on", () => {
-  const slow = agent("slow", async (ctx) => {
-    await ctx.waitFor("never");
+  const slow = agent("slow", async (_, inbox) => {
+    await inbox.receive();
     return done();
   });
   const left = { kind: "hire", agent: slow, onTimeout: "leave" } as const;
@@ -199,7 +199,7 @@ it.each(["now", "record", "take"] as const)(
       if (what === "now") await ctx.now();
       if (what === "record") await ctx.record("x", () => 1);
       if (what === "take") await inbox.take();
-      await ctx.waitFor("never");
+      await inbox.receive();
       return done(String(answer));
     });
     const lead = agent("lead", async (ctx) =>

@@ -113,7 +113,7 @@ export class PositionalEngine extends PositionalWork implements DurableEngine {
     key: string,
     child: ExecId,
     message: JsonValue,
-    { timeoutMs }: { readonly timeoutMs: number | undefined },
+    { timeoutMs, attachments }: Parameters<DurableEngine["ask"]>[3],
   ): Promise<Heard> {
     const { world, start } = this;
     return this.lane(key, async () => {
@@ -121,7 +121,8 @@ export class PositionalEngine extends PositionalWork implements DurableEngine {
       const id = `${start.execId}:${key}`;
       const body = await this.entry("heard", key, "", async () => {
         const at = Number(sent["at"]);
-        world.post(child, { id, from: start.supervision.agentId, content: message, at });
+        const post = { id, from: start.supervision.agentId, content: message, at };
+        world.post(child, attachments === undefined ? post : { ...post, attachments });
         const reply = world.until(() => {
           const value = world.replies.get(id);
           return value === undefined ? undefined : { reply: value };

@@ -188,9 +188,13 @@ export class World {
     this.notify();
   }
 
+  private readonly posted = new Set<string>();
+
   post(execId: ExecId, message: InboxMessage): void {
     const { mail } = this.of(execId);
-    if (!mail.some(({ id }) => id === message.id)) mail.push(message);
+    // Who asks again after a crash sends again what may have been read.
+    if (!this.posted.has(message.id)) mail.push(message);
+    this.posted.add(message.id);
     this.notify();
   }
 
