@@ -93,7 +93,10 @@ describe("R24: what is said to a lead while it works", () => {
 describe("R16, R24: who was late and left to work", () => {
   const RUN = "r";
   function team(): Agent {
-    const slow = agent("slow", async (ctx) => done(String(await ctx.waitFor("go"))));
+    const slow = agent("slow", async (ctx) => {
+      await ctx.sleepUntil(60_500);
+      return done(String(await ctx.waitFor("go")));
+    });
     return new OrchestratorAgent({
       name: "lead",
       model: model(({ messages }) => {
@@ -160,9 +163,9 @@ describe("R16, R24: who was late and left to work", () => {
   test("and is cancelled with a lead that is cut off: its seat is free and nothing is left running", async () => {
     const clock = virtualClock({ now: 0 });
     let stopped = 0;
-    const slow = agent("slow", async (ctx) => {
+    const slow = agent("slow", async (_, inbox) => {
       try {
-        return done(String(await ctx.waitFor("never")));
+        return done(String((await inbox.receive()).content));
       } finally {
         stopped++;
       }

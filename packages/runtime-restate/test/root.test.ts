@@ -274,13 +274,40 @@ describe("hiring", () => {
     await tree.say("hire", hire(1, "b", "queue"));
     expect(tree.launched).toHaveLength(2);
     const waited = async (): Promise<number> =>
-      (await tree.say("waited", { execId: "run", lane: 1, child: "run/hire:b" })).unseatedMs;
+      (await tree.say("waited", { execId: "run", lane: 1, child: "run/hire:b" })).stillMs;
     const whileQueued = await waited();
     expect(whileQueued).toBeGreaterThan(0);
     await tree.say("over", over("run/hire:a"));
     expect(tree.launched.at(-1)?.execId).toBe("run/hire:b");
     expect(tree.resolved.get("over-a")).toMatchObject({ status: "completed" });
     expect(await waited()).toBeGreaterThan(whileQueued);
+  });
+
+  test("R8: an execution stands still while it or one below it waits for an answer, and tells when it goes on", async () => {
+    const tree = await StoredTree.start(rootLaunch());
+    await tree.say("hire", hire(1, "a"));
+    const below = hire(1, "b");
+    const launch = { ...below.launch, execId: "run/hire:a/hire:b" };
+    await tree.say("hire", { ...below, execId: "run/hire:a", launch });
+    const waited = (child: string, moved?: string) =>
+      tree.say("waited", { execId: "run", lane: 1, child, moved });
+    expect(await waited("run/hire:a")).toMatchObject({ stillMs: 0, isStill: false });
+    const want = { lane: 1, key: "wait#1", name: "word", awakeable: "w" };
+    await tree.say("want", { ...want, execId: launch.execId });
+    await tree.say("want", { ...want, execId: "run/hire:a", name: "other" });
+    const { stillMs, isStill } = await waited("run/hire:a", "moved");
+    expect(isStill).toBe(true);
+    expect(stillMs).toBeGreaterThan(0);
+    expect(await waited(launch.execId)).toMatchObject({ isStill: true });
+    await tree.say("deliver", { id: "1", name: "word", value: 1 });
+    expect(await waited(launch.execId)).toMatchObject({ isStill: false });
+    expect(tree.resolved.has("moved")).toBe(false);
+    await tree.say("deliver", { id: "2", name: "other", value: 1 });
+    const after = await waited("run/hire:a");
+    expect(after).toMatchObject({ isStill: false });
+    expect(after.stillMs).toBeGreaterThan(stillMs);
+    expect(tree.resolved.get("moved")).toBe(after.stillMs);
+    expect((await waited("run/hire:a")).stillMs).toBe(after.stillMs);
   });
 
   test("R24: nobody waits for a slot for whose input there is no room", async () => {

@@ -121,7 +121,8 @@ test("R18: what an execution has used is known while it lives, to who waits for 
   const used = { usage, costUsd: 0.5, modelCalls: 1, toolCalls: 0, retries: 0, wasteUsd: 0 };
   await tree.say("admit", { ...admission("run", 1, "llm#1", "a"), used });
   expect(await tree.say("waited", { execId: "run", lane: 1, child: "run" })).toEqual({
-    unseatedMs: 0,
+    stillMs: 0,
+    isStill: false,
     usage,
     costUsd: 0.5,
   });

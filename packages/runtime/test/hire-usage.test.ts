@@ -3,7 +3,7 @@ import { type HireOutcome, type JournalRecord, type Meter, NO_USAGE, RunId } fro
 import { scriptedModel, virtualClock } from "@ravi/testing";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
 import { World } from "./engine/world.ts";
-import { agent, ask, cut, done, FakeHeadcount, until } from "./support/helpers.ts";
+import { agent, ask, cut, done, FakeHeadcount, turns, until } from "./support/helpers.ts";
 
 const model = scriptedModel(() => ({ text: "ok", usage: { inputTokens: 10, outputTokens: 1 } }), {
   record: false,
@@ -100,6 +100,7 @@ describe("a hire says what it and all below it took", () => {
   test("one that lives on says what it took until then, and a replay says the same", async () => {
     const slow = agent("slow", async (ctx) => {
       await ctx.llm(model, ask("slow"));
+      await ctx.sleepUntil(20_000);
       await ctx.waitFor("wake up");
       await ctx.llm(model, ask("slow"));
       return done("slow");
@@ -124,7 +125,10 @@ describe("a hire says what it and all below it took", () => {
     const second = new Runtime({ journal, clock, agents: [boss, slow], meter });
     await second.deliver("r", "wake up", true);
     await second.deliver("r", "whatever", 1);
-    expect((await second.resume("r").result).output).toBe("timedOut 10 0.25, completed 20 0.5 1");
+    const resumed = second.resume("r");
+    await turns();
+    await clock.advance(20_000);
+    expect((await resumed.result).output).toBe("timedOut 10 0.25, completed 20 0.5 1");
   });
 
   test("an engine that records by position says it too", async () => {

@@ -79,7 +79,10 @@ describe("a replay decides the same", () => {
     const journal = new MemoryJournal();
     const clock = virtualClock();
     const model = scriptedModel(() => "ok");
-    const deaf = agent("deaf", async (ctx) => done(String(await ctx.waitFor("never"))));
+    const deaf = agent("deaf", async (ctx) => {
+      await ctx.sleepUntil(1_000_000);
+      return done("");
+    });
     const lead = agent("lead", async (ctx) => {
       const handle = await ctx.spawn(deaf, { input: "" });
       const answer = await ctx

@@ -63,9 +63,11 @@ describe("R24: decisions", () => {
 
 describe("R24: time on resume", () => {
   const idle = agent("idle", async (ctx) => {
-    await ctx.waitFor("never");
+    await ctx.sleepUntil(9_000_000);
     return done("");
   });
+  const isAsleep = (journal: MemoryJournal): boolean =>
+    journal.load(RunId("r")).some(({ key }) => key.startsWith("sleep:"));
 
   test("how long a parent waits for a child does not start anew", async () => {
     const clock = virtualClock({ now: 1_000_000 });
@@ -75,13 +77,13 @@ describe("R24: time on resume", () => {
       return done(status);
     });
     const first = new Runtime({ journal, clock });
-    const handle = first.run(lead, "", { runId: "r" });
-    await until(() => handle.status === "suspended");
+    first.run(lead, "", { runId: "r" });
+    await until(() => isAsleep(journal));
     await clock.advance(50_000);
     await first.close();
     const second = new Runtime({ journal, clock, agents: [lead, idle] });
     const resumed = second.resume("r");
-    await until(() => resumed.status === "suspended");
+    await turns();
     expect(await within(resumed.result)).toBe("pending");
     await clock.advance(10_000);
     expect((await resumed.result).output).toBe("timedOut");
@@ -95,13 +97,13 @@ describe("R24: time on resume", () => {
       return done(await ctx.ask(child, "well?", { timeoutS: 60 }).then(() => "a reply", String));
     });
     const first = new Runtime({ journal, clock });
-    const handle = first.run(lead, "", { runId: "r" });
-    await until(() => handle.status === "suspended");
+    first.run(lead, "", { runId: "r" });
+    await until(() => isAsleep(journal));
     await turns();
     await clock.advance(50_000);
     await first.close();
     const resumed = new Runtime({ journal, clock, agents: [lead, idle] }).resume("r");
-    await until(() => resumed.status === "suspended");
+    await turns();
     expect(await within(resumed.result)).toBe("pending");
     await clock.advance(10_000);
     expect((await resumed.result).output).toContain("idle/1 did not reply within 60 s");

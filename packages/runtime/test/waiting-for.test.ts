@@ -74,7 +74,7 @@ describe("R24: what a run waits for", () => {
       const hired = [helper, helper].map((each) => ({ kind: "hire" as const, agent: each, input: "" }));
       const pays = ["ada", "bob"].map((to) => ({ kind: "tool" as const, call: payment(to), tool: pay }));
       await ctx.batch([...hired, { kind: "hire", agent: sleeper, input: "" }, ...pays]);
-      await ctx.hire({ agent: helper, input: "", timeoutS: 60 });
+      await ctx.hire({ agent: helper, input: "", executionBudget: { deadlineS: 60 } });
       return done("");
     });
     const handle = runtime.run(lead, "", { runId: "r" });
@@ -111,7 +111,7 @@ describe("R24: what a run waits for", () => {
     const runtime = new Runtime({ journal: new MemoryJournal({ clock }), clock });
     const helper = agent("helper", async (ctx) => done(String(await ctx.waitFor("word"))));
     const lead = agent("lead", async (ctx) => {
-      await ctx.hire({ agent: helper, input: "", timeoutS: 10 });
+      await ctx.hire({ agent: helper, input: "", executionBudget: { deadlineS: 10 } });
       return done(String(await ctx.waitFor("other")));
     });
     runtime.run(lead, "", { runId: "r" });

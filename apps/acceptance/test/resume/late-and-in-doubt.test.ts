@@ -62,8 +62,8 @@ const upTo = (records: readonly JournalRecord[], key: string, phase: string): re
   records.slice(0, 1 + records.findIndex((each) => each.key === key && each.phase === phase));
 
 describe("T5: what is late in a batch does not keep the run from going on", () => {
-  const slow = agent("slow", async (ctx) => {
-    await ctx.waitFor("never");
+  const slow = agent("slow", async (_, inbox) => {
+    await inbox.receive();
     return done();
   });
   const left = { kind: "hire", agent: slow, onTimeout: "leave" } as const;
@@ -135,7 +135,7 @@ it.each(["now", "record", "take"] as const)(
       if (what === "now") await ctx.now();
       if (what === "record") await ctx.record("x", () => 1);
       if (what === "take") await inbox.take();
-      await ctx.waitFor("never");
+      await inbox.receive();
       return done(String(answer));
     });
     const lead = agent("lead", async (ctx) =>

@@ -13,6 +13,7 @@ import { outcomeFromJSON } from "../outcome.ts";
 import type { Attempt } from "./attempt.ts";
 import type { Seat } from "./hiring.ts";
 import type { Lane } from "./lane.ts";
+import { extending } from "./standstill.ts";
 import { awaiting, type Steps } from "./steps.ts";
 
 /** For a child that was never hired. */
@@ -30,26 +31,26 @@ export function* childOf(
   if (seat?.over === undefined) throw new TypeError(`${spec.key} was neither granted nor denied a slot`);
   const over = seat.over.map((outcome) => ({ outcome: outcome ?? {} }));
   let { late } = seat;
-  let unseated = 0;
+  let knownMs = 0;
   for (;;) {
     const timer = late?.map(() => ({ outcome: undefined }));
     const first = yield* awaiting(timer === undefined ? over : RestatePromise.race([over, timer]), {
       cut: true,
     });
     if (first.outcome !== undefined) return outcomeAt(attempt, first.outcome);
-    // Time without a seat does not count: the timeout is extended by it.
-    const call = attempt.call("waited", { ...attempt.from(lane), child: spec.execId });
-    const { unseatedMs, ...used } = yield* awaiting(call, { cut: false });
-    if (unseatedMs > unseated) {
-      late = attempt.context.sleep(unseatedMs - unseated, spec.key);
-      unseated = unseatedMs;
+    const extended = yield* extending(attempt, lane, spec.execId, knownMs, over);
+    if ("over" in extended) return outcomeAt(attempt, extended.over.outcome);
+    const { moreMs, stillMs, used } = extended;
+    if (moreMs !== undefined) {
+      late = attempt.context.sleep(moreMs, spec.key);
+      knownMs = stillMs;
       continue;
     }
     if (spec.onTimeout === "leave") {
       return { status: "timedOut", handle: handleOf(attempt, driver, spec), ...used };
     }
     late = undefined;
-    const stopped = { reason: "", deadline: seat.deadline + unseated };
+    const stopped = { reason: "", deadline: seat.deadline + stillMs };
     attempt.send("stop", { at: attempt.standing.at, execId: spec.execId, stopped });
   }
 }

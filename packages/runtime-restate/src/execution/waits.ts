@@ -15,6 +15,7 @@ import { json } from "../json.ts";
 import type { Mail, Standing, Wanted } from "../root/messages.ts";
 import type { Attempt } from "./attempt.ts";
 import { bytesOf, MOST, tooLarge } from "../sizes.ts";
+import { extending, standstill } from "./standstill.ts";
 import { awaiting, type Steps } from "./steps.ts";
 
 type Delivered<T> = { readonly value: T; readonly standing: Standing };
@@ -133,17 +134,33 @@ export function* asking(attempt: Attempt, lane: number, question: Question): Ste
     at: from.at,
   };
   attempt.send("ask", { ...from, child, message, awakeable: answered.id });
-  const inTime =
+  const heard =
     timeoutMs === undefined
-      ? answered.promise
-      : RestatePromise.race([answered.promise, context.sleep(timeoutMs, key).map(silence)]);
-  const heard = yield* awaiting(inTime, { cut: true });
+      ? yield* awaiting(answered.promise, { cut: true })
+      : yield* inTime(attempt, lane, question, timeoutMs, answered.promise);
   if ("refused" in heard) throw errorFromJSON(heard.refused);
   return heard;
 }
 
-function silence(): Heard {
-  return { silent: true };
+/** The time in which the child stands still does not count. */
+function* inTime(
+  attempt: Attempt,
+  lane: number,
+  { child, key }: Question,
+  timeoutMs: number,
+  answered: RestatePromise<Heard | Refused>,
+): Steps<Heard | Refused> {
+  let { stillMs: knownMs } = yield* standstill(attempt, lane, child);
+  for (let leftMs = timeoutMs; ;) {
+    const timer = attempt.context.sleep(leftMs, key).map(() => undefined);
+    const heard = yield* awaiting(RestatePromise.race([answered, timer]), { cut: true });
+    if (heard !== undefined) return heard;
+    const extended = yield* extending(attempt, lane, child, knownMs, answered);
+    if ("over" in extended) return extended.over;
+    if (extended.moreMs === undefined) return { silent: true };
+    leftMs = extended.moreMs;
+    knownMs = extended.stillMs;
+  }
 }
 
 /** Reads the next message to this execution; null if there is none and `wait` is false. */

@@ -85,6 +85,7 @@ export async function decideAll(
   for (const { name, message } of said) answers.push(await act(tree, name, message as never));
   await hires.endUnseated(tree);
   await tree.updateSeats();
+  await tree.updateStill();
   tree.seats.keep();
   const answer = await money.withNearLimit(tree, answers);
   const hasNewStatus = statusOf(state) !== before;

@@ -49,7 +49,7 @@ export async function hire(tree: TreeSession, message: HireMessage): Promise<Hir
   if (phase === "running") {
     tree.launch(launch);
     exec.launch = null;
-  } else exec.unseatedSince = at;
+  }
   return { at };
 }
 
@@ -88,6 +88,7 @@ export async function over(tree: TreeSession, message: OverMessage): Promise<nul
   for (const awakeable of Object.values(exec.askers)) tree.resolve(awakeable, { silent: true, ended: true });
   exec.askers = {};
   exec.parked = [];
+  exec.watchers = undefined;
   for (const joiner of exec.joiners) tree.resolve(joiner, outcome);
   exec.joiners = [];
   const isAlone = exec.parent === null || tree.exec(exec.parent)?.phase === "over";
@@ -136,11 +137,14 @@ export async function join(tree: TreeSession, { child, over: awakeable }: JoinMe
   return null;
 }
 
-/** How long a child had no seat. Its parent's timeout does not count that time. */
-export async function waited({ state }: TreeSession, { child }: WaitedMessage): Promise<Waited> {
-  const { unseatedMs = 0, unseatedSince } = state.execs[child] ?? {};
-  const now = unseatedSince === undefined ? 0 : state.at - unseatedSince;
-  return { unseatedMs: unseatedMs + now, ...usageBelow(state, child) };
+/** How long a child stood still. Its parent's timeout does not count that time. */
+export async function waited({ state }: TreeSession, { child, moved }: WaitedMessage): Promise<Waited> {
+  const exec = state.execs[child];
+  const { stillMs = 0, stillSince } = exec ?? {};
+  const isStill = stillSince !== undefined;
+  if (exec !== undefined && isStill && moved !== undefined && exec.watchers?.includes(moved) !== true)
+    exec.watchers = [...(exec.watchers ?? []), moved];
+  return { stillMs: stillMs + (isStill ? state.at - stillSince : 0), isStill, ...usageBelow(state, child) };
 }
 
 /** Counts the crashes of an agent's own code, over all workers. */

@@ -150,10 +150,15 @@ export type OverMessage = At & {
   readonly isKilled?: boolean | undefined;
 };
 export type JoinMessage = FromExec & { readonly child: string; readonly over: string };
-export type WaitedMessage = FromExec & { readonly child: string };
-/** How long a child had no seat, and what it and everyone below it have used, as far as they have reported. */
+export type WaitedMessage = FromExec & {
+  readonly child: string;
+  /** The awakeable to resolve with its `stillMs` when it goes on, if it stands still now. */
+  readonly moved?: string | undefined;
+};
+/** How long a child stood still, and what it and everyone below it have used, as far as they have reported. */
 export type Waited = {
-  readonly unseatedMs: number;
+  readonly stillMs: number;
+  readonly isStill: boolean;
   readonly usage: Usage;
   readonly costUsd: number | null;
 };

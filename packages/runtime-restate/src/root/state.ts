@@ -80,8 +80,12 @@ export interface ExecState {
   ender?: string | undefined;
   /** The awakeables that wait until it has its seat again. */
   parked: string[];
-  unseatedSince?: number | undefined;
-  unseatedMs: number;
+  /** Since when it stands still: it has no seat, or it or somebody below it waits for an answer from outside. */
+  stillSince?: number | undefined;
+  /** How long it has stood still before that. */
+  stillMs: number;
+  /** The awakeables that wait until it goes on. */
+  watchers?: string[] | undefined;
   doubts: Record<string, string>;
   suspended?: SerializedError | undefined;
   /** Since when somebody has to decide on `doubts`. */
@@ -148,7 +152,7 @@ export function newExec(
     askers: {},
     joiners: [],
     parked: [],
-    unseatedMs: 0,
+    stillMs: 0,
     doubts: {},
   };
 }

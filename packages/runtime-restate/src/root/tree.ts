@@ -148,7 +148,7 @@ export class TreeSession {
     return [...untold, ...(await this.ledgers.settle(settles))];
   }
 
-  /** Continues executions that have a seat again, starts those that have their first one, and notes since when others have none. */
+  /** Continues executions that have a seat again, and starts those that have their first one. */
   async updateSeats(): Promise<void> {
     const { state, seats } = this;
     for (const [execId, exec] of Object.entries(state.execs)) {
@@ -156,26 +156,45 @@ export class TreeSession {
       if (exec.phase === "queued") {
         if (!seats.hasComeUp(exec.agentId)) continue;
         exec.phase = "running";
-        this.unpark(exec);
         if (exec.launch !== null) this.launch(exec.launch);
         exec.launch = null;
         continue;
       }
-      if (await seats.isPaused(exec.agentId)) {
-        exec.unseatedSince ??= state.at;
-        continue;
-      }
-      this.unpark(exec);
+      if (await seats.isPaused(exec.agentId)) continue;
       for (const awakeable of exec.parked) this.resolve(awakeable, await this.standing(execId));
       exec.parked = [];
     }
   }
 
-  private unpark(exec: ExecState): void {
-    if (exec.unseatedSince === undefined) return;
-    exec.unseatedMs += this.state.at - exec.unseatedSince;
-    exec.unseatedSince = undefined;
+  /** Notes who stands still, since when and for how long, and tells those who wait until somebody goes on. */
+  async updateStill(): Promise<void> {
+    const { execs, at } = this.state;
+    const waiting = awaitingAnswers(execs);
+    for (const [execId, exec] of Object.entries(execs)) {
+      const isStill =
+        exec.phase !== "over" &&
+        (exec.phase === "queued" || waiting.has(execId) || (await this.seats.isPaused(exec.agentId)));
+      if (isStill) exec.stillSince ??= at;
+      if (isStill || exec.stillSince === undefined) continue;
+      exec.stillMs += at - exec.stillSince;
+      exec.stillSince = undefined;
+      for (const watcher of exec.watchers ?? []) this.resolve(watcher, exec.stillMs);
+      exec.watchers = undefined;
+    }
   }
+}
+
+/** The executions that wait for an answer from outside, and all above them. Who was told to stop waits for nothing. */
+function awaitingAnswers(execs: RootState["execs"]): ReadonlySet<string> {
+  const waiting = new Set<string>();
+  for (const [execId, { phase, stopped, wants }] of Object.entries(execs)) {
+    if (phase === "over" || stopped !== undefined || Object.keys(wants).length === 0) continue;
+    for (let above: string | null = execId; above !== null && !waiting.has(above);) {
+      waiting.add(above);
+      above = execs[above]?.parent ?? null;
+    }
+  }
+  return waiting;
 }
 
 /** The root's execution. Throws if the state has none. */

@@ -10,6 +10,7 @@ import {
   type RaviError,
   type RunHandle,
 } from "@ravi/kernel";
+import { AskTimer } from "./ask-timer.ts";
 import type { Child } from "./child.ts";
 import { Hiring } from "./hiring.ts";
 import type { InProcessEngine } from "./in-process.ts";
@@ -87,9 +88,15 @@ export class Children {
       const reply = mailbox.replyTo(id).then((value): Heard => ({ reply: value }));
       // A child that has ended will not reply.
       const silence = [outcome.then((): Heard => ({ silent: true, ended: true }))];
-      const timer = until === undefined ? undefined : delay(clock, Math.max(0, until - clock.now()));
-      if (timer !== undefined) silence.push(timer.promise.then((): Heard => ({ silent: true })));
+      const late = Promise.withResolvers<Heard>();
+      const asking = { child, timeoutMs: timeoutMs ?? 0, until: until ?? 0 };
+      const timer =
+        until === undefined
+          ? undefined
+          : new AskTimer(this.engine, asking, () => late.resolve({ silent: true }));
+      if (timer !== undefined) silence.push(late.promise);
       try {
+        timer?.start();
         return await orStopped(this.engine, Promise.race([reply, ...silence]));
       } finally {
         timer?.cancel();

@@ -2,7 +2,7 @@ import { type CancellationToken, type Clock, DeadlineExceededError, type TimerHa
 import type { ExecRecording } from "./recording.ts";
 
 /** How long after its deadline an execution may take to catch up with its record. */
-const CATCH_UP_MS = 10_000;
+export const CATCH_UP_MS = 10_000;
 
 export interface DeadlineOptions {
   readonly clock: Clock;

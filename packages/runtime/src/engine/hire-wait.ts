@@ -4,13 +4,12 @@ import {
   isPromiseLike,
   type JsonObject,
   type JsonValue,
-  type TimerHandle,
 } from "@ravi/kernel";
+import { AskTimer } from "./ask-timer.ts";
 import { usageIn, usageToJSON } from "./hire-record.ts";
 import type { Hiring } from "./hiring.ts";
 import type { InProcessEngine } from "./in-process.ts";
 import { LATE } from "./recording.ts";
-import { timer } from "./waiting.ts";
 
 /** Makes a hire and waits until the child ends, the parent is stopped, or the time of the hire has run out. */
 export function hireInTime(engine: InProcessEngine, hiring: Hiring): Promise<HireOutcome> {
@@ -23,7 +22,7 @@ class HireWait {
   private readonly resolve: (outcome: HireOutcome) => void;
   private readonly reject: (error: unknown) => void;
   private unlisten: (() => void) | undefined;
-  private timer: TimerHandle | undefined;
+  private timer: AskTimer | undefined;
   /** Whether the child is left to itself. It may end while that is being recorded, and a replay would not know which came first. */
   private isLeft = false;
 
@@ -70,17 +69,24 @@ class HireWait {
     this.resolve(outcome);
   }
 
-  /** Time in which the child has no seat does not count, so that is added to the limit. */
   private watchTime(until: number): void {
     const { engine, hiring } = this;
-    const left = until + hiring.parkedMs - engine.clock.now();
+    const { execId: child, timeoutMs = 0 } = hiring.spec;
+    const asking = { child, timeoutMs, until: until + hiring.queuedMs };
     try {
-      if (left > 0) this.timer = timer(engine.clock, () => this.watchTime(until), left);
-      else if (hiring.spec.onTimeout === "leave") this.leave();
-      else hiring.cancel(new DeadlineExceededError({ deadline: until }));
+      this.timer = new AskTimer(engine, asking, () => this.late());
+      this.timer.start();
     } catch (error) {
       this.fail(error);
     }
+  }
+
+  private late(): void {
+    const { hiring, timer } = this;
+    const deadline = timer?.deadline ?? hiring.times.until ?? 0;
+    timer?.cancel();
+    if (hiring.spec.onTimeout === "leave") this.leave();
+    else hiring.cancel(new DeadlineExceededError({ deadline }));
   }
 
   /** Whether it is on record that the child was late. Then a replay leaves it too, even if it is faster this time. */

@@ -49,7 +49,8 @@ export class Hiring implements Recordable<HireOutcome>, Child {
   private lastMail: Mailbox | undefined;
   private lazyHandle: RunHandle | undefined;
   private lazyTimes: HireTimes | undefined;
-  private queuedMs = 0;
+  /** How long the child has been in the queue for its first seat. */
+  queuedMs = 0;
   /** The seat of a child that has ended, until that is on record. */
   private seat: Lease | undefined;
   /** Whether it was permitted and got a seat, in this process or an earlier one. */
@@ -92,11 +93,6 @@ export class Hiring implements Recordable<HireOutcome>, Child {
 
   get times(): HireTimes {
     return (this.lazyTimes ??= timesOf(this.engine, this.spec));
-  }
-
-  /** How long the child has been without a seat: in the queue for its first one, and while it was parked. */
-  get parkedMs(): number {
-    return this.queuedMs + (this.running?.parkedMs ?? 0);
   }
 
   /** What the child and everyone below it have used so far. */

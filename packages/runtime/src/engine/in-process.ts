@@ -195,10 +195,6 @@ export class InProcessEngine implements DurableEngine, Recorded, Replaying {
   get used(): Account {
     return this.account;
   }
-  /** How long it has been without its seat, including now. */
-  get parkedMs(): number {
-    return this.seat?.parkedMs ?? 0;
-  }
 
   now(): number {
     return this.replay?.now() ?? this.clock.now();

@@ -5,21 +5,14 @@ import type { InProcessEngine } from "./in-process.ts";
 /** What it asks the headcount. */
 type Pauses = Pick<Headcount, "isPaused" | "whenResumed">;
 
-/** The seat of one execution in the headcount of its tree: whether it was preempted, and for how long. */
+/** The seat of one execution in the headcount of its tree: whether it was preempted. */
 export class Seat {
   private readonly engine: InProcessEngine;
   private readonly headcount: Pauses;
-  private parkedFor = 0;
-  private parkedSince: number | undefined;
 
   constructor(engine: InProcessEngine, headcount: Pauses) {
     this.engine = engine;
     this.headcount = headcount;
-  }
-
-  /** How long it has been without its seat, including now. */
-  get parkedMs(): number {
-    return this.parkedFor + (this.parkedSince === undefined ? 0 : this.engine.clock.now() - this.parkedSince);
   }
 
   isPaused(n: number): MaybePromise<boolean> {
@@ -35,14 +28,13 @@ export class Seat {
   }
 
   async whenResumed(): Promise<void> {
-    const { clock, start, token } = this.engine;
-    const since = clock.now();
-    this.parkedSince = since;
+    const { clock, start, token, tree } = this.engine;
+    const parked = { execId: start.execId, since: clock.now(), isOwn: true };
+    tree.askClocks.stand(parked);
     try {
       await this.headcount.whenResumed(start.supervision.agentId, token.signal);
     } finally {
-      this.parkedFor += clock.now() - since;
-      this.parkedSince = undefined;
+      tree.askClocks.go(parked);
     }
   }
 

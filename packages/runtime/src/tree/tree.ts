@@ -24,6 +24,7 @@ import type { Ports } from "../ports.ts";
 import { checkHeadcount, checkLedger } from "../port-checks.ts";
 import { type Start, scopeOf } from "../run-start.ts";
 import { Accounts } from "./accounts.ts";
+import { AskClocks } from "./ask-clocks.ts";
 import type { EventHub } from "./event-hub.ts";
 import { Mailbox } from "../engine/mailbox.ts";
 import { type SignalTarget, Signals } from "./signals.ts";
@@ -97,6 +98,7 @@ export class Tree implements SignalTarget, WaitingRun, Holder {
   private lazyDoubts: Set<string> | undefined;
   private lazySignals: Signals | undefined;
   private lazyWaits: Waits | undefined;
+  private lazyClocks: AskClocks | undefined;
   private lazyMail: Map<ExecId, Mailbox> | undefined;
 
   constructor(options: TreeOptions) {
@@ -153,6 +155,10 @@ export class Tree implements SignalTarget, WaitingRun, Holder {
   /** What is waited for, from outside or until a time. */
   get waits(): Waits {
     return (this.lazyWaits ??= new Waits(this));
+  }
+  /** The time limits of those who wait for a child. */
+  get askClocks(): AskClocks {
+    return (this.lazyClocks ??= new AskClocks());
   }
   /** Whether somebody waits for a signal. */
   get isWaiting(): boolean {

@@ -10,6 +10,7 @@ import {
 import { listedQuestion } from "@ravi/kernel/loop";
 import type { Recording } from "../engine/recording.ts";
 import type { RunJournal } from "../engine/run-journal.ts";
+import type { AskClocks } from "./ask-clocks.ts";
 import { changeIn, NotedWaits, waitId } from "../journal/noted-waits.ts";
 import { openWaits } from "../journal/open-waits.ts";
 import { RUN_STATUS, RUN_WAITS } from "../journal/run-facts.ts";
@@ -31,6 +32,7 @@ export interface WaitingRun {
   };
   /** Whether it is being stopped, or its outcome is known. */
   readonly isStopping: boolean;
+  readonly askClocks: AskClocks;
 }
 
 /**
@@ -98,11 +100,13 @@ export class Waits {
 
   /** That wait belongs into the next note. */
   begin(wait: PendingWait): void {
+    if (isForAnswer(wait)) this.run.askClocks.stand(wait);
     if (this.run.journal !== undefined) this.begun.add(wait);
   }
 
   /** It is answered or over, which the next note says if one before has named it. */
   end(wait: PendingWait): void {
+    this.run.askClocks.go(wait);
     if (this.run.journal !== undefined && !this.begun.delete(wait)) this.over.push(this.idOf(wait));
   }
 
@@ -178,6 +182,10 @@ export class Waits {
   private idOf(wait: PendingWait): string {
     return waitId(wait.execId, this.keys.get(wait) ?? "");
   }
+}
+
+function isForAnswer({ kind }: PendingWait): boolean {
+  return kind === "signal" || kind === "approval";
 }
 
 function withoutQuestion({ question: _question, ...rest }: PendingWait): PendingWait {

@@ -74,8 +74,8 @@ export function troupe(): Troupe {
   };
   const idle: Agent = {
     id: AgentId("idle"),
-    async run(ctx) {
-      await ctx.waitFor("never");
+    async run(_ctx, inbox) {
+      await inbox.receive();
       return done("");
     },
   };

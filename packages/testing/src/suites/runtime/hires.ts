@@ -40,8 +40,8 @@ export const hireCases: readonly RuntimeCase[] = [
     rule: "R2",
     says: "a child that takes too long is left to itself where its parent says so, and can be joined or cancelled",
     async run({ create }) {
-      const slow = agent("slow", async (ctx, inbox) =>
-        done(`${inbox.input} ${word(await ctx.waitFor("go"))}`),
+      const slow = agent("slow", async (_, inbox) =>
+        done(`${inbox.input} ${word((await inbox.receive()).content)}`),
       );
       const lead = agent("lead", async (ctx) => {
         const cut = await ctx.hire({ agent: slow, input: "a", timeoutS: 0.01 });
@@ -145,9 +145,9 @@ export const hireCases: readonly RuntimeCase[] = [
     rule: "R15",
     says: "a seat is free again, however its holder has ended",
     async run({ create, caps }) {
-      const child = agent("child", async (ctx, inbox) => {
+      const child = agent("child", async (_, inbox) => {
         if (inbox.input === "fail") throw new RangeError("no");
-        if (inbox.input === "wait") await ctx.waitFor("never");
+        if (inbox.input === "wait") await inbox.receive();
         return done(inbox.input);
       });
       const lead = agent("lead", async (ctx) => {

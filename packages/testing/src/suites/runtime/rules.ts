@@ -78,9 +78,9 @@ export const ruleCases: readonly RuntimeCase[] = [
         await ctx.llm(model, say("mine"));
         return done(outputOf(await ctx.hire({ agent: worker, input: inbox.input })));
       });
-      const sleeper = agent("sleeper", async (ctx) => {
+      const sleeper = agent("sleeper", async (ctx, inbox) => {
         await ctx.llm(model, say("then I sleep"));
-        return done(word(await ctx.waitFor("never")));
+        return done(word((await inbox.receive()).content));
       });
       const lead = agent("lead", async (ctx) => {
         const whole = await ctx.hire({ agent: middle, input: "2" });

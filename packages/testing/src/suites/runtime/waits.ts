@@ -19,6 +19,12 @@ import {
   word,
 } from "./stage.ts";
 
+/** Lets that many milliseconds pass. */
+const napper = agent("napper", async (ctx, inbox) => {
+  await ctx.sleepUntil((await ctx.now()) + Number(inbox.input));
+  return done("");
+});
+
 export const waitCases: readonly RuntimeCase[] = [
   {
     rule: "R24",
@@ -102,6 +108,59 @@ export const waitCases: readonly RuntimeCase[] = [
       await second.deliver("wait-5", "word", "done", { mustExist: true });
       expect((await again.result).output).toBe("false done");
       expect(await waitingFor(second)).toBeUndefined();
+    },
+  },
+  {
+    rule: "R8",
+    needs: "waits",
+    says: "the time in which a child waits for an answer does not count for its parent's time limit, also not after a crash",
+    async run({ create, crash }) {
+      const clerk = agent("clerk", async (ctx) => done(word(await ctx.waitFor("word"))));
+      const middle = agent("middle", async (ctx) =>
+        done(outputOf(await ctx.hire({ agent: clerk, input: "" }))),
+      );
+      const lead = agent("lead", async (ctx) =>
+        done(outputOf(await ctx.hire({ agent: middle, input: "", timeoutS: 2 }))),
+      );
+      const setup = { agents: [lead, middle, clerk, napper] };
+      const first = await create(setup);
+      const handle = first.run(lead, "", { runId: "wait-21" });
+      await untilWaiting(handle);
+      await crash(first);
+      void handle.result.catch(() => {});
+      const second = await create(setup);
+      const again = second.resume("wait-21");
+      await untilWaiting(again);
+      await second.run(napper, "2500").result;
+      await second.deliver("wait-21", "word", "in time");
+      expect((await again.result).output).toBe("in time");
+    },
+  },
+  {
+    rule: "R23",
+    needs: "waits",
+    says: "nor does it count for the time limit of a question to the child",
+    async run({ create }) {
+      const clerk = agent("clerk", async (ctx, inbox) => {
+        const said = await ctx.waitFor("word");
+        await inbox.reply(await inbox.receive(), said);
+        return done("");
+      });
+      const lead = agent("lead", async (ctx) => {
+        const handle = await ctx.spawn(clerk, { input: "" });
+        await ctx.waitFor("ask");
+        return done(word(await ctx.ask(handle, "well?", { timeoutS: 0.1 })));
+      });
+      const runtime = await create({ agents: [lead, clerk, napper] });
+      const handle = runtime.run(lead, "", { runId: "wait-22" });
+      const names = async (): Promise<readonly string[] | undefined> =>
+        (await runtime.list()).find(({ runId }) => runId === "wait-22")?.waitingFor?.map(({ name }) => name);
+      await until(async () => (await names())?.length === 2);
+      await runtime.deliver("wait-22", "ask", true);
+      await until(async () => (await names())?.length === 1);
+      await runtime.run(napper, "600").result;
+      await runtime.deliver("wait-22", "word", "at last");
+      expect((await handle.result).output).toBe("at last");
     },
   },
   {

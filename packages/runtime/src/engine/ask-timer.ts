@@ -1,0 +1,88 @@
+import type { ExecId, TimerHandle } from "@ravi/kernel";
+import type { AskClock } from "../tree/ask-clocks.ts";
+import { CATCH_UP_MS } from "./deadline.ts";
+import type { InProcessEngine } from "./in-process.ts";
+import { timer } from "./waiting.ts";
+
+/** Whose time it is. */
+export interface Asking {
+  readonly child: ExecId;
+  readonly timeoutMs: number;
+  /** When the time is up, if the child never stands still. Epoch milliseconds. */
+  readonly until: number;
+}
+
+/**
+ * How long a parent waits for a child. The time in which the child, or anyone below it, waits for an answer from outside does not count, nor
+ * does the time in which the child has no seat: neither can hurry.
+ */
+export class AskTimer implements AskClock {
+  readonly child: ExecId;
+  private readonly engine: InProcessEngine;
+  private readonly until: number;
+  private readonly onLate: () => void;
+  private timer: TimerHandle | undefined;
+  /** How much of the time did not count, without what does not count now. */
+  private stillMs: number;
+  /** How many stand still now. */
+  private standing = 0;
+  private since = 0;
+  /** Up to here, `stillMs` has everything. */
+  private countedTo: number;
+  private readonly wasOpen: boolean;
+
+  constructor(engine: InProcessEngine, { child, timeoutMs, until }: Asking, onLate: () => void) {
+    const { tree, clock } = engine;
+    this.engine = engine;
+    this.child = child;
+    this.until = until;
+    this.onLate = onLate;
+    this.countedTo = clock.now();
+    const { ms, isOpen } = tree.askClocks.before(tree.recording, child, until - timeoutMs, this.countedTo);
+    this.stillMs = ms;
+    this.wasOpen = isOpen;
+  }
+
+  /** When the time is up, as far as that is known. */
+  get deadline(): number {
+    return this.until + this.stillMs;
+  }
+
+  /** Throws if the clock has no timers. */
+  start(): void {
+    const { engine, wasOpen } = this;
+    engine.tree.askClocks.add(this);
+    // A child that waited for an answer when the run broke off has to get there again first.
+    this.watch(wasOpen ? CATCH_UP_MS : 0);
+  }
+
+  cancel(): void {
+    this.engine.tree.askClocks.delete(this);
+    this.timer?.cancel();
+    this.timer = undefined;
+  }
+
+  stand(since: number): void {
+    const start = Math.max(since, this.countedTo);
+    this.since = this.standing++ === 0 ? start : Math.min(this.since, start);
+  }
+
+  go(): void {
+    if (--this.standing > 0) return;
+    const now = this.engine.clock.now();
+    this.stillMs += Math.max(0, now - this.since);
+    this.countedTo = now;
+    this.watch();
+  }
+
+  private watch(leastMs = 0): void {
+    const { clock } = this.engine;
+    this.timer?.cancel();
+    this.timer = undefined;
+    // `go` watches on.
+    if (this.standing > 0) return;
+    const left = Math.max(this.deadline - clock.now(), leastMs);
+    if (left > 0) this.timer = timer(clock, () => this.watch(), left);
+    else this.onLate();
+  }
+}

@@ -1,0 +1,44 @@
+import type { PendingWait } from "@ravi/kernel";
+import type { Recording } from "../engine/recording.ts";
+import { changeIn } from "../journal/noted-waits.ts";
+import { RUN_WAITS } from "../journal/run-facts.ts";
+
+/** A wait for an answer from outside, as it is on record. */
+export interface Interval extends Pick<PendingWait, "execId" | "since"> {
+  /** Undefined if it was not over when the run broke off. */
+  readonly until: number | undefined;
+}
+
+/** The waits for answers from outside that a run has noted. */
+export function recordedWaits(recording: Recording): readonly Interval[] {
+  const begun = new Map<string, PendingWait>();
+  const over = new Map<string, number>();
+  for (const { key, body, at } of recording.records) {
+    const change = key === RUN_WAITS ? changeIn(body) : undefined;
+    for (const id of change?.over ?? []) over.set(id, at);
+    for (const [id, text] of change?.begun ?? []) {
+      begun.set(id, JSON.parse(text) as PendingWait);
+      over.delete(id);
+    }
+  }
+  return [...begun].flatMap(([id, { execId, since, kind }]) => {
+    if (kind !== "signal" && kind !== "approval") return [];
+    // The answer is recorded under the key of the wait.
+    const answered = recording.of(execId).steps.get(id.slice(execId.length + 1))?.end?.at;
+    return [{ execId, since, until: answered ?? over.get(id) }];
+  });
+}
+
+/** How much of the time from `from` to `to` is in at least one of them. */
+export function lengthOf(intervals: readonly Interval[], from: number, to: number): number {
+  let length = 0;
+  let covered = from;
+  for (const { since, until = to } of intervals.toSorted((a, b) => a.since - b.since)) {
+    const start = Math.max(since, covered);
+    const end = Math.min(until, to);
+    if (end <= start) continue;
+    length += end - start;
+    covered = end;
+  }
+  return length;
+}

@@ -1,0 +1,226 @@
+import { describe, expect, test } from "vitest";
+import * as z from "zod";
+import {
+  type Agent,
+  BudgetExhaustedError,
+  defineTool,
+  type Journal,
+  type RunContext,
+  RunId,
+} from "@ravi/kernel";
+import { virtualClock } from "@ravi/testing";
+import { MemoryJournal, Runtime } from "@ravi/runtime";
+import { agent, cut, done, FakeLedger, turns } from "./support/helpers.ts";
+
+const pay = defineTool({
+  name: "pay",
+  description: "",
+  input: z.object({}),
+  needsApproval: true,
+  execute: () => "paid",
+});
+const payment = { id: "c", name: "pay", arguments: "{}" };
+
+/** Waits for a person, and then works for `seconds`. */
+function worker(wait: (ctx: RunContext) => Promise<unknown>, seconds: number): Agent {
+  return agent("worker", async (ctx) => {
+    await wait(ctx);
+    await ctx.sleepUntil((await ctx.now()) + seconds * 1_000);
+    return done("done after all");
+  });
+}
+
+function lead(child: Agent, onTimeout: "cancel" | "leave" = "cancel"): Agent {
+  return agent("lead", async (ctx) => {
+    const outcome = await ctx.hire({ agent: child, input: "", timeoutS: 10, onTimeout });
+    return done("result" in outcome ? `${outcome.status} ${outcome.result.output}` : outcome.status);
+  });
+}
+
+const HOUR = 3_600_000;
+const WORD = "word";
+
+describe("R8: the time in which a child waits for a person does not count for the time limit of its hire", () => {
+  test.each<[string, (ctx: RunContext) => Promise<unknown>]>([
+    ["waitFor", (ctx) => ctx.waitFor(WORD)],
+    ["an approval", (ctx) => ctx.tool(payment, pay)],
+  ])("%s", async (_, wait) => {
+    const clock = virtualClock();
+    const runtime = new Runtime({ clock });
+    const run = runtime.run(lead(worker(wait, 9)), "", { runId: "r" });
+    await turns();
+    await clock.advance(HOUR);
+    const [waiting] = (await runtime.list())[0]?.waitingFor ?? [];
+    await runtime.deliver("r", waiting?.name ?? "", true);
+    await turns();
+    await clock.advance(9_500);
+    expect((await run.result).output).toBe("completed done after all");
+  });
+
+  test("afterwards the rest of its time runs on", async () => {
+    const clock = virtualClock();
+    const runtime = new Runtime({ clock });
+    const child = agent("worker", async (ctx) => {
+      await ctx.sleepUntil(4_000);
+      await ctx.waitFor(WORD);
+      await ctx.sleepUntil(HOUR * 9);
+      return done("too late");
+    });
+    const run = runtime.run(lead(child, "leave"), "", { runId: "r" });
+    await turns();
+    await clock.advance(HOUR);
+    await runtime.deliver("r", WORD, true);
+    await turns();
+    await clock.advance(5_500);
+    expect(run.status).toBe("running");
+    await clock.advance(1_000);
+    expect((await run.result).output).toBe("timedOut");
+    expect(clock.now()).toBe(HOUR + 6_500);
+  });
+
+  test("a request for more budget", async () => {
+    const clock = virtualClock();
+    const refusal = new BudgetExhaustedError({ dimension: "turns", limit: 1, used: 1, scope: "worker" });
+    const child = agent("worker", async (ctx) =>
+      done(`granted ${String(await ctx.requestBudget?.(refusal))}`),
+    );
+    const ledger = Object.assign(new FakeLedger(), { raise() {}, child: () => ledger });
+    const runtime = new Runtime({ clock, ledger: () => ledger });
+    const run = runtime.run(lead(child), "", { runId: "r" });
+    await turns();
+    await clock.advance(HOUR);
+    await runtime.deliver("r", "approval:budget:r/hire:worker#1", false);
+    expect((await run.result).output).toBe("completed granted false");
+  });
+
+  test("also if it is someone below the child who waits; two who wait at once are counted once", async () => {
+    const clock = virtualClock();
+    const runtime = new Runtime({ clock });
+    const leaf = agent("leaf", async (ctx, inbox) => done(String(await ctx.waitFor(inbox.input))));
+    const child = agent("worker", async (ctx) => {
+      const leaves = ["a", "b"].map((input) => ({ kind: "hire", agent: leaf, input }) as const);
+      await ctx.batch(leaves);
+      await ctx.sleepUntil(HOUR * 9);
+      return done("too late");
+    });
+    const run = runtime.run(lead(child, "leave"), "", { runId: "r" });
+    await turns();
+    await clock.advance(HOUR);
+    await runtime.deliver("r", "a", true);
+    await clock.advance(HOUR);
+    await runtime.deliver("r", "b", true);
+    await turns();
+    await clock.advance(9_000);
+    expect(run.status).toBe("running");
+    await clock.advance(1_500);
+    expect((await run.result).output).toBe("timedOut");
+  });
+
+  test("what a sibling waits for counts for nobody else", async () => {
+    const clock = virtualClock();
+    const runtime = new Runtime({ clock });
+    const waiting = agent("waiting", async (ctx) => done(String(await ctx.waitFor(WORD))));
+    const idle = agent("idle", async (ctx) => {
+      await ctx.sleepUntil(HOUR);
+      return done("");
+    });
+    const boss = agent("boss", async (ctx) => {
+      await ctx.spawn(waiting, { input: "" });
+      return done((await ctx.hire({ agent: idle, input: "", timeoutS: 10 })).status);
+    });
+    const run = runtime.run(boss, "", { runId: "r" });
+    await turns();
+    await clock.advance(11_000);
+    expect((await run.result).output).toBe("partial");
+  });
+
+  test("while it waits, no timer of its hire fires", async () => {
+    const clock = virtualClock();
+    const runtime = new Runtime({ clock });
+    const run = runtime.run(lead(worker((ctx) => ctx.waitFor(WORD), 1)), "", { runId: "r" });
+    await turns();
+    await clock.advance(10_000);
+    expect(clock.pending).toBe(0);
+    await runtime.deliver("r", WORD, true);
+    await turns();
+    await clock.advance(1_000);
+    expect((await run.result).status).toBe("completed");
+  });
+});
+
+describe("R8: after a restart", () => {
+  async function broken(how: "crash" | "suspend") {
+    const clock = virtualClock({ now: 1_000 });
+    const journal = new MemoryJournal({ clock });
+    const agents = [
+      lead(
+        worker(async (ctx) => {
+          await ctx.waitFor("first");
+          await ctx.waitFor(WORD);
+        }, 9),
+      ),
+    ];
+    const [boss] = agents;
+    if (boss === undefined) throw new Error("no boss");
+    const first = new Runtime({ clock, journal });
+    first.run(boss, "", { runId: "r" });
+    await turns();
+    await clock.advance(HOUR);
+    await first.deliver("r", "first", true);
+    await turns();
+    await clock.advance(HOUR);
+    const left: Journal = how === "crash" ? cut("r", journal.load(RunId("r"))) : journal;
+    const closing = first.close();
+    await clock.advance(5_000);
+    await closing;
+    await clock.advance(HOUR);
+    return { clock, second: new Runtime({ clock, journal: left, agents }) };
+  }
+
+  test.each(["crash", "suspend"] as const)(
+    "%s: the time in which it waited for a person before does not count either",
+    async (how) => {
+      const { clock, second } = await broken(how);
+      const run = second.resume("r");
+      await turns(50);
+      await clock.advance(HOUR);
+      await second.deliver("r", WORD, true);
+      await turns(50);
+      await clock.advance(9_500);
+      expect((await run.result).output).toBe("completed done after all");
+    },
+  );
+
+  test.each(["crash", "suspend"] as const)("%s: nor if it was answered meanwhile", async (how) => {
+    const { clock, second } = await broken(how);
+    await second.deliver("r", WORD, true);
+    const run = second.resume("r");
+    await turns(50);
+    await clock.advance(9_500);
+    expect((await run.result).output).toBe("completed done after all");
+  });
+});
+
+describe("R23: a question to a child", () => {
+  test("its time stands still too while the child waits for a person, also if it did so before it was asked", async () => {
+    const clock = virtualClock();
+    const runtime = new Runtime({ clock });
+    const clerk = agent("clerk", async (ctx, inbox) => {
+      const word = await ctx.waitFor(WORD);
+      await inbox.reply(await inbox.receive(), word);
+      return done("");
+    });
+    const boss = agent("boss", async (ctx) => {
+      const handle = await ctx.spawn(clerk, { input: "" });
+      await ctx.sleepUntil(5_000);
+      return done(String(await ctx.ask(handle, "well?", { timeoutS: 10 })));
+    });
+    const run = runtime.run(boss, "", { runId: "r" });
+    await turns();
+    await clock.advance(5_000);
+    await turns();
+    await clock.advance(HOUR);
+    await runtime.deliver("r", WORD, "yes");
+    expect((await run.result).output).toBe("yes");
+  });
+});
