@@ -27,40 +27,76 @@ export interface StillSoFar {
 
 const NOT_YET: StillSoFar = Object.freeze({ ms: 0, isOpen: false });
 
-/** Stops the clocks of those who wait for a child, while that child or anyone below it stands still. */
+/**
+ * Stops the clocks of those who wait for a child, while that child or anyone below it stands still. Both are found by the id of the child,
+ * because in a large tree many wait at the same time.
+ */
 export class AskClocks {
-  private readonly standing = new Set<Still>();
-  private readonly clocks = new Set<AskClock>();
-  private recorded: readonly Interval[] | undefined;
+  private readonly standing = new Map<string, Set<Still>>();
+  private readonly clocks = new Map<string, Set<AskClock>>();
+  private recorded: Map<string, Interval[]> | undefined;
 
   stand(still: Still): void {
-    this.standing.add(still);
-    for (const clock of this.clocks) if (concerns(still, clock)) clock.stand(still.since);
+    for (const child of concerned(still)) {
+      insert(this.standing, child, still);
+      for (const clock of this.clocks.get(child) ?? []) clock.stand(still.since);
+    }
   }
 
   go(still: Still): void {
-    if (!this.standing.delete(still)) return;
-    for (const clock of this.clocks) if (concerns(still, clock)) clock.go();
+    for (const child of concerned(still)) {
+      if (!remove(this.standing, child, still)) continue;
+      for (const clock of this.clocks.get(child) ?? []) clock.go();
+    }
   }
 
   add(clock: AskClock): void {
-    this.clocks.add(clock);
-    for (const still of this.standing) if (concerns(still, clock)) clock.stand(still.since);
+    insert(this.clocks, clock.child, clock);
+    for (const still of this.standing.get(clock.child) ?? []) clock.stand(still.since);
   }
 
   delete(clock: AskClock): void {
-    this.clocks.delete(clock);
+    remove(this.clocks, clock.child, clock);
   }
 
   /** What is on record of the time from `from` to `now`. */
   before(recording: Recording | undefined, child: ExecId, from: number, now: number): StillSoFar {
     if (recording === undefined || from >= now) return NOT_YET;
-    this.recorded ??= recordedWaits(recording);
-    const below = this.recorded.filter((wait) => concerns(wait, { child }));
+    const below = (this.recorded ??= byChild(recordedWaits(recording))).get(child) ?? [];
     return { ms: lengthOf(below, from, now), isOpen: below.some(({ until }) => until === undefined) };
   }
 }
 
-function concerns({ execId, isOwn }: Still, { child }: Pick<AskClock, "child">): boolean {
-  return execId === child || (isOwn !== true && execId.startsWith(`${child}/`));
+/** The executions whose askers must wait: that which stands still, and those above it. */
+function concerned({ execId, isOwn }: Pick<Still, "execId" | "isOwn">): readonly string[] {
+  const ids: string[] = [execId];
+  if (isOwn === true) return ids;
+  for (let at = execId.lastIndexOf("/"); at > 0; at = execId.lastIndexOf("/", at - 1))
+    ids.push(execId.slice(0, at));
+  return ids;
+}
+
+function byChild(waits: readonly Interval[]): Map<string, Interval[]> {
+  const found = new Map<string, Interval[]>();
+  for (const wait of waits)
+    for (const child of concerned(wait)) {
+      const known = found.get(child);
+      if (known === undefined) found.set(child, [wait]);
+      else known.push(wait);
+    }
+  return found;
+}
+
+function insert<T>(sets: Map<string, Set<T>>, key: string, value: T): void {
+  const set = sets.get(key);
+  if (set === undefined) sets.set(key, new Set([value]));
+  else set.add(value);
+}
+
+/** Returns whether it was there. */
+function remove<T>(sets: Map<string, Set<T>>, key: string, value: T): boolean {
+  const set = sets.get(key);
+  if (set?.delete(value) !== true) return false;
+  if (set.size === 0) sets.delete(key);
+  return true;
 }
