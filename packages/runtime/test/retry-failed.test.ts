@@ -1,9 +1,11 @@
 import {
   type Agent,
+  type ChatContext,
   defineTool,
   type Journal,
   type LLMClient,
   type ModelResponse,
+  type Pipeline,
   ProviderError,
   RunId,
   type RunResult,
@@ -12,7 +14,7 @@ import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { MemoryJournal, Runtime, SqliteJournal } from "@ravi/runtime";
 import { temporaryDirectory } from "./journal/helpers/directory.ts";
-import { agent, ask, cut, done, FakeLedger } from "./support/helpers.ts";
+import { agent, ask, cut, done, FakeLedger, turns } from "./support/helpers.ts";
 
 /** A model that can be down. `paid` has the questions that it has answered. */
 class Server {
@@ -173,7 +175,7 @@ test("what the agent recorded after the failure is forgotten with it", async () 
 });
 
 test.each(["a call", "its own code"])(
-  "what it recorded after %s had failed is recorded again",
+  "what it recorded when %s had failed may be asked for again",
   async (what) => {
     const [journal, server] = [new MemoryJournal(), new Server()];
     const settings = { isWrong: what === "its own code" };
@@ -201,6 +203,27 @@ test.each(["a call", "its own code"])(
     );
   },
 );
+
+test("what it recorded before its own code failed stays, and need not be asked for again", async () => {
+  const [journal, server] = [new MemoryJournal(), new Server()];
+  const settings = { isWrong: true };
+  let orders = 0;
+  const lead = agent("lead", async (ctx) => {
+    await ctx.llm(server.model, ask("x"));
+    const order = await ctx.record("order", () => ++orders);
+    if (settings.isWrong) {
+      await ctx.now();
+      throw new RangeError("wrong");
+    }
+    await ctx.llm(server.model, ask("y"));
+    return done(`order ${String(order)} at ${(await ctx.now()) > 0}`);
+  });
+  expect((await new Runtime({ journal }).run(lead, "", { runId: "r" }).result).status).toBe("failed");
+  expect((await retried(journal, lead)).status).toBe("failed");
+  settings.isWrong = false;
+  expect(await retried(journal, lead)).toMatchObject({ status: "completed", output: "order 1 at true" });
+  expect([orders, server.paid]).toEqual([1, ["x", "y"]]);
+});
 
 test("a run that failed before its next call goes on with it", async () => {
   const [journal, server] = [new MemoryJournal(), new Server()];
@@ -288,6 +311,55 @@ test("a child that failed while others were being hired goes on, if the run fail
   expect(await retried(journal, lead, worker)).toMatchObject({ status: "completed", output: "to 1, to 2" });
   expect(server.paid).toEqual(["2", "1"]);
   expect(numbers[1]).toBe(numbers[0]);
+});
+
+describe("a child and a call of one batch that both failed are both made again", () => {
+  /** Its own call takes longer than its child's, so that it ends after it. */
+  const both = (server: Server, worker: Agent): Agent =>
+    agent("lead", async (ctx) => {
+      const slow: LLMClient = {
+        ...server.model,
+        generate: async (request) => {
+          await turns(20);
+          return server.model.generate(request);
+        },
+      };
+      const outcomes = await ctx.batch([
+        { kind: "hire", agent: worker, input: "w" },
+        { kind: "llm", model: slow, request: ask("own") },
+      ]);
+      for (const outcome of outcomes) if ("error" in outcome) throw outcome.error;
+      return done("both");
+    });
+
+  test("also if a layer had tried the call again, when the child had failed already", async () => {
+    const [journal, server] = [new MemoryJournal(), new Server()];
+    const worker = asker(server, "worker");
+    const lead = both(server, worker);
+    const twice: Pipeline<ChatContext> = { isNoop: false, admit() {}, run: (_, core) => core().catch(core) };
+    server.isDown = true;
+    const runtime = new Runtime({ journal, pipelines: { chat: twice }, ledger: () => new FakeLedger({}) });
+    expect((await runtime.run(lead, "", { runId: "r" }).result).status).toBe("failed");
+    server.isDown = false;
+    expect(await retried(journal, lead, worker)).toMatchObject({ status: "completed", output: "both" });
+    expect(server.paid.toSorted()).toEqual(["own", "w1", "w2", "w3"]);
+  });
+
+  test("also if the process died in between, and the call was made again in another", async () => {
+    const [journal, server] = [new MemoryJournal(), new Server()];
+    const worker = asker(server, "worker");
+    const lead = both(server, worker);
+    server.isDown = true;
+    await new Runtime({ journal }).run(lead, "", { runId: "r" }).result;
+    const records = journal.load(RunId("r"));
+    const ended = records.findIndex(({ key, phase }) => phase === "end" && key.startsWith("hire:"));
+    const store = cut("r", records.slice(0, ended + 1));
+    const resumed = await new Runtime({ journal: store, agents: [lead, worker] }).resume("r").result;
+    expect(resumed.status).toBe("failed");
+    server.isDown = false;
+    expect(await retried(store, lead, worker)).toMatchObject({ status: "completed", output: "both" });
+    expect(server.paid.toSorted()).toEqual(["own", "w1", "w2", "w3"]);
+  });
 });
 
 test("what the failed calls may have cost stays charged, once", async () => {

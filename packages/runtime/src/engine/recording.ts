@@ -65,7 +65,8 @@ export class ExecRecording {
       step = { key: record.key, place, attempt: 0, begin: undefined, end: undefined, read: false };
       this.steps.set(record.key, step);
       this.order.push(step);
-      this.unread++;
+      if (record.body["skippable"] === true) step.read = true;
+      else this.unread++;
     }
     step.attempt = Math.max(step.attempt, record.attempt);
     if (record.phase === "begin") step.begin = record;
@@ -139,6 +140,9 @@ export function isNotAStep(key: string): boolean {
 
 /** The body of the end of an effect that was stopped while nothing of it was running. It may have a `spend` for earlier attempts. */
 export const WITHDRAWN: JsonObject = Object.freeze({ withdrawn: true });
+
+/** Added to the body of a fact that the resumed agent need not ask for. */
+export const SKIPPABLE: JsonObject = Object.freeze({ skippable: true });
 
 /** Whether a withdrawn attempt has sent nothing. It is then as if it had never been begun. */
 function isUnpaid({ body }: JournalRecord): boolean {

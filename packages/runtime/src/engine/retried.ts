@@ -1,6 +1,6 @@
 import { ExecId, type JournalRecord, type JsonObject, type RunId, type SerializedError } from "@ravi/kernel";
 import { RUN_STATUS } from "../journal/run-facts.ts";
-import { isNotAStep, WITHDRAWN } from "./recording.ts";
+import { isNotAStep, SKIPPABLE, WITHDRAWN } from "./recording.ts";
 
 /** The status of a run that had failed and is continued from now on. */
 export const RETRIED: JsonObject = Object.freeze({ status: "running", retried: true });
@@ -34,14 +34,13 @@ const MODEL_CALL = /^(llm|compact):/;
  */
 function withoutFailures(runId: RunId, records: readonly JournalRecord[]): readonly JournalRecord[] {
   const status = records.findLast(({ key }) => key === RUN_STATUS);
-  /** From where on each execution that has failed has failed. */
-  const failed = new Map<ExecId, number>();
+  const failed = new Map<ExecId, Failures>();
   const again = new Set<JournalRecord>();
   const left: Failed[] = [{ exec: ExecId(runId), error: errorIn(status) }];
   for (const one of left) {
-    const { failures, from } = failuresOf(one, records);
-    failed.set(one.exec, from);
-    for (const record of failures) {
+    const found = failuresOf(one, records);
+    failed.set(one.exec, found);
+    for (const record of found.failures) {
       again.add(record);
       if (isHire(record)) left.push({ exec: ExecId(record.exec, record.key), error: errorIn(record) });
     }
@@ -53,9 +52,12 @@ function withoutFailures(runId: RunId, records: readonly JournalRecord[]): reado
       return isHire(record) ? [] : [{ ...record, body: { ...WITHDRAWN, spend: body["spend"] } }];
     // Its child continues, and its next end must differ from the one that is on record.
     if (phase === "begin" && hires.has(stepOf(record))) return [{ ...record, attempt: attempt + 1 }];
-    // What the agent recorded after the failure it may not ask for again. If it does, it is recorded as another attempt.
-    const isOver = phase === "note" && at > (failed.get(exec) ?? Infinity) && !isNotAStep(key);
-    return isOver ? [{ ...record, phase: "end", body: WITHDRAWN }] : [record];
+    const { lastBegin = Infinity, failedCall = Infinity } = failed.get(exec) ?? {};
+    if (phase !== "note" || at < lastBegin || isNotAStep(key)) return [record];
+    // What the agent recorded last it may not ask for again. After a failed call it was about that failure; otherwise it still holds.
+    return at > failedCall
+      ? [{ ...record, phase: "end", body: WITHDRAWN }]
+      : [{ ...record, body: { ...body, ...SKIPPABLE } }];
   });
 }
 
@@ -65,24 +67,48 @@ interface Failed {
   readonly error: SerializedError | undefined;
 }
 
-function failuresOf(
-  { exec, error }: Failed,
-  records: readonly JournalRecord[],
-): { readonly failures: readonly JournalRecord[]; readonly from: number } {
+interface Failures {
+  /** The ends of the calls and hires that it failed with; none if its own code failed. */
+  readonly failures: readonly JournalRecord[];
+  /** The index of the last entry with which it began something. */
+  readonly lastBegin: number;
+  /** The index of the first end of a model call in `failures`. When its agent has seen that a child failed is not on record. */
+  readonly failedCall: number;
+}
+
+function failuresOf({ exec, error }: Failed, records: readonly JournalRecord[]): Failures {
   const isOwn = (record: JournalRecord): boolean => record.exec === exec;
-  const from = records.findLastIndex((record) => isOwn(record) && record.phase === "begin");
-  const failures = records.filter((record, at) => at > from && isOwn(record) && isFailure(record));
+  const { lastBegin, lastCall } = begunLast(exec, records);
+  const failures = records.filter((record, at) => at > lastBegin && isOwn(record) && isFailure(record));
   if (!failures.some((record) => isSame(errorIn(record), error))) {
     // It may have failed with a child that ended while others were being hired.
-    const lastCall = records.findLastIndex(
-      (record) => isOwn(record) && record.phase === "begin" && !isHire(record),
-    );
     const isCause = (record: JournalRecord, at: number): boolean =>
       at > lastCall && isOwn(record) && isFailure(record) && isSame(errorIn(record), error);
     const cause = records.findLast(isCause);
     if (cause !== undefined) failures.push(cause);
   }
-  return { failures, from };
+  const failedCall = records.findIndex((record) => failures.includes(record) && !isHire(record));
+  return { failures, lastBegin, failedCall: failedCall === -1 ? Infinity : failedCall };
+}
+
+/**
+ * Where an execution has begun something for the last time, and where something else than a hire. What it began before and makes again, as
+ * after a crash, does not count: its agent need not have seen the failures in between.
+ */
+function begunLast(
+  exec: ExecId,
+  records: readonly JournalRecord[],
+): { readonly lastBegin: number; readonly lastCall: number } {
+  const known = new Set<string>();
+  let [lastBegin, lastCall] = [-1, -1];
+  for (const [at, record] of records.entries()) {
+    const { key, phase } = record;
+    if (record.exec !== exec || phase !== "begin" || isNotAStep(key) || known.has(key)) continue;
+    known.add(key);
+    lastBegin = at;
+    if (!isHire(record)) lastCall = at;
+  }
+  return { lastBegin, lastCall };
 }
 
 /** Whether it is the end of a model call or a hire that failed. */

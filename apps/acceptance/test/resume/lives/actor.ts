@@ -80,7 +80,8 @@ class Actor {
   /** What it sees after it was stopped is not on record. Neither is a bug of its own. */
   private say(step: Step, text: string): void {
     const { ctx, house } = this;
-    if (!ctx.signal.aborted && step.do !== "throw") house.note(ctx.execId, `${step.do} ${text}`);
+    if (!ctx.signal.aborted && step.do !== "throw")
+      house.note(ctx.execId, `${isUnsure(step) ? "unsure" : step.do} ${text}`);
   }
 
   private async isGrantedMore(error: unknown): Promise<boolean> {
@@ -235,6 +236,12 @@ class Actor {
     const used = hire.usage === undefined ? "" : totalTokens(hire.usage);
     return "result" in hire ? `${hire.status} ${hire.result.output} ${used} ${hire.costUsd}` : hire.status;
   }
+}
+
+/** Whether it may have begun nothing, and still have an outcome. */
+function isUnsure(step: Step): boolean {
+  if (step.do === "batch") return step.leaves.every(isUnsure);
+  return step.do === "tool" && (step.tool.isMisread || step.tool.needsApproval);
 }
 
 /** Counts who is in there. */

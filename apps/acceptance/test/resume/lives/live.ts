@@ -12,7 +12,19 @@ const GIVE_UP = 150;
 
 /** One run from its start to its end, through all processes that it lives in. Gives what was wrong. */
 export async function live(plan: Plan, planted?: Planted): Promise<readonly string[]> {
+  const { outside } = await lifeOf(plan, planted);
+  return outside.faults;
+}
+
+/** What has come of a run, and what it has done outside. */
+interface Lived {
+  readonly outside: Outside;
+  readonly result: RunResult | undefined;
+}
+
+export async function lifeOf(plan: Plan, planted?: Planted): Promise<Lived> {
   const outside = new Outside(planted);
+  let result: RunResult | undefined;
   const noteUnhandled = (error: unknown): void => void outside.faults.push(`unhandled: ${String(error)}`);
   process.on("unhandledRejection", noteUnhandled);
   try {
@@ -37,15 +49,16 @@ export async function live(plan: Plan, planted?: Planted): Promise<readonly stri
       await stay.toEnd(decisions, retryFailed);
       house.isDead = true;
       retryFailed = stay.hasFailed && retries-- > 0;
-      if (store === undefined || (stay.isOver && !retryFailed)) return outside.faults;
+      result = stay.result;
+      if (store === undefined || (stay.isOver && !retryFailed)) return { outside, result };
       if (retryFailed) outside.forgetFailures();
+      else outside.lose(number);
       doubts = stay.doubts;
-      outside.lose(number);
       store = stay.left ?? leftOf(store);
       now = house.clock.now() + plan.laterMs;
     }
     if (outside.faults.length === 0) outside.faults.push("it never came to an end");
-    return outside.faults;
+    return { outside, result };
   } finally {
     await new Promise((resolve) => setImmediate(resolve));
     process.off("unhandledRejection", noteUnhandled);
@@ -65,7 +78,7 @@ class Stay {
   private readonly controller = new AbortController();
   private readonly asked = new Map<string, number>();
   private handle: RootHandle | undefined;
-  private result: RunResult | undefined;
+  result: RunResult | undefined;
   private failure: unknown;
   private isCancelled = false;
   private answers = 0;

@@ -42,6 +42,7 @@ interface Sent {
   isSeen: boolean;
 }
 
+const CALL = /^(llm|tool|batch|beside)/;
 const FAILURE = / ! | failed | denied | cancelled|rejected/;
 
 /** How a broken implementation would differ. */
@@ -72,13 +73,12 @@ export class Outside {
     for (const each of this.sent) if (each.what === what && each.isAnswered) each.isSeen = true;
   }
 
-  /** The run is retried: what agents that have failed saw last, and since their last call, may come otherwise now. */
+  /** The run is retried: the failure that an agent saw last, and what it saw since, may come otherwise now. */
   forgetFailures(): void {
     for (const [exec, trace] of this.traces) {
-      const lastCall = trace.findLastIndex((text) => /^(llm|tool|batch|beside)/.test(text));
-      const lastBegin = trace.findLastIndex((text) => /^(llm|tool|batch|beside|hire|spawn)/.test(text));
-      const failed = trace.findIndex((text, n) => n >= lastCall && FAILURE.test(text));
-      this.traces.set(exec, trace.slice(0, failed === -1 ? lastBegin + 1 : failed));
+      const lastCall = trace.findLastIndex((text) => CALL.test(text) && !FAILURE.test(text));
+      const failed = trace.findIndex((text, n) => n > lastCall && FAILURE.test(text));
+      if (failed !== -1) this.traces.set(exec, trace.slice(0, failed));
     }
   }
 

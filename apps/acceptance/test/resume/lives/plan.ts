@@ -191,6 +191,77 @@ const deed: fc.Arbitrary<Deed> = fc.record({
   n: fc.nat(5),
 });
 
+/** A life in which nothing goes wrong by itself, and in which whoever fails lets those above fail too. */
+function steadyLife(depth: number): fc.Arbitrary<Life> {
+  const steady = { streams: fc.boolean(), wrapUp: fc.constant(false), odd: fc.nat(6) };
+  const asks = fc.record({
+    way: fc.constantFrom("answers" as const, "slow", "costly", "unbilled"),
+    ...steady,
+  });
+  const works = fc.record({
+    way: fc.constantFrom("value" as const, "promise", "slow"),
+    idempotent: fc.boolean(),
+    needsApproval: fc.constant(false),
+    isMisread: fc.constant(false),
+    call: fc.record({ way: fc.constant("answers" as const), ...steady }),
+  });
+  const hire =
+    depth === 0
+      ? []
+      : [
+          fc.record({
+            do: fc.constant("hire" as const),
+            life: steadyLife(depth - 1),
+            terms: fc.constant(TERMS),
+          }),
+        ];
+  const leaf: fc.Arbitrary<LeafPlan> = fc.oneof(
+    fc.record({ do: fc.constant("llm" as const), call: asks }),
+    fc.record({ do: fc.constant("tool" as const), tool: works }),
+    ...hire,
+  );
+  const step: fc.Arbitrary<Step> = fc.oneof(
+    leaf,
+    leaf,
+    fc.record({ do: fc.constant("batch" as const), leaves: many(leaf, 1, 4) }),
+    fc.record({ do: fc.constantFrom("facts" as const, "remember", "emit", "check", "draft") }),
+    fc.record({ do: fc.constant("sleep" as const), s: fc.constantFrom(0, 1, 10) }),
+  );
+  const life = {
+    end: fc.constant("done" as const),
+    catches: fc.constant(false),
+    asksForMore: fc.constant(false),
+  };
+  return fc.record({ steps: many(step, 1, 4 + depth), ...life, isStrict: fc.constant(true) });
+}
+
+const TERMS = { priority: Priority.NORMAL, onFull: "queue", onPreempt: "park", onTimeout: "cancel" } as const;
+
+const crash: fc.Arbitrary<Deed> = fc.record({
+  at: fc.oneof(fc.nat(8), fc.nat(25), fc.nat(80)),
+  when: fc.constantFrom("now", "microtask", "turn"),
+  deed: fc.constant("crash"),
+  n: fc.constant(0),
+});
+
+/** Nothing happens to it but outages and crashes. */
+export const steadyPlan: fc.Arbitrary<Plan> = fc.record({
+  root: steadyLife(2),
+  maxAgents: fc.constant(100),
+  limits: fc.constant({}),
+  journal: fc.constantFrom("sync", "async"),
+  isRestarted: fc.constant(false),
+  isRetried: fc.boolean(),
+  permits: fc.constantFrom(undefined, undefined, 1, 2),
+  isObserved: fc.boolean(),
+  lives: many(many(crash, 0, 1), 1, 4),
+  decisions: fc.constant(["retry" as const]),
+  answers: fc.constant([0]),
+  laterMs: fc.constantFrom(0, 1_000),
+  outages: many(fc.nat(12), 0, 4),
+  retries: fc.constant(10),
+});
+
 const outage = fc.oneof(fc.constant(undefined), fc.constant(undefined), fc.nat(6));
 
 export const plan: fc.Arbitrary<Plan> = fc.record({
