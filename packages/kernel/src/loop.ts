@@ -45,6 +45,7 @@ export {
   type InDoubt,
 } from "./loop/decisions.ts";
 export { deliveryId } from "./loop/delivery-id.ts";
+export { answerable, notAwaited } from "./loop/not-awaited.ts";
 export { isFinalFailure } from "./loop/final-failure.ts";
 export { hasNoSeat, hireAll } from "./loop/hire-all.ts";
 export { hireBy } from "./loop/hire-by.ts";

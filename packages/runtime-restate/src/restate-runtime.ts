@@ -65,13 +65,17 @@ export interface RestateRuntime {
   /**
    * Gives a run a value that it waits for, or will wait for. The same `id` under one name counts once, among the newest 200
    * deliveries of the run. Default of `id`: a new one. Rejects with an `InvalidValueError` if the server does not know the run;
-   * with `mustExist` also if the run has ended.
+   * with `mustExist` also if the run has ended, and with `mustWait` also if it does not wait for that name now.
    */
   deliver(
     runId: string,
     name: string,
     value: JsonValue,
-    options?: { readonly id?: string | undefined; readonly mustExist?: boolean | undefined },
+    options?: {
+      readonly id?: string | undefined;
+      readonly mustExist?: boolean | undefined;
+      readonly mustWait?: boolean | undefined;
+    },
   ): Promise<void>;
   /** Cancels a run for good, wherever its agents are. */
   cancel(runId: string, reason: string): Promise<void>;
@@ -180,12 +184,13 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
       });
     },
     async deliver(runId, name, value, asked = {}) {
-      checkFields("deliver options", asked, ["id", "mustExist"]);
-      const { id, mustExist = false } = asked;
+      checkFields("deliver options", asked, ["id", "mustExist", "mustWait"]);
+      const { id, mustExist = false, mustWait = false } = asked;
       checkBoolean("deliver options.mustExist", mustExist);
+      checkBoolean("deliver options.mustWait", mustWait);
       const known = id === undefined ? ids.uuid() : deliveryId(name, id);
       checkDelivered(name, value);
-      await roots.deliver(RunId(runId), { id: known, name, value, mustExist });
+      await roots.deliver(RunId(runId), { id: known, name, value, mustExist, mustWait });
     },
     async cancel(runId, reason) {
       if (typeof reason !== "string")

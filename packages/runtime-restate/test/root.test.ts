@@ -545,6 +545,21 @@ describe("who goes on", () => {
     expect(await tree.say("deliver", said("2"))).toBeNull();
   });
 
+  test("R24: what must be waited for is refused if it is not, with what is waited for instead", async () => {
+    const tree = await StoredTree.start(rootLaunch());
+    const said = (id: string, name: string) => ({ id, name, value: id, mustWait: true });
+    expect(await tree.say("deliver", said("1", "word"))).toEqual({ waitsFor: [] });
+    const want = { execId: "run", lane: 1, key: "wait#1", name: "word", awakeable: "w" };
+    await tree.say("want", want);
+    expect(await tree.say("deliver", said("2", "wrod"))).toEqual({ waitsFor: ["word"] });
+    expect(tree.state.signals).toEqual({});
+    expect(await tree.say("deliver", said("3", "word"))).toBeNull();
+    expect(await tree.say("deliver", said("3", "word"))).toBeNull();
+    expect(await tree.say("deliver", said("4", "word"))).toEqual({ waitsFor: [] });
+    await tree.say("over", over("run"));
+    expect(await tree.say("deliver", said("5", "word"))).toEqual({ ended: "completed" });
+  });
+
   test("R9: a stop without a reason has one all the same", async () => {
     const tree = await StoredTree.start(rootLaunch());
     await tree.say("stop", { execId: null, stopped: {} as { reason: string } });

@@ -21,11 +21,13 @@ import {
   systemIds,
 } from "@ravi/kernel";
 import {
+  answerable,
   asOwn,
   checkAgents,
   checkMessage,
   type Decisions,
   deliveryId,
+  notAwaited,
   ownAttachments,
   versionName,
   versionOf,
@@ -35,7 +37,7 @@ import { noJournal, RunDriver, wrongRun } from "./run-driver.ts";
 import { newStart, type RunOptions } from "./run-start.ts";
 import { checkItem } from "./journal/posted.ts";
 import { isEnded } from "./journal/retention.ts";
-import { recordedStatus } from "./journal/recorded-status.ts";
+import { recordedStatus, recordedWaits } from "./journal/recorded-status.ts";
 import { LiveHandle, LiveRun } from "./live-run.ts";
 import { noTimers } from "./engine/waiting.ts";
 import { EventHub, type EventListener } from "./tree/event-hub.ts";
@@ -61,6 +63,11 @@ export interface DeliverOptions {
   readonly id?: string | undefined;
   /** Throws an `InvalidValueError` if there is no such run, or if it has ended. Default: false, since a value may come early. */
   readonly mustExist?: boolean | undefined;
+  /**
+   * Like `mustExist`, and throws an `InvalidValueError` that names what the run waits for, if it does not wait for that name now. Default:
+   * false, since an approval may come early.
+   */
+  readonly mustWait?: boolean | undefined;
 }
 
 /** Options of `send`. All are optional. */
@@ -175,16 +182,18 @@ export class Runtime {
   /**
    * Gives a run a value that it waits for, or will wait for. The run may be in another process. A value that nobody waits for is
    * kept for the next wait of that name. With a journal this is so even if the run has not begun, so a misspelt run id is not
-   * noticed: `mustExist` does. If you may send it twice, give an `id`: the same id under one name counts once.
+   * noticed, nor is a misspelt name: `mustExist` and `mustWait` do. If you may send it twice, give an `id`: the same id under one name counts once.
    */
   async deliver(runId: string, name: string, value: JsonValue, options: DeliverOptions = {}): Promise<void> {
     checkFields("deliver options", options, DELIVER_OPTIONS);
-    const { id, mustExist = false } = options;
+    const { id, mustExist = false, mustWait = false } = options;
     checkBoolean("deliver options.mustExist", mustExist);
+    checkBoolean("deliver options.mustWait", mustWait);
     const known = id === undefined ? undefined : deliveryId(name, id);
     // Checked in the same way without a journal. A journal would turn NaN and dates into something else.
     if (value !== undefined) checkMessage("deliver.value", value);
-    if (mustExist) await this.refuseOver(RunId(runId), known, true);
+    if (mustExist || mustWait) await this.refuseOver(RunId(runId), known, true);
+    if (mustWait) await this.refuseUnawaited(RunId(runId), name, known);
     await this.post(RunId(runId), { kind: "signal", name, value }, known);
   }
 
@@ -253,6 +262,26 @@ export class Runtime {
     if (status === undefined || !isEnded(status)) return;
     if (item !== undefined && (await journal.items(runId, 0)).some(({ id }) => id === item)) return;
     throw wrongRun(runId, `the id of a run that has not ended; this one is ${status}`);
+  }
+
+  /** Throws if the run does not wait for an answer of that name, unless it was given that item before. */
+  private async refuseUnawaited(runId: RunId, name: string, item: string | undefined): Promise<void> {
+    const { journal } = this.ports;
+    const live = this.live.find(runId);
+    // What another process has answered is not waited for, even if the run has not read it yet.
+    await live?.readPosts();
+    // A run that has just begun to wait may not have noted it, and one that was resumed just now may not have got there again.
+    const names = [
+      ...answerable(live?.summary().waitingFor),
+      ...answerable(journal && (await recordedWaits(journal, runId))),
+    ];
+    // Without a journal, `post` refuses a run that is not here.
+    if (names.includes(name) || (journal === undefined && live === undefined)) return;
+    const isKnown =
+      item !== undefined &&
+      (live?.tree?.signals.hasSeen(item) === true ||
+        (await journal?.items(runId, 0))?.some(({ id }) => id === item) === true);
+    if (!isKnown) throw notAwaited(runId, name, names);
   }
 
   private async endAtRest(id: RunId): Promise<void> {
@@ -396,7 +425,7 @@ export class Runtime {
 }
 
 const IN_THE_JOURNAL = "the id of a run in the journal";
-const DELIVER_OPTIONS = ["id", "mustExist"] as const satisfies readonly (keyof DeliverOptions)[];
+const DELIVER_OPTIONS = ["id", "mustExist", "mustWait"] as const satisfies readonly (keyof DeliverOptions)[];
 const RESUME_OPTIONS = [
   "decisions",
   "retryFailed",

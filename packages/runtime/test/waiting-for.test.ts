@@ -633,6 +633,43 @@ describe("R24: what a run waits for", () => {
     await journal.close();
   });
 
+  test("with mustWait, a run without a journal is asked itself; who waits for a time waits for no answer", async () => {
+    const clock = virtualClock();
+    const runtime = new Runtime({ clock });
+    const sleeper = agent("sleeper", async (ctx) => {
+      await ctx.sleepUntil(120_000);
+      return done(String(await ctx.waitFor("word")));
+    });
+    const { result } = runtime.run(sleeper, "", { runId: "r" });
+    await turns();
+    const answer = (name: string) => runtime.deliver("r", name, "yes", { mustWait: true });
+    await expect(answer("sleep:until#1")).rejects.toThrow(
+      'name is "sleep:until#1"; expected a name that run r waits for now; it waits for no answer',
+    );
+    await clock.advance(120_000);
+    await answer("word");
+    expect((await result).output).toBe("yes");
+    await expect(answer("word")).rejects.toMatchObject({ code: "INVALID_VALUE", field: "runId" });
+  });
+
+  test("with mustWait, a journal without summaries is asked for its list", async () => {
+    const journal = withoutSummary(new MemoryJournal());
+    const first = new Runtime({ journal });
+    const patient = agent("patient", async (ctx) => done(String(await ctx.waitFor("word"))));
+    const { result } = first.run(patient, "", { runId: "r" });
+    while ((await waitsOf(() => journal.list())).length === 0) await turns(1);
+    await first.close();
+    await result;
+    const outside = new Runtime({ journal });
+    await expect(outside.deliver("r", "other", 1, { mustWait: true })).rejects.toThrow(
+      /waits for now: "word"/,
+    );
+    await outside.deliver("r", "word", 1, { mustWait: true });
+    await expect(outside.deliver("r", "word", 1, { mustWait: true })).rejects.toThrow(
+      /it waits for no answer/,
+    );
+  });
+
   test("a journal without summaries knows a run that is over by its entries", async () => {
     const journal = withoutSummary(new MemoryJournal());
     const runtime = new Runtime({ journal });

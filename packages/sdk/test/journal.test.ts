@@ -313,6 +313,9 @@ test("another process sees what a run waits for, and is told if it answers one t
   ]);
   const yes = (runId: string) => deliver(runId, name, true, { journal, mustExist: true });
   await expect(yes("leter")).rejects.toMatchObject({ code: "INVALID_VALUE", field: "runId" });
+  await expect(deliver("letter", "approvl", true, { journal, mustWait: true })).rejects.toThrow(
+    `name is "approvl"; expected a name that run letter waits for now: ${JSON.stringify(name)}`,
+  );
   await yes("letter");
   expect((await runs({ journal }))[0]?.waitingFor).toBeUndefined();
   expect((await resume("letter", { agents: who, journal })).status).toBe("completed");

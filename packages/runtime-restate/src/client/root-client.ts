@@ -1,5 +1,5 @@
 import { type Clock, errorFromJSON, InvalidValueError } from "@ravi/kernel";
-import type { Decisions } from "@ravi/kernel/loop";
+import { type Decisions, notAwaited } from "@ravi/kernel/loop";
 import { checkOpen } from "../check.ts";
 import type { Ingress } from "../ingress.ts";
 import { ROOT } from "../names.ts";
@@ -76,6 +76,7 @@ export class RootClient {
     const answer = (await this.askAfterStart(runId, "deliver", delivery)) as DeliverAnswer;
     if (answer === null) return;
     if ("refused" in answer) throw errorFromJSON(answer.refused);
+    if ("waitsFor" in answer) throw notAwaited(runId, delivery.name, answer.waitsFor);
     const expected = `the id of a run that has not ended; this one is ${answer.ended}`;
     throw new InvalidValueError({ field: "runId", value: runId, expected });
   }

@@ -178,9 +178,15 @@ export type DeliverMessage = At & {
   readonly value: JsonValue;
   /** Whether a run that is over refuses it. */
   readonly mustExist?: boolean | undefined;
+  /** Whether a run that does not wait for it now refuses it. */
+  readonly mustWait?: boolean | undefined;
 };
-/** Null if the value was taken; otherwise how the run has ended, or that there is no room to keep it. */
-export type DeliverAnswer = { readonly ended: string } | { readonly refused: SerializedError } | null;
+/** Null if the value was taken; otherwise how the run has ended, what it waits for instead, or that there is no room to keep it. */
+export type DeliverAnswer =
+  | { readonly ended: string }
+  | { readonly waitsFor: readonly string[] }
+  | { readonly refused: SerializedError }
+  | null;
 
 export type AskMessage = FromExec & {
   readonly child: string;

@@ -1,5 +1,5 @@
 import { errorToJSON, type JsonValue } from "@ravi/kernel";
-import { type Decision, type Decisions, fullDecisions, type InDoubt } from "@ravi/kernel/loop";
+import { answerable, type Decision, type Decisions, fullDecisions, type InDoubt } from "@ravi/kernel/loop";
 import type {
   AskMessage,
   DeliverAnswer,
@@ -16,7 +16,7 @@ import type {
 } from "./messages.ts";
 import { noRoomFor } from "./outcome-size.ts";
 import { drop, type RootState } from "./state.ts";
-import { endOf } from "./summary.ts";
+import { endOf, waitsOf } from "./summary.ts";
 import type { TreeSession } from "./tree.ts";
 
 /** How many delivery ids are remembered. */
@@ -43,10 +43,13 @@ export async function want(tree: TreeSession, message: WantMessage): Promise<Wan
 
 /** Gives the value to the execution that has waited longest for that name, or keeps it until one does. */
 export async function deliver(tree: TreeSession, message: DeliverMessage): Promise<DeliverAnswer> {
-  const { id, name, value, mustExist } = message;
+  const { id, name, value, mustExist, mustWait } = message;
   const { state } = tree;
   if (state.delivered.includes(id)) return null;
-  if (mustExist === true && state.result !== undefined) return { ended: endOf(state.result["status"]) };
+  if ((mustExist === true || mustWait === true) && state.result !== undefined)
+    return { ended: endOf(state.result["status"]) };
+  if (mustWait === true && longestWaiting(state, name) === undefined)
+    return { waitsFor: answerable(waitsOf(state)) };
   const refused = noRoomFor("deliver value, with what is kept already", state, value);
   if (refused !== undefined) return { refused };
   state.delivered = [...state.delivered, id].slice(-REMEMBERED);

@@ -1,4 +1,4 @@
-import type { Journal, JournalRecord, RunId, RunStatus } from "@ravi/kernel";
+import type { Journal, JournalRecord, RunId, RunStatus, RunSummary } from "@ravi/kernel";
 import { factsOf } from "./run-facts.ts";
 
 /** The status of a run on record; undefined if it has not begun. Its entries are not read if the journal has summaries. */
@@ -9,6 +9,15 @@ export async function recordedStatus(journal: Journal, runId: RunId): Promise<Ru
   }
   // One that is listed without entries is claimed and did not begin, or is damaged: then `load` throws.
   return statusIn(runId, await journal.load(runId));
+}
+
+/** What a run on record waits for. */
+export async function recordedWaits(journal: Journal, runId: RunId): Promise<RunSummary["waitingFor"]> {
+  const run =
+    journal.summary === undefined
+      ? (await journal.list()).find((each) => each.runId === runId)
+      : await journal.summary(runId);
+  return run?.waitingFor;
 }
 
 function statusIn(runId: RunId, records: readonly JournalRecord[]): RunStatus | undefined {

@@ -13,8 +13,8 @@ export interface OutsideOptions {
 /**
  * Gives a run a value that it waits for, or will wait for: an approval, an answer. The run may be in another process, or not be
  * running at all. If the same value may be delivered twice, pass an `id`: a second call with the same `id` has no effect. A value
- * that comes early is kept, so a wrong `name` is not noticed, and a wrong `runId` only with `mustExist`: then the call rejects with an
- * `InvalidValueError` if there is no such run or if it has ended.
+ * that comes early is kept, so a wrong `runId` is noticed only with `mustExist`, and a wrong `name` only with `mustWait`: then the call rejects with an
+ * `InvalidValueError` if there is no such run, if it has ended, or with `mustWait` if it does not wait for that name now.
  */
 export async function deliver(
   runId: string,
@@ -22,9 +22,10 @@ export async function deliver(
   value: JsonValue,
   options: OutsideOptions & DeliverOptions,
 ): Promise<void> {
-  checkFields("options", options, ["journal", "clock", "id", "mustExist"]);
-  const { id, mustExist, journal, clock } = options;
-  const act = (runtime: Runtime): Promise<void> => runtime.deliver(runId, name, value, { id, mustExist });
+  checkFields("options", options, ["journal", "clock", "id", "mustExist", "mustWait"]);
+  const { id, mustExist, mustWait, journal, clock } = options;
+  const act = (runtime: Runtime): Promise<void> =>
+    runtime.deliver(runId, name, value, { id, mustExist, mustWait });
   checkOnRecord(journal);
   return outside({ journal, clock }, act);
 }

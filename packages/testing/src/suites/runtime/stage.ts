@@ -67,7 +67,11 @@ export interface RuntimeUnderTest {
     runId: string,
     name: string,
     value: JsonValue,
-    options?: { readonly id?: string | undefined; readonly mustExist?: boolean | undefined },
+    options?: {
+      readonly id?: string | undefined;
+      readonly mustExist?: boolean | undefined;
+      readonly mustWait?: boolean | undefined;
+    },
   ): Promise<void>;
   cancel(runId: string, reason: string): Promise<void>;
   list(): MaybePromise<readonly RunSummary[]>;

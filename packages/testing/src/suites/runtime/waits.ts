@@ -187,6 +187,40 @@ export const waitCases: readonly RuntimeCase[] = [
   },
   {
     rule: "R24",
+    needs: "waits",
+    says: "with mustWait, an answer that no run waits for now is refused, and the error names what it waits for",
+    async run({ create, crash }) {
+      const reader = agent("reader", async (ctx) =>
+        done(`${word(await ctx.waitFor("word"))} ${word(await ctx.waitFor("other"))}`),
+      );
+      const setup = { agents: [reader] };
+      const runtime = await create(setup);
+      const answer = (by: RuntimeUnderTest, name: string, id?: string): Promise<void> =>
+        by.deliver("wait-23", name, "one", { id, mustWait: true });
+      await expect(answer(runtime, "word")).rejects.toMatchObject({ code: "INVALID_VALUE", field: "runId" });
+      const handle = runtime.run(reader, "", { runId: "wait-23" });
+      await untilWaiting(handle);
+      await expect(answer(runtime, "wrod")).rejects.toMatchObject({
+        code: "INVALID_VALUE",
+        field: "name",
+        message: expect.stringMatching(/"wrod"; expected .*waits for now: "word"/) as string,
+      });
+      await answer(runtime, "word", "click");
+      await untilWaiting(handle);
+      // It was given already, so it is neither refused nor taken for the next answer.
+      await answer(runtime, "word", "click");
+      await expect(answer(runtime, "word")).rejects.toMatchObject({ field: "name" });
+      await crash(runtime);
+      void handle.result.catch(() => {});
+      const second = await create(setup);
+      await expect(answer(second, "word")).rejects.toThrow(/waits for now: "other"/);
+      await answer(second, "other");
+      expect((await second.resume("wait-23").result).output).toBe("one one");
+      await expect(answer(second, "word")).rejects.toMatchObject({ field: "runId" });
+    },
+  },
+  {
+    rule: "R24",
     needs: "layers",
     says: "a layer whose question cannot be written as JSON is answered like any other; observers are told without it",
     async run({ create }) {
