@@ -1,4 +1,11 @@
-import { ExecId, type JournalRecord, type JsonObject, type RunId, type SerializedError } from "@ravi/kernel";
+import {
+  ExecId,
+  type InboxMessage,
+  type JournalRecord,
+  type JsonObject,
+  type RunId,
+  type SerializedError,
+} from "@ravi/kernel";
 import { RUN_STATUS } from "../journal/run-facts.ts";
 import { isNotAStep, WITHDRAWN } from "./recording.ts";
 
@@ -34,16 +41,16 @@ const MODEL_CALL = /^(llm|compact):/;
  */
 function withoutFailures(runId: RunId, records: readonly JournalRecord[]): readonly JournalRecord[] {
   const status = records.findLast(({ key }) => key === RUN_STATUS);
-  /** From where on each execution that has failed has failed. */
-  const failed = new Map<ExecId, number>();
+  /** From where on the notes of each of these executions no longer count. */
+  const over = new Map<ExecId, number>();
   const again = new Set<JournalRecord>();
-  const left: Failed[] = [{ exec: ExecId(runId), error: errorIn(status) }];
+  const left: Failed[] = [{ exec: ExecId(runId), end: status }];
   for (const one of left) {
     const { failures, from } = failuresOf(one, records);
-    failed.set(one.exec, from);
+    over.set(one.exec, overFrom(one, from, failures, records));
     for (const record of failures) {
       again.add(record);
-      if (isHire(record)) left.push({ exec: ExecId(record.exec, record.key), error: errorIn(record) });
+      if (isHire(record)) left.push({ exec: ExecId(record.exec, record.key), end: record });
     }
   }
   const hires = new Set([...again].filter(isHire).map(stepOf));
@@ -54,21 +61,22 @@ function withoutFailures(runId: RunId, records: readonly JournalRecord[]): reado
     // Its child continues, and its next end must differ from the one that is on record.
     if (phase === "begin" && hires.has(stepOf(record))) return [{ ...record, attempt: attempt + 1 }];
     // What the agent recorded after the failure it may not ask for again. If it does, it is recorded as another attempt.
-    const isOver = phase === "note" && at > (failed.get(exec) ?? Infinity) && !isNotAStep(key);
+    const isOver = phase === "note" && at > (over.get(exec) ?? Infinity) && !isNotAStep(key);
     return isOver ? [{ ...record, phase: "end", body: WITHDRAWN }] : [record];
   });
 }
 
-/** An execution that has failed, and the error that it failed with. */
+/** An execution that has failed or was stopped, and the entry that says so: the run's status, or the end of its hire. */
 interface Failed {
   readonly exec: ExecId;
-  readonly error: SerializedError | undefined;
+  readonly end: JournalRecord | undefined;
 }
 
 function failuresOf(
-  { exec, error }: Failed,
+  { exec, end }: Failed,
   records: readonly JournalRecord[],
 ): { readonly failures: readonly JournalRecord[]; readonly from: number } {
+  const error = errorIn(end);
   const isOwn = (record: JournalRecord): boolean => record.exec === exec;
   const from = records.findLastIndex((record) => isOwn(record) && record.phase === "begin");
   const failures = records.filter((record, at) => at > from && isOwn(record) && isFailure(record));
@@ -83,6 +91,38 @@ function failuresOf(
     if (cause !== undefined) failures.push(cause);
   }
   return { failures, from };
+}
+
+/**
+ * After a failed model call, or else after its last call, an agent may record other facts than before. One that was stopped was still to
+ * go on, unless something had failed. Nor is anything forgotten up to the last word with the agent that hired it: who has a reply does
+ * not ask again.
+ */
+function overFrom(
+  { exec, end }: Failed,
+  from: number,
+  failures: readonly JournalRecord[],
+  records: readonly JournalRecord[],
+): number {
+  const call = failures.find((record) => !isHire(record));
+  if (call !== undefined) return records.indexOf(call);
+  if (end === undefined || !isHire(end)) return from;
+  const failed = isStopped(end) ? failures.find((record) => !isStopped(record)) : undefined;
+  if (isStopped(end) && failed === undefined) return Infinity;
+  const isTalk = (record: JournalRecord): boolean => record.exec === exec && isAsked(record, end.exec);
+  return Math.max(failed === undefined ? from : records.indexOf(failed), records.findLastIndex(isTalk));
+}
+
+function isStopped({ body }: JournalRecord): boolean {
+  return body["status"] === "cancelled";
+}
+
+/** Whether it notes that a question of that agent was read, or replied to. */
+function isAsked({ key, body }: JournalRecord, by: ExecId): boolean {
+  const question = `${by}:ask:`;
+  if (key.startsWith(`reply:${question}`)) return true;
+  const read = key.startsWith("inbox#") ? (body["value"] as InboxMessage | null) : null;
+  return read?.id.startsWith(question) === true;
 }
 
 /** Whether it is the end of a model call or a hire that failed. */
