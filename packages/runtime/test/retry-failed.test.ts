@@ -14,7 +14,7 @@ import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { MemoryJournal, Runtime, SqliteJournal } from "@ravi/runtime";
 import { temporaryDirectory } from "./journal/helpers/directory.ts";
-import { agent, ask, cut, done, FakeLedger, turns } from "./support/helpers.ts";
+import { agent, ask, cut, done, FakeLedger, turns, until, within } from "./support/helpers.ts";
 
 /** A model that can be down. `paid` has the questions that it has answered. */
 class Server {
@@ -360,6 +360,96 @@ describe("a child and a call of one batch that both failed are both made again",
     expect(await retried(store, lead, worker)).toMatchObject({ status: "completed", output: "both" });
     expect(server.paid.toSorted()).toEqual(["own", "w1", "w2", "w3"]);
   });
+});
+
+describe("a child that had answered a question of its parent still knows it,", () => {
+  const lead = (server: Server, clerk: Agent): Agent =>
+    agent("lead", async (ctx) => {
+      const handle = await ctx.spawn(clerk, { input: "" });
+      const answers = [await ctx.ask(handle, "one")];
+      await ctx.llm(server.model, ask("x"));
+      answers.push(await ctx.ask(handle, "two"));
+      const outcome = await ctx.join(handle);
+      if ("error" in outcome) throw outcome.error;
+      return done(`${answers.join(", ")}: ${"result" in outcome ? outcome.result.output : outcome.status}`);
+    });
+  const clerk = (settings: { isWrong: boolean }): Agent =>
+    agent("clerk", async (ctx, inbox) => {
+      const seen: string[] = [];
+      while (seen.length < 2) {
+        const number = await ctx.random();
+        const question = await inbox.receive();
+        seen.push(String(question.content));
+        await inbox.reply(question, `${seen.length}`);
+        expect(number).toBeLessThan(1);
+        if (settings.isWrong && seen.length === 1) {
+          await ctx.waitFor("go");
+          throw new RangeError("wrong");
+        }
+        if (seen.length === 1) await ctx.now();
+      }
+      return done(seen.join(", "));
+    });
+
+  test("if it was stopped because the parent failed", async () => {
+    const [journal, server] = [new MemoryJournal(), new Server()];
+    const helper = clerk({ isWrong: false });
+    server.isDown = true;
+    const first = new Runtime({ journal }).run(lead(server, helper), "", { runId: "r" });
+    expect((await first.result).status).toBe("failed");
+    server.isDown = false;
+    const result = await within(retried(journal, lead(server, helper), helper));
+    expect(result).toMatchObject({ status: "completed", output: "1, 2: one, two" });
+  });
+
+  test("if it failed by itself later", async () => {
+    const [journal, server] = [new MemoryJournal(), new Server()];
+    const settings = { isWrong: true };
+    const helper = clerk(settings);
+    const runtime = new Runtime({ journal });
+    const onEvent = (): void => {
+      if (server.paid.length === 1) void runtime.deliver("r", "go", true, { id: "go" });
+    };
+    const first = runtime.run(lead(server, helper), "", { runId: "r", onEvent });
+    expect((await first.result).status).toBe("failed");
+    settings.isWrong = false;
+    const result = await within(retried(journal, lead(server, helper), helper));
+    expect(result).toMatchObject({ status: "completed", output: "1, 2: one, two" });
+    expect(server.paid).toEqual(["x"]);
+  });
+});
+
+test("a child that went on after a failure, and was stopped, does not go on twice", async () => {
+  const [journal, server, own] = [new MemoryJournal(), new Server(), new Server()];
+  const worker = agent("worker", async (ctx) => {
+    const first = await ctx.hire({ agent: failing, input: "" });
+    if ("error" in first) await ctx.now();
+    await ctx.waitFor("go");
+    const { message } = await ctx.llm(own.model, ask("y"));
+    return done(String(message.content));
+  });
+  const failing = agent("failing", async (ctx) => {
+    await ctx.llm(server.model, ask("z"));
+    return done("");
+  });
+  const lead = agent("lead", async (ctx) => {
+    const handle = await ctx.spawn(worker, { input: "" });
+    await ctx.waitFor("lead");
+    await ctx.llm(server.model, ask("x"));
+    const outcome = await ctx.join(handle);
+    return done("result" in outcome ? outcome.result.output : outcome.status);
+  });
+  const runtime = new Runtime({ journal });
+  server.isDown = true;
+  const handle = runtime.run(lead, "", { runId: "r" });
+  await until(() => journal.load(RunId("r")).some(({ key }) => key.startsWith("now")));
+  await runtime.deliver("r", "lead", true);
+  expect((await handle.result).status).toBe("failed");
+  server.isDown = false;
+  const again = new Runtime({ journal, agents: [lead, worker, failing] });
+  const result = again.resume("r", { retryFailed: true }).result;
+  await again.deliver("r", "go", true);
+  expect(await within(result)).toMatchObject({ status: "completed", output: "to y" });
 });
 
 test("what the failed calls may have cost stays charged, once", async () => {

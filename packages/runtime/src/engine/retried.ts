@@ -55,7 +55,7 @@ function withoutFailures(runId: RunId, records: readonly JournalRecord[]): reado
     const { lastBegin = Infinity, failedCall = Infinity } = failed.get(exec) ?? {};
     if (phase !== "note" || at < lastBegin || isNotAStep(key)) return [record];
     // What the agent recorded last it may not ask for again. After a failed call it was about that failure; otherwise it still holds.
-    return at > failedCall
+    return at > failedCall || isSilence(record)
       ? [{ ...record, phase: "end", body: WITHDRAWN }]
       : [{ ...record, body: { ...body, ...SKIPPABLE } }];
   });
@@ -117,6 +117,13 @@ function isFailure(record: JournalRecord): boolean {
   if (phase !== "end") return false;
   if (MODEL_CALL.test(key)) return body["error"] !== undefined;
   return isHire(record) && errorIn(record) !== undefined;
+}
+
+/** Whether it notes that a child ended without a reply. If that child goes on, it is asked again. */
+function isSilence({ key, body }: JournalRecord): boolean {
+  return (
+    key.startsWith("ask:") && (body["value"] as { readonly ended?: boolean } | undefined)?.ended === true
+  );
 }
 
 function isHire({ key }: JournalRecord): boolean {
