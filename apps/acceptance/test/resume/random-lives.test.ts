@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { KNOWN } from "./lives/known.ts";
 import { lifeOf, live } from "./lives/live.ts";
 import type { Planted } from "./lives/outside.ts";
-import { plan, steadyPlan } from "./lives/plan.ts";
+import { type Life, type Plan, plan, steadyPlan, type Step } from "./lives/plan.ts";
 
 /** The same lives each time, since somebody else's change must not fail by chance; with RAVI_LONG=1 others each time. */
 const RUNS = process.env["RAVI_LONG"] ? { numRuns: 10_000 } : { numRuns: 200, seed: 1 };
@@ -22,26 +22,50 @@ test(
   },
 );
 
+function steadyProperty(changed: Partial<Plan> = {}, planted?: Planted) {
+  return fc.asyncProperty(steadyPlan, async (given) => {
+    const calm = await lifeOf({ ...given, lives: [[]], outages: [] });
+    const rough = await lifeOf({ ...given, ...changed }, planted);
+    expect([...calm.outside.faults, ...rough.outside.faults]).toEqual([]);
+    expect(rough.result).toMatchObject({ status: "completed", output: calm.result?.output });
+    expect(rough.outside.seen).toEqual(calm.outside.seen);
+    // Whoever is spawned is stopped when somebody else fails, and what it was doing is done again, as after a crash.
+    const again = rough.outside.crashes + rough.outside.retried;
+    for (const [what, times] of calm.outside.runs) {
+      expect(rough.outside.runs.get(what)).toBeGreaterThanOrEqual(times);
+      expect(rough.outside.runs.get(what)).toBeLessThanOrEqual(times + again);
+    }
+    // A layer that tries again has a time limit too, and may give up an answer.
+    if (!hasTeam(given.root) && rough.outside.crashes === 0 && !given.isRetried)
+      expect(answersOf(rough)).toBe(answersOf(calm));
+  });
+}
+
 test(
   "T1: after any outages, retries and crashes a run has done what it does without them, and has paid for each answer once",
   { timeout: 1_000_000 },
   async () => {
-    const steady = fc.asyncProperty(steadyPlan, async (given) => {
-      const [calm, rough] = [await lifeOf({ ...given, lives: [[]], outages: [] }), await lifeOf(given)];
-      expect([...calm.outside.faults, ...rough.outside.faults]).toEqual([]);
-      expect(rough.result).toMatchObject({ status: "completed", output: calm.result?.output });
-      expect(rough.outside.seen).toEqual(calm.outside.seen);
-      const again = rough.outside.crashes;
-      for (const [what, times] of calm.outside.runs) {
-        expect(rough.outside.runs.get(what)).toBeGreaterThanOrEqual(times);
-        expect(rough.outside.runs.get(what)).toBeLessThanOrEqual(times + again);
-      }
-      // A layer that tries again has a time limit too, and may give up an answer.
-      if (again === 0 && !given.isRetried) expect(answersOf(rough)).toBe(answersOf(calm));
-    });
-    await fc.assert(steady, RUNS);
+    await fc.assert(steadyProperty(), RUNS);
   },
 );
+
+test.each([
+  ["an outage after which nothing is retried", steadyProperty({ retries: 0 })],
+  ["a forgotten end", steadyProperty({}, "a forgotten end")],
+])("that property notices %s", async (_, broken) => {
+  const { failed } = await fc.check(broken, { seed: 1, numRuns: 1_000, endOnFailure: true });
+  expect(failed).toBe(true);
+});
+
+function hasTeam({ steps }: Life): boolean {
+  return steps.some((step) =>
+    step.do === "batch" ? step.leaves.some(isTeam) : step.do === "spawn" || isTeam(step),
+  );
+}
+
+function isTeam(step: Step): boolean {
+  return step.do === "hire" && hasTeam(step.life);
+}
 
 function answersOf({ outside }: Awaited<ReturnType<typeof lifeOf>>): number {
   return outside.sent.filter(({ isAnswered }) => isAnswered).length;

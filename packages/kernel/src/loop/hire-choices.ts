@@ -3,9 +3,8 @@ import { asOwn, checkRecord } from "../core/check.ts";
 import { InvalidValueError } from "../errors/errors.ts";
 import type { DelegateTool } from "../model/tool.ts";
 
-/** On what terms somebody is hired, beside who it is. */
-const HIRE_TERMS = [
-  "input",
+/** On what terms somebody is hired, beside who it is and what it is to do. */
+export const HIRE_TERMS = [
   "attachments",
   "priority",
   "executionBudget",
@@ -16,12 +15,14 @@ const HIRE_TERMS = [
   "onFull",
 ] as const satisfies readonly (keyof HireLeaf)[];
 
+const SPAWN_OPTIONS = ["input", ...HIRE_TERMS] as const satisfies readonly (keyof HireLeaf)[];
+
 type Terms<T> = Omit<HireLeaf<T>, "kind" | "agent">;
 
 /** For `spawn`, which puts them together with whom it is about: a limit that is inherited is one too. */
 export function spawnTerms<T>(options: Terms<T>): Terms<T> {
   checkRecord("spawn", options, "an object with the options of a hire, such as { input }");
-  return asOwn<Terms<T>>(options, HIRE_TERMS);
+  return asOwn<Terms<T>>(options, SPAWN_OPTIONS);
 }
 
 type Choices = Pick<HireLeaf, "onFull" | "onPreempt" | "onTimeout">;

@@ -63,6 +63,9 @@ export class Outside {
   /** How often somebody has decided that a tool in doubt is to be called again. */
   retries = 0;
 
+  /** How often the run was retried after it had failed. */
+  retried = 0;
+
   constructor(planted?: Planted) {
     this.planted = planted;
   }
@@ -75,6 +78,7 @@ export class Outside {
 
   /** The run is retried: the failure that an agent saw last, and what it saw since, may come otherwise now. */
   forgetFailures(): void {
+    this.retried++;
     for (const [exec, trace] of this.traces) {
       const lastCall = trace.findLastIndex((text) => CALL.test(text) && !FAILURE.test(text));
       const failed = trace.findIndex((text, n) => n > lastCall && FAILURE.test(text));

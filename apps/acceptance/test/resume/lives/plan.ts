@@ -232,7 +232,18 @@ function steadyLife(depth: number): fc.Arbitrary<Life> {
     catches: fc.constant(false),
     asksForMore: fc.constant(false),
   };
-  return fc.record({ steps: many(step, 1, 4 + depth), ...life, isStrict: fc.constant(true) });
+  const steps = fc.tuple(many(step, 1, 4 + depth), teamOf(depth)).map(([own, team]) => [...own, ...team]);
+  return fc.record({ steps, ...life, isStrict: fc.constant(true) });
+}
+
+/** Several that are spawned and then joined. */
+function teamOf(depth: number): fc.Arbitrary<readonly Step[]> {
+  if (depth === 0) return fc.constant([]);
+  const join = (_: unknown, which: number): Step => ({ do: "join", which });
+  return many(steadyLife(depth - 1), 0, 2).map((lives) => [
+    ...lives.map((life): Step => ({ do: "spawn", life, terms: TERMS })),
+    ...lives.map(join),
+  ]);
 }
 
 const TERMS = { priority: Priority.NORMAL, onFull: "queue", onPreempt: "park", onTimeout: "cancel" } as const;

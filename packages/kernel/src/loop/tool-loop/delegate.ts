@@ -8,7 +8,7 @@ import type { SchemaResult } from "../../model/schema.ts";
 import { checkToolName, type DelegateTool } from "../../model/tool.ts";
 import { executionBudget } from "../../policy/execution-budget.ts";
 import { HistoryRetention, Priority } from "../../policy/scales.ts";
-import { checkDelegateChoices } from "../hire-choices.ts";
+import { checkDelegateChoices, HIRE_TERMS } from "../hire-choices.ts";
 
 /** The terms on which an agent is hired. */
 export interface DelegateOptions extends Omit<HireLeaf, "kind" | "agent" | "input" | "attachments"> {
@@ -20,18 +20,7 @@ export interface DelegateOptions extends Omit<HireLeaf, "kind" | "agent" | "inpu
   readonly attachments?: DelegateTool["attachments"];
 }
 
-const KNOWN = [
-  "name",
-  "description",
-  "attachments",
-  "priority",
-  "executionBudget",
-  "retention",
-  "timeoutS",
-  "onTimeout",
-  "onPreempt",
-  "onFull",
-] as const satisfies readonly (keyof DelegateOptions)[];
+const KNOWN = ["name", "description", ...HIRE_TERMS] as const satisfies readonly (keyof DelegateOptions)[];
 
 interface Task {
   readonly task: string;
