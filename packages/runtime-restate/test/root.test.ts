@@ -549,8 +549,7 @@ describe("who goes on", () => {
     const tree = await StoredTree.start(rootLaunch());
     const said = (id: string, name: string) => ({ id, name, value: id, mustWait: true });
     expect(await tree.say("deliver", said("1", "word"))).toEqual({ waitsFor: [] });
-    const want = { execId: "run", lane: 1, key: "wait#1", name: "word", awakeable: "w" };
-    await tree.say("want", want);
+    await tree.say("want", { execId: "run", lane: 1, key: "wait#1", name: "word", awakeable: "w" });
     expect(await tree.say("deliver", said("2", "wrod"))).toEqual({ waitsFor: ["word"] });
     expect(tree.state.signals).toEqual({});
     expect(await tree.say("deliver", said("3", "word"))).toBeNull();
