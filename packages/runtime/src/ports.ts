@@ -39,8 +39,11 @@ export interface RuntimePorts {
    * Default: none, and a run with limits on agents is refused.
    */
   readonly headcount?: ((root: Supervision, snapshot?: JsonObject) => Headcount) | undefined;
-  /** Creates the ledger of a tree's root. Default: none, and a run with limits on spending is refused. */
-  readonly ledger?: ((root: Supervision, snapshot?: JsonObject) => Ledger) | undefined;
+  /**
+   * Creates the ledger of a tree's root. `facts` is what `run` was given, also for a resumed run. Default: none, and a run with limits on
+   * spending is refused.
+   */
+  readonly ledger?: ((root: Supervision, snapshot?: JsonObject, facts?: JsonObject) => Ledger) | undefined;
   /** Estimates and prices model calls. Default: none; tokens are then estimated, and limits in dollars refuse every call. */
   readonly meter?: Meter | undefined;
   /** Limits the model calls of all agents to what the provider accepts. Default: none. */

@@ -10,6 +10,8 @@ import {
   Supervision,
 } from "@ravi/kernel";
 import {
+  checkMessage,
+  checkRecord,
   checkRun,
   newRoot,
   ownAttachments,
@@ -31,6 +33,11 @@ export interface RunOptions extends RunStartOptions {
    * throws are logged and ignored. To read at your own pace, use `events()` of the handle.
    */
   readonly onEvent?: ((event: RunEvent) => void) | undefined;
+  /**
+   * Plain JSON for the `ledger` of the runtime: it is recorded with the start of the run, so that it gets the same when the run is resumed.
+   * Agents, tools and hooks do not see it. Default: none.
+   */
+  readonly facts?: JsonObject | undefined;
 }
 
 /** What a run needs to start, and what its first journal entry contains. */
@@ -43,6 +50,7 @@ export interface Start {
   readonly tenantId: string | null;
   readonly userId: string | null;
   readonly metadata: JsonObject;
+  readonly facts?: JsonObject | undefined;
   /** The answer of a layer around the agent, instead of the agent's own. */
   readonly refused?: AgentResult | undefined;
 }
@@ -59,10 +67,26 @@ export function newStart(ports: Ports, agent: Agent, input: string, options: Run
   const deadline = deadlineS === null ? null : clock.now() + deadlineS * 1000;
   const { tenantId = null, userId = null, metadata } = options;
   const attachments = ownAttachments("run options.attachments", options.attachments);
-  return { agent, input, attachments, root, deadline, tenantId, userId, metadata: ownMetadata(metadata) };
+  const start = {
+    agent,
+    input,
+    attachments,
+    root,
+    deadline,
+    tenantId,
+    userId,
+    metadata: ownMetadata(metadata),
+  };
+  return options.facts === undefined ? start : { ...start, facts: ownFacts(options.facts) };
 }
 
-const OPTIONS: readonly (keyof RunOptions)[] = [...RUN_START_OPTIONS, "onEvent"];
+const OPTIONS: readonly (keyof RunOptions)[] = [...RUN_START_OPTIONS, "onEvent", "facts"];
+
+function ownFacts(facts: JsonObject): JsonObject {
+  checkRecord("run options.facts", facts, "an object of plain JSON");
+  checkMessage("run options.facts", facts);
+  return deepFreeze(structuredClone(facts));
+}
 
 /**
  * A run from its first journal entry. It needs the same version of its agent. Throws an `AgentNotFoundError` if that is not
@@ -83,6 +107,7 @@ export function readStart(agents: ReadonlyMap<string, Agent>, body: JsonObject):
     tenantId: textAt(body, "tenantId") || null,
     userId: textAt(body, "userId") || null,
     metadata: frozen(body["metadata"] as JsonObject | undefined),
+    facts: body["facts"] as JsonObject | undefined,
     refused: body["refused"] as ResultRecord | undefined,
   };
 }
@@ -104,9 +129,10 @@ export function scopeOf({ root, tenantId, userId, metadata }: Start): RunScope {
 
 /** The content of the first journal entry. */
 export function startRecord(start: Start): JsonObject {
-  const { agent, input, attachments, root, deadline, tenantId, userId, metadata, refused } = start;
+  const { agent, input, attachments, root, deadline, tenantId, userId, metadata, facts, refused } = start;
   const supervision = root.toJSON();
-  const record = { agent: versionName(agent), input, supervision, deadline, tenantId, userId, metadata };
+  const common = { agent: versionName(agent), input, supervision, deadline, tenantId, userId, metadata };
+  const record = facts === undefined ? common : { ...common, facts };
   // After a crash before the result is recorded, a refused input must still be refused. Nobody will read what came with it.
   if (refused !== undefined) return { ...record, refused: resultToJSON(refused) };
   return attachments === undefined ? record : { ...record, attachments };

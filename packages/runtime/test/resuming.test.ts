@@ -3,7 +3,7 @@ import * as z from "zod";
 import { defineTool, HookEvent, type Hooks, type JournalRecord, type RunEvent, RunId } from "@ravi/kernel";
 import { scriptedModel, virtualClock } from "@ravi/testing";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
-import { agent, ask, cut, done, turns, until, within } from "./support/helpers.ts";
+import { agent, ask, cut, done, FakeLedger, turns, until, within } from "./support/helpers.ts";
 
 const unsure = defineTool({
   name: "unsure",
@@ -244,4 +244,29 @@ test("T5: the claim on a run names this process, so that others see at once when
     "",
   ).result;
   expect(claim.mock.calls[0]?.[1]).toMatch(new RegExp(`^process:[^:]*:[^:]*:${process.pid}:`));
+});
+
+test("R24: what whoever composes the runtime gives as facts reaches the ledger, also after a resume", async () => {
+  const journal = new MemoryJournal();
+  const given: unknown[] = [];
+  const lead = agent("lead", async (ctx) => done(String(await ctx.waitFor("go"))));
+  const ports = {
+    journal,
+    agents: [lead],
+    ledger: (_root: unknown, _snapshot: unknown, facts: unknown) => {
+      given.push(facts);
+      return new FakeLedger();
+    },
+  };
+  const first = new Runtime(ports);
+  const handle = first.run(lead, "", { runId: "r", facts: { tier: "free" } });
+  await until(() => handle.status === "suspended");
+  await first.close();
+  await handle.result;
+  const second = new Runtime(ports);
+  await second.deliver("r", "go", "on");
+  expect((await second.resume("r").result).output).toBe("on");
+  expect(given).toEqual([{ tier: "free" }, { tier: "free" }]);
+  expect(() => second.run(lead, "", { facts: { at: new Date(0) } as never })).toThrow(/run options\.facts/);
+  expect(() => second.run(lead, "", { facts: "free" as never })).toThrow(/run options\.facts/);
 });

@@ -1,4 +1,4 @@
-import { AgentId, type Ledger, Supervision } from "@ravi/kernel";
+import { AgentId, type Ledger, type RunId, Supervision } from "@ravi/kernel";
 import { scriptedModel } from "@ravi/testing";
 import { ExecutionTracker, ModelMeter } from "@ravi/resources";
 import { MemoryJournal } from "@ravi/runtime";
@@ -13,6 +13,8 @@ import {
   HookManager,
   resume,
   run,
+  type RunOptions,
+  runs,
   start,
   team,
   tool,
@@ -187,6 +189,91 @@ describe("a model without a known price", () => {
     const result = await run(greeter(), "Hi", { budget: { tokens: 10 } });
     expect(result).toMatchObject({ status: "partial", stopReason: "budget", output: "" });
     expect(result.usage).toEqual({ inputTokens: 0, outputTokens: 0 });
+  });
+});
+
+describe("whether the limit in dollars is the default one is on record", () => {
+  const send = tool({
+    name: "send",
+    description: "Sends it.",
+    input: z.object({}),
+    needsApproval: true,
+    execute: () => "sent",
+  });
+  const prices = { "scripted:scripted": { input: 1, output: 1 } };
+  const clerk = (): ReturnType<typeof greeter> =>
+    agent({
+      name: "clerk",
+      model: scriptedModel(({ messages }) =>
+        messages.at(-1)?.role === "tool" ? "Sent." : { toolCalls: [{ name: "send", arguments: {} }] },
+      ),
+      tools: [send],
+    });
+
+  /** A run that waits for its approval, and has it now. */
+  async function waiting(options: RunOptions): Promise<MemoryJournal> {
+    const journal = new MemoryJournal();
+    const handle = start(clerk(), "Send it", { ...options, journal, runId: "r" });
+    await vi.waitUntil(() => handle.status === "suspended");
+    await handle.suspend();
+    const name = (await runs({ journal }))[0]?.waitingFor?.[0]?.name ?? "";
+    await deliver("r", name, true, { journal, mustWait: true });
+    return journal;
+  }
+
+  test("a limit of the same amount that the call has set still refuses a model without a price after a resume", async () => {
+    const journal = await waiting({ budget: { usd: 1 }, prices });
+    const result = await resume("r", { agents: clerk(), journal });
+    expect(result).toMatchObject({ status: "failed", error: { code: "INVALID_VALUE" } });
+    expect(result.error?.message).toContain("the price of scripted:scripted");
+  });
+
+  test("the default one lets it through, whoever else is registered", async () => {
+    const journal = await waiting({});
+    const agents = [clerk(), greeter({ budget: { usd: 5 } })];
+    expect(await resume("r", { agents, journal })).toMatchObject({ status: "completed", output: "Sent." });
+  });
+
+  test("a record of an earlier release, which does not say it, is read as before: by the amount", async () => {
+    for (const [usd, status] of [
+      [1, "completed"],
+      [2, "failed"],
+    ] as const) {
+      const journal = await waiting({ budget: { usd }, prices });
+      const load = journal.load.bind(journal);
+      const old = Object.assign(journal, {
+        load: (runId: RunId) =>
+          load(runId).map((record) => {
+            const { facts: _facts, ...body } = record.body;
+            return record.key === "run:start" ? { ...record, body } : record;
+          }),
+      });
+      expect((await resume("r", { agents: clerk(), journal: old })).status).toBe(status);
+    }
+  });
+
+  test("a model that the default limit cannot count is told of once, also by a resumed run", async () => {
+    const warned: string[] = [];
+    const note = (level: string) => (message: string) => void warned.push(`${level}: ${message}`);
+    const logger = { debug: note("debug"), info: note("info"), warn: note("warn"), error: note("error") };
+    const journal = await waiting({ logger });
+    const warning =
+      'warn: the limit of $1 does not count calls of scripted:scripted, whose price is not known: set prices: { "scripted:scripted": { input: 0.5, output: 1.5 } }, or budget: { usd: null } if it costs nothing';
+    expect(warned).toEqual([warning]);
+    await resume("r", { agents: clerk(), journal, logger });
+    expect(warned).toEqual([warning, warning]);
+    const twice = agent({
+      name: "twice",
+      model: scriptedModel(({ messages }) =>
+        messages.at(-1)?.role === "tool" ? "Sent." : { toolCalls: [{ name: "send", arguments: {} }] },
+      ),
+      tools: [tool({ ...send, needsApproval: false })],
+    });
+    await run(twice, "Send it", { logger });
+    expect(warned).toEqual([warning, warning, warning]);
+    for (const budget of [null, { usd: null }]) await run(twice, "Send it", { logger, budget });
+    await run(twice, "Send it", { logger, prices });
+    expect(warned).toHaveLength(3);
   });
 });
 

@@ -431,6 +431,7 @@ describe("start", () => {
     const quiet = { debug() {}, info() {}, error() {}, warn: (message: string) => void warned.push(message) };
     const result = await run(greeter(), "Hi", {
       logger: quiet,
+      budget: { usd: null },
       onEvent(event) {
         seen.push(event);
         throw new Error("the screen is gone");
@@ -455,7 +456,8 @@ describe("start", () => {
     const warned: string[] = [];
     const quiet = { debug() {}, info() {}, error() {}, warn: (message: string) => void warned.push(message) };
     const onEvent = (): Promise<void> => Promise.reject(new Error("the screen is gone"));
-    expect((await run(greeter(), "Hi", { logger: quiet, onEvent })).status).toBe("completed");
+    const options = { logger: quiet, onEvent, budget: { usd: null } };
+    expect((await run(greeter(), "Hi", options)).status).toBe("completed");
     expect(warned).toHaveLength(1);
   });
 });

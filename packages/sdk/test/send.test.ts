@@ -65,7 +65,7 @@ test("R24: an error of `onEvent` is told to the logger, and without one to the c
     error: silent,
     warn: (message: string) => void told.push(message),
   };
-  await run(guide(), "Go.", { onEvent, logger });
+  await run(guide(), "Go.", { onEvent, logger, budget: { usd: null } });
   expect(told).toEqual(["onEvent threw an error; the run continues"]);
   expect(warned).toHaveBeenCalledTimes(1);
 });

@@ -123,7 +123,7 @@ export class Tree implements SignalTarget, WaitingRun, Holder {
     this.hostAgent = options.hostAgent;
     this.attempts = options.attempts;
     this.headcount = ports.headcount && checkHeadcount(ports.headcount(root), root);
-    this.ledger = ports.ledger && checkLedger(ports.ledger(root));
+    this.ledger = ports.ledger && checkLedger(ports.ledger(root, undefined, start.facts));
     // Other processes may post something to the journal at any time.
     if (ports.journal !== undefined) this.lazySignals = new Signals(this);
   }

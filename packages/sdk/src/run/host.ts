@@ -14,7 +14,7 @@ import { RetryPolicy, SpawnTracker } from "@ravi/supervision";
 import { blueprintOf, teamOf } from "../agents/blueprint.ts";
 import { around, checkLayers, hasRetry, pipelinesOf } from "../agents/layers.ts";
 import { hasModule } from "../node-module.ts";
-import { ledgerFor } from "./ledger.ts";
+import { isDefaultOnRecord, ledgerFor } from "./ledger.ts";
 import { meteringFor } from "./meters.ts";
 import type { HostOptions } from "./options.ts";
 
@@ -24,19 +24,24 @@ export interface Host {
   readonly journal: Journal | undefined;
   readonly history: HistoryProvider | undefined;
   readonly hooks: Hooks;
-  /** Whether the limit in dollars is the default one. For a resumed run it only may be: see `ledgerFor`. */
+  /** Whether the limit in dollars is the default one. For a resumed run it only may be: its record says it. */
   readonly isDefaultUsd: boolean;
 }
 
 /** Builds the runtime of a run from the small packages. This is the one place where they are wired together. */
 export function buildRuntime(options: HostOptions, host: Host): Runtime {
-  const { clock, ids } = options;
+  const { clock, ids, logger } = options;
   return new Runtime({
     agents: host.agents,
     ambientScope: hasModule("node:async_hooks"),
     journal: host.journal,
     headcount: (root) => new SpawnTracker(root.spawnBudget, { rootId: root.rootId, clock }),
-    ledger: (root) => ledgerFor(root, { isDefaultUsd: host.isDefaultUsd, clock }),
+    ledger: (root, _snapshot, facts) =>
+      ledgerFor(root, {
+        isDefaultUsd: isDefaultOnRecord(root, facts, host.isDefaultUsd),
+        clock,
+        logger,
+      }),
     meter: meteringFor(options.prices).meter,
     limiter: options.limiter,
     hooks: host.hooks,
@@ -50,7 +55,7 @@ export function buildRuntime(options: HostOptions, host: Host): Runtime {
     validator: options.validator,
     clock,
     ids,
-    logger: options.logger,
+    logger,
   });
 }
 

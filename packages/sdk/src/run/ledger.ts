@@ -2,40 +2,83 @@ import {
   type Clock,
   InvalidValueError,
   isRaviError,
+  type JsonObject,
   type Ledger,
+  type Logger,
   type ReserveOptions,
   type Spend,
   type Supervision,
 } from "@ravi/kernel";
+import { tellLog } from "@ravi/kernel/loop";
 import { ExecutionTracker } from "@ravi/resources";
 import { DEFAULT_LIMITS } from "../limits.ts";
 
 /**
  * The ledger of a run. If the user has set a limit in dollars, models without a known price are refused. The default limit lets
  * them through at a cost of 0, since otherwise no local model would run without configured prices; their tokens are still
- * counted. For a resumed run, the default limit is recognised by its amount.
+ * counted, and the logger is told.
  */
-export function ledgerFor(
-  root: Supervision,
-  { isDefaultUsd, clock }: { readonly isDefaultUsd: boolean; readonly clock: Clock | undefined },
-): Ledger {
+export function ledgerFor(root: Supervision, { isDefaultUsd, clock, logger }: LedgerOptions): Ledger {
   const tracker = new ExecutionTracker(root.executionBudget, { scope: root.rootId, clock });
-  return withSdkErrors(
-    tracker,
-    isDefaultUsd && root.executionBudget.maxCostUsd === DEFAULT_LIMITS.budget.usd,
-  );
+  return withSdkErrors(tracker, isDefaultUsd ? new Uncounted(root, logger) : undefined);
 }
 
-/** Wraps a ledger so that its errors name this package's options. `lenient`: a call without a known price counts as free. */
-function withSdkErrors(ledger: Ledger, lenient: boolean): Ledger {
+interface LedgerOptions {
+  /** Whether the limit in dollars is the default one. */
+  readonly isDefaultUsd: boolean;
+  readonly clock: Clock | undefined;
+  readonly logger?: Logger | undefined;
+}
+
+/** The facts that a run is recorded with. */
+export function factsFor(isDefaultUsd: boolean): JsonObject {
+  return { isDefaultUsd };
+}
+
+/**
+ * Whether the limit in dollars of a run is the default one. A record of an earlier release does not say it: there the limit may be the
+ * default one if it has its amount.
+ */
+export function isDefaultOnRecord(root: Supervision, facts: JsonObject | undefined, mayBe: boolean): boolean {
+  const known = facts?.["isDefaultUsd"];
+  if (typeof known === "boolean") return known;
+  return mayBe && root.executionBudget.maxCostUsd === DEFAULT_LIMITS.budget.usd;
+}
+
+/** Tells the logger of models that the default limit does not count, once of each. */
+class Uncounted {
+  private readonly root: Supervision;
+  private readonly logger: Logger | undefined;
+  private readonly told = new Set<string>();
+
+  constructor(root: Supervision, logger: Logger | undefined) {
+    this.root = root;
+    this.logger = logger;
+  }
+
+  tell(what = "a model"): void {
+    if (this.told.has(what)) return;
+    this.told.add(what);
+    const { runId, executionBudget } = this.root;
+    const message = `the limit of $${executionBudget.maxCostUsd} does not count calls of ${what}, whose price is not known: set ${pricesOf(what)}, or budget: { usd: null } if it costs nothing`;
+    tellLog(this.logger, "warn", message, { runId, model: what });
+  }
+}
+
+/** Wraps a ledger so that its errors name this package's options. With `uncounted`, a call without a known price counts as free. */
+function withSdkErrors(ledger: Ledger, uncounted: Uncounted | undefined): Ledger {
   return {
     reserve(estimate, options) {
-      const wanted = lenient && isUnpriced(estimate) ? { ...estimate, cost: 0 } : estimate;
-      return reserve(ledger, wanted, options);
+      if (uncounted === undefined || !isUnpriced(estimate)) return reserve(ledger, estimate, options);
+      uncounted.tell(options?.what);
+      return reserve(ledger, { ...estimate, cost: 0 }, options);
     },
     charge: (spent, options) => ledger.charge(spent, options),
     child: (budget, scope) =>
-      withSdkErrors(ledger.child(budget, scope), lenient && (budget.maxCostUsd ?? null) === null),
+      withSdkErrors(
+        ledger.child(budget, scope),
+        (budget.maxCostUsd ?? null) === null ? uncounted : undefined,
+      ),
     remaining: () => ledger.remaining(),
     raise: (more) => ledger.raise?.(more),
     get used() {
@@ -68,7 +111,11 @@ function unpriced(what = "provider:model", cause: unknown): InvalidValueError {
   return new InvalidValueError({
     field: `the price of ${what}`,
     value: "unknown",
-    expected: `a known price, because the run has a limit in dollars: set prices: { ${JSON.stringify(what)}: { input: 0.5, output: 1.5 } } (dollars per million tokens; 0 is allowed), or remove the limit with budget: { usd: null }`,
+    expected: `a known price, because the run has a limit in dollars: set ${pricesOf(what)} (dollars per million tokens; 0 is allowed), or remove the limit with budget: { usd: null }`,
     cause,
   });
+}
+
+function pricesOf(what: string): string {
+  return `prices: { ${JSON.stringify(what)}: { input: 0.5, output: 1.5 } }`;
 }

@@ -11,6 +11,7 @@ import { ownLimits } from "../agents/blueprint.ts";
 import { isDefaultUsd, limitsFor, toExecutionBudget, toSpawnBudget } from "../limits.ts";
 import { checkAgent, checkHost, checkRunId } from "./check.ts";
 import { checkOnRecord } from "./journals.ts";
+import { factsFor } from "./ledger.ts";
 import { launch, type SdkHandle } from "./launch.ts";
 import { RESUME_OPTIONS, type ResumeOptionsFor, RUN_OPTIONS, type RunOptions } from "./options.ts";
 import type { SdkResult } from "./result.ts";
@@ -43,12 +44,13 @@ export function start<T = unknown, A extends Agent<T> = Agent<T>>(
   const own = ownLimits(agent);
   const limits = limitsFor(options, own);
   const { attachments, sessionId, runId, tenantId, userId, metadata, priority, signal } = options;
+  const isDefault = isDefaultUsd(options, own);
   const isKept = sessionId !== undefined || options.history !== undefined;
   return launch<AnswerOf<A>>(options, {
     runId,
     agents: [agent],
     limits,
-    isDefaultUsd: isDefaultUsd(options, own),
+    isDefaultUsd: isDefault,
     begin: (runtime) =>
       runtime.run(agent, input, {
         spawnBudget: toSpawnBudget(limits.tree),
@@ -63,6 +65,7 @@ export function start<T = unknown, A extends Agent<T> = Agent<T>>(
         metadata,
         priority,
         signal,
+        facts: factsFor(isDefault),
       }),
   });
 }
@@ -95,7 +98,7 @@ export function startResume<T = unknown, A extends Agent<T> = Agent<T>>(
     runId,
     agents: list,
     limits: undefined,
-    // The journal does not record whether the limit in dollars was set by the call. `ledgerFor` also compares the amount.
+    // For runs of an earlier release, whose records do not say it.
     isDefaultUsd: list.every((agent) => isDefaultUsd({}, ownLimits(agent))),
     begin: (runtime) => runtime.resume(runId, { decisions, retryFailed, signal }) as RootHandle<AnswerOf<A>>,
   });
