@@ -1,13 +1,13 @@
 import {
   ExecId,
-  type InboxMessage,
+  type Heard,
   type JournalRecord,
   type JsonObject,
   type RunId,
   type SerializedError,
 } from "@ravi/kernel";
 import { RUN_STATUS } from "../journal/run-facts.ts";
-import { isNotAStep, WITHDRAWN } from "./recording.ts";
+import { type CountedRecord, isNotAStep, WITHDRAWN } from "./recording.ts";
 
 /** The status of a run that had failed and is continued from now on. */
 export const RETRIED: JsonObject = Object.freeze({ status: "running", retried: true });
@@ -20,7 +20,7 @@ export function afterRetries(
   runId: RunId,
   records: readonly JournalRecord[],
   isRetried: boolean,
-): readonly JournalRecord[] {
+): readonly CountedRecord[] {
   const last = records.findLastIndex(({ key, body }) => key === RUN_STATUS && body["retried"] === true);
   const counted =
     last === -1
@@ -39,44 +39,66 @@ const MODEL_CALL = /^(llm|compact):/;
  * began nothing else. So they are made again, and what they have cost stays charged. A failure that the agent has seen and gone on after
  * stays, since it would do otherwise now; so does that of a tool, which may have done its work.
  */
-function withoutFailures(runId: RunId, records: readonly JournalRecord[]): readonly JournalRecord[] {
+function withoutFailures(runId: RunId, records: readonly CountedRecord[]): readonly CountedRecord[] {
   const status = records.findLast(({ key }) => key === RUN_STATUS);
-  /** From where on the notes of each of these executions no longer count. */
-  const over = new Map<ExecId, number>();
+  const failed = new Map<ExecId, Failures>();
   const again = new Set<JournalRecord>();
-  const left: Failed[] = [{ exec: ExecId(runId), end: status }];
+  const left: Failed[] = [{ exec: ExecId(runId), error: errorIn(status) }];
   for (const one of left) {
-    const { failures, from } = failuresOf(one, records);
-    over.set(one.exec, overFrom(one, from, failures, records));
+    const found = failuresOf(one, records);
+    const { failures } = found;
+    failed.set(one.exec, found);
     for (const record of failures) {
       again.add(record);
-      if (isHire(record)) left.push({ exec: ExecId(record.exec, record.key), end: record });
+      if (isHire(record)) left.push({ exec: ExecId(record.exec, record.key), error: errorIn(record) });
     }
   }
   const hires = new Set([...again].filter(isHire).map(stepOf));
-  return records.flatMap((record, at): readonly JournalRecord[] => {
+  const replied = new Set(records.filter(isReplied).map(questionOf));
+  return records.flatMap((record, at): readonly CountedRecord[] => {
     const { exec, key, phase, body, attempt } = record;
     if (again.has(record))
       return isHire(record) ? [] : [{ ...record, body: { ...WITHDRAWN, spend: body["spend"] } }];
     // Its child continues, and its next end must differ from the one that is on record.
     if (phase === "begin" && hires.has(stepOf(record))) return [{ ...record, attempt: attempt + 1 }];
-    // What the agent recorded after the failure it may not ask for again. If it does, it is recorded as another attempt.
-    const isOver = phase === "note" && at > (over.get(exec) ?? Infinity) && !isNotAStep(key);
-    return isOver ? [{ ...record, phase: "end", body: WITHDRAWN }] : [record];
+    const { from, over } = failed.get(exec) ?? NEVER;
+    if (phase !== "note" || at < from || isNotAStep(key)) return [record];
+    // What the agent recorded since it may not ask for again. After a failed model call it would be about something else: if the agent
+    // does ask, it is recorded as another attempt. So is a question that a failed child has not replied to.
+    const isOver = at > over || (QUESTION.test(key) && !replied.has(questionOf(record)));
+    return [isOver ? { ...record, phase: "end", body: WITHDRAWN } : { ...record, isOptional: true }];
   });
 }
 
-/** An execution that has failed or was stopped, and the entry that says so: the run's status, or the end of its hire. */
-interface Failed {
-  readonly exec: ExecId;
-  readonly end: JournalRecord | undefined;
+/** Begins the key of a question to a child, and that of its time limit. */
+const QUESTION = /^(?:asked:)?ask:/;
+
+/** Names what is asked of a child, under either key. */
+function questionOf({ exec, key }: JournalRecord): string {
+  return stepOf({ exec, key: key.replace(QUESTION, "") });
 }
 
-function failuresOf(
-  { exec, end }: Failed,
-  records: readonly JournalRecord[],
-): { readonly failures: readonly JournalRecord[]; readonly from: number } {
-  const error = errorIn(end);
+function isReplied({ key, phase, body }: JournalRecord): boolean {
+  return phase === "note" && key.startsWith("ask:") && "reply" in (body["value"] as Heard);
+}
+
+/** An execution that has failed, and the error that it failed with. */
+interface Failed {
+  readonly exec: ExecId;
+  readonly error: SerializedError | undefined;
+}
+
+interface Failures {
+  readonly failures: readonly JournalRecord[];
+  /** Where it began its last call. */
+  readonly from: number;
+  /** Where a model call of it failed; after everything if none did. */
+  readonly over: number;
+}
+
+const NEVER = Object.freeze({ from: Infinity, over: Infinity });
+
+function failuresOf({ exec, error }: Failed, records: readonly JournalRecord[]): Failures {
   const isOwn = (record: JournalRecord): boolean => record.exec === exec;
   const from = records.findLastIndex((record) => isOwn(record) && record.phase === "begin");
   const failures = records.filter((record, at) => at > from && isOwn(record) && isFailure(record));
@@ -90,39 +112,8 @@ function failuresOf(
     const cause = records.findLast(isCause);
     if (cause !== undefined) failures.push(cause);
   }
-  return { failures, from };
-}
-
-/**
- * After a failed model call, or else after its last call, an agent may record other facts than before. One that was stopped was still to
- * go on, unless something had failed. Nor is anything forgotten up to the last word with the agent that hired it: who has a reply does
- * not ask again.
- */
-function overFrom(
-  { exec, end }: Failed,
-  from: number,
-  failures: readonly JournalRecord[],
-  records: readonly JournalRecord[],
-): number {
   const call = failures.find((record) => !isHire(record));
-  if (call !== undefined) return records.indexOf(call);
-  if (end === undefined || !isHire(end)) return from;
-  const failed = isStopped(end) ? failures.find((record) => !isStopped(record)) : undefined;
-  if (isStopped(end) && failed === undefined) return Infinity;
-  const isTalk = (record: JournalRecord): boolean => record.exec === exec && isAsked(record, end.exec);
-  return Math.max(failed === undefined ? from : records.indexOf(failed), records.findLastIndex(isTalk));
-}
-
-function isStopped({ body }: JournalRecord): boolean {
-  return body["status"] === "cancelled";
-}
-
-/** Whether it notes that a question of that agent was read, or replied to. */
-function isAsked({ key, body }: JournalRecord, by: ExecId): boolean {
-  const question = `${by}:ask:`;
-  if (key.startsWith(`reply:${question}`)) return true;
-  const read = key.startsWith("inbox#") ? (body["value"] as InboxMessage | null) : null;
-  return read?.id.startsWith(question) === true;
+  return { failures, from, over: call === undefined ? Infinity : records.indexOf(call) };
 }
 
 /** Whether it is the end of a model call or a hire that failed. */
@@ -146,6 +137,6 @@ function isSame(one: SerializedError | undefined, other: SerializedError | undef
   return one?.code === other?.code && one?.message === other?.message;
 }
 
-function stepOf({ exec, key }: JournalRecord): string {
+function stepOf({ exec, key }: Pick<JournalRecord, "exec" | "key">): string {
   return `${exec}\n${key}`;
 }

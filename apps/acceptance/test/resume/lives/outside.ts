@@ -44,6 +44,11 @@ interface Sent {
 
 const FAILURE = / ! | failed | denied | cancelled|rejected/;
 
+/** Whether anything was begun: a tool is not called with arguments that cannot be read, or if it is not approved. */
+function isBegun(text: string): boolean {
+  return text.split(" & ").some((each) => !/was not approved|expected valid JSON/.test(each));
+}
+
 /** How a broken implementation would differ. */
 export type Planted = "a forgotten end" | "a lost seat" | "a higher bill";
 
@@ -72,13 +77,12 @@ export class Outside {
     for (const each of this.sent) if (each.what === what && each.isAnswered) each.isSeen = true;
   }
 
-  /** The run is retried: what agents that have failed saw last, and since their last call, may come otherwise now. */
+  /** The run is retried: what failed last, and all that agents saw since, may come otherwise now. */
   forgetFailures(): void {
     for (const [exec, trace] of this.traces) {
-      const lastCall = trace.findLastIndex((text) => /^(llm|tool|batch|beside)/.test(text));
-      const lastBegin = trace.findLastIndex((text) => /^(llm|tool|batch|beside|hire|spawn)/.test(text));
+      const lastCall = trace.findLastIndex((text) => /^(llm|tool|batch|beside)/.test(text) && isBegun(text));
       const failed = trace.findIndex((text, n) => n >= lastCall && FAILURE.test(text));
-      this.traces.set(exec, trace.slice(0, failed === -1 ? lastBegin + 1 : failed));
+      if (failed !== -1) this.traces.set(exec, trace.slice(0, failed));
     }
   }
 
