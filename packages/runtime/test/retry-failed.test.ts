@@ -174,33 +174,63 @@ test("what the agent recorded after the failure is forgotten with it", async () 
   expect(await retried(journal, lead)).toMatchObject({ status: "completed", output: "to y" });
 });
 
-test.each(["a call", "its own code"])(
-  "what it recorded when %s had failed may be asked for again",
+test.each(["a call", "its own code"])("what it records after %s has failed may differ", async (what) => {
+  const [journal, server] = [new MemoryJournal(), new Server()];
+  const settings = { isWrong: what === "its own code" };
+  server.isDown = what === "a call";
+  const lead = agent("lead", async (ctx) => {
+    await ctx.llm(server.model, ask("x")).catch(async (error: unknown) => {
+      await ctx.now();
+      throw error;
+    });
+    const time = await ctx.now();
+    if (settings.isWrong) throw new RangeError("wrong");
+    await ctx.llm(server.model, ask("y"));
+    return done(String(time));
+  });
+  expect((await new Runtime({ journal }).run(lead, "", { runId: "r" }).result).status).toBe("failed");
+  expect((await retried(journal, lead)).status).toBe("failed");
+  server.isDown = settings.isWrong = false;
+  const result = await retried(journal, lead);
+  expect(result).toMatchObject({ status: "completed", output: expect.stringMatching(/^\d+$/) });
+  expect(server.paid).toEqual(["x", "y"]);
+  const ended = journal.load(RunId("r")).length;
+  const store = cut("r", journal.load(RunId("r")).slice(0, ended - 1));
+  expect((await new Runtime({ journal: store, agents: [lead] }).resume("r").result).output).toBe(
+    result.output,
+  );
+});
+
+test.each(["its own code", "a child"])(
+  "what it recorded before %s failed is not made again",
   async (what) => {
     const [journal, server] = [new MemoryJournal(), new Server()];
     const settings = { isWrong: what === "its own code" };
-    server.isDown = what === "a call";
+    const orders: string[] = [];
+    const worker = asker(server, "worker");
     const lead = agent("lead", async (ctx) => {
-      await ctx.llm(server.model, ask("x")).catch(async (error: unknown) => {
-        await ctx.now();
-        throw error;
-      });
-      const time = await ctx.now();
+      const handle = await ctx.spawn(worker, { input: "a" });
+      await ctx.waitFor("go");
+      const order = await ctx.record("order", () => orders.push("order"));
+      const outcome = await ctx.join(handle);
+      if ("error" in outcome) {
+        await ctx.record("apology", () => orders.push("apology"));
+        throw outcome.error;
+      }
       if (settings.isWrong) throw new RangeError("wrong");
-      await ctx.llm(server.model, ask("y"));
-      return done(String(time));
+      return done(JSON.stringify(order));
     });
-    expect((await new Runtime({ journal }).run(lead, "", { runId: "r" }).result).status).toBe("failed");
-    expect((await retried(journal, lead)).status).toBe("failed");
-    server.isDown = settings.isWrong = false;
-    const result = await retried(journal, lead);
-    expect(result).toMatchObject({ status: "completed", output: expect.stringMatching(/^\d+$/) });
-    expect(server.paid).toEqual(["x", "y"]);
-    const ended = journal.load(RunId("r")).length;
-    const store = cut("r", journal.load(RunId("r")).slice(0, ended - 1));
-    expect((await new Runtime({ journal: store, agents: [lead] }).resume("r").result).output).toBe(
-      result.output,
+    server.isDown = !settings.isWrong;
+    const runtime = new Runtime({ journal });
+    const first = runtime.run(lead, "", { runId: "r" });
+    await until(() =>
+      journal.load(RunId("r")).some(({ key, phase }) => key.startsWith("hire:") && phase === "end"),
     );
+    await runtime.deliver("r", "go", true);
+    expect((await first.result).status).toBe("failed");
+    server.isDown = settings.isWrong = false;
+    expect(await within(retried(journal, lead, worker))).toMatchObject({ status: "completed", output: "1" });
+    expect(orders.filter((each) => each === "order")).toHaveLength(1);
   },
 );
 
@@ -223,6 +253,30 @@ test("what it recorded before its own code failed stays, and need not be asked f
   settings.isWrong = false;
   expect(await retried(journal, lead)).toMatchObject({ status: "completed", output: "order 1 at true" });
   expect([orders, server.paid]).toEqual([1, ["x", "y"]]);
+});
+
+test("an agent whose own code failed has read its messages", async () => {
+  const [journal, settings] = [new MemoryJournal(), { isWrong: true }];
+  const lead = agent("lead", async (ctx, inbox) => {
+    const read: string[] = [];
+    while (read.length < 2) {
+      if (inbox.hasMail?.() === true) read.push(String((await inbox.take())?.content));
+      else await ctx.waitFor("go");
+      if (settings.isWrong && read.length === 1) throw new RangeError("wrong");
+    }
+    return done(read.join(", "));
+  });
+  const runtime = new Runtime({ journal });
+  const first = runtime.run(lead, "", { runId: "r" });
+  await runtime.send("r", "one");
+  await runtime.deliver("r", "go", true);
+  expect((await first.result).status).toBe("failed");
+  settings.isWrong = false;
+  const again = new Runtime({ journal, agents: [lead] });
+  const { result } = again.resume("r", { retryFailed: true });
+  await again.send("r", "two");
+  await again.deliver("r", "go", true);
+  expect(await within(result)).toMatchObject({ output: "one, two" });
 });
 
 test("a run that failed before its next call goes on with it", async () => {

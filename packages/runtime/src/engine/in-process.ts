@@ -318,7 +318,7 @@ export class InProcessEngine implements DurableEngine, Recorded, Replaying {
   hasMail(key: string): boolean {
     const { replay } = this;
     if (replay?.isCatchingUp === true) return replay.isNext(key);
-    return this.tree.hasMail(this.start.execId);
+    return replay?.isRecorded(key) === true || this.tree.hasMail(this.start.execId);
   }
 
   async receive(key: string, { wait }: { readonly wait: boolean }): Promise<InboxMessage | null> {

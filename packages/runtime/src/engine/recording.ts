@@ -10,8 +10,14 @@ export interface RecordedStep {
   attempt: number;
   begin: JournalRecord | undefined;
   end: JournalRecord | undefined;
-  /** Whether the resumed agent has asked for it. */
+  /** Whether the resumed agent has asked for it, or need not. */
   read: boolean;
+}
+
+/** An entry as it counts. */
+export interface CountedRecord extends JournalRecord {
+  /** Set if the agent may go on without asking for it again. */
+  readonly isOptional?: true;
 }
 
 /** The recorded steps of one execution. A resumed agent asks for them again, in the same order. */
@@ -57,16 +63,16 @@ export class ExecRecording {
     return this.withdrawn?.get(key)?.filter((end) => end.attempt < attempt) ?? [];
   }
 
-  add(record: JournalRecord): void {
+  add(record: CountedRecord): void {
     this.startedAt ??= record.at;
     let step = this.steps.get(record.key);
     if (step === undefined) {
       const place = this.order.length;
-      step = { key: record.key, place, attempt: 0, begin: undefined, end: undefined, read: false };
+      const read = record.isOptional === true;
+      step = { key: record.key, place, attempt: 0, begin: undefined, end: undefined, read };
       this.steps.set(record.key, step);
       this.order.push(step);
-      if (record.body["skippable"] === true) step.read = true;
-      else this.unread++;
+      if (!read) this.unread++;
     }
     step.attempt = Math.max(step.attempt, record.attempt);
     if (record.phase === "begin") step.begin = record;
@@ -141,9 +147,6 @@ export function isNotAStep(key: string): boolean {
 /** The body of the end of an effect that was stopped while nothing of it was running. It may have a `spend` for earlier attempts. */
 export const WITHDRAWN: JsonObject = Object.freeze({ withdrawn: true });
 
-/** Added to the body of a fact that the resumed agent need not ask for. */
-export const SKIPPABLE: JsonObject = Object.freeze({ skippable: true });
-
 /** Whether a withdrawn attempt has sent nothing. It is then as if it had never been begun. */
 function isUnpaid({ body }: JournalRecord): boolean {
   return body["spend"] === undefined;
@@ -166,9 +169,9 @@ function neverSent(records: readonly JournalRecord[]): readonly JournalRecord[] 
 export class Recording {
   readonly execs = new Map<ExecId, ExecRecording>();
   /** All entries, without attempts that were withdrawn before anything was sent. */
-  readonly records: readonly JournalRecord[];
+  readonly records: readonly CountedRecord[];
 
-  constructor(records: readonly JournalRecord[]) {
+  constructor(records: readonly CountedRecord[]) {
     const ends = records.filter(({ phase, body }) => phase === "end" && body["withdrawn"] === true);
     for (const begin of neverSent(records)) ends.push({ ...begin, phase: "end", body: WITHDRAWN });
     for (const end of ends) this.of(end.exec).withdraw(end);

@@ -1,6 +1,13 @@
-import { ExecId, type JournalRecord, type JsonObject, type RunId, type SerializedError } from "@ravi/kernel";
+import {
+  ExecId,
+  type Heard,
+  type JournalRecord,
+  type JsonObject,
+  type RunId,
+  type SerializedError,
+} from "@ravi/kernel";
 import { RUN_STATUS } from "../journal/run-facts.ts";
-import { isNotAStep, SKIPPABLE, WITHDRAWN } from "./recording.ts";
+import { type CountedRecord, isNotAStep, WITHDRAWN } from "./recording.ts";
 
 /** The status of a run that had failed and is continued from now on. */
 export const RETRIED: JsonObject = Object.freeze({ status: "running", retried: true });
@@ -13,7 +20,7 @@ export function afterRetries(
   runId: RunId,
   records: readonly JournalRecord[],
   isRetried: boolean,
-): readonly JournalRecord[] {
+): readonly CountedRecord[] {
   const last = records.findLastIndex(({ key, body }) => key === RUN_STATUS && body["retried"] === true);
   const counted =
     last === -1
@@ -32,33 +39,47 @@ const MODEL_CALL = /^(llm|compact):/;
  * began nothing else. So they are made again, and what they have cost stays charged. A failure that the agent has seen and gone on after
  * stays, since it would do otherwise now; so does that of a tool, which may have done its work.
  */
-function withoutFailures(runId: RunId, records: readonly JournalRecord[]): readonly JournalRecord[] {
+function withoutFailures(runId: RunId, records: readonly CountedRecord[]): readonly CountedRecord[] {
   const status = records.findLast(({ key }) => key === RUN_STATUS);
   const failed = new Map<ExecId, Failures>();
   const again = new Set<JournalRecord>();
+  const entries = Map.groupBy(Array.from(records, placed), ({ record }) => record.exec);
   const left: Failed[] = [{ exec: ExecId(runId), error: errorIn(status) }];
-  for (const one of left) {
-    const found = failuresOf(one, records);
-    failed.set(one.exec, found);
+  for (const { exec, error } of left) {
+    const found = failuresIn(entries.get(exec) ?? [], error);
+    failed.set(exec, found);
     for (const record of found.failures) {
       again.add(record);
       if (isHire(record)) left.push({ exec: ExecId(record.exec, record.key), error: errorIn(record) });
     }
   }
   const hires = new Set([...again].filter(isHire).map(stepOf));
-  return records.flatMap((record, at): readonly JournalRecord[] => {
+  const replied = new Set(records.filter(isReplied).map(questionOf));
+  return records.flatMap((record, at): readonly CountedRecord[] => {
     const { exec, key, phase, body, attempt } = record;
     if (again.has(record))
       return isHire(record) ? [] : [{ ...record, body: { ...WITHDRAWN, spend: body["spend"] } }];
     // Its child continues, and its next end must differ from the one that is on record.
     if (phase === "begin" && hires.has(stepOf(record))) return [{ ...record, attempt: attempt + 1 }];
-    const { lastBegin = Infinity, failedCall = Infinity } = failed.get(exec) ?? {};
-    if (phase !== "note" || at < lastBegin || isNotAStep(key)) return [record];
-    // What the agent recorded last it may not ask for again. After a failed call it was about that failure; otherwise it still holds.
-    return at > failedCall || isSilence(record)
-      ? [{ ...record, phase: "end", body: WITHDRAWN }]
-      : [{ ...record, body: { ...body, ...SKIPPABLE } }];
+    const { from, over } = failed.get(exec) ?? NEVER;
+    if (phase !== "note" || at < from || isNotAStep(key)) return [record];
+    // What the agent recorded since it may not ask for again. After a failed model call it would be about something else: if the agent
+    // does ask, it is recorded as another attempt. So is a question that a failed child has not replied to.
+    const isOver = at > over || (QUESTION.test(key) && !replied.has(questionOf(record)));
+    return [isOver ? { ...record, phase: "end", body: WITHDRAWN } : { ...record, isOptional: true }];
   });
+}
+
+/** Begins the key of a question to a child, and that of its time limit. */
+const QUESTION = /^(?:asked:)?ask:/;
+
+/** Names what is asked of a child, under either key. */
+function questionOf({ exec, key }: JournalRecord): string {
+  return stepOf({ exec, key: key.replace(QUESTION, "") });
+}
+
+function isReplied({ key, phase, body }: JournalRecord): boolean {
+  return phase === "note" && key.startsWith("ask:") && "reply" in (body["value"] as Heard);
 }
 
 /** An execution that has failed, and the error that it failed with. */
@@ -70,45 +91,54 @@ interface Failed {
 interface Failures {
   /** The ends of the calls and hires that it failed with; none if its own code failed. */
   readonly failures: readonly JournalRecord[];
-  /** The index of the last entry with which it began something. */
-  readonly lastBegin: number;
-  /** The index of the first end of a model call in `failures`. When its agent has seen that a child failed is not on record. */
-  readonly failedCall: number;
+  /** Where it began something for the last time. */
+  readonly from: number;
+  /** Where a model call of it failed; after everything if none did. */
+  readonly over: number;
 }
 
-function failuresOf({ exec, error }: Failed, records: readonly JournalRecord[]): Failures {
-  const isOwn = (record: JournalRecord): boolean => record.exec === exec;
-  const { lastBegin, lastCall } = begunLast(exec, records);
-  const failures = records.filter((record, at) => at > lastBegin && isOwn(record) && isFailure(record));
-  if (!failures.some((record) => isSame(errorIn(record), error))) {
+const NEVER = Object.freeze({ from: Infinity, over: Infinity });
+
+/** An entry, and where it is in the whole record. */
+interface Placed {
+  readonly record: JournalRecord;
+  readonly at: number;
+}
+
+function placed(record: JournalRecord, at: number): Placed {
+  return { record, at };
+}
+
+/** `own` has all entries of the execution. */
+function failuresIn(own: readonly Placed[], error: SerializedError | undefined): Failures {
+  const { from, lastCall } = begunLast(own);
+  const failures = own.filter(({ record, at }) => at > from && isFailure(record));
+  if (!failures.some(({ record }) => isSame(errorIn(record), error))) {
     // It may have failed with a child that ended while others were being hired.
-    const isCause = (record: JournalRecord, at: number): boolean =>
-      at > lastCall && isOwn(record) && isFailure(record) && isSame(errorIn(record), error);
-    const cause = records.findLast(isCause);
+    const isCause = ({ record, at }: Placed): boolean =>
+      at > lastCall && isFailure(record) && isSame(errorIn(record), error);
+    const cause = own.findLast(isCause);
     if (cause !== undefined) failures.push(cause);
   }
-  const failedCall = records.findIndex((record) => failures.includes(record) && !isHire(record));
-  return { failures, lastBegin, failedCall: failedCall === -1 ? Infinity : failedCall };
+  const call = failures.find(({ record }) => !isHire(record));
+  return { failures: failures.map(({ record }) => record), from, over: call?.at ?? Infinity };
 }
 
 /**
- * Where an execution has begun something for the last time, and where something else than a hire. What it began before and makes again, as
+ * Where an execution began something for the last time, and where something else than a hire. What it began before and makes again, as
  * after a crash, does not count: its agent need not have seen the failures in between.
  */
-function begunLast(
-  exec: ExecId,
-  records: readonly JournalRecord[],
-): { readonly lastBegin: number; readonly lastCall: number } {
+function begunLast(own: readonly Placed[]): { readonly from: number; readonly lastCall: number } {
   const known = new Set<string>();
-  let [lastBegin, lastCall] = [-1, -1];
-  for (const [at, record] of records.entries()) {
+  let [from, lastCall] = [-1, -1];
+  for (const { record, at } of own) {
     const { key, phase } = record;
-    if (record.exec !== exec || phase !== "begin" || isNotAStep(key) || known.has(key)) continue;
+    if (phase !== "begin" || isNotAStep(key) || known.has(key)) continue;
     known.add(key);
-    lastBegin = at;
+    from = at;
     if (!isHire(record)) lastCall = at;
   }
-  return { lastBegin, lastCall };
+  return { from, lastCall };
 }
 
 /** Whether it is the end of a model call or a hire that failed. */
@@ -117,13 +147,6 @@ function isFailure(record: JournalRecord): boolean {
   if (phase !== "end") return false;
   if (MODEL_CALL.test(key)) return body["error"] !== undefined;
   return isHire(record) && errorIn(record) !== undefined;
-}
-
-/** Whether it notes that a child ended without a reply. If that child goes on, it is asked again. */
-function isSilence({ key, body }: JournalRecord): boolean {
-  return (
-    key.startsWith("ask:") && (body["value"] as { readonly ended?: boolean } | undefined)?.ended === true
-  );
 }
 
 function isHire({ key }: JournalRecord): boolean {
@@ -139,6 +162,6 @@ function isSame(one: SerializedError | undefined, other: SerializedError | undef
   return one?.code === other?.code && one?.message === other?.message;
 }
 
-function stepOf({ exec, key }: JournalRecord): string {
+function stepOf({ exec, key }: Pick<JournalRecord, "exec" | "key">): string {
   return `${exec}\n${key}`;
 }

@@ -62,8 +62,8 @@ export class RunJournal implements Heartbeat {
     const taken = (granted: { readonly epoch: number } | null): MaybePromise<RunJournal> => {
       const epoch = granted?.epoch;
       if (epoch !== undefined) return new RunJournal(journal, runId, owner, clock, epoch);
-      return andThen(journal.holder?.(runId), (holder) => {
-        throw lockedBy(runId, holder);
+      return lockedError(journal, runId).then((error) => {
+        throw error;
       });
     };
     return andThen(claim, taken);
@@ -180,11 +180,8 @@ export class RunJournal implements Heartbeat {
   private async renew(): Promise<void> {
     try {
       const claim = await this.journal.claim(this.runId, this.owner, CLAIM_TTL_MS);
-      if (claim?.epoch !== this.epoch)
-        this.lost = lockedBy(
-          this.runId,
-          claim === null ? await this.journal.holder?.(this.runId) : undefined,
-        );
+      if (claim?.epoch !== this.epoch) this.lost = lockedBy(this.runId);
+      if (claim === null) this.lost = await lockedError(this.journal, this.runId);
       // A run that may not go on must not hold a claim: it lost its journal before, or its claim had lapsed and this call has claimed the
       // run anew after another owner gave it up.
       if (claim !== null && this.isLost) await this.journal.release(this.runId, claim.epoch);
@@ -196,6 +193,15 @@ export class RunJournal implements Heartbeat {
     if (this.lost !== undefined) return this.holder?.journalLost(this.lost);
     this.holder?.readPosts();
     this.heartbeats.addAgain(this);
+  }
+}
+
+/** Whatever the journal says of who has the run, or fails with: it is locked. */
+async function lockedError(journal: Journal, runId: RunId): Promise<JournalLockedError> {
+  try {
+    return lockedBy(runId, await journal.holder?.(runId));
+  } catch {
+    return lockedBy(runId);
   }
 }
 

@@ -1,8 +1,8 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { defineTool, type Journal, RunId, type Tool } from "@ravi/kernel";
 import { scriptedModel, virtualClock } from "@ravi/testing";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
-import { agent, ask, done, turns } from "../support/helpers.ts";
+import { agent, ask, done, turns, within } from "../support/helpers.ts";
 import * as z from "zod";
 
 const model = scriptedModel(() => "ok", { record: false });
@@ -72,4 +72,47 @@ test("R24: for a run at work, a journal that cannot tell of a post is looked int
   await clock.advance(20_000);
   await turns(10);
   expect(handle.status).toBe("cancelled");
+});
+
+describe.each<[string, () => never]>([
+  [
+    "throws",
+    () => {
+      throw new Error("not now");
+    },
+  ],
+  ["gives nonsense", () => ({ owner: 7, expires: "soon" }) as never],
+])("R24: a journal whose holder() %s", (_, holder) => {
+  test("still says that the run is locked", async () => {
+    const memory = new MemoryJournal();
+    const journal: Journal = { ...unwatched(memory), holder };
+    memory.claim(RUN, "somebody", 60_000);
+    const lead = agent("lead", async () => done("x"));
+    const { result } = new Runtime({ journal }).run(lead, "", { runId: RUN });
+    await expect(result).rejects.toMatchObject({ code: "JOURNAL_LOCKED", runId: RUN });
+  });
+
+  test("stops a run whose claim another process has taken", async () => {
+    const clock = virtualClock({ now: 1_000 });
+    const memory = new MemoryJournal({ clock });
+    const isTaken = { now: false };
+    const journal: Journal = {
+      ...unwatched(memory),
+      holder,
+      claim: (...given) => (isTaken.now ? null : memory.claim(...given)),
+    };
+    const lead = agent("lead", async (ctx) => {
+      await ctx.waitFor("never");
+      return done("x");
+    });
+    const { result } = new Runtime({ journal, clock }).run(lead, "", { runId: RUN });
+    const settled = result.then(
+      ({ status }) => status,
+      (error: unknown) => (error as { code: string }).code,
+    );
+    await turns();
+    isTaken.now = true;
+    await clock.advance(60_000);
+    expect(await within(settled)).toBe("JOURNAL_LOCKED");
+  });
 });
