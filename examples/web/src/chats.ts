@@ -1,4 +1,11 @@
-import { type Agent, type ChatMessage, type Conversation, conversation, runs } from "@ravi/sdk";
+import {
+  type Agent,
+  type ChatMessage,
+  type Conversation,
+  conversation,
+  ConversationBusyError,
+  runs,
+} from "@ravi/sdk";
 import { Turn } from "./turn.ts";
 
 /** How many turns that have ended can still be read from the beginning. */
@@ -10,11 +17,10 @@ const GRACE_MS = 10_000;
 export class Chats {
   private readonly agent: Agent;
   private readonly journal: string;
-  private readonly open = new Map<string, Conversation>();
+  /** The chats that have a turn. */
+  private readonly busy = new Map<string, Conversation>();
   /** By run id, the oldest first. */
   private readonly turns = new Map<string, Turn>();
-  /** The last turn of each chat. */
-  private readonly last = new Map<string, Turn>();
 
   constructor(agent: Agent, journal: string) {
     this.agent = agent;
@@ -22,10 +28,8 @@ export class Chats {
   }
 
   /** Begins a turn. Rejects if the chat has one that has not ended. */
-  async say(chatId: string, text: string): Promise<Turn> {
-    const turn = this.keep(chatId, new Turn(await this.chat(chatId).start(text)));
-    await turn.begun();
-    return turn;
+  say(chatId: string, text: string): Promise<Turn> {
+    return this.take(chatId, async (chat) => new Turn(await chat.start(text)));
   }
 
   /** What was said before the turn that runs, and its run id: its events tell the rest. */
@@ -33,19 +37,16 @@ export class Chats {
     chatId: string,
   ): Promise<{ readonly runId: string | null; readonly messages: readonly ChatMessage[] }> {
     const runId = this.current(chatId)?.runId;
-    const messages = await this.chat(chatId).messages();
+    await using chat = this.open(chatId);
+    const messages = await chat.messages();
     if (runId === undefined) return { runId: null, messages };
-    // The run "ada:2" begins after two messages. If it is just ending, those behind are its own.
-    return {
-      runId,
-      messages: messages.slice(0, Number.parseInt(runId.slice(runId.lastIndexOf(":") + 1), 10)),
-    };
+    // If it is just ending, those behind are its own.
+    return { runId, messages: messages.slice(0, placeOf(runId).head) };
   }
 
   /** The turn that the chat is in; undefined if it waits for the user. */
   current(chatId: string): Turn | undefined {
-    const turn = this.last.get(chatId);
-    return turn?.isHere === true ? turn : undefined;
+    return this.turns.values().find(({ runId, isHere }) => isHere && placeOf(runId).chatId === chatId);
   }
 
   turn(runId: string): Turn | undefined {
@@ -56,45 +57,76 @@ export class Chats {
   async resumeAll(): Promise<number> {
     const isOpen = ["running", "suspended"];
     const left = (await runs({ journal: this.journal })).filter(({ status }) => isOpen.includes(status));
-    // A conversation names its runs by its own id and a place: "ada:2".
-    const chatIds = new Set(left.map(({ runId }) => runId.slice(0, runId.lastIndexOf(":"))));
     let count = 0;
-    for (const chatId of chatIds) {
-      const handle = await this.chat(chatId).resume();
-      if (handle === undefined) continue;
-      this.keep(chatId, new Turn(handle));
-      count++;
+    for (const chatId of new Set(left.map(({ runId }) => placeOf(runId).chatId))) {
+      try {
+        const turn = await this.take(chatId, async (chat) => {
+          const handle = await chat.resume();
+          return handle && new Turn(handle);
+        });
+        if (turn !== undefined) count++;
+      } catch (error) {
+        // One that cannot be continued, or that another process works on, must not keep the server from the others.
+        console.error(
+          `chat ${chatId} is not continued: ${error instanceof Error ? error.message : String(error)}`,
+        );
+      }
     }
     return count;
   }
 
   /** Leaves all turns to the next process. */
   async close(): Promise<void> {
-    const open = [...this.turns.values()].filter(({ hasEnded }) => !hasEnded);
+    const open = [...this.turns.values()].filter(({ isHere }) => isHere);
     await Promise.allSettled(open.map((turn) => turn.suspend(GRACE_MS)));
-    await Promise.all(Array.from(this.open.values(), (chat) => chat.close()));
+    await Promise.all(Array.from(this.busy.values(), (chat) => chat.close()));
   }
 
-  private chat(chatId: string): Conversation {
-    let chat = this.open.get(chatId);
-    if (chat === undefined) {
-      const { agent, journal } = this;
-      chat = conversation(agent, {
-        id: chatId,
-        journal,
-        budget: { tokens: 100_000, turns: 20 },
-        handleSignals: false,
+  /** Has the chat until the turn that `begin` begins is over, or if there is none. Resolves when the turn is on record. */
+  private async take<T extends Turn | undefined>(
+    chatId: string,
+    begin: (chat: Conversation) => Promise<T>,
+  ): Promise<T> {
+    if (this.busy.has(chatId))
+      throw new ConversationBusyError({
+        field: `chat ${chatId}`,
+        value: "busy",
+        expected: "one whose turn has ended",
       });
-      this.open.set(chatId, chat);
+    const chat = this.open(chatId);
+    this.busy.set(chatId, chat);
+    const leave = async (): Promise<void> => {
+      this.busy.delete(chatId);
+      await chat.close();
+    };
+    try {
+      const turn = await begin(chat);
+      await turn?.begun();
+      if (turn === undefined) await leave();
+      else this.keep(turn, leave);
+      return turn;
+    } catch (error) {
+      await leave();
+      throw error;
     }
-    return chat;
   }
 
-  private keep(chatId: string, turn: Turn): Turn {
+  private keep(turn: Turn, leave: () => Promise<void>): void {
+    void turn.over.then(leave);
     this.turns.set(turn.runId, turn);
-    this.last.set(chatId, turn);
-    const ended = [...this.turns].filter(([, { hasEnded }]) => hasEnded);
-    for (const [runId] of ended.slice(0, -KEPT)) this.turns.delete(runId);
-    return turn;
+    const over = [...this.turns].filter(([, { isHere }]) => !isHere);
+    for (const [runId] of over.slice(0, -KEPT)) this.turns.delete(runId);
   }
+
+  private open(id: string): Conversation {
+    const { agent, journal } = this;
+    const budget = { tokens: 100_000, turns: 20 };
+    return conversation(agent, { id, journal, budget, handleSignals: false });
+  }
+}
+
+/** A conversation names its runs by its own id and the number of messages before them: "ada:2", or "ada:2.1" after one that failed. */
+function placeOf(runId: string): { readonly chatId: string; readonly head: number } {
+  const at = runId.lastIndexOf(":");
+  return { chatId: runId.slice(0, at), head: Number.parseInt(runId.slice(at + 1), 10) };
 }

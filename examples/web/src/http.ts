@@ -46,6 +46,7 @@ export async function sendEvents(
 ): Promise<void> {
   const left = new AbortController();
   response.once("close", () => left.abort());
+  if (response.destroyed) left.abort();
   response.writeHead(200, {
     "content-type": "text/event-stream; charset=utf-8",
     "cache-control": "no-cache",

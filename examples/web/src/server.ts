@@ -54,7 +54,7 @@ export function createWeb(chats: Chats, needsApproval: ReadonlySet<string>): Ser
 async function handle(call: Omit<Call, "id">): Promise<void> {
   const { request, response } = call;
   checkSite(request);
-  const { pathname } = new URL(request.url ?? "/", "http://localhost");
+  const [pathname = "/"] = (request.url ?? "/").split("?", 1);
   const file = FILES[pathname];
   if (request.method === "GET" && file !== undefined) {
     const [name, type] = file;

@@ -6,6 +6,8 @@ import { EventLog } from "./event-log.ts";
 export class Turn {
   readonly runId: string;
   readonly log = new EventLog(randomUUID());
+  /** Resolves when this process has done with it. */
+  readonly over: Promise<void>;
   private readonly handle: SdkHandle;
   /** The questions that nobody has answered yet, by name, and the calls that they are about. */
   private readonly questions = new Map<string, string>();
@@ -13,7 +15,7 @@ export class Turn {
   constructor(handle: SdkHandle) {
     this.runId = handle.runId;
     this.handle = handle;
-    void this.follow(handle.events());
+    this.over = this.follow(handle.events());
   }
 
   /** False if it was stopped by `suspend` and will continue in the next process. */

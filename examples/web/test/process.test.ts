@@ -103,6 +103,19 @@ test("a server that is killed while it answers: the next one gives the whole ans
   expect(answer && textOf(answer)).toBe(Array.from({ length: 30 }, (_, at) => at + 1).join(" "));
 });
 
+test("a second server does not claim to continue, or to know the end of, what the first one works on", async () => {
+  const dir = await folder();
+  const first = await start("--dir", dir, "--port", "0").client();
+  const runId = await first.say("tea", "book a table");
+  const program = start("--dir", dir, "--port", "0");
+  const second = await program.client();
+  expect(program.output()).toMatch(/chat tea is not continued: run tea:0 is claimed by process/);
+  expect(program.output()).not.toContain("unfinished");
+  expect((await fetch(`${second.url}/api/runs/${runId}/events`)).status).toBe(204);
+  expect((await second.post("/api/chats/tea/messages", { text: "hello" })).status).toBe(409);
+  expect((await first.post(`/api/runs/${runId}/stop`, {})).json).toEqual({ status: "cancelled" });
+});
+
 test("Ctrl-C waits for the answer under way; a second one does not, and the turn continues later all the same", async () => {
   const dir = await folder();
   const program = start("--dir", dir, "--port", "0");

@@ -1,10 +1,16 @@
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
-import { get, type IncomingMessage } from "node:http";
-import { textOf } from "@ravi/sdk";
-import { expect, test } from "vitest";
+import { createServer, get, type IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
+import { queryObjects } from "node:v8";
+import { conversation, textOf } from "@ravi/sdk";
+import { expect, onTestFinished, test } from "vitest";
 import { addEvent, type Item, itemsOf } from "../public/view.js";
-import { type Client, questionIn, runEvent, serve, type ServerEvent, textIn } from "./client.ts";
+import { Chats } from "../src/chats.ts";
+import { concierge } from "../src/concierge.ts";
+import { sendEvents } from "../src/http.ts";
+import { Turn } from "../src/turn.ts";
+import { type Client, folder, questionIn, runEvent, serve, type ServerEvent, textIn } from "./client.ts";
 
 /** Reads a run to its end, and answers its questions. */
 async function follow(client: Client, runId: string, approved?: boolean): Promise<readonly ServerEvent[]> {
@@ -245,4 +251,52 @@ test("the page shows the same while it watches and after it is loaded again", as
     "user",
     "assistant",
   ]);
+});
+
+test.each(["//", "/\\", "*"])("a path that is none is not found: %j", async (path) => {
+  const { port } = new URL((await serve()).url);
+  const [response] = (await once(get({ port, path }), "response")) as [IncomingMessage];
+  response.resume();
+  expect(response.statusCode).toBe(404);
+});
+
+test("who has left before the events begin is not waited for", async () => {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const server = createServer((_, response) => {
+    const send = async () => {
+      await once(response, "close");
+      await sendEvents(response, {}, async function* (left) {
+        try {
+          yield "data: {}\n\n";
+        } finally {
+          resolve(left.aborted);
+        }
+      });
+    };
+    void send();
+  }).listen(0, "127.0.0.1");
+  onTestFinished(() => void server.close());
+  await once(server, "listening");
+  const request = get({ port: (server.address() as AddressInfo).port });
+  request.on("error", () => {});
+  await once(server, "request");
+  request.destroy();
+  expect(await promise).toBe(true);
+});
+
+test("of a thousand chats the last hundred turns are in memory, and only the chats that have a turn", async () => {
+  const { constructor: Conversation } = conversation(concierge(undefined));
+  const alive = () => [Turn, Conversation].map((made) => queryObjects(made, { format: "count" }));
+  const before = alive();
+  const chats = new Chats(concierge(undefined), await folder());
+  onTestFinished(() => chats.close());
+  for (let n = 0; n < 120; n++) {
+    const turn = await chats.say(`chat-${n}`, "hello");
+    expect(await turn.stop()).toMatch(/completed|cancelled/);
+    await chats.show(`other-${n}`);
+  }
+  const [turns = 0, open = 0] = alive().map((count, at) => count - (before[at] ?? 0));
+  expect(turns).toBeLessThanOrEqual(101);
+  expect(open).toBeLessThanOrEqual(1);
+  expect(chats.turn("chat-119:0")).toBeInstanceOf(Turn);
 });

@@ -157,6 +157,26 @@ describe("one turn at a time", () => {
     await handle.result;
     expect((await other.send("Hi")).output).toBe("I know 5.");
   });
+
+  test("a turn of another process that ends while the next one is prepared: that begins after it", async () => {
+    const inner = new MemoryHistory();
+    const options = { id: "c", journal: new MemoryJournal() };
+    const other = conversation(counter(), { ...options, history: inner });
+    let meanwhile = async () => void (await other.send("One"));
+    const history: HistoryProvider = {
+      async load(key, upTo) {
+        const found = inner.load(key, upTo);
+        const act = meanwhile;
+        meanwhile = async () => {};
+        await act();
+        return found;
+      },
+      append: (key, messages) => inner.append(key, messages),
+      clear: (key) => inner.clear(key),
+    };
+    const { runId, output } = await conversation(counter(), { ...options, history }).send("Two");
+    expect([runId, output]).toEqual(["c:2", "I know 3."]);
+  });
 });
 
 test("of two that begin the same turn at once, one has it; the other can say its message after that", async () => {
@@ -278,6 +298,18 @@ describe("a conversation survives its process", () => {
     ]);
   });
 
+  test("one that only its journal can name: nothing of it is forgotten when it is closed", async () => {
+    const own = { journal: new MemoryJournal() };
+    const first = conversation(clerk(), own);
+    await first.send("Hi");
+    const name = await untilAsked(await first.start("Pay"));
+    await first.close();
+    const next = conversation(clerk(), { ...own, id: first.id });
+    const resumed = await next.resume();
+    await resumed?.deliver(name, true);
+    expect((await resumed?.result)?.output).toBe("I know 5.");
+  });
+
   test("a journal that cannot say how one run is doing is asked for all of them", async () => {
     const journalWithout = Object.assign(new MemoryJournal(), { summary: undefined });
     const own = { id: "c", journal: journalWithout, history: new MemoryHistory() };
@@ -337,6 +369,19 @@ describe("limits", () => {
     await expect(refused).rejects.toMatchObject({ code: "BUDGET_EXHAUSTED", dimension: "turns", limit: 1 });
     await expect(refused).rejects.toThrow(/total\.messages/);
     expect(chat.used).toMatchObject({ messages: 1, usd: null });
+  });
+
+  test("what was used is not known in dollars: no turn begins under a limit in dollars", async () => {
+    const chat = conversation(speaker(), { total: { usd: 1 }, used: { usd: null }, prices });
+    await expect(chat.send("One")).rejects.toMatchObject({ code: "INVALID_VALUE", field: "used.usd" });
+    expect(chat.used.messages).toBe(0);
+  });
+
+  test("an amount that is undefined is one that is absent", async () => {
+    const used = { usd: undefined, tokens: undefined, messages: undefined };
+    const chat = conversation(speaker(), { total: { tokens: 1_000 }, used, prices });
+    await chat.send("One");
+    expect(chat.used).toEqual({ usd: 0.06, tokens: 60, messages: 1 });
   });
 
   test("a turn that is suspended and resumed counts once", async () => {
@@ -409,6 +454,8 @@ test("wrong options are refused at once", () => {
     [{ runId: "r" }, /conversation options\.runId/],
     [{ signal: new AbortController().signal }, /conversation options\.signal/],
     [{ id: "" }, /sessionId|id/],
+    // With a place behind it, it has to be the id of a run, of whichever turn.
+    [{ id: "x".repeat(500) }, /conversation options\.id/],
     [{ journal: 7 }, /journal is 7/],
     [{ budget: { usd: -1 } }, /budget\.usd/],
     [{ total: { dollars: 1 } }, /total\.dollars/],

@@ -63,13 +63,14 @@ export class Conversation<A extends Agent = Agent> {
     checkHost(options);
     checkAgent("agent", agent);
     limitsFor(options, ownLimits(agent));
-    const { id = (options.ids ?? systemIds).uuid(), journal, used } = options;
+    const { id = (options.ids ?? systemIds).uuid(), journal } = options;
+    const { usd = 0, tokens = 0, messages = 0 } = options.used ?? {};
     this.key = { sessionId: SessionId(id), agentName: agentName(agent.id) };
     this.id = id;
     this.agent = agent;
     this.options = options;
     this.history = options.history ?? defaultHistory(typeof journal === "string" ? journal : undefined);
-    this.spent = { usd: 0, tokens: 0, messages: 0, ...used };
+    this.spent = { usd, tokens, messages };
   }
 
   /** What the turns that ended in this object have used, added to the option `used`. */
@@ -164,13 +165,21 @@ export class Conversation<A extends Agent = Agent> {
    * can begin the next. Turns that failed left the conversation where it was: the one after them has a number behind that.
    */
   private async place(journal: Journal): Promise<Place> {
-    const { head } = await this.history.load(this.key, 0);
+    let head = await this.head();
     for (let n = 0; ; n++) {
       const runId = `${this.id}:${head}${n === 0 ? "" : `.${n}`}`;
       const status = (await summaryOf(journal, RunId(runId)))?.status ?? "pending";
-      if (status === "pending") return { runId, isOpen: false };
       if (status === "running" || status === "suspended") return { runId, isOpen: true };
+      if (status !== "pending") continue;
+      // A turn of another process may have ended since the head was read, and moved it.
+      const now = n === 0 ? head : await this.head();
+      if (now === head) return { runId, isOpen: false };
+      [head, n] = [now, -1];
     }
+  }
+
+  private async head(): Promise<number> {
+    return (await this.history.load(this.key, 0)).head;
   }
 
   private async end(): Promise<void> {
@@ -179,8 +188,8 @@ export class Conversation<A extends Agent = Agent> {
     await this.turn;
     const { id, journal, history } = this.options;
     if (history !== undefined) return;
-    // Nobody else has its name, so nobody could ask for it again.
-    if (id === undefined && typeof journal !== "string") await this.history.clear(this.key);
+    // Nobody else has its name, so nobody could ask for it again. A journal has it.
+    if (id === undefined && journal === undefined) await this.history.clear(this.key);
     await this.history.close?.();
   }
 

@@ -4,6 +4,7 @@ import {
   checkAmountOrNull,
   checkFields,
   checkIntegerOrNull,
+  InvalidValueError,
 } from "@ravi/kernel";
 import type { Decisions } from "@ravi/runtime";
 import { RUN_OPTIONS, type RunOptions } from "../run/options.ts";
@@ -36,7 +37,7 @@ export interface ConversationOptions extends Omit<RunOptions, OfTurns> {
   /** What all turns together may use. `budget` is for each turn. */
   readonly total?: ConversationLimits | undefined;
   /** What was used before, as `used` of an earlier object has it. Default: nothing. */
-  readonly used?: Partial<ConversationSpend> | undefined;
+  readonly used?: { readonly [K in keyof ConversationSpend]?: ConversationSpend[K] | undefined } | undefined;
 }
 
 /** The options of one turn. */
@@ -57,9 +58,15 @@ export interface ResumeTurnOptions {
 const OF_TURNS: ReadonlySet<string> = new Set<OfTurns>(["sessionId", "runId", "attachments", "signal"]);
 const KNOWN = [...RUN_OPTIONS.filter((name) => !OF_TURNS.has(name)), "id", "total", "used"];
 const AMOUNTS = ["usd", "tokens", "messages"];
+/** The id of a run, of at most 512 characters, is that of the conversation and a place in it. */
+const MOST_CHARACTERS = 480;
 
 export function checkConversation(options: ConversationOptions): void {
   checkFields("conversation options", options, KNOWN);
+  if (options.id !== undefined && options.id.length > MOST_CHARACTERS) {
+    const expected = `at most ${MOST_CHARACTERS} characters`;
+    throw new InvalidValueError({ field: "conversation options.id", value: options.id, expected });
+  }
   for (const field of ["total", "used"] as const) {
     const { usd = null, tokens = null, messages = null } = options[field] ?? {};
     checkFields(field, options[field] ?? {}, AMOUNTS);

@@ -1,4 +1,4 @@
-import { BudgetExhaustedError, type BudgetDimension } from "@ravi/kernel";
+import { BudgetExhaustedError, type BudgetDimension, InvalidValueError } from "@ravi/kernel";
 import { addCost, least } from "@ravi/kernel/loop";
 import { type Budget, limitsFor, type OwnLimits } from "../limits.ts";
 import type { SdkResult } from "../run/result.ts";
@@ -18,6 +18,10 @@ export function turnBudget(
     const hint = `raise total.${name}, or begin another conversation`;
     throw new BudgetExhaustedError({ dimension, used, limit, scope: `conversation ${id}`, hint });
   };
+  if (usd !== null && spent.usd === null) {
+    const expected = "a known amount, because total.usd limits it; prices of earlier turns were not known";
+    throw new InvalidValueError({ field: "used.usd", value: null, expected });
+  }
   left("turns", "messages", messages, spent.messages);
   const [usdLeft, tokensLeft] = [
     left("cost", "usd", usd, spent.usd ?? 0),
