@@ -30,9 +30,10 @@ function steadyProperty(changed: Partial<Plan> = {}, planted?: Planted) {
     expect(rough.result).toMatchObject({ status: "completed", output: calm.result?.output });
     expect(rough.outside.seen).toEqual(calm.outside.seen);
     // Whoever is spawned is stopped when somebody else fails, and what it was doing is done again, as after a crash.
-    const again = rough.outside.crashes + rough.outside.retried;
+    const again = repeats(rough);
     for (const [what, times] of calm.outside.runs) {
-      expect(rough.outside.runs.get(what)).toBeGreaterThanOrEqual(times);
+      // Also a calm run may fail, by the time limit of that layer.
+      expect(rough.outside.runs.get(what)).toBeGreaterThanOrEqual(Math.max(1, times - repeats(calm)));
       expect(rough.outside.runs.get(what)).toBeLessThanOrEqual(times + again);
     }
     // A layer that tries again has a time limit too, and may give up an answer.
@@ -56,6 +57,10 @@ test.each([
   const { failed } = await fc.check(broken, { seed: 1, numRuns: 1_000, endOnFailure: true });
   expect(failed).toBe(true);
 });
+
+function repeats({ outside }: Awaited<ReturnType<typeof lifeOf>>): number {
+  return outside.crashes + outside.retried;
+}
 
 function hasTeam({ steps }: Life): boolean {
   return steps.some((step) =>
