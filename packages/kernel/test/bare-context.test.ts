@@ -4,9 +4,11 @@ import {
   AgentId,
   type AgentResult,
   defineTool,
+  executionBudget,
   type JsonValue,
   type RunEvent,
   type RunHandle,
+  Supervision,
 } from "@ravi/kernel";
 import { bareContext } from "@ravi/kernel/loop";
 import * as z from "zod";
@@ -38,6 +40,42 @@ describe("a bare context keeps what a runtime keeps", () => {
     const { scope } = bareContext({ metadata: { user } as never });
     expect(scope.metadata["user"]).toBe(user);
     expect(Object.isFrozen(user)).toBe(false);
+  });
+
+  test.each<[string, NonNullable<Agent["defaults"]>["executionBudget"]]>([
+    ["turns", { maxTurns: 3 }],
+    ["dollars", executionBudget({ maxCostUsd: 0 })],
+    ["time", { deadlineS: 60 }],
+    ["a ledger", { reserve() {} } as never],
+  ])("R16: a budget that nothing enforces here is refused, of whomever it is: %s", async (_, budget) => {
+    const limited: Agent = { ...waiter, defaults: { executionBudget: budget } };
+    const refused = { code: "INVALID_VALUE", field: "agent waiter: executionBudget" };
+    const message = /expected none, because nothing enforces it without a runtime; use a Runtime/;
+    expect(() => bareContext({ agent: limited })).toThrow(expect.objectContaining(refused));
+    expect(() => bareContext({ agent: limited })).toThrow(message);
+    const ctx = bareContext();
+    expect(await ctx.hire({ agent: limited, input: "" })).toMatchObject({ status: "denied", error: refused });
+    await expect(ctx.spawn(limited, { input: "" })).rejects.toMatchObject(refused);
+  });
+
+  test("R16: also that of a hire, and that of a supervision that is given", async () => {
+    const hired = await bareContext().hire({
+      agent: waiter,
+      input: "",
+      executionBudget: { maxTokens: 5 },
+    });
+    const field = "hire of waiter: executionBudget";
+    expect(hired).toMatchObject({ status: "denied", error: { code: "INVALID_VALUE", field } });
+    const supervision = Supervision.root(waiter.id, { executionBudget: { maxToolCalls: 1 } });
+    expect(() => bareContext({ supervision })).toThrow(/^bareContext\.supervision: executionBudget is /);
+  });
+
+  test("R16: a budget without a limit is none", async () => {
+    const free: Agent = { ...waiter, defaults: { executionBudget: { maxTurns: null } } };
+    const ctx = bareContext({ agent: free, supervision: Supervision.root(free.id) });
+    ctx.deliver("answer", "yes");
+    const hired = await ctx.hire({ agent: free, input: "", executionBudget: {} });
+    expect(hired).toMatchObject({ status: "completed", result: { output: "yes" } });
   });
 
   test("R23: spawn refuses a time that nobody keeps", async () => {

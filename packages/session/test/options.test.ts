@@ -153,6 +153,16 @@ it("a session works alone with nothing but a model, and with a store it goes on 
   expect((await session({ model: say, store, sessionId: "s" }).invoke("Again")).output).toBe("4");
 });
 
+it("an executionBudget is not dropped in silence where nothing would enforce it, and nothing is paid", async () => {
+  const paid = scriptedModel(["Hello."]);
+  const limited = session({ model: paid, executionBudget: { maxTurns: 1 } });
+  await expect(limited.invoke("x")).rejects.toThrow(
+    'agent session: executionBudget is "{\\"maxTurns\\":1}"; expected none, because nothing enforces it without a runtime',
+  );
+  expect(paid.calls).toEqual([]);
+  expect(limited.phase).toBe("idle");
+});
+
 it("middleware is not dropped in silence where nothing would run it", async () => {
   const pipeline = { isNoop: false, admit: () => {}, run: async () => {} };
   await expect(session({ model, middleware: { chat: pipeline } }).invoke("x")).rejects.toMatchObject({

@@ -4,6 +4,9 @@ import type { HireOutcome, HireUsage } from "../agent/leaves.ts";
 import type { RunContext } from "../agent/run-context.ts";
 import type { RaviError } from "../errors/base.ts";
 import { InvalidValueError, ToolError } from "../errors/errors.ts";
+import { executionBudget, type ExecutionBudgetOptions } from "../policy/execution-budget.ts";
+import type { Ledger } from "../ports/ledger.ts";
+import { isLedger } from "./limits.ts";
 import { isCancellation, isMarked } from "../errors/is.ts";
 import type { BareInbox } from "./bare-inbox.ts";
 import { checkHosted } from "./check-agent.ts";
@@ -33,6 +36,7 @@ export function startChild<T>(
   { used, onEnd }: ChildWatch,
 ): BareChild<T> {
   refuseLayers(agent);
+  refuseBudget(`agent ${agent.id}`, agent.defaults?.executionBudget);
   let status: RunStatus = "running";
   const ended = runOf(agent, ctx, inbox);
   const outcome = ended.then(
@@ -77,6 +81,22 @@ export function refuseLayers(agent: Agent): void {
     const expected = "an agent without middleware, which a bare context cannot run; use a Runtime";
     throw new InvalidValueError({ field: `agent ${agent.id}: pipelines`, value: agent.pipelines, expected });
   }
+}
+
+/** Throws if there is a limit or a ledger: nothing enforces it here, and the user would only notice from the bill. */
+export function refuseBudget(whose: string, budget: ExecutionBudgetOptions | Ledger | undefined): void {
+  if (budget === undefined) return;
+  const isLimited = isLedger(budget) || Object.values(limitsIn(budget)).some((limit) => limit !== null);
+  if (!isLimited) return;
+  const value = isLedger(budget) ? "a ledger" : JSON.stringify(budget);
+  const expected =
+    "none, because nothing enforces it without a runtime; use a Runtime with a ledger, or the sdk";
+  throw new InvalidValueError({ field: `${whose}: executionBudget`, value, expected });
+}
+
+function limitsIn(budget: ExecutionBudgetOptions): Readonly<Record<string, number | null>> {
+  const { maxTokens, maxCostUsd, maxTurns, maxToolCalls, deadlineS } = executionBudget(budget);
+  return { maxTokens, maxCostUsd, maxTurns, maxToolCalls, deadlineS };
 }
 
 /** The error itself if it is a Ravi error, else a `ToolError` in the agent's name with the error as its cause. */

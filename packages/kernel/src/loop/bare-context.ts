@@ -12,7 +12,7 @@ import { Supervision } from "../policy/supervision.ts";
 import { type Hooks, NO_HOOKS } from "../ports/hooks.ts";
 import { CancellationToken } from "../run/cancellation.ts";
 import { RunMeta } from "../run/run-meta.ts";
-import { refuseLayers } from "./bare-child.ts";
+import { refuseBudget, refuseLayers } from "./bare-child.ts";
 import type { BareInbox } from "./bare-inbox.ts";
 import { BareRun, type BareTree } from "./bare-run.ts";
 import { BareSignals } from "./bare-signals.ts";
@@ -21,7 +21,8 @@ import { ownMetadata } from "./own-metadata.ts";
 
 export interface BareContextOptions {
   /**
-   * The agent that will run in it. Its hooks are called. An agent with middleware is refused, because nothing here would run it.
+   * The agent that will run in it. Its hooks are called. An agent with middleware or an `executionBudget` is refused, because nothing here
+   * would run or enforce it.
    */
   readonly agent?: Agent | undefined;
   /** Default: the agent's. */
@@ -57,8 +58,8 @@ const OPTIONS = [
 ] as const satisfies readonly (keyof BareContextOptions)[];
 
 /**
- * A context without limits and without a journal: for a single agent, for tests, and for trying things out. Budgets and
- * headcounts, including an agent's own, have no effect in it.
+ * A context without limits and without a journal: for a single agent, for tests, and for trying things out. An `executionBudget`, of an
+ * agent or of a hire, is refused. Headcounts have no effect in it.
  */
 export interface BareContext extends RunContext {
   /** Makes the inbox to run an agent with: `agent.run(ctx, ctx.inbox("the task"))`. */
@@ -82,6 +83,8 @@ export function bareContext(options: BareContextOptions = {}): BareContext {
   checkOptions(options);
   const { agent } = options;
   if (agent !== undefined) refuseLayers(agent);
+  if (agent !== undefined) refuseBudget(`agent ${agent.id}`, agent.defaults?.executionBudget);
+  refuseBudget(`${OWNER}.supervision`, options.supervision?.executionBudget);
   const supervision =
     options.supervision ??
     Supervision.root(options.agentId ?? agent?.id ?? AgentId("agent"), { ids: options.ids });

@@ -30,7 +30,7 @@ import type { Remaining } from "../ports/ledger.ts";
 import type { RunMeta } from "../run/run-meta.ts";
 import { ownAttachments } from "./attachments.ts";
 import { answerProblem } from "./answer.ts";
-import { asRavi, type BareChild, startChild } from "./bare-child.ts";
+import { asRavi, type BareChild, refuseBudget, startChild } from "./bare-child.ts";
 import type { BareContext } from "./bare-context.ts";
 import { type BareInbox, bareInbox } from "./bare-inbox.ts";
 import type { BareSignals } from "./bare-signals.ts";
@@ -278,6 +278,7 @@ export class BareRun implements BareContext {
     attachments: readonly Attachment[] | undefined,
   ): BareChild<T> {
     this.meta.check();
+    refuseBudget(`hire of ${leaf.agent.id}`, leaf.executionBudget);
     const number = this.children.size + 1;
     const execId = ExecId(this.execId, `hire:${agentName(leaf.agent.id)}#${number}`);
     const supervision = this.supervision.spawnChild({

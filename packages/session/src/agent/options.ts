@@ -80,7 +80,7 @@ export interface SessionAgentOptions {
   readonly hooks?: Hooks | undefined;
   /** Only for runs under a runtime: with it, `invoke` throws. */
   readonly middleware?: Pipelines | undefined;
-  /** What a run under a runtime may spend. */
+  /** What a run under a runtime may spend. Only for such runs: with it, `invoke` throws. */
   readonly executionBudget?: ExecutionBudgetOptions | Ledger | undefined;
   readonly version?: string | undefined;
   readonly description?: string | undefined;
