@@ -43,9 +43,10 @@ function withoutFailures(runId: RunId, records: readonly CountedRecord[]): reado
   const status = records.findLast(({ key }) => key === RUN_STATUS);
   const failed = new Map<ExecId, Failures>();
   const again = new Set<JournalRecord>();
+  const placed = byExecution(records);
   const left: Failed[] = [{ exec: ExecId(runId), error: errorIn(status) }];
   for (const one of left) {
-    const found = failuresOf(one, records);
+    const found = failuresOf(one, placed.get(one.exec) ?? []);
     const { failures } = found;
     failed.set(one.exec, found);
     for (const record of failures) {
@@ -98,22 +99,38 @@ interface Failures {
 
 const NEVER = Object.freeze({ from: Infinity, over: Infinity });
 
-function failuresOf({ exec, error }: Failed, records: readonly JournalRecord[]): Failures {
-  const isOwn = (record: JournalRecord): boolean => record.exec === exec;
-  const from = records.findLastIndex((record) => isOwn(record) && record.phase === "begin");
-  const failures = records.filter((record, at) => at > from && isOwn(record) && isFailure(record));
-  if (!failures.some((record) => isSame(errorIn(record), error))) {
-    // It may have failed with a child that ended while others were being hired.
-    const lastCall = records.findLastIndex(
-      (record) => isOwn(record) && record.phase === "begin" && !isHire(record),
-    );
-    const isCause = (record: JournalRecord, at: number): boolean =>
-      at > lastCall && isOwn(record) && isFailure(record) && isSame(errorIn(record), error);
-    const cause = records.findLast(isCause);
-    if (cause !== undefined) failures.push(cause);
+/** An entry, and its place in the record. */
+interface Placed {
+  readonly record: JournalRecord;
+  readonly at: number;
+}
+
+/** The entries of each execution, in order. */
+function byExecution(records: readonly JournalRecord[]): ReadonlyMap<ExecId, readonly Placed[]> {
+  const placed = new Map<ExecId, Placed[]>();
+  for (const [at, record] of records.entries()) {
+    const { exec } = record;
+    const own = placed.get(exec);
+    if (own === undefined) placed.set(exec, [{ record, at }]);
+    else own.push({ record, at });
   }
-  const call = failures.find((record) => !isHire(record));
-  return { failures, from, over: call === undefined ? Infinity : records.indexOf(call) };
+  return placed;
+}
+
+function failuresOf({ error }: Failed, own: readonly Placed[]): Failures {
+  const isBegin = ({ record }: Placed): boolean => record.phase === "begin";
+  const from = own.findLast(isBegin)?.at ?? -1;
+  const failed = own.filter(({ record }) => isFailure(record));
+  const last = failed.filter(({ at }) => at > from);
+  const isSameError = ({ record }: Placed): boolean => isSame(errorIn(record), error);
+  if (!last.some(isSameError)) {
+    // It may have failed with a child that ended while others were being hired.
+    const lastCall = own.findLast((each) => isBegin(each) && !isHire(each.record))?.at ?? -1;
+    const cause = failed.findLast((each) => each.at > lastCall && isSameError(each));
+    if (cause !== undefined) last.push(cause);
+  }
+  const call = last.find(({ record }) => !isHire(record));
+  return { failures: last.map(({ record }) => record), from, over: call?.at ?? Infinity };
 }
 
 /** Whether it is the end of a model call or a hire that failed. */
