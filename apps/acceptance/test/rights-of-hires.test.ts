@@ -160,6 +160,14 @@ describe("where all slots are taken", () => {
     expect(paid).toBe(0);
   });
 
+  test("nor if the permissions are of plain JavaScript and do not say that they do something", async () => {
+    const rules = [{ effect: "deny", action: "tool", target: "pay", agent: "clerk" }] as const;
+    const given = rulePermissions({ rules, otherwise: "allow" });
+    const plain: Omit<Permissions, "isNoop"> = { check: (request) => given.check(request) };
+    await working(plain as Permissions);
+    expect(paid).toBe(0);
+  });
+
   test("without permissions somebody does", async () => {
     await working();
     expect(paid).toBe(1);

@@ -162,7 +162,10 @@ export class Execution implements RunContext {
     return this.ports.memory;
   }
   get lendsSlot(): boolean {
-    return this.ports.permissions?.isNoop ?? true;
+    const { permissions } = this.ports;
+    // Untyped permissions may not say whether they do something: then they are asked.
+    const isNoop: unknown = permissions?.isNoop;
+    return permissions === undefined || isNoop === true;
   }
   get validator(): JsonSchemaValidator | undefined {
     return this.ports.validator;
