@@ -201,6 +201,8 @@ test("the page and all that it asks for are served, and nothing else", async () 
     await response.body?.cancel();
   }
   const script = await readFile(new URL("../public/page.js", import.meta.url), "utf8");
+  // What a model, a tool or an address says stays text, and in its place.
+  expect(script).not.toMatch(/innerHTML|outerHTML|insertAdjacentHTML|document\.write|\/\$\{chatId\}/);
   for (const [, id = ""] of script.matchAll(/element\("(\w+)"\)/g)) expect(html).toContain(`id="${id}"`);
   for (const other of ["/package.json", "/..%2fpackage.json", "/src/main.ts"])
     expect((await fetch(`${url}${other}`)).status).toBe(404);
