@@ -4,7 +4,10 @@ import { addEvent, itemsOf } from "./view.js";
 
 // The chat is named in the address, so that it can be opened again.
 const chatId = location.hash.slice(1) || crypto.randomUUID();
-location.hash = chatId;
+history.replaceState(null, "", `#${chatId}`);
+addEventListener("hashchange", () => location.reload());
+/** What stands in an address may be anything; it must not lead to another route. */
+const chatUrl = `/api/chats/${encodeURIComponent(chatId)}`;
 
 /** @type {Item[]} */
 let past = [];
@@ -23,9 +26,9 @@ form.addEventListener("submit", (event) => {
   event.preventDefault();
   const said = text.value;
   if (said.trim() === "" || runId !== null) return;
-  text.value = "";
   void act(async () => {
-    const { runId: begun = "" } = await post(`/api/chats/${chatId}/messages`, { text: said });
+    const { runId: begun = "" } = await post(`${chatUrl}/messages`, { text: said });
+    text.value = "";
     watch(begun);
   });
 });
@@ -34,7 +37,7 @@ void act(load);
 
 /** Shows what is on record, and follows the turn that runs. */
 async function load() {
-  const response = await fetch(`/api/chats/${chatId}`);
+  const response = await fetch(chatUrl);
   if (!response.ok) throw new Error(`${response.status}`);
   const chat = /** @type {{ messages: import("@ravi/sdk").ChatMessage[], runId: string | null }} */ (
     await response.json()

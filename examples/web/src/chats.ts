@@ -37,8 +37,9 @@ export class Chats {
     chatId: string,
   ): Promise<{ readonly runId: string | null; readonly messages: readonly ChatMessage[] }> {
     const runId = this.current(chatId)?.runId;
-    await using chat = this.open(chatId);
+    const chat = this.open(chatId);
     const messages = await chat.messages();
+    await chat.close();
     if (runId === undefined) return { runId: null, messages };
     // If it is just ending, those behind are its own.
     return { runId, messages: messages.slice(0, placeOf(runId).head) };

@@ -89,7 +89,7 @@ test.each([
   [{ host: "localhost:1", origin: "https://evil.example" }, 403],
   [{ host: "localhost:1", origin: "null" }, 403],
   [{ host: "localhost:1", origin: "http://localhost:3000" }, 200],
-])("a page on another site is refused: %j", async (headers, status) => {
+])("T14: a page on another site is refused: %j", async (headers, status) => {
   const client = await serve();
   const request = get(`${client.url}/api/chats/tea`, { headers });
   const [response] = (await once(request, "response")) as [IncomingMessage];
@@ -201,6 +201,8 @@ test("the page and all that it asks for are served, and nothing else", async () 
     await response.body?.cancel();
   }
   const script = await readFile(new URL("../public/page.js", import.meta.url), "utf8");
+  // What stands in an address leads to no other route.
+  expect(script).not.toContain("/${chatId}");
   for (const [, id = ""] of script.matchAll(/element\("(\w+)"\)/g)) expect(html).toContain(`id="${id}"`);
   for (const other of ["/package.json", "/..%2fpackage.json", "/src/main.ts"])
     expect((await fetch(`${url}${other}`)).status).toBe(404);

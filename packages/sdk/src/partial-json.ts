@@ -3,7 +3,7 @@ import type { JsonValue } from "@ravi/kernel";
 /**
  * The value of a JSON text that is still being written, as far as it has come. Nothing in it changes when the rest comes: lists, objects and
  * the last string get longer. A number or a word (`true`) in a list or an object is there as soon as something follows it, since `1` may
- * become `12`. Undefined if there is nothing yet, or if the text cannot become JSON.
+ * become `12`. Undefined if there is nothing yet, or if the text cannot become JSON (which of a string may show only at its end).
  */
 export function partialJson(text: string): JsonValue | undefined {
   try {

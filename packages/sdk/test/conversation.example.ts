@@ -2,18 +2,14 @@ import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { agent, conversation, type LLMClient, textOf } from "@ravi/sdk";
+import { agent, conversation, textOf } from "@ravi/sdk";
+import { scriptedModel } from "@ravi/testing";
 
 // Stands in for a real model, so that this runs without a key: it says how many messages it has heard from the user.
-const model: LLMClient = {
-  id: "pretend",
-  info: { provider: "pretend", model: "pretend" },
-  async generate({ messages }) {
-    const heard = messages.filter(({ role }) => role === "user").map((message) => textOf(message));
-    const content = `That was number ${heard.length}: ${heard.at(-1)}`;
-    return { message: { role: "assistant", content }, finishReason: "stop" };
-  },
-};
+const model = scriptedModel(({ messages }) => {
+  const heard = messages.filter(({ role }) => role === "user").map((message) => textOf(message));
+  return `That was number ${heard.length}: ${heard.at(-1)}`;
+});
 const host = agent({ name: "host", model, instructions: "You are a friendly host." });
 
 const journal = await mkdtemp(join(tmpdir(), "ravi-")); // in your own program: ".ravi"
@@ -30,7 +26,9 @@ assert.equal(output, "That was number 1: Hello!");
 
 // To stream an answer, start the turn and read its events.
 const turn = await chat.start("What is new?");
-for await (const { event } of turn.events()) if (event.type === "text") process.stdout.write(event.delta);
+let streamed = "";
+for await (const { event } of turn.events()) if (event.type === "text") streamed += event.delta;
+assert.equal(streamed, "That was number 2: What is new?");
 assert.equal((await turn.result).status, "completed");
 await chat.close();
 
