@@ -190,7 +190,7 @@ export class RunAttempts implements Attempts {
     await sleep(clock, delayMs, this.run);
     await this.awaitJournal("append", store.settled());
     const known = await this.awaitJournal("load", journal?.load(root.runId));
-    const recording = new Recording(afterRetries(root.runId, known ?? [], false));
+    const recording = new Recording(afterRetries(root.runId, known ?? []));
     // The list of runs is to forget what the crashed attempt has waited for.
     if (recording.aboutRun(RUN_WAITS) !== undefined) await this.note(store, { status: "running" }, true);
     return recording;

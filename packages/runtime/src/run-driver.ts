@@ -92,7 +92,7 @@ export class RunDriver {
     if (store === undefined) throw noJournal();
     return this.withClaim(store, runId, run, null, async (journal) => {
       const records = await store.load(runId);
-      let recording = new Recording(afterRetries(runId, records, false));
+      let recording = new Recording(afterRetries(runId, records));
       const start = recording.aboutRun(RUN_START);
       if (start === undefined) {
         if (recording.records.length === 0) await journal.abandon();
@@ -101,7 +101,7 @@ export class RunDriver {
       const status = recording.aboutRun(RUN_STATUS);
       const result = status === undefined ? undefined : recordedResult(runId, status.body);
       const isRetried = retryFailed && result?.status === "failed";
-      if (isRetried) recording = new Recording(afterRetries(runId, records, true));
+      if (isRetried) recording = new Recording(afterRetries(runId, records, this.ports.clock.now()));
       else if (result !== undefined) return { result };
       // The recorded input has been through the layers already.
       const read = readStart(this.agents, start.body);

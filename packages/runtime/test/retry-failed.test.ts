@@ -9,8 +9,10 @@ import {
   ProviderError,
   RunId,
   type RunResult,
+  type RootHandle,
 } from "@ravi/kernel";
 import { describe, expect, test } from "vitest";
+import { virtualClock } from "@ravi/testing";
 import * as z from "zod";
 import { MemoryJournal, Runtime, SqliteJournal } from "@ravi/runtime";
 import { temporaryDirectory } from "./journal/helpers/directory.ts";
@@ -505,6 +507,76 @@ test("a child that went on after a failure, and was stopped, does not go on twic
   await again.deliver("r", "go", true);
   expect(await within(result)).toMatchObject({ status: "completed", output: "to y" });
 });
+
+test.each([{ timeoutS: 60 }, { executionBudget: { deadlineS: 60 } }])(
+  "no time of a hire with %o passes while the run has failed",
+  async (terms) => {
+    const clock = virtualClock({ now: 1_000 });
+    const [journal, server] = [new MemoryJournal({ clock }), new Server()];
+    const worker = agent("worker", async (ctx) => {
+      await ctx.sleepUntil((await ctx.now()) + 40_000);
+      const { message } = await ctx.llm(server.model, ask("x"));
+      await ctx.waitFor("go");
+      return done(String(message.content));
+    });
+    const lead = agent("lead", async (ctx) => {
+      const outcome = await ctx.hire({ agent: worker, input: "", ...terms });
+      if ("error" in outcome) throw outcome.error;
+      return done("result" in outcome ? outcome.result.output : outcome.status);
+    });
+    const after = async (run: RootHandle, ms: number): Promise<RunResult> => {
+      await turns();
+      await clock.advance(ms);
+      return run.result;
+    };
+    const runtime = (): Runtime => new Runtime({ journal, clock, agents: [lead, worker] });
+    server.isDown = true;
+    expect(await after(runtime().run(lead, "", { runId: "r" }), 40_000)).toMatchObject({ status: "failed" });
+    for (let n = 0; n < 2; n++) {
+      await clock.advance(600_000);
+      const again = runtime().resume("r", { retryFailed: true });
+      expect(await after(again, 0)).toMatchObject({ status: "failed", error: { message: "down" } });
+    }
+    server.isDown = false;
+    await clock.advance(600_000);
+    const copy = cut("r", journal.load(RunId("r")));
+    const last = runtime();
+    const retry = last.resume("r", { retryFailed: true });
+    await turns();
+    await clock.advance(10_000);
+    await last.deliver("r", "go", true);
+    expect(await within(retry.result)).toMatchObject({ output: "to x" });
+    // The rest of its time is not given again.
+    const late = new Runtime({ journal: copy, clock, agents: [lead, worker] });
+    const slow = late.resume("r", { retryFailed: true });
+    await turns();
+    await clock.advance(25_000);
+    expect((await within(slow.result)) === "pending").toBe(false);
+  },
+);
+
+test.each(["itself", "in a child"])(
+  "a run whose own deadline has passed meanwhile calls no model any more, %s",
+  async (where) => {
+    const clock = virtualClock({ now: 1_000 });
+    const [journal, server] = [new MemoryJournal({ clock }), new Server()];
+    const worker = asker(server, "worker");
+    const above = agent("above", async (ctx) => {
+      const { status } = await ctx.hire({ agent: worker, input: "a" });
+      if (status === "failed") throw new ProviderError({ kind: "SERVER_ERROR", message: "down" });
+      return done(status);
+    });
+    const lead = where === "itself" ? worker : above;
+    const options = { runId: "r", executionBudget: { deadlineS: 60 } };
+    const runtime = (): Runtime => new Runtime({ journal, clock, agents: [lead, worker] });
+    server.isDown = true;
+    expect((await runtime().run(lead, "a", options).result).status).toBe("failed");
+    server.isDown = false;
+    await clock.advance(60_001);
+    await runtime().resume("r", { retryFailed: true }).result;
+    expect(server.paid).toEqual([]);
+  },
+);
 
 test("what the failed calls may have cost stays charged, once", async () => {
   const [journal, server] = [new MemoryJournal(), new Server()];

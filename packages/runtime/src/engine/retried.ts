@@ -3,10 +3,11 @@ import {
   type Heard,
   type JournalRecord,
   type JsonObject,
+  type JsonValue,
   type RunId,
   type SerializedError,
 } from "@ravi/kernel";
-import { RUN_STATUS } from "../journal/run-facts.ts";
+import { RUN_START, RUN_STATUS } from "../journal/run-facts.ts";
 import { type CountedRecord, isNotAStep, WITHDRAWN } from "./recording.ts";
 
 /** The status of a run that had failed and is continued from now on. */
@@ -14,22 +15,20 @@ export const RETRIED: JsonObject = Object.freeze({ status: "running", retried: t
 
 /**
  * The entries of a run as they count if it was continued after it had failed. What was recorded before is then taken as if the calls that
- * it failed with had not ended yet. `isRetried`: it is to be continued now, and the entry that says so is still to be written.
+ * it failed with had not ended yet. With `now` it is continued now, and the entry that says so is still to be written.
  */
 export function afterRetries(
   runId: RunId,
   records: readonly JournalRecord[],
-  isRetried: boolean,
+  now?: number,
 ): readonly CountedRecord[] {
   const last = records.findLastIndex(({ key, body }) => key === RUN_STATUS && body["retried"] === true);
+  const retried = records[last];
   const counted =
-    last === -1
+    retried === undefined
       ? records
-      : [
-          ...withoutFailures(runId, afterRetries(runId, records.slice(0, last), false)),
-          ...records.slice(last),
-        ];
-  return isRetried ? withoutFailures(runId, counted) : counted;
+      : [...afterRetries(runId, records.slice(0, last), retried.at), ...records.slice(last)];
+  return now === undefined ? counted : withoutFailures(runId, counted, now);
 }
 
 const MODEL_CALL = /^(llm|compact):/;
@@ -39,8 +38,14 @@ const MODEL_CALL = /^(llm|compact):/;
  * began nothing else. So they are made again, and what they have cost stays charged. A failure that the agent has seen and gone on after
  * stays, since it would do otherwise now; so does that of a tool, which may have done its work.
  */
-function withoutFailures(runId: RunId, records: readonly CountedRecord[]): readonly CountedRecord[] {
+function withoutFailures(
+  runId: RunId,
+  records: readonly CountedRecord[],
+  now: number,
+): readonly CountedRecord[] {
   const status = records.findLast(({ key }) => key === RUN_STATUS);
+  const pausedMs = Math.max(0, now - (status?.at ?? now));
+  const deadline = timeIn(records.find(({ key }) => key === RUN_START)?.body["deadline"]);
   const failed = new Map<ExecId, Failures>();
   const again = new Set<JournalRecord>();
   const entries = Map.groupBy(Array.from(records, placed), ({ record }) => record.exec);
@@ -60,7 +65,8 @@ function withoutFailures(runId: RunId, records: readonly CountedRecord[]): reado
     if (again.has(record))
       return isHire(record) ? [] : [{ ...record, body: { ...WITHDRAWN, spend: body["spend"] } }];
     // Its child continues, and its next end must differ from the one that is on record.
-    if (phase === "begin" && hires.has(stepOf(record))) return [{ ...record, attempt: attempt + 1 }];
+    if (phase === "begin" && hires.has(stepOf(record)))
+      return [{ ...record, attempt: attempt + 1, body: withTimeLater(body, pausedMs, deadline) }];
     const { from, over } = failed.get(exec) ?? NEVER;
     if (phase !== "note" || at < from || isNotAStep(key)) return [record];
     // What the agent recorded since it may not ask for again. After a failed model call it would be about something else: if the agent
@@ -68,6 +74,21 @@ function withoutFailures(runId: RunId, records: readonly CountedRecord[]): reado
     const isOver = at > over || (QUESTION.test(key) && !replied.has(questionOf(record)));
     return [isOver ? { ...record, phase: "end", body: WITHDRAWN } : { ...record, isOptional: true }];
   });
+}
+
+/** A hire whose time goes on where it stopped: none of it passes while the run has failed. The time of the run itself does. */
+function withTimeLater(begin: JsonObject, ms: number, latest: number): JsonObject {
+  const { deadline, until } = begin;
+  return {
+    ...begin,
+    ...(typeof deadline === "number" && { deadline: Math.min(deadline + ms, latest) }),
+    ...(typeof until === "number" && { until: until + ms }),
+  };
+}
+
+/** Epoch milliseconds; infinity if there is no limit. */
+function timeIn(value: JsonValue | undefined): number {
+  return typeof value === "number" ? value : Infinity;
 }
 
 /** Begins the key of a question to a child, and that of its time limit. */
