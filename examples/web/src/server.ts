@@ -134,8 +134,8 @@ async function useChatAgain({ chats, needsApproval, response, id }: Call): Promi
 }
 
 function fail(response: ServerResponse, error: unknown): void {
-  // A second message while the first is answered, or a wrong one, is the client's mistake.
-  const known = isRaviError(error, "INVALID_VALUE") ? 409 : 500;
+  // A second message while the first is answered, here or by another process, or a wrong one, is the client's mistake.
+  const known = isRaviError(error, "INVALID_VALUE") || isRaviError(error, "JOURNAL_LOCKED") ? 409 : 500;
   const status = error instanceof HttpError ? error.status : known;
   if (status === 500) console.error(error);
   if (response.headersSent) return void response.destroy();

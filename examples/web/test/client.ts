@@ -16,8 +16,8 @@ export async function folder(): Promise<string> {
 }
 
 /** The server in this process. */
-export async function serve(): Promise<Client> {
-  const chats = new Chats(concierge(undefined), await folder());
+export async function serve(dir?: string): Promise<Client> {
+  const chats = new Chats(concierge(undefined), dir ?? (await folder()));
   const server = createWeb(chats, NEEDS_APPROVAL).listen(0, "127.0.0.1");
   await once(server, "listening");
   onTestFinished(async () => {

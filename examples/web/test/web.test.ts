@@ -168,6 +168,16 @@ test("a second message has to wait until the first is answered", async () => {
   expect(await client.say("coffee", "hello")).toBe("coffee:0");
 });
 
+test("of two servers with one journal, one has the turn, and the other says that the chat is busy", async () => {
+  const dir = await folder();
+  const clients = [await serve(dir), await serve(dir)];
+  for (let n = 0; n < 5; n++) {
+    const path = `/api/chats/tea-${n}/messages`;
+    const said = await Promise.all(clients.map((client) => client.post(path, { text: "book a table" })));
+    expect(new Set(said.map(({ status }) => status))).toEqual(new Set([202, 409]));
+  }
+});
+
 test.each([
   ["/api/chats/tea/messages", "application/json", "{}", 400],
   ["/api/chats/tea/messages", "application/json", "no JSON", 400],

@@ -310,6 +310,38 @@ describe("a conversation survives its process", () => {
     expect((await resumed?.result)?.output).toBe("I know 5.");
   });
 
+  test("one that ended while its process was killed: what was said is stored, and its end is told again", async () => {
+    let isDead = false;
+    class Dying extends MemoryJournal {
+      override append(...entry: Parameters<MemoryJournal["append"]>): ReturnType<MemoryJournal["append"]> {
+        if (isDead) throw new Error("killed");
+        return super.append(...entry);
+      }
+    }
+    class Last extends MemoryHistory {
+      override append(...entry: Parameters<MemoryHistory["append"]>): void {
+        super.append(...entry);
+        isDead = entry[1].some((message) => textOf(message) === "Two");
+      }
+    }
+    const own = { id: "c", journal: new Dying(), history: new Last() };
+    const first = conversation(counter(), own);
+    await first.send("One");
+    await expect(first.send("Two")).rejects.toThrow("killed");
+    isDead = false;
+    expect(own.journal.list().map(({ runId, status }) => [runId, status])).toEqual([
+      ["c:0", "completed"],
+      ["c:2", "running"],
+    ]);
+    const next = conversation(counter(), own);
+    const resumed = await next.resume();
+    expect(resumed?.runId).toBe("c:2");
+    expect((await resumed?.result)?.output).toBe("I know 3.");
+    expect(said(await next.messages())).toEqual(["user", "assistant", "user", "assistant"]);
+    expect(await next.resume()).toBeUndefined();
+    expect((await next.send("Three")).output).toBe("I know 5.");
+  });
+
   test("a journal that cannot say how one run is doing is asked for all of them", async () => {
     const journalWithout = Object.assign(new MemoryJournal(), { summary: undefined });
     const own = { id: "c", journal: journalWithout, history: new MemoryHistory() };

@@ -93,10 +93,11 @@ export class Conversation<A extends Agent = Agent> {
     checkFields("resume options", how, ["decisions", "signal"]);
     const { agent: agents, history } = this;
     const { journal, ...host } = asOwn<HostOptions>(this.options, HOST_OPTIONS);
-    return this.take(({ runId, isOpen }) => {
+    const begin = ({ runId, isOpen }: Place): SdkHandle<AnswerOf<A>> | undefined => {
       if (!isOpen || runId === undefined || journal === undefined) return undefined;
       return watched(startResume(runId, { ...host, ...how, journal, agents, history }));
-    });
+    };
+    return this.take(begin, (found) => this.cutOff(found));
   }
 
   /** What was said in the turns that are completed, or were stopped early with a partial result. */
@@ -127,7 +128,10 @@ export class Conversation<A extends Agent = Agent> {
   }
 
   /** Has the place of the only turn until the run that `begin` starts is over. */
-  private async take<H extends SdkHandle<AnswerOf<A>> | undefined>(begin: (place: Place) => H): Promise<H> {
+  private async take<H extends SdkHandle<AnswerOf<A>> | undefined>(
+    begin: (place: Place) => H,
+    find: (journal: Journal) => Promise<Place> = (journal) => this.place(journal),
+  ): Promise<H> {
     this.checkOpen();
     if (this.turn !== undefined) {
       const expected = "idle: await the turn that runs, or add to it with handle.send()";
@@ -143,7 +147,7 @@ export class Conversation<A extends Agent = Agent> {
     try {
       const borrowed = borrowJournal(this.options.journal, this.options.clock);
       try {
-        const place = borrowed.journal === undefined ? { isOpen: false } : await this.place(borrowed.journal);
+        const place = borrowed.journal === undefined ? { isOpen: false } : await find(borrowed.journal);
         this.checkOpen();
         const handle = begin(place);
         this.handle = handle;
@@ -160,21 +164,35 @@ export class Conversation<A extends Agent = Agent> {
     }
   }
 
+  /** Where the next turn begins, or the turn that has begun there. */
+  private async place(journal: Journal): Promise<Place> {
+    for (;;) {
+      const head = await this.head();
+      const place = await this.placeAt(head, journal);
+      // A turn of another process may have ended since the head was read, and moved it.
+      if (place.isOpen || place.runId === `${this.id}:${head}` || (await this.head()) === head) return place;
+    }
+  }
+
+  /** The turn to resume. One that was killed when what was said was stored, but not its end, is before the last message of the user. */
+  private async cutOff(journal: Journal): Promise<Place> {
+    const place = await this.place(journal);
+    if (place.isOpen) return place;
+    const { messages } = await this.history.load(this.key);
+    const last = messages.findLastIndex(({ role }) => role === "user");
+    return last === -1 ? place : this.placeAt(last, journal);
+  }
+
   /**
    * The id of a run says where in the conversation it begins. So a turn that was cut off is found again, and of two processes only one
    * can begin the next. Turns that failed left the conversation where it was: the one after them has a number behind that.
    */
-  private async place(journal: Journal): Promise<Place> {
-    let head = await this.head();
+  private async placeAt(head: number, journal: Journal): Promise<Place> {
     for (let n = 0; ; n++) {
       const runId = `${this.id}:${head}${n === 0 ? "" : `.${n}`}`;
       const status = (await summaryOf(journal, RunId(runId)))?.status ?? "pending";
+      if (status === "pending") return { runId, isOpen: false };
       if (status === "running" || status === "suspended") return { runId, isOpen: true };
-      if (status !== "pending") continue;
-      // A turn of another process may have ended since the head was read, and moved it.
-      const now = n === 0 ? head : await this.head();
-      if (now === head) return { runId, isOpen: false };
-      [head, n] = [now, -1];
     }
   }
 
