@@ -36,7 +36,7 @@ export function startChild<T>(
   { used, onEnd }: ChildWatch,
 ): BareChild<T> {
   refuseLayers(agent);
-  refuseBudget(`agent ${agent.id}`, agent.defaults?.executionBudget);
+  refuseBudget("agent ", agent.id, agent.defaults?.executionBudget);
   let status: RunStatus = "running";
   const ended = runOf(agent, ctx, inbox);
   const outcome = ended.then(
@@ -84,19 +84,25 @@ export function refuseLayers(agent: Agent): void {
 }
 
 /** Throws if there is a limit or a ledger: nothing enforces it here, and the user would only notice from the bill. */
-export function refuseBudget(whose: string, budget: ExecutionBudgetOptions | Ledger | undefined): void {
-  if (budget === undefined) return;
-  const isLimited = isLedger(budget) || Object.values(limitsIn(budget)).some((limit) => limit !== null);
-  if (!isLimited) return;
+export function refuseBudget(
+  owner: string,
+  id: string,
+  budget: ExecutionBudgetOptions | Ledger | undefined,
+): void {
+  // Most agents have a budget without limits, which need not be checked in full for each hire.
+  if (budget === undefined || !mayLimit(budget)) return;
+  if (!isLedger(budget)) executionBudget(budget);
   const value = isLedger(budget) ? "a ledger" : JSON.stringify(budget);
   const expected =
     "none, because nothing enforces it without a runtime; use a Runtime with a ledger, or the sdk";
-  throw new InvalidValueError({ field: `${whose}: executionBudget`, value, expected });
+  throw new InvalidValueError({ field: `${owner}${id}: executionBudget`, value, expected });
 }
 
-function limitsIn(budget: ExecutionBudgetOptions): Readonly<Record<string, number | null>> {
-  const { maxTokens, maxCostUsd, maxTurns, maxToolCalls, deadlineS } = executionBudget(budget);
-  return { maxTokens, maxCostUsd, maxTurns, maxToolCalls, deadlineS };
+/** Whether it has any field but empty ones. One of a wrong name or type is found by `executionBudget`. */
+function mayLimit(budget: ExecutionBudgetOptions | Ledger): boolean {
+  if (isLedger(budget)) return true;
+  for (const name in budget) if ((budget[name as keyof ExecutionBudgetOptions] ?? null) !== null) return true;
+  return false;
 }
 
 /** The error itself if it is a Ravi error, else a `ToolError` in the agent's name with the error as its cause. */

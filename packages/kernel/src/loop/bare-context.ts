@@ -83,8 +83,8 @@ export function bareContext(options: BareContextOptions = {}): BareContext {
   checkOptions(options);
   const { agent } = options;
   if (agent !== undefined) refuseLayers(agent);
-  if (agent !== undefined) refuseBudget(`agent ${agent.id}`, agent.defaults?.executionBudget);
-  refuseBudget(`${OWNER}.supervision`, options.supervision?.executionBudget);
+  if (agent !== undefined) refuseBudget("agent ", agent.id, agent.defaults?.executionBudget);
+  refuseBudget(OWNER, ".supervision", options.supervision?.executionBudget);
   const supervision =
     options.supervision ??
     Supervision.root(options.agentId ?? agent?.id ?? AgentId("agent"), { ids: options.ids });

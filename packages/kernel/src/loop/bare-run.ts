@@ -278,7 +278,7 @@ export class BareRun implements BareContext {
     attachments: readonly Attachment[] | undefined,
   ): BareChild<T> {
     this.meta.check();
-    refuseBudget(`hire of ${leaf.agent.id}`, leaf.executionBudget);
+    refuseBudget("hire of ", leaf.agent.id, leaf.executionBudget);
     const number = this.children.size + 1;
     const execId = ExecId(this.execId, `hire:${agentName(leaf.agent.id)}#${number}`);
     const supervision = this.supervision.spawnChild({

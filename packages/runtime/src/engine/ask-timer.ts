@@ -17,6 +17,8 @@ export interface Asking {
  * does the time in which the child has no seat: neither can hurry.
  */
 export class AskTimer implements AskClock {
+  before: AskClock | undefined;
+  after: AskClock | undefined;
   readonly child: ExecId;
   private readonly engine: InProcessEngine;
   private readonly until: number;
