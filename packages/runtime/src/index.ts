@@ -7,7 +7,7 @@
  * @packageDocumentation
  */
 
-export { createRunContext } from "./context/create-run-context.ts";
+export { createRunContext } from "./create-run-context.ts";
 export type { Decision, Decisions } from "@ravi/kernel/loop";
 export { MemoryJournal, type MemoryJournalOptions } from "./journal/memory-journal.ts";
 export type { PruneOptions } from "./journal/retention.ts";

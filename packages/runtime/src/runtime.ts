@@ -40,7 +40,7 @@ import { isEnded } from "./journal/retention.ts";
 import { recordedStatus, recordedWaits } from "./journal/recorded-status.ts";
 import { LiveHandle, LiveRun } from "./live-run.ts";
 import { noTimers } from "./engine/waiting.ts";
-import { EventHub, type EventListener } from "./tree/event-hub.ts";
+import { EventHub, type EventListener } from "./event-hub.ts";
 import { LiveRuns } from "./live-runs.ts";
 import { missed, refuseStranger } from "./recipient.ts";
 import { checkAmbientScope } from "./scope.ts";

@@ -25,7 +25,7 @@ import { checkHeadcount, checkLedger } from "../port-checks.ts";
 import { type Start, scopeOf } from "../run-start.ts";
 import { Accounts } from "./accounts.ts";
 import { AskClocks } from "./ask-clocks.ts";
-import type { EventHub } from "./event-hub.ts";
+import type { EventHub } from "../event-hub.ts";
 import { Mailbox } from "../engine/mailbox.ts";
 import { type SignalTarget, Signals } from "./signals.ts";
 import { Waits, type WaitingRun } from "./waits.ts";

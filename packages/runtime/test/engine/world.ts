@@ -23,7 +23,7 @@ import {
   type Usage,
 } from "@ravi/kernel";
 import { deliveryId } from "@ravi/kernel/loop";
-import { createRunContext } from "../../src/context/create-run-context.ts";
+import { createRunContext } from "../../src/create-run-context.ts";
 import { outcomeToJSON, restoreOutcome } from "../../src/engine/hire-record.ts";
 import { PositionalEngine } from "./positional-engine.ts";
 

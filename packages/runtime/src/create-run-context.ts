@@ -1,5 +1,5 @@
 import type { AgentRun, ContextPorts, DurableEngine } from "@ravi/kernel";
-import { hostAgent } from "./host-agent.ts";
+import { hostAgent } from "./context/host-agent.ts";
 
 /**
  * Makes the context of one agent, on any engine. The rules (lanes, admits, layers, money, hooks, hires, sizes, deadlines) are enforced
