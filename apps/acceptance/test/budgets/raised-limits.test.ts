@@ -1,48 +1,7 @@
-import {
-  type Agent,
-  AgentId,
-  type AgentResult,
-  BudgetExhaustedError,
-  type LLMClient,
-  type Meter,
-} from "@ravi/kernel";
-import { ExecutionTracker } from "@ravi/resources";
-import { Runtime, type RuntimeOptions } from "@ravi/runtime";
+import { BudgetExhaustedError } from "@ravi/kernel";
+import { Runtime } from "@ravi/runtime";
 import { expect, it } from "vitest";
-
-const done = (output = ""): AgentResult => ({ status: "completed", output, stopReason: "done" });
-
-const agent = (name: string, run: Agent["run"]): Agent => ({ id: AgentId(name), run });
-
-const ask = (text: string) => ({ messages: [{ role: "user", content: text }] }) as const;
-
-/** Ten cents a call. */
-const meter: Meter = {
-  estimate: () => ({ inputTokens: 50, maxOutputTokens: 50, price: { usd: 0.1 } }),
-  price: () => ({ usd: 0.1 }),
-};
-
-function model(id: string, answer: () => unknown = () => undefined): LLMClient & { sent: number } {
-  return {
-    id,
-    sent: 0,
-    info: { provider: "x", model: id },
-    async generate() {
-      this.sent++;
-      await answer();
-      const message = { role: "assistant", content: "ok" } as const;
-      return { message, finishReason: "stop", usage: { inputTokens: 5, outputTokens: 5 } };
-    },
-  };
-}
-
-function tracked(): { ledger: NonNullable<RuntimeOptions["ledger"]>; tracker: () => ExecutionTracker } {
-  let made: ExecutionTracker | undefined;
-  return {
-    ledger: ({ executionBudget }) => (made = new ExecutionTracker(executionBudget)),
-    tracker: () => made ?? expect.fail("no ledger was made"),
-  };
-}
+import { agent, ask, done, meter, model, tracked } from "../support/priced.ts";
 
 it("R18: a limit that was raised is met to the cent, and not passed", async () => {
   const { ledger } = tracked();

@@ -1,60 +1,13 @@
-import {
-  type Agent,
-  AgentId,
-  type AgentResult,
-  defineTool,
-  type JournalRecord,
-  type LLMClient,
-  type Meter,
-  ProviderError,
-  RunId,
-} from "@ravi/kernel";
+import { type Agent, defineTool, type JournalRecord, ProviderError, RunId } from "@ravi/kernel";
 import { MiddlewarePipeline, retry } from "@ravi/middleware";
-import { ExecutionTracker, FairPool } from "@ravi/resources";
+import { FairPool } from "@ravi/resources";
 import { MemoryJournal, Runtime, type RuntimeOptions } from "@ravi/runtime";
 import { SpawnTracker } from "@ravi/supervision";
 import { virtualClock } from "@ravi/testing";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { cutJournal } from "../../src/cut-journal.ts";
-
-const done = (output = ""): AgentResult => ({ status: "completed", output, stopReason: "done" });
-
-const agent = (name: string, run: Agent["run"]): Agent => ({ id: AgentId(name), run });
-
-const ask = (text: string) => ({ messages: [{ role: "user", content: text }] }) as const;
-
-const call = (name: string) => ({ id: "c", name, arguments: "{}" });
-
-const codeOf = (error: unknown): string => String(Reflect.get(Object(error), "code"));
-
-/** Ten cents a call. */
-const meter: Meter = {
-  estimate: () => ({ inputTokens: 50, maxOutputTokens: 50, price: { usd: 0.1 } }),
-  price: () => ({ usd: 0.1 }),
-};
-
-function model(id: string, answer: () => unknown = () => undefined): LLMClient & { sent: number } {
-  return {
-    id,
-    sent: 0,
-    info: { provider: "x", model: id },
-    async generate() {
-      this.sent++;
-      await answer();
-      const message = { role: "assistant", content: "ok" } as const;
-      return { message, finishReason: "stop", usage: { inputTokens: 5, outputTokens: 5 } };
-    },
-  };
-}
-
-function tracked(): { ledger: NonNullable<RuntimeOptions["ledger"]>; tracker: () => ExecutionTracker } {
-  let made: ExecutionTracker | undefined;
-  return {
-    ledger: ({ executionBudget }) => (made = new ExecutionTracker(executionBudget)),
-    tracker: () => made ?? expect.fail("no ledger was made"),
-  };
-}
+import { agent, ask, call, codeOf, done, meter, model, tracked } from "../support/priced.ts";
 
 const recordsOf = (journal: MemoryJournal): readonly JournalRecord[] => journal.load(RunId("r"));
 
