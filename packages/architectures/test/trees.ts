@@ -108,10 +108,13 @@ export function play(name: string): StrategyAgent {
   return new StrategyAgent({ name: "agent", model, tools: [lookUp], architecture: scene.architecture() });
 }
 
-/** The events of a scene, one on each line, those of a worker indented. */
+/** The events of a scene, one on each line, those of a worker indented. What models say is left out. */
 export async function treeOf(name: string): Promise<string> {
   const lines: string[] = [];
-  const ctx = bareContext({ onEvent: (event) => lines.push(lineOf(event)) });
+  const onEvent = (event: RunEvent): void => {
+    if (event.event.type !== "text") lines.push(lineOf(event));
+  };
+  const ctx = bareContext({ onEvent });
   await play(name).run(ctx, ctx.inbox("the task"));
   return lines.join("\n");
 }

@@ -24,6 +24,7 @@ export { type CheckedPorts, checkPort, checkPorts } from "./loop/check-ports.ts"
 export { checkEvent } from "./loop/check-event.ts";
 export { checkModel } from "./loop/check-model.ts";
 export { checkAgent, checkAgents, checkHosted, isAgent } from "./loop/check-agent.ts";
+export { answerDeltas } from "./loop/answer-deltas.ts";
 export { answerMisfit, answerProblem, isContent } from "./loop/answer.ts";
 export { type Backoff, backoffMs } from "./loop/backoff.ts";
 export { type Denial, denialBy } from "./loop/denial.ts";

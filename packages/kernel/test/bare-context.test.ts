@@ -1,11 +1,13 @@
 import { describe, expect, test } from "vitest";
 import {
   type Agent,
+  type AgentEvent,
   AgentId,
   type AgentResult,
   defineTool,
   executionBudget,
   type JsonValue,
+  type LLMClient,
   type RunEvent,
   type RunHandle,
   Supervision,
@@ -162,4 +164,16 @@ describe("what a tool reports in a bare context", () => {
     expect(seen.map(({ event }) => event)).toEqual([report(1), report(1), report(2)]);
     expect(seen).toMatchObject([1, 2, 3].map((seq) => ({ seq, agentId: "a" })));
   });
+});
+
+test("R10: an answer of a model that cannot stream is told all at once", async () => {
+  const seen: AgentEvent[] = [];
+  const ctx = bareContext({ onEvent: ({ event }) => seen.push(event) });
+  const model: LLMClient = {
+    id: "plain",
+    info: { provider: "plain", model: "plain" },
+    generate: async () => ({ message: { role: "assistant", content: "all of it" }, finishReason: "stop" }),
+  };
+  await ctx.llm(model, { messages: [{ role: "user", content: "go" }] });
+  expect(seen).toEqual([{ type: "text", delta: "all of it" }]);
 });

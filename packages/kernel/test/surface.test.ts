@@ -99,6 +99,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "addCost",
       "admitRun",
       "agentIdOf",
+      "answerDeltas",
       "answerMisfit",
       "answerProblem",
       "answerShape",

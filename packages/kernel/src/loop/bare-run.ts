@@ -42,6 +42,7 @@ import { checkEvent } from "./check-event.ts";
 import { Conversation } from "./conversation.ts";
 import { checkHireChoices, spawnTerms } from "./hire-choices.ts";
 import { readStream } from "./read-stream.ts";
+import { answerDeltas } from "./answer-deltas.ts";
 import { soundUsage } from "./sound-usage.ts";
 import { refuseSpawnTime } from "./spawn-time.ts";
 import { messageOf, readArguments, toolFailure, toolFailureOf, withTextArguments } from "./tool-call.ts";
@@ -120,15 +121,17 @@ export class BareRun implements BareContext {
   async llm(model: LLMClient, request: ModelRequest): Promise<ModelResponse> {
     this.meta.check();
     const options = { signal: this.signal, idempotencyKey: `${this.execId}:llm#${++this.calls}` };
+    const isWatched = this.tree.onEvent !== undefined;
     const response =
-      this.tree.onEvent === undefined || model.stream === undefined
-        ? await model.generate(request, options)
-        : await readStream(model.stream(request, options), (event) => this.emit(toAgentEvent(event)));
+      isWatched && model.stream !== undefined
+        ? await readStream(model.stream(request, options), (event) => this.emit(toAgentEvent(event)))
+        : await model.generate(request, options);
     this.modelCalls++;
     const usage = soundUsage(response?.usage);
     if (usage !== undefined) this.used = addUsage(this.used, usage);
     const problem = answerProblem(model, response);
     if (problem !== undefined) throw problem;
+    if (isWatched && model.stream === undefined) for (const delta of answerDeltas(response)) this.emit(delta);
     return withTextArguments(response);
   }
 

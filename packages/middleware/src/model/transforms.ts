@@ -1,5 +1,5 @@
 import type { ModelEvent, ModelResponse, StreamTransform } from "@ravi/kernel";
-import { textOf } from "@ravi/kernel";
+import { answerDeltas } from "@ravi/kernel/loop";
 
 /**
  * Puts an event through the transforms. Layers add their transforms from the outermost on; an event comes from the inside, so the
@@ -38,14 +38,15 @@ function pushAll(transform: StreamTransform, events: readonly ModelEvent[]): rea
 }
 
 /** The deltas of an answer that was not streamed (from a cache, or held back for a judge). */
-export function eventsOf({ message }: ModelResponse): readonly ModelEvent[] {
-  const text = textOf(message);
-  const calls = (message.toolCalls ?? []).map(({ id, name, arguments: delta }, index): ModelEvent => ({
-    type: "toolCall",
-    index,
-    id,
-    name,
-    delta,
-  }));
-  return text === "" ? calls : [{ type: "text", delta: text }, ...calls];
+export function eventsOf(response: ModelResponse): readonly ModelEvent[] {
+  const calls = (response.message.toolCalls ?? []).map(
+    ({ id, name, arguments: delta }, index): ModelEvent => ({
+      type: "toolCall",
+      index,
+      id,
+      name,
+      delta,
+    }),
+  );
+  return [...answerDeltas(response), ...calls];
 }

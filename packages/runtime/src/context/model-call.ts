@@ -14,6 +14,7 @@ import { ModelEffect } from "./model-effect.ts";
 import { admitOne } from "./one-call.ts";
 import { denialOf } from "./permission.ts";
 import { admitBy, mayAdmit } from "./plan.ts";
+import { tellAnswer } from "./stream-out.ts";
 
 /** Makes one model call of an agent: first the `admit` of its layers, then the recorded effect, with its hooks around it. */
 export function callModel(exec: Execution, leaf: LlmLeaf, key: string): MaybePromise<ModelResponse> {
@@ -60,6 +61,8 @@ function unlessDenied(
 
 function answered(_: void, call: ModelEffect): ModelEffect {
   const { context } = call;
-  if (context !== undefined && !isUnset(context.result)) call.refused = layersAnswer(context);
+  if (context === undefined || isUnset(context.result)) return call;
+  call.refused = layersAnswer(context);
+  tellAnswer(call, call.refused);
   return call;
 }

@@ -25,7 +25,7 @@ import { Bill } from "./money/bill.ts";
 import { estimateOf, reserveRecord } from "./money/estimate.ts";
 import { endSpan, isMeasured, startSpan } from "./observe.ts";
 import { copyResponse } from "./copy-response.ts";
-import { type Sink, streamOut } from "./stream-out.ts";
+import { type Sink, streamOut, tellAnswer } from "./stream-out.ts";
 import { reportCallEnd, reportCallStart, type ReportedCall, type ReportedEnd } from "./report-call.ts";
 import { writableResponse } from "./writable-response.ts";
 
@@ -66,8 +66,7 @@ export class ModelEffect implements Effect<ModelResponse>, ReportedCall {
 
   transforms: StreamTransform[] | undefined;
   sink: Sink | undefined;
-  /** The attempt whose answer is streamed. */
-  private streaming: Attempt | undefined;
+  isTold = false;
 
   constructor(exec: Execution, key: string, leaf: LlmLeaf) {
     this.exec = exec;
@@ -184,7 +183,7 @@ export class ModelEffect implements Effect<ModelResponse>, ReportedCall {
       if (this.sentTo !== undefined && this.sentTo !== model) this.tellFallback(this.sentTo, model);
       this.sentTo = model;
     }
-    if (sink !== undefined) this.beginStreaming(attempt);
+    if (sink !== undefined) this.beginStreaming();
     return attempt.run();
   }
 
@@ -193,11 +192,10 @@ export class ModelEffect implements Effect<ModelResponse>, ReportedCall {
     this.exec.emit({ type: "progress", name: "fallback", data });
   }
 
-  /** If an earlier attempt was streamed in part, tells observers that the answer starts again, so that they can discard that part. */
-  private beginStreaming(attempt: Attempt): void {
-    if (this.streaming?.hasStreamed === true)
-      this.exec.emit({ type: "progress", name: "answerRestarted", data: { key: this.key } });
-    this.streaming = attempt;
+  /** If observers have a part of an earlier attempt, tells them that the answer starts again, so that they can discard that part. */
+  private beginStreaming(): void {
+    if (this.isTold) this.exec.emit({ type: "progress", name: "answerRestarted", data: { key: this.key } });
+    this.isTold = false;
   }
 
   addTransform(transform: StreamTransform): void {
@@ -218,6 +216,7 @@ export class ModelEffect implements Effect<ModelResponse>, ReportedCall {
       throw this.failRun(error);
     }
     this.bill.isClosed = true;
+    tellAnswer(this, response);
     this.endSpan();
     this.reportEnd("ok", response);
     return response;
