@@ -123,7 +123,7 @@ describe("R27: approval", () => {
       },
     ]);
     expect(hooks.events).toMatchObject([
-      { event: HookEvent.APPROVAL_REQUESTED, payload: { name: "approval:call_7" } },
+      { event: HookEvent.APPROVAL_REQUESTED, payload: { name: "approval:call_7", callId: "call_7" } },
     ]);
   });
 

@@ -160,6 +160,7 @@ describe("a run with a journal", () => {
       },
     };
     const handle = start(raised, "", { journal, runId: "raised" });
+    await expect(handle.deliver("rise", 5, { mustWait: true })).rejects.toThrow(/rise/);
     await handle.deliver("raise", 5, { id: "click-1" });
     await deliver("raised", "raise", 5, { journal, id: "click-1" });
     await deliver("raised", "raise", 1, { journal, id: "click-2" });

@@ -104,7 +104,12 @@ export interface HookPayloads {
   };
   /** A prompt was shortened. `before` and `after` are numbers of messages; they are equal if messages only got shorter. */
   compaction: HookBase & { readonly strategy: string; readonly before: number; readonly after: number };
-  approval_requested: HookBase & { readonly name: string; readonly question: string };
+  approval_requested: HookBase & {
+    readonly name: string;
+    readonly question: string;
+    /** The tool call that it is about; absent if somebody is asked for a larger budget. */
+    readonly callId?: string | undefined;
+  };
 }
 
 /** Observes a run. Hooks cannot change it, and a run waits for them only at its end. */

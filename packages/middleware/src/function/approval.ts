@@ -39,7 +39,13 @@ export function approval(options: ApprovalOptions = {}): FunctionMiddleware {
       const question = questionOf(options.question, context);
       const notify = (): void => {
         if (!context.hooks.has(HookEvent.APPROVAL_REQUESTED)) return;
-        void context.hooks.dispatch(HookEvent.APPROVAL_REQUESTED, { ...hookBase(context), name, question });
+        const { callId } = context;
+        void context.hooks.dispatch(HookEvent.APPROVAL_REQUESTED, {
+          ...hookBase(context),
+          name,
+          question,
+          callId,
+        });
       };
       const details = {
         question,

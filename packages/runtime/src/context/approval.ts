@@ -24,7 +24,12 @@ export async function askApproval(
   const onAsk = (): void => {
     if (!exec.hooks.has(HookEvent.APPROVAL_REQUESTED)) return;
     const question = `${exec.agentId} wants to call ${tool.name}. Allow it?`;
-    void exec.hooks.dispatch(HookEvent.APPROVAL_REQUESTED, { ...exec.hookBase(false), name, question });
+    void exec.hooks.dispatch(HookEvent.APPROVAL_REQUESTED, {
+      ...exec.hookBase(false),
+      name,
+      question,
+      callId: call.id,
+    });
   };
   const asked = { tool: tool.name, callId: call.id, arguments: argumentsText(call) };
   const answer = await gate.require(name, asked, onAsk);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { defineTool, RunId, textOf, type Tool } from "@ravi/kernel";
+import { defineTool, HookEvent, RunId, textOf, type Tool } from "@ravi/kernel";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
 import { agent, cut, done, within } from "../support/helpers.ts";
 import * as z from "zod";
@@ -62,6 +62,24 @@ function payment(more: Partial<Tool> = {}) {
 }
 
 describe("R24: a tool that needs approval", () => {
+  test("R22: hooks hear which call it is about", async () => {
+    const { tool } = payment({ needsApproval: true });
+    const runtime = new Runtime({
+      hooks: {
+        has: (event) => event === HookEvent.APPROVAL_REQUESTED,
+        dispatch(_, payload) {
+          told.push(payload);
+          void runtime.deliver("r", "approval:r:tool:pay#1", true, { mustWait: true });
+        },
+        drain() {},
+      },
+    });
+    const told: object[] = [];
+    const lead = agent("lead", async (ctx) => done(String((await ctx.tool(CALL, tool)).content)));
+    expect(await runtime.run(lead, "", { runId: "r" }).result).toMatchObject({ output: "paid" });
+    expect(told).toMatchObject([{ agentName: "lead", name: "approval:r:tool:pay#1", callId: CALL.id }]);
+  });
+
   test.each([true, "yes", 1, {}, () => true])(
     "R24: is not called unasked where it says %s",
     async (needsApproval) => {

@@ -10,7 +10,7 @@ import {
   type RunStatus,
 } from "@ravi/kernel";
 import { tellLog } from "@ravi/kernel/loop";
-import type { Runtime, SendOptions } from "@ravi/runtime";
+import type { DeliverOptions, Runtime, SendOptions } from "@ravi/runtime";
 import type { Limits } from "../limits.ts";
 import { CallLog } from "../tree/call-log.ts";
 import { defaultHistory } from "./histories.ts";
@@ -45,9 +45,9 @@ export interface SdkHandle<T = unknown> {
   suspend(options?: { readonly graceMs?: number | undefined }): Promise<SdkResult<T>>;
   /**
    * Gives the run a value that it waits for, or will wait for: an approval, an answer. A second call with the same `id` has no
-   * effect. Rejects if the run is over, unless you opened its journal yourself.
+   * effect; with `mustWait`, one for a name that the run does not wait for now is refused. Rejects if the run is over, unless you opened its journal yourself.
    */
-  deliver(name: string, value: JsonValue, options?: { readonly id?: string | undefined }): Promise<void>;
+  deliver(name: string, value: JsonValue, options?: DeliverOptions): Promise<void>;
   /**
    * Sends a message to the agent while it works; it reads the message between two steps. Rejects if the run is over, unless you
    * opened its journal yourself.
