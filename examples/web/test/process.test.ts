@@ -6,11 +6,12 @@ import { textOf } from "@ravi/sdk";
 import { expect, onTestFinished, test } from "vitest";
 import { Client, folder, questionIn, runEvent, type ServerEvent, textIn } from "./client.ts";
 
-const MAIN = join(import.meta.dirname, "..", "src", "main.ts");
+/** The program in fewer files, which starts faster; see scripts/bundle-programs.ts. */
+const BUNDLED = join(import.meta.dirname, "../dist/main.js");
 
 /** The server as a program. */
 function start(...args: readonly string[]) {
-  const child = spawn(process.execPath, ["--conditions=@ravi/source", MAIN, ...args], {
+  const child = spawn(process.execPath, [BUNDLED, ...args], {
     stdio: ["ignore", "pipe", "pipe"],
   });
   onTestFinished(() => void child.kill("SIGKILL"));
