@@ -1,10 +1,10 @@
-import { existsSync } from "node:fs";
+import { existsSync, linkSync, mkdirSync, readdirSync } from "node:fs";
 import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { type Finished, sh } from "./shell.ts";
-import { tarballOf } from "./tarballs.ts";
+import { unpackedFolderOf } from "./tarballs.ts";
 import { readManifest, root } from "./workspace.ts";
 
 const tsc = join(root, "node_modules/.bin/tsc");
@@ -12,8 +12,12 @@ const tsc = join(root, "node_modules/.bin/tsc");
 /** An empty project outside the repository, like that of a user who installs the packages. Removed when it is disposed. */
 export interface Consumer extends AsyncDisposable {
   readonly folder: string;
+  /** Writes a new file, also in place of an installed one. */
   write(file: string, content: string): Promise<void>;
-  /** Packs a package as a release would, and unpacks it where `npm install` would put it. Returns that folder. */
+  /**
+   * Packs a package as a release would, and puts its files where `npm install` would put them. Returns that folder. The files are
+   * links to those of all consumers, since to unpack them again takes nine times as long: only `write` may replace one.
+   */
   install(packageFolder: string, into?: string): Promise<string>;
   compile(compilerOptions: Readonly<Record<string, unknown>>, files: readonly string[]): Promise<Finished>;
   run(file: string): Promise<Finished>;
@@ -26,15 +30,14 @@ export async function emptyConsumer(): Promise<Consumer> {
     folder,
     async write(file, content) {
       await mkdir(dirname(join(folder, file)), { recursive: true });
+      await rm(join(folder, file), { force: true });
       await writeFile(join(folder, file), content);
     },
     async install(packageFolder, into = "") {
       const { name } = readManifest(join(root, packageFolder));
       const target = join(folder, into, "node_modules", name);
-      await mkdir(target, { recursive: true });
-      const untar = ["-xzf", await tarballOf(packageFolder), "-C", target, "--strip-components=1"];
-      const { code, stderr } = await sh("tar", untar);
-      if (code !== 0) throw new Error(`${name} could not be unpacked: ${stderr}`);
+      // Two packages may need the same one.
+      if (!existsSync(target)) linkFiles(await unpackedFolderOf(packageFolder), target);
       return target;
     },
     async compile(compilerOptions, files) {
@@ -105,6 +108,16 @@ export async function installAlone(consumer: Consumer, packageFolder: string): P
   };
   const { name } = readManifest(join(root, packageFolder));
   await link(await place(packageFolder), join(consumer.folder, "node_modules", name));
+}
+
+/** The same files under another path. */
+function linkFiles(from: string, to: string): void {
+  mkdirSync(to, { recursive: true });
+  for (const entry of readdirSync(from, { withFileTypes: true })) {
+    const [source, target] = [join(from, entry.name), join(to, entry.name)];
+    if (entry.isDirectory()) linkFiles(source, target);
+    else linkSync(source, target);
+  }
 }
 
 async function link(target: string, path: string): Promise<void> {

@@ -1,5 +1,5 @@
-import { readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { readFile } from "node:fs/promises";
+import { join, relative } from "node:path";
 import { createContext, runInContext } from "node:vm";
 import { describe, expect, test } from "vitest";
 import { browserGlobals, bundle } from "../src/browser.ts";
@@ -70,7 +70,10 @@ describe("the packed kernel, installed into an empty folder", () => {
     const other = await consumer.install("packages/kernel", "vendor");
     // The compiler takes two installs of one version for the same package; another version makes them two.
     const manifest = JSON.parse(await readFile(join(other, "package.json"), "utf8")) as object;
-    await writeFile(join(other, "package.json"), JSON.stringify({ ...manifest, version: "9.9.9" }));
+    await consumer.write(
+      relative(consumer.folder, join(other, "package.json")),
+      JSON.stringify({ ...manifest, version: "9.9.9" }),
+    );
 
     await consumer.write(
       "vendor/agent.ts",

@@ -11,23 +11,21 @@ import type { Score } from "../src/compete.ts";
 
 const folder = join(import.meta.dirname, "..");
 
-/** Runs the arena as a user does: a process of its own, from source. */
+/** The program in fewer files, which starts faster; see scripts/bundle-programs.ts. */
+const BUNDLED = "dist/main.js";
+
+/** Runs the arena as a user does: a process of its own. */
 function arena(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
   const { promise, resolve } = Promise.withResolvers<{ code: number; stdout: string; stderr: string }>();
   const env = { ...process.env, OPENAI_API_KEY: "sk-arena" };
-  execFile(
-    process.execPath,
-    ["--conditions=@ravi/source", "src/main.ts", ...args],
-    { cwd: folder, env },
-    (error, stdout, stderr) => {
-      resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr });
-    },
-  );
+  execFile(process.execPath, [BUNDLED, ...args], { cwd: folder, env }, (error, stdout, stderr) => {
+    resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr });
+  });
   return promise;
 }
 
 function start(...args: string[]): ChildProcessByStdio<null, Readable, Readable> {
-  return spawn(process.execPath, ["--conditions=@ravi/source", "src/main.ts", ...args], {
+  return spawn(process.execPath, [BUNDLED, ...args], {
     cwd: folder,
     env: { ...process.env, OPENAI_API_KEY: "sk-arena" },
     stdio: ["ignore", "pipe", "pipe"],

@@ -1,8 +1,22 @@
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 const conditions = ["@ravi/source", "module", "node", "development|production"];
+
+/** The files that take longest. Vitest begins with the largest, so that the conformance suite would run at the end, alone. */
+const LONGEST = ["demo.test.ts", "conformance.test.ts", "kills.test.ts", "runs.test.ts"];
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isLong = ({ moduleId }: TestSpecification): boolean => LONGEST.includes(basename(moduleId));
+    const place = ({ moduleId }: TestSpecification): number => LONGEST.indexOf(basename(moduleId));
+    const long = files.filter(isLong).toSorted((one, other) => place(one) - place(other));
+    // oxlint-disable-next-line unicorn/no-array-sort -- not that of an array
+    return [...long, ...(await super.sort(files.filter((file) => !isLong(file))))];
+  }
+}
 
 // These tests need a Restate server, which `pnpm test:restate` installs. So they are not part of the workspace's own test run.
 export default defineConfig({
@@ -18,5 +32,6 @@ export default defineConfig({
     env: { NODE_COMPILE_CACHE: join(tmpdir(), "ravi-restate-compile-cache") },
     // Each file has its own servers and mostly waits; more files at once would only slow each other down.
     maxWorkers: 2,
+    sequence: { sequencer: LongestFirst },
   },
 });

@@ -824,9 +824,23 @@ test("R24: a result of a large tree is not weighed with all of its state where t
     return [`run/hire:b#${n}`, { ...kept, outcome }] as const;
   });
   const large = { ...state, execs: { ...state.execs, ...Object.fromEntries(execs) } };
+  const small = { status: "completed", result: { output: "small" } };
+  const writing = vi.spyOn(JSON, "stringify");
+  const fitted = fitOutcome(large, "run/hire:a", small);
+  const written = writing.mock.calls.map(([value]: unknown[]) => value);
+  writing.mockRestore();
+  expect(fitted).toBe(small);
+  expect(written).toContain(small);
+  expect(
+    written.filter((value) => typeof value === "object" && value !== null && "execs" in value),
+  ).toHaveLength(0);
+});
+
+test("R24: a result that fits as it is need not be packed to know that", async () => {
+  const { state } = await StoredTree.start(rootLaunch());
   const packing = vi.spyOn(STATE_SERDE, "serialize");
   onTestFinished(() => packing.mockRestore());
-  const small = { status: "completed", result: { output: "small" } };
-  expect(fitOutcome(large, "run/hire:a", small)).toBe(small);
+  const large = { status: "completed", result: { output: "x".repeat(1024 * 1024) } };
+  expect(fitOutcome(state, "run", large)).toBe(large);
   expect(packing).not.toHaveBeenCalled();
 });
