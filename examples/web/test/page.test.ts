@@ -44,18 +44,30 @@ class Node {
   type = "";
   value = "";
   hidden = false;
-  children: unknown[] = [];
+  ariaBusy = "";
+  ariaLabel = "";
+  parentNode = null;
+  children: Node[] = [];
+  /** Of a text node. */
+  data = "";
 
   constructor(tag: string) {
     this.tag = tag;
     Object.seal(this);
   }
-  append(...more: unknown[]): void {
+  get length(): number {
+    return this.data.length;
+  }
+  appendData(more: string): void {
+    this.data += more;
+  }
+  append(...more: Node[]): void {
     this.children.push(...more);
   }
-  replaceChildren(...all: unknown[]): void {
-    this.children = all;
+  insertBefore(node: Node, next: Node | null): void {
+    this.children.splice(next === null ? this.children.length : this.children.indexOf(next), 0, node);
   }
+  remove(): void {}
   addEventListener(): void {}
 }
 
@@ -67,8 +79,14 @@ test("T14: what models, tools and errors say stays text in the page", async () =
     location: { hash: "#tea" },
     history: { replaceState: () => {} },
     addEventListener: () => {},
+    requestAnimationFrame: (show: () => void) => show(),
+    cancelAnimationFrame: () => {},
+    BroadcastChannel: EventTarget,
     document: {
+      documentElement: new Node("html"),
+      addEventListener: () => {},
       getElementById: (id: string) => parts.get(id) ?? parts.set(id, new Node(id)).get(id),
+      createTextNode: () => new Node("#text"),
       createElement: (tag: string) => {
         const node = new Node(tag);
         made.push(node);
@@ -100,11 +118,12 @@ test("T14: what models, tools and errors say stays text in the page", async () =
     tell({ type: "toolResult", callId: "c", content: text });
     tell({ type: "error", error: { message: text } });
   }
-  const shown = (parts.get("items")?.children ?? []) as Node[];
-  expect(shown.map(({ textContent }) => textContent)).toEqual(
+  const shown = parts.get("items")?.children ?? [];
+  expect(shown.map(({ children }) => children[0]?.data)).toEqual(
     PAYLOADS.flatMap((text) => [text, `${text} ${text}`, `${text} ${text} → ${text}`, text]),
   );
-  expect(new Set(made.map(({ tag }) => tag))).toEqual(new Set(["li", "button"]));
+  expect(new Set(made.map(({ tag }) => tag))).toEqual(new Set(["li", "span", "button"]));
+  expect(new Set(made.map(({ textContent }) => textContent))).toEqual(new Set(["", "Approve", "Deny"]));
   expect(new Set(made.map(({ className }) => className))).toEqual(
     new Set(["assistant", "tool", "error", ""]),
   );
