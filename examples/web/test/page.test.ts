@@ -1,40 +1,5 @@
 import { expect, onTestFinished, test, vi } from "vitest";
-
-/** What has been thought of to make a script out of a text. */
-const PAYLOADS = [
-  "<script>alert(1)</script>",
-  "<img src=x onerror=alert(1)>",
-  "<svg onload=alert(1)>",
-  '"><script>alert(1)</script>',
-  "';alert(1);//",
-  '<iframe srcdoc="<script>alert(1)</script>">',
-  '<a href="javascript:alert(1)">x</a>',
-  "<body onload=alert(1)>",
-  "<details open ontoggle=alert(1)>",
-  "<math><mtext><script>alert(1)</script>",
-  "<input autofocus onfocus=alert(1)>",
-  "<object data='javascript:alert(1)'>",
-  "<embed src='javascript:alert(1)'>",
-  "<link rel=stylesheet href='javascript:alert(1)'>",
-  "<style>@import 'javascript:alert(1)'</style>",
-  "<base href='http://evil.example/'>",
-  "<meta http-equiv=refresh content='0;url=javascript:alert(1)'>",
-  "<form action=javascript:alert(1)><button id=send>",
-  "<template><script>alert(1)</script></template>",
-  "<video><source onerror=alert(1)>",
-  "<marquee onstart=alert(1)>",
-  "</li></ol><script>alert(1)</script>",
-  "<x id=items>",
-  "&lt;script&gt;alert(1)&lt;/script&gt;",
-  "\u2028<script>alert(1)</script>",
-  "\u0000<script>alert(1)</script>",
-  "<!--><script>alert(1)</script>-->",
-  "<![CDATA[<script>alert(1)</script>]]>",
-  "${alert(1)}",
-  "{{constructor.constructor('alert(1)')()}}",
-  "[x](javascript:alert(1))",
-  "__proto__",
-];
+import { PAYLOADS } from "./payloads.ts";
 
 /** What the page may do to an element; anything else, such as `innerHTML`, is a mistake. */
 class Node {

@@ -1,52 +1,9 @@
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:net";
-import { join } from "node:path";
 import { textOf } from "@ravi/sdk";
 import { expect, onTestFinished, test } from "vitest";
-import { Client, folder, questionIn, runEvent, type ServerEvent, textIn } from "./client.ts";
-
-const MAIN = join(import.meta.dirname, "..", "src", "main.ts");
-
-/** The server as a program. */
-function start(...args: readonly string[]) {
-  const child = spawn(process.execPath, ["--conditions=@ravi/source", MAIN, ...args], {
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  onTestFinished(() => void child.kill("SIGKILL"));
-  let output = "";
-  let wake = (): void => {};
-  for (const stream of [child.stdout, child.stderr])
-    stream.on("data", (data: Buffer) => {
-      output += data.toString();
-      wake();
-    });
-  child.on("close", () => wake());
-  return {
-    output: () => output,
-    async until(pattern: RegExp): Promise<RegExpExecArray> {
-      for (;;) {
-        const found = pattern.exec(output);
-        if (found !== null) return found;
-        if (child.exitCode !== null || child.signalCode !== null)
-          throw new Error(`it has ended, and said:\n${output}`);
-        const { promise, resolve } = Promise.withResolvers<void>();
-        wake = resolve;
-        await promise;
-      }
-    },
-    async client(): Promise<Client> {
-      const [url] = await this.until(/http:\/\/127\.0\.0\.1:\d+/);
-      return new Client(url);
-    },
-    async end(signal?: NodeJS.Signals): Promise<number | null> {
-      const closed = child.exitCode === null && child.signalCode === null ? once(child, "close") : undefined;
-      if (signal !== undefined) child.kill(signal);
-      await closed;
-      return child.exitCode;
-    },
-  };
-}
+import { folder, questionIn, runEvent, type ServerEvent, textIn } from "./client.ts";
+import { start } from "./program.ts";
 
 test.each(["SIGTERM", "SIGINT", "SIGKILL"] as const)(
   "after %s the next server goes on with a turn that waits, and nobody loses it or sees it twice",
