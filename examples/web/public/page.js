@@ -106,6 +106,9 @@ function watch(id) {
   runId = id;
   present = [];
   source?.close();
+  show();
+  // It is followed when somebody looks.
+  if (document.hidden) return;
   // It connects again by itself, with the id of the last event that it has.
   const events = (source = new EventSource(`/api/runs/${id}/events`));
   events.addEventListener("message", ({ data }) => {
@@ -129,7 +132,6 @@ function watch(id) {
     if (events.readyState === EventSource.CLOSED) void load();
     else say("The connection is lost. Connecting again …");
   });
-  show();
 }
 
 function show() {

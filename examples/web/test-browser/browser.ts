@@ -41,6 +41,14 @@ export async function serve(): Promise<string> {
   return url;
 }
 
+/** Turns to another tab, or back. A browser without a screen takes all tabs for visible, so the page is told. */
+export async function look(page: Page, isVisible: boolean): Promise<void> {
+  await page.evaluate((isHidden) => {
+    Object.defineProperty(document, "hidden", { configurable: true, value: isHidden });
+    document.dispatchEvent(new Event("visibilitychange"));
+  }, !isVisible);
+}
+
 /** What the browser may complain about in its console. */
 interface Allowed {
   readonly complaints?: RegExp | undefined;
@@ -80,8 +88,9 @@ export async function goto(page: Page, url: string): Promise<void> {
   await loaded;
 }
 
-/** Types a message and sends it with Enter. */
+/** Types a message and sends it with Enter, when the turn before it is over. */
 export async function say(page: Page, text: string): Promise<void> {
+  await isDone(page);
   await field(page).fill(text);
   await field(page).press("Enter");
 }

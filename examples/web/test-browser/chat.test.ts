@@ -8,6 +8,7 @@ import {
   grown,
   isDone,
   lines,
+  look,
   open,
   say,
   serve,
@@ -92,11 +93,6 @@ test("two tabs with one chat show the same, and either may answer", async () => 
 test("seven tabs whose turns wait: those that nobody looks at leave their connections to the others", async () => {
   const url = await serve();
   const another = await tabs();
-  const look = (isHidden: boolean): void => {
-    // A browser without a screen takes all tabs for visible.
-    Object.defineProperty(document, "hidden", { configurable: true, value: isHidden });
-    document.dispatchEvent(new Event("visibilitychange"));
-  };
   const first = await another();
   let page = first;
   for (let n = 0; n < 7; n++) {
@@ -104,13 +100,38 @@ test("seven tabs whose turns wait: those that nobody looks at leave their connec
     await goto(page, `${url}/#tea-${n}`);
     await say(page, "book a table");
     await button(page, /^Approve/).waitFor();
-    await page.evaluate(look, true);
+    await look(page, false);
   }
-  await first.evaluate(look, false);
+  await look(first, true);
   await button(first, /^Approve/).click();
   await first.getByText("Done: booked").waitFor();
   await isDone(first);
   expect(await lines(first)).toHaveLength(4);
+});
+
+test("seven tabs with one chat: those that nobody looks at hear of a turn, but follow it only when somebody does", async () => {
+  const url = `${await serve()}/#tea`;
+  const another = await tabs();
+  const others = [];
+  for (let n = 0; n < 6; n++) {
+    const page = await another();
+    await goto(page, url);
+    await look(page, false);
+    others.push(page);
+  }
+  const page = await another();
+  await goto(page, url);
+  await say(page, "book a table");
+  // All of them know that a turn runs.
+  for (const other of others) await button(other, "Stop").waitFor();
+  await button(page, /^Approve/).click();
+  await page.getByText("Done: booked").waitFor();
+  for (const other of others) {
+    await look(other, true);
+    await other.getByText("Done: booked").waitFor();
+  }
+  await isDone(page);
+  expect(await lines(page)).toHaveLength(4);
 });
 
 test("an address that names no chat opens a new one", async () => {
