@@ -10,7 +10,7 @@ export interface Behaviour {
 }
 
 const PLACES = [
-  "{packages,apps,examples}/*/test{,-server}/**/*.ts",
+  "{packages,apps,examples}/*/test{,-server,-browser}/**/*.ts",
   "bench/test/**/*.ts",
   "packages/testing/src/suites/**/*.ts",
 ];

@@ -1,12 +1,12 @@
+import { listOf } from "./list.js";
 import { addEvent, itemsOf } from "./view.js";
 
 /** @typedef {import("./view.js").Item} Item */
 
-// The chat is named in the address, so that it can be opened again.
-const chatId = location.hash.slice(1) || crypto.randomUUID();
+// The chat is named in the address, so that it can be opened again. What stands there may be anything.
+const [chatId = crypto.randomUUID()] = /^[\w-]{1,64}$/.exec(location.hash.slice(1)) ?? [];
 history.replaceState(null, "", `#${chatId}`);
 addEventListener("hashchange", () => location.reload());
-/** What stands in an address may be anything; it must not lead to another route. */
 const chatUrl = `/api/chats/${encodeURIComponent(chatId)}`;
 
 /** @type {Item[]} */
@@ -17,45 +17,88 @@ let present = [];
 let runId = null;
 /** @type {EventSource | undefined} */
 let source;
+let frame = 0;
 
-const form = element("form");
+const list = element("items");
+const drawList = listOf(list, (call, approved) => void act(() => answer(call, approved)));
 const text = /** @type {HTMLInputElement} */ (element("text"));
 const stopButton = element("stop");
+/** The other tabs with this chat. */
+const tabs = new BroadcastChannel(`chat ${chatId}`);
 
-form.addEventListener("submit", (event) => {
+element("form").addEventListener("submit", (event) => {
   event.preventDefault();
-  const said = text.value;
-  if (said.trim() === "" || runId !== null) return;
-  void act(async () => {
-    const { runId: begun = "" } = await post(`${chatUrl}/messages`, { text: said });
-    text.value = "";
-    watch(begun);
-  });
+  if (text.value.trim() !== "" && !text.readOnly && runId === null) void act(send);
 });
-stopButton.addEventListener("click", () => void act(() => post(`/api/runs/${runId}/stop`, {})));
-void act(load);
+stopButton.addEventListener("click", () => {
+  // The button goes.
+  text.focus();
+  void act(() => request(`/api/runs/${runId}/stop`, {}));
+});
+tabs.addEventListener("message", () => void load());
+// A browser has six connections to a server, for all tabs together. A tab that nobody looks at gives its own back.
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) source?.close();
+  else if (runId !== null) void load();
+});
+void load();
 
-/** Shows what is on record, and follows the turn that runs. */
-async function load() {
-  const response = await fetch(chatUrl);
-  if (!response.ok) throw new Error(`${response.status}`);
-  const chat = /** @type {{ messages: import("@ravi/sdk").ChatMessage[], runId: string | null }} */ (
-    await response.json()
-  );
-  past = itemsOf(chat.messages);
-  present = [];
-  runId = null;
-  if (chat.runId !== null) watch(chat.runId);
-  show();
+async function send() {
+  say("Sending …");
+  // While a slow server has not answered: more text would be lost, and a second Enter would send a second message.
+  text.readOnly = true;
+  try {
+    const { runId: begun = "" } = await request(`${chatUrl}/messages`, { text: text.value });
+    text.value = "";
+    text.focus();
+    scrollToEnd();
+    watch(String(begun));
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel is of one origin
+    tabs.postMessage(begun);
+  } finally {
+    text.readOnly = false;
+  }
 }
 
-/** The server does not know the turn any more, or is just being restarted. */
-function loadAgain() {
-  say("The connection is lost. Connecting again …");
-  load().then(
-    () => say(""),
-    () => setTimeout(loadAgain, 1_000),
-  );
+/**
+ * @param {import("./view.js").Called} call
+ * @param {boolean} approved
+ */
+async function answer(call, approved) {
+  const { question: name } = call;
+  delete call.question;
+  show();
+  try {
+    await request(`/api/runs/${runId}/answers`, { name, approved });
+  } catch (error) {
+    if (name !== undefined && call.output === undefined) call.question = name;
+    show();
+    throw error;
+  }
+}
+
+/** Shows what is on record and follows the turn that runs, as soon as the server answers. */
+async function load() {
+  try {
+    await read();
+    say("");
+  } catch (error) {
+    say(`${messageOf(error)} Trying again …`);
+    setTimeout(() => void load(), 1_000);
+  }
+}
+
+/** @returns {Promise<void>} */
+async function read() {
+  const before = runId;
+  const { messages = [], runId: current } = await request(chatUrl);
+  // A turn was begun meanwhile.
+  if (runId !== before) return read();
+  past = itemsOf(messages);
+  present = [];
+  runId = null;
+  if (current) watch(current);
+  else show();
 }
 
 /** @param {string} id */
@@ -63,11 +106,15 @@ function watch(id) {
   runId = id;
   present = [];
   source?.close();
+  show();
+  // It is followed when somebody looks.
+  if (document.hidden) return;
   // It connects again by itself, with the id of the last event that it has.
   const events = (source = new EventSource(`/api/runs/${id}/events`));
   events.addEventListener("message", ({ data }) => {
     addEvent(present, /** @type {import("@ravi/sdk").RunEvent} */ (JSON.parse(String(data))));
-    show();
+    // Many events may come between two frames.
+    frame ||= requestAnimationFrame(show);
   });
   // The server was started anew, and the turn is told from its beginning.
   events.addEventListener("reset", () => (present = []));
@@ -81,67 +128,60 @@ function watch(id) {
   });
   events.addEventListener("open", () => say(""));
   events.addEventListener("error", () => {
-    if (events.readyState === EventSource.CLOSED) loadAgain();
+    // The server does not know the turn any more, or is just being restarted.
+    if (events.readyState === EventSource.CLOSED) void load();
     else say("The connection is lost. Connecting again …");
   });
-  show();
 }
 
 function show() {
-  element("items").replaceChildren(...[...past, ...present].map(draw));
+  cancelAnimationFrame(frame);
+  frame = 0;
+  const { scrollTop, clientHeight, scrollHeight } = document.documentElement;
+  drawList([...past, ...present]);
+  // A screen reader is to read a whole answer, or a question, and not each piece of text.
+  const isAsked = present.some((item) => item.kind === "tool" && item.question !== undefined);
+  list.ariaBusy = String(runId !== null && !isAsked);
   stopButton.hidden = runId === null;
   element("send").hidden = runId !== null;
+  // Who has scrolled up stays there.
+  if (scrollTop + clientHeight > scrollHeight - 20) scrollToEnd();
 }
 
-/** @param {Item} item */
-function draw(item) {
-  const li = document.createElement("li");
-  li.className = item.kind;
-  if (item.kind !== "tool") {
-    li.textContent = item.text;
-    return li;
-  }
-  const { name, input, output, question } = item;
-  li.textContent = `${name} ${input}${output === undefined ? "" : ` → ${output}`}`;
-  if (question !== undefined)
-    li.append(" ", button("Approve", question, true), button("Deny", question, false));
-  return li;
+function scrollToEnd() {
+  document.documentElement.scrollTop = document.documentElement.scrollHeight;
 }
 
 /**
- * @param {string} label
- * @param {string} name
- * @param {boolean} approved
- */
-function button(label, name, approved) {
-  const made = document.createElement("button");
-  made.type = "button";
-  made.textContent = label;
-  made.addEventListener("click", () => {
-    void act(() => post(`/api/runs/${runId}/answers`, { name, approved }));
-  });
-  return made;
-}
-
-/**
+ * @typedef {{ error?: string, runId?: string | null, messages?: import("@ravi/sdk").ChatMessage[] }} Answer
+ *
  * @param {string} path
- * @param {object} body
+ * @param {object} [body] Posted if there is one.
+ * @returns {Promise<Answer>}
  */
-async function post(path, body) {
+async function request(path, body) {
   const headers = { "content-type": "application/json" };
-  const response = await fetch(path, { method: "POST", headers, body: JSON.stringify(body) });
-  const answer = /** @type {{ error?: string, runId?: string }} */ (await response.json());
-  if (!response.ok) throw new Error(answer.error);
-  return answer;
+  const init = body && { method: "POST", headers, body: JSON.stringify(body) };
+  const response = await fetch(path, init).catch((/** @type {unknown} */ cause) => {
+    throw new Error("The server cannot be reached.", { cause });
+  });
+  const told = /** @type {Answer} */ (await response.json());
+  if (!response.ok) throw new Error(told.error);
+  return told;
 }
 
-/** @param {() => unknown} what */
+/** @param {() => Promise<unknown>} what */
 async function act(what) {
   try {
     await what();
   } catch (error) {
-    say(String(error));
+    say(messageOf(error));
   }
+}
+
+/** @param {unknown} error */
+function messageOf(error) {
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** @param {string} line */

@@ -61,12 +61,23 @@ export function addEvent(items, { event }) {
       // An answer that was not streamed.
       if (last?.kind !== "assistant" && event.result.output !== "")
         items.push({ kind: "assistant", text: event.result.output });
+      if (event.result.status === "partial")
+        items.push({ kind: "error", text: `stopped early: ${event.result.stopReason}` });
       break;
     case "error":
       items.push({ kind: "error", text: event.error.message });
       break;
     default:
   }
+}
+
+/**
+ * What was called and, when it is known, what came of it.
+ *
+ * @param {Called} call
+ */
+export function lineOf({ name, input, output }) {
+  return `${name} ${input}${output === undefined ? "" : ` → ${output}`}`;
 }
 
 /**

@@ -8,13 +8,22 @@ import { answersIn, textIn } from "./ui-request.ts";
 
 const FILES: Readonly<Record<string, readonly [file: string, type: string]>> = {
   "/": ["index.html", "text/html; charset=utf-8"],
+  "/list.js": ["list.js", "text/javascript; charset=utf-8"],
   "/page.css": ["page.css", "text/css; charset=utf-8"],
   "/page.js": ["page.js", "text/javascript; charset=utf-8"],
   "/view.js": ["view.js", "text/javascript; charset=utf-8"],
 };
 
-/** Nothing from elsewhere, and no script in the page: what a model writes cannot become one. */
-const POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'";
+/**
+ * Nothing from elsewhere, and no script in the page: what a model writes cannot become one. No other site shows the page in a frame: it could
+ * lead the user to click "Approve" without knowing.
+ */
+const HEADERS = {
+  "content-security-policy":
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; " +
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  "x-content-type-options": "nosniff",
+};
 
 interface Call {
   readonly chats: Chats;
@@ -59,7 +68,7 @@ async function handle(call: Omit<Call, "id">): Promise<void> {
   if (request.method === "GET" && file !== undefined) {
     const [name, type] = file;
     const body = await readFile(new URL(`../public/${name}`, import.meta.url));
-    response.writeHead(200, { "content-type": type, "content-security-policy": POLICY }).end(body);
+    response.writeHead(200, { ...HEADERS, "content-type": type }).end(body);
     return;
   }
   for (const [method, path, act] of ROUTES) {

@@ -1,40 +1,5 @@
 import { expect, onTestFinished, test, vi } from "vitest";
-
-/** What has been thought of to make a script out of a text. */
-const PAYLOADS = [
-  "<script>alert(1)</script>",
-  "<img src=x onerror=alert(1)>",
-  "<svg onload=alert(1)>",
-  '"><script>alert(1)</script>',
-  "';alert(1);//",
-  '<iframe srcdoc="<script>alert(1)</script>">',
-  '<a href="javascript:alert(1)">x</a>',
-  "<body onload=alert(1)>",
-  "<details open ontoggle=alert(1)>",
-  "<math><mtext><script>alert(1)</script>",
-  "<input autofocus onfocus=alert(1)>",
-  "<object data='javascript:alert(1)'>",
-  "<embed src='javascript:alert(1)'>",
-  "<link rel=stylesheet href='javascript:alert(1)'>",
-  "<style>@import 'javascript:alert(1)'</style>",
-  "<base href='http://evil.example/'>",
-  "<meta http-equiv=refresh content='0;url=javascript:alert(1)'>",
-  "<form action=javascript:alert(1)><button id=send>",
-  "<template><script>alert(1)</script></template>",
-  "<video><source onerror=alert(1)>",
-  "<marquee onstart=alert(1)>",
-  "</li></ol><script>alert(1)</script>",
-  "<x id=items>",
-  "&lt;script&gt;alert(1)&lt;/script&gt;",
-  "\u2028<script>alert(1)</script>",
-  "\u0000<script>alert(1)</script>",
-  "<!--><script>alert(1)</script>-->",
-  "<![CDATA[<script>alert(1)</script>]]>",
-  "${alert(1)}",
-  "{{constructor.constructor('alert(1)')()}}",
-  "[x](javascript:alert(1))",
-  "__proto__",
-];
+import { PAYLOADS } from "./payloads.ts";
 
 /** What the page may do to an element; anything else, such as `innerHTML`, is a mistake. */
 class Node {
@@ -44,18 +9,30 @@ class Node {
   type = "";
   value = "";
   hidden = false;
-  children: unknown[] = [];
+  ariaBusy = "";
+  ariaLabel = "";
+  parentNode = null;
+  children: Node[] = [];
+  /** Of a text node. */
+  data = "";
 
   constructor(tag: string) {
     this.tag = tag;
     Object.seal(this);
   }
-  append(...more: unknown[]): void {
+  get length(): number {
+    return this.data.length;
+  }
+  appendData(more: string): void {
+    this.data += more;
+  }
+  append(...more: Node[]): void {
     this.children.push(...more);
   }
-  replaceChildren(...all: unknown[]): void {
-    this.children = all;
+  insertBefore(node: Node, next: Node | null): void {
+    this.children.splice(next === null ? this.children.length : this.children.indexOf(next), 0, node);
   }
+  remove(): void {}
   addEventListener(): void {}
 }
 
@@ -67,8 +44,14 @@ test("T14: what models, tools and errors say stays text in the page", async () =
     location: { hash: "#tea" },
     history: { replaceState: () => {} },
     addEventListener: () => {},
+    requestAnimationFrame: (show: () => void) => show(),
+    cancelAnimationFrame: () => {},
+    BroadcastChannel: EventTarget,
     document: {
+      documentElement: new Node("html"),
+      addEventListener: () => {},
       getElementById: (id: string) => parts.get(id) ?? parts.set(id, new Node(id)).get(id),
+      createTextNode: () => new Node("#text"),
       createElement: (tag: string) => {
         const node = new Node(tag);
         made.push(node);
@@ -100,11 +83,12 @@ test("T14: what models, tools and errors say stays text in the page", async () =
     tell({ type: "toolResult", callId: "c", content: text });
     tell({ type: "error", error: { message: text } });
   }
-  const shown = (parts.get("items")?.children ?? []) as Node[];
-  expect(shown.map(({ textContent }) => textContent)).toEqual(
+  const shown = parts.get("items")?.children ?? [];
+  expect(shown.map(({ children }) => children[0]?.data)).toEqual(
     PAYLOADS.flatMap((text) => [text, `${text} ${text}`, `${text} ${text} → ${text}`, text]),
   );
-  expect(new Set(made.map(({ tag }) => tag))).toEqual(new Set(["li", "button"]));
+  expect(new Set(made.map(({ tag }) => tag))).toEqual(new Set(["li", "span", "button"]));
+  expect(new Set(made.map(({ textContent }) => textContent))).toEqual(new Set(["", "Approve", "Deny"]));
   expect(new Set(made.map(({ className }) => className))).toEqual(
     new Set(["assistant", "tool", "error", ""]),
   );

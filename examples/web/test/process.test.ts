@@ -1,54 +1,9 @@
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:net";
-import { join } from "node:path";
 import { textOf } from "@ravi/sdk";
 import { expect, onTestFinished, test } from "vitest";
-import { Client, folder, questionIn, runEvent, type ServerEvent, textIn } from "./client.ts";
-
-const MAIN = join(import.meta.dirname, "../src/main.ts");
-/** The same program in fewer files, which starts faster; see scripts/bundle-programs.ts. */
-const BUNDLED = join(import.meta.dirname, "../dist/main.js");
-
-/** The server as a program. */
-const start = (...args: readonly string[]) => launch([BUNDLED, ...args]);
-
-function launch(args: readonly string[]) {
-  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"] });
-  onTestFinished(() => void child.kill("SIGKILL"));
-  let output = "";
-  let wake = (): void => {};
-  for (const stream of [child.stdout, child.stderr])
-    stream.on("data", (data: Buffer) => {
-      output += data.toString();
-      wake();
-    });
-  child.on("close", () => wake());
-  return {
-    output: () => output,
-    async until(pattern: RegExp): Promise<RegExpExecArray> {
-      for (;;) {
-        const found = pattern.exec(output);
-        if (found !== null) return found;
-        if (child.exitCode !== null || child.signalCode !== null)
-          throw new Error(`it has ended, and said:\n${output}`);
-        const { promise, resolve } = Promise.withResolvers<void>();
-        wake = resolve;
-        await promise;
-      }
-    },
-    async client(): Promise<Client> {
-      const [url] = await this.until(/http:\/\/127\.0\.0\.1:\d+/);
-      return new Client(url);
-    },
-    async end(signal?: NodeJS.Signals): Promise<number | null> {
-      const closed = child.exitCode === null && child.signalCode === null ? once(child, "close") : undefined;
-      if (signal !== undefined) child.kill(signal);
-      await closed;
-      return child.exitCode;
-    },
-  };
-}
+import { folder, questionIn, runEvent, type ServerEvent, textIn } from "./client.ts";
+import { start, startFromSource } from "./program.ts";
 
 test.each(["SIGTERM", "SIGINT", "SIGKILL"] as const)(
   "after %s the next server goes on with a turn that waits, and nobody loses it or sees it twice",
@@ -167,7 +122,7 @@ test("a port that is taken is said, and the process ends, also if it is started 
   const address = other.address();
   const port = typeof address === "object" ? (address?.port ?? 0) : 0;
   const args = ["--dir", await folder(), "--port", String(port)];
-  for (const program of [start(...args), launch(["--conditions=@ravi/source", MAIN, ...args])]) {
+  for (const program of [start(...args), startFromSource(...args)]) {
     expect(await program.end()).toBe(1);
     expect(program.output()).toMatch(/^web: .*EADDRINUSE/);
   }

@@ -199,9 +199,12 @@ test("the page and all that it asks for are served, and nothing else", async () 
   const page = await fetch(`${url}/`);
   const html = await page.text();
   expect(page.headers.get("content-security-policy")).toContain("script-src 'self'");
+  // In a frame of another site, a click on "Approve" could be made to look like something else.
+  expect(page.headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
   const files = [
     "/",
     ...Array.from(html.matchAll(/(?:src|href)="([\w.]+)"/g), ([, file]) => `/${file}`),
+    "/list.js",
     "/view.js",
   ];
   expect(files).toContain("/page.js");
@@ -227,6 +230,15 @@ test("who asks for the chat while a turn ends sees each message once", async () 
     expect([now, messages.length]).toEqual(now === null ? [null, 4] : [runId, 2]);
     current = now;
   }
+});
+
+test("a turn that a limit has stopped says so, where there would be no answer at all", async () => {
+  const client = await serve();
+  const runId = await client.say("tea", "x".repeat(900_000));
+  const items: Item[] = [];
+  for await (const event of client.watch(runId))
+    if (event.event === undefined) addEvent(items, runEvent(event));
+  expect(items.slice(1)).toEqual([{ kind: "error", text: "stopped early: budget" }]);
 });
 
 test("the page shows the same while it watches and after it is loaded again", async () => {
