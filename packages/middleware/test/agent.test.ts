@@ -64,6 +64,17 @@ describe("R27: rateLimiter", () => {
     },
   );
 
+  it("R27: a clock that goes back blocks for a window, however many began before", async () => {
+    let now = 7_200_000;
+    const clock = { ...virtualClock(), now: () => now };
+    const layer = rateLimiter({ limit: 3, windowMs: 1_000 });
+    for (let n = 0; n < 3; n++) await through(layer, { clock });
+    now = 0;
+    expect(String((await through(layer, { clock })).error)).toMatch(/in 1000 ms/);
+    now = 1_000;
+    for (let n = 0; n < 3; n++) expect((await through(layer, { clock })).ran).toBe(1);
+  });
+
   it("R27: who stops waiting after its place was forgotten takes nobody else's", async () => {
     const clock = virtualClock();
     let late = 0;
@@ -131,6 +142,24 @@ describe("R27: rateLimiter", () => {
     expect(clock.pending).toBe(0);
   });
 
+  it("R27: who is cancelled while others wait gives no place back but its own", async () => {
+    const clock = virtualClock();
+    const layer = rateLimiter({ limit: 1, windowMs: 1_000, onExceed: "wait", maxWaitMs: 9_000 });
+    const begun: number[] = [];
+    const ask = async (token?: CancellationToken): Promise<void> => {
+      if ((await through(layer, { clock, token })).ran === 1) begun.push(clock.now());
+    };
+    await ask();
+    const token = new CancellationToken();
+    const waiting = [ask(token), ask()];
+    token.cancel("enough");
+    await waiting[0];
+    waiting.push(ask(), ask());
+    await clock.runAll();
+    await Promise.all(waiting);
+    expect(begun).toEqual([0, 2_000, 3_000, 4_000]);
+  });
+
   it("R27: who is cancelled while waiting gives the place back", async () => {
     const clock = virtualClock();
     const layer = rateLimiter({ limit: 1, windowMs: 1_000, onExceed: "wait", maxWaitMs: 5_000 });
@@ -156,6 +185,19 @@ describe("R27: rateLimiter", () => {
     expect((await through(keyed, { clock, sessionId: "x" })).ran).toBe(1);
     expect((await through(keyed, { clock, sessionId: "y" })).ran).toBe(1);
     expect((await through(keyed, { clock, sessionId: "x" })).ran).toBe(0);
+  });
+
+  it("R27: of more tenants than are kept for good, none is forgotten within its window", async () => {
+    const clock = virtualClock();
+    const layer = rateLimiter({ limit: 1, windowMs: 1_000 });
+    for (let tenant = 0; tenant < 500; tenant++) await through(layer, { clock, tenantId: `early ${tenant}` });
+    await clock.advance(500);
+    for (let tenant = 0; tenant < 500; tenant++) await through(layer, { clock, tenantId: `late ${tenant}` });
+    await clock.advance(500);
+    expect((await through(layer, { clock, tenantId: "late 0" })).ran).toBe(0);
+    expect((await through(layer, { clock, tenantId: "late 499" })).ran).toBe(0);
+    expect((await through(layer, { clock, tenantId: "early 0" })).ran).toBe(1);
+    expect((await through(layer, { clock, tenantId: "early 0" })).ran).toBe(0);
   });
 });
 

@@ -189,6 +189,30 @@ describe("R27: cache", () => {
   });
 });
 
+it("R27: when a shared call that was given up ends at last, those behind it still share the next one", async () => {
+  const pipeline = new MiddlewarePipeline<ChatContext>([cache({ shareInFlight: true })]);
+  const token = new CancellationToken();
+  const [slow, next] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let asked = 0;
+  const ask = (context: ChatContext, until: Promise<void>): Promise<unknown> =>
+    pipeline
+      .run(context, async () => {
+        asked++;
+        await until;
+        context.result = answer("it");
+      })
+      .catch((error: unknown) => error);
+  const givenUp = ask(chatContext({ token }), slow.promise);
+  token.cancel("enough");
+  const second = ask(chatContext(), next.promise);
+  slow.reject(new Error("too late"));
+  await givenUp;
+  const third = ask(chatContext(), next.promise);
+  next.resolve();
+  await Promise.all([second, third]);
+  expect(asked).toBe(2);
+});
+
 it("R27: nobody waits for a shared call that was given up, whatever its model does; what that gives in the end is no one's", async () => {
   const pipeline = new MiddlewarePipeline<ChatContext>([cache({ shareInFlight: true })]);
   const token = new CancellationToken();

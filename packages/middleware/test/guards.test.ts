@@ -366,6 +366,18 @@ describe("R27: maxTokens", () => {
     expect(context.request.maxOutputTokens).toBe(got);
   });
 
+  it("R27: exactly the limit is allowed, and one more is not", async () => {
+    const ofSize = (size: number) => through(maxTokens({ maxInputTokens: 9, estimate: () => size }));
+    expect([(await ofSize(9)).error, isTrip((await ofSize(10)).error)]).toEqual([undefined, true]);
+    const asking = (request: Partial<ModelRequest>) =>
+      through(maxTokens({ maxOutputTokens: 50, onExceed: "refuse" }), request);
+    for (const request of [{}, { maxOutputTokens: 50 }]) {
+      const { error, context } = await asking(request);
+      expect([error, context.request.maxOutputTokens]).toEqual([undefined, 50]);
+    }
+    expect(isTrip((await asking({ maxOutputTokens: 51 })).error)).toBe(true);
+  });
+
   it("R27: or refused, when set so; a broken estimate fails closed", async () => {
     expect(
       isTrip(

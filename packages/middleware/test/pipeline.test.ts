@@ -84,6 +84,29 @@ describe("R11: the onion", () => {
     expect(log).toEqual(["a in", "a out"]);
   });
 
+  it("R11: a layer that is no async function refuses by throwing, too", async () => {
+    const stop = new MiddlewareTermination({ layer: "guard", reason: "no" });
+    const context = chatContext();
+    const refuse: ChatLayer = () => {
+      throw stop;
+    };
+    const run = new MiddlewarePipeline<ChatContext>([refuse]).run(context, coreOf(context));
+    await expect(run).rejects.toBe(stop);
+    expect(context.result).toBeUndefined();
+  });
+
+  it("R11: nothing is left of an answer that the outermost layer refuses", async () => {
+    const stop = new MiddlewareTermination({ layer: "guard", reason: "no" });
+    const context = chatContext();
+    const refuse: ChatLayer = async (_context, next) => {
+      await next();
+      throw stop;
+    };
+    const run = new MiddlewarePipeline<ChatContext>([refuse]).run(context, coreOf(context));
+    await expect(run).rejects.toBe(stop);
+    expect(context.result).toBeUndefined();
+  });
+
   it("R11: objects keep their this, and may have process, admit or both", async () => {
     class Counting {
       readonly level = "chat";

@@ -160,6 +160,15 @@ describe("R27: retry", () => {
     expect(clock.now()).toBe(0);
   });
 
+  it("R27: waits as long as the deadline allows, to the last millisecond", async () => {
+    const clock = virtualClock();
+    const model = fakeModel("main", overloaded(4_000), "ok");
+    const context = chatContext({ clock, model, deadline: 4_000 });
+    const run = new MiddlewarePipeline<ChatContext>([retry()]).run(context, coreOf(context));
+    expect(await finish(run, clock)).toBeUndefined();
+    expect(context.result?.message.content).toBe("ok");
+  });
+
   it("R27: waits by real timers where the clock has none", async () => {
     const model = fakeModel("main", overloaded(), "ok");
     const context = chatContext({ model });

@@ -300,6 +300,12 @@ describe("R18: warnings", () => {
       exceeded: [],
     });
   });
+
+  test("R18: a limit that was passed is not reported again by a spend of something else", () => {
+    const tracker = new ExecutionTracker({ maxTokens: 10 });
+    expect(tracker.charge({ tokens: 11 }).exceeded).toHaveLength(1);
+    expect(tracker.charge({ toolCalls: 1 })).toEqual({ warnings: [], exceeded: [] });
+  });
 });
 
 describe("R18: exact money", () => {

@@ -173,13 +173,16 @@ describe("R18: prices", () => {
     expect(book.price(sonnet, usage)).toHaveProperty("usd");
   });
 
-  test("R18: a price that changes with the hour is looked up anew", async () => {
+  test("R18: a price that changes with the hour is charged from that minute on", async () => {
     let now = Date.UTC(2025, 6, 1, 12);
     const book = new PriceBook({ clock: { now: () => now } });
     const deepseek = { provider: "deepseek", model: "deepseek-chat" };
     const usage = { inputTokens: 1_000_000, outputTokens: 0 };
     const day = (await known(book, deepseek, usage)).usd;
-    now = Date.UTC(2025, 6, 1, 20);
+    now = Date.UTC(2025, 6, 1, 16, 29, 59);
+    expect((await known(book, deepseek, usage)).usd).toBe(day);
+    // From half past four on it costs half.
+    now = Date.UTC(2025, 6, 1, 16, 30);
     expect((await known(book, deepseek, usage)).usd).toBe(day / 2);
   });
 

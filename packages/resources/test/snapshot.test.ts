@@ -93,6 +93,14 @@ describe("R18: a ledger survives as plain JSON", () => {
     expect(after.charge({ tokens: 1 }).warnings).toMatchObject([{ used: 160, limit: 200 }]);
   });
 
+  test("R18: after its warning and a restart, a limit that is passed by one is reported", () => {
+    const before = new ExecutionTracker({ maxTokens: 10 }, { scope: "run" });
+    expect(before.charge({ tokens: 8 }).warnings).toHaveLength(1);
+    const after = ExecutionTracker.restore(json(before));
+    expect(after.charge({ tokens: 2 })).toEqual({ warnings: [], exceeded: [] });
+    expect(after.charge({ tokens: 1 })).toMatchObject({ warnings: [], exceeded: [{ used: 11, limit: 10 }] });
+  });
+
   test("R18: reading a journal again, charge counts each effect once and never refuses", () => {
     const tracker = new ExecutionTracker({ maxTokens: 100 });
     const recorded = [60, 60];

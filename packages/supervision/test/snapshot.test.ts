@@ -165,6 +165,11 @@ describe("R15: a headcount outlives its process", () => {
       /waiting\[0\]\.as/,
     ],
     ["more holders than slots", { ...good, waiting: [] }, /snapshot\.waiting/],
+    [
+      "somebody who waits beside a free slot, which nobody would give to him",
+      { ...good, agents: [agents[0], agents[2]], waiting: [waiting[0]] },
+      /snapshot\.waiting.*no fewer while others wait/,
+    ],
     ["fewer hires than agents", { ...good, total: 6 }, /snapshot\.total/],
     ["more hires than allowed", { ...good, total: 10 }, /snapshot\.total/],
     [

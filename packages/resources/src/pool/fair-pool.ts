@@ -129,7 +129,6 @@ export class FairPool implements Limiter {
     }
     const until = this.clock.now() + Math.min(retryAfterMs, LONGEST_HOLD_MS);
     this.closedUntil = Math.max(this.closedUntil, until);
-    this.pump();
   }
 
   private wait(priority: Priority, tokens: number, signal: AbortSignalLike | undefined): Promise<Permit> {
