@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { ConsoleMessage } from "playwright-core";
 import { expect, onTestFinished, test } from "vitest";
 import { PAYLOADS } from "../test/payloads.ts";
 import { answer, button, isDone, lines, open, say, serve, tabs, useBrowser } from "./browser.ts";
@@ -67,8 +68,10 @@ test("T14: no other site can show the page in a frame and have its buttons click
   onTestFinished(() => void other.close());
   await once(other, "listening");
   const page = await (await tabs({ complaints: /frame-ancestors/ }))();
-  await page.goto(`http://localhost:${(other.address() as AddressInfo).port}`);
-  const frame = page.frames()[1];
-  expect(frame?.url()).toMatch(/^chrome-error:/);
-  expect(await frame?.locator("button").count()).toBe(0);
+  const isRefusal = (line: ConsoleMessage): boolean => line.text().includes("frame-ancestors 'none'");
+  await Promise.all([
+    page.waitForEvent("console", isRefusal),
+    page.goto(`http://localhost:${(other.address() as AddressInfo).port}`),
+  ]);
+  expect(await page.frameLocator("iframe").locator("button").count()).toBe(0);
 });
