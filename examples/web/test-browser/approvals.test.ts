@@ -46,7 +46,8 @@ test("all of it can be done with the keyboard, and the focus is never lost", asy
   expect(await press("Enter")).toBe(TWENTY_ONE);
   expect(await press("Shift+Tab")).toBe(`Deny ${NINETEEN}`);
   expect(await press("Shift+Tab")).toBe(`Approve ${NINETEEN}`);
-  expect(await press("Space")).toBe(NINETEEN);
+  // Perhaps with its result already.
+  expect((await press("Space"))?.startsWith(NINETEEN)).toBe(true);
   await isDone(page);
   expect(await focused(page)).toContain(`${NINETEEN} → booked`);
   expect(await press("Tab")).toBe("Message");
