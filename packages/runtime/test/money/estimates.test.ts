@@ -6,13 +6,14 @@ import {
   type Estimate,
   HookEvent,
   type Hooks,
+  type Limiter,
   type LLMClient,
   type Meter,
   type Pipeline,
   RunId,
 } from "@ravi/kernel";
 import { scriptedModel } from "@ravi/testing";
-import { MemoryJournal, Runtime } from "@ravi/runtime";
+import { MemoryJournal, Runtime, type RuntimeOptions } from "@ravi/runtime";
 import { agent, ask, done, FakeLedger, until } from "../support/helpers.ts";
 import { everything } from "../cost/everything.ts";
 
@@ -72,6 +73,30 @@ test("R18: a request that a layer sends to another model is set aside at that mo
   };
   await new Runtime({ meter, ledger: () => watched, journal: new MemoryJournal() }).run(lead, "").result;
   expect(reserved).toEqual([9]);
+});
+
+describe("R18: the longest answer that a model is asked for", () => {
+  const meter: Meter = {
+    estimate: (_, { maxOutputTokens = 70 }) => ({ inputTokens: 1, maxOutputTokens, price: { usd: 1 } }),
+    price: () => ({ usd: 0 }),
+  };
+  const limiter: Limiter = {
+    acquire: () => ({ release() {}, [Symbol.dispose]() {} }),
+    slowDown() {},
+  };
+  test.each<[string, RuntimeOptions, number | undefined, number | undefined]>([
+    ["is what was set aside for it", { ledger: () => new FakeLedger() }, undefined, 70],
+    ["is its own, if that was set aside", { ledger: () => new FakeLedger() }, 5, 5],
+    ["is not limited where nothing is set aside", { limiter }, undefined, undefined],
+  ])("%s", async (_, ports, own, sent) => {
+    const recorded = scriptedModel(["ok"]);
+    const request = { ...ask("x"), ...(own !== undefined && { maxOutputTokens: own }) };
+    const lead = agent("lead", async (ctx) =>
+      done(String((await ctx.llm(recorded, request)).message.content)),
+    );
+    expect(await new Runtime({ ...ports, meter }).run(lead, "").result).toMatchObject({ output: "ok" });
+    expect(recorded.calls.map((call) => call.request.maxOutputTokens)).toEqual([sent]);
+  });
 });
 
 const run = "r" as RunId;

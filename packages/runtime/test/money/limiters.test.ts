@@ -46,6 +46,25 @@ it("a limiter is told what each call took, also of those that are made at the sa
   expect(released).toEqual([100, 10, 1]);
 });
 
+it("a limiter is told how long a provider asks to wait, and nothing after another failure", async () => {
+  const told: number[] = [];
+  const limiter: Limiter = {
+    acquire: () => ({ release() {}, [Symbol.dispose]() {} }),
+    slowDown: (retryAfterMs) => void told.push(retryAfterMs),
+  };
+  const failures = [
+    new ProviderError({ kind: "SERVER_ERROR", message: "down", retryAfterMs: 9_000 }),
+    new ProviderError({ kind: "RATE_LIMIT", message: "busy" }),
+    new ProviderError({ kind: "RATE_LIMIT", message: "busy", retryAfterMs: 1_500 }),
+  ];
+  const worker = agent("worker", async (ctx) => {
+    for (const failure of failures) await ctx.llm(scriptedModel([failure]), ask("x")).catch(() => {});
+    return done("");
+  });
+  await new Runtime({ limiter }).run(worker, "").result;
+  expect(told).toEqual([1_500]);
+});
+
 it.each([
   [{ tokens: 10_000_000 }, 1],
   [{ cost: 9_000_000 }, 1],

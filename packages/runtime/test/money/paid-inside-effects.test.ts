@@ -231,6 +231,32 @@ describe("T2: a crash passes no cap: what is paid inside of an effect is on reco
     expect(world.cost).toBe(2);
   });
 
+  test("T2: so does one that a layer has made larger at the same price", async () => {
+    const world = new World();
+    const model = world.model("m", async (n) => (n === 1 ? world.kill() : answer));
+    world.options = {
+      meter: {
+        estimate: (_, { messages: [first] }) => ({
+          inputTokens: first?.content === "long" ? 500 : 100,
+          maxOutputTokens: 100,
+          price: { usd: 0 },
+        }),
+        price: () => ({ usd: 0 }),
+      },
+      pipelines: {
+        chat: chat(async (context, core) => {
+          context.request = ask("long");
+          await core();
+        }),
+      },
+    };
+    const lead = asking(model);
+    world.agents.push(lead);
+    expect(await world.process(lead)).toBe("killed");
+    await world.ends(lead);
+    expect(world.ledger.used.tokens, "600 in flight at the crash, 150 that were answered").toBe(750);
+  });
+
   test("T2: what was set aside for a call that the ledger then refused is not charged beside the cheaper one in its place", async () => {
     const world = new World();
     world.maxCostUsd = 1;
