@@ -198,15 +198,21 @@ export class Runs {
   }
 
   release(runId: RunId, epoch: number): void {
-    const current = this.find(runId);
-    if (current === undefined || current.fence !== epoch) return;
+    const current = this.heldUnder(runId, epoch);
+    if (current === undefined) return;
     this.updateClaim.run(null, epoch, 0, current.no);
     this.updateFence.run(0, current.no);
   }
 
   abandon(runId: RunId, epoch: number): void {
+    const current = this.heldUnder(runId, epoch);
+    if (current?.entries === 0) this.delete(current);
+  }
+
+  /** The run, if this is the epoch of its claim. The fence of a released run is 0, which is no valid epoch. */
+  private heldUnder(runId: RunId, epoch: number): StoredRun | undefined {
     const current = this.find(runId);
-    if (current?.fence === epoch && current.entries === 0) this.delete(current);
+    return epoch > 0 && current?.fence === epoch ? current : undefined;
   }
 
   /**

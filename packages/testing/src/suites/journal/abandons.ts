@@ -45,7 +45,11 @@ export const abandonCases: readonly JournalCase[] = [
       expect(await journal.claim(R2, "one", TTL)).toBeNull();
       await journal.release(R2, next);
       await journal.abandon(R2, next);
+      // Nor under an epoch that nobody ever had.
+      await journal.release(R2, 0);
+      await journal.abandon(R2, 0);
       expect((await journal.list()).map(({ runId }) => runId)).toEqual([R1, R2]);
+      expect(await claimed(journal, R2, "one")).toBeGreaterThan(next);
     },
   },
 ];
