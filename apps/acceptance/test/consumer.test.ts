@@ -1,14 +1,16 @@
 import { readFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { createContext, runInContext } from "node:vm";
-import { describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { browserGlobals, bundle } from "../src/browser.ts";
 import { emptyConsumer, installAlone, linkDependencies } from "../src/consumer.ts";
 import { sh } from "../src/shell.ts";
-import { tarballOf } from "../src/tarballs.ts";
+import { removeTarballs, tarballOf } from "../src/tarballs.ts";
 import { readWorkspace, root } from "../src/workspace.ts";
 
 const TIMEOUT = 120_000;
+
+afterAll(removeTarballs);
 
 const program = `
 import { AgentId, type AbortSignalLike, type Agent, CancellationToken, defineTool, isRaviError, type Lease, spawnBudget, Supervision } from "@ravi/kernel";
