@@ -39,7 +39,8 @@ tabs.addEventListener("message", () => void load());
 // A browser has six connections to a server, for all tabs together. A tab that nobody looks at gives its own back.
 document.addEventListener("visibilitychange", () => {
   if (document.hidden) source?.close();
-  else if (runId !== null) void load();
+  // Not from the record: a turn that has failed meanwhile is not part of the conversation.
+  else if (runId !== null) watch(runId);
 });
 void load();
 
