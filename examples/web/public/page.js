@@ -166,8 +166,10 @@ async function request(path, body) {
   const response = await fetch(path, init).catch((/** @type {unknown} */ cause) => {
     throw new Error("The server cannot be reached.", { cause });
   });
-  const told = /** @type {Answer} */ (await response.json());
-  if (!response.ok) throw new Error(told.error);
+  // A proxy answers with a page of its own, and an answer may break off.
+  const told = /** @type {Answer | undefined} */ (await response.json().catch(() => undefined));
+  if (!response.ok || told === undefined)
+    throw new Error(told?.error ?? `The answer, with status ${response.status}, cannot be read.`);
   return told;
 }
 
