@@ -9,6 +9,8 @@ history.replaceState(null, "", `#${chatId}`);
 addEventListener("hashchange", () => location.reload());
 const chatUrl = `/api/chats/${encodeURIComponent(chatId)}`;
 
+const LOST = "The connection is lost. Connecting again …";
+
 /** @type {Item[]} */
 let past = [];
 /** @type {Item[]} */
@@ -23,6 +25,7 @@ const list = element("items");
 const drawList = listOf(list, (call, approved) => void act(() => answer(call, approved)));
 const text = /** @type {HTMLInputElement} */ (element("text"));
 const stopButton = element("stop");
+const status = element("status");
 /** The other tabs with this chat. */
 const tabs = new BroadcastChannel(`chat ${chatId}`);
 
@@ -56,6 +59,10 @@ async function send() {
     watch(String(begun));
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel is of one origin
     tabs.postMessage(begun);
+  } catch (error) {
+    // It may have reached the server nevertheless, or another turn runs: the page shows it.
+    await read().catch(() => {});
+    throw error;
   } finally {
     text.readOnly = false;
   }
@@ -127,11 +134,13 @@ function watch(id) {
     runId = null;
     show();
   });
-  events.addEventListener("open", () => say(""));
+  events.addEventListener("open", () => {
+    if (status.textContent === LOST) say("");
+  });
   events.addEventListener("error", () => {
     // The server does not know the turn any more, or is just being restarted.
     if (events.readyState === EventSource.CLOSED) void load();
-    else say("The connection is lost. Connecting again …");
+    else say(LOST);
   });
 }
 
@@ -177,6 +186,7 @@ async function request(path, body) {
 async function act(what) {
   try {
     await what();
+    say("");
   } catch (error) {
     say(messageOf(error));
   }
@@ -189,7 +199,7 @@ function messageOf(error) {
 
 /** @param {string} line */
 function say(line) {
-  element("status").textContent = line;
+  status.textContent = line;
 }
 
 /** @param {string} id */

@@ -1,6 +1,19 @@
+import type { Page, Route } from "playwright-core";
 import { expect, test } from "vitest";
 import { Client } from "../test/client.ts";
-import { answer, field, grown, isDone, lines, look, open, say, serve, useBrowser } from "./browser.ts";
+import {
+  answer,
+  button,
+  field,
+  grown,
+  isDone,
+  lines,
+  look,
+  open,
+  say,
+  serve,
+  useBrowser,
+} from "./browser.ts";
 
 useBrowser();
 
@@ -26,4 +39,33 @@ test("the error page of a proxy is told as such, and the message stays in the fi
   expect(await field(page).inputValue()).toBe("hello");
   await field(page).press("Enter");
   await answer(page).waitFor();
+});
+
+const status = (page: Page): Promise<string | null> => page.getByRole("status").textContent();
+
+test("a message that reached the server although its answer was lost: the page says so and shows its turn", async () => {
+  const page = await open(await serve(), { complaints: /ERR_FAILED/ });
+  const loseAnswer = async (route: Route): Promise<void> => {
+    await route.fetch();
+    await route.abort();
+  };
+  await page.route("**/messages", loseAnswer, { times: 1 });
+  await say(page, "book a table");
+  await button(page, /^Approve/).waitFor();
+  expect(await field(page).inputValue()).toBe("book a table");
+  expect(await status(page)).toBe("The server cannot be reached.");
+  await button(page, /^Approve/).click();
+  await page.getByText("Done: booked").waitFor();
+  await isDone(page);
+  expect(await status(page)).toBe("");
+});
+
+test("a message while a turn of another browser runs is refused, and that turn is shown", async () => {
+  const url = await serve();
+  const page = await open(`${url}/#tea`, { complaints: /status of 409/ });
+  await new Client(url).say("tea", "book a table");
+  await say(page, "hello");
+  await button(page, /^Approve/).waitFor();
+  expect(await field(page).inputValue()).toBe("hello");
+  expect(await status(page)).toContain("one whose turn has ended");
 });
