@@ -19,6 +19,8 @@ let present = [];
 let runId = null;
 /** @type {EventSource | undefined} */
 let source;
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let again;
 let frame = 0;
 
 const list = element("items");
@@ -87,12 +89,15 @@ async function answer(call, approved) {
 
 /** Shows what is on record and follows the turn that runs, as soon as the server answers. */
 async function load() {
+  clearTimeout(again);
   try {
     await read();
     say("");
   } catch (error) {
     say(`${messageOf(error)} Trying again …`);
-    setTimeout(() => void load(), 1_000);
+    // One timer, however many have failed.
+    clearTimeout(again);
+    again = setTimeout(() => void load(), 1_000);
   }
 }
 

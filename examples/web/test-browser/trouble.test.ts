@@ -1,5 +1,5 @@
 import type { Page, Route } from "playwright-core";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { Client } from "../test/client.ts";
 import {
   answer,
@@ -12,6 +12,7 @@ import {
   open,
   say,
   serve,
+  tabs,
   useBrowser,
 } from "./browser.ts";
 
@@ -68,4 +69,28 @@ test("a message while a turn of another browser runs is refused, and that turn i
   await button(page, /^Approve/).waitFor();
   expect(await field(page).inputValue()).toBe("hello");
   expect(await status(page)).toContain("one whose turn has ended");
+});
+
+test("while the server cannot be reached it is asked once a second, however often there is something to read", async () => {
+  const page = await (await tabs())();
+  await page.clock.install();
+  await page.clock.pauseAt(Date.now() + 1_000);
+  await page.addInitScript(() => {
+    sessionStorage["asked"] = 0;
+    globalThis.fetch = () => {
+      sessionStorage["asked"]++;
+      return Promise.reject(new TypeError("no network"));
+    };
+  });
+  const asked = (): Promise<unknown> => page.evaluate(() => Number(sessionStorage["asked"]));
+  await page.goto(`${await serve()}/#tea`);
+  await page.getByText("Trying again …").waitFor();
+  // As another tab does that begins turns.
+  await page.evaluate(() => {
+    const other = new BroadcastChannel("chat tea");
+    for (let n = 0; n < 5; n++) other.postMessage("tea:0");
+  });
+  await vi.waitUntil(async () => (await asked()) === 6, 30_000);
+  await page.clock.runFor(1_000);
+  expect(await asked()).toBe(7);
 });
