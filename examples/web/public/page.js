@@ -103,10 +103,11 @@ async function load() {
 
 /** @returns {Promise<void>} */
 async function read() {
-  const before = runId;
+  const before = present;
   const { messages = [], runId: current } = await request(chatUrl);
-  // A turn was begun meanwhile.
-  if (runId !== before) return read();
+  // A turn has begun or ended meanwhile.
+  if (present !== before) return read();
+  source?.close();
   past = itemsOf(messages);
   present = [];
   runId = null;

@@ -5,6 +5,7 @@ import {
   answer,
   button,
   field,
+  goto,
   grown,
   isDone,
   lines,
@@ -93,4 +94,47 @@ test("while the server cannot be reached it is asked once a second, however ofte
   await vi.waitUntil(async () => (await asked()) === 6, 30_000);
   await page.clock.runFor(1_000);
   expect(await asked()).toBe(7);
+});
+
+test("a turn that has begun and ended while the page was still reading is shown", async () => {
+  const page = await (await tabs())();
+  const { promise: isSlow, resolve: goOn } = Promise.withResolvers<void>();
+  const readSlowly = async (route: Route): Promise<void> => {
+    const response = await route.fetch();
+    await isSlow;
+    await route.fulfill({ response });
+  };
+  await page.route("**/api/chats/tea", readSlowly, { times: 1 });
+  const isRead = page.waitForRequest("**/api/chats/tea");
+  await page.goto(`${await serve()}/#tea`);
+  await isRead;
+  await say(page, "hello");
+  await answer(page).waitFor();
+  await isDone(page);
+  const isReadAgain = page.waitForRequest("**/api/chats/tea");
+  goOn();
+  await isReadAgain;
+  expect((await lines(page))[0]).toBe("user: hello");
+});
+
+test("when the record says that the turn is over, no more of it is added", async () => {
+  const page = await (await tabs())();
+  await page.addInitScript(() => {
+    globalThis.EventSource = class extends EventSource {
+      override close(): void {
+        super.close();
+        document.body.dataset["closed"] = this.url;
+      }
+    };
+  });
+  await goto(page, `${await serve()}/#tea`);
+  await say(page, "count to 9000");
+  await grown(page);
+  const messages = [{ role: "user", content: "count to 9000" }];
+  await page.route("**/api/chats/tea", (route) => route.fulfill({ json: { messages, runId: null } }));
+  // As another tab does that begins a turn.
+  await page.evaluate(() => new BroadcastChannel("chat tea").postMessage("tea:2"));
+  await isDone(page);
+  expect(await page.evaluate(() => document.body.dataset["closed"])).toContain("tea:0");
+  expect(await lines(page)).toEqual(["user: count to 9000"]);
 });
