@@ -81,7 +81,9 @@ async function answer(call, approved) {
   try {
     await request(`/api/runs/${runId}/answers`, { name, approved });
   } catch (error) {
-    if (name !== undefined && call.output === undefined) call.question = name;
+    // Unless another tab has answered it.
+    const isOpen = !(error instanceof Error && error.cause === 409) && call.output === undefined;
+    if (name !== undefined && isOpen) call.question = name;
     show();
     throw error;
   }
@@ -184,7 +186,9 @@ async function request(path, body) {
   // A proxy answers with a page of its own, and an answer may break off.
   const told = /** @type {Answer | undefined} */ (await response.json().catch(() => undefined));
   if (!response.ok || told === undefined)
-    throw new Error(told?.error ?? `The answer, with status ${response.status}, cannot be read.`);
+    throw new Error(told?.error ?? `The answer, with status ${response.status}, cannot be read.`, {
+      cause: response.status,
+    });
   return told;
 }
 
