@@ -43,6 +43,12 @@ test("the error page of a proxy is told as such, and the message stays in the fi
   await answer(page).waitFor();
 });
 
+/** Tells the page what another tab tells that begins a turn. */
+function announce(page: Page): Promise<void> {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel is of one origin
+  return page.evaluate(() => new BroadcastChannel("chat tea").postMessage("tea:0"));
+}
+
 const status = (page: Page): Promise<string | null> => page.getByRole("status").textContent();
 
 test("a message that reached the server although its answer was lost: the page says so and shows its turn", async () => {
@@ -86,11 +92,7 @@ test("while the server cannot be reached it is asked once a second, however ofte
   const asked = (): Promise<unknown> => page.evaluate(() => Number(sessionStorage["asked"]));
   await page.goto(`${await serve()}/#tea`);
   await page.getByText("Trying again …").waitFor();
-  // As another tab does that begins turns.
-  await page.evaluate(() => {
-    const other = new BroadcastChannel("chat tea");
-    for (let n = 0; n < 5; n++) other.postMessage("tea:0");
-  });
+  for (let n = 0; n < 5; n++) await announce(page);
   await vi.waitUntil(async () => (await asked()) === 6, 30_000);
   await page.clock.runFor(1_000);
   expect(await asked()).toBe(7);
@@ -132,8 +134,7 @@ test("when the record says that the turn is over, no more of it is added", async
   await grown(page);
   const messages = [{ role: "user", content: "count to 9000" }];
   await page.route("**/api/chats/tea", (route) => route.fulfill({ json: { messages, runId: null } }));
-  // As another tab does that begins a turn.
-  await page.evaluate(() => new BroadcastChannel("chat tea").postMessage("tea:2"));
+  await announce(page);
   await isDone(page);
   expect(await page.evaluate(() => document.body.dataset["closed"])).toContain("tea:0");
   expect(await lines(page)).toEqual(["user: count to 9000"]);
