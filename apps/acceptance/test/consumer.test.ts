@@ -266,6 +266,18 @@ test.each([
   },
 );
 
+test(
+  "the types of provider-ai-sdk hold with those of a browser, which has fetch, and without the AI SDK",
+  { timeout: TIMEOUT },
+  async () => {
+    await using consumer = await emptyConsumer();
+    await installAlone(consumer, "packages/provider-ai-sdk");
+    await consumer.write("main.ts", `export * from "@ravi/provider-ai-sdk";`);
+    const settings = { module: "nodenext", target: "es2023", lib: ["ES2023", "ESNext.Disposable", "DOM"] };
+    expect(await consumer.compile(settings, ["main.ts"])).toMatchObject({ stdout: "", code: 0 });
+  },
+);
+
 describe("bundled", () => {
   test(
     "the sdk can do without its optional peers: only inside of a try may a module be missing",

@@ -9,6 +9,8 @@ history.replaceState(null, "", `#${chatId}`);
 addEventListener("hashchange", () => location.reload());
 const chatUrl = `/api/chats/${encodeURIComponent(chatId)}`;
 
+const LOST = "The connection is lost. Connecting again …";
+
 /** @type {Item[]} */
 let past = [];
 /** @type {Item[]} */
@@ -17,12 +19,15 @@ let present = [];
 let runId = null;
 /** @type {EventSource | undefined} */
 let source;
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let again;
 let frame = 0;
 
 const list = element("items");
 const drawList = listOf(list, (call, approved) => void act(() => answer(call, approved)));
 const text = /** @type {HTMLInputElement} */ (element("text"));
 const stopButton = element("stop");
+const status = element("status");
 /** The other tabs with this chat. */
 const tabs = new BroadcastChannel(`chat ${chatId}`);
 
@@ -39,7 +44,8 @@ tabs.addEventListener("message", () => void load());
 // A browser has six connections to a server, for all tabs together. A tab that nobody looks at gives its own back.
 document.addEventListener("visibilitychange", () => {
   if (document.hidden) source?.close();
-  else if (runId !== null) void load();
+  // Not from the record: a turn that has failed meanwhile is not part of the conversation.
+  else if (runId !== null) watch(runId);
 });
 void load();
 
@@ -55,6 +61,10 @@ async function send() {
     watch(String(begun));
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel is of one origin
     tabs.postMessage(begun);
+  } catch (error) {
+    // It may have reached the server nevertheless, or another turn runs: the page shows it.
+    await read().catch(() => {});
+    throw error;
   } finally {
     text.readOnly = false;
   }
@@ -71,7 +81,9 @@ async function answer(call, approved) {
   try {
     await request(`/api/runs/${runId}/answers`, { name, approved });
   } catch (error) {
-    if (name !== undefined && call.output === undefined) call.question = name;
+    // Unless another tab has answered it.
+    const isOpen = !(error instanceof Error && error.cause === 409) && call.output === undefined;
+    if (name !== undefined && isOpen) call.question = name;
     show();
     throw error;
   }
@@ -79,21 +91,25 @@ async function answer(call, approved) {
 
 /** Shows what is on record and follows the turn that runs, as soon as the server answers. */
 async function load() {
+  clearTimeout(again);
   try {
     await read();
     say("");
   } catch (error) {
     say(`${messageOf(error)} Trying again …`);
-    setTimeout(() => void load(), 1_000);
+    // One timer, however many have failed.
+    clearTimeout(again);
+    again = setTimeout(() => void load(), 1_000);
   }
 }
 
 /** @returns {Promise<void>} */
 async function read() {
-  const before = runId;
+  const before = present;
   const { messages = [], runId: current } = await request(chatUrl);
-  // A turn was begun meanwhile.
-  if (runId !== before) return read();
+  // A turn has begun or ended meanwhile.
+  if (present !== before) return read();
+  source?.close();
   past = itemsOf(messages);
   present = [];
   runId = null;
@@ -126,11 +142,13 @@ function watch(id) {
     runId = null;
     show();
   });
-  events.addEventListener("open", () => say(""));
+  events.addEventListener("open", () => {
+    if (status.textContent === LOST) say("");
+  });
   events.addEventListener("error", () => {
     // The server does not know the turn any more, or is just being restarted.
     if (events.readyState === EventSource.CLOSED) void load();
-    else say("The connection is lost. Connecting again …");
+    else say(LOST);
   });
 }
 
@@ -165,8 +183,12 @@ async function request(path, body) {
   const response = await fetch(path, init).catch((/** @type {unknown} */ cause) => {
     throw new Error("The server cannot be reached.", { cause });
   });
-  const told = /** @type {Answer} */ (await response.json());
-  if (!response.ok) throw new Error(told.error);
+  // A proxy answers with a page of its own, and an answer may break off.
+  const told = /** @type {Answer | undefined} */ (await response.json().catch(() => undefined));
+  if (!response.ok || told === undefined)
+    throw new Error(told?.error ?? `The answer, with status ${response.status}, cannot be read.`, {
+      cause: response.status,
+    });
   return told;
 }
 
@@ -174,6 +196,7 @@ async function request(path, body) {
 async function act(what) {
   try {
     await what();
+    say("");
   } catch (error) {
     say(messageOf(error));
   }
@@ -186,7 +209,7 @@ function messageOf(error) {
 
 /** @param {string} line */
 function say(line) {
-  element("status").textContent = line;
+  status.textContent = line;
 }
 
 /** @param {string} id */

@@ -78,6 +78,14 @@ async function handle(call: Omit<Call, "id">): Promise<void> {
   throw new HttpError(404, `there is no ${request.method} ${pathname}`);
 }
 
+/** In characters. Each turn sends all that was said before: after a message as large as the budget of a turn, none could be answered. */
+const LONGEST = 50_000;
+
+function checkLength({ length }: string): void {
+  if (length > LONGEST)
+    throw new HttpError(413, `a message may have ${LONGEST} characters; this one has ${length}`);
+}
+
 async function showChat({ chats, response, id }: Call): Promise<void> {
   sendJson(response, 200, await chats.show(id));
 }
@@ -85,6 +93,7 @@ async function showChat({ chats, response, id }: Call): Promise<void> {
 async function say({ chats, request, response, id }: Call): Promise<void> {
   const { text } = await readJson(request);
   if (typeof text !== "string" || text.trim() === "") throw new HttpError(400, "text must be a text");
+  checkLength(text);
   // The turn is on record now: whatever happens to this process, it continues.
   sendJson(response, 202, { runId: (await chats.say(id, text)).runId });
 }
@@ -124,6 +133,7 @@ async function useChat({ chats, needsApproval, request, response }: Call): Promi
   if (answers.length === 0) {
     const text = textIn(messages);
     if (text.trim() === "") throw new HttpError(400, "the last message must be one of the user, with a text");
+    checkLength(text);
     const turn = await chats.say(id, text);
     return sendEvents(response, UI_STREAM, (left) => uiEvents(turn, { needsApproval }, left));
   }

@@ -1,5 +1,17 @@
 import { expect, test } from "vitest";
-import { button, field, focused, isDone, lines, open, say, serve, useBrowser } from "./browser.ts";
+import {
+  button,
+  field,
+  focused,
+  goto,
+  isDone,
+  lines,
+  open,
+  say,
+  serve,
+  tabs,
+  useBrowser,
+} from "./browser.ts";
 
 useBrowser();
 
@@ -59,4 +71,22 @@ test("all of it can be done with the keyboard, and the focus is never lost", asy
   await page.getByText("cancelled: stopped by the user").waitFor();
   expect(await focused(page)).toBe("Message");
   expect(await field(page).inputValue()).toBe("");
+});
+
+test("a question that was answered in another tab is not asked again here", async () => {
+  const url = `${await serve()}/#tea`;
+  const another = await tabs({ complaints: /status of 409/ });
+  const [first, second] = [await another(), await another()];
+  await goto(first, url);
+  await goto(second, url);
+  await say(first, "book two tables");
+  await button(second, `Deny ${TWENTY_ONE}`).waitFor();
+  const isAnswered = first.waitForResponse("**/answers");
+  await button(first, `Approve ${TWENTY_ONE}`).click();
+  await isAnswered;
+  await button(second, `Deny ${TWENTY_ONE}`).click();
+  await second.getByText("it was answered already").waitFor();
+  expect(await button(second, /Approve|Deny/).count()).toBe(2);
+  await button(second, `Approve ${NINETEEN}`).click();
+  await second.getByText("Done: booked").waitFor();
 });

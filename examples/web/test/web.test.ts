@@ -234,10 +234,13 @@ test("who asks for the chat while a turn ends sees each message once", async () 
 
 test("a turn that a limit has stopped says so, where there would be no answer at all", async () => {
   const client = await serve();
-  const runId = await client.say("tea", "x".repeat(900_000));
-  const items: Item[] = [];
-  for await (const event of client.watch(runId))
-    if (event.event === undefined) addEvent(items, runEvent(event));
+  let items: Item[] = [];
+  // Each turn sends all that was said before.
+  for (let n = 0; n < 6; n++) {
+    items = [];
+    for await (const event of client.watch(await client.say("tea", "x".repeat(50_000))))
+      if (event.event === undefined) addEvent(items, runEvent(event));
+  }
   expect(items.slice(1)).toEqual([{ kind: "error", text: "stopped early: budget" }]);
 });
 
@@ -323,4 +326,18 @@ test("of a thousand chats the last hundred turns are in memory, and only the cha
   expect(turns).toBeLessThanOrEqual(101);
   expect(open).toBeLessThanOrEqual(1);
   expect(chats.turn("chat-119:0")).toBeInstanceOf(Turn);
+});
+
+test("a message that is so long that the chat could not go on is refused, by the page's route and that of useChat", async () => {
+  const client = await serve();
+  const text = "word ".repeat(100_000);
+  const messages = [{ role: "user", parts: [{ type: "text", text }] }];
+  const error = "a message may have 50000 characters; this one has 500000";
+  const refused = { status: 413, json: { error } };
+  expect(await client.post("/api/chats/tea/messages", { text })).toEqual(refused);
+  expect(await client.post("/api/chat", { id: "tea", messages })).toEqual(refused);
+  expect(await client.chat("tea")).toMatchObject({ messages: [] });
+  await follow(client, await client.say("tea", text.slice(0, 50_000)));
+  await follow(client, await client.say("tea", "hello"));
+  expect((await client.chat("tea")).messages).toHaveLength(4);
 });
