@@ -25,7 +25,7 @@ import { Bill } from "./money/bill.ts";
 import { estimateOf, reserveRecord } from "./money/estimate.ts";
 import { endSpan, isMeasured, startSpan } from "./observe.ts";
 import { copyResponse } from "./copy-response.ts";
-import { type Sink, streamOut, tellAnswer } from "./stream-out.ts";
+import { restartAnswer, type Sink, streamOut, tellAnswer, type Told } from "./stream-out.ts";
 import { reportCallEnd, reportCallStart, type ReportedCall, type ReportedEnd } from "./report-call.ts";
 import { writableResponse } from "./writable-response.ts";
 
@@ -66,7 +66,7 @@ export class ModelEffect implements Effect<ModelResponse>, ReportedCall {
 
   transforms: StreamTransform[] | undefined;
   sink: Sink | undefined;
-  isTold = false;
+  told: Told | undefined;
 
   constructor(exec: Execution, key: string, leaf: LlmLeaf) {
     this.exec = exec;
@@ -183,19 +183,13 @@ export class ModelEffect implements Effect<ModelResponse>, ReportedCall {
       if (this.sentTo !== undefined && this.sentTo !== model) this.tellFallback(this.sentTo, model);
       this.sentTo = model;
     }
-    if (sink !== undefined) this.beginStreaming();
+    if (sink !== undefined) restartAnswer(this);
     return attempt.run();
   }
 
   private tellFallback(from: Pick<LLMClient, "info">, to: LLMClient): void {
     const data = { key: this.key, from: nameOf(from), to: nameOf(to) };
     this.exec.emit({ type: "progress", name: "fallback", data });
-  }
-
-  /** If observers have a part of an earlier attempt, tells them that the answer starts again, so that they can discard that part. */
-  private beginStreaming(): void {
-    if (this.isTold) this.exec.emit({ type: "progress", name: "answerRestarted", data: { key: this.key } });
-    this.isTold = false;
   }
 
   addTransform(transform: StreamTransform): void {
@@ -212,17 +206,18 @@ export class ModelEffect implements Effect<ModelResponse>, ReportedCall {
         this.ownCopy = copyResponse(response);
         if (this.ownCopy === undefined) response = writableResponse(context?.model ?? leaf.model, response);
       }
+      tellAnswer(this, response);
     } catch (error) {
       throw this.failRun(error);
     }
     this.bill.isClosed = true;
-    tellAnswer(this, response);
     this.endSpan();
     this.reportEnd("ok", response);
     return response;
   }
 
   failRun(error: unknown): unknown {
+    this.sink = undefined;
     this.bill.isClosed = true;
     this.endSpan(error);
     this.reportEnd("error", undefined, error);
