@@ -267,3 +267,9 @@ async function settled(response: ModelResponse): Promise<ModelResponse> {
   await new Promise((resolve) => void setImmediate(resolve));
   return response;
 }
+
+test("R10: a thought without a text, from a model in plain JavaScript, is not told", async () => {
+  const content = [{ type: "reasoning" }, { type: "text", text: "yes" }] as never;
+  const odd: LLMClient = { ...plain, generate: async () => said(content) };
+  expect(await heard({}, undefined, odd)).toEqual(["started", "text: yes", "usage", "completed"]);
+});

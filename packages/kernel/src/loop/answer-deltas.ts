@@ -9,7 +9,8 @@ type TextDelta = Extract<ModelEvent, { type: "text" | "reasoning" }>;
 export function answerDeltas({ message: { content } }: ModelResponse): readonly TextDelta[] {
   const parts = typeof content === "string" ? [{ type: "text" as const, text: content }] : content;
   return parts.flatMap((part) =>
-    (part.type === "text" || part.type === "reasoning") && part.text !== ""
+    // A model in plain JavaScript may leave out the text of a thought.
+    (part.type === "text" || part.type === "reasoning") && Boolean(part.text)
       ? [{ type: part.type, delta: part.text }]
       : [],
   );
