@@ -106,10 +106,7 @@ export function tellAnswer(call: Streamed, response: ModelResponse): void {
   call.sink = undefined;
   if (!exec.engine.isWatched) return;
   if (call.told !== undefined && isOther(call.told, response)) restartAnswer(call);
-  const { told } = call;
-  if (told !== undefined && told.text !== "") return;
-  for (const delta of answerDeltas(response))
-    if (delta.type === "text" || told?.hasThoughts !== true) exec.emit(delta);
+  for (const delta of answerDeltas(response, call.told)) exec.emit(delta);
 }
 
 /** Whether observers have another text than that of the answer. What a transform shows them instead of the model's words counts as the same. */
