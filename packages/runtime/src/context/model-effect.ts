@@ -29,6 +29,12 @@ import { restartAnswer, type Sink, streamOut, tellAnswer, type Told } from "./st
 import { reportCallEnd, reportCallStart, type ReportedCall, type ReportedEnd } from "./report-call.ts";
 import { writableResponse } from "./writable-response.ts";
 
+/** A model call. */
+export interface ModelLeaf extends LlmLeaf {
+  /** Whether the answer is not told to observers, because the agent does not say it: it is a summary, for example. Default: false. */
+  readonly isQuiet?: boolean | undefined;
+}
+
 /** A model, and what it is asked. */
 type RequestedCall = Pick<LlmLeaf, "model" | "request">;
 
@@ -41,7 +47,7 @@ export class ModelEffect implements Effect<ModelResponse>, ReportedCall {
   readonly onDoubt = "retry";
   readonly key: string;
   readonly exec: Execution;
-  private readonly leaf: LlmLeaf;
+  private readonly leaf: ModelLeaf;
   /** Present if there are layers. */
   context: ChatCall | undefined;
   /** The answer, if a layer gave one in its `admit`. Then nothing is sent and nothing is recorded. */
@@ -68,7 +74,7 @@ export class ModelEffect implements Effect<ModelResponse>, ReportedCall {
   sink: Sink | undefined;
   told: Told | undefined;
 
-  constructor(exec: Execution, key: string, leaf: LlmLeaf) {
+  constructor(exec: Execution, key: string, leaf: ModelLeaf) {
     this.exec = exec;
     this.key = key;
     this.leaf = leaf;
@@ -80,6 +86,11 @@ export class ModelEffect implements Effect<ModelResponse>, ReportedCall {
 
   get request(): ModelRequest {
     return this.leaf.request;
+  }
+
+  /** Whether anybody is told what the answer says. */
+  get isHeard(): boolean {
+    return this.exec.engine.isWatched && this.leaf.isQuiet !== true;
   }
 
   get what(): string {
@@ -138,7 +149,7 @@ export class ModelEffect implements Effect<ModelResponse>, ReportedCall {
     signal: AbortSignalLike | undefined,
     accept: (answer: ModelResponse) => T,
   ): Promise<T> {
-    if (!this.exec.engine.isWatched) return this.attempt(call, signal, undefined, false, accept);
+    if (!this.isHeard) return this.attempt(call, signal, undefined, false, accept);
     return streamOut(this, signal, (sink) => this.attempt(call, signal, sink, false, asItIs)).then(accept);
   }
 

@@ -24,6 +24,7 @@ export interface Told {
 interface Streamed {
   readonly exec: Execution;
   readonly key: string;
+  readonly isHeard: boolean;
   readonly transforms: readonly StreamTransform[] | undefined;
   /** The sink of the newest attempt, while it is running. */
   sink: Sink | undefined;
@@ -104,7 +105,7 @@ export function tellAnswer(call: Streamed, response: ModelResponse): void {
   const { exec } = call;
   // An attempt that a layer has left running says nothing any more.
   call.sink = undefined;
-  if (!exec.engine.isWatched) return;
+  if (!call.isHeard) return;
   if (call.told !== undefined && isOther(call.told, response)) restartAnswer(call);
   for (const delta of answerDeltas(response, call.told)) exec.emit(delta);
 }
