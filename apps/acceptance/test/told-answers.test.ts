@@ -239,4 +239,23 @@ describe("R10: what observers are shown of a call is its answer in the end", () 
     const shown = { shown: "spare at last", said: "spare at last" };
     expect([...ends, ...again]).toMatchObject([shown, shown]);
   });
+
+  test("and nothing of what a judge refuses, wherever it is among other layers", async () => {
+    const refusing = llmJudge({
+      model: scriptedModel(() => '{"allow":false,"reason":"no"}'),
+      criteria: "nothing",
+    });
+    await fc.assert(
+      fc.asyncProperty(scene, fc.nat(5), async (given, at) => {
+        const { acts, spareActs, canStream, canSpareStream, names, isDurable } = given;
+        const spare = acting("spare", spareActs, canSpareStream);
+        const layers = inOrder(names).flatMap((name) => LAYERS[name]?.(spare) ?? []);
+        const judged = layers.toSpliced(at, 0, refusing);
+        const model = acting("own", acts, canStream);
+        for (const { all } of await shownAndSaid([model, model], judged, isDurable))
+          expect(all.replaceAll(/rescued|rewritten|\|/g, "")).toBe("");
+      }),
+      { numRuns: 200 },
+    );
+  });
 });
