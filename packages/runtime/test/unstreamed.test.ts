@@ -273,3 +273,24 @@ test("R10: a thought without a text, from a model in plain JavaScript, is not to
   const odd: LLMClient = { ...plain, generate: async () => said(content) };
   expect(await heard({}, undefined, odd)).toEqual(["started", "text: yes", "usage", "completed"]);
 });
+
+test.each(configurations)(
+  "R10: that of a hired agent is told as its own, without gaps, %s",
+  async (_, options) => {
+    const helper = agent("helper", async (ctx) => done(textOf((await ctx.llm(plain, ask("go"))).message)));
+    const lead = agent("lead", async (ctx) => {
+      await ctx.hire({ agent: helper, input: "help" });
+      return done(textOf((await ctx.llm(plain, ask("go"))).message));
+    });
+    const events: RunEvent[] = [];
+    const onEvent = (event: RunEvent): void => void events.push(event);
+    const { runId, result } = new Runtime(options).run(lead, "", { onEvent });
+    await result;
+    expect(events.map(({ seq }) => seq)).toEqual(events.map((__, at) => at + 1));
+    const who = events.flatMap(({ agentId, execId, event }) =>
+      event.type === "text" ? [`${agentId} ${execId}`] : [],
+    );
+    const [hired, own] = [`helper/1 ${runId}/hire:helper#1`, `lead ${runId}`];
+    expect(who).toEqual([hired, hired, own, own]);
+  },
+);
