@@ -38,6 +38,7 @@ interface Act {
   readonly isStreamed: boolean;
   /** After how many deltas it fails; undefined if it does not. */
   readonly failsAfter: number | undefined;
+  /** Whether each piece is a part of its own. */
   readonly isInParts: boolean;
 }
 
@@ -66,7 +67,8 @@ const act: fc.Arbitrary<Act> = fc.record({
 function responseOf({ pieces: said, hasThought, hasCall, isInParts }: Act): ModelResponse {
   const text = said.join("");
   const thought = { type: "reasoning", text: "hm" } as const;
-  const parts = [...(hasThought ? [thought] : []), { type: "text", text } as const];
+  const texts = (isInParts ? said : [text]).map((words) => ({ type: "text", text: words }) as const);
+  const parts = [...(hasThought ? [thought] : []), ...texts];
   return {
     message: {
       role: "assistant",
