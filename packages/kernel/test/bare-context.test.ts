@@ -8,9 +8,12 @@ import {
   executionBudget,
   type JsonValue,
   type LLMClient,
+  type ModelEvent,
+  type ModelResponse,
   type RunEvent,
   type RunHandle,
   Supervision,
+  textOf,
 } from "@ravi/kernel";
 import { bareContext } from "@ravi/kernel/loop";
 import * as z from "zod";
@@ -166,14 +169,78 @@ describe("what a tool reports in a bare context", () => {
   });
 });
 
-test("R10: an answer of a model that cannot stream is told all at once", async () => {
-  const seen: AgentEvent[] = [];
-  const ctx = bareContext({ onEvent: ({ event }) => seen.push(event) });
-  const model: LLMClient = {
+describe("R10: an answer that was not streamed is told all at once", () => {
+  const REQUEST = { messages: [{ role: "user", content: "go" }] } as const;
+  const response: ModelResponse = {
+    message: {
+      role: "assistant",
+      content: [
+        { type: "reasoning", text: "hm" },
+        { type: "text", text: "all of it" },
+      ],
+    },
+    finishReason: "stop",
+  };
+  const plain: LLMClient = {
     id: "plain",
     info: { provider: "plain", model: "plain" },
-    generate: async () => ({ message: { role: "assistant", content: "all of it" }, finishReason: "stop" }),
+    generate: async () => response,
   };
-  await ctx.llm(model, { messages: [{ role: "user", content: "go" }] });
-  expect(seen).toEqual([{ type: "text", delta: "all of it" }]);
+  const streaming = (...events: readonly ModelEvent[]): LLMClient => ({
+    ...plain,
+    async *stream() {
+      yield* events;
+      yield { type: "finish", response };
+    },
+  });
+  const thought = { type: "reasoning", delta: "hm" } as const;
+  const text = { type: "text", delta: "all of it" } as const;
+
+  test.each<[string, LLMClient, readonly AgentEvent[]]>([
+    ["of a model that cannot stream", plain, [thought, text]],
+    ["of one that streams nothing but its end", streaming(), [thought, text]],
+    ["of one that streams its thoughts only", streaming(thought), [thought, text]],
+    [
+      "of one that streams its calls only",
+      streaming({ type: "toolCall", index: 0, id: "c1", name: "look", delta: "{}" }),
+      [{ type: "toolArguments", index: 0, name: "look", delta: "{}" }, thought, text],
+    ],
+    ["and one that was, not again", streaming(text), [text]],
+  ])("%s", async (_, model, told) => {
+    const seen: AgentEvent[] = [];
+    const ctx = bareContext({ onEvent: ({ event }) => seen.push(event) });
+    await ctx.llm(model, REQUEST);
+    expect(seen).toEqual(told);
+  });
+
+  test("to somebody who comes to watch while it is made", async () => {
+    const seen: AgentEvent[] = [];
+    let isWatched = false;
+    const ctx = bareContext({
+      get onEvent() {
+        return isWatched ? ({ event }: RunEvent) => void seen.push(event) : undefined;
+      },
+    });
+    const asked = ctx.llm(plain, REQUEST);
+    isWatched = true;
+    await asked;
+    expect(seen).toEqual([thought, text]);
+  });
+
+  test.each([
+    ["plain", plain],
+    ["streaming", streaming(text)],
+  ])("but not what a tool asks a %s model, as in a Runtime", async (_, model) => {
+    const seen: AgentEvent[] = [];
+    const ctx = bareContext({ onEvent: ({ event }) => seen.push(event) });
+    const asking = defineTool({
+      name: "asking",
+      description: "",
+      input: z.object({}),
+      execute: async (_input, context) => textOf((await context.llm(model, REQUEST)).message),
+    });
+    const result = await ctx.tool({ id: "c1", name: "asking", arguments: "{}" }, asking);
+    expect(result).toMatchObject({ content: "all of it", isError: false });
+    expect(seen).toEqual([]);
+  });
 });

@@ -1,8 +1,10 @@
 import { describe, expect, it } from "vitest";
 import {
   type AgentRunContext,
+  type AssistantMessage,
   type ChatContext,
   type FunctionContext,
+  type LLMClient,
   type ModelEvent,
   type StreamTransform,
   isRaviError,
@@ -14,8 +16,17 @@ import {
   piiRedaction,
   piiRunRedaction,
   piiToolRedaction,
+  wrapModel,
 } from "@ravi/middleware";
-import { agentContext, answer, chatContext, closedGate, functionContext, user } from "./support.ts";
+import {
+  agentContext,
+  answer,
+  chatContext,
+  closedGate,
+  fakeModel,
+  functionContext,
+  user,
+} from "./support.ts";
 import { redactionOf } from "../src/text/redactor.ts";
 
 const redaction = redactionOf("test", {});
@@ -559,5 +570,32 @@ describe("R27: streamed deltas", () => {
     } catch (error) {
       expect(isRaviError(error, "MIDDLEWARE_TERMINATION") && error.layer).toBe("contentFilter");
     }
+  });
+});
+
+describe("R27: an answer in several parts is cleaned where they meet, too, as it is when it is streamed", () => {
+  const said = async (content: AssistantMessage["content"]): Promise<AssistantMessage["content"]> => {
+    const model: LLMClient = {
+      ...fakeModel("parts"),
+      generate: async () => ({ message: { role: "assistant", content }, finishReason: "stop" }),
+    };
+    return (await wrapModel(model, [piiRedaction()]).generate({ messages: [user("hello")] })).message.content;
+  };
+  const text = (words: string) => ({ type: "text", text: words }) as const;
+  const thought = (words: string) => ({ type: "reasoning", text: words }) as const;
+
+  it("an address that begins in one part and ends in the next", async () => {
+    const content = await said([text("ask ada@exam"), thought("hm"), text("ple.org, or bob@example.org")]);
+    expect(content).toEqual([text("ask [EMAIL], or [EMAIL]"), thought("hm")]);
+  });
+
+  it("one in the thoughts", async () => {
+    const content = await said([thought("ada@exam"), text("yes"), thought("ple.org")]);
+    expect(content).toEqual([thought("[EMAIL]"), text("yes")]);
+  });
+
+  it("parts that hide nothing together stay apart", async () => {
+    const content = [text("ask ada@example.org"), text(" or nobody")];
+    expect(await said(content)).toEqual([text("ask [EMAIL]"), text(" or nobody")]);
   });
 });

@@ -48,6 +48,8 @@ import { refuseSpawnTime } from "./spawn-time.ts";
 import { messageOf, readArguments, toolFailure, toolFailureOf, withTextArguments } from "./tool-call.ts";
 import { toolProgress } from "./tool-progress.ts";
 
+type Delta = Exclude<ModelEvent, { type: "finish" }>;
+
 /** What all contexts of one tree share. */
 export interface BareTree {
   /** Of the root. */
@@ -118,21 +120,8 @@ export class BareRun implements BareContext {
     });
   }
 
-  async llm(model: LLMClient, request: ModelRequest): Promise<ModelResponse> {
-    this.meta.check();
-    const options = { signal: this.signal, idempotencyKey: `${this.execId}:llm#${++this.calls}` };
-    const isWatched = this.tree.onEvent !== undefined;
-    const response =
-      isWatched && model.stream !== undefined
-        ? await readStream(model.stream(request, options), (event) => this.emit(toAgentEvent(event)))
-        : await model.generate(request, options);
-    this.modelCalls++;
-    const usage = soundUsage(response?.usage);
-    if (usage !== undefined) this.used = addUsage(this.used, usage);
-    const problem = answerProblem(model, response);
-    if (problem !== undefined) throw problem;
-    if (isWatched && model.stream === undefined) for (const delta of answerDeltas(response)) this.emit(delta);
-    return withTextArguments(response);
+  llm(model: LLMClient, request: ModelRequest): Promise<ModelResponse> {
+    return this.callModel(model, request, true);
   }
 
   async tool<R>(
@@ -145,7 +134,7 @@ export class BareRun implements BareContext {
       signal: this.signal,
       scope: this.scope,
       idempotencyKey: `${this.execId}:tool#${++this.calls}`,
-      llm: (model, request) => this.llm(model, request),
+      llm: (model, request) => this.callModel(model, request, false),
       progress: (name, data) => this.emit(toolProgress(call.id, name, data)),
     };
     try {
@@ -276,6 +265,29 @@ export class BareRun implements BareContext {
     this.meta.check();
   }
 
+  /** Observers are told the answer only if the agent itself has asked: what a tool asks is no part of the conversation. */
+  private async callModel(model: LLMClient, request: ModelRequest, isTold: boolean): Promise<ModelResponse> {
+    this.meta.check();
+    const options = { signal: this.signal, idempotencyKey: `${this.execId}:llm#${++this.calls}` };
+    const shown = { text: "", hasThoughts: false };
+    const tell = (event: Delta): void => {
+      if (event.type === "text") shown.text += event.delta;
+      else if (event.type === "reasoning") shown.hasThoughts = true;
+      this.emit(toAgentEvent(event));
+    };
+    const response =
+      isTold && this.tree.onEvent !== undefined && model.stream !== undefined
+        ? await readStream(model.stream(request, options), tell)
+        : await model.generate(request, options);
+    this.modelCalls++;
+    const usage = soundUsage(response?.usage);
+    if (usage !== undefined) this.used = addUsage(this.used, usage);
+    const problem = answerProblem(model, response);
+    if (problem !== undefined) throw problem;
+    if (isTold && this.tree.onEvent !== undefined) answerDeltas(response, shown).forEach(tell);
+    return withTextArguments(response);
+  }
+
   private start<T>(
     leaf: Omit<HireLeaf<T>, "kind">,
     attachments: readonly Attachment[] | undefined,
@@ -336,7 +348,7 @@ export class BareRun implements BareContext {
   }
 }
 
-function toAgentEvent(event: Exclude<ModelEvent, { type: "finish" }>): AgentEvent {
+function toAgentEvent(event: Delta): AgentEvent {
   if (event.type !== "toolCall") return event;
   return { type: "toolArguments", index: event.index, name: event.name, delta: event.delta };
 }

@@ -48,5 +48,5 @@ export function eventsOf(response: ModelResponse): readonly ModelEvent[] {
       delta,
     }),
   );
-  return [...answerDeltas(response), ...calls];
+  return [...answerDeltas(response, undefined), ...calls];
 }

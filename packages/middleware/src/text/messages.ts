@@ -65,7 +65,33 @@ export function changeList<T>(list: readonly T[], change: (item: T) => T): reado
   return changed ?? list;
 }
 
+/** An answer with its texts changed, also where what is to be changed begins in one part and ends in the next. */
 export function changeResponse(response: ModelResponse, change: ChangeText): ModelResponse {
-  const message: AssistantMessage = changeMessage(response.message, change);
+  let message: AssistantMessage = changeMessage(response.message, change);
+  for (const type of ["text", "reasoning"] as const) {
+    const parts = textsOf(message, type);
+    if (parts.length < 2) continue;
+    const whole = parts.join("");
+    const text = change(whole, false);
+    if (text !== whole) message = withOneText(message, type, text);
+  }
   return message === response.message ? response : { ...response, message };
+}
+
+type TextType = "text" | "reasoning";
+
+function textsOf({ content }: AssistantMessage, type: TextType): readonly string[] {
+  if (typeof content === "string") return [];
+  return content.flatMap((part) => (part.type === type ? [part.text] : []));
+}
+
+/** The message with one part of this type, where the first of them was. */
+function withOneText(message: AssistantMessage, type: TextType, text: string): AssistantMessage {
+  const { content } = message;
+  if (typeof content === "string") return message;
+  const first = content.findIndex((part) => part.type === type);
+  const kept = content.flatMap((part, at) =>
+    at === first ? [{ type, text }] : part.type === type ? [] : [part],
+  );
+  return { ...message, content: kept };
 }

@@ -25,9 +25,15 @@ import { Bill } from "./money/bill.ts";
 import { estimateOf, reserveRecord } from "./money/estimate.ts";
 import { endSpan, isMeasured, startSpan } from "./observe.ts";
 import { copyResponse } from "./copy-response.ts";
-import { type Sink, streamOut, tellAnswer } from "./stream-out.ts";
+import { restartAnswer, type Sink, streamOut, tellAnswer, type Told } from "./stream-out.ts";
 import { reportCallEnd, reportCallStart, type ReportedCall, type ReportedEnd } from "./report-call.ts";
 import { writableResponse } from "./writable-response.ts";
+
+/** A model call. */
+export interface ModelLeaf extends LlmLeaf {
+  /** Whether the answer is not told to observers, because the agent does not say it: it is a summary, for example. Default: false. */
+  readonly isQuiet?: boolean | undefined;
+}
 
 /** A model, and what it is asked. */
 type RequestedCall = Pick<LlmLeaf, "model" | "request">;
@@ -41,7 +47,7 @@ export class ModelEffect implements Effect<ModelResponse>, ReportedCall {
   readonly onDoubt = "retry";
   readonly key: string;
   readonly exec: Execution;
-  private readonly leaf: LlmLeaf;
+  private readonly leaf: ModelLeaf;
   /** Present if there are layers. */
   context: ChatCall | undefined;
   /** The answer, if a layer gave one in its `admit`. Then nothing is sent and nothing is recorded. */
@@ -66,9 +72,9 @@ export class ModelEffect implements Effect<ModelResponse>, ReportedCall {
 
   transforms: StreamTransform[] | undefined;
   sink: Sink | undefined;
-  isTold = false;
+  told: Told | undefined;
 
-  constructor(exec: Execution, key: string, leaf: LlmLeaf) {
+  constructor(exec: Execution, key: string, leaf: ModelLeaf) {
     this.exec = exec;
     this.key = key;
     this.leaf = leaf;
@@ -80,6 +86,11 @@ export class ModelEffect implements Effect<ModelResponse>, ReportedCall {
 
   get request(): ModelRequest {
     return this.leaf.request;
+  }
+
+  /** Whether anybody is told what the answer says. */
+  get isHeard(): boolean {
+    return this.exec.engine.isWatched && this.leaf.isQuiet !== true;
   }
 
   get what(): string {
@@ -138,7 +149,7 @@ export class ModelEffect implements Effect<ModelResponse>, ReportedCall {
     signal: AbortSignalLike | undefined,
     accept: (answer: ModelResponse) => T,
   ): Promise<T> {
-    if (!this.exec.engine.isWatched) return this.attempt(call, signal, undefined, false, accept);
+    if (!this.isHeard) return this.attempt(call, signal, undefined, false, accept);
     return streamOut(this, signal, (sink) => this.attempt(call, signal, sink, false, asItIs)).then(accept);
   }
 
@@ -183,19 +194,13 @@ export class ModelEffect implements Effect<ModelResponse>, ReportedCall {
       if (this.sentTo !== undefined && this.sentTo !== model) this.tellFallback(this.sentTo, model);
       this.sentTo = model;
     }
-    if (sink !== undefined) this.beginStreaming();
+    if (sink !== undefined) restartAnswer(this);
     return attempt.run();
   }
 
   private tellFallback(from: Pick<LLMClient, "info">, to: LLMClient): void {
     const data = { key: this.key, from: nameOf(from), to: nameOf(to) };
     this.exec.emit({ type: "progress", name: "fallback", data });
-  }
-
-  /** If observers have a part of an earlier attempt, tells them that the answer starts again, so that they can discard that part. */
-  private beginStreaming(): void {
-    if (this.isTold) this.exec.emit({ type: "progress", name: "answerRestarted", data: { key: this.key } });
-    this.isTold = false;
   }
 
   addTransform(transform: StreamTransform): void {
@@ -212,17 +217,18 @@ export class ModelEffect implements Effect<ModelResponse>, ReportedCall {
         this.ownCopy = copyResponse(response);
         if (this.ownCopy === undefined) response = writableResponse(context?.model ?? leaf.model, response);
       }
+      tellAnswer(this, response);
     } catch (error) {
       throw this.failRun(error);
     }
     this.bill.isClosed = true;
-    tellAnswer(this, response);
     this.endSpan();
     this.reportEnd("ok", response);
     return response;
   }
 
   failRun(error: unknown): unknown {
+    this.sink = undefined;
     this.bill.isClosed = true;
     this.endSpan(error);
     this.reportEnd("error", undefined, error);

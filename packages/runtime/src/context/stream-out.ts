@@ -1,4 +1,10 @@
-import type { AbortSignalLike, ModelEvent, ModelResponse, StreamTransform } from "@ravi/kernel";
+import {
+  type AbortSignalLike,
+  type ModelEvent,
+  type ModelResponse,
+  type StreamTransform,
+  textOf,
+} from "@ravi/kernel";
 import { answerDeltas } from "@ravi/kernel/loop";
 import type { Execution } from "./execution.ts";
 
@@ -6,14 +12,24 @@ type Delta = Exclude<ModelEvent, { type: "finish" }>;
 /** Receives the deltas of an answer while it is streamed. */
 export type Sink = (event: Delta) => void;
 
+/** What observers have of an attempt. */
+export interface Told {
+  text: string;
+  hasThoughts: boolean;
+  /** The answer of the attempt, once all of it was streamed. */
+  answer: ModelResponse | undefined;
+}
+
 /** A call whose attempts are streamed. */
 interface Streamed {
   readonly exec: Execution;
+  readonly key: string;
+  readonly isHeard: boolean;
   readonly transforms: readonly StreamTransform[] | undefined;
   /** The sink of the newest attempt, while it is running. */
   sink: Sink | undefined;
-  /** Whether observers have got a delta of the newest attempt. */
-  isTold: boolean;
+  /** Undefined until observers get a delta of the newest attempt. */
+  told: Told | undefined;
 }
 
 /**
@@ -37,9 +53,13 @@ export async function streamOut(
   call.sink = sink;
   try {
     const response = await attempt(sink);
-    if (call.sink !== sink || transforms === undefined) return response;
-    if (signal?.aborted === true) discard(transforms);
-    else emitRest(call, transforms);
+    if (call.sink !== sink) return response;
+    if (signal?.aborted === true) {
+      discard(transforms);
+      return response;
+    }
+    if (transforms !== undefined) emitRest(call, transforms);
+    if (call.told !== undefined) call.told.answer = response;
     return response;
   } catch (error) {
     if (call.sink === sink) discard(transforms);
@@ -77,15 +97,42 @@ function emitThrough(
   for (const event of left) if (event.type !== "finish") emitDelta(call, event);
 }
 
-/** Tells observers of an answer all at once, if no part of it was streamed to them. */
-export function tellAnswer({ exec, isTold }: Streamed, response: ModelResponse): void {
-  if (isTold || !exec.engine.isWatched) return;
-  for (const delta of answerDeltas(response)) exec.emit(delta);
+/**
+ * Tells observers of an answer when its call is over, unless it was streamed to them. If they have something else (a part of an attempt that
+ * failed, or an answer that a layer has replaced since), they are told to discard that.
+ */
+export function tellAnswer(call: Streamed, response: ModelResponse): void {
+  const { exec } = call;
+  // An attempt that a layer has left running says nothing any more.
+  call.sink = undefined;
+  if (!call.isHeard) return;
+  if (call.told !== undefined && isOther(call.told, response)) restartAnswer(call);
+  for (const delta of answerDeltas(response, call.told)) exec.emit(delta);
+}
+
+/** Whether observers have another text than that of the answer. What a transform shows them instead of the model's words counts as the same. */
+function isOther({ text, answer }: Told, response: ModelResponse): boolean {
+  if (answer === response) return false;
+  if (answer === undefined) return true;
+  const final = textOf(response.message);
+  return final !== textOf(answer.message) && final !== text;
+}
+
+/** If observers have a part of an earlier attempt, tells them that the answer starts again, so that they can discard that part. */
+export function restartAnswer(call: Streamed): void {
+  const { exec, key, told } = call;
+  if (told !== undefined) exec.emit({ type: "progress", name: "answerRestarted", data: { key } });
+  call.told = undefined;
 }
 
 function emitDelta(call: Streamed, event: Delta): void {
   const { exec } = call;
-  call.isTold = true;
-  if (event.type !== "toolCall") exec.emit(event);
-  else exec.emit({ type: "toolArguments", index: event.index, name: event.name, delta: event.delta });
+  const told = (call.told ??= { text: "", hasThoughts: false, answer: undefined });
+  if (event.type === "toolCall") {
+    exec.emit({ type: "toolArguments", index: event.index, name: event.name, delta: event.delta });
+    return;
+  }
+  if (event.type === "text") told.text += event.delta;
+  else if (event.type === "reasoning") told.hasThoughts = true;
+  exec.emit(event);
 }
