@@ -4,7 +4,7 @@ type TextDelta = Extract<ModelEvent, { type: "text" | "reasoning" }>;
 
 /** What observers have of an answer already. */
 interface Shown {
-  readonly text: string;
+  readonly hasText: boolean;
   readonly hasThoughts: boolean;
 }
 
@@ -16,7 +16,7 @@ export function answerDeltas(
   { message: { content } }: ModelResponse,
   shown: Shown | undefined,
 ): readonly TextDelta[] {
-  if (shown !== undefined && shown.text !== "") return [];
+  if (shown?.hasText === true) return [];
   const parts = typeof content === "string" ? [{ type: "text" as const, text: content }] : content;
   return parts.flatMap((part) => {
     const isNew = part.type === "text" || (part.type === "reasoning" && shown?.hasThoughts !== true);

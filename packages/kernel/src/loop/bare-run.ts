@@ -269,9 +269,9 @@ export class BareRun implements BareContext {
   private async callModel(model: LLMClient, request: ModelRequest, isTold: boolean): Promise<ModelResponse> {
     this.meta.check();
     const options = { signal: this.signal, idempotencyKey: `${this.execId}:llm#${++this.calls}` };
-    const shown = { text: "", hasThoughts: false };
+    const shown = { hasText: false, hasThoughts: false };
     const tell = (event: Delta): void => {
-      if (event.type === "text") shown.text += event.delta;
+      if (event.type === "text") shown.hasText ||= event.delta !== "";
       else if (event.type === "reasoning") shown.hasThoughts = true;
       this.emit(toAgentEvent(event));
     };

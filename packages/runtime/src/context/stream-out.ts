@@ -14,8 +14,10 @@ export type Sink = (event: Delta) => void;
 
 /** What observers have of an attempt. */
 export interface Told {
-  text: string;
+  hasText: boolean;
   hasThoughts: boolean;
+  /** The text that transforms have let through. Not kept if there are none, since the answer has it: that would be 5 % of a delta. */
+  text: string | undefined;
   /** The answer of the attempt, once all of it was streamed. */
   answer: ModelResponse | undefined;
 }
@@ -125,14 +127,21 @@ export function restartAnswer(call: Streamed): void {
   call.told = undefined;
 }
 
+function newlyTold({ transforms }: Streamed): Told {
+  const text = transforms === undefined ? undefined : "";
+  return { hasText: false, hasThoughts: false, text, answer: undefined };
+}
+
 function emitDelta(call: Streamed, event: Delta): void {
   const { exec } = call;
-  const told = (call.told ??= { text: "", hasThoughts: false, answer: undefined });
+  const told = (call.told ??= newlyTold(call));
   if (event.type === "toolCall") {
     exec.emit({ type: "toolArguments", index: event.index, name: event.name, delta: event.delta });
     return;
   }
-  if (event.type === "text") told.text += event.delta;
-  else if (event.type === "reasoning") told.hasThoughts = true;
+  if (event.type === "text") {
+    told.hasText ||= event.delta !== "";
+    if (told.text !== undefined) told.text += event.delta;
+  } else if (event.type === "reasoning") told.hasThoughts = true;
   exec.emit(event);
 }
