@@ -1,5 +1,5 @@
 import { InvalidValueError, type RunId } from "@ravi/kernel";
-import { wrongRun } from "./run-driver.ts";
+import { wrongRun } from "./run/run-driver.ts";
 
 /** Throws if no execution of that run can have this id. It need not have started yet. */
 export function refuseStranger(runId: RunId, to: unknown): void {

@@ -33,15 +33,15 @@ import {
   versionOf,
 } from "@ravi/kernel/loop";
 import { type Ports, type RuntimePorts, resolvePorts } from "./ports.ts";
-import { noJournal, RunDriver, wrongRun } from "./run-driver.ts";
+import { noJournal, RunDriver, wrongRun } from "./run/run-driver.ts";
 import { newStart, type RunOptions } from "./run-start.ts";
 import { checkItem } from "./journal/posted.ts";
 import { isEnded } from "./journal/retention.ts";
 import { recordedStatus, recordedWaits } from "./journal/recorded-status.ts";
-import { LiveHandle, LiveRun } from "./live-run.ts";
+import { LiveHandle, LiveRun } from "./run/live-run.ts";
 import { noTimers } from "./engine/waiting.ts";
 import { EventHub, type EventListener } from "./event-hub.ts";
-import { LiveRuns } from "./live-runs.ts";
+import { LiveRuns } from "./run/live-runs.ts";
 import { missed, refuseStranger } from "./recipient.ts";
 import { checkAmbientScope } from "./scope.ts";
 import { EndedRuns, keepWaitingRun, waitingAgent } from "./waiting-run.ts";

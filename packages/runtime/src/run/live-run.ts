@@ -14,10 +14,10 @@ import {
   type Supervision,
 } from "@ravi/kernel";
 import { type Linked, versionName } from "@ravi/kernel/loop";
-import { Drain } from "./engine/drain.ts";
-import { whoseOf } from "./journal/run-facts.ts";
-import type { EventHub } from "./event-hub.ts";
-import type { Tree } from "./tree/tree.ts";
+import { Drain } from "../engine/drain.ts";
+import { whoseOf } from "../journal/run-facts.ts";
+import type { EventHub } from "../event-hub.ts";
+import type { Tree } from "../tree/tree.ts";
 
 /** A run in this process, from before its tree exists until its result does. */
 export class LiveRun implements Linked<LiveRun> {

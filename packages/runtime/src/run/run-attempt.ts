@@ -8,16 +8,16 @@ import {
   type StoppedBy,
 } from "@ravi/kernel";
 import { exceededIn, runLimits } from "@ravi/kernel/loop";
-import { isCrash } from "./context/host.ts";
-import { leftInDoubt } from "./engine/decisions.ts";
-import { InProcessEngine } from "./engine/in-process.ts";
-import { InProcessStart } from "./engine/start.ts";
-import { Suspension } from "./engine/suspension.ts";
-import { rejected } from "./rejected.ts";
-import type { Start } from "./run-start.ts";
-import { totalOf } from "./tree/accounts.ts";
-import { withAgentLedger } from "./tree/ledgers.ts";
-import type { Tree } from "./tree/tree.ts";
+import { isCrash } from "../context/host.ts";
+import { leftInDoubt } from "../engine/decisions.ts";
+import { InProcessEngine } from "../engine/in-process.ts";
+import { InProcessStart } from "../engine/start.ts";
+import { Suspension } from "../engine/suspension.ts";
+import { rejected } from "../rejected.ts";
+import type { Start } from "../run-start.ts";
+import { totalOf } from "../tree/accounts.ts";
+import { withAgentLedger } from "../tree/ledgers.ts";
+import type { Tree } from "../tree/tree.ts";
 
 /** One attempt at a run in this process, from its first step to its result. */
 export class RunAttempt {

@@ -12,7 +12,7 @@ import {
   type StoppedBy,
   type Usage,
 } from "@ravi/kernel";
-import { textAt } from "./engine/body.ts";
+import { textAt } from "../engine/body.ts";
 
 /** Whether the record of the result consists of plain data that nobody else holds, so that the journal need not copy it. */
 export function isStatusGiven({ structured, problem, stoppedBy, exceeded, error }: RunResult): boolean {

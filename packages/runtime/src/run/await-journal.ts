@@ -1,6 +1,6 @@
 import { type Clock, JournalFailedError, type TimerHandle } from "@ravi/kernel";
-import { JOURNAL_TIMEOUT_MS } from "./engine/run-journal.ts";
-import { eventLoopTurn } from "./engine/waiting.ts";
+import { JOURNAL_TIMEOUT_MS } from "../engine/run-journal.ts";
+import { eventLoopTurn } from "../engine/waiting.ts";
 import type { LiveRun } from "./live-run.ts";
 
 export interface JournalWait<T> {

@@ -1,6 +1,6 @@
 import { CancellationError, type Clock, type TimerHandle } from "@ravi/kernel";
-import { GRACE_MS } from "./context/ending.ts";
-import { armDeadline } from "./engine/deadline.ts";
+import { GRACE_MS } from "../context/ending.ts";
+import { armDeadline } from "../engine/deadline.ts";
 import type { LiveRun } from "./live-run.ts";
 
 /**

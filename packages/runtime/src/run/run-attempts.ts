@@ -15,22 +15,22 @@ import {
   type NeedsDecisionError,
 } from "@ravi/kernel";
 import { type Decisions, messageOf } from "@ravi/kernel/loop";
-import { andThen } from "./and-then.ts";
+import { andThen } from "../and-then.ts";
 import { awaitJournal } from "./await-journal.ts";
-import { hostAgent } from "./context/host-agent.ts";
-import { hooksFor } from "./context/plan.ts";
-import { type Doubt, needsDecision, stillValid, undecided } from "./engine/decisions.ts";
-import { Recording } from "./engine/recording.ts";
-import { afterRetries, RETRIED } from "./engine/retried.ts";
-import type { RunJournal } from "./engine/run-journal.ts";
-import { RUN_STATUS, RUN_WAITS } from "./journal/run-facts.ts";
+import { hostAgent } from "../context/host-agent.ts";
+import { hooksFor } from "../context/plan.ts";
+import { type Doubt, needsDecision, stillValid, undecided } from "../engine/decisions.ts";
+import { Recording } from "../engine/recording.ts";
+import { afterRetries, RETRIED } from "../engine/retried.ts";
+import type { RunJournal } from "../engine/run-journal.ts";
+import { RUN_STATUS, RUN_WAITS } from "../journal/run-facts.ts";
 import { isStatusGiven, statusRecord } from "./result-record.ts";
 import { RunAttempt } from "./run-attempt.ts";
-import type { Ports } from "./ports.ts";
-import { logOf } from "./run-log.ts";
-import type { Start } from "./run-start.ts";
-import { markReadAnswers, restoreTree } from "./tree/restore.ts";
-import { type Attempts, Tree } from "./tree/tree.ts";
+import type { Ports } from "../ports.ts";
+import { logOf } from "../run-log.ts";
+import type { Start } from "../run-start.ts";
+import { markReadAnswers, restoreTree } from "../tree/restore.ts";
+import { type Attempts, Tree } from "../tree/tree.ts";
 import type { LiveRun } from "./live-run.ts";
 
 /** What an attempt at a run continues from. */
