@@ -8,20 +8,33 @@ import { basename } from "node:path";
 import { build } from "rolldown";
 
 interface Manifest {
+  name: string;
+  bin?: Record<string, string>;
   exports: Record<string, string | { "@ravi/source": string; default: string }>;
   dependencies?: Record<string, string>;
   peerDependencies?: Record<string, string>;
 }
 
+type Input = [name: string, source: string];
+
 const manifest = JSON.parse(readFileSync("package.json", "utf8")) as Manifest;
 const entries = Object.values(manifest.exports).filter((entry) => typeof entry === "object");
-const dependencies = Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies });
+const programs = Object.values(manifest.bin ?? {});
+// A program imports its own package by name, as a user would, so that the entries share nothing with it.
+const dependencies = Object.keys({
+  [manifest.name]: true,
+  ...manifest.dependencies,
+  ...manifest.peerDependencies,
+});
 
 // What an earlier build left must not be packed.
 for (const file of globSync("dist/**/*.{js,js.map}")) rmSync(file);
 
 await build({
-  input: Object.fromEntries(entries.map((entry) => [nameOf(entry.default), entry["@ravi/source"]])),
+  input: Object.fromEntries<string>([
+    ...entries.map((entry): Input => [nameOf(entry.default), entry["@ravi/source"]]),
+    ...programs.map((file): Input => [nameOf(file), sourceOf(file)]),
+  ]),
   platform: "neutral",
   external: (id) =>
     id.startsWith("node:") || dependencies.some((name) => id === name || id.startsWith(`${name}/`)),
@@ -43,6 +56,11 @@ await build({
     comments: { jsdoc: false, annotation: true, legal: true },
   },
 });
+
+/** `./dist/ravi.js` → `./src/ravi.ts` */
+function sourceOf(file: string): string {
+  return file.replace("/dist/", "/src/").replace(/\.js$/, ".ts");
+}
 
 /** `./dist/suites/index.js` → `suites/index` */
 function nameOf(file: string): string {

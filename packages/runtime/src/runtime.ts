@@ -35,9 +35,11 @@ import {
 import { type Ports, type RuntimePorts, resolvePorts } from "./ports.ts";
 import { noJournal, RunDriver, wrongRun } from "./run/run-driver.ts";
 import { newStart, type RunOptions } from "./run-start.ts";
+import type { RunReport } from "./report.ts";
+import { inspectRun } from "./run/inspect.ts";
 import { checkItem } from "./journal/posted.ts";
 import { isEnded } from "./journal/retention.ts";
-import { recordedStatus, recordedWaits } from "./journal/recorded-status.ts";
+import { recordedStatus, summaryOf } from "./journal/recorded-status.ts";
 import { LiveHandle, LiveRun } from "./run/live-run.ts";
 import { noTimers } from "./engine/waiting.ts";
 import { EventHub, type EventListener } from "./event-hub.ts";
@@ -273,7 +275,7 @@ export class Runtime {
     // A run that has just begun to wait may not have noted it, and one that was resumed just now may not have got there again.
     const names = [
       ...answerable(live?.summary().waitingFor),
-      ...answerable(journal && (await recordedWaits(journal, runId))),
+      ...answerable(journal && (await summaryOf(journal, runId))?.waitingFor),
     ];
     // Without a journal, `post` refuses a run that is not here.
     if (names.includes(name) || (journal === undefined && live === undefined)) return;
@@ -297,6 +299,14 @@ export class Runtime {
   async list(): Promise<readonly RunSummary[]> {
     if (this.ports.journal !== undefined) return this.ports.journal.list();
     return this.live.list().map((run) => run.summary());
+  }
+
+  /**
+   * Reads what is on record of a run, wherever it runs: who has worked and for how much, what it waits for, and which process has it. It
+   * needs no agents. Throws an `InvalidValueError` if there is no such run.
+   */
+  async inspect(runId: string): Promise<RunReport> {
+    return inspectRun(this.journal(), RunId(runId));
   }
 
   /** Deletes a run from the journal. Throws an `InvalidValueError` if it runs here. */

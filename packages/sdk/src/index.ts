@@ -184,7 +184,14 @@ export type {
   Rates,
   WrapUpReserve,
 } from "@ravi/resources";
-export type { Decision, Decisions, DeliverOptions, SendOptions } from "@ravi/runtime";
+export type {
+  Decision,
+  Decisions,
+  DeliverOptions,
+  RecordedCall,
+  RunHolder,
+  SendOptions,
+} from "@ravi/runtime";
 export {
   AgentNotFoundError,
   BudgetExhaustedError,
@@ -241,6 +248,7 @@ export { partialJson } from "./partial-json.ts";
 export { type CostEstimate, estimate } from "./run/estimate.ts";
 export type { SdkHandle } from "./run/launch.ts";
 export type { HostOptions, ResumeOptions, ResumeOptionsFor, RunOptions } from "./run/options.ts";
+export { inspect, type RunReport } from "./run/inspect.ts";
 export { cancel, deliver, type OutsideOptions, runs } from "./run/outside.ts";
 export type { CompletedResult, ResultBase, SdkResult, UnfinishedResult } from "./run/result.ts";
 export { resume, run, start, startResume } from "./run/run.ts";

@@ -37,6 +37,7 @@ test("the public surface is this list", () => {
     "deliver",
     "estimate",
     "getRunScope",
+    "inspect",
     "isCancellation",
     "isRaviError",
     "model",

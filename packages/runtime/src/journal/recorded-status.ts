@@ -11,13 +11,10 @@ export async function recordedStatus(journal: Journal, runId: RunId): Promise<Ru
   return statusIn(runId, await journal.load(runId));
 }
 
-/** What a run on record waits for. */
-export async function recordedWaits(journal: Journal, runId: RunId): Promise<RunSummary["waitingFor"]> {
-  const run =
-    journal.summary === undefined
-      ? (await journal.list()).find((each) => each.runId === runId)
-      : await journal.summary(runId);
-  return run?.waitingFor;
+/** What `list` shows of a run on record; undefined if it is not there. */
+export async function summaryOf(journal: Journal, runId: RunId): Promise<RunSummary | undefined> {
+  if (journal.summary !== undefined) return journal.summary(runId);
+  return (await journal.list()).find((each) => each.runId === runId);
 }
 
 function statusIn(runId: RunId, records: readonly JournalRecord[]): RunStatus | undefined {

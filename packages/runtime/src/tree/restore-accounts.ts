@@ -6,6 +6,11 @@ import type { RecordedHire } from "./recorded-hires.ts";
 import { wasSent, type SpendOnRecord } from "./spends.ts";
 import type { Tree } from "./tree.ts";
 
+/** The tree whose accounts are restored, or what stands for it where no agent runs. */
+export type Restorable = Pick<Tree, "runId" | "root" | "accounts"> & {
+  unclaimedHires?: Tree["unclaimedHires"];
+};
+
 /** What the accounts are restored from. */
 interface Sources {
   readonly hires: readonly RecordedHire[];
@@ -15,13 +20,17 @@ interface Sources {
 }
 
 /** Restores who has worked in the run, what each has used, and how each ended. */
-export function restoreAccounts(tree: Tree, recording: Recording, { hires, spends, repeats }: Sources): void {
+export function restoreAccounts(
+  tree: Restorable,
+  recording: Recording,
+  { hires, spends, repeats }: Sources,
+): void {
   openAccounts(tree, hires);
   chargeSpends(tree.accounts, spends);
   for (const begin of repeats) countRepeat(tree.accounts.find(begin.exec), begin, recording);
 }
 
-function openAccounts(tree: Tree, hires: readonly RecordedHire[]): void {
+function openAccounts(tree: Restorable, hires: readonly RecordedHire[]): void {
   const { accounts, root } = tree;
   accounts.open(root.agentId, ExecId(tree.runId), root.priority);
   const unclaimedHires = (tree.unclaimedHires = new Map<ExecId, AgentId>());

@@ -1,5 +1,6 @@
-import type { JournalRecord } from "@ravi/kernel";
+import type { JournalRecord, RunId, Supervision } from "@ravi/kernel";
 import { type Recording, SPEND } from "../engine/recording.ts";
+import { Accounts } from "./accounts.ts";
 import { hiresIn } from "./recorded-hires.ts";
 import { restoreAccounts } from "./restore-accounts.ts";
 import { restoreLedgers } from "./restore-ledgers.ts";
@@ -19,7 +20,22 @@ export async function restoreTree(tree: Tree, recording: Recording): Promise<voi
   await restoreSeats(tree, recording, hires);
   await restoreLedgers(tree, recording, hires.all, spends);
   restoreAccounts(tree, recording, { hires: hires.all, spends, repeats });
-  restoreDoubts(tree, recording, repeats);
+  restoreDoubts(tree.inDoubt, recording, repeats);
+}
+
+/** Who has worked in a run on record, and which of its calls are in doubt. */
+export function readAccounts(
+  runId: RunId,
+  root: Supervision,
+  recording: Recording,
+): { readonly accounts: Accounts; readonly inDoubt: ReadonlySet<string> } {
+  const accounts = new Accounts(true);
+  const inDoubt = new Set<string>();
+  const repeats = begunAgain(recording);
+  const sources = { hires: hiresIn(recording).all, spends: [...spendsOf(recording)], repeats };
+  restoreAccounts({ runId, root, accounts }, recording, sources);
+  restoreDoubts(inDoubt, recording, repeats);
+  return { accounts, inDoubt };
 }
 
 /** Marks answers that the run has read before, so that they are not delivered again. Called before the journal is asked for new ones. */
@@ -32,11 +48,11 @@ export function markReadAnswers(tree: Tree, recording: Recording): void {
 }
 
 /** Calls that may have been paid for twice, or whose price is not known because nobody waited for them. */
-function restoreDoubts(tree: Tree, recording: Recording, repeats: readonly JournalRecord[]): void {
+function restoreDoubts(inDoubt: Set<string>, recording: Recording, repeats: readonly JournalRecord[]): void {
   for (const { exec, key, attempt } of repeats) {
-    if (recording.of(exec).isDoubtful(key, attempt)) tree.inDoubt.add(`${exec}:${key}`);
+    if (recording.of(exec).isDoubtful(key, attempt)) inDoubt.add(`${exec}:${key}`);
   }
-  for (const { exec, key } of endsWithOpenCalls(recording)) tree.inDoubt.add(`${exec}:${key}`);
+  for (const { exec, key } of endsWithOpenCalls(recording)) inDoubt.add(`${exec}:${key}`);
 }
 
 /** The begin entries of every attempt at a call beyond its first. A hire is no call: its child continues where it was. */

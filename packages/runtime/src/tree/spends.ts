@@ -167,6 +167,17 @@ export function* endsWithOpenCalls(recording: Recording): Generator<JournalRecor
   }
 }
 
+export const NOTHING_SPENT: Spend = Object.freeze({ tokens: 0, cost: 0, turns: 0, toolCalls: 0 });
+
+export function plus(spend: Spend, more: Partial<Spend>): Spend {
+  return {
+    tokens: spend.tokens + (more.tokens ?? 0),
+    cost: spend.cost + (more.cost ?? 0),
+    turns: spend.turns + (more.turns ?? 0),
+    toolCalls: spend.toolCalls + (more.toolCalls ?? 0),
+  };
+}
+
 /** What was granted beyond the limits. */
 export function* raisesOf(
   recording: Recording,

@@ -24,6 +24,7 @@ import type { Ports } from "../ports.ts";
 import { checkHeadcount, checkLedger } from "../port-checks.ts";
 import { type Start, scopeOf } from "../run-start.ts";
 import { Accounts } from "./accounts.ts";
+import { NOTHING_SPENT, plus } from "./spends.ts";
 import { AskClocks } from "./ask-clocks.ts";
 import type { EventHub } from "../event-hub.ts";
 import { Mailbox } from "../engine/mailbox.ts";
@@ -35,7 +36,6 @@ import { Suspension } from "../engine/suspension.ts";
 /** The value of a message that was posted. */
 type MessageValue = Pick<InboxMessage, "from" | "content" | "attachments">;
 
-const NOTHING: Spend = Object.freeze({ tokens: 0, cost: 0, turns: 0, toolCalls: 0 });
 const NO_DOUBTS: readonly string[] = Object.freeze([]);
 
 /** What a run is made of. */
@@ -78,7 +78,7 @@ export class Tree implements SignalTarget, WaitingRun, Holder {
   private readonly attempts: Attempts;
   readonly accounts: Accounts;
   /** The sum of everything that was granted beyond the limits. */
-  granted: Spend = NOTHING;
+  granted: Spend = NOTHING_SPENT;
   readonly headcount: Headcount | undefined;
   readonly ledger: Ledger | undefined;
   suspension: Suspension | undefined;
@@ -216,13 +216,7 @@ export class Tree implements SignalTarget, WaitingRun, Holder {
 
   /** Notes what was granted beyond the limits. It counts for the whole tree, whichever agent has asked for it. */
   grant(more: Partial<Spend>): void {
-    const { tokens, cost, turns, toolCalls } = this.granted;
-    this.granted = {
-      tokens: tokens + (more.tokens ?? 0),
-      cost: cost + (more.cost ?? 0),
-      turns: turns + (more.turns ?? 0),
-      toolCalls: toolCalls + (more.toolCalls ?? 0),
-    };
+    this.granted = plus(this.granted, more);
   }
 
   /** Called when an execution has ended: agents that it had hired before a crash, and has not asked for again, end with it. */

@@ -49,7 +49,7 @@ export async function runs(options: OutsideOptions): Promise<readonly RunSummary
 }
 
 /** Calls a runtime that runs no agents and only accesses the journal. */
-async function outside<R>(
+export async function outside<R>(
   { journal, clock }: OutsideOptions,
   act: (runtime: Runtime) => Promise<R>,
 ): Promise<R> {

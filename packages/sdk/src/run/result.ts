@@ -16,7 +16,7 @@ import {
   type Usage,
 } from "@ravi/kernel";
 import { type Limits, limitsOf } from "../limits.ts";
-import type { CallLog } from "../tree/call-log.ts";
+import type { Calls } from "../tree/call-log.ts";
 import { type RunTree, runTree } from "../tree/run-tree.ts";
 
 /** How a run ended and what it used. Every end gives a result; `status` says which end it was. */
@@ -76,7 +76,7 @@ export interface UnfinishedResult<T = unknown> extends ResultBase<T> {
 export interface ResultContext {
   readonly agentId: AgentId;
   readonly asked: Limits | undefined;
-  readonly log: CallLog;
+  readonly log: Calls;
 }
 
 export function sdkResult<T>(result: RunResult<T>, { agentId, asked, log }: ResultContext): SdkResult<T> {

@@ -16,20 +16,26 @@ export interface CallAccount {
   readonly costUsd?: number | null | undefined;
 }
 
+/** The calls of a run, by agent. */
+export interface Calls {
+  /** The calls of one agent, in the order in which they ended. */
+  of(execId: ExecId): readonly CallAccount[];
+  /** The number of calls that were not kept. */
+  readonly dropped: number;
+}
+
 /** Calls beyond this number are counted but not kept, so that a run of several days does not fill the memory. */
 const MOST_CALLS = 10_000;
 
 /** Records which agent made which calls, from the hooks of the run. */
-export class CallLog {
+export class CallLog implements Calls {
   /** By key, because a run that is restarted from its journal reports its earlier calls again. */
   private readonly calls = new Map<ExecId, Map<string, CallAccount>>();
   private kept = 0;
-  /** The number of calls that were not kept. */
   dropped = 0;
   /** Of each agent, how many were not kept: since it started last, and at most. A restart reports them again, from the first. */
   private readonly droppedOf = new Map<ExecId, { now: number; most: number }>();
 
-  /** The calls of one agent, in the order in which they ended. */
   of(execId: ExecId): readonly CallAccount[] {
     return [...(this.calls.get(execId)?.values() ?? [])];
   }

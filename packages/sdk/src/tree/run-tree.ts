@@ -1,6 +1,6 @@
 import { type AgentAccount, type AgentId, addUsage, type Usage } from "@ravi/kernel";
 import { addCost } from "@ravi/kernel/loop";
-import type { CallAccount, CallLog } from "./call-log.ts";
+import type { CallAccount, Calls } from "./call-log.ts";
 import { drawMermaid } from "./mermaid.ts";
 import { drawText } from "./text.ts";
 
@@ -28,7 +28,7 @@ export interface RunTree {
   toJSON(): TreeNode;
 }
 
-export function runTree(accounts: readonly [AgentAccount, ...AgentAccount[]], log: CallLog): RunTree {
+export function runTree(accounts: readonly [AgentAccount, ...AgentAccount[]], log: Calls): RunTree {
   const [first] = accounts;
   const byParent = Map.groupBy(accounts.slice(1), ({ parent }) => parent ?? first.agentId);
   const root = nodeOf(first, byParent, log);
@@ -49,7 +49,7 @@ export function runTree(accounts: readonly [AgentAccount, ...AgentAccount[]], lo
  * Each list of children is removed when it is used. Otherwise accounts that name one another as parents would recurse without
  * end.
  */
-function nodeOf(account: AgentAccount, byParent: Map<AgentId, AgentAccount[]>, log: CallLog): TreeNode {
+function nodeOf(account: AgentAccount, byParent: Map<AgentId, AgentAccount[]>, log: Calls): TreeNode {
   const hired = byParent.get(account.agentId) ?? [];
   byParent.delete(account.agentId);
   const children = hired.map((child) => nodeOf(child, byParent, log));

@@ -1,0 +1,105 @@
+import {
+  type Journal,
+  type JournalRecord,
+  type JsonObject,
+  type RunId,
+  type RunResult,
+  type RunSummary,
+  Supervision,
+} from "@ravi/kernel";
+import { runLimits } from "@ravi/kernel/loop";
+import { replayedEnd, substituteIn } from "../context/model-record.ts";
+import { textAt } from "../engine/body.ts";
+import { attemptOf, Recording } from "../engine/recording.ts";
+import { afterRetries } from "../engine/retried.ts";
+import { isOwnerGone, lockedBy } from "../journal/owner.ts";
+import { summaryOf } from "../journal/recorded-status.ts";
+import { RUN_START, RUN_STATUS } from "../journal/run-facts.ts";
+import type { RecordedCall, RunHolder, RunReport } from "../report.ts";
+import { totalOf } from "../tree/accounts.ts";
+import { readAccounts } from "../tree/restore.ts";
+import { NOTHING_SPENT, plus, raisesOf } from "../tree/spends.ts";
+import { recordedResult } from "./result-record.ts";
+import { wrongRun } from "./run-driver.ts";
+
+/** Reads what is on record of a run. Throws an `InvalidValueError` if it is not in the journal, or has not begun. */
+export async function inspectRun(journal: Journal, runId: RunId): Promise<RunReport> {
+  const summary = await summaryOf(journal, runId);
+  const recording = new Recording(afterRetries(runId, await journal.load(runId)));
+  const start = recording.aboutRun(RUN_START)?.body;
+  if (summary === undefined) throw wrongRun(runId, "the id of a run in the journal");
+  if (start === undefined) throw wrongRun(runId, `a run that has begun; this one is ${summary.status}`);
+  const claim = await journal.holder?.(runId);
+  const isHeld = claim !== undefined && !isOwnerGone(claim.owner);
+  const root = Supervision.fromJSON(start["supervision"]);
+  const status = recording.aboutRun(RUN_STATUS);
+  const result = status && recordedResult(runId, status.body);
+  const granted = [...raisesOf(recording)].reduce((sum, { more }) => plus(sum, more), NOTHING_SPENT);
+  return {
+    ...summary,
+    input: textAt(start, "input"),
+    ...(isHeld && { heldBy: holderIn(runId, claim) }),
+    limits: runLimits(root, { isCounted: true, isMetered: true }, granted),
+    calls: callsIn(recording.records),
+    ...(result === undefined ? soFar(runId, root, recording, summary) : endOf(result)),
+  };
+}
+
+type Accounted = Pick<RunReport, "usage" | "cost" | "agents" | "inDoubt" | "result">;
+
+function endOf(result: RunResult): Accounted {
+  const { usage, cost, agents = [], inDoubt = [] } = result;
+  return { usage, cost, agents, inDoubt, result };
+}
+
+function soFar(runId: RunId, root: Supervision, recording: Recording, { status }: RunSummary): Accounted {
+  const { accounts, inDoubt } = readAccounts(runId, root, recording);
+  // The record says who has ended; whether the others are at work only the run can tell.
+  for (const account of accounts.list) if (account.isLiving) account.status = status;
+  return {
+    ...totalOf(accounts.list),
+    agents: accounts.list.map((account) => account.toJSON()),
+    inDoubt: [...inDoubt],
+  };
+}
+
+function holderIn(runId: RunId, claim: { readonly owner: string; readonly expires: number }): RunHolder {
+  const { owner = claim.owner, pid, host, expiresAt } = lockedBy(runId, claim);
+  return { owner, pid, host, expiresAt };
+}
+
+const CALL = /^(?:(?<llm>llm|compact):(?<model>.*)#\d+|tool:.*)$/s;
+
+/** Of a call that was made again, the newest attempt. */
+function callsIn(records: readonly JournalRecord[]): readonly RecordedCall[] {
+  const ends = new Map<string, JournalRecord>();
+  const begins = new Map<string, JournalRecord>();
+  for (const record of records) {
+    if (!CALL.test(record.key)) continue;
+    if (record.phase === "begin") begins.set(`${record.exec}\n${record.key}`, record);
+    else if (record.phase === "end") ends.set(attemptOf(record), record);
+  }
+  return [...begins.values()].map((begin) => callOf(begin, ends.get(attemptOf(begin))));
+}
+
+function callOf(begin: JournalRecord, end: JournalRecord | undefined): RecordedCall {
+  const { exec: execId, key, at: startedAt } = begin;
+  const { llm, model = "" } = CALL.exec(key)?.groups ?? {};
+  const kind = llm === undefined ? "tool" : "llm";
+  const name = kind === "tool" ? textAt(begin.body, "tool") : modelName(model, end?.body);
+  const call = { execId, key, kind, name, startedAt } as const;
+  if (end === undefined) return { ...call, status: "open" };
+  const { at: endedAt, body } = end;
+  if (kind === "tool") {
+    const isError = body["isError"] === true || body["error"] !== undefined;
+    return { ...call, status: isError ? "error" : "ok", endedAt };
+  }
+  const { status, usage, costUsd } = replayedEnd(body, startedAt);
+  return { ...call, status, endedAt, usage, costUsd };
+}
+
+/** As hooks name it: the model that answered. */
+function modelName(inKey: string, end: JsonObject | undefined): string {
+  const substitute = end && substituteIn(end);
+  return substitute === undefined ? inKey.replace("/", ":") : `${substitute.provider}:${substitute.model}`;
+}

@@ -1,0 +1,202 @@
+import { addUsage, defineTool, type Journal, NO_USAGE, RunId, totalTokens } from "@ravi/kernel";
+import { MemoryJournal, Runtime, type RunReport, SqliteJournal } from "@ravi/runtime";
+import { scriptedModel } from "@ravi/testing";
+import { describe, expect, onTestFinished, test } from "vitest";
+import * as z from "zod";
+import { temporaryDirectory } from "./journal/helpers/directory.ts";
+import { agent, ask, cut, done, FakeLedger, hangingPayer, until } from "./support/helpers.ts";
+import { team } from "./team.ts";
+
+const inspect = (journal: Journal, runId = "r"): Promise<RunReport> =>
+  new Runtime({ journal }).inspect(runId);
+
+function sqlite(): SqliteJournal {
+  const journal = SqliteJournal.open(temporaryDirectory());
+  onTestFinished(() => journal.close());
+  return journal;
+}
+
+describe.each<[string, () => Journal]>([
+  ["in memory", () => new MemoryJournal()],
+  ["in SQLite", sqlite],
+])("inspect, with a journal %s,", (_, open) => {
+  test("tells of a run that is over what its result tells, without its agents", async () => {
+    const journal = open();
+    const { lead, worker } = team();
+    const runtime = new Runtime({ journal, agents: [worker], ledger: () => new FakeLedger() });
+    const result = await runtime.run(lead, "2 3", { runId: "r", executionBudget: { maxTurns: 9 } }).result;
+
+    const report = await inspect(journal);
+    expect(report).toMatchObject({ runId: "r", agent: "lead@1", status: "completed", input: "2 3" });
+    expect(report.result).toMatchObject({ output: result.output, stopReason: "done" });
+    const { usage, cost, agents, inDoubt } = result;
+    expect(report).toMatchObject({ usage, cost, agents, inDoubt });
+    expect(report.limits.executionBudget?.maxTurns).toBe(9);
+    expect(report.heldBy).toBeUndefined();
+    expect(report.calls.map(({ kind, name, status }) => `${kind} ${name} ${status}`).toSorted()).toEqual([
+      ...Array(4).fill("llm scripted:scripted ok"),
+      ...Array(2).fill("tool square ok"),
+    ]);
+  });
+
+  test("tells what a run waits for, and why it is suspended", async () => {
+    const journal = open();
+    const asker = agent("asker", async (ctx) => done(String(await ctx.waitFor("name"))));
+    const runtime = new Runtime({ journal });
+    const handle = runtime.run(asker, "who?", { runId: "r" });
+    await until(() => handle.status === "suspended");
+    await runtime.close();
+    await handle.result;
+
+    const report = await inspect(journal);
+    expect(report).toMatchObject({ status: "suspended", error: { code: "SUSPENDED" } });
+    expect(report.waitingFor).toMatchObject([{ kind: "signal", name: "name", agentId: "asker" }]);
+    expect(report.agents).toMatchObject([{ agentId: "asker", status: "suspended" }]);
+    expect(report.result).toBeUndefined();
+  });
+});
+
+test("inspect reads a killed run after each of its entries: who has ended, and what was spent or set aside", async () => {
+  const journal = new MemoryJournal();
+  const { lead } = team();
+  const result = await new Runtime({ journal, ledger: () => new FakeLedger() }).run(lead, "2 3", {
+    runId: "r",
+  }).result;
+  const records = journal.load(RunId("r"));
+  expect(records.at(-1)?.key).toBe("run:status");
+
+  for (let entries = 1; entries < records.length; entries++) {
+    const known = records.slice(0, entries);
+    const report = await inspect(cut("r", known));
+    const keys = (phase: string, kind: string): number =>
+      known.filter((each) => each.phase === phase && each.key.startsWith(kind)).length;
+    const ended = report.calls.filter(({ status }) => status === "ok");
+    expect(report.status).toBe("running");
+    expect(report.calls).toHaveLength(keys("begin", "llm:") + keys("begin", "tool:"));
+    expect(ended).toHaveLength(keys("end", "llm:") + keys("end", "tool:"));
+    expect(report.agents).toHaveLength(1 + keys("begin", "hire:"));
+    expect(report.agents.filter(({ status }) => status === "completed")).toHaveLength(keys("end", "hire:"));
+    expect(report.agents.filter(({ status }) => status === "running")).toHaveLength(
+      report.agents.length - keys("end", "hire:"),
+    );
+    const spent = ended.reduce((sum, { usage = NO_USAGE }) => addUsage(sum, usage), NO_USAGE);
+    const isOpen = keys("begin", "llm:") > keys("end", "llm:");
+    // What is set aside for a call under way counts until its end is known.
+    if (isOpen) expect(totalTokens(report.usage)).toBeGreaterThan(totalTokens(spent));
+    else expect(report.usage).toEqual(spent);
+  }
+  const last = await inspect(cut("r", records.slice(0, -1)));
+  expect(last.usage).toEqual(result.usage);
+  expect(last.agents.slice(1)).toEqual(result.agents?.slice(1));
+});
+
+test("inspect tells which process has a run, and which of its calls are under way", async () => {
+  const folder = temporaryDirectory();
+  const own = SqliteJournal.open(folder);
+  const other = SqliteJournal.open(folder);
+  onTestFinished(async () => {
+    await own.close();
+    await other.close();
+  });
+  const asked = Promise.withResolvers<void>();
+  const answer = Promise.withResolvers<string>();
+  const model = scriptedModel(async () => {
+    asked.resolve();
+    return answer.promise;
+  });
+  const runtime = new Runtime({ journal: own });
+  const { result } = runtime.run(
+    agent("asker", async (ctx) => {
+      await ctx.llm(model, ask("?"));
+      return done("so be it");
+    }),
+    "go",
+    { runId: "r" },
+  );
+  await asked.promise;
+  const during = await inspect(other);
+  expect(during).toMatchObject({ status: "running", heldBy: { pid: process.pid } });
+  expect(during.heldBy?.expiresAt).toBeGreaterThan(Date.now());
+  expect(during.calls).toMatchObject([{ kind: "llm", status: "open", name: "scripted:scripted" }]);
+  expect(during.calls[0]).not.toHaveProperty("endedAt");
+
+  answer.resolve("yes");
+  await result;
+  const after = await inspect(other);
+  expect(after.heldBy).toBeUndefined();
+  expect(after.calls).toMatchObject([{ status: "ok", usage: { outputTokens: 1 } }]);
+});
+
+test("inspect tells which calls may have been made twice, and counts a tool that failed as an error", async () => {
+  const journal = new MemoryJournal();
+  let paid = 0;
+  const clumsy = defineTool({
+    name: "clumsy",
+    description: "",
+    input: z.object({}),
+    execute: () => {
+      throw new Error("oh");
+    },
+  });
+  const payer = hangingPayer(() => paid++);
+  const lead = agent("payer", async (ctx, inbox) => {
+    await ctx.tool({ id: "0", name: "clumsy", arguments: "{}" }, clumsy);
+    return payer.run(ctx, inbox);
+  });
+  const first = new Runtime({ journal });
+  void first.run(lead, "go", { runId: "r" });
+  await until(() => paid === 1);
+  onTestFinished(() => first.close());
+
+  const crashed = cut("r", journal.load(RunId("r")));
+  expect((await inspect(crashed)).calls.map(({ name, status }) => `${name} ${status}`)).toEqual([
+    "clumsy error",
+    "pay open",
+  ]);
+  const again = new Runtime({ journal: crashed, agents: [lead] });
+  onTestFinished(() => again.close());
+  const [doubt = ""] = (await again.resume("r").result.then(() => inspect(crashed))).calls
+    .filter(({ status }) => status === "open")
+    .map(({ execId, key }) => `${execId}:${key}`);
+  void again.resume("r", { decisions: { [doubt]: "retry" } });
+  await until(() => paid === 2);
+  const report = await inspect(crashed);
+  expect(report.inDoubt).toEqual([doubt]);
+  expect(report.calls).toHaveLength(2);
+});
+
+test("inspect shows the limits with what was granted beyond them", async () => {
+  const journal = new MemoryJournal();
+  const { lead } = team();
+  await new Runtime({ journal, ledger: () => new FakeLedger() }).run(lead, "2", {
+    runId: "r",
+    executionBudget: { maxTokens: 1_000 },
+  }).result;
+  const records = journal.load(RunId("r"));
+  const [first] = records;
+  if (first === undefined) throw new Error("nothing was recorded");
+  const raise = { ...first, key: "raise:1", body: { value: { tokens: 500 } } };
+  const report = await inspect(cut("r", [first, raise]));
+  expect(report.limits.executionBudget?.maxTokens).toBe(1_500);
+});
+
+test("inspect works with a journal that has neither summaries nor holders", async () => {
+  const memory = new MemoryJournal();
+  const plain: Journal = Object.create(memory, {
+    summary: { value: undefined },
+    holder: { value: undefined },
+  }) as Journal;
+  const { lead } = team();
+  await new Runtime({ journal: memory }).run(lead, "2", { runId: "r" }).result;
+  const report = await inspect(plain);
+  expect(report).toMatchObject({ status: "completed", agents: [{}, {}] });
+});
+
+test("inspect refuses a run that is not on record, and a runtime without a journal", async () => {
+  await expect(inspect(new MemoryJournal(), "nobody")).rejects.toMatchObject({
+    code: "INVALID_VALUE",
+    field: "runId",
+    message: expect.stringContaining('"nobody"'),
+  });
+  await expect(new Runtime().inspect("r")).rejects.toMatchObject({ code: "INVALID_VALUE", field: "journal" });
+});

@@ -1,0 +1,75 @@
+import { cancel, deliver, inspect, InvalidValueError, type JsonValue } from "@ravi/sdk";
+import { findRun } from "./find.ts";
+import type { Request } from "./perform.ts";
+import { findWait, type FoundWait, isBudget } from "./waits.ts";
+import { UsageError } from "./errors.ts";
+
+/** Allows a tool call. */
+export async function approve(request: Request): Promise<string> {
+  const wait = await approvalOf(request);
+  if (isBudget(wait.name)) {
+    const expected =
+      "the wait of a tool call; answer a request for more budget with ravi deliver, for example '{\"cost\": 5}'";
+    throw new InvalidValueError({ field: "wait", value: wait.name, expected });
+  }
+  return give(request, wait, true);
+}
+
+/** Refuses a tool call, or more budget. */
+export async function deny(request: Request): Promise<string> {
+  const wait = await approvalOf(request);
+  const { reason } = request.options;
+  const no = reason === undefined ? { approved: false } : { approved: false, reason };
+  return give(request, wait, isBudget(wait.name) ? false : no);
+}
+
+/** Answers any wait. */
+export async function answer(request: Request): Promise<string> {
+  const [run = "", name = "", json] = request.words;
+  const { text } = request.options;
+  if ((json === undefined) === (text === undefined))
+    throw new UsageError("ravi deliver takes either JSON or --text");
+  const value = text ?? parsed(json ?? "");
+  return give(request, findWait(await findRun(request.journal, run), name, ["approval", "signal"]), value);
+}
+
+/** Ends a run for good. */
+export async function cancelRun({ words: [given = ""], journal, options }: Request): Promise<string> {
+  const { runId, status } = await findRun(journal, given);
+  const { heldBy, result } = await inspect(runId, { journal });
+  if (result !== undefined) {
+    throw new InvalidValueError({
+      field: "run",
+      value: runId,
+      expected: `a run that has not ended; it is ${status}`,
+    });
+  }
+  await cancel(runId, options.reason ?? "cancelled with ravi cancel", { journal });
+  return heldBy === undefined
+    ? `${runId} is cancelled: it does nothing more, and ends when it is next resumed`
+    : `${runId} is cancelled: ${heldBy.owner} ends it`;
+}
+
+function parsed(json: string): JsonValue {
+  try {
+    return JSON.parse(json) as JsonValue;
+  } catch {
+    throw new UsageError(`${JSON.stringify(json)} is not JSON; send a text with --text`);
+  }
+}
+
+async function approvalOf({ words: [run = "", name = ""], journal }: Request): Promise<FoundWait> {
+  return findWait(await findRun(journal, run), name, ["approval"]);
+}
+
+async function give(
+  { journal }: Request,
+  { runId, name, agentId }: FoundWait,
+  value: JsonValue,
+): Promise<string> {
+  await deliver(runId, name, value, { journal, mustWait: true });
+  const { heldBy } = await inspect(runId, { journal });
+  const next =
+    heldBy === undefined ? "it goes on when the run is resumed" : `${heldBy.owner} goes on with it`;
+  return `${agentId} of run ${runId} was answered; ${next}`;
+}

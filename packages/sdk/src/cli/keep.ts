@@ -1,0 +1,72 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+import { SqliteJournal } from "@ravi/runtime";
+import { inspect, InvalidValueError } from "@ravi/sdk";
+import { UsageError } from "./errors.ts";
+import { findRun } from "./find.ts";
+import { isOpen } from "./list.ts";
+import type { Request } from "./perform.ts";
+import { durationMs } from "./time.ts";
+
+const FILE = "ravi.db";
+
+/** Removes one run. */
+export async function deleteRun({ words: [given = ""], journal, options }: Request): Promise<string> {
+  const { runId, status, entries } = await findRun(journal, given);
+  return within(journal, async (open) => {
+    // What is claimed and has not begun cannot be inspected.
+    const holder = entries > 0 ? (await inspect(runId, { journal })).heldBy : await open.holder(runId);
+    if (holder !== undefined)
+      throw wrong("run", runId, `a run that no process has; ${holder.owner} has it, so cancel it first`);
+    if (isOpen(status) && options.force !== true) {
+      const expected = `a run that has ended; it is ${status}, and after ravi delete --force nobody can resume it`;
+      throw wrong("run", runId, expected);
+    }
+    await open.delete(runId);
+    return `${runId} is deleted`;
+  });
+}
+
+/** Removes runs that ended long ago. */
+export async function pruneRuns({ journal, options }: Request): Promise<string> {
+  const time = options["older-than"];
+  if (time === undefined) throw new UsageError("ravi prune needs --older-than <time>");
+  const olderThanMs = durationMs("--older-than", time);
+  const { length } = await within(journal, (open) => open.prune({ olderThanMs }));
+  return `${length} ${length === 1 ? "run" : "runs"} deleted`;
+}
+
+/** Copies the journal, as it is at one moment. */
+export async function backup({ words: [to = ""], journal }: Request): Promise<string> {
+  // SQLite says so too, but not that nothing was written.
+  if (existsSync(to)) throw wrong("file", to, "a file that does not exist yet; nothing was written");
+  const { DatabaseSync } = await import("node:sqlite");
+  // The copy has all that the agents have seen.
+  process.umask(0o077);
+  const database = new DatabaseSync(join(journal, FILE), { readOnly: true });
+  try {
+    database.prepare("VACUUM INTO ?").run(to);
+  } finally {
+    database.close();
+  }
+  return `${to} is a copy of ${join(journal, FILE)}; conversations, in ${join(journal, "sessions")}, are files of their own`;
+}
+
+async function within<R>(journal: string, act: (open: SqliteJournal) => Promise<R>): Promise<R> {
+  const open = SqliteJournal.open(journal);
+  try {
+    return await act(open);
+  } finally {
+    await open.close();
+  }
+}
+
+/** Throws if there is none: with a misspelt folder there would be no runs, or an empty journal would be made. */
+export function checkJournal(journal: string): void {
+  if (!existsSync(join(journal, FILE))) throw wrong("journal", journal, `a folder with a ${FILE}`);
+}
+
+function wrong(field: string, value: string, expected: string): InvalidValueError {
+  return new InvalidValueError({ field, value, expected });
+}

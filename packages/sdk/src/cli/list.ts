@@ -1,0 +1,48 @@
+import { type RunStatus, type RunSummary, runs } from "@ravi/sdk";
+import { UsageError } from "./errors.ts";
+import type { Request } from "./perform.ts";
+import { oneLine } from "./printable.ts";
+import { table } from "./table.ts";
+import { duration } from "./time.ts";
+import { kindWords } from "./waits.ts";
+
+const STATUSES = ["pending", "running", "suspended", "completed", "partial", "failed", "cancelled"] as const;
+const OPEN: readonly RunStatus[] = ["pending", "running", "suspended"];
+
+/** Whether it has not ended. */
+export function isOpen(status: RunStatus): boolean {
+  return OPEN.includes(status);
+}
+
+/** The runs as a table, the newest first. */
+export async function listRuns({ journal, options, now }: Request): Promise<string> {
+  const all = (await runs({ journal })).toSorted((one, other) => other.startedAt - one.startedAt);
+  const wanted = statusesOf(options.all === true, options.status);
+  const shown = all.filter(({ status }) => wanted.includes(status));
+  if (options.json === true) return JSON.stringify(shown, null, 2);
+  const rest = all.length - shown.length;
+  const more = rest === 0 ? [] : [`${rest} not shown${options.status === undefined ? ": --all" : ""}`];
+  if (shown.length === 0)
+    return [`no ${options.all === true ? "" : "open "}runs in ${journal}`, ...more].join("; ");
+  const rows = shown.map((run) => rowOf(run, now));
+  return [table([["run", "agent", "status", "started", "last entry", ""], ...rows]), ...more].join("\n");
+}
+
+function rowOf(
+  { runId, agent, status, startedAt, updatedAt, waitingFor, error }: RunSummary,
+  now: number,
+): string[] {
+  const waits = (waitingFor ?? []).map(({ kind, agentId }) => `${agentId} waits for ${kindWords(kind)}`);
+  const why = error === undefined || error.code === "SUSPENDED" ? [] : [error.code];
+  const ago = (at: number): string => `${duration(now - at)} ago`;
+  return [runId, agent, status, ago(startedAt), ago(updatedAt), oneLine([...why, ...waits].join("; "))];
+}
+
+function statusesOf(all: boolean, given: string | undefined): readonly RunStatus[] {
+  if (given === undefined) return all ? STATUSES : OPEN;
+  if (all) throw new UsageError("--all and --status exclude each other");
+  const names = given.split(",");
+  const wrong = names.find((name) => !STATUSES.some((status) => status === name));
+  if (wrong === undefined) return STATUSES.filter((status) => names.includes(status));
+  throw new UsageError(`--status is ${JSON.stringify(wrong)}; expected ${STATUSES.join(", ")}`);
+}

@@ -1,0 +1,43 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { answer, approve, cancelRun, deny } from "./answer.ts";
+import { type CommandLine, type CommandName, HELP, readCommandLine } from "./command-line.ts";
+import { backup, checkJournal, deleteRun, pruneRuns } from "./keep.ts";
+import { listRuns } from "./list.ts";
+import { showRun } from "./show.ts";
+
+/** What every command gets. */
+export interface Request extends CommandLine {
+  /** The folder of the journal. */
+  readonly journal: string;
+  readonly now: number;
+}
+
+const COMMANDS: { readonly [name in CommandName]: (request: Request) => Promise<string> } = {
+  runs: listRuns,
+  show: showRun,
+  approve,
+  deny,
+  deliver: answer,
+  cancel: cancelRun,
+  delete: deleteRun,
+  prune: pruneRuns,
+  backup,
+};
+
+/** Does what the command line says. Returns what is to be printed. */
+export async function perform(args: readonly string[], env: NodeJS.ProcessEnv): Promise<string> {
+  const line = readCommandLine(args);
+  const { name, options } = line;
+  if (options.version === true) return version();
+  if (name === undefined) return HELP;
+  const journal = options.journal ?? (env["RAVI_JOURNAL"] || ".ravi");
+  checkJournal(journal);
+  return COMMANDS[name]({ ...line, journal, now: Date.now() });
+}
+
+function version(): string {
+  const file = fileURLToPath(import.meta.resolve("@ravi/sdk/package.json"));
+  const manifest = JSON.parse(readFileSync(file, "utf8")) as { readonly version: string };
+  return manifest.version;
+}

@@ -1,0 +1,32 @@
+import { InvalidValueError, type PendingWait, type RunSummary } from "@ravi/sdk";
+
+export function kindWords(kind: PendingWait["kind"]): string {
+  return { approval: "an approval", signal: "an answer", timer: "a time", decision: "a decision" }[kind];
+}
+
+/** Whether it is a request for more budget, whose answer is an amount. */
+export function isBudget(name: string): boolean {
+  return name.startsWith("approval:budget:");
+}
+
+/** A wait, and the run that it is of. */
+export interface FoundWait extends PendingWait {
+  readonly runId: string;
+}
+
+/** The wait of that name, or the only one whose name ends so. Throws if there is none, or several. */
+export function findWait(
+  { runId, status, waitingFor = [] }: RunSummary,
+  name: string,
+  kinds: readonly PendingWait["kind"][],
+): FoundWait {
+  const open = waitingFor.filter(({ kind }) => kinds.includes(kind));
+  const exact = open.filter((wait) => wait.name === name);
+  const [found, ...others] = exact.length > 0 ? exact : open.filter((wait) => wait.name.endsWith(name));
+  if (found !== undefined && others.length === 0) return { ...found, runId };
+  const expected =
+    open.length === 0
+      ? `a wait of run ${runId}, which is ${status} and waits for no ${kinds.join(" or ")}`
+      : `one of ${open.map((wait) => wait.name).join(", ")}, or the end of one`;
+  throw new InvalidValueError({ field: "wait", value: name === "" ? undefined : name, expected });
+}

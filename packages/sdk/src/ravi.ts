@@ -1,0 +1,20 @@
+#!/usr/bin/env node
+import process from "node:process";
+import { errorMessage, isUsageError } from "./cli/errors.ts";
+import { perform } from "./cli/perform.ts";
+
+// The program `ravi`: looks at the runs of a journal and answers them. It runs no agents, so it needs none.
+
+// Whoever reads the output may stop early, as `head` does.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code !== "EPIPE") throw error;
+  process.exit(0);
+});
+
+try {
+  const text = await perform(process.argv.slice(2), process.env);
+  process.stdout.write(`${text}\n`);
+} catch (error) {
+  process.stderr.write(`ravi: ${errorMessage(error)}\n`);
+  process.exitCode = isUsageError(error) ? 2 : 1;
+}

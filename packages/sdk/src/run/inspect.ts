@@ -1,0 +1,85 @@
+import { checkFields, type ExecId, type RunSummary, type Usage } from "@ravi/kernel";
+import type { RecordedCall, RunHolder, RunReport as Recorded } from "@ravi/runtime";
+import { type Limits, limitsOf } from "../limits.ts";
+import type { CallAccount, Calls } from "../tree/call-log.ts";
+import { type RunTree, runTree } from "../tree/run-tree.ts";
+import { checkOnRecord } from "./journals.ts";
+import { outside, type OutsideOptions } from "./outside.ts";
+import { type SdkResult, sdkResult } from "./result.ts";
+
+/** What is on record of a run, whether it is over or not. */
+export interface RunReport extends RunSummary {
+  readonly input: string;
+  /** The process that works on it; undefined if none does. A `running` run without one was killed, and needs `resume`. */
+  readonly heldBy?: RunHolder | undefined;
+  /** Of all agents together. A call without an end counts with what was reserved for it. */
+  readonly usage: Usage;
+  /** US dollars, of all agents together; null if the price of a call is not known. */
+  readonly cost: number | null;
+  /** The limits of the run, with what was granted beyond them. */
+  readonly limits: Limits;
+  /** Which agent hired which, and what each has spent so far. An agent that has not ended has the status of the run. */
+  readonly tree: RunTree;
+  /** Calls that were begun and have no end on record: they are under way, or were when the process died. */
+  readonly openCalls: readonly RecordedCall[];
+  /** Keys of calls that may have been paid for twice: they were in flight at a crash, and were made again. */
+  readonly inDoubt: readonly string[];
+  /** The result, if the run is over. */
+  readonly result?: SdkResult | undefined;
+}
+
+/**
+ * Reads what is on record of a run, wherever it runs: who has worked and for how much, what it does and what it waits for. The agents are
+ * not needed, and nothing is changed. Throws an `InvalidValueError` if there is no such run.
+ */
+export async function inspect(runId: string, options: OutsideOptions): Promise<RunReport> {
+  checkFields("options", options, ["journal", "clock"]);
+  checkOnRecord(options.journal);
+  return reportOf(await outside(options, (runtime) => runtime.inspect(runId)));
+}
+
+function reportOf({ agents, calls, limits, result, ...rest }: Recorded): RunReport {
+  const log = new RecordedCalls(calls);
+  const [root, ...others] = agents;
+  // A run on record has at least the account of its root.
+  if (root === undefined) throw new Error(`run ${rest.runId} has no agents on record`);
+  return {
+    ...rest,
+    limits: limitsOf(limits, undefined),
+    tree: runTree([root, ...others], log),
+    openCalls: calls.filter(({ status }) => status === "open"),
+    ...(result !== undefined && {
+      result: sdkResult(result, { agentId: root.agentId, asked: undefined, log }),
+    }),
+  };
+}
+
+/** The calls that have ended, as a tree lists them. */
+class RecordedCalls implements Calls {
+  readonly dropped = 0;
+  private readonly calls: ReadonlyMap<ExecId, readonly RecordedCall[]>;
+
+  constructor(calls: readonly RecordedCall[]) {
+    this.calls = Map.groupBy(calls, ({ execId }) => execId);
+  }
+
+  of(execId: ExecId): readonly CallAccount[] {
+    return (this.calls.get(execId) ?? [])
+      .filter(({ endedAt }) => endedAt !== undefined)
+      .toSorted((one, other) => (one.endedAt ?? 0) - (other.endedAt ?? 0))
+      .map(accountOf);
+  }
+}
+
+function accountOf(call: RecordedCall): CallAccount {
+  const { key, kind, name, status, startedAt, endedAt = startedAt, usage, costUsd } = call;
+  return {
+    key,
+    kind,
+    name,
+    status: status === "ok" ? "ok" : "error",
+    durationMs: endedAt - startedAt,
+    ...(usage !== undefined && { usage }),
+    ...(costUsd !== undefined && { costUsd }),
+  };
+}

@@ -1,0 +1,311 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { scriptedModel } from "@ravi/testing";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import * as z from "zod";
+import { agent, type Agent, inspect, resume, run, runs, start, tool } from "@ravi/sdk";
+import { perform } from "../src/cli/perform.ts";
+
+const PROGRAM = fileURLToPath(new URL("../src/ravi.ts", import.meta.url));
+const ASKING = fileURLToPath(new URL("./programs/asking.ts", import.meta.url));
+
+let journal: string;
+
+beforeEach(async () => {
+  journal = await mkdtemp(join(tmpdir(), "ravi-cli-"));
+  onTestFinished(() => rm(journal, { recursive: true, force: true }));
+});
+
+/** The command in this process. */
+const ravi = (...args: readonly string[]): Promise<string> => perform(args, { RAVI_JOURNAL: journal });
+
+interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function started(file: string, args: readonly string[]): { child: ChildProcess; ended: Promise<Ended> } {
+  const env = { ...process.env, RAVI_JOURNAL: journal };
+  const child = spawn(process.execPath, ["--conditions=@ravi/source", file, ...args], { env });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const { promise: ended, resolve, reject } = Promise.withResolvers<Ended>();
+  let [stdout, stderr] = ["", ""];
+  child.stdout.on("data", (text) => (stdout += String(text)));
+  child.stderr.on("data", (text) => (stderr += String(text)));
+  child.on("error", reject);
+  child.on("close", (code) => resolve({ code, stdout, stderr }));
+  return { child, ended };
+}
+
+/** The command as a program of its own. */
+const program = (...args: readonly string[]): Promise<Ended> => started(PROGRAM, args).ended;
+
+/** A clerk that pays a bill if it is allowed to, and then says what the tool said. */
+function clerk(args: object = { usd: 12 }): Agent {
+  const pay = tool({
+    name: "pay",
+    description: "Pays.",
+    input: z.looseObject({}),
+    needsApproval: true,
+    execute: () => "paid",
+  });
+  const model = scriptedModel(({ messages }) => {
+    const result = messages.find(({ role }) => role === "tool");
+    return result === undefined
+      ? { toolCalls: [{ name: "pay", arguments: { ...args } }] }
+      : `told: ${String(result.content)}`;
+  });
+  return agent({ name: "clerk", model, tools: [pay] });
+}
+
+/** A run that waits for an approval and that no process has. */
+async function waiting(runId = "run-1", args?: object): Promise<Agent> {
+  const asking = clerk(args);
+  const handle = start(asking, "Pay the bill.", { journal, runId });
+  for await (const { event } of handle.events())
+    if (event.type === "progress" && event.name === "approvalRequested") break;
+  await handle.suspend();
+  return asking;
+}
+
+const speaker = (says: string): Agent => agent({ name: "speaker", model: scriptedModel([{ text: says }]) });
+
+describe("a run in another process", () => {
+  test("is found, shown and approved by the program, and goes on", async () => {
+    const other = started(ASKING, ["start", journal]);
+    await expect.poll(() => runs({ journal }), { timeout: 20_000 }).toMatchObject([{ waitingFor: [{}] }]);
+
+    expect(await ravi("runs")).toMatch(/run-1 +clerk@1 +running .*clerk waits for an approval/);
+    const shown = await ravi("show", "run-1");
+    expect(shown).toContain(`process     process ${other.child.pid} on `);
+    expect(shown).toMatch(/^ {4}pay \{"usd":12\}$/m);
+    expect(shown).toMatch(/^ {4}ravi approve run-1 approval:run-1:tool:1:0$/m);
+    expect(shown).toMatch(/^clerk +running +1 model call/m);
+
+    const approved = await program("approve", "run");
+    expect(approved).toMatchObject({ code: 0, stderr: "" });
+    expect(approved.stdout).toContain(`process ${other.child.pid} on `);
+    const { stdout } = await other.ended;
+    expect(stdout).toContain('{"status":"completed","output":"I was told: paid"}');
+    expect(await ravi("runs")).toBe(`no open runs in ${journal}; 1 not shown: --all`);
+    expect(await ravi("runs", "--all")).toMatch(/run-1 +clerk@1 +completed/);
+  });
+
+  test("is ended by cancel", async () => {
+    const other = started(ASKING, ["start", journal]);
+    await expect.poll(() => runs({ journal }), { timeout: 20_000 }).toMatchObject([{ waitingFor: [{}] }]);
+    expect(await ravi("cancel", "run-1", "--reason", "too expensive")).toContain(
+      `process ${other.child.pid}`,
+    );
+    expect((await other.ended).stdout).toContain('"status":"cancelled"');
+    expect(await ravi("show", "run-1")).toMatch(/^status +cancelled.*too expensive$/m);
+  });
+
+  test("that was killed while a tool paid has no process, and says what to decide", async () => {
+    const other = started(ASKING, ["hang", journal]);
+    const underWay = async (): Promise<readonly string[]> => {
+      const [known] = await runs({ journal });
+      if (known === undefined || known.entries === 0) return [];
+      return (await inspect("run-1", { journal })).openCalls.map(({ name }) => name);
+    };
+    await expect.poll(underWay, { timeout: 20_000 }).toEqual(["pay"]);
+    other.child.kill("SIGKILL");
+    await other.ended;
+
+    const shown = await ravi("show", "run-1");
+    expect(shown).toMatch(/^status +running$/m);
+    expect(shown).toMatch(/^process +none; it goes on when it is resumed$/m);
+    expect(shown).toMatch(/^ {2}clerk calls pay \(tool:1:0\), for \d+ s$/m);
+    await started(ASKING, ["resume", journal]).ended;
+    expect(await ravi("show", "run-1")).toContain('decisions: { "run-1:tool:1:0": "retry" }');
+  });
+});
+
+describe("a run that waits", () => {
+  test("is told why it was denied", async () => {
+    const asking = await waiting();
+    expect(await ravi("deny", "run-1", "--reason", "ask Bo first")).toContain("when the run is resumed");
+    await expect(ravi("deny", "run-1")).rejects.toThrow(/waits for no approval/);
+    const { output } = await resume("run-1", { agents: asking, journal });
+    expect(output).toContain("ask Bo first");
+  });
+
+  test("is named by the beginning of its id, if only one begins so", async () => {
+    await waiting("bill-1");
+    await waiting("bill-2");
+    await expect(ravi("approve", "bill")).rejects.toThrow(/2 begin so, such as bill-[12], bill-[12]/);
+    await expect(ravi("approve", "other")).rejects.toThrow(/ravi runs --all lists them/);
+    await expect(ravi("approve", "")).rejects.toThrow(/ravi runs --all lists them/);
+    await expect(ravi("approve", "bill-2", "tool:9:9")).rejects.toThrow(/one of approval:bill-2:tool:1:0/);
+    expect(await ravi("approve", "bill-2", "tool:1:0")).toContain("clerk of run bill-2 was answered");
+    expect((await runs({ journal })).find(({ runId }) => runId === "bill-1")?.waitingFor).toHaveLength(1);
+  });
+
+  test("shows all that it would do, without what could hide it", async () => {
+    await waiting("run-1", { note: `${"x".repeat(5_000)}\u001b[2K\u202eend` });
+    const shown = await ravi("show", "run-1");
+    expect(shown).toContain("x".repeat(5_000));
+    expect(shown).toMatch(/end"\}$/m);
+    // oxlint-disable-next-line no-control-regex -- they are what must not be there
+    expect(shown).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u202e]/);
+  });
+
+  test("says so if its arguments are too long to be listed", async () => {
+    await waiting("run-1", { note: "x".repeat(30_000) });
+    expect(await ravi("show", "run-1")).toContain("pay with arguments that are too long to be listed");
+  });
+
+  test("is given JSON or a text", async () => {
+    const asking: Agent = {
+      id: clerk().id,
+      async run(ctx) {
+        const first = await ctx.waitFor("name");
+        const second = await ctx.waitFor("data");
+        return { status: "completed", output: JSON.stringify([first, second]), stopReason: "done" };
+      },
+    };
+    const wait = async (name: string): Promise<void> => {
+      const handle = start(asking, "go", { journal, runId: "run-1" });
+      await expect.poll(() => runs({ journal })).toMatchObject([{ waitingFor: [{ name }] }]);
+      await handle.suspend();
+    };
+    await wait("name");
+    await expect(ravi("deliver", "run-1", "name", "Bo")).rejects.toThrow(
+      /"Bo" is not JSON; send a text with --text/,
+    );
+    await expect(ravi("deliver", "run-1", "name")).rejects.toThrow(/either JSON or --text/);
+    await ravi("deliver", "run-1", "name", "--text", "Bo");
+    const handle = resume("run-1", { agents: asking, journal });
+    await expect.poll(() => runs({ journal })).toMatchObject([{ waitingFor: [{ name: "data" }] }]);
+    await ravi("deliver", "run-1", "data", '{"n":1}');
+    expect((await handle).output).toBe('["Bo",{"n":1}]');
+  });
+
+  test("for more budget is given an amount, not an approval", async () => {
+    const model = scriptedModel([{ text: "done" }]);
+    const spender = agent({ name: "spender", model, onBudget: "ask" });
+    const handle = start(spender, "go", {
+      journal,
+      runId: "run-1",
+      budget: { tokens: 1, usd: null },
+      prices: { scripted: { input: 1, output: 1 } },
+    });
+    await expect.poll(() => runs({ journal })).toMatchObject([{ waitingFor: [{ kind: "approval" }] }]);
+    await expect(ravi("approve", "run-1")).rejects.toThrow(/with ravi deliver, for example '\{"cost": 5\}'/);
+    expect(await ravi("show", "run-1")).toMatch(/ravi deliver run-1 approval:budget:run-1 '<json>'$/m);
+    await ravi("deny", "run-1");
+    expect(await handle.result).toMatchObject({ status: "partial", stopReason: "budget" });
+  });
+});
+
+describe("runs that have ended", () => {
+  test("show their result, and what was spent of which limit", async () => {
+    await run(speaker("All \u0007is\nwell."), "How is it?", {
+      journal,
+      runId: "run-1",
+      tenantId: "acme",
+      budget: { usd: 2, tokens: 20_000 },
+      prices: { scripted: { input: 100, output: 100 } },
+    });
+    const shown = await ravi("show", "run-1");
+    expect(shown).toMatch(/^tenant +acme$/m);
+    expect(shown).toMatch(/^status +completed$/m);
+    expect(shown).toMatch(/^output +All is well\.$/m);
+    expect(shown).toMatch(/^spent +\$0\.\d+ of \$2, \d+ of 20,000 tokens$/m);
+    expect(shown).not.toContain("process");
+    const report = JSON.parse(await ravi("show", "run-1", "--json")) as { result: object; tree: object };
+    expect(report).toMatchObject({
+      runId: "run-1",
+      result: { status: "completed" },
+      tree: { agentId: "speaker" },
+    });
+    expect(JSON.parse(await ravi("runs", "--json", "--all"))).toMatchObject([{ runId: "run-1" }]);
+    await expect(ravi("cancel", "run-1")).rejects.toThrow(/a run that has not ended; it is completed/);
+  });
+
+  test("are deleted one by one or by age, open ones only by force", async () => {
+    for (const runId of ["a", "b"]) await run(speaker("ok"), "go", { journal, runId });
+    await waiting("open");
+    expect(await ravi("delete", "a")).toBe("a is deleted");
+    await expect(ravi("delete", "open")).rejects.toThrow(/it is suspended, and after ravi delete --force/);
+    expect(await ravi("prune", "--older-than", "1d")).toBe("0 runs deleted");
+    expect(await ravi("prune", "--older-than", "0s")).toBe("1 run deleted");
+    expect(await ravi("delete", "open", "--force")).toBe("open is deleted");
+    expect(await runs({ journal })).toEqual([]);
+  });
+
+  test("are not deleted while a process has them", async () => {
+    const handle = start(clerk(), "go", { journal, runId: "run-1" });
+    await expect.poll(() => runs({ journal })).toMatchObject([{ waitingFor: [{}] }]);
+    await expect(ravi("delete", "run-1", "--force")).rejects.toThrow(/a run that no process has/);
+    handle.cancel("enough");
+    await handle.result;
+  });
+
+  test("are in a backup, which only its owner may read", async () => {
+    await run(speaker("ok"), "go", { journal, runId: "run-1" });
+    const copy = await mkdtemp(join(tmpdir(), "ravi-cli-"));
+    onTestFinished(() => rm(copy, { recursive: true, force: true }));
+    const file = join(copy, "ravi.db");
+    const done = await program("backup", file);
+    expect(done).toMatchObject({ code: 0, stderr: "" });
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    expect(await runs({ journal: copy })).toMatchObject([{ runId: "run-1", status: "completed" }]);
+    await expect(ravi("backup", file)).rejects.toThrow(/a file that does not exist yet; nothing was written/);
+  });
+});
+
+describe("the command line", () => {
+  test("is explained, and has the version of the package", async () => {
+    const help = await ravi("--help");
+    for (const name of ["runs", "show", "approve", "deny", "deliver", "cancel", "delete", "prune", "backup"])
+      expect(help).toContain(`ravi ${name}`);
+    expect(help.split("\n").every((line) => line.length <= 125)).toBe(true);
+    expect(await ravi("--version")).toMatch(/^\d+\.\d+\.\d+/);
+    expect(await ravi("show", "-h")).toBe(help);
+  });
+
+  test.each([
+    [[], /which command/],
+    [["look"], /there is no command "look"/],
+    [["show"], /expected ravi show <run>/],
+    [["show", "a", "b"], /expected ravi show <run>/],
+    [["runs", "--force"], /ravi runs has no option --force; expected ravi runs/],
+    [["runs", "--colour"], /--colour/],
+    [["runs", "--status", "done"], /--status is "done"; expected pending, running/],
+    [["runs", "--all", "--status", "failed"], /exclude each other/],
+    [["prune"], /needs --older-than/],
+    [["prune", "--older-than", "1 week"], /--older-than is "1 week"; expected a time such as 90s/],
+  ])("%j is refused", async (args, message) => {
+    await run(speaker("ok"), "go", { journal });
+    await expect(perform(args, { RAVI_JOURNAL: journal })).rejects.toThrow(message);
+  });
+
+  test("ends with 2 if it is wrong and with 1 if it is refused, in one line", async () => {
+    expect(await program("look")).toEqual({
+      code: 2,
+      stdout: "",
+      stderr: 'ravi: there is no command "look"\nravi --help lists the commands.\n',
+    });
+    const missing = join(journal, "nothing");
+    const refused = await program("runs", "--journal", missing);
+    expect(refused).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: `ravi: journal is ${JSON.stringify(missing)}; expected a folder with a ravi.db\n`,
+    });
+    // Looking makes no journal.
+    expect(await readdir(journal)).toEqual([]);
+  });
+
+  test("ends quietly if nobody reads on", async () => {
+    for (const runId of ["a", "b"]) await run(speaker("ok"), "go", { journal, runId });
+    const { child, ended } = started(PROGRAM, ["runs", "--all", "--json"]);
+    child.stdout?.destroy();
+    expect(await ended).toMatchObject({ stderr: "" });
+  });
+});

@@ -1,0 +1,91 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fallback } from "@ravi/middleware";
+import { scriptedModel } from "@ravi/testing";
+import { beforeEach, expect, onTestFinished, test } from "vitest";
+import * as z from "zod";
+import { agent, inspect, run, type RunTree, team, tool, type TreeNode } from "@ravi/sdk";
+
+let journal: string;
+
+beforeEach(async () => {
+  journal = await mkdtemp(join(tmpdir(), "ravi-inspect-"));
+  onTestFinished(() => rm(journal, { recursive: true, force: true }));
+});
+
+const prices = { scripted: { input: 1, output: 2 }, spare: { input: 3, output: 4 } };
+
+/** Every agent with its calls, without how long they took: the record has the times of its entries. */
+function withoutTimes(tree: RunTree): readonly object[] {
+  const plain = ({ calls, children, ...rest }: TreeNode): object => ({
+    ...rest,
+    calls: calls.map((call) => ({ ...call, durationMs: 0 })),
+    children: children.map(plain),
+  });
+  return tree.agents().map(plain);
+}
+
+test("inspect gives the tree and the result of a run again, down to its calls, without its agents", async () => {
+  const flaky = tool({
+    name: "flaky",
+    description: "Fails.",
+    input: z.object({}),
+    execute: () => {
+      throw new Error("broken");
+    },
+  });
+  const researcher = agent({
+    name: "researcher",
+    model: scriptedModel([{ toolCalls: [{ name: "flaky" }] }, { text: "nothing found" }]),
+    tools: [flaky],
+  });
+  const down = scriptedModel([{ fault: { type: "status", status: 529 } }, { text: "so be it" }]);
+  const writer = agent({
+    name: "writer",
+    model: down,
+    middleware: {
+      chat: [
+        fallback({ models: [scriptedModel([{ text: "a spare answer" }], { info: { model: "spare" } })] }),
+      ],
+    },
+  });
+  const lead = team({
+    name: "lead",
+    model: scriptedModel([
+      {
+        toolCalls: [
+          { name: "handoff_researcher", arguments: { task: "look" } },
+          { name: "handoff_writer", arguments: { task: "write" } },
+        ],
+      },
+      { text: "done" },
+    ]),
+    members: [researcher, writer],
+  });
+  const budget = { usd: 3, turns: 30 };
+  const result = await run(lead, "go", { journal, runId: "run-1", budget, prices, tree: { agents: 5 } });
+  expect(result).toMatchObject({ status: "completed", output: "done" });
+  expect(result.tree.agents().flatMap(({ calls }) => calls.map(({ name }) => name))).toContain(
+    "scripted:spare",
+  );
+
+  const report = await inspect("run-1", { journal });
+  expect(withoutTimes(report.tree)).toEqual(withoutTimes(result.tree));
+  expect(String(report.tree)).toBe(String(result.tree));
+  const { usage, cost, limits } = result;
+  expect(report).toMatchObject({ agent: "lead@1", status: "completed", input: "go", usage, cost, limits });
+  expect(report).toMatchObject({ openCalls: [], inDoubt: [], result: { output: "done" } });
+  expect(report.result?.unwrap().output).toBe("done");
+  expect(JSON.parse(JSON.stringify(report))).toMatchObject({ tree: { agentId: "lead" }, result: { cost } });
+});
+
+test("inspect refuses a folder without a journal, a run that is not there, and options that it has not", async () => {
+  await expect(inspect("run-1", { journal: join(journal, "none") })).rejects.toMatchObject({
+    code: "INVALID_VALUE",
+    field: "journal",
+  });
+  await run(agent({ name: "a", model: scriptedModel([{ text: "ok" }]) }), "go", { journal });
+  await expect(inspect("other", { journal })).rejects.toMatchObject({ field: "runId" });
+  await expect(inspect("other", { journal, calls: true } as never)).rejects.toThrow(/options\.calls/);
+});
