@@ -216,6 +216,21 @@ test(
   },
 );
 
+test("the packed sdk has the program ravi, which needs nothing else", { timeout: TIMEOUT }, async () => {
+  await using consumer = await emptyConsumer();
+  await installAlone(consumer, "packages/sdk");
+  const folder = join(consumer.folder, "node_modules/@ravi/sdk");
+  const { bin, version } = JSON.parse(await readFile(join(folder, "package.json"), "utf8")) as {
+    readonly bin: { readonly ravi: string };
+    readonly version: string;
+  };
+  const ravi = (...args: readonly string[]) =>
+    sh(process.execPath, [join(folder, bin.ravi), ...args], { cwd: consumer.folder });
+  expect(await ravi("--version")).toMatchObject({ code: 0, stdout: `${version}\n` });
+  const none = { code: 1, stderr: 'ravi: journal is ".ravi"; expected a folder with a ravi.db\n' };
+  expect(await ravi("runs")).toMatchObject(none);
+});
+
 test("a wrong option of the sdk is one error, at the option", { timeout: TIMEOUT }, async () => {
   await using consumer = await emptyConsumer();
   await installAlone(consumer, "packages/sdk");
