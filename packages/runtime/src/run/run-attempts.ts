@@ -17,7 +17,6 @@ import {
 import { type Decisions, messageOf } from "@ravi/kernel/loop";
 import { andThen } from "../and-then.ts";
 import { awaitJournal } from "./await-journal.ts";
-import { hostAgent } from "../context/host-agent.ts";
 import { hooksFor } from "../context/plan.ts";
 import { type Doubt, needsDecision, stillValid, undecided } from "../engine/decisions.ts";
 import { Recording } from "../engine/recording.ts";
@@ -240,7 +239,6 @@ export class RunAttempts implements Attempts {
       token,
       events,
       ambientScope,
-      hostAgent,
       attempts: this,
     });
     run.attach(tree);
