@@ -134,6 +134,19 @@ export function spendKey(effect: string, call: number): string {
   return `${SPEND}${effect}#${call}`;
 }
 
+/** Identifies a step: all attempts at it have the same. */
+export function stepOf({ exec, key }: Pick<JournalRecord, "exec" | "key">): string {
+  return `${exec}\n${key}`;
+}
+
+export function isHire({ key }: Pick<JournalRecord, "key">): boolean {
+  return key.startsWith("hire:");
+}
+
+export function isModelCall({ key }: Pick<JournalRecord, "key">): boolean {
+  return key.startsWith("llm:") || key.startsWith("compact:");
+}
+
 /** Identifies an attempt: its begin and its end have the same. */
 export function attemptOf({ exec, key, attempt }: JournalRecord): string {
   return `${exec}\n${key}\n${attempt}`;

@@ -1,5 +1,5 @@
 import type { JournalRecord } from "@ravi/kernel";
-import { type Recording, SPEND } from "../engine/recording.ts";
+import { isHire, type Recording, SPEND } from "../engine/recording.ts";
 import { hiresIn } from "./recorded-hires.ts";
 import { restoreAccounts } from "./restore-accounts.ts";
 import { restoreLedgers } from "./restore-ledgers.ts";
@@ -42,7 +42,7 @@ function restoreDoubts(tree: Tree, recording: Recording, repeats: readonly Journ
 /** The begin entries of every attempt at a call beyond its first. A hire is no call: its child continues where it was. */
 function begunAgain({ records }: Recording): readonly JournalRecord[] {
   return records.filter(
-    ({ phase, attempt, key }) =>
-      phase === "begin" && attempt > 1 && !key.startsWith(SPEND) && !key.startsWith("hire:"),
+    (record) =>
+      record.phase === "begin" && record.attempt > 1 && !record.key.startsWith(SPEND) && !isHire(record),
   );
 }
