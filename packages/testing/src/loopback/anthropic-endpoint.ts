@@ -5,24 +5,17 @@ import { wrong } from "./anthropic-fields.ts";
 import { messagesWire } from "./anthropic-wire.ts";
 import type { Served } from "./protocol.ts";
 import { readObject } from "./read-json.ts";
+import type { Answered, Wire } from "./wire.ts";
 
 /** `POST /v1/messages`. */
 export async function serveMessages(served: Served): Promise<void> {
   const { model, stream, request } = readCall(served, true);
   const body = readObject(served.incoming.body, "body");
-  await answerCall(
-    {
-      model,
-      stream,
-      body,
-      request,
-      wire(plan, { index }) {
-        served.response.setHeader("request-id", `req-${index}`);
-        return messagesWire({ id: plan.id ?? `msg-${index}`, model: plan.model ?? model, plan });
-      },
-    },
-    served,
-  );
+  const wire = (answered: Answered, index: number): Wire => {
+    served.response.setHeader("request-id", `req-${index}`);
+    return messagesWire(answered);
+  };
+  await answerCall({ model, stream, body, request, idPrefix: "msg", wire }, served);
 }
 
 /** `POST /v1/messages/count_tokens`: an estimate, which is not charged. */

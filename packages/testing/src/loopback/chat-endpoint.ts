@@ -5,6 +5,7 @@ import type { Served } from "./protocol.ts";
 import { readObject } from "./read-json.ts";
 import { RefusedRequest } from "./refusal.ts";
 import { findUnpaired } from "./tool-pairs.ts";
+import type { Answered, Wire } from "./wire.ts";
 
 /** `POST /v1/chat/completions`. */
 export async function serveChat(served: Served): Promise<void> {
@@ -12,21 +13,6 @@ export async function serveChat(served: Served): Promise<void> {
   const { model, stream, includeUsage, request } = readChatRequest(body);
   const unpaired = served.context.checkToolPairs ? findUnpaired(request.messages) : undefined;
   if (unpaired !== undefined) throw new RefusedRequest({ status: 400, message: unpaired, param: "messages" });
-  await answerCall(
-    {
-      model,
-      stream,
-      body,
-      request,
-      wire: (plan, { index, created }) =>
-        chatCompletions({
-          id: plan.id ?? `chatcmpl-${index}`,
-          created,
-          model: plan.model ?? model,
-          includeUsage,
-          plan,
-        }),
-    },
-    served,
-  );
+  const wire = (answered: Answered): Wire => chatCompletions({ ...answered, includeUsage });
+  await answerCall({ model, stream, body, request, idPrefix: "chatcmpl", wire }, served);
 }
