@@ -4,14 +4,12 @@ import {
   errorToJSON,
   ExecId,
   HookEvent,
-  type HookPayloads,
   type JournalEntry,
   type JsonObject,
   isPromiseLike,
   type MaybePromise,
   type RunId,
   type RunResult,
-  type Supervision,
   type NeedsDecisionError,
 } from "@ravi/kernel";
 import { type Decisions, messageOf } from "@ravi/kernel/loop";
@@ -181,15 +179,18 @@ export class RunAttempts implements Attempts {
   private async loadAfterCrash(store: RunJournal, crash: unknown): Promise<Recording> {
     const { clock, journal } = this.ports;
     const { agent, root } = this.start;
+    const { agentId, runId, sessionId } = root;
     const hooks = hooksFor(agent, this.ports);
     const attempt = ++this.crashes;
-    const { delayMs } = this;
-    if (hooks.has(HookEvent.RETRY))
-      void hooks.dispatch(HookEvent.RETRY, retryPayload(root, clock.now(), attempt, delayMs, crash));
+    const { delayMs, execId } = this;
+    if (hooks.has(HookEvent.RETRY)) {
+      const base = { agentName: agentName(agentId), agentId, runId, execId, sessionId, at: clock.now() };
+      void hooks.dispatch(HookEvent.RETRY, { ...base, attempt, delayMs, error: errorToJSON(crash) });
+    }
     await sleep(clock, delayMs, this.run);
     await this.awaitJournal("append", store.settled());
-    const known = await this.awaitJournal("load", journal?.load(root.runId));
-    const recording = new Recording(afterRetries(root.runId, known ?? []));
+    const known = await this.awaitJournal("load", journal?.load(runId));
+    const recording = new Recording(afterRetries(runId, known ?? []));
     // The list of runs is to forget what the crashed attempt has waited for.
     if (recording.aboutRun(RUN_WAITS) !== undefined) await this.note(store, { status: "running" }, true);
     return recording;
@@ -266,27 +267,6 @@ export function noteOf(
   isGiven: boolean,
 ): JournalEntry {
   return { exec: ExecId(runId), key, attempt, phase: "note", at, body, given: isGiven ? body : undefined };
-}
-
-function retryPayload(
-  root: Supervision,
-  at: number,
-  attempt: number,
-  delayMs: number,
-  error: unknown,
-): HookPayloads["retry"] {
-  const { agentId, runId, sessionId } = root;
-  return {
-    agentName: agentName(agentId),
-    agentId,
-    runId,
-    execId: ExecId(runId),
-    sessionId,
-    at,
-    attempt,
-    delayMs,
-    error: errorToJSON(error),
-  };
 }
 
 async function sleep(clock: Clock, delayMs: number, run: LiveRun): Promise<void> {
