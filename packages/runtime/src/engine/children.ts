@@ -86,17 +86,13 @@ export class Children {
       mailbox.deliver(attachments === undefined ? sent : { ...sent, attachments });
       const reply = mailbox.replyTo(id).then((value): Heard => ({ reply: value }));
       // A child that has ended will not reply.
-      const silence = [outcome.then((): Heard => ({ silent: true, ended: true }))];
+      const silence = outcome.then((): Heard => ({ silent: true, ended: true }));
       const late = Promise.withResolvers<Heard>();
-      const asking = { child, timeoutMs: timeoutMs ?? 0, until: until ?? 0 };
-      const timer =
-        until === undefined
-          ? undefined
-          : new AskTimer(this.engine, asking, () => late.resolve({ silent: true }));
-      if (timer !== undefined) silence.push(late.promise);
+      const asking = until === undefined ? undefined : { child, timeoutMs: timeoutMs ?? 0, until };
+      const timer = asking && new AskTimer(this.engine, asking, () => late.resolve({ silent: true }));
       try {
         timer?.start();
-        return await orStopped(this.engine, Promise.race([reply, ...silence]));
+        return await orStopped(this.engine, Promise.race([reply, silence, late.promise]));
       } finally {
         timer?.cancel();
       }
