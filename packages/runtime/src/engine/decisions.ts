@@ -4,11 +4,6 @@ import { textAt } from "./body.ts";
 import { endedHiresIn, isBelowEnded } from "./ended-hires.ts";
 import { isHire, type Recording } from "./recording.ts";
 
-/** The calls in doubt that nobody has decided on. */
-export function undecided(records: readonly JournalRecord[], decisions: Decisions): readonly Doubt[] {
-  return doubtsOf(records).filter(({ full }) => decisions[full] === undefined);
-}
-
 /**
  * An error that names every call that has to be decided on before the run may go on; undefined if there is none. It names all at once:
  * otherwise a call that was decided on would be made again, and then be unwound because of the next one that was not.

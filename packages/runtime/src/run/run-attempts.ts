@@ -16,7 +16,7 @@ import { type Decisions, messageOf } from "@ravi/kernel/loop";
 import { andThen } from "../and-then.ts";
 import { awaitJournal } from "./await-journal.ts";
 import { hooksFor } from "../context/plan.ts";
-import { type Doubt, needsDecision, stillValid, undecided } from "../engine/decisions.ts";
+import { type Doubt, doubtsOf, needsDecision, stillValid } from "../engine/decisions.ts";
 import { Recording } from "../engine/recording.ts";
 import { afterRetries, RETRIED } from "../engine/retried.ts";
 import type { RunJournal } from "../engine/run-journal.ts";
@@ -124,7 +124,7 @@ export class RunAttempts implements Attempts {
   /** The calls that somebody has to decide on. For a cancelled run nothing is asked: its result lists the calls in doubt. */
   private doubtsIn({ records }: Recording, decisions: Decisions): readonly Doubt[] {
     const { tree } = this.run;
-    const doubts = undecided(records, decisions);
+    const doubts = doubtsOf(records).filter(({ full }) => decisions[full] === undefined);
     if (tree?.isCancelled !== true) return doubts;
     for (const { full } of doubts) tree.inDoubt.add(full);
     return [];
