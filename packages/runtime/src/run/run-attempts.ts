@@ -78,7 +78,7 @@ export class RunAttempts implements Attempts {
     const next = (result: RunResult): MaybePromise<RunResult> => {
       const { crash } = attempt;
       return this.shouldRestart(journal, crash)
-        ? this.restart(journal, from, crash)
+        ? this.loadAfterCrash(journal, crash).then((recording) => this.runAgain(journal, from, recording))
         : this.close(journal, result);
     };
     const { hasPosts, tree } = this.run;
@@ -92,10 +92,6 @@ export class RunAttempts implements Attempts {
     this.statuses = recording.aboutRun(RUN_STATUS)?.attempt ?? 0;
     await this.note(journal, from.isRetried === true ? RETRIED : { status: "running" }, true);
     return this.runAgain(journal, from, recording);
-  }
-
-  private async restart(journal: RunJournal, from: Continuation, crash: unknown): Promise<RunResult> {
-    return this.runAgain(journal, from, await this.loadAfterCrash(journal, crash));
   }
 
   private async runAgain(journal: RunJournal, from: Continuation, first: Recording): Promise<RunResult> {
@@ -200,11 +196,8 @@ export class RunAttempts implements Attempts {
     const { status } = result;
     const left =
       status === "suspended" ? this.awaitJournal("append", this.run.tree?.waits.writeLeft()) : undefined;
-    return andThen(left, () => this.noteResult(journal, result));
-  }
-
-  private noteResult(journal: RunJournal, result: RunResult): MaybePromise<RunResult> {
-    return andThen(this.note(journal, statusRecord(result), isStatusGiven(result)), () => result);
+    const noted = andThen(left, () => this.note(journal, statusRecord(result), isStatusGiven(result)));
+    return andThen(noted, () => result);
   }
 
   private note(journal: RunJournal, body: JsonObject, isGiven: boolean): MaybePromise<void> {
