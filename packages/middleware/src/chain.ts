@@ -1,13 +1,6 @@
-import { isPromiseLike, type MaybePromise, type Next, type OuterCall } from "@ravi/kernel";
+import { isPromiseLike, type MaybePromise, MiddlewareError, type Next, type OuterCall } from "@ravi/kernel";
 import { keepShapes } from "@ravi/kernel/loop";
-import {
-  AGAIN_TOO_EARLY,
-  AGAIN_WHILE_RUNNING,
-  CALLED_TWICE,
-  givenUp,
-  misused,
-  NOT_AWAITED,
-} from "./misuse.ts";
+import { AGAIN_TOO_EARLY, AGAIN_WHILE_RUNNING, CALLED_TWICE, givenUp, NOT_AWAITED } from "./misuse.ts";
 import type { WithResult } from "./types.ts";
 
 // Runs one call through the layers of a pipeline, from the outermost to the core and back.
@@ -113,7 +106,8 @@ class LayerRun<C extends WithResult> implements OuterCall {
       await process;
       if (this.isInnerRunning && this.misuse === undefined) {
         await this.innerSettled();
-        this.misuse = misused(this.link.name, NOT_AWAITED, this.innerFailure?.error);
+        const cause = this.innerFailure?.error;
+        this.misuse = new MiddlewareError({ layer: this.link.name, problem: NOT_AWAITED, cause });
       }
       if (this.misuse !== undefined) throw this.misuse;
     } catch (error) {
@@ -231,7 +225,7 @@ class LayerRun<C extends WithResult> implements OuterCall {
   /** Rejects, and remembers the misuse, since the layer may ignore or catch the rejection. */
   private refuse(problem: string): Promise<void> {
     this.call.needsAwait = true;
-    this.misuse ??= misused(this.link.name, problem);
+    this.misuse ??= new MiddlewareError({ layer: this.link.name, problem });
     return handledRejection(this.misuse);
   }
 }

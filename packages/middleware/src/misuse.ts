@@ -1,4 +1,4 @@
-import { CancellationError, MiddlewareError } from "@ravi/kernel";
+import { CancellationError } from "@ravi/kernel";
 
 // The texts of errors about a misuse of `next`.
 
@@ -9,10 +9,6 @@ export const AGAIN_WHILE_RUNNING =
   "called next.again() while the previous call was still running; await that call first";
 export const NOT_AWAITED =
   "returned while its inner call was still running; write `await next()`, or return its promise";
-
-export function misused(layer: string, problem: string, cause?: unknown): MiddlewareError {
-  return new MiddlewareError({ layer, problem, cause });
-}
 
 /** The error for a layer that continues after a layer further out gave up on its call. */
 export function givenUp(layer: string): CancellationError {

@@ -106,14 +106,10 @@ export function readStart(agents: ReadonlyMap<string, Agent>, body: JsonObject):
     deadline: typeof deadline === "number" ? deadline : null,
     tenantId: textAt(body, "tenantId") || null,
     userId: textAt(body, "userId") || null,
-    metadata: frozen(body["metadata"] as JsonObject | undefined),
+    metadata: deepFreeze((body["metadata"] ?? {}) as JsonObject),
     facts: body["facts"] as JsonObject | undefined,
     refused: body["refused"] as ResultRecord | undefined,
   };
-}
-
-function frozen(metadata: JsonObject | undefined): JsonObject {
-  return metadata === undefined ? ownMetadata(undefined) : deepFreeze(metadata);
 }
 
 /** Whether the record contains nothing from a layer. Its data may not be plain JSON, which only shows when it is serialized. */

@@ -219,24 +219,14 @@ export class CallWatch implements LoopDetector {
 function checkLimits(options: LoopLimitsOptions): LoopLimits {
   if (Object.keys(options).length === 0) return LOOP_LIMITS;
   checkFields("loopDetection", options, Object.keys(LOOP_LIMITS));
-  const { sameCall = {}, sameTool = {}, noProgress = {} } = options;
-  checkFields("loopDetection.sameCall", sameCall, ["warn", "block"]);
-  checkFields("loopDetection.sameTool", sameTool, ["warn", "halt"]);
-  checkFields("loopDetection.noProgress", noProgress, ["warn", "block"]);
-  const level = (name: string, value: number | undefined, otherwise: number): number =>
-    checkInteger(`loopDetection.${name}`, value ?? otherwise, 1);
-  return {
-    sameCall: {
-      warn: level("sameCall.warn", sameCall.warn, LOOP_LIMITS.sameCall.warn),
-      block: level("sameCall.block", sameCall.block, LOOP_LIMITS.sameCall.block),
-    },
-    sameTool: {
-      warn: level("sameTool.warn", sameTool.warn, LOOP_LIMITS.sameTool.warn),
-      halt: level("sameTool.halt", sameTool.halt, LOOP_LIMITS.sameTool.halt),
-    },
-    noProgress: {
-      warn: level("noProgress.warn", noProgress.warn, LOOP_LIMITS.noProgress.warn),
-      block: level("noProgress.block", noProgress.block, LOOP_LIMITS.noProgress.block),
-    },
+  const rule = <R extends keyof LoopLimits>(name: R): LoopLimits[R] => {
+    const defaults = LOOP_LIMITS[name];
+    const { [name]: chosen = {} } = options;
+    const given = checkFields(`loopDetection.${name}`, chosen, Object.keys(defaults));
+    const levels = Object.entries(defaults).map(([level, otherwise]) => {
+      return [level, checkInteger(`loopDetection.${name}.${level}`, given[level] ?? otherwise, 1)];
+    });
+    return Object.fromEntries(levels) as LoopLimits[R];
   };
+  return { sameCall: rule("sameCall"), sameTool: rule("sameTool"), noProgress: rule("noProgress") };
 }

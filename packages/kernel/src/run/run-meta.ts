@@ -3,6 +3,7 @@ import { type Clock, type IdSource, type TimerHandle, systemClock, systemIds } f
 import { ExecId, RunId } from "../core/ids.ts";
 import { DeadlineExceededError, InvalidValueError } from "../errors/errors.ts";
 import { checkPort } from "../loop/check-ports.ts";
+import { least } from "../loop/limits.ts";
 import type { Supervision } from "../policy/supervision.ts";
 import { CancellationToken } from "./cancellation.ts";
 
@@ -110,7 +111,7 @@ class Meta implements RunMeta {
         execId: options.execId ?? this.execId,
         cancellation: this.cancellation.child(),
         supervision: options.supervision ?? this.supervision,
-        deadline: earlier(this.deadline, checkDeadline(options.deadline)),
+        deadline: least(this.deadline, checkDeadline(options.deadline)),
         tenantId: this.tenantId,
         ...this.sources,
       },
@@ -184,11 +185,6 @@ function arm(deadline: number, clock: Clock, token: CancellationToken): void {
   wait();
   // Called immediately if the token is already cancelled or disposed.
   token.onCancel(stop, stop);
-}
-
-function earlier(a: number | null, b: number | null): number | null {
-  if (a === null || b === null) return a ?? b;
-  return Math.min(a, b);
 }
 
 function checkDeadline(value: number | null | undefined): number | null {

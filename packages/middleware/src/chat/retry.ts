@@ -28,9 +28,6 @@ export interface RetryOptions {
   readonly random?: (() => number) | undefined;
 }
 
-/** The decision after a failure: wait for `waitMs` and retry, or give up. */
-type RetryDecision = { readonly waitMs: number } | { readonly stop: true };
-
 interface RetryPlan {
   readonly maxRetries: number;
   readonly baseMs: number;
@@ -70,25 +67,23 @@ async function waitToRetry(
   error: unknown,
 ): Promise<boolean> {
   if (context.signal.aborted) return false;
-  const decision = decideRetry(classifyError(error), attempt, plan);
-  if ("stop" in decision) return false;
-  const { waitMs } = decision;
+  const waitMs = waitAfter(classifyError(error), attempt, plan);
   const { deadline } = context.meta;
   // A wait beyond the deadline would only delay the error.
-  if (deadline !== null && context.clock.now() + waitMs > deadline) return false;
+  if (waitMs === undefined || (deadline !== null && context.clock.now() + waitMs > deadline)) return false;
   reportRetry(context, attempt + 1, waitMs, error);
   await sleep(context.clock, waitMs, context.signal);
   return true;
 }
 
-/** `attempt` is the number of failures before this one. */
-function decideRetry(error: ClassifiedError, attempt: number, plan: RetryPlan): RetryDecision {
+/** Milliseconds before the next try; undefined if there is none. `attempt` is the number of failures before this one. */
+function waitAfter(error: ClassifiedError, attempt: number, plan: RetryPlan): number | undefined {
   if (attempt >= plan.maxRetries || !error.retryable || error.kind === ErrorKind.CONTEXT_OVERFLOW)
-    return { stop: true };
+    return undefined;
   const asked = error.retryAfterMs ?? 0;
-  if (asked > plan.maxRetryAfterMs) return { stop: true };
+  if (asked > plan.maxRetryAfterMs) return undefined;
   const { baseMs, capMs: maxMs } = plan;
-  return { waitMs: Math.max(asked, backoffMs({ retry: attempt + 1, baseMs, maxMs, random: plan.random() })) };
+  return Math.max(asked, backoffMs({ retry: attempt + 1, baseMs, maxMs, random: plan.random() }));
 }
 
 function planOf(options: RetryOptions): RetryPlan {

@@ -39,14 +39,9 @@ function pushAll(transform: StreamTransform, events: readonly ModelEvent[]): rea
 
 /** The deltas of an answer that was not streamed (from a cache, or held back for a judge). */
 export function eventsOf(response: ModelResponse): readonly ModelEvent[] {
-  const calls = (response.message.toolCalls ?? []).map(
-    ({ id, name, arguments: delta }, index): ModelEvent => ({
-      type: "toolCall",
-      index,
-      id,
-      name,
-      delta,
-    }),
-  );
+  const { toolCalls = [] } = response.message;
+  const calls = toolCalls.map(({ id, name, arguments: delta }, index): ModelEvent => {
+    return { type: "toolCall", index, id, name, delta };
+  });
   return [...answerDeltas(response, undefined), ...calls];
 }

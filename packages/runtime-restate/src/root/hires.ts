@@ -23,24 +23,23 @@ export async function hire(tree: TreeSession, message: HireMessage): Promise<Hir
   const { state, seats } = tree;
   const { execId, launch, over: awakeable, agentId, priority, budget, onFull, isJoinable } = message;
   const parent = tree.exec(execId);
-  const { at } = state;
   const known = tree.exec(launch.execId);
   if (known !== undefined) {
     if (known.outcome !== undefined) tree.resolve(awakeable, known.outcome);
-    return { at };
+    return {};
   }
   if (parent === undefined || !tree.enterLane(execId, message.lane)) {
-    return { at, denied: refusal({ reason: `${execId} is over, or continues in a newer attempt` }) };
+    return { denied: refusal({ reason: `${execId} is over, or continues in a newer attempt` }) };
   }
-  if (parent.stopped !== undefined) return { at, denied: refusal(parent.stopped) };
+  if (parent.stopped !== undefined) return { denied: refusal(parent.stopped) };
   const refused = tree.ledgers.refusal(execId, budget, agentId);
-  if (refused !== undefined) return { at, denied: refused };
+  if (refused !== undefined) return { denied: refused };
   // Whoever waits for a slot waits in the state, with all that it is started with.
   const full =
     onFull === "queue" ? noRoomFor("hire.input, with those that wait for a slot", state, launch) : undefined;
-  if (full !== undefined) return { at, denied: full };
+  if (full !== undefined) return { denied: full };
   const seating = await seats.take(agentId, priority, parent.agentId, onFull);
-  if (typeof seating === "object") return { at, denied: seating.denied };
+  if (typeof seating === "object") return { denied: seating.denied };
   const phase = seating === "held" ? "running" : "queued";
   const exec = newExec({ parent: execId, agentId, priority, budget, launch, phase, isJoinable });
   if (awakeable !== undefined) exec.joiners.push(awakeable);
@@ -50,7 +49,7 @@ export async function hire(tree: TreeSession, message: HireMessage): Promise<Hir
     tree.launch(launch);
     exec.launch = null;
   }
-  return { at };
+  return {};
 }
 
 /** An execution has ended, in whatever way: its seat is released, its money is counted, and everyone who waits for it is told. */

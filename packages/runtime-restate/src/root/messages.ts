@@ -139,7 +139,7 @@ export type HireMessage = FromExec & {
   /** False if nobody can join the child later. */
   readonly isJoinable?: boolean | undefined;
 };
-export type Hired = { readonly at: number; readonly denied?: SerializedError | undefined };
+export type Hired = { readonly denied?: SerializedError | undefined };
 
 export type OverMessage = At & {
   readonly execId: string;

@@ -108,20 +108,15 @@ function reportEnd({ exec, outcome, startedAt }: Ending): void {
     tellTermination(exec.hooks, outcome.error, () => exec.hookBase(false));
   if (!exec.hooks.has(HookEvent.RUN_END)) return;
   const { usage, costUsd } = exec.engine.used;
-  const { agentName, agentId, runId, execId, sessionId, at } = exec.hookBase(false);
+  const base = exec.hookBase(false);
   const { status } = outcome;
   const payload = {
-    agentName,
-    agentId,
-    runId,
-    execId,
-    sessionId,
-    at,
+    ...base,
     status: status === "timedOut" || status === "denied" ? ("failed" as const) : status,
     // Copied, because the payload is frozen and the result of the run holds the same object.
     usage: { ...usage },
     costUsd,
-    durationMs: Math.max(0, at - startedAt),
+    durationMs: Math.max(0, base.at - startedAt),
   };
   const error = "error" in outcome ? errorToJSON(outcome.error) : undefined;
   tellOwn(exec.hooks, HookEvent.RUN_END, error === undefined ? payload : { ...payload, error });

@@ -14,12 +14,10 @@ import { hasMethod, isAgent } from "@ravi/kernel/loop";
 export function checkLeaves(leaves: readonly Leaf[]): void {
   const isList: boolean = Array.isArray(leaves);
   if (!isList) throw invalid("leaves", leaves, "a list of tool, llm and hire leaves");
-  for (const leaf of leaves) checkLeaf(leaf);
-}
-
-function checkLeaf(leaf: Leaf): void {
-  const problem = leafProblem(leaf);
-  if (problem !== undefined) throw problem;
+  for (const leaf of leaves) {
+    const problem = leafProblem(leaf);
+    if (problem !== undefined) throw problem;
+  }
 }
 
 function leafProblem(leaf: Leaf): InvalidValueError | undefined {

@@ -19,14 +19,21 @@ import type { ChatCall } from "./chat-call.ts";
 import type { Execution } from "./execution.ts";
 import { layersAnswer } from "./layer-result.ts";
 import { refuseLate } from "./level-call.ts";
-import { modelRecord, recordNote, replayedEnd, type Substitute, substituteIn } from "./model-record.ts";
+import {
+  modelRecord,
+  recordNote,
+  replayedBill,
+  replayedEnd,
+  type Substitute,
+  substituteIn,
+} from "./model-record.ts";
 import { asItIs, Attempt } from "./money/attempt.ts";
 import { Bill } from "./money/bill.ts";
 import { estimateOf, reserveRecord } from "./money/estimate.ts";
 import { endSpan, isMeasured, startSpan } from "./observe.ts";
 import { copyResponse } from "./copy-response.ts";
 import { restartAnswer, type Sink, streamOut, tellAnswer, type Told } from "./stream-out.ts";
-import { reportCallEnd, reportCallStart, type ReportedCall, type ReportedEnd } from "./report-call.ts";
+import { reportCallEnd, reportCallStart, type ReportedCall } from "./report-call.ts";
 import { writableResponse } from "./writable-response.ts";
 
 /** A model call. */
@@ -223,7 +230,7 @@ export class ModelEffect implements Effect<ModelResponse>, ReportedCall {
     }
     this.bill.isClosed = true;
     this.endSpan();
-    this.reportEnd("ok", response);
+    this.reportEnd(response);
     return response;
   }
 
@@ -231,7 +238,7 @@ export class ModelEffect implements Effect<ModelResponse>, ReportedCall {
     this.sink = undefined;
     this.bill.isClosed = true;
     this.endSpan(error);
-    this.reportEnd("error", undefined, error);
+    this.reportEnd(undefined, error);
     return error;
   }
 
@@ -242,23 +249,9 @@ export class ModelEffect implements Effect<ModelResponse>, ReportedCall {
     endSpan(this.exec, this.span, error, { inputTokens, outputTokens, costUsd });
   }
 
-  private reportEnd(
-    status: ReportedEnd["status"],
-    response: ModelResponse | undefined,
-    error?: unknown,
-  ): void {
-    const { startedAt: started } = this;
-    const { usage, costUsd, estimated } = this.bill;
-    this.endedAt = reportCallEnd(this.exec, this, {
-      status,
-      response,
-      error,
-      started,
-      replayed: false,
-      usage,
-      costUsd,
-      estimated,
-    });
+  private reportEnd(response: ModelResponse | undefined, error?: unknown): void {
+    const end = { response, error, started: this.startedAt, replayed: false };
+    this.endedAt = reportCallEnd(this.exec, this, end, this.bill);
   }
 
   record(response: ModelResponse): JsonObject {
@@ -296,7 +289,7 @@ export class ModelEffect implements Effect<ModelResponse>, ReportedCall {
     reportCallStart(exec, this, started, true);
     const substitute = substituteIn(body);
     if (substitute !== undefined) this.sentTo = { info: substitute };
-    reportCallEnd(exec, this, replayedEnd(body, started));
+    reportCallEnd(exec, this, replayedEnd(body, started), replayedBill(body));
   }
 }
 

@@ -7,7 +7,7 @@ import {
   type Usage,
 } from "@ravi/kernel";
 import type { Bill } from "./money/bill.ts";
-import type { ReportedEnd } from "./report-call.ts";
+import type { ReportedBill, ReportedEnd } from "./report-call.ts";
 
 // The end entry of a model call, and what hooks are told of it in a replay.
 
@@ -37,20 +37,22 @@ export function substituteIn(body: JsonObject): Substitute | undefined {
   return body["sentTo"] as Substitute | undefined;
 }
 
-/** The end of a recorded call as hooks are told of it in a replay, with what it cost when it was made. */
+/** The end of a recorded call as hooks are told of it in a replay. */
 export function replayedEnd(body: JsonObject, started: number): ReportedEnd {
   const response = body["response"] as ModelResponse | undefined;
+  return { response, error: errorIn(body), started, replayed: true };
+}
+
+/** What it cost when it was made. */
+export function replayedBill(body: JsonObject): ReportedBill {
   const spend = body["spend"] as Partial<RecordedSpend> | undefined;
   const { usage = NO_USAGE, cost = 0, priced = true } = spend ?? {};
-  const costUsd = priced ? cost : null;
-  const common = { started, replayed: true, usage, costUsd, estimated: body["estimated"] === true } as const;
-  if (response !== undefined) return { status: "ok", response, ...common };
-  return { status: "error", error: errorIn(body), ...common };
+  return { usage, costUsd: priced ? cost : null, estimated: body["estimated"] === true };
 }
 
 type RecordedSpend = { readonly usage: Usage; readonly cost: number; readonly priced: boolean };
 
-/** Undefined if the call was withdrawn. */
+/** Undefined if the call was answered or withdrawn. */
 function errorIn(body: JsonObject): unknown {
   const error = body["error"];
   return error === undefined ? undefined : errorFromJSON(error as SerializedError);

@@ -5,7 +5,6 @@ import {
   type LLMClient,
   type LlmLeaf,
   type ModelResponse,
-  type Usage,
 } from "@ravi/kernel";
 import { tellOwn } from "@ravi/kernel/loop";
 import type { Bill } from "./money/bill.ts";
@@ -20,17 +19,16 @@ export interface ReportedCall extends Pick<LlmLeaf, "model" | "request"> {
   readonly sentTo?: Pick<LLMClient, "info"> | undefined;
 }
 
-/** The end of a model call, as it is reported. */
+/** The end of a model call, as it is reported. It has failed if there is no response. */
 export interface ReportedEnd {
-  readonly status: "ok" | "error";
-  readonly response?: ModelResponse | undefined;
-  readonly error?: unknown;
+  readonly response: ModelResponse | undefined;
+  readonly error: unknown;
   readonly started: number;
   readonly replayed: boolean;
-  readonly usage: Usage;
-  readonly costUsd: number | null;
-  readonly estimated: boolean;
 }
+
+/** What it has cost. */
+export type ReportedBill = Pick<Bill, "usage" | "costUsd" | "estimated">;
 
 // Payloads are written out, because a spread takes longer than everything else here.
 
@@ -64,8 +62,9 @@ export function reportCallEnd(
   exec: Execution,
   { key, model, sentTo = model }: ReportedCall,
   end: ReportedEnd,
+  { usage, costUsd, estimated }: ReportedBill,
 ): number | undefined {
-  const { status, response, error, started, replayed, usage, costUsd, estimated } = end;
+  const { response, error, started, replayed } = end;
   if (!replayed) exec.emit({ type: "usage", usage, costUsd });
   if (!exec.hooks.has(HookEvent.LLM_END)) return undefined;
   const { runId, sessionId } = exec.supervision;
@@ -81,7 +80,7 @@ export function reportCallEnd(
     key,
     provider,
     model: name,
-    status,
+    status: response === undefined ? ("error" as const) : ("ok" as const),
     // Copied, because the payload is frozen, and observers and the record hold the same object.
     usage: { ...usage },
     costUsd,
@@ -89,13 +88,14 @@ export function reportCallEnd(
     finishReason: response?.finishReason,
   };
   const isUsual = response !== undefined && error === undefined && !replayed && !estimated;
-  tellOwn(exec.hooks, HookEvent.LLM_END, isUsual ? payload : withOptionalFields(payload, end));
+  tellOwn(exec.hooks, HookEvent.LLM_END, isUsual ? payload : withOptionalFields(payload, end, estimated));
   return at;
 }
 
 function withOptionalFields(
   { finishReason, ...payload }: HookPayloads["llm_end"],
-  { response, error, replayed, estimated }: ReportedEnd,
+  { response, error, replayed }: ReportedEnd,
+  estimated: boolean,
 ): HookPayloads["llm_end"] {
   return {
     ...payload,
@@ -115,16 +115,14 @@ export async function makeReported(
 ): Promise<ModelResponse> {
   const started = exec.ports.clock.now();
   reportCallStart(exec, call, started);
-  const report = (end: Pick<ReportedEnd, "status" | "response" | "error">): void => {
-    const { usage, costUsd, estimated } = bill;
-    reportCallEnd(exec, call, { ...end, started, replayed: false, usage, costUsd, estimated });
-  };
+  const report = (response: ModelResponse | undefined, error?: unknown): void =>
+    void reportCallEnd(exec, call, { response, error, started, replayed: false }, bill);
   try {
     const response = await make();
-    report({ status: "ok", response });
+    report(response);
     return response;
   } catch (error) {
-    report({ status: "error", error });
+    report(undefined, error);
     throw error;
   }
 }

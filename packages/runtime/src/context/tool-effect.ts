@@ -12,7 +12,6 @@ import {
   type Pipeline,
   type Reservation,
   type SerializedError,
-  type Settlement,
   type Span,
   textOf,
   type Tool,
@@ -66,7 +65,7 @@ export class ToolEffect implements Effect<ToolResult>, ReportedTool, Linked<Tool
   readonly tool: Tool;
   /** Removed when it is called. */
   private onResult: ToolLeaf["onResult"];
-  private lazyModels: ToolModels | undefined;
+  private models: ToolModels | undefined;
   /** The arguments as the schema has parsed them. */
   args: unknown;
   /** Whether the budget has allowed the call, so that it counts: a call that was refused costs nothing. */
@@ -144,8 +143,8 @@ export class ToolEffect implements Effect<ToolResult>, ReportedTool, Linked<Tool
   }
 
   private spentSoFar(): JsonObject {
-    const { lazyModels } = this;
-    return lazyModels === undefined ? NOTHING_BUT_THE_CALL : { ...lazyModels.bill.toJSON(), toolCalls: 1 };
+    const { models } = this;
+    return models === undefined ? NOTHING_BUT_THE_CALL : { ...models.bill.toJSON(), toolCalls: 1 };
   }
 
   skipped(): ToolResult {
@@ -194,7 +193,7 @@ export class ToolEffect implements Effect<ToolResult>, ReportedTool, Linked<Tool
     if (reservation === undefined) return undefined;
     this.reservation = undefined;
     exec.openTools?.delete(this);
-    return andThen(reservation.settle(ONE_TOOL_CALL), tellWarnings, exec);
+    return andThen(reservation.settle(ONE_TOOL_CALL), reportWarnings, exec);
   }
 
   /**
@@ -305,7 +304,10 @@ export class ToolEffect implements Effect<ToolResult>, ReportedTool, Linked<Tool
       signal,
       scope: this.exec.scope,
       idempotencyKey,
-      llm: (model, request) => this.models.ask(model, request, signal, effect),
+      llm: (model, request) => {
+        this.models ??= new ToolModels(this.exec, this.key);
+        return this.models.ask(model, request, signal, effect);
+      },
       progress: (name, data) => this.tellProgress(name, data, signal),
     };
   }
@@ -314,10 +316,6 @@ export class ToolEffect implements Effect<ToolResult>, ReportedTool, Linked<Tool
     const { exec, call } = this;
     // If it was aborted for a reason of its own, it took too long, and its failure was reported.
     if (!signal.aborted || signal.reason === exec.signal.reason) publishProgress(exec, call.id, name, data);
-  }
-
-  private get models(): ToolModels {
-    return (this.lazyModels ??= new ToolModels(this.exec, this.key));
   }
 }
 
@@ -338,10 +336,6 @@ function counted(
 
 function countIt(_: void, scope: EffectScope): MaybePromise<void> {
   return scope.spent(ONE_CALL);
-}
-
-function tellWarnings(settlement: Settlement, exec: Execution): void {
-  reportWarnings(exec, settlement);
 }
 
 function makeIt(_: void, call: ToolEffect, scope: EffectScope): MaybePromise<ToolResult> {

@@ -11,7 +11,6 @@ import {
   type RunHandle,
 } from "@ravi/kernel";
 import { AskTimer } from "./ask-timer.ts";
-import type { Child } from "./child.ts";
 import { Hiring } from "./hiring.ts";
 import type { InProcessEngine } from "./in-process.ts";
 import { hireInTime } from "./hire-wait.ts";
@@ -21,23 +20,23 @@ import { delay, orStopped, eventLoopTurn } from "./waiting.ts";
 
 /** The children of one execution in this process. */
 export class Children {
-  private readonly all = new LinkedList<Child>();
+  private readonly all = new LinkedList<Hiring>();
   /** Made when a child is first looked up by its id. Most never are, and then no id has to be hashed. */
-  private index: Map<ExecId, Child> | undefined;
+  private index: Map<ExecId, Hiring> | undefined;
   private readonly engine: InProcessEngine;
 
   constructor(engine: InProcessEngine) {
     this.engine = engine;
   }
 
-  add(child: Child): void {
+  add(child: Hiring): void {
     this.all.add(child);
-    this.index?.set(child.handle.execId, child);
+    this.index?.set(child.spec.execId, child);
   }
 
-  delete(child: Child): void {
+  delete(child: Hiring): void {
     this.all.delete(child);
-    this.index?.delete(child.handle.execId);
+    this.index?.delete(child.spec.execId);
   }
 
   hire(spec: HireSpec): Promise<HireOutcome> {
@@ -87,17 +86,13 @@ export class Children {
       mailbox.deliver(attachments === undefined ? sent : { ...sent, attachments });
       const reply = mailbox.replyTo(id).then((value): Heard => ({ reply: value }));
       // A child that has ended will not reply.
-      const silence = [outcome.then((): Heard => ({ silent: true, ended: true }))];
+      const silence = outcome.then((): Heard => ({ silent: true, ended: true }));
       const late = Promise.withResolvers<Heard>();
-      const asking = { child, timeoutMs: timeoutMs ?? 0, until: until ?? 0 };
-      const timer =
-        until === undefined
-          ? undefined
-          : new AskTimer(this.engine, asking, () => late.resolve({ silent: true }));
-      if (timer !== undefined) silence.push(late.promise);
+      const asking = until === undefined ? undefined : { child, timeoutMs: timeoutMs ?? 0, until };
+      const timer = asking && new AskTimer(this.engine, asking, () => late.resolve({ silent: true }));
       try {
         timer?.start();
-        return await orStopped(this.engine, Promise.race([reply, ...silence]));
+        return await orStopped(this.engine, Promise.race([reply, silence, late.promise]));
       } finally {
         timer?.cancel();
       }
@@ -117,9 +112,7 @@ export class Children {
       else tree.isEnding = true;
     }
     const living = this.living();
-    for (const { handle } of living) {
-      handle.cancel(`its parent ${start.supervision.agentId} has ended`);
-    }
+    for (const child of living) child.cancel(`its parent ${start.supervision.agentId} has ended`);
     await this.allOver(living);
   }
 
@@ -131,15 +124,15 @@ export class Children {
     return living.length > 0 && isBounded ? this.allOver(living) : undefined;
   }
 
-  private living(): readonly Child[] {
-    return this.all.toArray().filter(({ handle }) => handle.status === "running");
+  private living(): readonly Hiring[] {
+    return this.all.toArray().filter(({ status }) => status === "running");
   }
 
   /**
    * Waits until all of them have ended. Their outcomes are recorded with their hires, which may never happen if the journal no longer
    * answers: as soon as it makes no progress for a while, nobody waits any longer (T4).
    */
-  private async allOver(children: readonly Child[]): Promise<void> {
+  private async allOver(children: readonly Hiring[]): Promise<void> {
     const over = Promise.allSettled(children.map(({ outcome }) => outcome)).then(() => true);
     const { clock, tree } = this.engine;
     if (tree.journal === undefined || clock.setTimer === undefined) return void (await over);
@@ -152,8 +145,8 @@ export class Children {
     }
   }
 
-  private childOf(execId: ExecId): Child {
-    this.index ??= new Map(this.all.toArray().map((each) => [each.handle.execId, each]));
+  private childOf(execId: ExecId): Hiring {
+    this.index ??= new Map(this.all.toArray().map((each) => [each.spec.execId, each]));
     const child = this.index.get(execId);
     if (child !== undefined) return child;
     throw new InvalidValueError({

@@ -2,12 +2,7 @@ import { type ExecId, type JournalRecord, NeedsDecisionError } from "@ravi/kerne
 import type { Decisions, InDoubt } from "@ravi/kernel/loop";
 import { textAt } from "./body.ts";
 import { endedHiresIn, isBelowEnded } from "./ended-hires.ts";
-import type { Recording } from "./recording.ts";
-
-/** The calls in doubt that nobody has decided on. */
-export function undecided(records: readonly JournalRecord[], decisions: Decisions): readonly Doubt[] {
-  return doubtsOf(records).filter(({ full }) => decisions[full] === undefined);
-}
+import { isHire, type Recording } from "./recording.ts";
 
 /**
  * An error that names every call that has to be decided on before the run may go on; undefined if there is none. It names all at once:
@@ -52,9 +47,9 @@ export function* leftInDoubt({ execs, records }: Recording): Generator<string> {
   const endedHires = endedHiresIn(records);
   for (const [exec, { isCaughtUp, steps }] of execs) {
     if (isCaughtUp || isBelowEnded(exec, endedHires)) continue;
-    for (const { key, begin, end, read } of steps.values())
-      if (!read && begin !== undefined && end === undefined && !key.startsWith("hire:"))
-        yield `${exec}:${key}`;
+    for (const step of steps.values())
+      if (!step.read && step.begin !== undefined && step.end === undefined && !isHire(step))
+        yield `${exec}:${step.key}`;
   }
 }
 

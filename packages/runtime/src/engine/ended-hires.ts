@@ -1,10 +1,11 @@
 import { ExecId, type JournalRecord } from "@ravi/kernel";
+import { isHire } from "./recording.ts";
 
 /** The executions that were hired and have ended. Nothing in them, or below them, is made again. */
 export function endedHiresIn(records: readonly JournalRecord[]): ReadonlySet<string> {
   const ended = new Set<string>();
-  for (const { exec, key, phase } of records)
-    if (phase === "end" && key.startsWith("hire:")) ended.add(ExecId(exec, key));
+  for (const record of records)
+    if (record.phase === "end" && isHire(record)) ended.add(ExecId(record.exec, record.key));
   return ended;
 }
 

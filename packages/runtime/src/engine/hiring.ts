@@ -13,10 +13,10 @@ import {
   type RunHandle,
   type RunStatus,
 } from "@ravi/kernel";
+import type { Linked } from "@ravi/kernel/loop";
 import type { Account } from "../tree/accounts.ts";
 import { withAgentLedger, withExtraOf } from "../tree/ledgers.ts";
 import { ChildHandle } from "./child-handle.ts";
-import type { Child } from "./child.ts";
 import { accountStatus, hireStatus, NOTHING_USED, outcomeToJSON, restoreOutcome } from "./hire-record.ts";
 import { takeSeat } from "./hire-seat.ts";
 import { type HireTimes, permittedInTime, timeInQueue, timesOf } from "./hire-times.ts";
@@ -32,14 +32,14 @@ const LEVELS_AT_ONCE = 16;
 const OUT_OF_TIME: AgentResult = Object.freeze({ status: "partial", output: "", stopReason: "deadline" });
 
 /** A hire in this process: takes a seat, runs the child to its end, and gives the seat back. */
-export class Hiring implements Recordable<HireOutcome>, Child {
+export class Hiring implements Recordable<HireOutcome>, Linked<Hiring> {
   readonly onDoubt = "resume";
   readonly spec: HireSpec;
   /** Whether there is a child, running or ended. There is none if it was denied. */
   hasChild = false;
   // Its neighbours in the list of its parent's children.
-  before: Child | undefined;
-  after: Child | undefined;
+  before: Hiring | undefined;
+  after: Hiring | undefined;
   private onStart: (() => void) | undefined;
   private readonly engine: InProcessEngine;
   private readonly account: Account;
@@ -55,7 +55,7 @@ export class Hiring implements Recordable<HireOutcome>, Child {
   private seat: Lease | undefined;
   /** Whether it was permitted and got a seat, in this process or an earlier one. */
   private isSeated = false;
-  private current: RunStatus = "pending";
+  status: RunStatus = "pending";
   private ended: Promise<HireOutcome> | undefined;
 
   constructor(engine: InProcessEngine, spec: HireSpec) {
@@ -78,10 +78,7 @@ export class Hiring implements Recordable<HireOutcome>, Child {
     return (this.lazyHandle ??= new ChildHandle(this, this.engine.tree.runId));
   }
 
-  get status(): RunStatus {
-    return this.current;
-  }
-
+  /** Undefined after its end, unless what it has replied may still be asked for. */
   get mailbox(): Mailbox | undefined {
     return this.running?.mailbox ?? this.lastMail;
   }
@@ -107,12 +104,12 @@ export class Hiring implements Recordable<HireOutcome>, Child {
   }
 
   noteEnd(outcome: HireOutcome): void {
-    this.current = hireStatus(outcome);
+    this.status = hireStatus(outcome);
   }
 
   /** Called if it has no outcome: the run was suspended, or the parent was stopped before the child started. */
   noteStop(): void {
-    this.current = "suspended";
+    this.status = "suspended";
     const { tree } = this.engine;
     const { execId, agentId } = this.spec;
     if (tree.suspension !== undefined) return;
@@ -174,7 +171,7 @@ export class Hiring implements Recordable<HireOutcome>, Child {
       }
       return this.endBeforeStart(error);
     }
-    this.current = "running";
+    this.status = "running";
     this.hasChild = true;
     engine.children.add(this);
     this.onStart?.();
@@ -245,7 +242,7 @@ export class Hiring implements Recordable<HireOutcome>, Child {
 
   restore(body: JsonObject): HireOutcome {
     const outcome = restoreOutcome(body);
-    this.current = hireStatus(outcome);
+    this.status = hireStatus(outcome);
     this.account.status = accountStatus(outcome);
     this.engine.account.addBelow(outcome);
     this.hasChild = outcome.status !== "denied";

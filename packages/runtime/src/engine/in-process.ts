@@ -25,6 +25,7 @@ import {
   type WaitSpec,
 } from "@ravi/kernel";
 import { andThen } from "../and-then.ts";
+import { hostAgent } from "../context/host-agent.ts";
 import { inThisScope, withScope } from "../scope.ts";
 import type { Account } from "../tree/accounts.ts";
 import { UnreplayedSpend } from "../tree/unreplayed-spend.ts";
@@ -128,8 +129,7 @@ export class InProcessEngine implements DurableEngine, Recorded, Replaying {
   }
 
   private host(resolve: (outcome: HireOutcome) => void, reject: (error: unknown) => void): void {
-    const { tree } = this;
-    tree.hostAgent(this, tree.ports).start(resolve, reject);
+    hostAgent(this, this.tree.ports).start(resolve, reject);
   }
 
   /** Called when `run` has settled. There is no outcome if it rejected: the run is suspended, or the engine has failed. */

@@ -125,17 +125,7 @@ export class Recorder {
   private async finish<T>(effect: Recordable<T>, { attempt, settled, decided }: Known<T>): Promise<T> {
     if (settled === undefined) this.refuseStopped();
     if (decided !== undefined) {
-      const { execId: exec, clock } = this;
-      const { key } = effect;
-      await this.append({
-        exec,
-        key,
-        attempt,
-        phase: "end",
-        at: clock.now(),
-        body: decided,
-        given: undefined,
-      });
+      await this.appendEnd(effect, attempt, decided, undefined);
       await this.engine.countDecided();
     }
     return settled === undefined ? this.make(effect, attempt) : unwrap(settled);
@@ -203,13 +193,10 @@ export class Recorder {
   }
 
   private recordValue<T>(effect: Recordable<T>, attempt: number, value: T): MaybePromise<T> {
-    const { execId: exec, clock } = this;
-    const { key } = effect;
-    const at = effect.endedAt ?? clock.now();
     const body = effect.record(value);
     const given = effect.isRecordGiven === true ? body : undefined;
     try {
-      const ended = this.append({ exec, key, attempt, phase: "end", at, body, given });
+      const ended = this.appendEnd(effect, attempt, body, given);
       if (!isPromiseLike(ended)) return value;
       return Promise.resolve(ended).then(
         () => this.unlessSuspended(value),
@@ -268,11 +255,19 @@ export class Recorder {
     const spend = effect.spend();
     const outcome = isWithdrawn ? WITHDRAWN : { error: errorToJSON(error) };
     const body = { ...outcome, ...effect.failureNote?.(), ...(spend !== undefined && { spend }) };
-    const { execId: exec, clock } = this;
-    const { key } = effect;
-    const at = effect.endedAt ?? clock.now();
-    await this.append({ exec, key, attempt, phase: "end", at, body, given: undefined });
+    await this.appendEnd(effect, attempt, body, undefined);
     throw error;
+  }
+
+  private appendEnd(
+    effect: Recordable<unknown>,
+    attempt: number,
+    body: JsonObject,
+    given: JsonObject | undefined,
+  ): MaybePromise<void> {
+    const { execId: exec, clock } = this;
+    const { key, endedAt } = effect;
+    return this.append({ exec, key, attempt, phase: "end", at: endedAt ?? clock.now(), body, given });
   }
 
   private append(entry: JournalEntry): MaybePromise<void> {

@@ -1,5 +1,6 @@
 import type { ExecId, JournalRecord, JsonObject } from "@ravi/kernel";
 import { RUN_START, RUN_STATUS, RUN_WAITS } from "../journal/run-facts.ts";
+import { addTo } from "../tree/add-to.ts";
 import { textAt } from "./body.ts";
 
 /** What is on record under one key, of the newest attempt. */
@@ -39,8 +40,7 @@ export class ExecRecording {
 
   /** Notes the end of an attempt that was withdrawn. */
   withdraw(end: JournalRecord): void {
-    this.withdrawn ??= new Map();
-    this.withdrawn.set(end.key, [...(this.withdrawn.get(end.key) ?? []), end]);
+    addTo((this.withdrawn ??= new Map<string, JournalRecord[]>()), end.key, end);
   }
 
   /** The number of the next attempt at an effect. */
@@ -132,6 +132,19 @@ export const SPEND = "spend:";
 /** The key of the notes on one call of an effect. */
 export function spendKey(effect: string, call: number): string {
   return `${SPEND}${effect}#${call}`;
+}
+
+/** Identifies a step: all attempts at it have the same. */
+export function stepOf({ exec, key }: Pick<JournalRecord, "exec" | "key">): string {
+  return `${exec}\n${key}`;
+}
+
+export function isHire({ key }: Pick<JournalRecord, "key">): boolean {
+  return key.startsWith("hire:");
+}
+
+export function isModelCall({ key }: Pick<JournalRecord, "key">): boolean {
+  return key.startsWith("llm:") || key.startsWith("compact:");
 }
 
 /** Identifies an attempt: its begin and its end have the same. */

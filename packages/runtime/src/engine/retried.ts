@@ -8,7 +8,7 @@ import {
   type SerializedError,
 } from "@ravi/kernel";
 import { RUN_START, RUN_STATUS } from "../journal/run-facts.ts";
-import { type CountedRecord, isNotAStep, WITHDRAWN } from "./recording.ts";
+import { type CountedRecord, isHire, isModelCall, isNotAStep, stepOf, WITHDRAWN } from "./recording.ts";
 
 /** The status of a run that had failed and is continued from now on. */
 export const RETRIED: JsonObject = Object.freeze({ status: "running", retried: true });
@@ -30,8 +30,6 @@ export function afterRetries(
       : [...afterRetries(runId, records.slice(0, last), retried.at), ...records.slice(last)];
   return now === undefined ? counted : withoutFailures(runId, counted, now);
 }
-
-const MODEL_CALL = /^(llm|compact):/;
 
 /**
  * Leaves out why a run has failed: of each execution that has failed, the model calls and hires that failed last, after which its agent
@@ -164,14 +162,10 @@ function begunLast(own: readonly Placed[]): { readonly from: number; readonly la
 
 /** Whether it is the end of a model call or a hire that failed. */
 function isFailure(record: JournalRecord): boolean {
-  const { key, phase, body } = record;
+  const { phase, body } = record;
   if (phase !== "end") return false;
-  if (MODEL_CALL.test(key)) return body["error"] !== undefined;
+  if (isModelCall(record)) return body["error"] !== undefined;
   return isHire(record) && errorIn(record) !== undefined;
-}
-
-function isHire({ key }: JournalRecord): boolean {
-  return key.startsWith("hire:");
 }
 
 /** An error as it is recorded: the run's, a call's or a child's. */
@@ -181,8 +175,4 @@ function errorIn(record: JournalRecord | undefined): SerializedError | undefined
 
 function isSame(one: SerializedError | undefined, other: SerializedError | undefined): boolean {
   return one?.code === other?.code && one?.message === other?.message;
-}
-
-function stepOf({ exec, key }: Pick<JournalRecord, "exec" | "key">): string {
-  return `${exec}\n${key}`;
 }

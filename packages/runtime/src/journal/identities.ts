@@ -56,16 +56,13 @@ export class Identities {
     let count = 0;
     for (const identity of identities) {
       if (!this.add(identity[0], identity[1], identity[2], identity[3])) {
-        for (const added of identities.slice(0, count)) this.remove(added);
+        for (const [exec, key, attempt, phase] of identities.slice(0, count))
+          this.known(exec, nameOf(key, attempt)).phases &= ~bitOf(phase);
         return identity;
       }
       count++;
     }
     return undefined;
-  }
-
-  private remove([exec, key, attempt, phase]: Identity): void {
-    this.known(exec, nameOf(key, attempt)).phases &= ~bitOf(phase);
   }
 
   private known(exec: string, name: string): Known {

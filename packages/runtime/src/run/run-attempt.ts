@@ -3,7 +3,6 @@ import {
   type HireOutcome,
   type MaybePromise,
   type RaviError,
-  type RunLimits,
   type RunResult,
   type StoppedBy,
 } from "@ravi/kernel";
@@ -127,11 +126,12 @@ export class RunAttempt {
     error?: RaviError,
   ): RunResult {
     const { output, structured, stopReason, problem } = given;
-    const { runId, accounts, doubts: inDoubt, ledger, root } = this.tree;
+    const { runId, accounts, doubts: inDoubt, headcount, ledger, root, granted } = this.tree;
     const { list } = accounts;
     const { usage, cost } = totalOf(list);
     const agents = list.map((account) => account.toJSON());
-    const limits = limitsOf(this.tree);
+    const keepers = { isCounted: headcount !== undefined, isMetered: ledger !== undefined };
+    const limits = runLimits(root, keepers, granted);
     const exceeded = ledger && exceededIn(ledger.used, limits, root.agentId);
     // A failed run has no structured result and no stop reason.
     if (error !== undefined) {
@@ -164,8 +164,4 @@ const NO_OUTPUT = Object.freeze({ output: "" });
 
 function identity(result: RunResult): RunResult {
   return result;
-}
-
-function limitsOf({ root, headcount, ledger, granted }: Tree): RunLimits {
-  return runLimits(root, { isCounted: headcount !== undefined, isMetered: ledger !== undefined }, granted);
 }

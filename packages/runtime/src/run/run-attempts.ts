@@ -4,22 +4,19 @@ import {
   errorToJSON,
   ExecId,
   HookEvent,
-  type HookPayloads,
   type JournalEntry,
   type JsonObject,
   isPromiseLike,
   type MaybePromise,
   type RunId,
   type RunResult,
-  type Supervision,
   type NeedsDecisionError,
 } from "@ravi/kernel";
 import { type Decisions, messageOf } from "@ravi/kernel/loop";
 import { andThen } from "../and-then.ts";
 import { awaitJournal } from "./await-journal.ts";
-import { hostAgent } from "../context/host-agent.ts";
 import { hooksFor } from "../context/plan.ts";
-import { type Doubt, needsDecision, stillValid, undecided } from "../engine/decisions.ts";
+import { type Doubt, doubtsOf, needsDecision, stillValid } from "../engine/decisions.ts";
 import { Recording } from "../engine/recording.ts";
 import { afterRetries, RETRIED } from "../engine/retried.ts";
 import type { RunJournal } from "../engine/run-journal.ts";
@@ -81,7 +78,7 @@ export class RunAttempts implements Attempts {
     const next = (result: RunResult): MaybePromise<RunResult> => {
       const { crash } = attempt;
       return this.shouldRestart(journal, crash)
-        ? this.restart(journal, from, crash)
+        ? this.loadAfterCrash(journal, crash).then((recording) => this.runAgain(journal, from, recording))
         : this.close(journal, result);
     };
     const { hasPosts, tree } = this.run;
@@ -95,10 +92,6 @@ export class RunAttempts implements Attempts {
     this.statuses = recording.aboutRun(RUN_STATUS)?.attempt ?? 0;
     await this.note(journal, from.isRetried === true ? RETRIED : { status: "running" }, true);
     return this.runAgain(journal, from, recording);
-  }
-
-  private async restart(journal: RunJournal, from: Continuation, crash: unknown): Promise<RunResult> {
-    return this.runAgain(journal, from, await this.loadAfterCrash(journal, crash));
   }
 
   private async runAgain(journal: RunJournal, from: Continuation, first: Recording): Promise<RunResult> {
@@ -127,7 +120,7 @@ export class RunAttempts implements Attempts {
   /** The calls that somebody has to decide on. For a cancelled run nothing is asked: its result lists the calls in doubt. */
   private doubtsIn({ records }: Recording, decisions: Decisions): readonly Doubt[] {
     const { tree } = this.run;
-    const doubts = undecided(records, decisions);
+    const doubts = doubtsOf(records).filter(({ full }) => decisions[full] === undefined);
     if (tree?.isCancelled !== true) return doubts;
     for (const { full } of doubts) tree.inDoubt.add(full);
     return [];
@@ -182,15 +175,18 @@ export class RunAttempts implements Attempts {
   private async loadAfterCrash(store: RunJournal, crash: unknown): Promise<Recording> {
     const { clock, journal } = this.ports;
     const { agent, root } = this.start;
+    const { agentId, runId, sessionId } = root;
     const hooks = hooksFor(agent, this.ports);
     const attempt = ++this.crashes;
-    const { delayMs } = this;
-    if (hooks.has(HookEvent.RETRY))
-      void hooks.dispatch(HookEvent.RETRY, retryPayload(root, clock.now(), attempt, delayMs, crash));
+    const { delayMs, execId } = this;
+    if (hooks.has(HookEvent.RETRY)) {
+      const base = { agentName: agentName(agentId), agentId, runId, execId, sessionId, at: clock.now() };
+      void hooks.dispatch(HookEvent.RETRY, { ...base, attempt, delayMs, error: errorToJSON(crash) });
+    }
     await sleep(clock, delayMs, this.run);
     await this.awaitJournal("append", store.settled());
-    const known = await this.awaitJournal("load", journal?.load(root.runId));
-    const recording = new Recording(afterRetries(root.runId, known ?? []));
+    const known = await this.awaitJournal("load", journal?.load(runId));
+    const recording = new Recording(afterRetries(runId, known ?? []));
     // The list of runs is to forget what the crashed attempt has waited for.
     if (recording.aboutRun(RUN_WAITS) !== undefined) await this.note(store, { status: "running" }, true);
     return recording;
@@ -200,11 +196,8 @@ export class RunAttempts implements Attempts {
     const { status } = result;
     const left =
       status === "suspended" ? this.awaitJournal("append", this.run.tree?.waits.writeLeft()) : undefined;
-    return andThen(left, () => this.noteResult(journal, result));
-  }
-
-  private noteResult(journal: RunJournal, result: RunResult): MaybePromise<RunResult> {
-    return andThen(this.note(journal, statusRecord(result), isStatusGiven(result)), () => result);
+    const noted = andThen(left, () => this.note(journal, statusRecord(result), isStatusGiven(result)));
+    return andThen(noted, () => result);
   }
 
   private note(journal: RunJournal, body: JsonObject, isGiven: boolean): MaybePromise<void> {
@@ -240,7 +233,6 @@ export class RunAttempts implements Attempts {
       token,
       events,
       ambientScope,
-      hostAgent,
       attempts: this,
     });
     run.attach(tree);
@@ -268,27 +260,6 @@ export function noteOf(
   isGiven: boolean,
 ): JournalEntry {
   return { exec: ExecId(runId), key, attempt, phase: "note", at, body, given: isGiven ? body : undefined };
-}
-
-function retryPayload(
-  root: Supervision,
-  at: number,
-  attempt: number,
-  delayMs: number,
-  error: unknown,
-): HookPayloads["retry"] {
-  const { agentId, runId, sessionId } = root;
-  return {
-    agentName: agentName(agentId),
-    agentId,
-    runId,
-    execId: ExecId(runId),
-    sessionId,
-    at,
-    attempt,
-    delayMs,
-    error: errorToJSON(error),
-  };
 }
 
 async function sleep(clock: Clock, delayMs: number, run: LiveRun): Promise<void> {

@@ -1,6 +1,7 @@
 import type { ExecId } from "@ravi/kernel";
 import { type Linked, LinkedList } from "@ravi/kernel/loop";
 import type { Recording } from "../engine/recording.ts";
+import { addTo } from "./add-to.ts";
 import { type Interval, lengthOf, recordedWaits } from "./recorded-waits.ts";
 
 /** Something for which an agent stands still: an answer from outside, or its seat. */
@@ -78,12 +79,7 @@ function concerns({ execId, isOwn }: Still, { child }: AskClock): boolean {
 /** The waits of each execution and of all below it. */
 function byChild(waits: readonly Interval[]): Map<string, Interval[]> {
   const found = new Map<string, Interval[]>();
-  for (const wait of waits)
-    for (const child of upwards(wait.execId)) {
-      const known = found.get(child);
-      if (known === undefined) found.set(child, [wait]);
-      else known.push(wait);
-    }
+  for (const wait of waits) for (const child of upwards(wait.execId)) addTo(found, child, wait);
   return found;
 }
 

@@ -103,21 +103,15 @@ const WHOSE = "this is the limit of a ledger of your own, in executionBudget of 
 function asUsersOwn(error: unknown): unknown {
   if (!isRaviError(error, "BUDGET_EXHAUSTED")) return error;
   const { dimension, used, limit, scope, hint = WHOSE } = error;
-  const isTold = [dimension, scope, hint].every(isString) && [used, limit].every(isNumber);
+  const isTold =
+    [dimension, scope, hint].every((text) => typeof text === "string") &&
+    [used, limit].every((amount) => typeof amount === "number" && !Number.isNaN(amount));
   if (!isTold) {
     // Has no effect on one that is frozen.
     Reflect.set(error, "raisable", false);
     return error;
   }
   return new BudgetExhaustedError({ dimension, used, limit, scope, hint, raisable: false, cause: error });
-}
-
-function isString(value: unknown): boolean {
-  return typeof value === "string";
-}
-
-function isNumber(value: unknown): boolean {
-  return typeof value === "number" && !Number.isNaN(value);
 }
 
 /** Tells both, the second also if the first fails. If both fail, the first failure is logged and the second one thrown. */

@@ -1,5 +1,5 @@
 import { ExecId, type JournalRecord } from "@ravi/kernel";
-import type { Recording } from "../engine/recording.ts";
+import { isHire, type Recording } from "../engine/recording.ts";
 
 /** A hire as the journal has it. */
 export interface RecordedHire {
@@ -22,7 +22,7 @@ export function hiresIn({ records }: Recording): RecordedHires {
   const hires = new Map<ExecId, RecordedHire>();
   const entries: RecordedHires["entries"][number][] = [];
   for (const record of records) {
-    if (!record.key.startsWith("hire:")) continue;
+    if (!isHire(record)) continue;
     const execId = ExecId(record.exec, record.key);
     if (record.phase === "begin") {
       const hire: RecordedHire = { execId, begin: record, end: undefined };

@@ -1,6 +1,6 @@
 import { type AgentId, ExecId, type JournalRecord, Priority } from "@ravi/kernel";
 import { accountStatus, type HireBegin, restoreOutcome } from "../engine/hire-record.ts";
-import type { Recording } from "../engine/recording.ts";
+import { isModelCall, type Recording, stepOf } from "../engine/recording.ts";
 import type { Account, Accounts } from "./accounts.ts";
 import type { RecordedHire } from "./recorded-hires.ts";
 import { wasSent, type SpendOnRecord } from "./spends.ts";
@@ -51,15 +51,16 @@ function openAccounts(tree: Restorable, hires: readonly RecordedHire[]): void {
 /** For a call whose end is not on record, what was set aside counts as spent. */
 function chargeSpends(accounts: Accounts, spends: readonly SpendOnRecord[]): void {
   const called = new Set<string>();
-  for (const { exec, key, spend, isNested } of spends) {
+  for (const spent of spends) {
+    const { exec, spend, isNested } = spent;
     const { usage, toolCalls = 0, retries = 0, waste = 0, cost = 0 } = spend;
     const account = accounts.find(exec);
     if (account === undefined) continue;
     account.toolCalls += toolCalls;
     account.retries += retries;
     // A model call counts once, however many attempts at it are on record.
-    const call = `${exec}\n${key}`;
-    if (!isNested && MODEL_CALL.test(key) && wasSent(spend) && !called.has(call)) {
+    const call = stepOf(spent);
+    if (!isNested && isModelCall(spent) && wasSent(spend) && !called.has(call)) {
       called.add(call);
       account.modelCalls++;
     }
@@ -67,15 +68,10 @@ function chargeSpends(accounts: Accounts, spends: readonly SpendOnRecord[]): voi
   }
 }
 
-function countRepeat(
-  account: Account | undefined,
-  { exec, key, attempt }: JournalRecord,
-  recording: Recording,
-): void {
+function countRepeat(account: Account | undefined, begin: JournalRecord, recording: Recording): void {
+  const { exec, key, attempt } = begin;
   if (account === undefined || !recording.of(exec).isRepeat(key, attempt)) return;
   account.retries++;
   // `chargeSpends` has counted a tool call with each of its attempts.
-  if (!MODEL_CALL.test(key)) account.toolCalls--;
+  if (!isModelCall(begin)) account.toolCalls--;
 }
-
-const MODEL_CALL = /^(llm|compact):/;

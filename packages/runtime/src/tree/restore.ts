@@ -1,5 +1,5 @@
 import type { JournalRecord, RunId, Supervision } from "@ravi/kernel";
-import { type Recording, SPEND } from "../engine/recording.ts";
+import { isHire, type Recording, SPEND } from "../engine/recording.ts";
 import { Accounts } from "./accounts.ts";
 import { hiresIn } from "./recorded-hires.ts";
 import { restoreAccounts } from "./restore-accounts.ts";
@@ -58,7 +58,7 @@ function restoreDoubts(inDoubt: Set<string>, recording: Recording, repeats: read
 /** The begin entries of every attempt at a call beyond its first. A hire is no call: its child continues where it was. */
 function begunAgain({ records }: Recording): readonly JournalRecord[] {
   return records.filter(
-    ({ phase, attempt, key }) =>
-      phase === "begin" && attempt > 1 && !key.startsWith(SPEND) && !key.startsWith("hire:"),
+    (record) =>
+      record.phase === "begin" && record.attempt > 1 && !record.key.startsWith(SPEND) && !isHire(record),
   );
 }

@@ -1,5 +1,6 @@
 import { type AgentId, type ExecId, type Headcount, isRaviError, type JournalRecord } from "@ravi/kernel";
 import type { HireBegin } from "../engine/hire-record.ts";
+import { addTo } from "./add-to.ts";
 
 /** Takes seats and releases them in the order of the record, which leads to the same state as before the crash. */
 export class SeatReplay {
@@ -14,9 +15,7 @@ export class SeatReplay {
   }
 
   async begin(execId: ExecId, begin: JournalRecord, hasWorked: boolean): Promise<void> {
-    const hired = this.below.get(begin.exec);
-    if (hired === undefined) this.below.set(begin.exec, [execId]);
-    else hired.push(execId);
+    addTo(this.below, begin.exec, execId);
     if ((await this.take(execId, begin)) !== "seated" && hasWorked) this.queue.set(execId, begin);
   }
 

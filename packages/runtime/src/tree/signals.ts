@@ -9,6 +9,7 @@ import type {
   RunId,
   TimerHandle,
 } from "@ravi/kernel";
+import { addTo } from "./add-to.ts";
 
 const POLL_MS = 250;
 const NOTHING_TO_READ = Promise.resolve();
@@ -84,7 +85,7 @@ export class Signals {
     if (waiter !== undefined) {
       this.run.waits.end(waiter.wait);
       waiter.resolve(answer);
-    } else add((this.early ??= new Map<string, EarlyAnswer[]>()), item.name, { answer, seq });
+    } else addTo((this.early ??= new Map<string, EarlyAnswer[]>()), item.name, { answer, seq });
     this.stopIfIdle();
   }
 
@@ -103,7 +104,7 @@ export class Signals {
     const { promise, resolve } = Promise.withResolvers<Answer>();
     const waiting = (this.waiting ??= new Map<string, Waiter[]>());
     const waiter: Waiter = { wait, resolve };
-    add(waiting, name, waiter);
+    addTo(waiting, name, waiter);
     this.run.waits.begin(wait);
     void this.readPosts();
     return {
@@ -223,10 +224,4 @@ export class Signals {
     this.timer?.cancel();
     this.timer = undefined;
   }
-}
-
-function add<T>(lists: Map<string, T[]>, name: string, item: T): void {
-  const list = lists.get(name);
-  if (list === undefined) lists.set(name, [item]);
-  else list.push(item);
 }

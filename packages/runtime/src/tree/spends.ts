@@ -1,7 +1,7 @@
 import type { CallNote, ExecId, JournalRecord, JsonObject, Spend, Usage } from "@ravi/kernel";
 import { textAt } from "../engine/body.ts";
 import { endedHiresIn, isBelowEnded } from "../engine/ended-hires.ts";
-import { attemptOf, RAISE, type Recording, SPEND, spendKey } from "../engine/recording.ts";
+import { attemptOf, RAISE, type Recording, SPEND, spendKey, stepOf } from "../engine/recording.ts";
 
 // What a run has spent, read from its journal. It is the counterpart of `context/money`: a begin entry has the reservation of one call, the
 // effect's first, which is number 0; notes have the calls beside it, and what the first took if the begin entry does not cover it; an end
@@ -88,7 +88,7 @@ const ONE_TOOL_CALL: RecordedSpend = Object.freeze({ toolCalls: 1 });
 /** Whether somebody has decided on the call, or the agent that would make it again has ended. */
 function isNeverMadeAgain(begin: JournalRecord, { decided, begins, endedHires }: Index): boolean {
   if (decided.has(attemptOf(begin))) return true;
-  const isNewest = begins.get(effectOf(begin)) === begin;
+  const isNewest = begins.get(stepOf(begin)) === begin;
   return isNewest && isBelowEnded(begin.exec, endedHires);
 }
 
@@ -113,15 +113,11 @@ function indexOf({ records }: Recording): Index {
   for (const record of records) {
     const { key, phase } = record;
     if (key.startsWith(SPEND)) notes.set(attemptOf(record), record);
-    else if (phase === "begin") begins.set(effectOf(record), record);
+    else if (phase === "begin") begins.set(stepOf(record), record);
     else if (phase === "end" && isDecided(record)) decided.add(attemptOf(record));
     else if (phase === "end") ends.set(attemptOf(record), record);
   }
   return { ends, notes, decided, begins, endedHires: endedHiresIn(records) };
-}
-
-function effectOf({ exec, key }: JournalRecord): string {
-  return `${exec}\n${key}`;
 }
 
 /** The newest note on that call of an effect. */

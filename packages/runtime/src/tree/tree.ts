@@ -17,7 +17,6 @@ import {
 } from "@ravi/kernel";
 import { type Decisions, messageOf } from "@ravi/kernel/loop";
 import { logOf } from "../run-log.ts";
-import type { hostAgent } from "../context/host-agent.ts";
 import type { Recording } from "../engine/recording.ts";
 import type { Holder, RunJournal } from "../engine/run-journal.ts";
 import type { Ports } from "../ports.ts";
@@ -48,7 +47,6 @@ export interface TreeOptions {
   readonly token: CancellationToken;
   readonly events: EventHub;
   readonly ambientScope: boolean;
-  readonly hostAgent: typeof hostAgent;
   readonly attempts: Attempts;
 }
 
@@ -73,8 +71,6 @@ export class Tree implements SignalTarget, WaitingRun, Holder {
   readonly events: EventHub;
   /** Whether `getRunScope()` knows this run. */
   readonly ambientScope: boolean;
-  /** Hosts every agent of the run. */
-  readonly hostAgent: typeof hostAgent;
   private readonly attempts: Attempts;
   readonly accounts: Accounts;
   /** The sum of everything that was granted beyond the limits. */
@@ -120,7 +116,6 @@ export class Tree implements SignalTarget, WaitingRun, Holder {
     this.token = isAlone && ports.hooks === NO_HOOKS ? options.token : options.token.child();
     this.events = options.events;
     this.ambientScope = options.ambientScope;
-    this.hostAgent = options.hostAgent;
     this.attempts = options.attempts;
     this.headcount = ports.headcount && checkHeadcount(ports.headcount(root), root);
     this.ledger = ports.ledger && checkLedger(ports.ledger(root, undefined, start.facts));

@@ -1,5 +1,5 @@
 import { ExecId, type Spend } from "@ravi/kernel";
-import type { Recording } from "../engine/recording.ts";
+import { type Recording, stepOf } from "../engine/recording.ts";
 import { raisesOf, spendsOf } from "./spends.ts";
 
 type Sum = { -readonly [D in keyof Spend]: number };
@@ -18,11 +18,11 @@ export class UnreplayedSpend {
     const mine = recording.of(execId);
     const keys = new Map<string, string>();
     for (const key of mine.unreadKeys()) {
-      keys.set(`${execId}\n${key}`, key);
+      keys.set(stepOf({ exec: execId, key }), key);
       keys.set(ExecId(execId, key), key);
     }
     const keyOf = (exec: ExecId, key: string): string | undefined =>
-      exec === execId ? keys.get(`${exec}\n${key}`) : keyAbove(exec, execId.length, keys);
+      exec === execId ? keys.get(stepOf({ exec, key })) : keyAbove(exec, execId.length, keys);
     for (const { exec, key, spend, willRepeat } of spendsOf(recording))
       if (!willRepeat) this.add(keyOf(exec, key), spend, 1);
     for (const { exec, key, more } of raisesOf(recording)) this.add(keyOf(exec, key), more, -1);

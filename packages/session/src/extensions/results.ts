@@ -10,9 +10,12 @@ interface Shape {
   readonly isValid: (value: unknown) => boolean;
 }
 
-const NON_BLANK: Shape = { expected: "a non-empty string", isValid: isNonBlank };
-const TEXT: Shape = { expected: "a string", isValid: isText };
-const BOOLEAN: Shape = { expected: "true or false", isValid: isBoolean };
+const NON_BLANK: Shape = {
+  expected: "a non-empty string",
+  isValid: (value) => typeof value === "string" && !isBlank(value),
+};
+const TEXT: Shape = { expected: "a string", isValid: (value) => typeof value === "string" };
+const BOOLEAN: Shape = { expected: "true or false", isValid: (value) => typeof value === "boolean" };
 const CONTENT: Shape = { expected: "a string or an array of content parts", isValid: isContent };
 const MESSAGES: Shape = { expected: "an array of messages", isValid: isMessages };
 
@@ -48,15 +51,6 @@ export function checkedResult(name: ChangeableEvent, result: object): object {
   return checked;
 }
 
-function isNonBlank(value: unknown): boolean {
-  return typeof value === "string" && !isBlank(value);
-}
-function isText(value: unknown): boolean {
-  return typeof value === "string";
-}
-function isBoolean(value: unknown): boolean {
-  return typeof value === "boolean";
-}
 export function isContent(value: unknown): boolean {
   return typeof value === "string" || (Array.isArray(value) && value.every(isPart));
 }

@@ -14,6 +14,7 @@ import {
   type SessionFile,
   type SessionFiles,
   syncFolder,
+  withFile,
 } from "./files.ts";
 import { nodeFiles } from "./node-files.ts";
 import { readHeader } from "./line-format.ts";
@@ -116,7 +117,7 @@ export class FileSessionStore implements SessionStore {
 
   private async exists(id: string, { path }: SessionLocation): Promise<boolean> {
     try {
-      await (await this.files.open(path, READ)).close();
+      await withFile(this.files, path, READ, async () => {});
       return true;
     } catch (error) {
       if (hasCode(error, "ENOENT")) return false;
@@ -125,25 +126,16 @@ export class FileSessionStore implements SessionStore {
   }
 
   private async infoIn(path: string): Promise<SessionInfo | undefined> {
-    let file: SessionFile;
-    try {
-      file = await this.files.open(path, READ);
-    } catch (error) {
-      // It was removed meanwhile, or is a symbolic link that somebody has put there; either way it is not a session of this
-      // store.
-      if (hasCode(error, "ENOENT") || hasCode(error, "ELOOP")) return undefined;
-      throw error;
-    }
     try {
       const bytes = Buffer.alloc(MAX_HEADER_BYTES);
-      const text = bytes.toString("utf8", 0, await readAt(file, 0, bytes));
+      const length = await withFile(this.files, path, READ, (file) => readAt(file, 0, bytes));
+      const text = bytes.toString("utf8", 0, length);
       const info = readHeader(text.slice(0, text.indexOf("\n")));
       return info === undefined || "newer" in info ? undefined : info;
     } catch (error) {
-      if (hasCode(error, "EISDIR")) return undefined;
+      // It was removed meanwhile, or is a folder or a symbolic link that somebody has put there: no session of this store.
+      if (["ENOENT", "ELOOP", "EISDIR"].some((code) => hasCode(error, code))) return undefined;
       throw error;
-    } finally {
-      await file.close();
     }
   }
 

@@ -36,6 +36,21 @@ export const APPEND = O_RDWR | O_APPEND | (O_NOFOLLOW ?? 0);
 export const CREATE = APPEND | O_CREAT | O_EXCL;
 const FOLDER = O_RDONLY | (O_DIRECTORY ?? 0);
 
+/** Opens a file for as long as `use` takes. */
+export async function withFile<T>(
+  files: SessionFiles,
+  path: string,
+  flags: number,
+  use: (file: SessionFile) => Promise<T>,
+): Promise<T> {
+  const file = await files.open(path, flags, 0o600);
+  try {
+    return await use(file);
+  } finally {
+    await file.close();
+  }
+}
+
 /** Throws if the file accepts no more bytes. */
 export async function writeAll(file: SessionFile, bytes: Uint8Array): Promise<void> {
   for (let done = 0; done < bytes.length;) {
@@ -59,12 +74,7 @@ export async function readAt(file: SessionFile, position: number, into: Uint8Arr
 /** A file that was created or removed survives a power failure only once its folder is synced. */
 export async function syncFolder(files: SessionFiles, path: string): Promise<void> {
   if (process.platform === "win32") return;
-  const folder = await files.open(path, FOLDER);
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
+  await withFile(files, path, FOLDER, (folder) => folder.sync());
 }
 
 export async function makeFolder(files: SessionFiles, path: string, sync: boolean): Promise<void> {

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { hasCode } from "../has-code.ts";
-import { APPEND, type SessionFiles, writeAll } from "./files.ts";
+import { APPEND, type SessionFiles, withFile, writeAll } from "./files.ts";
 
 const RENEW_MS = 10_000;
 /** A note that was not renewed for so long counts as that of a dead process, where nobody can tell whether it lives. */
@@ -80,11 +80,11 @@ export class HeldNote {
   }
 
   private async renewNow(): Promise<void> {
-    const { isTaken, time } = this.options;
+    const { files, path, isTaken, time } = this.options;
     const { isRecent } = this;
     const now = time.now();
     try {
-      await this.append();
+      await withFile(files, path, APPEND, (file) => writeAll(file, Buffer.from("\n")));
       // Somebody may have looked at it just before.
       if (!isRecent) await time.pause(GRACE_MS);
       this.isLost ||= await isTaken();
@@ -93,14 +93,5 @@ export class HeldNote {
       this.isLost = true;
     }
     this.renewedAt = now;
-  }
-
-  private async append(): Promise<void> {
-    const file = await this.options.files.open(this.options.path, APPEND);
-    try {
-      await writeAll(file, Buffer.from("\n"));
-    } finally {
-      await file.close();
-    }
   }
 }

@@ -11,6 +11,7 @@ import {
   READ,
   readAt,
   type SessionFiles,
+  withFile,
   writeAll,
 } from "./files.ts";
 import { EXPIRES_MS, HeldNote, type LockTime, realTime } from "./held-note.ts";
@@ -88,8 +89,8 @@ async function hasExpired(options: LockOptions, holder: string, note: string): P
   if (liveness.canTell?.(holder) ?? true) return false;
   const draft = join(folder, `draft-${randomUUID()}`);
   try {
-    const renewedAt = await changedAt(files, note, READ);
-    const now = await changedAt(files, draft, CREATE);
+    const { mtimeMs: renewedAt } = await withFile(files, note, READ, (file) => file.stat());
+    const { mtimeMs: now } = await withFile(files, draft, CREATE, (file) => file.stat());
     return renewedAt !== undefined && now !== undefined && now - renewedAt > EXPIRES_MS;
   } catch (error) {
     // Somebody else has it by now, and a note with a higher number.
@@ -97,15 +98,6 @@ async function hasExpired(options: LockOptions, holder: string, note: string): P
     throw error;
   } finally {
     await discard(files, draft);
-  }
-}
-
-async function changedAt(files: SessionFiles, path: string, flags: number): Promise<number | undefined> {
-  const file = await files.open(path, flags, 0o600);
-  try {
-    return (await file.stat()).mtimeMs;
-  } finally {
-    await file.close();
   }
 }
 
@@ -138,12 +130,7 @@ async function release(options: LockOptions, mine: number): Promise<void> {
 
 async function tryEmpty(files: SessionFiles, path: string): Promise<boolean> {
   try {
-    const file = await files.open(path, APPEND);
-    try {
-      await file.truncate(0);
-    } finally {
-      await file.close();
-    }
+    await withFile(files, path, APPEND, (file) => file.truncate(0));
     return true;
   } catch {
     // The error of the caller says more.
@@ -179,14 +166,10 @@ async function writeNote({ files, folder }: LockOptions, number: number, text: s
 
 async function readNote(files: SessionFiles, path: string): Promise<string | undefined> {
   try {
-    const file = await files.open(path, READ);
-    try {
-      const bytes = Buffer.alloc(MAX_OWNER_BYTES);
-      // Its holder has renewed it with line ends.
-      return bytes.toString("utf8", 0, await readAt(file, 0, bytes)).trimEnd();
-    } finally {
-      await file.close();
-    }
+    const bytes = Buffer.alloc(MAX_OWNER_BYTES);
+    const length = await withFile(files, path, READ, (file) => readAt(file, 0, bytes));
+    // Its holder has renewed it with line ends.
+    return bytes.toString("utf8", 0, length).trimEnd();
   } catch (error) {
     if (hasCode(error, "ENOENT")) return undefined;
     throw error;

@@ -1,12 +1,6 @@
 import { type ChatMessage, InvalidValueError, isPromiseLike, type JsonValue, sameValue } from "@ravi/kernel";
 import { SessionCorruptError } from "../errors.ts";
-import {
-  ENTRY_ID,
-  type EntryHead,
-  isOutsidePath,
-  type MessageEntry,
-  type SessionEntry,
-} from "../store/entry.ts";
+import { ENTRY_ID, type EntryHead, isOutsidePath, type SessionEntry } from "../store/entry.ts";
 import type { SessionInfo, SessionLog, SessionOrigin } from "../store/store.ts";
 import { expand } from "./expand.ts";
 import type { Redactor } from "./redact.ts";
@@ -264,12 +258,9 @@ export class Session implements SessionManager {
     this.cursor = entry.id;
     if (!follows || entry.kind === "compaction") return;
     this.windowAt = entry.id;
-    if (entry.kind === "message") this.addToWindow(entry);
-  }
-
-  private addToWindow({ message, id }: MessageEntry): void {
-    this.window?.push(Object.freeze(message));
-    this.ids.set(message, id);
+    if (entry.kind !== "message") return;
+    this.window?.push(Object.freeze(entry.message));
+    this.ids.set(entry.message, entry.id);
   }
 
   private async isSame(head: EntryHead, entry: SessionEntry): Promise<boolean> {

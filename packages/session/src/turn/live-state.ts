@@ -28,7 +28,11 @@ async function look(sources: readonly EphemeralSource[], host: ExtensionHost): P
     try {
       const state = await source.look();
       if (state === undefined) continue;
-      if (!isContent(state)) throw invalidState(source.name, state);
+      if (!isContent(state)) {
+        // Reported here, because a provider would refuse the whole request without naming the source.
+        const expected = "a string, an array of content parts, or undefined";
+        throw new InvalidValueError({ field: `${source.name}: look()`, value: state, expected });
+      }
       // A copy, as the record will return it. If it is not JSON, the error is attributed to its source.
       const content = JSON.parse(JSON.stringify(withTitle(source.name, state))) as JsonValue;
       seen.push({ role: "user", content });
@@ -37,12 +41,6 @@ async function look(sources: readonly EphemeralSource[], host: ExtensionHost): P
     }
   }
   return seen;
-}
-
-/** Reported here, because a provider would refuse the whole request without naming the source. */
-function invalidState(name: string, value: unknown): InvalidValueError {
-  const expected = "a string, an array of content parts, or undefined";
-  return new InvalidValueError({ field: `${name}: look()`, value, expected });
 }
 
 function withTitle(name: string, state: LiveState): string | readonly ContentPart[] {

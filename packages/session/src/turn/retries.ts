@@ -1,4 +1,4 @@
-import { type AgentResult, classifyError, HookEvent, isRaviError, type SerializedError } from "@ravi/kernel";
+import { type AgentResult, classifyError, HookEvent, isRaviError } from "@ravi/kernel";
 import { hookBase } from "@ravi/kernel/loop";
 import { decideRetry } from "../retry/policy.ts";
 import { type Engine, ModelCallFailed } from "./engine.ts";
@@ -46,7 +46,8 @@ export async function runWithRetries(
       attempt = failures;
       const details = { attempt, delayMs, error: deps.errorJSON(error) };
       await emit("retry_start", { ...details, kind: known.kind });
-      reportRetry(deps, details);
+      if (ctx.hooks.has(HookEvent.RETRY))
+        void ctx.hooks.dispatch(HookEvent.RETRY, { ...hookBase(ctx), ...details });
       if (decision.action === "retry") {
         if (delayMs > 0) await ctx.sleepUntil(until);
         continue;
@@ -59,17 +60,6 @@ export async function runWithRetries(
       await rebuild();
     }
   }
-}
-
-interface RetryDetails {
-  readonly attempt: number;
-  readonly delayMs: number;
-  readonly error: SerializedError;
-}
-
-function reportRetry({ ctx }: TurnDeps, retry: RetryDetails): void {
-  if (ctx.hooks.has(HookEvent.RETRY))
-    void ctx.hooks.dispatch(HookEvent.RETRY, { ...hookBase(ctx), ...retry });
 }
 
 /**

@@ -9,6 +9,7 @@ import {
   type ModelRequest,
   type ModelResponse,
 } from "@ravi/kernel";
+import { answerDeltas } from "@ravi/kernel/loop";
 import { describeRequest } from "../answers/describe.ts";
 import { type CallLine, type CassetteLine, readCassette } from "./format.ts";
 import { type Recording, requestHash, take } from "./match.ts";
@@ -123,22 +124,11 @@ function chooseClient(lines: readonly CassetteLine[], file: string, id: string |
 function eventsOf({ events, response }: CallLine): readonly ModelEvent[] {
   if (events !== undefined) return events;
   if (response === undefined) return [];
-  const { content, toolCalls = [] } = response.message;
-  const parts = typeof content === "string" ? [{ type: "text" as const, text: content }] : content;
-  return [
-    ...parts.flatMap((part): ModelEvent[] => {
-      if ((part.type !== "text" && part.type !== "reasoning") || part.text === "") return [];
-      return [{ type: part.type, delta: part.text }];
-    }),
-    ...toolCalls.map((call, index): ModelEvent => ({
-      type: "toolCall",
-      index,
-      id: call.id,
-      name: call.name,
-      delta: call.arguments,
-    })),
-    { type: "finish", response },
-  ];
+  const { toolCalls = [] } = response.message;
+  const calls = toolCalls.map(({ id, name, arguments: delta }, index): ModelEvent => {
+    return { type: "toolCall", index, id, name, delta };
+  });
+  return [...answerDeltas(response, undefined), ...calls, { type: "finish", response }];
 }
 
 function responseOf({ response, events = [], n }: CallLine, file: string): ModelResponse {

@@ -6,7 +6,7 @@ import { deliver } from "./deliver.ts";
 import type { ServerContext } from "./server-context.ts";
 import type { Served } from "./protocol.ts";
 import { RefusedRequest, refusalOf } from "./refusal.ts";
-import type { Wire } from "./wire.ts";
+import type { Answered, Wire } from "./wire.ts";
 
 /** A call that an endpoint has read and found valid. */
 export interface ReadCall {
@@ -14,8 +14,10 @@ export interface ReadCall {
   readonly stream: boolean;
   readonly body: JsonObject;
   readonly request: ModelRequest;
+  /** The id of an answer that has none of its own begins with it. */
+  readonly idPrefix: string;
   /** Creates the answer in the endpoint's protocol. */
-  wire(plan: Plan, made: { readonly index: number; readonly created: number }): Wire;
+  wire(answered: Answered, index: number): Wire;
 }
 
 /** Answers from the script. The charge is on the disk before the delay and before the first byte of the answer. */
@@ -35,7 +37,8 @@ export async function answerCall(
   }
 
   response.setHeader("x-request-id", `req-${index}`);
-  const wire = call.wire(plan, { index, created: Math.floor(context.clock.now() / 1_000) });
+  const { id = `${call.idPrefix}-${index}`, model: said = model } = plan;
+  const wire = call.wire({ id, model: said, created: Math.floor(context.clock.now() / 1_000), plan }, index);
   await deliver(response, { plan, wire, stream, context, signal: gone });
 }
 

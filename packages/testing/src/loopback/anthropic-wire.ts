@@ -5,13 +5,7 @@ import type { Plan } from "../answers/plan.ts";
 import { type Refusal, refusalOfError } from "./refusal.ts";
 import { seal } from "./seal.ts";
 import { namedFrame } from "./sse.ts";
-import type { Wire } from "./wire.ts";
-
-export interface MessagesAnswer {
-  readonly id: string;
-  readonly model: string;
-  readonly plan: Plan;
-}
+import type { Answered, Wire } from "./wire.ts";
 
 const STOP_REASONS: Readonly<Record<FinishReason, string>> = {
   stop: "end_turn",
@@ -23,7 +17,7 @@ const STOP_REASONS: Readonly<Record<FinishReason, string>> = {
 };
 
 /** Writes an answer in the format of the Messages API. */
-export function messagesWire({ id, model, plan }: MessagesAnswer): Wire {
+export function messagesWire({ id, model, plan }: Answered): Wire {
   const reason = STOP_REASONS[plan.finishReason];
   const usage = plan.saysUsage ? { usage: usageOf(plan.usage) } : {};
   const head = { id, type: "message", role: "assistant", model };

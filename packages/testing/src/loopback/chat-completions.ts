@@ -4,15 +4,10 @@ import type { Plan } from "../answers/plan.ts";
 import { errorBody } from "./openai-error.ts";
 import { refusalOfError } from "./refusal.ts";
 import { DONE, frame } from "./sse.ts";
-import type { Wire } from "./wire.ts";
+import type { Answered, Wire } from "./wire.ts";
 
-export interface ChatCompletion {
-  readonly id: string;
-  /** Epoch seconds. */
-  readonly created: number;
-  readonly model: string;
+export interface ChatCompletion extends Answered {
   readonly includeUsage: boolean;
-  readonly plan: Plan;
 }
 
 const FINISH_REASONS: Readonly<Record<FinishReason, string>> = {

@@ -3,7 +3,6 @@ import { isObjectSchema } from "@ravi/kernel/provider";
 import { readMessages } from "./chat-messages.ts";
 import {
   present,
-  invalid,
   readBoolean,
   readList,
   readName,
@@ -63,13 +62,16 @@ export function readChatRequest(body: JsonObject): ChatRequest {
 function readTools(value: JsonValue, param: string): readonly ToolSpec[] {
   return readList(value, param).map((item, index) => {
     const at = `${param}[${index}].function`;
-    const target = readObject(readObject(item, `${param}[${index}]`)["function"], at);
-    return {
-      name: readName(target["name"], `${at}.name`),
-      description: readOptional(target["description"], `${at}.description`, readString) ?? "",
-      parameters: readOptional(target["parameters"], `${at}.parameters`, readParameters) ?? {},
-    };
+    return readFunction(readObject(readObject(item, `${param}[${index}]`)["function"], at), at);
   });
+}
+
+export function readFunction(target: JsonObject, at: string): ToolSpec {
+  return {
+    name: readName(target["name"], `${at}.name`),
+    description: readOptional(target["description"], `${at}.description`, readString) ?? "",
+    parameters: readOptional(target["parameters"], `${at}.parameters`, readParameters) ?? {},
+  };
 }
 
 function readToolChoice(value: JsonValue, param: string): ModelRequest["toolChoice"] {
@@ -92,12 +94,16 @@ function readStop(value: JsonValue, param: string): readonly string[] {
 }
 
 function readReasoning(value: JsonValue, param: string): ModelRequest["reasoning"] {
-  if (value === "minimal" || value === "low" || value === "medium" || value === "high")
-    return { effort: value };
-  // The kernel has no value for efforts that only some models know.
-  if (typeof value === "string") return undefined;
-  throw invalid(param, "a string");
+  const effort = effortOf(readString(value, param));
+  return effort && { effort };
 }
+
+/** Undefined for an effort that only some models know: the kernel has no value for it. */
+export function effortOf(word: string | undefined): (typeof EFFORTS)[number] | undefined {
+  return EFFORTS.find((effort) => effort === word);
+}
+
+const EFFORTS = ["minimal", "low", "medium", "high"] as const;
 
 /** Like OpenAI, accepts only object schemas, for a tool and for an answer. */
 export function readParameters(value: JsonValue | undefined, param: string): ToolSpec["parameters"] {

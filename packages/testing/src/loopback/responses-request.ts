@@ -1,12 +1,11 @@
 import type { JsonObject, JsonValue, ModelRequest, ToolSpec } from "@ravi/kernel";
-import { readParameters } from "./chat-request.ts";
+import { effortOf, readFunction, readParameters } from "./chat-request.ts";
 import {
   present,
   invalid,
   readBoolean,
   readKnown,
   readList,
-  readName,
   readNumber,
   readObject,
   readOptional,
@@ -122,13 +121,7 @@ function readTools(value: JsonValue, param: string): readonly ToolSpec[] {
     if (readString(tool["type"], `${at}.type`) !== "function") return [];
     readKnown(tool, at, FUNCTION_FIELDS);
     readOptional(tool["strict"], `${at}.strict`, readBoolean);
-    return [
-      {
-        name: readName(tool["name"], `${at}.name`),
-        description: readOptional(tool["description"], `${at}.description`, readString) ?? "",
-        parameters: readOptional(tool["parameters"], `${at}.parameters`, readParameters) ?? {},
-      },
-    ];
+    return [readFunction(tool, at)];
   });
 }
 
@@ -150,15 +143,12 @@ function readOutput(value: JsonValue, param: string): ModelRequest["output"] {
 
 function readReasoning(value: JsonValue, param: string): ModelRequest["reasoning"] {
   const reasoning = readKnown(value, param, ["effort", "summary", "generate_summary", "mode", "context"]);
-  const effort = readOptional(reasoning["effort"], `${param}.effort`, readString);
+  const effort = effortOf(readOptional(reasoning["effort"], `${param}.effort`, readString));
   const summary = readOptional(reasoning["summary"], `${param}.summary`, readString);
   if (summary !== undefined && !["auto", "concise", "detailed"].includes(summary))
     throw invalid(`${param}.summary`, "one of auto, concise, detailed");
   return {
-    // The kernel has no value for efforts that only some models know.
-    ...(effort === "minimal" || effort === "low" || effort === "medium" || effort === "high"
-      ? { effort }
-      : {}),
-    ...(summary === undefined ? {} : { summary: true }),
+    ...(effort !== undefined && { effort }),
+    ...(summary !== undefined && { summary: true }),
   };
 }

@@ -1,21 +1,15 @@
 import type { FinishReason, JsonObject, Usage } from "@ravi/kernel";
 import type { Delta } from "../answers/deltas.ts";
-import type { Plan } from "../answers/plan.ts";
 import { refusalOfError } from "./refusal.ts";
 import { itemEvents, type OpenItem } from "./responses-items.ts";
 import { digest, seal } from "./seal.ts";
 import { namedFrame } from "./sse.ts";
-import type { Wire } from "./wire.ts";
+import type { Answered, Wire } from "./wire.ts";
 
-export interface ResponsesAnswer {
-  readonly id: string;
-  /** Epoch seconds. */
-  readonly created: number;
-  readonly model: string;
+export interface ResponsesAnswer extends Answered {
   readonly sealsReasoning: boolean;
   /** The body of the request. An answer repeats its settings. */
   readonly asked: JsonObject;
-  readonly plan: Plan;
 }
 
 /** Why an answer is incomplete. An answer with any other finish reason is complete. */

@@ -189,9 +189,9 @@ function closeReservation(attempt: Attempt, { cost, isEstimated }: Charge): Mayb
   } catch (error) {
     return settleInFull(attempt, reservation, error);
   }
-  if (!isPromiseLike(settlement)) return reportWarnings(exec, settlement);
+  if (!isPromiseLike(settlement)) return reportWarnings(settlement, exec);
   return Promise.resolve(settlement).then(
-    (done) => reportWarnings(exec, done),
+    (done) => reportWarnings(done, exec),
     (error: unknown) => settleInFull(attempt, reservation, error),
   );
 }
@@ -203,7 +203,7 @@ function closeReservation(attempt: Attempt, { cost, isEstimated }: Charge): Mayb
 async function settleInFull(attempt: Attempt, reservation: Reservation, error: unknown): Promise<never> {
   if (isRaviError(error, "INVALID_VALUE")) {
     try {
-      reportWarnings(attempt.exec, await reservation.settle(ALL_OF_IT));
+      reportWarnings(await reservation.settle(ALL_OF_IT), attempt.exec);
     } catch {
       // The reservation is closed already, or the ledger accepts nothing at all. The first error says more.
     }
@@ -227,8 +227,8 @@ const NOTHING_SAID: Partial<Settlement> = Object.freeze({});
 /**
  * Reports the warnings of a settlement to observers and hooks. A ledger in plain JavaScript may return an incomplete settlement, or none.
  */
-export function reportWarnings(exec: Execution, settlement: Partial<Settlement> = NOTHING_SAID): void {
-  const { warnings = NONE, exceeded = NONE } = settlement;
+export function reportWarnings(settlement: Partial<Settlement> | undefined, exec: Execution): void {
+  const { warnings = NONE, exceeded = NONE } = settlement ?? NOTHING_SAID;
   if (warnings.length + exceeded.length === 0) return;
   for (const warning of warningsIn({ warnings, exceeded })) {
     exec.emit({ type: "budgetWarning", ...warning });

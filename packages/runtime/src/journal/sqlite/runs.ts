@@ -260,9 +260,8 @@ export class Runs {
 
   /** The runs that the plan allows to delete and that nobody holds. */
   prunable(plan: PrunePlan, now: number): RunId[] {
-    return this.listed()
-      .filter((run) => isFree(run, plan, now))
-      .map((run) => run.id);
+    const runs = this.selectAll.all() as (Record<string, unknown> & HeldRun)[];
+    return runs.filter((run) => isFree(run, plan, now)).map((run) => run.id);
   }
 
   /** The same check for one run, at a later time. */
@@ -286,10 +285,6 @@ export class Runs {
     this.setWaits.run(run, heard);
     for (const id of over) this.endWait.run(run, id);
     for (const [id, wait] of begun) this.addWait.run(run, id, wait);
-  }
-
-  private listed(): (Record<string, unknown> & HeldRun)[] {
-    return this.selectAll.all() as (Record<string, unknown> & HeldRun)[];
   }
 }
 
