@@ -178,6 +178,17 @@ describe("R27: approval", () => {
     expect(asked).toHaveLength(1);
   });
 
+  it.each<[string, unknown]>([
+    ["nothing, as without its return", undefined],
+    ["null", null],
+    ["0", 0],
+    ["a promise of no", Promise.resolve(false)],
+  ])("R27: a predicate that gives %s asks: only false lets a call pass", async (_, answer) => {
+    const { asked, gate } = asking(true);
+    await admit(approval({ when: () => answer as boolean }), functionContext(), gate);
+    expect(asked).toHaveLength(1);
+  });
+
   it("R27: arguments that are not JSON are described, not lost", async () => {
     const { asked, gate } = asking(true);
     const cyclic: Record<string, unknown> = {};
