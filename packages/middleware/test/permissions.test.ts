@@ -63,10 +63,19 @@ describe("J11: permissions by rules", () => {
     ["the user", { effect: "allow", user: ["ann", null] }, true],
     ["nobody", { effect: "allow", user: null }, false],
     ["no tenant", { effect: "allow", tenant: null }, true],
+    ["another tenant", { effect: "allow", tenant: ["acme", "globex"] }, false],
     ["when it says yes", { effect: "allow", when: async () => true }, true],
     ["when it says no", { effect: "allow", when: () => false }, false],
   ])("a rule about %s", async (_, rule, expected) => {
     expect(await decide([rule])).toBe(expected);
+  });
+
+  test("what no rule is about is allowed only where that is said", async () => {
+    const rules: PermissionRule[] = [{ effect: "deny", tenant: "acme", reason: "not for them" }];
+    expect(await decide(rules)).toBe(false);
+    const open = rulePermissions({ rules, otherwise: "allow" });
+    expect(await open.check(request())).toEqual({ allow: true });
+    expect(await open.check(request({ tenantId: "acme" }))).toEqual({ allow: false, reason: "not for them" });
   });
 
   test("a rule that denies wins, wherever it stands, and gives its reason", async () => {
