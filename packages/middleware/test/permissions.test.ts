@@ -66,8 +66,23 @@ describe("J11: permissions by rules", () => {
     ["another tenant", { effect: "allow", tenant: ["acme", "globex"] }, false],
     ["when it says yes", { effect: "allow", when: async () => true }, true],
     ["when it says no", { effect: "allow", when: () => false }, false],
+    ["other targets, whatever it says then", { effect: "allow", target: "mail", when: () => true }, false],
   ])("a rule about %s", async (_, rule, expected) => {
     expect(await decide([rule])).toBe(expected);
+  });
+
+  test("a rule about an agent to hire means all of its versions, or one", async () => {
+    const hire = (target: string, version?: string) => request({ action: "hire", target, version });
+    const rules: PermissionRule[] = [{ effect: "allow", target: ["writer@2", "reader"] }];
+    const asked = [
+      hire("writer", "2"),
+      hire("writer", "1"),
+      hire("writer"),
+      hire("reader", "7"),
+      hire("reader"),
+    ];
+    const allowed = await Promise.all(asked.map((each) => decide(rules, each)));
+    expect(allowed).toEqual([true, false, false, true, true]);
   });
 
   test("what no rule is about is allowed only where that is said", async () => {
