@@ -140,6 +140,22 @@ describe("R27: approval", () => {
     const context = functionContext();
     await admit(approval(), context, asking("ask me on Monday").gate);
     expect(context.result?.content).toBe("search was not approved: ask me on Monday");
+    const silent = functionContext();
+    await admit(approval(), silent, asking(false).gate);
+    expect(silent.result).toEqual({
+      content: "search was not approved: no reason was given",
+      isError: true,
+    });
+  });
+
+  it("R27: in a runtime the question has the name of the call's key, as for a tool that needs approval", async () => {
+    const { asked, gate } = asking(true);
+    for (const key of ["tool:search#1", "tool:search#2"])
+      await admit(approval(), { ...functionContext(), key }, gate);
+    expect(asked.map(({ name }) => name)).toEqual([
+      "approval:run-1:tool:search#1",
+      "approval:run-1:tool:search#2",
+    ]);
   });
 
   it("R27: a call id that a server uses again is a new question, in the same order after a resume; a child's carries its execution", async () => {
