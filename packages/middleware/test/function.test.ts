@@ -477,6 +477,38 @@ describe("R27: fileValidator", () => {
     expect((await through(layer({ fields: ["where"] }), { args: { where: "../x" } })).ran).toBe(0);
   });
 
+  it("R27: of several paths each is checked, wherever the wrong one is; what is no text is no path", async () => {
+    const ran = async (args: object) => (await through(layer(), { args })).ran;
+    for (const paths of [
+      ["../x", "a.md"],
+      ["a.md", "../x"],
+      ["a.md", "../x", "a.md"],
+    ])
+      expect(await ran({ paths })).toBe(0);
+    const cyclic: Record<string, unknown> = { paths: ["a.md", "sub/b.md"], file: 3, folder: null };
+    cyclic["self"] = cyclic;
+    expect(await ran(cyclic)).toBe(1);
+    expect(await ran({ source: "a.md", destination: join(root, "secret.txt") })).toBe(0);
+  });
+
+  it("R27: a path is inside or not by its name, also where the disk knows nothing of it", async () => {
+    const disk = { realPath: () => undefined, sizeOf: () => undefined };
+    const ran = async (roots: string[], path: string) =>
+      (await through(fileValidator({ roots, disk }), { args: { path } })).ran;
+    const posix = ["/work", "/more"];
+    for (const path of ["a.md", "/work/a.md", "/more/a.md"]) expect(await ran(posix, path), path).toBe(1);
+    for (const path of ["/etc/passwd", "/workshop/a.md", "sub\\a.md"])
+      expect(await ran(posix, path), path).toBe(0);
+    const windows = ["C:\\work"];
+    for (const path of ["sub\\a.md", "C:\\work\\a.md"]) expect(await ran(windows, path), path).toBe(1);
+    for (const path of ["C:\\other\\a.md", "D:\\work\\a.md"]) expect(await ran(windows, path), path).toBe(0);
+  });
+
+  it("R27: a file may have as many bytes as are allowed, and no more", async () => {
+    expect((await through(layer({ maxBytes: 5 }), { args: { path: "a.md" } })).ran).toBe(1);
+    expect((await through(layer({ maxBytes: 4 }), { args: { path: "a.md" } })).ran).toBe(0);
+  });
+
   it("R27: endings can be limited, and a disk that fails, fails closed", async () => {
     expect((await through(layer({ extensions: [".md"] }), { args: { path: "x.sh" } })).ran).toBe(0);
     expect((await through(layer({ extensions: [".md"] }), { args: { path: "x.MD" } })).ran).toBe(1);
