@@ -89,6 +89,43 @@ describe("R24: time on resume", () => {
     expect((await resumed.result).output).toBe("timedOut");
   });
 
+  test("a child that was late before the resume is left at once, although it still works", async () => {
+    const clock = virtualClock({ now: 1_000_000 });
+    const journal = new MemoryJournal({ clock });
+    const lead = agent("lead", async (ctx) => {
+      const { status } = await ctx.hire({ agent: idle, input: "", timeoutS: 60, onTimeout: "leave" });
+      return done(`${status}, then ${JSON.stringify(await ctx.waitFor("go"))}`);
+    });
+    const first = new Runtime({ journal, clock });
+    const run = first.run(lead, "", { runId: "r" });
+    await until(() => isAsleep(journal));
+    await clock.advance(60_000);
+    await first.close();
+    expect((await run.result).status).toBe("suspended");
+    const second = new Runtime({ journal, clock, agents: [lead, idle] });
+    await second.deliver("r", "go", 1);
+    expect((await second.resume("r").result).output).toBe("timedOut, then 1");
+  });
+
+  test("a hire that ended in time leaves no time limit behind: later nothing is on record of one", async () => {
+    const clock = virtualClock({ now: 1_000_000 });
+    const journal = new MemoryJournal({ clock });
+    const quick = agent("quick", async () => done("quick"));
+    const lead = agent("lead", async (ctx) => {
+      const { status } = await ctx.hire({ agent: quick, input: "", timeoutS: 60, onTimeout: "leave" });
+      return done(`${status}, then ${JSON.stringify(await ctx.waitFor("go"))}`);
+    });
+    const runtime = new Runtime({ journal, clock });
+    const run = runtime.run(lead, "", { runId: "r" });
+    await until(() => journal.list()[0]?.waitingFor !== undefined);
+    const keys = (): string[] => journal.load(RunId("r")).map(({ key }) => key);
+    const before = keys();
+    await clock.advance(120_000);
+    expect(keys()).toEqual(before);
+    await runtime.deliver("r", "go", 1);
+    expect((await run.result).output).toBe("completed, then 1");
+  });
+
   test("how long somebody is asked does not start anew either", async () => {
     const clock = virtualClock({ now: 1_000_000 });
     const journal = new MemoryJournal({ clock });
