@@ -390,6 +390,7 @@ describe("R27: fileValidator", () => {
 
   it.each([
     "a.md",
+    ".",
     "sub/new.md",
     "./a.md",
     "new/deep/er.md",
@@ -429,6 +430,8 @@ describe("R27: fileValidator", () => {
     "link.md",
     "up/secret.txt",
     "up/work/../secret.txt",
+    // By its text it is inside, but the system goes to the folder above the link's target.
+    "up/../a.md",
     "big.md",
     "",
     "x".repeat(5_000),
@@ -499,6 +502,7 @@ describe("R27: fileValidator", () => {
     for (const path of ["a.md", "/work/a.md", "/more/a.md"]) expect(await ran(posix, path), path).toBe(1);
     for (const path of ["/etc/passwd", "/workshop/a.md", "sub\\a.md"])
       expect(await ran(posix, path), path).toBe(0);
+    expect(await ran(["/"], "/etc/passwd")).toBe(1);
     const windows = ["C:\\work"];
     for (const path of ["sub\\a.md", "C:\\work\\a.md"]) expect(await ran(windows, path), path).toBe(1);
     for (const path of ["C:\\other\\a.md", "D:\\work\\a.md"]) expect(await ran(windows, path), path).toBe(0);
