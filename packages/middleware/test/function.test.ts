@@ -140,6 +140,22 @@ describe("R27: approval", () => {
     const context = functionContext();
     await admit(approval(), context, asking("ask me on Monday").gate);
     expect(context.result?.content).toBe("search was not approved: ask me on Monday");
+    const silent = functionContext();
+    await admit(approval(), silent, asking(false).gate);
+    expect(silent.result).toEqual({
+      content: "search was not approved: no reason was given",
+      isError: true,
+    });
+  });
+
+  it("R27: in a runtime the question has the name of the call's key, as for a tool that needs approval", async () => {
+    const { asked, gate } = asking(true);
+    for (const key of ["tool:search#1", "tool:search#2"])
+      await admit(approval(), { ...functionContext(), key }, gate);
+    expect(asked.map(({ name }) => name)).toEqual([
+      "approval:run-1:tool:search#1",
+      "approval:run-1:tool:search#2",
+    ]);
   });
 
   it("R27: a call id that a server uses again is a new question, in the same order after a resume; a child's carries its execution", async () => {
@@ -175,6 +191,17 @@ describe("R27: approval", () => {
       functionContext(),
       gate,
     );
+    expect(asked).toHaveLength(1);
+  });
+
+  it.each<[string, unknown]>([
+    ["nothing, as without its return", undefined],
+    ["null", null],
+    ["0", 0],
+    ["a promise of no", Promise.resolve(false)],
+  ])("R27: a predicate that gives %s asks: only false lets a call pass", async (_, answer) => {
+    const { asked, gate } = asking(true);
+    await admit(approval({ when: () => answer as boolean }), functionContext(), gate);
     expect(asked).toHaveLength(1);
   });
 
@@ -363,6 +390,7 @@ describe("R27: fileValidator", () => {
 
   it.each([
     "a.md",
+    ".",
     "sub/new.md",
     "./a.md",
     "new/deep/er.md",
@@ -402,6 +430,8 @@ describe("R27: fileValidator", () => {
     "link.md",
     "up/secret.txt",
     "up/work/../secret.txt",
+    // By its text it is inside, but the system goes to the folder above the link's target.
+    "up/../a.md",
     "big.md",
     "",
     "x".repeat(5_000),
@@ -448,6 +478,39 @@ describe("R27: fileValidator", () => {
     }
     expect((await through(layer(), { args: { text: "../x" } })).ran).toBe(1);
     expect((await through(layer({ fields: ["where"] }), { args: { where: "../x" } })).ran).toBe(0);
+  });
+
+  it("R27: of several paths each is checked, wherever the wrong one is; what is no text is no path", async () => {
+    const ran = async (args: object) => (await through(layer(), { args })).ran;
+    for (const paths of [
+      ["../x", "a.md"],
+      ["a.md", "../x"],
+      ["a.md", "../x", "a.md"],
+    ])
+      expect(await ran({ paths })).toBe(0);
+    const cyclic: Record<string, unknown> = { paths: ["a.md", "sub/b.md"], file: 3, folder: null };
+    cyclic["self"] = cyclic;
+    expect(await ran(cyclic)).toBe(1);
+    expect(await ran({ source: "a.md", destination: join(root, "secret.txt") })).toBe(0);
+  });
+
+  it("R27: a path is inside or not by its name, also where the disk knows nothing of it", async () => {
+    const disk = { realPath: () => undefined, sizeOf: () => undefined };
+    const ran = async (roots: string[], path: string) =>
+      (await through(fileValidator({ roots, disk }), { args: { path } })).ran;
+    const posix = ["/work", "/more"];
+    for (const path of ["a.md", "/work/a.md", "/more/a.md"]) expect(await ran(posix, path), path).toBe(1);
+    for (const path of ["/etc/passwd", "/workshop/a.md", "sub\\a.md"])
+      expect(await ran(posix, path), path).toBe(0);
+    expect(await ran(["/"], "/etc/passwd")).toBe(1);
+    const windows = ["C:\\work"];
+    for (const path of ["sub\\a.md", "C:\\work\\a.md"]) expect(await ran(windows, path), path).toBe(1);
+    for (const path of ["C:\\other\\a.md", "D:\\work\\a.md"]) expect(await ran(windows, path), path).toBe(0);
+  });
+
+  it("R27: a file may have as many bytes as are allowed, and no more", async () => {
+    expect((await through(layer({ maxBytes: 5 }), { args: { path: "a.md" } })).ran).toBe(1);
+    expect((await through(layer({ maxBytes: 4 }), { args: { path: "a.md" } })).ran).toBe(0);
   });
 
   it("R27: endings can be limited, and a disk that fails, fails closed", async () => {

@@ -207,6 +207,14 @@ describe("R27: fallback", () => {
     expect(steps).toEqual(["main → second", "second → third"]);
   });
 
+  it("R27: an answer that says which model has made it keeps that name", async () => {
+    const spare = fakeModel("spare", answer("fine", { model: "spare-2026-11" }));
+    const layers = [fallback({ models: [spare] })];
+    const { clock, context, run } = setup({ script: [overloaded()], layers });
+    expect(await finish(run(), clock)).toBeUndefined();
+    expect(context.result?.model).toBe("spare-2026-11");
+  });
+
   it("R27: an onFallback that fails keeps nobody from the next model", async () => {
     const broken: readonly (() => unknown)[] = [
       () => {
@@ -356,6 +364,18 @@ describe("R27: timeout", () => {
     } finally {
       process.off("unhandledRejection", listener);
     }
+  });
+
+  it("R27: neither a failure in time nor the abort of a call that was given up is reported as late", async () => {
+    const late: unknown[] = [];
+    const layer = timeout({ timeoutMs: 10, onLate: (error) => void late.push(error) });
+    const failing = setup({ script: [overloaded()], layers: [layer] });
+    expect(String(await finish(failing.run(), failing.clock))).toMatch(/overloaded/);
+    const { clock, context, core } = hanging({ listens: true });
+    const error = await finish(new MiddlewarePipeline<ChatContext>([layer]).run(context, core), clock);
+    expect(String(error)).toMatch(/did not answer within 10 ms/);
+    await clock.advance(1);
+    expect(late).toEqual([]);
   });
 
   it("R27: a cancellation from outside comes at once, as what it is", async () => {

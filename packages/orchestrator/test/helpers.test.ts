@@ -78,6 +78,8 @@ describe("dynamic hiring", () => {
     ["no task", { task: "" }, /task: expected a non-empty string/],
     ["no instructions", { instructions: " " }, /instructions: expected a non-empty string/],
     ["a name of signs alone", { name: "??" }, /name: expected a short name/],
+    ["a task that is no text", { task: 5 }, /task: expected a non-empty string/],
+    ["a name that is no text", { name: 5 }, /name: expected a short name/],
     ["a field too many", { budget: 100 }, /budget: unknown field/],
     ["tools as a text", { tools: "count" }, /tools: expected an array/],
   ])("%s is an error for the model, and nobody is hired", async (_, helper, problem) => {
@@ -91,6 +93,10 @@ describe("dynamic hiring", () => {
     expect(() => tool.hire({ name: "??" })).toThrow(
       "hire_helper is an object; expected valid arguments (name: expected a short name with letters or digits)",
     );
+    for (const args of [null, "count", ["count"]])
+      expect(() => tool.hire(args as never)).toThrow(
+        /expected an object \{ name, instructions, tools, task \}/,
+      );
   });
 
   test("no more than maxHelpers of a run, also within one turn; who was refused for bad arguments does not count", async () => {

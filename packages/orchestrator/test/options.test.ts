@@ -46,6 +46,11 @@ describe("a bad option is refused at once, by name", () => {
       { subAgents: [{ agent: agent("a"), askTimeoutS: 0 }] },
       /subAgents\[0\]\.askTimeoutS is 0/,
     ],
+    [
+      "askTimeoutS without an end",
+      { subAgents: [{ agent: agent("a"), askTimeoutS: Infinity }] },
+      /askTimeoutS is Infinity; expected .* null for no limit/,
+    ],
     ["priority", { subAgents: [{ agent: agent("a"), priority: 3 }] }, /subAgents\[0\]\.priority is 3/],
     ["onFull", { subAgents: [{ agent: agent("a"), onFull: "wait" }] }, /onFull is "wait".*"queue"/],
     ["onTimeout", { subAgents: [{ agent: agent("a"), onTimeout: "kill" }] }, /onTimeout is "kill"/],

@@ -221,6 +221,8 @@ describe("R18: prices", () => {
     const listing = { prices: { input_mtok: { base: 1, tiers }, output_mtok: 1 }, changesWithTime: false };
     const input = (tokens: number): number | undefined => ratesFor(listing, tokens, 1)?.input;
     expect([100, 101, 201, 301].map(input)).toEqual([1, 100, 200, 300]);
+    tiers.unshift({ start: 0, price: 50 });
+    expect([0, 1, 100, 101].map(input), "one that begins with the first token").toEqual([1, 50, 50, 100]);
   });
 
   test("R18: usage that makes no sense is an error that names it; parts above the whole are not", () => {

@@ -1,8 +1,17 @@
 import { describe, expect, test, vi } from "vitest";
 import * as z from "zod";
-import { defineTool, HookEvent, type Hooks, type JournalRecord, type RunEvent, RunId } from "@ravi/kernel";
+import {
+  defineTool,
+  HookEvent,
+  type Hooks,
+  type JournalRecord,
+  type RunEvent,
+  RunId,
+  type Supervision,
+} from "@ravi/kernel";
 import { scriptedModel, virtualClock } from "@ravi/testing";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
+import { SeatedHeadcount } from "./conformance/seated-headcount.ts";
 import { agent, ask, cut, done, FakeLedger, turns, until, within } from "./support/helpers.ts";
 
 const unsure = defineTool({
@@ -87,6 +96,43 @@ describe("R24: time on resume", () => {
     expect(await within(resumed.result)).toBe("pending");
     await clock.advance(10_000);
     expect((await resumed.result).output).toBe("timedOut");
+  });
+
+  test("a child that was late before the resume is left at once, although it still works", async () => {
+    const clock = virtualClock({ now: 1_000_000 });
+    const journal = new MemoryJournal({ clock });
+    const lead = agent("lead", async (ctx) => {
+      const { status } = await ctx.hire({ agent: idle, input: "", timeoutS: 60, onTimeout: "leave" });
+      return done(`${status}, then ${JSON.stringify(await ctx.waitFor("go"))}`);
+    });
+    const first = new Runtime({ journal, clock });
+    const run = first.run(lead, "", { runId: "r" });
+    await until(() => isAsleep(journal));
+    await clock.advance(60_000);
+    await first.close();
+    expect((await run.result).status).toBe("suspended");
+    const second = new Runtime({ journal, clock, agents: [lead, idle] });
+    await second.deliver("r", "go", 1);
+    expect((await second.resume("r").result).output).toBe("timedOut, then 1");
+  });
+
+  test("a hire that ended in time leaves no time limit behind: later nothing is on record of one", async () => {
+    const clock = virtualClock({ now: 1_000_000 });
+    const journal = new MemoryJournal({ clock });
+    const quick = agent("quick", async () => done("quick"));
+    const lead = agent("lead", async (ctx) => {
+      const { status } = await ctx.hire({ agent: quick, input: "", timeoutS: 60, onTimeout: "leave" });
+      return done(`${status}, then ${JSON.stringify(await ctx.waitFor("go"))}`);
+    });
+    const runtime = new Runtime({ journal, clock });
+    const run = runtime.run(lead, "", { runId: "r" });
+    await until(() => journal.list()[0]?.waitingFor !== undefined);
+    const keys = (): string[] => journal.load(RunId("r")).map(({ key }) => key);
+    const before = keys();
+    await clock.advance(120_000);
+    expect(keys()).toEqual(before);
+    await runtime.deliver("r", "go", 1);
+    expect((await run.result).output).toBe("completed, then 1");
   });
 
   test("how long somebody is asked does not start anew either", async () => {
@@ -188,6 +234,45 @@ test("R21: a resumed run says in its RUN_START that it is told again", async () 
   await second.deliver("r", "on", 1);
   await second.resume("r").result;
   expect(told).toEqual([undefined, true]);
+});
+
+test("R21: so does a helper that had begun, and none that begins only now, also if it was in the queue for a seat", async () => {
+  const told: string[] = [];
+  const hooks: Hooks = {
+    has: (event) => event === HookEvent.RUN_START,
+    dispatch: (_event, { agentName, replayed }) => void told.push(`${agentName} ${String(replayed)}`),
+    drain: () => {},
+  };
+  const journal = new MemoryJournal();
+  const one = agent("one", async (ctx) => {
+    await ctx.now();
+    return done(String(await ctx.waitFor("on")));
+  });
+  const two = agent("two", async () => done("two"));
+  const three = agent("three", async () => done("three"));
+  const lead = agent("lead", async (ctx) => {
+    const both = [one, two].map((each) => ({
+      kind: "hire" as const,
+      agent: each,
+      input: "",
+      onFull: "queue" as const,
+    }));
+    await ctx.batch(both);
+    await ctx.hire({ agent: three, input: "" });
+    return done("");
+  });
+  const headcount = (root: Supervision) => new SeatedHeadcount(root);
+  const first = new Runtime({ journal, hooks, headcount });
+  const run = first.run(lead, "", { runId: "r", spawnBudget: { maxAgents: 2 } });
+  await until(() => journal.list()[0]?.waitingFor !== undefined);
+  await first.close();
+  await run.result;
+  expect(told).toEqual(["lead undefined", "one undefined"]);
+  told.length = 0;
+  const second = new Runtime({ journal, hooks, headcount, agents: [lead, one, two, three] });
+  await second.deliver("r", "on", 1);
+  expect(await second.resume("r").result).toMatchObject({ status: "completed" });
+  expect(told).toEqual(["lead true", "one true", "two undefined", "three undefined"]);
 });
 
 test("R24: a journal that tells of what is posted is not looked at again and again", async () => {

@@ -158,9 +158,18 @@ describe("R17: RetryPolicy", () => {
     for (const exec of ["a", "b", "c"]) policy.shouldRetry(exec);
     expect(["c", "b"].map((exec) => policy.shouldRetry(exec))).toEqual([false, false]);
     expect(policy.shouldRetry("a")).toBe(true);
+    const one = new RetryPolicy({ maxRetries: 1, maxTracked: 1 });
+    expect(["a", "a", "b", "b", "a"].map((exec) => one.shouldRetry(exec))).toEqual([
+      true,
+      false,
+      true,
+      false,
+      true,
+    ]);
   });
 
   test.each([
+    ["no execution to count", () => new RetryPolicy({ maxTracked: 0 })],
     ["a negative number of retries", () => new RetryPolicy(-1)],
     ["half a retry", () => new RetryPolicy({ maxRetries: 0.5 })],
     ["a misspelt option", () => new RetryPolicy({ maxRetry: 1 } as never)],

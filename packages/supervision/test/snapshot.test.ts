@@ -84,6 +84,7 @@ describe("R15: a headcount outlives its process", () => {
   test.each([
     ["what was waited before counts afterwards", undefined, ["new"]],
     ["another aging may be given", 60_000, ["old"]],
+    ["also the shortest", 1, ["new"]],
   ])("R15: %s", (_what, agingMs, stillWaiting) => {
     const before = new SpawnTracker({ maxAgents: 2 }, { rootId: lead, clock: virtualClock(), agingMs: 500 });
     before.acquire(id("old"), LOW);

@@ -35,7 +35,7 @@ export function timeout(options: TimeoutOptions = {}): ChatMiddleware {
       token.check();
       context.signal = token.signal;
       const givenUp = Promise.withResolvers<never>();
-      const leave = token.onCancel((error) => givenUp.reject(error));
+      token.onCancel((error) => givenUp.reject(error));
       const timer = setTimer(
         context.clock,
         () => {
@@ -57,7 +57,6 @@ export function timeout(options: TimeoutOptions = {}): ChatMiddleware {
         throw error;
       } finally {
         timer.cancel();
-        leave();
         token.dispose();
         // If an outer timeout has given this call up, the signal must not be restored: a newer attempt may have set its own by
         // now.

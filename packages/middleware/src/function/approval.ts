@@ -9,7 +9,10 @@ import { toolError } from "./refuse.ts";
 export interface ApprovalOptions {
   /** The tools that need approval. Default: all. */
   readonly tools?: readonly string[] | undefined;
-  /** Decides by more than the name which calls need approval. If it throws, approval is needed. Default: all calls. */
+  /**
+   * Decides by more than the name which calls need approval. Only `false` means that one does not: if it throws, approval is
+   * needed. Default: all calls.
+   */
   readonly when?: ((context: FunctionContext) => boolean) | undefined;
   /** The question to the person who decides. Default: which agent wants to call which tool. */
   readonly question?: ((context: FunctionContext) => string) | undefined;
@@ -67,7 +70,8 @@ export function approval(options: ApprovalOptions = {}): FunctionMiddleware {
 
 function needsApproval(when: ApprovalOptions["when"], context: FunctionContext): boolean {
   try {
-    return when === undefined || when(context);
+    // An undefined from a forgotten `return` must not let a call pass.
+    return when?.(context) !== false;
   } catch {
     return true;
   }

@@ -16,6 +16,7 @@ import {
   Priority,
   ProviderError,
   type Reservation,
+  type RunEvent,
   RunId,
   type Spend,
 } from "@ravi/kernel";
@@ -703,5 +704,29 @@ describe("money", () => {
         if (where !== "alone") expect(wide.used).toMatchObject({ tokens: 30, cost: 0.5, turns: 2 });
       },
     );
+
+    test("what such a ledger warns of when it has counted all that was set aside is told", async () => {
+      const near = { dimension: "cost", scope: "lead", used: 0.5, limit: 0.6 } as const;
+      class Warning extends Narrow {
+        override reserve(estimate: Partial<Spend>): Reservation {
+          const held = super.reserve(estimate);
+          return {
+            settle: async (actual) => ({ ...(await held.settle(actual)), warnings: [near] }),
+            cancel: () => held.cancel(),
+          };
+        }
+      }
+      const meter: Meter = { estimate: () => ESTIMATE, price: () => ({ usd: 0.25 }) };
+      const told: unknown[] = [];
+      const onEvent = ({ event }: RunEvent): void => {
+        if (event.type === "budgetWarning") told.push(event);
+      };
+      const runtime = new Runtime({ meter, ledger: () => new Warning() });
+      await runtime.run(asking(counting(), []), "", { onEvent }).result;
+      expect(told).toEqual([
+        { type: "budgetWarning", ...near },
+        { type: "budgetWarning", ...near },
+      ]);
+    });
   });
 });

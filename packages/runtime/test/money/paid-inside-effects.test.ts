@@ -328,6 +328,40 @@ describe("T2: a crash passes no cap: what is paid inside of an effect is on reco
     expect(cents(result.cost)).toBe(0.7);
   });
 
+  test("T2: of two tries at once, each is charged as what it took after a crash in the third", async () => {
+    const world = new World();
+    const late = Promise.withResolvers<void>();
+    const model = world.model("m", async (n) => {
+      if (n === 1) await late.promise;
+      return n === 3 ? world.kill() : answer;
+    });
+    world.options = {
+      pipelines: {
+        chat: chat(async (_, core) => {
+          // As if a layer had given the first one up, whose provider does not stop and answers after the second.
+          const first = core();
+          await core();
+          late.resolve();
+          await first;
+          await core();
+        }),
+      },
+    };
+    const lead = asking(model);
+    world.agents.push(lead);
+    expect(await world.process(lead)).toBe("killed");
+    const spend = { tokens: 150, cost: 0.15 };
+    const charged = world.records.filter(({ key, phase }) => key.startsWith("spend:") && phase === "end");
+    expect(charged.map(({ body }) => body)).toMatchObject([
+      { call: 1, spend },
+      { call: 0, spend },
+    ]);
+    world.options = {};
+    await world.ends(lead);
+    // Two were answered, one is in doubt, and the last was answered.
+    expect(world.cost).toBe(0.65);
+  });
+
   test("T2: asked again after it has ended, the record says the same", async () => {
     const world = new World();
     const model = world.model("m", async (n) => {
@@ -489,6 +523,29 @@ describe("T2: a crash passes no cap: what is paid inside of an effect is on reco
     expect(result.agents).toMatchObject([{ modelCalls: 1, retries: 1 }]);
     const set = world.records.filter(({ key, phase }) => key.startsWith("spend:") && phase === "begin");
     expect(set).toEqual([]);
+  });
+
+  test("T2: without a ledger, a try that broke off before the answer is in no doubt after a resume", async () => {
+    const world = new World();
+    const model = world.model("m", async (n) => {
+      if (n === 1) throw new Error("socket hang up");
+      return answer;
+    });
+    world.options = { ledger: undefined, pipelines: { chat: chat(async (_, core) => core().catch(core)) } };
+    const lead = agent("lead", async (ctx) => {
+      await ctx.llm(model, ask("x"));
+      await ctx.waitFor("go");
+      return done("");
+    });
+    world.agents.push(lead);
+    const runtime = world.runtime();
+    const run = runtime.run(lead, "", { runId: RUN });
+    await turns();
+    await runtime.close();
+    expect(await run.result).toMatchObject({ status: "suspended", inDoubt: [] });
+    const last = world.runtime();
+    await last.deliver(RUN, "go", 1);
+    expect(await last.resume(RUN).result).toMatchObject({ status: "completed", cost: 0.15, inDoubt: [] });
   });
 
   test("T2: one that is stopped while that is written down is not sent, and costs nothing", async () => {
