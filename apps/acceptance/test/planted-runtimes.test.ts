@@ -83,6 +83,11 @@ const FAULTS: readonly (readonly [fault: string, caughtBy: string, Fault])[] = [
     },
   ],
   [
+    "tells what a quiet call answers",
+    "the answer of a quiet call is the agent's alone",
+    { context: (ctx) => ({ llm: (model, request) => ctx.llm(model, request) }) },
+  ],
+  [
     "forgets what came with the input of a run",
     "pictures and files come with the input",
     {

@@ -300,6 +300,21 @@ describe("a session under a runtime", () => {
     await log.close();
   });
 
+  test("what a model says for its compaction is not among what the run says", async () => {
+    const model = scriptedModel(() => "A long answer. ".repeat(40), INFO);
+    const summaries = scriptedModel(() => "the summary", INFO);
+    const strategy = new Summarization({ model: summaries, keepRecentTokens: 20, triggerTokens: 100 });
+    const agent = new SessionAgent({ model, secrets: [], compaction: { strategy, contextWindow: 200 } });
+    const runtime = governed();
+    const told: string[] = [];
+    for (const input of ["one", "two"]) {
+      const run = runtime.run(agent, input, { sessionId: "s" });
+      for await (const { event } of run.events()) if (event.type === "text") told.push(event.delta);
+    }
+    expect(summaries.calls.length).toBeGreaterThan(0);
+    expect(told.join("")).toBe("A long answer. ".repeat(80));
+  });
+
   test("a run that is resumed when it was all but over writes nothing and says the same", async () => {
     const journal = new MemoryJournal();
     const store = new MemorySessionStore();

@@ -218,6 +218,7 @@ export type {
   HireUsage,
   Leaf,
   LlmLeaf,
+  LlmOptions,
   LlmOutcome,
   Outcome,
   OutcomeOf,

@@ -230,6 +230,20 @@ describe("R10: an answer that was not streamed is told all at once", () => {
   test.each([
     ["plain", plain],
     ["streaming", streaming(text)],
+  ])("but not that of a quiet call to a %s model, alone or in a batch", async (_, model) => {
+    const seen: AgentEvent[] = [];
+    const ctx = bareContext({ onEvent: ({ event }) => seen.push(event) });
+    expect(textOf((await ctx.llm(model, REQUEST, { quiet: true })).message)).toBe("all of it");
+    const leaf = { kind: "llm", model, request: REQUEST, quiet: true } as const;
+    expect(await ctx.batch([leaf])).toMatchObject([{ status: "completed" }]);
+    expect(seen).toEqual([]);
+    await ctx.batch([{ ...leaf, quiet: false }]);
+    expect(seen).toContainEqual(text);
+  });
+
+  test.each([
+    ["plain", plain],
+    ["streaming", streaming(text)],
   ])("but not what a tool asks a %s model, as in a Runtime", async (_, model) => {
     const seen: AgentEvent[] = [];
     const ctx = bareContext({ onEvent: ({ event }) => seen.push(event) });

@@ -485,7 +485,10 @@ test("wrong options are refused at once", () => {
     [{ sessionId: "s" }, /conversation options\.sessionId/],
     [{ runId: "r" }, /conversation options\.runId/],
     [{ signal: new AbortController().signal }, /conversation options\.signal/],
-    [{ id: "" }, /sessionId|id/],
+    [{ id: "" }, /conversation options\.id is ""/],
+    [{ id: null }, /conversation options\.id is null/],
+    [{ id: 7 }, /conversation options\.id is 7/],
+    [{ id: "a\nb" }, /conversation options\.id/],
     // With a place behind it, it has to be the id of a run, of whichever turn.
     [{ id: "x".repeat(500) }, /conversation options\.id/],
     [{ journal: 7 }, /journal is 7/],

@@ -5,6 +5,7 @@ import type {
   HireOutcome,
   Leaf,
   LLMClient,
+  LlmOptions,
   ModelRequest,
   ModelResponse,
   Outcome,
@@ -28,11 +29,7 @@ export class CountingContext extends DelegatingContext {
     this.spend = spend;
   }
 
-  override llm(
-    model: LLMClient,
-    request: ModelRequest,
-    options?: { readonly wrapUp?: boolean | undefined },
-  ): Promise<ModelResponse> {
+  override llm(model: LLMClient, request: ModelRequest, options?: LlmOptions): Promise<ModelResponse> {
     return this.inner.llm(model, request, options).then(this.count);
   }
 

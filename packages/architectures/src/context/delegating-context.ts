@@ -13,6 +13,7 @@ import type {
   JsonValue,
   Leaf,
   LLMClient,
+  LlmOptions,
   MaybePromise,
   Memory,
   ModelRequest,
@@ -76,11 +77,7 @@ export class DelegatingContext implements Required<RunContext> {
     return this.inner.validator;
   }
 
-  llm(
-    model: LLMClient,
-    request: ModelRequest,
-    options?: { readonly wrapUp?: boolean | undefined },
-  ): Promise<ModelResponse> {
+  llm(model: LLMClient, request: ModelRequest, options?: LlmOptions): Promise<ModelResponse> {
     return this.inner.llm(model, request, options);
   }
 

@@ -6,6 +6,7 @@ import {
   type JsonValue,
   type Leaf,
   type LLMClient,
+  type LlmOptions,
   MiddlewareTermination,
   type ModelRequest,
   type ModelResponse,
@@ -43,11 +44,7 @@ export class GovernedContext extends DelegatingContext {
     this.observer = new Observer(inner, { telemetry, auditLog });
   }
 
-  override async llm(
-    model: LLMClient,
-    request: ModelRequest,
-    options?: { readonly wrapUp?: boolean | undefined },
-  ): Promise<ModelResponse> {
+  override async llm(model: LLMClient, request: ModelRequest, options?: LlmOptions): Promise<ModelResponse> {
     return this.inner.llm(this.governedModel(model), request, options);
   }
 

@@ -3,6 +3,7 @@ import {
   isRaviError,
   type Leaf,
   type LLMClient,
+  type LlmOptions,
   type ModelRequest,
   type ModelResponse,
   type Outcome,
@@ -62,11 +63,7 @@ export class IsolatedContext extends DelegatingContext {
     return this.conversation.messages.filter(({ role }) => role !== "system").slice(this.pastLength);
   }
 
-  override async llm(
-    model: LLMClient,
-    request: ModelRequest,
-    options?: { readonly wrapUp?: boolean | undefined },
-  ): Promise<ModelResponse> {
+  override async llm(model: LLMClient, request: ModelRequest, options?: LlmOptions): Promise<ModelResponse> {
     if (options?.wrapUp === true && !this.mayLand && this.outOfBudget !== undefined) throw this.outOfBudget;
     try {
       return await this.inner.llm(model, request, options);

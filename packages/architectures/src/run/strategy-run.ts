@@ -34,6 +34,8 @@ export interface Question {
   readonly system?: string | undefined;
   /** Default: the agent's own model. */
   readonly model?: LLMClient | undefined;
+  /** Whether observers are not told the answer, because only the strategy reads it: a plan, a score, a choice. Default: false. */
+  readonly quiet?: boolean | undefined;
 }
 
 export interface WorkOptions {
@@ -89,16 +91,17 @@ export class StrategyRun {
   }
 
   async ask(question: Question): Promise<Answer> {
-    const { model, request } = this.leafFor(question);
-    return answerFrom(await this.deps.runtime.llm(model, request));
+    const { model, request, quiet } = this.leafFor(question);
+    return answerFrom(await this.deps.runtime.llm(model, request, { quiet }));
   }
 
   /**
-   * Asks all questions at once. A call that fails is undefined in the result; if all fail, the first failure is returned as
-   * `stop`.
+   * Asks all questions at once, quietly: the texts of answers that come at the same time would be mixed up. A call that fails is
+   * undefined in the result; if all fail, the first failure is returned as `stop`.
    */
-  async askAll(questions: readonly Question[]): Promise<Answers> {
-    const outcomes = await this.deps.runtime.batch(questions.map((question) => this.leafFor(question)));
+  async askAll(questions: readonly Omit<Question, "quiet">[]): Promise<Answers> {
+    const leaves = questions.map((question) => this.leafFor({ ...question, quiet: true }));
+    const outcomes = await this.deps.runtime.batch(leaves);
     const answers = outcomes.map((outcome) =>
       "response" in outcome ? answerFrom(outcome.response) : undefined,
     );
@@ -200,7 +203,8 @@ export class StrategyRun {
   }
 
   private leafFor(question: Question): LlmLeaf {
-    return { kind: "llm", model: question.model ?? this.deps.model, request: this.requestFor(question) };
+    const { model = this.deps.model, quiet } = question;
+    return { kind: "llm", model, request: this.requestFor(question), quiet };
   }
 }
 

@@ -98,6 +98,6 @@ export class ActorCritic implements Architecture {
 
   private judge(run: StrategyRun, answer: string): Promise<WorkOutcome> {
     const user = this.prompts.criticise({ task: run.task, answer });
-    return this.critic === undefined ? run.ask({ user }) : run.hire(this.critic, user);
+    return this.critic === undefined ? run.ask({ user, quiet: true }) : run.hire(this.critic, user);
   }
 }

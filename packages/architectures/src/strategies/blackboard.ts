@@ -119,7 +119,7 @@ export class Blackboard implements Architecture {
       workers: describeWorkers(experts),
     });
     const worked: WorkOutcome =
-      coordinator === true ? await run.ask({ user }) : await run.hire(coordinator, user);
+      coordinator === true ? await run.ask({ user, quiet: true }) : await run.hire(coordinator, user);
     if (worked.error !== undefined) return { name: byTurn, done: false, by: "turn" };
     if (readVerdict(worked.text, ["done", "finished", "complete"]))
       return { name: "", done: true, by: "coordinator" };

@@ -100,9 +100,11 @@ export class Debate implements Architecture {
       run.best(answerIn(shared?.text ?? ""));
       yield progress("debate.round", { round, agreement });
       run.note("debate", { rounds: round, agreement });
-      if (worked.some(hasNoBudget)) return run.finish({ text: session.output, stopReason: "budget" });
+      if (worked.some(hasNoBudget))
+        return yield* this.finish(run, { text: session.output, stopReason: "budget" });
       // A single remaining debater is no agreement.
-      if (statements.length > 1 && agreement >= this.agreement) return run.finish(finalOf(shared));
+      if (statements.length > 1 && agreement >= this.agreement)
+        return yield* this.finish(run, finalOf(shared));
     }
     // Nobody has said anything: a judge or a vote would be a waste of money.
     if (statements.length === 0) return run.finish(finalOf(undefined));
@@ -115,13 +117,14 @@ export class Debate implements Architecture {
       if (worked.error === undefined) return run.finish(worked);
       yield progress("debate.noJudge", { error: worked.error.message });
     }
-    if (candidates.length === 1) return run.finish(finalOf(candidates[0]));
+    if (candidates.length === 1) return yield* this.finish(run, finalOf(candidates[0]));
     const ballot = this.prompts.vote({ task: prompt, answers });
     const ballots = await this.askEach(
       run,
       this.stances.map(() => ballot),
     );
-    if (ballots.some(hasNoBudget)) return run.finish({ text: session.output, stopReason: "budget" });
+    if (ballots.some(hasNoBudget))
+      return yield* this.finish(run, { text: session.output, stopReason: "budget" });
     const votes = ballots.map((vote) =>
       vote?.error === undefined ? voteIn(vote?.text ?? "", candidates.length) : undefined,
     );
@@ -130,11 +133,18 @@ export class Debate implements Architecture {
       votes: votes.map((vote) => (vote === undefined ? null : vote + 1)),
       winner: winner + 1,
     });
-    return run.finish(finalOf(candidates[winner]));
+    return yield* this.finish(run, finalOf(candidates[winner]));
   }
 
   declaredWorkers(): Readonly<Record<string, Agent>> {
     return this.judge === undefined ? this.debaters : withRole(this.debaters, "judge", this.judge);
+  }
+
+  /** Ends with a statement. What the agent's own stances say is not told, since they speak at once: the one that counts is told here. */
+  private async *finish(run: StrategyRun, answer: Answer): AsyncGenerator<AgentEvent, void> {
+    const isTold = this.debaters !== NO_WORKERS;
+    if (!isTold && answer.text.trim() !== "") yield { type: "text", delta: answer.text };
+    await run.finish(answer);
   }
 
   private askDebaters(

@@ -44,6 +44,7 @@ export class PlanAndExecute implements Architecture {
     const plan = await run.ask({
       user: this.prompts.plan({ task: prompt, tools, most: this.maxSteps }),
       model: this.planner,
+      quiet: true,
     });
     const isCut = plan.stopReason === "length";
     // The last step of a plan that was cut off may be incomplete, so it is dropped.

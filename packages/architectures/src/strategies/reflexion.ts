@@ -61,7 +61,7 @@ export class Reflexion implements Architecture {
       if (answer.stopReason === "budget") return run.finish(best.orElse(answer));
       const user = this.prompts.evaluate({ task: prompt, answer: answer.text });
       run.best(best.text ?? answer.text);
-      const judgement = await run.ask({ user, model: this.evaluator });
+      const judgement = await run.ask({ user, model: this.evaluator, quiet: true });
       const score = readScore(judgement.text);
       yield progress("reflexion.score", { attempt, score: score ?? null });
       // A score that cannot be read counts as 0: the attempt never passes.
@@ -73,6 +73,7 @@ export class Reflexion implements Architecture {
       const feedback = readText(judgement.text, ["feedback", "reason", "comments"]);
       const lesson = await run.ask({
         user: this.prompts.reflect({ task: prompt, answer: answer.text, feedback }),
+        quiet: true,
       });
       // A refusal, or half a sentence, is no lesson: it would be recalled in every later run.
       if (lesson.stopReason !== "done") continue;

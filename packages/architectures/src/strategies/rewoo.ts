@@ -57,7 +57,7 @@ export class ReWOO implements Architecture {
     const run = await StrategyRun.open(session, deps, prompt);
     const tools = describeInputs(deps.tools);
     const user = this.prompts.plan({ task: prompt, tools, most: this.maxSteps });
-    const plan = await run.ask({ user, model: this.planner });
+    const plan = await run.ask({ user, model: this.planner, quiet: true });
     const read = plan.stopReason === "length" ? readCutRewooPlan : readRewooPlan;
     const planned = read(plan.text);
     const steps = planned.slice(0, this.maxSteps);
@@ -157,6 +157,7 @@ export class ReWOO implements Architecture {
       kind: "llm",
       model: deps.model,
       request: run.requestFor({ user: this.prompts.think({ task, input }) }),
+      quiet: true,
     }));
   }
 }

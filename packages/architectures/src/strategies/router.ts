@@ -49,7 +49,7 @@ export class Router implements Architecture {
   async *run(session: AgentSession, deps: Dependencies, prompt: string): AsyncGenerator<AgentEvent, void> {
     const run = await StrategyRun.open(session, deps, prompt);
     const user = this.prompts.route({ task: prompt, routes: describeWorkers(this.routes) });
-    const { text } = await run.ask({ user, model: this.classifier });
+    const { text } = await run.ask({ user, model: this.classifier, quiet: true });
     const choice = decide({
       route: readChoice(text, Object.keys(this.routes), ["route", "agent", "choice", "name", "to"]),
       confidence: readConfidence(text, ["confidence", "score", "probability"]),

@@ -44,7 +44,7 @@ export class SelfRefine implements Architecture {
     run.best(draft.text);
     for (let round = 1; round <= this.maxRounds; round++) {
       const user = this.prompts.critique({ task: prompt, answer: draft.text });
-      const critique = await run.ask({ user, model: this.critic });
+      const critique = await run.ask({ user, model: this.critic, quiet: true });
       // A verdict that cannot be read counts as criticism.
       const satisfied = readVerdict(critique.text, ["satisfied", "done", "accept", "approved"]);
       yield progress("selfRefine.critique", { round, satisfied });

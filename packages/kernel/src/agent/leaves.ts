@@ -13,12 +13,21 @@ import type { RunHandle, StoppedBy } from "./handle.ts";
 /** One operation as data, for `ctx.batch`. The leaves of a batch run concurrently. */
 export type Leaf = LlmLeaf | ToolLeaf | HireLeaf;
 
-export interface LlmLeaf {
+/** How a model call is made. Not part of what is asked: a recorded call is replayed whatever these are by then. */
+export interface LlmOptions {
+  /** Whether the call may use the part of the budget that is held back for a last turn. Default: false. */
+  readonly wrapUp?: boolean | undefined;
+  /**
+   * Whether observers are not told the answer, because the agent does not say it: a plan, a score, a summary. What it has used is told.
+   * Default: false.
+   */
+  readonly quiet?: boolean | undefined;
+}
+
+export interface LlmLeaf extends LlmOptions {
   readonly kind: "llm";
   readonly model: LLMClient;
   readonly request: ModelRequest;
-  /** Whether the call may use the part of the budget that is held back for a last turn. Default: false. */
-  readonly wrapUp?: boolean | undefined;
 }
 
 export interface ToolLeaf<R = unknown> {

@@ -14,7 +14,7 @@ import type { RunMeta } from "../run/run-meta.ts";
 import type { Agent } from "./agent.ts";
 import type { AgentEvent } from "./events.ts";
 import type { RunHandle } from "./handle.ts";
-import type { HireLeaf, HireOutcome, Leaf, OutcomesOf, ToolResult } from "./leaves.ts";
+import type { HireLeaf, HireOutcome, Leaf, LlmOptions, OutcomesOf, ToolResult } from "./leaves.ts";
 import type { RunScope } from "./scope.ts";
 
 /** Lets `hire` and `spawn` take a leaf that was made for a batch. */
@@ -55,13 +55,9 @@ export interface RunContext {
 
   /**
    * Makes one model call. Throws a `BudgetExhaustedError` if it does not fit into the budget, and the provider's error if it fails.
-   * With `wrapUp` it may use the part of the budget that is held back for a last turn.
+   * With `wrapUp` it may use the part of the budget that is held back for a last turn. With `quiet` observers are not told the answer.
    */
-  llm(
-    model: LLMClient,
-    request: ModelRequest,
-    options?: { readonly wrapUp?: boolean | undefined },
-  ): Promise<ModelResponse>;
+  llm(model: LLMClient, request: ModelRequest, options?: LlmOptions): Promise<ModelResponse>;
   /** Makes one tool call. Bad arguments and a failing tool give a result with `isError`; only the rules throw. */
   tool<R>(call: ToolCall, tool: Tool<unknown, R>): Promise<ToolResult<R>>;
   /** Runs a child to its end. If it is denied, fails or is cancelled, the outcome says so; that does not throw. */

@@ -6,6 +6,7 @@ import type {
   HireOutcome,
   HireUsage,
   Leaf,
+  LlmOptions,
   Outcome,
   OutcomesOf,
   ToolResult,
@@ -120,8 +121,8 @@ export class BareRun implements BareContext {
     });
   }
 
-  llm(model: LLMClient, request: ModelRequest): Promise<ModelResponse> {
-    return this.callModel(model, request, true);
+  llm(model: LLMClient, request: ModelRequest, options?: LlmOptions): Promise<ModelResponse> {
+    return this.callModel(model, request, options?.quiet !== true);
   }
 
   async tool<R>(
@@ -265,7 +266,7 @@ export class BareRun implements BareContext {
     this.meta.check();
   }
 
-  /** Observers are told the answer only if the agent itself has asked: what a tool asks is no part of the conversation. */
+  /** Observers are told the answer only if the agent says it: not what a tool asks, and not a quiet call. */
   private async callModel(model: LLMClient, request: ModelRequest, isTold: boolean): Promise<ModelResponse> {
     this.meta.check();
     const options = { signal: this.signal, idempotencyKey: `${this.execId}:llm#${++this.calls}` };
@@ -335,7 +336,7 @@ export class BareRun implements BareContext {
     try {
       if (leaf.kind === "hire") return await this.hire(leaf);
       if (leaf.kind === "llm")
-        return { status: "completed", response: await this.llm(leaf.model, leaf.request) };
+        return { status: "completed", response: await this.llm(leaf.model, leaf.request, leaf) };
       const result = await this.tool(leaf.call, leaf.tool, leaf.validator);
       leaf.onResult?.(result);
       return { status: "completed", result };

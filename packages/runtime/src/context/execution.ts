@@ -21,6 +21,8 @@ import {
   type JsonValue,
   type Leaf,
   type LLMClient,
+  type LlmLeaf,
+  type LlmOptions,
   type MaybePromise,
   type Memory,
   type ModelRequest,
@@ -191,15 +193,16 @@ export class Execution implements RunContext {
     return this.engine.suspension ?? this.token.error;
   }
 
-  llm(
-    model: LLMClient,
-    request: ModelRequest,
-    options?: { readonly wrapUp?: boolean | undefined },
-  ): Promise<ModelResponse> {
+  llm(model: LLMClient, request: ModelRequest, options?: LlmOptions): Promise<ModelResponse> {
     if (!isModel(model)) return rejected(noModel("model", model));
     const { tally } = this;
     if (tally !== undefined && !this.engine.isWatched) return bareLlm(this, tally, model, request);
-    const leaf = { kind: "llm", model, request, wrapUp: options?.wrapUp } as const;
+    // An ordinary call has the same fields as one of `directLlm`, and no more.
+    const wrapUp = options?.wrapUp;
+    const leaf: LlmLeaf =
+      options?.quiet === true
+        ? { kind: "llm", model, request, wrapUp, quiet: true }
+        : { kind: "llm", model, request, wrapUp };
     const key = this.nextKey("llm", model.id);
     return runExclusive(this, key, callModel, leaf);
   }

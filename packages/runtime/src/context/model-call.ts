@@ -1,24 +1,30 @@
-import { type MaybePromise, MiddlewareTermination, type ModelResponse, type Gate } from "@ravi/kernel";
+import {
+  type LlmLeaf,
+  type MaybePromise,
+  MiddlewareTermination,
+  type ModelResponse,
+  type Gate,
+} from "@ravi/kernel";
 import { isUnset } from "@ravi/kernel/loop";
 import { andThen } from "../and-then.ts";
 import { ChatCall } from "./chat-call.ts";
 import type { Execution } from "./execution.ts";
 import { layersAnswer } from "./layer-result.ts";
-import { ModelEffect, type ModelLeaf } from "./model-effect.ts";
+import { ModelEffect } from "./model-effect.ts";
 import { admitOne } from "./one-call.ts";
 import { denialOf } from "./permission.ts";
 import { admitBy, mayAdmit } from "./plan.ts";
 import { tellAnswer } from "./stream-out.ts";
 
 /** Makes one model call of an agent: first the `admit` of its layers, then the recorded effect, with its hooks around it. */
-export function callModel(exec: Execution, leaf: ModelLeaf, key: string): MaybePromise<ModelResponse> {
+export function callModel(exec: Execution, leaf: LlmLeaf, key: string): MaybePromise<ModelResponse> {
   const call = mayAdmit(exec.plan.chat)
     ? admitModelCall(exec, leaf, key)
     : prepareModelCall(exec, leaf, key, undefined);
   return andThen(call, makeUnlessRefused, exec);
 }
 
-function admitModelCall(exec: Execution, leaf: ModelLeaf, key: string): MaybePromise<ModelEffect> {
+function admitModelCall(exec: Execution, leaf: LlmLeaf, key: string): MaybePromise<ModelEffect> {
   return admitOne(exec, key, (gate?: Gate) => prepareModelCall(exec, leaf, key, gate));
 }
 
@@ -32,7 +38,7 @@ function makeUnlessRefused(call: ModelEffect, { engine }: Execution): MaybePromi
  */
 export function prepareModelCall(
   exec: Execution,
-  leaf: ModelLeaf,
+  leaf: LlmLeaf,
   key: string,
   gate: Gate | undefined,
 ): MaybePromise<ModelEffect> {

@@ -36,12 +36,6 @@ import { restartAnswer, type Sink, streamOut, tellAnswer, type Told } from "./st
 import { reportCallEnd, reportCallStart, type ReportedCall } from "./report-call.ts";
 import { writableResponse } from "./writable-response.ts";
 
-/** A model call. */
-export interface ModelLeaf extends LlmLeaf {
-  /** Whether the answer is not told to observers, because the agent does not say it: it is a summary, for example. Default: false. */
-  readonly isQuiet?: boolean | undefined;
-}
-
 /** A model, and what it is asked. */
 type RequestedCall = Pick<LlmLeaf, "model" | "request">;
 
@@ -54,7 +48,7 @@ export class ModelEffect implements Effect<ModelResponse>, ReportedCall {
   readonly onDoubt = "retry";
   readonly key: string;
   readonly exec: Execution;
-  private readonly leaf: ModelLeaf;
+  private readonly leaf: LlmLeaf;
   /** Present if there are layers. */
   context: ChatCall | undefined;
   /** The answer, if a layer gave one in its `admit`. Then nothing is sent and nothing is recorded. */
@@ -81,7 +75,7 @@ export class ModelEffect implements Effect<ModelResponse>, ReportedCall {
   sink: Sink | undefined;
   told: Told | undefined;
 
-  constructor(exec: Execution, key: string, leaf: ModelLeaf) {
+  constructor(exec: Execution, key: string, leaf: LlmLeaf) {
     this.exec = exec;
     this.key = key;
     this.leaf = leaf;
@@ -97,7 +91,7 @@ export class ModelEffect implements Effect<ModelResponse>, ReportedCall {
 
   /** Whether anybody is told what the answer says. */
   get isHeard(): boolean {
-    return this.exec.engine.isWatched && this.leaf.isQuiet !== true;
+    return this.exec.engine.isWatched && this.leaf.quiet !== true;
   }
 
   get what(): string {

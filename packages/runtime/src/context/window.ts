@@ -181,7 +181,7 @@ export class Window {
     this.strategyContext ??= {
       llm: (model, request) => {
         const key = exec.nextKey("compact", model.id);
-        return runExclusive(exec, key, callModel, { kind: "llm", model, request, isQuiet: true });
+        return runExclusive(exec, key, callModel, { kind: "llm", model, request, quiet: true });
       },
     };
     return Object.assign(this.strategyContext, NOTHING_MORE, options);

@@ -28,7 +28,7 @@ import { PositionalWork } from "./positional-work.ts";
 export class PositionalEngine extends PositionalWork implements DurableEngine {
   readonly bare = undefined;
   readonly isDurable = true;
-  readonly isWatched = false;
+  readonly isWatched = true;
 
   async whenResumed(): Promise<void> {
     const { headcount } = this.world;

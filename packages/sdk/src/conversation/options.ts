@@ -5,6 +5,7 @@ import {
   checkFields,
   checkIntegerOrNull,
   InvalidValueError,
+  SessionId,
 } from "@ravi/kernel";
 import type { Decisions } from "@ravi/runtime";
 import { RUN_OPTIONS, type RunOptions } from "../run/options.ts";
@@ -63,9 +64,10 @@ const MOST_CHARACTERS = 480;
 
 export function checkConversation(options: ConversationOptions): void {
   checkFields("conversation options", options, KNOWN);
-  if (options.id !== undefined && options.id.length > MOST_CHARACTERS) {
-    const expected = `at most ${MOST_CHARACTERS} characters`;
-    throw new InvalidValueError({ field: "conversation options.id", value: options.id, expected });
+  const { id } = options;
+  if (id !== undefined && !isConversationId(id)) {
+    const expected = `a string of 1 to ${MOST_CHARACTERS} characters without control characters`;
+    throw new InvalidValueError({ field: "conversation options.id", value: id, expected });
   }
   for (const field of ["total", "used"] as const) {
     const { usd = null, tokens = null, messages = null } = options[field] ?? {};
@@ -73,5 +75,14 @@ export function checkConversation(options: ConversationOptions): void {
     checkAmountOrNull(`${field}.usd`, usd, "not negative");
     checkIntegerOrNull(`${field}.tokens`, tokens, 0);
     checkIntegerOrNull(`${field}.messages`, messages, 0);
+  }
+}
+
+function isConversationId(id: string): boolean {
+  try {
+    return SessionId(id).length <= MOST_CHARACTERS;
+  } catch {
+    // What is expected of a session's id is expected here too, under another name.
+    return false;
   }
 }

@@ -88,17 +88,11 @@ export class Compactor {
     const { ctx, session, model, system, tools } = task;
     const { plan, meter, emitter } = this;
     const window = this.windowOf(model);
-    // The strategy's own model call is not part of the conversation, so its text must not be streamed to the user.
-    emitter.isMuted = true;
-    try {
-      const { emit } = emitter;
-      const outcome = await compact({ ctx, session, emit, plan, meter, reason, window, system, tools });
-      // What was asked for and made by hand is not made again after the next turn.
-      if (reason === "asked" && outcome.status !== "cancelled") this.isRequested = false;
-      return outcome;
-    } finally {
-      emitter.isMuted = false;
-    }
+    const { emit } = emitter;
+    const outcome = await compact({ ctx, session, emit, plan, meter, reason, window, system, tools });
+    // What was asked for and made by hand is not made again after the next turn.
+    if (reason === "asked" && outcome.status !== "cancelled") this.isRequested = false;
+    return outcome;
   }
 
   /**

@@ -27,15 +27,11 @@ const FACTS: ReadonlySet<SessionEventName> = new Set([
   "settled",
 ] as const);
 
-const DELTAS: ReadonlySet<AgentEvent["type"]> = new Set(["text", "reasoning", "toolArguments"] as const);
-
 /** Emits what happens in a session: first to extensions, which may change it, then to observers, which may not. */
 export class SessionEmitter {
   readonly host: ExtensionHost;
   readonly hub = new SessionHub();
   running: Running | undefined;
-  /** True while the model's text is not meant for the user. */
-  isMuted = false;
 
   constructor(agent: ExtensionContext) {
     this.host = new ExtensionHost(agent);
@@ -74,7 +70,6 @@ export class SessionEmitter {
   }
 
   forward(event: AgentEvent): void {
-    if (this.isMuted && DELTAS.has(event.type)) return;
     this.hub.publish(event);
     this.host.report(event);
   }

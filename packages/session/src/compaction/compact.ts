@@ -72,7 +72,7 @@ async function runStrategy(
     contextWindow: targetWindow(job, sizes),
     system,
     tools,
-    llm: (model, request) => ctx.llm(model, request),
+    llm: (model, request) => ctx.llm(model, request, { quiet: true }),
   });
   const given = (await abortable(compacted, ctx.signal)) ?? messages;
   if (isMessages(given)) return given;

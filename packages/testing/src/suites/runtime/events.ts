@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { HookEvent, isRaviError, type JsonValue, Priority } from "@ravi/kernel";
+import { HookEvent, isRaviError, type JsonValue, Priority, textOf } from "@ravi/kernel";
 import { scriptedModel } from "../../scripted-model.ts";
 import { listening } from "./listening.ts";
 import { agent, call, done, outputOf, type RuntimeCase, say, tool, until, word } from "./stage.ts";
@@ -132,6 +132,31 @@ export const eventCases: readonly RuntimeCase[] = [
         { type: "progress", name: "after", data: null },
       ]);
       expect(new Set(events.map(({ execId }) => execId)).size).toBe(1);
+    },
+  },
+  {
+    rule: "J3",
+    says: "the answer of a quiet call is the agent's alone: observers are told what it has used and nothing of what it says",
+    async run({ create }) {
+      const quiet = scriptedModel(["a plan", { text: "a note", reasoning: "hm" }], { chunkSize: 2 });
+      const loud = scriptedModel(["the ", "answer"]);
+      const teller = agent("teller", async (ctx) => {
+        const first = await ctx.llm(quiet, say("plan"), { quiet: true });
+        const outcomes = await ctx.batch([
+          { kind: "llm", model: quiet, request: say("note"), quiet: true },
+          { kind: "llm", model: loud, request: say("go") },
+        ]);
+        const last = await ctx.llm(loud, say("on"), { quiet: false });
+        const texts = outcomes.map((one) => ("response" in one ? textOf(one.response.message) : one.status));
+        return done([textOf(first.message), ...texts, textOf(last.message)].join("|"));
+      });
+      const runtime = await create({ agents: [teller] });
+      const handle = runtime.run(teller, "");
+      const events = await Array.fromAsync(handle.events());
+      expect((await handle.result).output).toBe("a plan|a note|the |answer");
+      const told = events.flatMap(({ event }) => ("delta" in event ? [event.delta] : []));
+      expect(told.join("")).toBe("the answer");
+      expect(events.filter(({ event }) => event.type === "usage")).toHaveLength(4);
     },
   },
   {
