@@ -177,6 +177,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "processStart",
       "processTable",
       "quietly",
+      "readAgain",
       "readApproval",
       "readArguments",
       "readResult",

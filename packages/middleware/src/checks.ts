@@ -25,12 +25,12 @@ export function checkLayers<C>(
   let wanted = level;
   for (const [at, layer] of layers.entries()) {
     checkShape(layer, `layers[${at}]`);
-    if (typeof layer === "function") continue;
-    wanted ??= layer.level;
-    if (layer.level === wanted) continue;
+    const own: MiddlewareLevel | undefined = typeof layer === "function" ? undefined : layer.level;
+    wanted ??= own;
+    if (own === undefined || own === wanted) continue;
     throw new MiddlewareError({
       layer: layerName(layer, at),
-      problem: `is a layer of the ${layer.level} level, but this pipeline is of the ${wanted} level; add it to the ${layer.level} pipeline instead`,
+      problem: `is a layer of the ${own} level, but this pipeline is of the ${wanted} level; add it to the ${own} pipeline instead`,
     });
   }
   checkOrder(layers);
@@ -46,8 +46,9 @@ function checkShape(layer: unknown, field: string): void {
       expected: "a layer: a (context, next) function, or an object with a level",
     });
   }
+  // By its type it has a level. Untyped JavaScript may leave it out; then it is of its pipeline's level, as a function is.
   const level: unknown = Reflect.get(layer, "level");
-  if (!LEVELS.some((known) => known === level)) {
+  if (level !== undefined && !LEVELS.some((known) => known === level)) {
     throw new InvalidValueError({
       field: `${field}.level`,
       value: level,

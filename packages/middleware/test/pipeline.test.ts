@@ -57,6 +57,26 @@ describe("R11: the onion", () => {
     expect(log).toEqual(["a in", "b in", "c in", "core", "c out", "b out", "a out"]);
   });
 
+  it("R11: an object without a level, as JavaScript may give it, is of its pipeline's level, as a function is", async () => {
+    const log: string[] = [];
+    const unlevelled = {
+      async process(context: ChatContext, next: () => Promise<void>) {
+        await next();
+        log.push(String(context.result?.message.content));
+      },
+      admit: () => void log.push("admitted"),
+    };
+    // @ts-expect-error by its type a layer has a level
+    const pipeline = new MiddlewarePipeline<ChatContext>([unlevelled, retry()]);
+    expect([pipeline.level, pipeline.hasAdmits]).toEqual(["chat", true]);
+    const context = chatContext();
+    await pipeline.admit(context, closedGate);
+    await pipeline.run(context, async () => void (context.result = answer("said")));
+    expect(log).toEqual(["admitted", "said"]);
+    // @ts-expect-error the same
+    expect(new MiddlewarePipeline<ChatContext>([unlevelled]).level).toBe(undefined);
+  });
+
   it("R11: a layer that does not call next short-circuits, and outer layers still unwind", async () => {
     const log: string[] = [];
     const context = chatContext();

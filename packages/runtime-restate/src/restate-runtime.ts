@@ -126,7 +126,7 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
     asked: Pick<FollowOptions, "runId" | "agentId" | "begin" | "cancel">,
   ): RootHandle => {
     checkOpen(closed.signal);
-    const handle = follow({ ...asked, ingress, closed: closed.signal });
+    const handle = follow({ ...asked, ingress, closed: closed.signal, agents });
     live.add(handle);
     token.onCancel(({ reason }) => handle.cancel(reason));
     const forget = (): void => {

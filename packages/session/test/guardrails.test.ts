@@ -183,6 +183,22 @@ it("O17: loops are counted per turn", async () => {
   for (let turn = 0; turn < 4; turn++) expect((await agent.invoke("Go")).status).toBe("completed");
 });
 
+it("O17: a guardrail may only look at the start of turns; one that decides by a method of another name is refused", async () => {
+  let turns = 0;
+  const counting: Guardrail = { name: "g", onTurnStart: () => void turns++ };
+  const agent = session({ model: scriptedModel(["one", "two"]), guardrails: [counting] });
+  await agent.invoke("Go");
+  await agent.invoke("Go on");
+  expect(turns).toBe(2);
+  const misnamed = { name: "g", onTurnStart: () => {}, check: () => ({ action: "block", reason: "no" }) };
+  for (const guardrail of [{ name: "g" }, misnamed]) {
+    await expect(session({ model: once(), guardrails: [guardrail] }).invoke("Go")).rejects.toMatchObject({
+      code: "INVALID_VALUE",
+      expected: expect.stringContaining("a method onTurnStart, beforeCall or afterCall"),
+    });
+  }
+});
+
 it("a misspelt or broken method beside a good one is refused: nobody would call it", async () => {
   const open = async (guardrail: object) =>
     session({ model: once(), tools: [look], guardrails: [guardrail as Guardrail] }).invoke("Go");

@@ -1,4 +1,5 @@
 import {
+  type Agent,
   AgentId,
   ExecId,
   type RootHandle,
@@ -13,7 +14,7 @@ import { pause } from "../pause.ts";
 import type { RunView } from "../root/messages.ts";
 import { unknownRun } from "../root/unknown-run.ts";
 import type { Page } from "../topic/object.ts";
-import { detachedResult, resultOf } from "./result.ts";
+import { detachedResult, resultOf, shaped } from "./result.ts";
 
 /** How long one poll waits for an answer. */
 const POLL_TIMEOUT_MS = 5_000;
@@ -32,6 +33,8 @@ export interface FollowOptions {
   /** Runs before the first poll: starts the run, or moves it. */
   readonly begin: () => Promise<void>;
   readonly cancel: (reason: string) => void;
+  /** The agents that this client knows. Their schemas read structured results, which come as JSON. */
+  readonly agents: ReadonlyMap<string, Agent>;
 }
 
 /** The handle of a run for a client in any process. It only reads: the run does not depend on it. */
@@ -56,7 +59,7 @@ export function follow(options: FollowOptions): RootHandle {
       const view = await readView();
       if (!view.known) throw unknownRun(runId);
       if (view.agentId !== undefined) agentId = view.agentId as AgentId;
-      const result = resultOf(runId, view);
+      const result = shaped(resultOf(runId, view), view, options.agents);
       if (result?.error?.code === "AGENT_NOT_FOUND" && result.status === "suspended") throw result.error;
       status = result?.status ?? (view.status === "waiting" ? "suspended" : "running");
       if (result !== undefined) return result;

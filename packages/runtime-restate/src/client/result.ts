@@ -1,5 +1,6 @@
 import {
   addUsage,
+  type Agent,
   errorFromJSON,
   type HireOutcome,
   NO_USAGE,
@@ -8,7 +9,7 @@ import {
   type RunResult,
   Supervision,
 } from "@ravi/kernel";
-import { addCost, exceededIn, runLimits } from "@ravi/kernel/loop";
+import { addCost, exceededIn, readAgain, runLimits } from "@ravi/kernel/loop";
 import { outcomeFromJSON } from "../outcome.ts";
 import type { RunView } from "../root/messages.ts";
 import { NOTHING_SPENT } from "../root/state.ts";
@@ -24,6 +25,17 @@ export function resultOf(runId: RunId, view: RunView): RunResult | undefined {
     output: "",
     error: errorFromJSON(error) as RaviError,
   });
+}
+
+/** The view does not say which version of its agent it was, so all are tried: a value that is not the recorded one is not taken. */
+export function shaped(
+  result: RunResult | undefined,
+  { agentId }: RunView,
+  agents: ReadonlyMap<string, Agent>,
+): RunResult | undefined {
+  if (result?.structured === undefined || agentId === undefined) return result;
+  const versions = [...agents.values()].filter(({ id }) => id === agentId);
+  return versions.reduce((read, { output }) => readAgain(read, output), result);
 }
 
 /** The result for a client that closes while the run continues. */

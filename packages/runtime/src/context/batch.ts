@@ -19,7 +19,7 @@ import { messageOf } from "@ravi/kernel/loop";
 import { NOTHING_USED } from "../engine/hire-record.ts";
 import type { Execution } from "./execution.ts";
 import { type PreparedHire, prepareHire } from "./hire-spec.ts";
-import { auditHire, noteStop } from "./hires.ts";
+import { hired } from "./hires.ts";
 import { prepareModelCall } from "./model-call.ts";
 import type { ModelEffect } from "./model-effect.ts";
 import { andThen } from "../and-then.ts";
@@ -78,11 +78,7 @@ function outcomesOf(settled: readonly Settled[], exec: Execution, starts: readon
   return starts.map((start) => {
     if (start.kind === "refused") return start.outcome;
     const outcome = outcomeOf(exec, start, settled[next++]);
-    if (start.kind === "hire") {
-      auditHire(exec, start, outcome);
-      noteStop(exec, outcome as HireOutcome);
-    }
-    return outcome;
+    return start.kind === "hire" ? hired(exec, start, outcome as HireOutcome) : outcome;
   });
 }
 

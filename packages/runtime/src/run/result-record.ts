@@ -8,10 +8,12 @@ import {
   type RunId,
   type RunLimits,
   type RunResult,
+  type SchemaLike,
   type SerializedError,
   type StoppedBy,
   type Usage,
 } from "@ravi/kernel";
+import { readAgain } from "@ravi/kernel/loop";
 import { textAt } from "../engine/body.ts";
 
 /** Whether the record of the result consists of plain data that nobody else holds, so that the journal need not copy it. */
@@ -67,15 +69,19 @@ function limitsRecord(limits: RunLimits): JsonObject {
   };
 }
 
-/** The recorded result; undefined if the run is not over. */
-export function recordedResult(runId: RunId, body: JsonObject): RunResult | undefined {
+/** The recorded result; undefined if the run is not over. `output` is the schema of the agent, if it is known here. */
+export function recordedResult(
+  runId: RunId,
+  body: JsonObject,
+  output: SchemaLike | undefined,
+): RunResult | undefined {
   const status = body["status"] as RunResult["status"] | "running";
   if (status === "running" || status === "suspended") return undefined;
   const error = body["error"];
   const problem = body["problem"] as string | undefined;
   const stoppedBy = body["stoppedBy"] as StoppedBy | undefined;
   const exceeded = body["exceeded"] as readonly StoppedBy[] | undefined;
-  return {
+  const result: RunResult = {
     runId,
     status,
     output: textAt(body, "output"),
@@ -91,4 +97,5 @@ export function recordedResult(runId: RunId, body: JsonObject): RunResult | unde
     limits: body["limits"] as RunLimits | undefined,
     agents: body["agents"] as readonly AgentAccount[] | undefined,
   };
+  return readAgain(result, output);
 }

@@ -13,6 +13,7 @@ import { andThen } from "../and-then.ts";
 import { awaitJournal } from "./await-journal.ts";
 import { mayAdmit, type Plan, planFor } from "../context/plan.ts";
 import { doubtsOf } from "../engine/decisions.ts";
+import { textAt } from "../engine/body.ts";
 import { Recording } from "../engine/recording.ts";
 import { afterRetries } from "../engine/retried.ts";
 import { RunJournal } from "../engine/run-journal.ts";
@@ -99,7 +100,8 @@ export class RunDriver {
         throw wrongRun(runId, "the id of a run in the journal");
       }
       const status = recording.aboutRun(RUN_STATUS);
-      const result = status === undefined ? undefined : recordedResult(runId, status.body);
+      const output = this.agents.get(textAt(start.body, "agent"))?.output;
+      const result = status === undefined ? undefined : recordedResult(runId, status.body, output);
       const isRetried = retryFailed && result?.status === "failed";
       if (isRetried) recording = new Recording(afterRetries(runId, records, this.ports.clock.now()));
       else if (result !== undefined) return { result };

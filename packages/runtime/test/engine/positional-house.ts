@@ -17,7 +17,7 @@ import {
   type RunStatus,
   Supervision,
 } from "@ravi/kernel";
-import { exceededIn } from "@ravi/kernel/loop";
+import { exceededIn, readAgain } from "@ravi/kernel/loop";
 import { wallClock } from "@ravi/runtime";
 import type { RuntimeHouse, RuntimeSetup, RuntimeUnderTest } from "@ravi/testing/suites";
 import { World } from "./world.ts";
@@ -182,7 +182,10 @@ function statusOf({ world, execId }: Known): RunStatus {
   return status === "paused" ? "partial" : status;
 }
 
-function resultOf({ world, runId, root, ledger }: Known, end: HireOutcome | RaviError | "closed"): RunResult {
+function resultOf(
+  { world, runId, execId, root, ledger }: Known,
+  end: HireOutcome | RaviError | "closed",
+): RunResult {
   const usage = [...world.executions.values()].reduce((sum, { used }) => addUsage(sum, used), NO_USAGE);
   const exceeded = ledger && exceededIn(ledger.used, root, root.agentId);
   const common = { runId, usage, cost: null, inDoubt: [...world.inDoubt], output: "", exceeded };
@@ -194,7 +197,7 @@ function resultOf({ world, runId, root, ledger }: Known, end: HireOutcome | Ravi
       ...common,
       status: end.status === "completed" ? "completed" : "partial",
       output,
-      structured,
+      structured: readAgain({ output, structured }, world.of(execId).start.agent.output).structured,
       stopReason,
       problem,
     };

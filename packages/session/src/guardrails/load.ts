@@ -43,7 +43,7 @@ function own(source: GuardrailSource, where: string): OwnedGuardrail {
     return { guardrail, source, isOwn: true };
   }
   const expected =
-    "a guardrail: an object with a name and a method beforeCall or afterCall, or a function that returns one";
+    "a guardrail: an object with a name and a method onTurnStart, beforeCall or afterCall, or a function that returns one";
   throw new InvalidValueError({ field: where, value: guardrail, expected });
 }
 
@@ -51,7 +51,13 @@ const METHODS = ["onTurnStart", "beforeCall", "afterCall"] as const satisfies re
 
 function isGuardrail(value: unknown): value is Guardrail {
   if (!isObject(value) || typeof Reflect.get(value, "name") !== "string") return false;
-  const { onTurnStart, beforeCall, afterCall } = value as Record<keyof Guardrail, unknown>;
-  const isMethod = (method: unknown): boolean => method === undefined || typeof method === "function";
-  return [onTurnStart, beforeCall, afterCall].every(isMethod) && (beforeCall ?? afterCall) !== undefined;
+  const { onTurnStart, beforeCall, afterCall, ...others } = value as Record<string, unknown>;
+  const given = [onTurnStart, beforeCall, afterCall].filter((method) => method !== undefined);
+  if (given.length === 0 || !given.every(isFunction)) return false;
+  // One that decides nothing but has a method of its own is meant to decide by that one, which nobody would call.
+  return (beforeCall ?? afterCall) !== undefined || !Object.values(others).some(isFunction);
+}
+
+function isFunction(value: unknown): boolean {
+  return typeof value === "function";
 }

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { RunEvent } from "@ravi/kernel";
+import type { RunEvent, StandardSchema } from "@ravi/kernel";
 import { scriptedModel } from "../../scripted-model.ts";
 import { agent, done, hires, type RuntimeCase, say, until, untilWaiting, word } from "./stage.ts";
 
@@ -58,6 +58,33 @@ export const lifeCases: readonly RuntimeCase[] = [
       const resumed = next.resume("life-10");
       await next.deliver("life-10", "on", true);
       expect((await resumed.result).output).toBe("sum: expected a number");
+    },
+  },
+  {
+    rule: "R12",
+    says: "a structured result has the form that its schema gives it, also if it comes from the record: of a run, a hire and a spawned child",
+    async run({ create }) {
+      const dated = agent(
+        "dated",
+        async () => ({ ...done('{"on":"2026-01-02"}'), structured: { on: new Date("2026-01-02") } }),
+        { output: DATED },
+      );
+      const lead = agent("lead", async (ctx) => {
+        const hired = await ctx.hire({ agent: dated, input: "" });
+        const joined = await ctx.join(await ctx.spawn(dated, { input: "" }));
+        await ctx.waitFor("on");
+        return done([hired, joined].map((each) => yearIn("result" in each && each.result)).join());
+      });
+      const runtime = await create({ agents: [dated, lead] });
+      expect(yearIn(await runtime.run(dated, "", { runId: "life-11" }).result)).toBe(2026);
+      expect(yearIn(await runtime.resume("life-11").result)).toBe(2026);
+      const handle = runtime.run(lead, "", { runId: "life-12" });
+      await untilWaiting(handle);
+      await runtime.close();
+      const next = await create({ agents: [dated, lead] });
+      const resumed = next.resume("life-12");
+      await next.deliver("life-12", "on", true);
+      expect((await resumed.result).output).toBe("2026,2026");
     },
   },
   {
@@ -211,3 +238,19 @@ export const lifeCases: readonly RuntimeCase[] = [
     },
   },
 ];
+
+/** Reads a day, as models write it, as a date. */
+const DATED: StandardSchema<unknown, { on: Date }> = {
+  "~standard": {
+    version: 1,
+    vendor: "suite",
+    validate: (value) => ({ value: { on: new Date((value as { on: string }).on) } }),
+    jsonSchema: { input: () => ({ type: "object" }), output: () => ({ type: "object" }) },
+  },
+};
+
+/** Undefined if the result has no date, but perhaps its text. */
+function yearIn(result: { readonly structured?: unknown } | false): number | undefined {
+  const { on } = (result && (result.structured as { on: unknown })) || { on: undefined };
+  return on instanceof Date ? on.getUTCFullYear() : undefined;
+}
