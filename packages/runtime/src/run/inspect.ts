@@ -8,7 +8,7 @@ import {
   Supervision,
 } from "@ravi/kernel";
 import { runLimits } from "@ravi/kernel/loop";
-import { replayedEnd, substituteIn } from "../context/model-record.ts";
+import { replayedBill, substituteIn } from "../context/model-record.ts";
 import { textAt } from "../engine/body.ts";
 import { attemptOf, Recording } from "../engine/recording.ts";
 import { afterRetries } from "../engine/retried.ts";
@@ -33,7 +33,7 @@ export async function inspectRun(journal: Journal, runId: RunId): Promise<RunRep
   const isHeld = claim !== undefined && !isOwnerGone(claim.owner);
   const root = Supervision.fromJSON(start["supervision"]);
   const status = recording.aboutRun(RUN_STATUS);
-  const result = status && recordedResult(runId, status.body);
+  const result = status && recordedResult(runId, status.body, undefined);
   const granted = [...raisesOf(recording)].reduce((sum, { more }) => plus(sum, more), NOTHING_SPENT);
   return {
     ...summary,
@@ -94,8 +94,8 @@ function callOf(begin: JournalRecord, end: JournalRecord | undefined): RecordedC
     const isError = body["isError"] === true || body["error"] !== undefined;
     return { ...call, status: isError ? "error" : "ok", endedAt };
   }
-  const { status, usage, costUsd } = replayedEnd(body, startedAt);
-  return { ...call, status, endedAt, usage, costUsd };
+  const { usage, costUsd } = replayedBill(body);
+  return { ...call, status: body["response"] === undefined ? "error" : "ok", endedAt, usage, costUsd };
 }
 
 /** As hooks name it: the model that answered. */

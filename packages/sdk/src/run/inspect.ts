@@ -24,7 +24,7 @@ export interface RunReport extends RunSummary {
   readonly openCalls: readonly RecordedCall[];
   /** Keys of calls that may have been paid for twice: they were in flight at a crash, and were made again. */
   readonly inDoubt: readonly string[];
-  /** The result, if the run is over. */
+  /** The result, if the run is over. Its `structured` is as recorded: without the agent there is no schema to read it with. */
   readonly result?: SdkResult | undefined;
 }
 
