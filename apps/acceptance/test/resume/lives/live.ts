@@ -1,4 +1,11 @@
-import { isRaviError, type JsonValue, type RootHandle, type RunResult, totalTokens } from "@ravi/kernel";
+import {
+  type AgentAccount,
+  isRaviError,
+  type JsonValue,
+  type RootHandle,
+  type RunResult,
+  totalTokens,
+} from "@ravi/kernel";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
 import { virtualClock } from "@ravi/testing";
 import { agentOf } from "./actor.ts";
@@ -321,6 +328,23 @@ class Stay {
     }
   }
 
+  /** The record tells what the result tells, also without its last entry; but a call that ended too late to be recorded is open there. */
+  private async checkReport(result: RunResult, store: MemoryJournal): Promise<void> {
+    const isEnded = result.status !== "suspended";
+    const report = await new Runtime({ journal: store }).inspect(RUN);
+    const before = await new Runtime({ journal: leftOf(store, store.load(RUN).length - 1) }).inspect(RUN);
+    const told = sumOf(result);
+    if (isEnded && sumOf(report) !== told) this.fault(`its report has ${sumOf(report)}, its result ${told}`);
+    if (isEnded && String(report.inDoubt) !== String(result.inDoubt))
+      this.fault(`its report doubts ${String(report.inDoubt)}, its result ${String(result.inDoubt)}`);
+    if (before.calls.some(({ status }) => status === "open")) return;
+    // Who was about to be hired when the run was suspended is not on record, and has used nothing.
+    const isKnown = ({ execId }: AgentAccount): boolean => before.agents.some((one) => one.execId === execId);
+    const known = { ...result, agents: result.agents?.filter(isKnown) };
+    if (sumOf(before) !== sumOf(known))
+      this.fault(`before its last entry it has ${sumOf(before)}, its result ${sumOf(known)}`);
+  }
+
   private async checkRecord(result: RunResult, store: MemoryJournal): Promise<void> {
     const { sent } = this.house.outside;
     const { status, error } = result;
@@ -332,6 +356,7 @@ class Stay {
     }
     if (summary?.status !== status) this.fault(`it is ${status}, and listed as ${summary?.status}`);
     if (isRaviError(error, "NON_DETERMINISM")) this.fault(error.message);
+    await this.checkReport(result, store);
     const waits = summary?.waitingFor ?? [];
     this.doubts = waits.filter(({ kind }) => kind === "decision").map(({ name }) => name);
     // Of a run that was cancelled nothing is asked, even if it has not ended yet.
@@ -355,4 +380,11 @@ const ANSWERS: readonly JsonValue[] = [
   "maybe",
   { approved: true },
 ];
+
+/** What was used, in total and by each agent. A call that is refused when it would be made again counts as a retry on record only. */
+function sumOf({ usage, cost, agents = [] }: Pick<RunResult, "usage" | "cost" | "agents">): string {
+  const used = agents.map(({ status: _status, wasteUsd: _waste, retries: _retries, ...rest }) => rest);
+  return JSON.stringify({ usage, cost, used });
+}
+
 const LIVING: ReadonlySet<string> = new Set(["pending", "running", "suspended"]);
