@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
+import { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { scriptedModel } from "@ravi/testing";
@@ -244,6 +245,20 @@ describe("runs that have ended", () => {
     await expect(ravi("delete", "run-1", "--force")).rejects.toThrow(/a run that no process has/);
     handle.cancel("enough");
     await handle.result;
+  });
+
+  test("are answered, cancelled and deleted also if their record is damaged", async () => {
+    await run(speaker("ok"), "go", { journal, runId: "over" });
+    await waiting("open");
+    const database = new DatabaseSync(join(journal, "ravi.db"));
+    database.exec("UPDATE log SET crc = crc + 1");
+    database.close();
+    await expect(ravi("show", "over")).rejects.toThrow(/is damaged at/);
+    expect(await ravi("approve", "open")).toContain("was answered");
+    expect(await ravi("cancel", "open")).toContain("open is cancelled");
+    expect(await ravi("delete", "over")).toBe("over is deleted");
+    expect(await ravi("delete", "open", "--force")).toBe("open is deleted");
+    expect(await runs({ journal })).toEqual([]);
   });
 
   test("are in a backup, which only its owner may read", async () => {

@@ -1,5 +1,7 @@
-import { cancel, deliver, inspect, InvalidValueError, type JsonValue } from "@ravi/sdk";
+import { cancel, deliver, InvalidValueError, type JsonValue } from "@ravi/sdk";
 import { findRun } from "./find.ts";
+import { isOpen } from "./list.ts";
+import { holderOf } from "./open.ts";
 import type { Request } from "./perform.ts";
 import { findWait, type FoundWait, isBudget } from "./waits.ts";
 import { UsageError } from "./errors.ts";
@@ -36,8 +38,7 @@ export async function answer(request: Request): Promise<string> {
 /** Ends a run for good. */
 export async function cancelRun({ words: [given = ""], journal, options }: Request): Promise<string> {
   const { runId, status } = await findRun(journal, given);
-  const { heldBy, result } = await inspect(runId, { journal });
-  if (result !== undefined) {
+  if (!isOpen(status)) {
     throw new InvalidValueError({
       field: "run",
       value: runId,
@@ -45,9 +46,10 @@ export async function cancelRun({ words: [given = ""], journal, options }: Reque
     });
   }
   await cancel(runId, options.reason ?? "cancelled with ravi cancel", { journal });
-  return heldBy === undefined
+  const holder = await holderOf(journal, runId);
+  return holder === undefined
     ? `${runId} is cancelled: it does nothing more, and ends when it is next resumed`
-    : `${runId} is cancelled: ${heldBy.owner} ends it`;
+    : `${runId} is cancelled: ${holder} ends it`;
 }
 
 function parsed(json: string): JsonValue {
@@ -68,8 +70,7 @@ async function give(
   value: JsonValue,
 ): Promise<string> {
   await deliver(runId, name, value, { journal, mustWait: true });
-  const { heldBy } = await inspect(runId, { journal });
-  const next =
-    heldBy === undefined ? "it goes on when the run is resumed" : `${heldBy.owner} goes on with it`;
+  const holder = await holderOf(journal, runId);
+  const next = holder === undefined ? "it goes on when the run is resumed" : `${holder} goes on with it`;
   return `${agentId} of run ${runId} was answered; ${next}`;
 }

@@ -1,27 +1,31 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
-import { SqliteJournal } from "@ravi/runtime";
-import { inspect, InvalidValueError } from "@ravi/sdk";
+import { Runtime } from "@ravi/runtime";
+import { InvalidValueError } from "@ravi/sdk";
 import { UsageError } from "./errors.ts";
 import { findRun } from "./find.ts";
 import { isOpen } from "./list.ts";
+import { within } from "./open.ts";
 import type { Request } from "./perform.ts";
 import { durationMs } from "./time.ts";
 
 const FILE = "ravi.db";
+/** If this process is killed, others can have the run again after so long. */
+const CLAIM_MS = 10_000;
 
 /** Removes one run. */
 export async function deleteRun({ words: [given = ""], journal, options }: Request): Promise<string> {
-  const { runId, status, entries } = await findRun(journal, given);
+  const { runId, status } = await findRun(journal, given);
+  if (isOpen(status) && options.force !== true) {
+    const expected = `a run that has ended; it is ${status}, and after ravi delete --force nobody can resume it`;
+    throw wrong("run", runId, expected);
+  }
   return within(journal, async (open) => {
-    // What is claimed and has not begun cannot be inspected.
-    const holder = entries > 0 ? (await inspect(runId, { journal })).heldBy : await open.holder(runId);
-    if (holder !== undefined)
-      throw wrong("run", runId, `a run that no process has; ${holder.owner} has it, so cancel it first`);
-    if (isOpen(status) && options.force !== true) {
-      const expected = `a run that has ended; it is ${status}, and after ravi delete --force nobody can resume it`;
-      throw wrong("run", runId, expected);
+    // Claimed, so that nobody resumes it meanwhile.
+    if ((await open.claim(runId, `ravi delete ${process.pid}`, CLAIM_MS)) === null) {
+      const { owner = "another process" } = (await new Runtime({ journal: open }).holder(runId)) ?? {};
+      throw wrong("run", runId, `a run that no process has; ${owner} has it, so cancel it first`);
     }
     await open.delete(runId);
     return `${runId} is deleted`;
@@ -51,15 +55,6 @@ export async function backup({ words: [to = ""], journal }: Request): Promise<st
     database.close();
   }
   return `${to} is a copy of ${join(journal, FILE)}; conversations, in ${join(journal, "sessions")}, are files of their own`;
-}
-
-async function within<R>(journal: string, act: (open: SqliteJournal) => Promise<R>): Promise<R> {
-  const open = SqliteJournal.open(journal);
-  try {
-    return await act(open);
-  } finally {
-    await open.close();
-  }
 }
 
 /** Throws if there is none: with a misspelt folder there would be no runs, or an empty journal would be made. */
