@@ -328,21 +328,24 @@ class Stay {
     }
   }
 
-  /** The record tells what the result tells, also without its last entry; but a call that ended too late to be recorded is open there. */
+  /** The record tells what the result tells, but a call that ended too late to be recorded is open there. */
   private async checkReport(result: RunResult, store: MemoryJournal): Promise<void> {
     const isEnded = result.status !== "suspended";
     const report = await new Runtime({ journal: store }).inspect(RUN);
-    const before = await new Runtime({ journal: leftOf(store, store.load(RUN).length - 1) }).inspect(RUN);
+    // The end of a run has its sums, so what they come from is read without it.
+    const left = isEnded ? leftOf(store, store.load(RUN).length - 1) : store;
+    const entries = await new Runtime({ journal: left }).inspect(RUN);
     const told = sumOf(result);
     if (isEnded && sumOf(report) !== told) this.fault(`its report has ${sumOf(report)}, its result ${told}`);
     if (isEnded && String(report.inDoubt) !== String(result.inDoubt))
       this.fault(`its report doubts ${String(report.inDoubt)}, its result ${String(result.inDoubt)}`);
-    if (before.calls.some(({ status }) => status === "open")) return;
+    if (entries.calls.some(({ status }) => status === "open")) return;
     // Who was about to be hired when the run was suspended is not on record, and has used nothing.
-    const isKnown = ({ execId }: AgentAccount): boolean => before.agents.some((one) => one.execId === execId);
+    const isKnown = ({ execId }: AgentAccount): boolean =>
+      entries.agents.some((one) => one.execId === execId);
     const known = { ...result, agents: result.agents?.filter(isKnown) };
-    if (sumOf(before) !== sumOf(known))
-      this.fault(`before its last entry it has ${sumOf(before)}, its result ${sumOf(known)}`);
+    if (sumOf(entries) !== sumOf(known))
+      this.fault(`its entries have ${sumOf(entries)}, its result ${sumOf(known)}`);
   }
 
   private async checkRecord(result: RunResult, store: MemoryJournal): Promise<void> {
@@ -381,10 +384,10 @@ const ANSWERS: readonly JsonValue[] = [
   { approved: true },
 ];
 
-/** What was used, in total and by each agent. A call that is refused when it would be made again counts as a retry on record only. */
+/** What was paid, in total and by each agent. Calls that were refused before they were sent are counted on record only. */
 function sumOf({ usage, cost, agents = [] }: Pick<RunResult, "usage" | "cost" | "agents">): string {
-  const used = agents.map(({ status: _status, wasteUsd: _waste, retries: _retries, ...rest }) => rest);
-  return JSON.stringify({ usage, cost, used });
+  const paid = agents.map((one) => [one.execId, one.agentId, one.parent, one.usage, one.costUsd]);
+  return JSON.stringify({ usage, cost, paid });
 }
 
 const LIVING: ReadonlySet<string> = new Set(["pending", "running", "suspended"]);
