@@ -9,7 +9,7 @@ import { UsageError } from "./errors.ts";
 /** Allows a tool call. */
 export async function approve(request: Request): Promise<string> {
   const wait = await approvalOf(request);
-  if (isBudget(wait.name)) {
+  if (isBudget(wait)) {
     const expected =
       "the wait of a tool call; answer a request for more budget with ravi deliver, for example '{\"cost\": 5}'";
     throw new InvalidValueError({ field: "wait", value: wait.name, expected });
@@ -21,8 +21,12 @@ export async function approve(request: Request): Promise<string> {
 export async function deny(request: Request): Promise<string> {
   const wait = await approvalOf(request);
   const { reason } = request.options;
+  if (isBudget(wait)) {
+    if (reason !== undefined) throw new UsageError("more budget is refused without --reason");
+    return give(request, wait, false);
+  }
   const no = reason === undefined ? { approved: false } : { approved: false, reason };
-  return give(request, wait, isBudget(wait.name) ? false : no);
+  return give(request, wait, no);
 }
 
 /** Answers any wait. */

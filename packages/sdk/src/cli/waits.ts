@@ -1,12 +1,28 @@
-import { InvalidValueError, type PendingWait, type RunSummary } from "@ravi/sdk";
+import { InvalidValueError, type JsonObject, type PendingWait, type RunSummary } from "@ravi/sdk";
+import { visible } from "./printable.ts";
 
 export function kindWords(kind: PendingWait["kind"]): string {
   return { approval: "an approval", signal: "an answer", timer: "a time", decision: "a decision" }[kind];
 }
 
 /** Whether it is a request for more budget, whose answer is an amount. */
-export function isBudget(name: string): boolean {
-  return name.startsWith("approval:budget:");
+export function isBudget({ name, execId }: PendingWait): boolean {
+  return name === `approval:budget:${execId}`;
+}
+
+/** What is asked, in full: nobody should allow what they have not seen. */
+export function questionOf({ question }: PendingWait): string | undefined {
+  if (question === undefined) return undefined;
+  const isCall = typeof question === "object" && question !== null && "tool" in question;
+  if (!isCall) return visible(asText(question));
+  const { tool, arguments: given = TOO_LONG } = question as JsonObject;
+  return visible(`${asText(tool)} ${asText(given)}`);
+}
+
+const TOO_LONG = "with arguments that are too long to be listed";
+
+function asText(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
 }
 
 /** A wait, and the run that it is of. */
