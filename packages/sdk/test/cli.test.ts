@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
+import { mkdtemp, readdir, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
@@ -144,6 +144,18 @@ describe("a run that waits", () => {
     await expect(ravi("approve", "bill-2", "tool:9:9")).rejects.toThrow(/one of approval:bill-2:tool:1:0/);
     expect(await ravi("approve", "bill-2", "tool:1:0")).toContain("clerk of run bill-2 was answered");
     expect((await runs({ journal })).find(({ runId }) => runId === "bill-1")?.waitingFor).toHaveLength(1);
+  });
+
+  test("is not taken for another one whose name is longer", async () => {
+    await waiting("run-10");
+    expect(await ravi("show", "run-1")).toMatch(/^run +run-10$/m);
+    await expect(ravi("approve", "run-1")).rejects.toThrow(/the id of a run/);
+    await expect(ravi("approve", "run-10", "ool:1:0")).rejects.toThrow(/one of approval:run-10:tool:1:0/);
+    for (const command of ["cancel", "delete"])
+      await expect(ravi(command, "run")).rejects.toThrow(/the whole id of a run/);
+    expect(await ravi("approve", "run", "1:0")).toContain(
+      'clerk of run run-10 was answered: pay {"usd":12}; ',
+    );
   });
 
   test("shows all that it would do, without what could hide it", async () => {
@@ -345,6 +357,18 @@ describe("runs that have ended", () => {
     expect((await stat(file)).mode & 0o777).toBe(0o600);
     expect(await runs({ journal: copy })).toMatchObject([{ runId: "run-1", status: "completed" }]);
     await expect(ravi("backup", file)).rejects.toThrow(/a file that does not exist yet; nothing was written/);
+  });
+
+  test("are not copied to where a link leads, and nothing is left of a copy that fails", async () => {
+    await run(speaker("ok"), "go", { journal, runId: "run-1" });
+    const mask = process.umask();
+    const [link, file] = [join(journal, "link.db"), join(journal, "copy.db")];
+    await symlink(file, link);
+    await expect(ravi("backup", link)).rejects.toThrow(/a file that does not exist yet; nothing was written/);
+    await writeFile(join(journal, "ravi.db"), "something else");
+    await expect(ravi("backup", file)).rejects.toThrow(/not a database/);
+    expect((await readdir(journal)).filter((name) => name.includes("copy"))).toEqual([]);
+    expect(process.umask()).toBe(mask);
   });
 });
 

@@ -3,7 +3,8 @@ import { findRun } from "./find.ts";
 import { isOpen } from "./list.ts";
 import { holderOf } from "./open.ts";
 import type { Request } from "./perform.ts";
-import { findWait, type FoundWait, isBudget } from "./waits.ts";
+import { oneLine } from "./printable.ts";
+import { findWait, type FoundWait, isBudget, questionOf } from "./waits.ts";
 import { UsageError } from "./errors.ts";
 
 /** Allows a tool call. */
@@ -36,12 +37,16 @@ export async function answer(request: Request): Promise<string> {
   if ((json === undefined) === (text === undefined))
     throw new UsageError("ravi deliver takes either JSON or --text");
   const value = text ?? parsed(json ?? "");
-  return give(request, findWait(await findRun(request.journal, run), name, ["approval", "signal"]), value);
+  return give(
+    request,
+    findWait(await findRun(request.journal, run, "answer"), name, ["approval", "signal"]),
+    value,
+  );
 }
 
 /** Ends a run for good. */
 export async function cancelRun({ words: [given = ""], journal, options }: Request): Promise<string> {
-  const { runId, status } = await findRun(journal, given);
+  const { runId, status } = await findRun(journal, given, "end");
   if (!isOpen(status)) {
     throw new InvalidValueError({
       field: "run",
@@ -65,16 +70,15 @@ function parsed(json: string): JsonValue {
 }
 
 async function approvalOf({ words: [run = "", name = ""], journal }: Request): Promise<FoundWait> {
-  return findWait(await findRun(journal, run), name, ["approval"]);
+  return findWait(await findRun(journal, run, "answer"), name, ["approval"]);
 }
 
-async function give(
-  { journal }: Request,
-  { runId, name, agentId }: FoundWait,
-  value: JsonValue,
-): Promise<string> {
+async function give({ journal }: Request, wait: FoundWait, value: JsonValue): Promise<string> {
+  const { runId, name, agentId } = wait;
   await deliver(runId, name, value, { journal, mustWait: true });
   const holder = await holderOf(journal, runId);
+  const question = questionOf(wait);
+  const what = question === undefined ? "" : `: ${oneLine(question, 200)}`;
   const next = holder === undefined ? "it goes on when the run is resumed" : `${holder} goes on with it`;
-  return `${agentId} of run ${runId} was answered; ${next}`;
+  return `${agentId} of run ${runId} was answered${what}; ${next}`;
 }

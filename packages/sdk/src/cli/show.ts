@@ -9,7 +9,7 @@ import { kindWords, questionOf } from "./waits.ts";
 
 /** Everything about one run. */
 export async function showRun({ words: [given = ""], journal, options, now }: Request): Promise<string> {
-  const { runId } = await findRun(journal, given);
+  const { runId } = await findRun(journal, given, "look");
   const report = await inspect(runId, { journal });
   if (options.json === true) return json(report);
   const { openCalls, waitingFor = [], inDoubt } = report;
