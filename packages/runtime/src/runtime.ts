@@ -35,8 +35,8 @@ import {
 import { type Ports, type RuntimePorts, resolvePorts } from "./ports.ts";
 import { noJournal, RunDriver, wrongRun } from "./run/run-driver.ts";
 import { newStart, type RunOptions } from "./run-start.ts";
-import type { RunReport } from "./report.ts";
-import { inspectRun } from "./run/inspect.ts";
+import type { RunHolder, RunReport } from "./report.ts";
+import { holderOf, inspectRun } from "./run/inspect.ts";
 import { checkItem } from "./journal/posted.ts";
 import { isEnded } from "./journal/retention.ts";
 import { recordedStatus, summaryOf } from "./journal/recorded-status.ts";
@@ -307,6 +307,11 @@ export class Runtime {
    */
   async inspect(runId: string): Promise<RunReport> {
     return inspectRun(this.journal(), RunId(runId));
+  }
+
+  /** The process that has a run, without reading its record; undefined if none has it, or one that is certainly dead. */
+  async holder(runId: string): Promise<RunHolder | undefined> {
+    return holderOf(this.journal(), RunId(runId));
   }
 
   /** Deletes a run from the journal. Throws an `InvalidValueError` if it runs here. */

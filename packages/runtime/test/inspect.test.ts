@@ -180,6 +180,49 @@ test("inspect shows the limits with what was granted beyond them", async () => {
   expect(report.limits.executionBudget?.maxTokens).toBe(1_500);
 });
 
+test("inspect tells of one moment, whatever is recorded while it reads", async () => {
+  const memory = new MemoryJournal();
+  const { lead } = team();
+  await new Runtime({ journal: memory }).run(lead, "2", { runId: "r" }).result;
+  const begun = cut("r", memory.load(RunId("r")).slice(0, 4));
+  const other = { owner: "another process", expires: Infinity };
+  let isOver = false;
+  // It ends, and its process lets go of it, after the summary was read.
+  const journal: Journal = Object.create(memory, {
+    summary: {
+      value: async (runId: RunId) => {
+        isOver = true;
+        return begun.summary(runId);
+      },
+    },
+    holder: { value: async () => (isOver ? undefined : other) },
+  }) as Journal;
+  const report = await inspect(journal);
+  expect(report).toEqual({
+    ...(await inspect(begun)),
+    heldBy: expect.objectContaining({ owner: other.owner }),
+  });
+  expect(report).toMatchObject({ status: "running", entries: 4 });
+  expect(report).not.toHaveProperty("result");
+});
+
+test("holder names the process that has a run, also of one that cannot be read", async () => {
+  const memory = new MemoryJournal();
+  const runtime = new Runtime({
+    journal: Object.create(memory, {
+      load: {
+        value: () => {
+          throw new Error("damaged");
+        },
+      },
+    }) as Journal,
+  });
+  memory.claim(RunId("r"), "another process", 1_000_000);
+  expect(await runtime.holder("r")).toMatchObject({ owner: "another process" });
+  expect(await runtime.holder("nobody")).toBeUndefined();
+  await expect(new Runtime().holder("r")).rejects.toMatchObject({ field: "journal" });
+});
+
 test("inspect works with a journal that has neither summaries nor holders", async () => {
   const memory = new MemoryJournal();
   const plain: Journal = Object.create(memory, {

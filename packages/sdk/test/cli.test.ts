@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
+import { mkdtemp, readdir, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
+import { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { scriptedModel } from "@ravi/testing";
@@ -145,6 +146,18 @@ describe("a run that waits", () => {
     expect((await runs({ journal })).find(({ runId }) => runId === "bill-1")?.waitingFor).toHaveLength(1);
   });
 
+  test("is not taken for another one whose name is longer", async () => {
+    await waiting("run-10");
+    expect(await ravi("show", "run-1")).toMatch(/^run +run-10$/m);
+    await expect(ravi("approve", "run-1")).rejects.toThrow(/the id of a run/);
+    await expect(ravi("approve", "run-10", "ool:1:0")).rejects.toThrow(/one of approval:run-10:tool:1:0/);
+    for (const command of ["cancel", "delete"])
+      await expect(ravi(command, "run")).rejects.toThrow(/the whole id of a run/);
+    expect(await ravi("approve", "run", "1:0")).toContain(
+      'clerk of run run-10 was answered: pay {"usd":12}; ',
+    );
+  });
+
   test("shows all that it would do, without what could hide it", async () => {
     await waiting("run-1", { note: `${"x".repeat(5_000)}\u001b[2K\u202eend` });
     const shown = await ravi("show", "run-1");
@@ -152,6 +165,44 @@ describe("a run that waits", () => {
     expect(shown).toMatch(/end"\}$/m);
     // oxlint-disable-next-line no-control-regex -- they are what must not be there
     expect(shown).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u202e]/);
+  });
+
+  test("shows by its code what a terminal does not show", async () => {
+    await waiting("run-1", { cmd: "rm  -rf\u00a0/\u200btmp\u061c\u2028\u{e0041}" });
+    expect(await ravi("show", "run-1")).toContain(
+      String.raw`pay {"cmd":"rm  -rf /\u200btmp\u061c\u2028\udb40\udc41"}`.replace(" /", "\u00a0/"),
+    );
+    const text = await ravi("show", "run-1", "--json");
+    expect(text).not.toMatch(/[\u200b\u061c\u2028]/);
+    expect(JSON.parse(text)).toMatchObject({
+      waitingFor: [{ question: { arguments: expect.stringContaining("\u200b") } }],
+    });
+  });
+
+  test.each([
+    ["a b'c", String.raw`ravi approve 'a b'\''c' 'approval:a b'\''c:tool:1:0'`],
+    ["-x", "ravi approve -- -x approval:-x:tool:1:0"],
+    ["abc\u202e'", String.raw`ravi approve $'abc\U0000202e\'' $'approval:abc\U0000202e\':tool:1:0'`],
+    ["$(id)", "ravi approve '$(id)' 'approval:$(id):tool:1:0'"],
+  ])("shows commands for %j that a shell takes", async (runId, command) => {
+    await waiting(runId);
+    const shown = await ravi("show", "--", runId);
+    expect(shown.split("\n")).toContain(`    ${command}`);
+    expect(await ravi("approve", "--", runId)).not.toContain("\u202e");
+  });
+
+  test("shows commands for the journal that was named", async () => {
+    await waiting();
+    const shown = await perform(["show", "run-1", "--journal", `${journal}/.`], {});
+    expect(shown).toContain(`ravi approve --journal ${journal}/. run-1 approval:run-1:tool:1:0`);
+    expect(shown).toContain(`ravi deny --journal ${journal}/. --reason "…" run-1 approval:run-1:tool:1:0`);
+  });
+
+  test("is approved also if its id is budget", async () => {
+    const asking = await waiting("budget");
+    expect(await ravi("show", "budget")).toContain("ravi approve budget approval:budget:tool:1:0");
+    expect(await ravi("deny", "budget", "--reason", "ask Bo")).toContain("was answered");
+    expect((await resume("budget", { agents: asking, journal })).output).toContain("ask Bo");
   });
 
   test("says so if its arguments are too long to be listed", async () => {
@@ -197,6 +248,7 @@ describe("a run that waits", () => {
     await expect.poll(() => runs({ journal })).toMatchObject([{ waitingFor: [{ kind: "approval" }] }]);
     await expect(ravi("approve", "run-1")).rejects.toThrow(/with ravi deliver, for example '\{"cost": 5\}'/);
     expect(await ravi("show", "run-1")).toMatch(/ravi deliver run-1 approval:budget:run-1 '<json>'$/m);
+    await expect(ravi("deny", "run-1", "--reason", "no")).rejects.toThrow(/without --reason/);
     await ravi("deny", "run-1");
     expect(await handle.result).toMatchObject({ status: "partial", stopReason: "budget" });
   });
@@ -227,6 +279,41 @@ describe("runs that have ended", () => {
     await expect(ravi("cancel", "run-1")).rejects.toThrow(/a run that has not ended; it is completed/);
   });
 
+  test.each([
+    [0, "$0"],
+    [0.000_000_1, "$0.0000001"],
+    [0.123_456, "$0.1235"],
+    [12.3, "$12.30"],
+    [98_765.432_1, "$98765.43"],
+  ])("show that they have spent %d as %s", async (usd, text) => {
+    const model = scriptedModel([{ text: "ok", usage: { inputTokens: 1, outputTokens: 0 } }]);
+    await run(agent({ name: "spender", model }), "go", {
+      journal,
+      runId: "run-1",
+      budget: null,
+      prices: { scripted: { input: usd * 1e6, output: 0 } },
+    });
+    expect(await ravi("show", "run-1")).toContain(`spent       ${text}, 1 tokens`);
+  });
+
+  test("show which calls were given up", async () => {
+    const deaf = tool({
+      name: "deaf",
+      description: "",
+      input: z.object({}),
+      execute: () => new Promise<string>(() => {}),
+    });
+    const model = scriptedModel([{ toolCalls: [{ name: "deaf" }] }]);
+    const handle = start(agent({ name: "caller", model, tools: [deaf] }), "go", { journal, runId: "run-1" });
+    const openCalls = async (): Promise<number> => (await inspect("run-1", { journal })).openCalls.length;
+    await expect.poll(() => runs({ journal })).toMatchObject([{ runId: "run-1" }]);
+    await expect.poll(openCalls).toBe(1);
+    expect(await ravi("show", "run-1")).toMatch(/^under way:$/m);
+    handle.cancel("enough");
+    await handle.result;
+    expect(await ravi("show", "run-1")).toMatch(/^given up:\n {2}caller calls deaf/m);
+  });
+
   test("are deleted one by one or by age, open ones only by force", async () => {
     for (const runId of ["a", "b"]) await run(speaker("ok"), "go", { journal, runId });
     await waiting("open");
@@ -246,6 +333,20 @@ describe("runs that have ended", () => {
     await handle.result;
   });
 
+  test("are answered, cancelled and deleted also if their record is damaged", async () => {
+    await run(speaker("ok"), "go", { journal, runId: "over" });
+    await waiting("open");
+    const database = new DatabaseSync(join(journal, "ravi.db"));
+    database.exec("UPDATE log SET crc = crc + 1");
+    database.close();
+    await expect(ravi("show", "over")).rejects.toThrow(/is damaged at/);
+    expect(await ravi("approve", "open")).toContain("was answered");
+    expect(await ravi("cancel", "open")).toContain("open is cancelled");
+    expect(await ravi("delete", "over")).toBe("over is deleted");
+    expect(await ravi("delete", "open", "--force")).toBe("open is deleted");
+    expect(await runs({ journal })).toEqual([]);
+  });
+
   test("are in a backup, which only its owner may read", async () => {
     await run(speaker("ok"), "go", { journal, runId: "run-1" });
     const copy = await mkdtemp(join(tmpdir(), "ravi-cli-"));
@@ -256,6 +357,18 @@ describe("runs that have ended", () => {
     expect((await stat(file)).mode & 0o777).toBe(0o600);
     expect(await runs({ journal: copy })).toMatchObject([{ runId: "run-1", status: "completed" }]);
     await expect(ravi("backup", file)).rejects.toThrow(/a file that does not exist yet; nothing was written/);
+  });
+
+  test("are not copied to where a link leads, and nothing is left of a copy that fails", async () => {
+    await run(speaker("ok"), "go", { journal, runId: "run-1" });
+    const mask = process.umask();
+    const [link, file] = [join(journal, "link.db"), join(journal, "copy.db")];
+    await symlink(file, link);
+    await expect(ravi("backup", link)).rejects.toThrow(/a file that does not exist yet; nothing was written/);
+    await writeFile(join(journal, "ravi.db"), "something else");
+    await expect(ravi("backup", file)).rejects.toThrow(/not a database/);
+    expect((await readdir(journal)).filter((name) => name.includes("copy"))).toEqual([]);
+    expect(process.umask()).toBe(mask);
   });
 });
 

@@ -24,13 +24,15 @@ import { wrongRun } from "./run-driver.ts";
 
 /** Reads what is on record of a run. Throws an `InvalidValueError` if it is not in the journal, or has not begun. */
 export async function inspectRun(journal: Journal, runId: RunId): Promise<RunReport> {
+  // Asked first: a run that ends meanwhile would look as if its process had been killed.
+  const heldBy = await holderOf(journal, runId);
   const summary = await summaryOf(journal, runId);
-  const recording = new Recording(afterRetries(runId, await journal.load(runId)));
-  const start = recording.aboutRun(RUN_START)?.body;
   if (summary === undefined) throw wrongRun(runId, "the id of a run in the journal");
+  // Without what was recorded since, so that all fields tell of the same moment.
+  const records = (await journal.load(runId)).slice(0, summary.entries);
+  const recording = new Recording(afterRetries(runId, records));
+  const start = recording.aboutRun(RUN_START)?.body;
   if (start === undefined) throw wrongRun(runId, `a run that has begun; this one is ${summary.status}`);
-  const claim = await journal.holder?.(runId);
-  const isHeld = claim !== undefined && !isOwnerGone(claim.owner);
   const root = Supervision.fromJSON(start["supervision"]);
   const status = recording.aboutRun(RUN_STATUS);
   const result = status && recordedResult(runId, status.body, undefined);
@@ -38,7 +40,7 @@ export async function inspectRun(journal: Journal, runId: RunId): Promise<RunRep
   return {
     ...summary,
     input: textAt(start, "input"),
-    ...(isHeld && { heldBy: holderIn(runId, claim) }),
+    ...(heldBy !== undefined && { heldBy }),
     limits: runLimits(root, { isCounted: true, isMetered: true }, granted),
     calls: callsIn(recording.records),
     ...(result === undefined ? soFar(runId, root, recording, summary) : endOf(result)),
@@ -63,7 +65,10 @@ function soFar(runId: RunId, root: Supervision, recording: Recording, { status }
   };
 }
 
-function holderIn(runId: RunId, claim: { readonly owner: string; readonly expires: number }): RunHolder {
+/** The process that has a run; undefined if none has it, or one that is certainly dead. */
+export async function holderOf(journal: Journal, runId: RunId): Promise<RunHolder | undefined> {
+  const claim = await journal.holder?.(runId);
+  if (claim === undefined || isOwnerGone(claim.owner)) return undefined;
   const { owner = claim.owner, pid, host, expiresAt } = lockedBy(runId, claim);
   return { owner, pid, host, expiresAt };
 }

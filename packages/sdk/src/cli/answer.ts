@@ -1,13 +1,16 @@
-import { cancel, deliver, inspect, InvalidValueError, type JsonValue } from "@ravi/sdk";
+import { cancel, deliver, InvalidValueError, type JsonValue } from "@ravi/sdk";
 import { findRun } from "./find.ts";
+import { isOpen } from "./list.ts";
+import { holderOf } from "./open.ts";
 import type { Request } from "./perform.ts";
-import { findWait, type FoundWait, isBudget } from "./waits.ts";
+import { oneLine } from "./printable.ts";
+import { findWait, type FoundWait, isBudget, questionOf } from "./waits.ts";
 import { UsageError } from "./errors.ts";
 
 /** Allows a tool call. */
 export async function approve(request: Request): Promise<string> {
   const wait = await approvalOf(request);
-  if (isBudget(wait.name)) {
+  if (isBudget(wait)) {
     const expected =
       "the wait of a tool call; answer a request for more budget with ravi deliver, for example '{\"cost\": 5}'";
     throw new InvalidValueError({ field: "wait", value: wait.name, expected });
@@ -19,8 +22,12 @@ export async function approve(request: Request): Promise<string> {
 export async function deny(request: Request): Promise<string> {
   const wait = await approvalOf(request);
   const { reason } = request.options;
+  if (isBudget(wait)) {
+    if (reason !== undefined) throw new UsageError("more budget is refused without --reason");
+    return give(request, wait, false);
+  }
   const no = reason === undefined ? { approved: false } : { approved: false, reason };
-  return give(request, wait, isBudget(wait.name) ? false : no);
+  return give(request, wait, no);
 }
 
 /** Answers any wait. */
@@ -30,14 +37,17 @@ export async function answer(request: Request): Promise<string> {
   if ((json === undefined) === (text === undefined))
     throw new UsageError("ravi deliver takes either JSON or --text");
   const value = text ?? parsed(json ?? "");
-  return give(request, findWait(await findRun(request.journal, run), name, ["approval", "signal"]), value);
+  return give(
+    request,
+    findWait(await findRun(request.journal, run, "answer"), name, ["approval", "signal"]),
+    value,
+  );
 }
 
 /** Ends a run for good. */
 export async function cancelRun({ words: [given = ""], journal, options }: Request): Promise<string> {
-  const { runId, status } = await findRun(journal, given);
-  const { heldBy, result } = await inspect(runId, { journal });
-  if (result !== undefined) {
+  const { runId, status } = await findRun(journal, given, "end");
+  if (!isOpen(status)) {
     throw new InvalidValueError({
       field: "run",
       value: runId,
@@ -45,9 +55,10 @@ export async function cancelRun({ words: [given = ""], journal, options }: Reque
     });
   }
   await cancel(runId, options.reason ?? "cancelled with ravi cancel", { journal });
-  return heldBy === undefined
+  const holder = await holderOf(journal, runId);
+  return holder === undefined
     ? `${runId} is cancelled: it does nothing more, and ends when it is next resumed`
-    : `${runId} is cancelled: ${heldBy.owner} ends it`;
+    : `${runId} is cancelled: ${holder} ends it`;
 }
 
 function parsed(json: string): JsonValue {
@@ -59,17 +70,15 @@ function parsed(json: string): JsonValue {
 }
 
 async function approvalOf({ words: [run = "", name = ""], journal }: Request): Promise<FoundWait> {
-  return findWait(await findRun(journal, run), name, ["approval"]);
+  return findWait(await findRun(journal, run, "answer"), name, ["approval"]);
 }
 
-async function give(
-  { journal }: Request,
-  { runId, name, agentId }: FoundWait,
-  value: JsonValue,
-): Promise<string> {
+async function give({ journal }: Request, wait: FoundWait, value: JsonValue): Promise<string> {
+  const { runId, name, agentId } = wait;
   await deliver(runId, name, value, { journal, mustWait: true });
-  const { heldBy } = await inspect(runId, { journal });
-  const next =
-    heldBy === undefined ? "it goes on when the run is resumed" : `${heldBy.owner} goes on with it`;
-  return `${agentId} of run ${runId} was answered; ${next}`;
+  const holder = await holderOf(journal, runId);
+  const question = questionOf(wait);
+  const what = question === undefined ? "" : `: ${oneLine(question, 200)}`;
+  const next = holder === undefined ? "it goes on when the run is resumed" : `${holder} goes on with it`;
+  return `${agentId} of run ${runId} was answered${what}; ${next}`;
 }

@@ -1,29 +1,34 @@
 import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { open, rm } from "node:fs/promises";
+import { join, resolve } from "node:path";
 import process from "node:process";
-import { SqliteJournal } from "@ravi/runtime";
-import { inspect, InvalidValueError } from "@ravi/sdk";
+import { Runtime } from "@ravi/runtime";
+import { InvalidValueError } from "@ravi/sdk";
 import { UsageError } from "./errors.ts";
 import { findRun } from "./find.ts";
 import { isOpen } from "./list.ts";
+import { within } from "./open.ts";
 import type { Request } from "./perform.ts";
 import { durationMs } from "./time.ts";
 
 const FILE = "ravi.db";
+/** If this process is killed, others can have the run again after so long. */
+const CLAIM_MS = 10_000;
 
 /** Removes one run. */
 export async function deleteRun({ words: [given = ""], journal, options }: Request): Promise<string> {
-  const { runId, status, entries } = await findRun(journal, given);
-  return within(journal, async (open) => {
-    // What is claimed and has not begun cannot be inspected.
-    const holder = entries > 0 ? (await inspect(runId, { journal })).heldBy : await open.holder(runId);
-    if (holder !== undefined)
-      throw wrong("run", runId, `a run that no process has; ${holder.owner} has it, so cancel it first`);
-    if (isOpen(status) && options.force !== true) {
-      const expected = `a run that has ended; it is ${status}, and after ravi delete --force nobody can resume it`;
-      throw wrong("run", runId, expected);
+  const { runId, status } = await findRun(journal, given, "end");
+  if (isOpen(status) && options.force !== true) {
+    const expected = `a run that has ended; it is ${status}, and after ravi delete --force nobody can resume it`;
+    throw wrong("run", runId, expected);
+  }
+  return within(journal, async (opened) => {
+    // Claimed, so that nobody resumes it meanwhile.
+    if ((await opened.claim(runId, `ravi delete ${process.pid}`, CLAIM_MS)) === null) {
+      const { owner = "another process" } = (await new Runtime({ journal: opened }).holder(runId)) ?? {};
+      throw wrong("run", runId, `a run that no process has; ${owner} has it, so cancel it first`);
     }
-    await open.delete(runId);
+    await opened.delete(runId);
     return `${runId} is deleted`;
   });
 }
@@ -33,32 +38,37 @@ export async function pruneRuns({ journal, options }: Request): Promise<string> 
   const time = options["older-than"];
   if (time === undefined) throw new UsageError("ravi prune needs --older-than <time>");
   const olderThanMs = durationMs("--older-than", time);
-  const { length } = await within(journal, (open) => open.prune({ olderThanMs }));
+  const { length } = await within(journal, (opened) => opened.prune({ olderThanMs }));
   return `${length} ${length === 1 ? "run" : "runs"} deleted`;
 }
 
 /** Copies the journal, as it is at one moment. */
 export async function backup({ words: [to = ""], journal }: Request): Promise<string> {
-  // SQLite says so too, but not that nothing was written.
-  if (existsSync(to)) throw wrong("file", to, "a file that does not exist yet; nothing was written");
-  const { DatabaseSync } = await import("node:sqlite");
-  // The copy has all that the agents have seen.
-  process.umask(0o077);
-  const database = new DatabaseSync(join(journal, FILE), { readOnly: true });
+  // It has all that the agents have seen, so it is made for its owner alone, and not where a link leads.
+  const file = resolve(to);
   try {
-    database.prepare("VACUUM INTO ?").run(to);
-  } finally {
-    database.close();
+    await (await open(file, "wx", 0o600)).close();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    throw wrong("file", to, "a file that does not exist yet; nothing was written");
+  }
+  try {
+    await copy(join(journal, FILE), file);
+  } catch (error) {
+    await rm(file, { force: true });
+    throw error;
   }
   return `${to} is a copy of ${join(journal, FILE)}; conversations, in ${join(journal, "sessions")}, are files of their own`;
 }
 
-async function within<R>(journal: string, act: (open: SqliteJournal) => Promise<R>): Promise<R> {
-  const open = SqliteJournal.open(journal);
+/** `to` is an empty file. */
+async function copy(from: string, to: string): Promise<void> {
+  const { DatabaseSync } = await import("node:sqlite");
+  const database = new DatabaseSync(from, { readOnly: true });
   try {
-    return await act(open);
+    database.prepare("VACUUM INTO ?").run(to);
   } finally {
-    await open.close();
+    database.close();
   }
 }
 

@@ -1,7 +1,7 @@
 import { type RunStatus, type RunSummary, runs } from "@ravi/sdk";
 import { UsageError } from "./errors.ts";
 import type { Request } from "./perform.ts";
-import { oneLine } from "./printable.ts";
+import { json, oneLine } from "./printable.ts";
 import { table } from "./table.ts";
 import { duration } from "./time.ts";
 import { kindWords } from "./waits.ts";
@@ -19,7 +19,7 @@ export async function listRuns({ journal, options, now }: Request): Promise<stri
   const all = (await runs({ journal })).toSorted((one, other) => other.startedAt - one.startedAt);
   const wanted = statusesOf(options.all === true, options.status);
   const shown = all.filter(({ status }) => wanted.includes(status));
-  if (options.json === true) return JSON.stringify(shown, null, 2);
+  if (options.json === true) return json(shown);
   const rest = all.length - shown.length;
   const more = rest === 0 ? [] : [`${rest} not shown${options.status === undefined ? ": --all" : ""}`];
   if (shown.length === 0)

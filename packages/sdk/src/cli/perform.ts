@@ -4,6 +4,7 @@ import { answer, approve, cancelRun, deny } from "./answer.ts";
 import { type CommandLine, type CommandName, HELP, readCommandLine } from "./command-line.ts";
 import { backup, checkJournal, deleteRun, pruneRuns } from "./keep.ts";
 import { listRuns } from "./list.ts";
+import { printable } from "./printable.ts";
 import { showRun } from "./show.ts";
 
 /** What every command gets. */
@@ -33,7 +34,7 @@ export async function perform(args: readonly string[], env: NodeJS.ProcessEnv): 
   if (name === undefined) return HELP;
   const journal = options.journal ?? (env["RAVI_JOURNAL"] || ".ravi");
   checkJournal(journal);
-  return COMMANDS[name]({ ...line, journal, now: Date.now() });
+  return printable(await COMMANDS[name]({ ...line, journal, now: Date.now() }));
 }
 
 function version(): string {

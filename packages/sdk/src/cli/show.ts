@@ -1,30 +1,39 @@
 import { inspect, type PendingWait, type RecordedCall, type RunReport } from "@ravi/sdk";
 import { findRun } from "./find.ts";
 import type { Request } from "./perform.ts";
-import { oneLine, printable } from "./printable.ts";
+import { howToAnswer } from "./how-to.ts";
+import { json, oneLine } from "./printable.ts";
 import { table } from "./table.ts";
 import { duration } from "./time.ts";
-import { isBudget, kindWords } from "./waits.ts";
+import { kindWords, questionOf } from "./waits.ts";
 
 /** Everything about one run. */
 export async function showRun({ words: [given = ""], journal, options, now }: Request): Promise<string> {
-  const { runId } = await findRun(journal, given);
+  const { runId } = await findRun(journal, given, "look");
   const report = await inspect(runId, { journal });
-  if (options.json === true) return JSON.stringify(report, null, 2);
+  if (options.json === true) return json(report);
+  const { openCalls, waitingFor = [], inDoubt } = report;
+  const commands = (wait: PendingWait): readonly string[] => howToAnswer(wait, runId, options.journal);
   const sections = [
     table(factsOf(report, now)),
-    printable(String(report.tree)),
+    String(report.tree),
     listed(
-      "under way:",
-      report.openCalls.map((call) => callLine(call, report, now)),
+      openTitle(report),
+      openCalls.map((call) => callLine(call, report, now)),
     ),
     listed(
       "waits for:",
-      (report.waitingFor ?? []).map((wait) => waitLine(wait, report, now)),
+      waitingFor.map((wait) => waitLine(wait, now, commands(wait))),
     ),
-    listed("may have been paid for twice:", report.inDoubt),
+    listed("may have been paid for twice:", inDoubt),
   ];
   return sections.filter((section) => section !== "").join("\n\n");
+}
+
+/** Whether anybody still makes those calls. */
+function openTitle({ heldBy, result }: RunReport): string {
+  if (result !== undefined) return "given up:";
+  return heldBy === undefined ? "under way when its process ended:" : "under way:";
 }
 
 function factsOf(report: RunReport, now: number): string[][] {
@@ -63,11 +72,17 @@ function processOf({ heldBy, waitingFor = [] }: RunReport): string {
 }
 
 function spentOf({ cost, usage, limits: { budget } }: RunReport): string {
-  const dollars = cost === null ? "an unknown amount" : `$${Number(cost.toPrecision(4))}`;
+  const spent = cost === null ? "an unknown amount" : dollars(cost);
   const tokens = grouped(usage.inputTokens + usage.outputTokens);
-  const ofDollars = budget.usd === null ? "" : ` of $${budget.usd}`;
+  const ofDollars = budget.usd === null ? "" : ` of ${dollars(budget.usd)}`;
   const ofTokens = budget.tokens === null ? "" : ` of ${grouped(budget.tokens)}`;
-  return `${dollars}${ofDollars}, ${tokens}${ofTokens} tokens`;
+  return `${spent}${ofDollars}, ${tokens}${ofTokens} tokens`;
+}
+
+/** To the cent, or to four digits if it is less than a dollar. */
+function dollars(usd: number): string {
+  const text = usd >= 1 ? usd.toFixed(2) : Number(usd.toPrecision(4)).toFixed(9).replace(/0+$/, "");
+  return `$${text.replace(/\.(?:00)?$/, "")}`;
 }
 
 /** With a comma at each thousand. */
@@ -85,42 +100,12 @@ function callLine(
   return oneLine(`${agentId} ${what} (${key}), for ${duration(now - startedAt)}`, 200);
 }
 
-function waitLine(wait: PendingWait, { runId }: RunReport, now: number): string {
+function waitLine(wait: PendingWait, now: number, commands: readonly string[]): string {
   const { kind, agentId, since, until } = wait;
   const end = until === undefined ? "" : `, until ${new Date(until).toISOString()}`;
   const line = `${agentId} has waited ${duration(now - since)} for ${kindWords(kind)}${end}`;
-  return [oneLine(line, 200), ...questionOf(wait), ...howTo(wait, runId)].join("\n    ");
-}
-
-/** In full: nobody should allow what they have not seen. */
-function questionOf({ question }: PendingWait): readonly string[] {
-  if (question === undefined) return [];
-  const isCall = typeof question === "object" && question !== null && "tool" in question;
-  if (!isCall) return [oneLine(typeof question === "string" ? question : JSON.stringify(question), Infinity)];
-  const { tool, arguments: given = TOO_LONG } = question as {
-    readonly tool: unknown;
-    readonly arguments?: unknown;
-  };
-  return [oneLine(`${String(tool)} ${typeof given === "string" ? given : JSON.stringify(given)}`, Infinity)];
-}
-
-const TOO_LONG = "with arguments that are too long to be listed";
-
-function howTo({ kind, name }: PendingWait, runId: string): readonly string[] {
-  if (kind === "timer") return [];
-  if (kind === "decision") {
-    const decisions = `{ ${JSON.stringify(name)}: "retry" }`;
-    return [`resume(${JSON.stringify(runId)}, { …, decisions: ${decisions} }), or "skip" or "fail"`];
-  }
-  const where = `${quote(runId)} ${quote(name)}`;
-  if (kind === "signal" || isBudget(name)) return [`ravi deliver ${where} '<json>'`];
-  return [`ravi approve ${where}`, `ravi deny ${where} --reason "…"`];
-}
-
-/** As a word of a shell. */
-function quote(word: string): string {
-  const safe = printable(word);
-  return /^[\w@%+=:,./-]+$/.test(safe) ? safe : `'${safe.replaceAll("'", String.raw`'\''`)}'`;
+  const question = questionOf(wait);
+  return [oneLine(line, 200), ...(question === undefined ? [] : [question]), ...commands].join("\n    ");
 }
 
 function listed(title: string, lines: readonly string[]): string {

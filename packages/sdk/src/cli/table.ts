@@ -1,12 +1,12 @@
-import { printable } from "./printable.ts";
+/** A longer cell makes its own line longer, not all of them. */
+const MOST_PADDING = 40;
 
 /** Columns as wide as their widest cell. */
 export function table(rows: readonly (readonly string[])[]): string {
-  const safe = rows.map((row) => row.map((cell) => printable(cell)));
-  const widths = (safe[0] ?? []).map((_, at) =>
-    safe.reduce((width, row) => Math.max(width, row[at]?.length ?? 0), 0),
+  const widths = (rows[0] ?? []).map((_, at) =>
+    rows.reduce((width, row) => Math.max(width, Math.min(row[at]?.length ?? 0, MOST_PADDING)), 0),
   );
-  return safe
+  return rows
     .map((row) =>
       row
         .map((cell, at) => cell.padEnd(widths[at] ?? 0))

@@ -1,12 +1,31 @@
 import { InvalidValueError, type PendingWait, type RunSummary } from "@ravi/sdk";
+import { visible } from "./printable.ts";
 
 export function kindWords(kind: PendingWait["kind"]): string {
   return { approval: "an approval", signal: "an answer", timer: "a time", decision: "a decision" }[kind];
 }
 
 /** Whether it is a request for more budget, whose answer is an amount. */
-export function isBudget(name: string): boolean {
-  return name.startsWith("approval:budget:");
+export function isBudget({ name, execId }: PendingWait): boolean {
+  return name === `approval:budget:${execId}`;
+}
+
+/** What is asked, in full: nobody should allow what they have not seen. */
+export function questionOf({ question }: PendingWait): string | undefined {
+  if (question === undefined) return undefined;
+  const isCall = typeof question === "object" && question !== null && "tool" in question;
+  if (!isCall) return visible(asText(question));
+  const { tool, arguments: given = TOO_LONG } = question as {
+    readonly tool: unknown;
+    readonly arguments?: unknown;
+  };
+  return visible(`${asText(tool)} ${asText(given)}`);
+}
+
+const TOO_LONG = "with arguments that are too long to be listed";
+
+function asText(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
 }
 
 /** A wait, and the run that it is of. */
@@ -14,7 +33,7 @@ export interface FoundWait extends PendingWait {
   readonly runId: string;
 }
 
-/** The wait of that name, or the only one whose name ends so. Throws if there is none, or several. */
+/** The wait of that name, or the only one whose last parts it has. Throws if there is none, or several. */
 export function findWait(
   { runId, status, waitingFor = [] }: RunSummary,
   name: string,
@@ -22,7 +41,8 @@ export function findWait(
 ): FoundWait {
   const open = waitingFor.filter(({ kind }) => kinds.includes(kind));
   const exact = open.filter((wait) => wait.name === name);
-  const [found, ...others] = exact.length > 0 ? exact : open.filter((wait) => wait.name.endsWith(name));
+  const [found, ...others] =
+    exact.length > 0 ? exact : open.filter((wait) => name === "" || wait.name.endsWith(`:${name}`));
   if (found !== undefined && others.length === 0) return { ...found, runId };
   const expected =
     open.length === 0

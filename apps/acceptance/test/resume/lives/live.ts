@@ -1,4 +1,11 @@
-import { isRaviError, type JsonValue, type RootHandle, type RunResult, totalTokens } from "@ravi/kernel";
+import {
+  type AgentAccount,
+  isRaviError,
+  type JsonValue,
+  type RootHandle,
+  type RunResult,
+  totalTokens,
+} from "@ravi/kernel";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
 import { virtualClock } from "@ravi/testing";
 import { agentOf } from "./actor.ts";
@@ -321,6 +328,26 @@ class Stay {
     }
   }
 
+  /** The record tells what the result tells, but a call that ended too late to be recorded is open there. */
+  private async checkReport(result: RunResult, store: MemoryJournal): Promise<void> {
+    const isEnded = result.status !== "suspended";
+    const report = await new Runtime({ journal: store }).inspect(RUN);
+    // The end of a run has its sums, so what they come from is read without it.
+    const left = isEnded ? leftOf(store, store.load(RUN).length - 1) : store;
+    const entries = await new Runtime({ journal: left }).inspect(RUN);
+    const told = sumOf(result);
+    if (isEnded && sumOf(report) !== told) this.fault(`its report has ${sumOf(report)}, its result ${told}`);
+    if (isEnded && String(report.inDoubt) !== String(result.inDoubt))
+      this.fault(`its report doubts ${String(report.inDoubt)}, its result ${String(result.inDoubt)}`);
+    if (entries.calls.some(({ status }) => status === "open")) return;
+    // Who was about to be hired when the run was suspended is not on record, and has used nothing.
+    const isKnown = ({ execId }: AgentAccount): boolean =>
+      entries.agents.some((one) => one.execId === execId);
+    const known = { ...result, agents: result.agents?.filter(isKnown) };
+    if (sumOf(entries) !== sumOf(known))
+      this.fault(`its entries have ${sumOf(entries)}, its result ${sumOf(known)}`);
+  }
+
   private async checkRecord(result: RunResult, store: MemoryJournal): Promise<void> {
     const { sent } = this.house.outside;
     const { status, error } = result;
@@ -332,6 +359,7 @@ class Stay {
     }
     if (summary?.status !== status) this.fault(`it is ${status}, and listed as ${summary?.status}`);
     if (isRaviError(error, "NON_DETERMINISM")) this.fault(error.message);
+    await this.checkReport(result, store);
     const waits = summary?.waitingFor ?? [];
     this.doubts = waits.filter(({ kind }) => kind === "decision").map(({ name }) => name);
     // Of a run that was cancelled nothing is asked, even if it has not ended yet.
@@ -355,4 +383,11 @@ const ANSWERS: readonly JsonValue[] = [
   "maybe",
   { approved: true },
 ];
+
+/** What was paid, in total and by each agent. Calls that were refused before they were sent are counted on record only. */
+function sumOf({ usage, cost, agents = [] }: Pick<RunResult, "usage" | "cost" | "agents">): string {
+  const paid = agents.map((one) => [one.execId, one.agentId, one.parent, one.usage, one.costUsd]);
+  return JSON.stringify({ usage, cost, paid });
+}
+
 const LIVING: ReadonlySet<string> = new Set(["pending", "running", "suspended"]);

@@ -50,10 +50,10 @@ function isEndOfCall([entry]: readonly JournalEntry[]): boolean {
   return entry?.phase === "end" && entry.key.startsWith("llm:");
 }
 
-/** What a crash at this moment leaves of a journal. */
-export function leftOf(store: MemoryJournal): MemoryJournal {
+/** What a crash at this moment, or after so many entries, leaves of a journal. */
+export function leftOf(store: MemoryJournal, entries = Infinity): MemoryJournal {
   const left = new MemoryJournal();
-  const records = store.load(RUN);
+  const records = store.load(RUN).slice(0, entries);
   const claim = records.length === 0 ? null : left.claim(RUN, "crashed", 1);
   if (claim !== null) {
     const entries = records.map(({ seq: _seq, ...entry }) => entry);
