@@ -78,7 +78,12 @@ export { checkInput, checkRun, newRoot, versionName, versionOf } from "./loop/ru
 export { engineRunMeta } from "./run/run-meta.ts";
 export { ownSchema, textSchema } from "./loop/own-schema.ts";
 export { ownMetadata } from "./loop/own-metadata.ts";
-export { checkDelegateChoices, checkHireChoices, spawnTerms } from "./loop/hire-choices.ts";
+export {
+  checkDelegateChoices,
+  checkHireChoices,
+  checkHireSpelling,
+  spawnTerms,
+} from "./loop/hire-choices.ts";
 export { isParsed, type Parsed, parseWith } from "./loop/parse-with.ts";
 export { type Approval, readApproval } from "./loop/read-approval.ts";
 export { readAgain } from "./loop/read-again.ts";

@@ -101,6 +101,19 @@ describe("a bare context keeps what a runtime keeps", () => {
     expect(outcomes).toMatchObject([{ status: "failed", error: refusal }]);
   });
 
+  test("R23: so is one with a misspelt limit; a field of its own is not", async () => {
+    const free: Agent = {
+      id: AgentId("free"),
+      run: async () => ({ status: "completed", output: "", stopReason: "done" }),
+    };
+    const refusal = { code: "INVALID_VALUE", field: "hire.onfull" };
+    const misspelt = { agent: free, input: "", onfull: "queue" };
+    await expect(bareContext().hire(misspelt)).rejects.toMatchObject(refusal);
+    await expect(bareContext().spawn(free, misspelt)).rejects.toMatchObject(refusal);
+    const labelled = { agent: free, input: "", label: "first" };
+    expect(await bareContext().hire(labelled)).toMatchObject({ status: "completed" });
+  });
+
   test("R24: an answer that comes as its waiter is stopped is for whoever waits next", async () => {
     const ctx = bareContext();
     const handle: RunHandle = await ctx.spawn(waiter, { input: "" });

@@ -186,6 +186,16 @@ describe("R13: errors", () => {
     }
   });
 
+  test("R13: the failure of a provider needs no words: its kind and status say what happened", () => {
+    const full = new ProviderError({ kind: "RATE_LIMIT", status: 429, retryAfterMs: 50 });
+    expect(full).toMatchObject({ kind: "RATE_LIMIT", status: 429, retryAfterMs: 50, retryable: true });
+    expect(full.message).toBe("the model call failed: RATE_LIMIT (429)");
+    expect(new ProviderError({ kind: "AUTH" }).message).toBe("the model call failed: AUTH");
+    expect(() => Reflect.construct(ProviderError, [{ kind: "AUTH", message: 7 }])).toThrow(
+      "ProviderError.message is 7; expected a string",
+    );
+  });
+
   test("R13: an error made of the wrong thing says what it takes", () => {
     for (const { constructor } of samples) {
       for (const wrong of [undefined, null, 7, {}]) {

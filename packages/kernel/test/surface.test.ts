@@ -117,6 +117,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "checkDelegateChoices",
       "checkEvent",
       "checkHireChoices",
+      "checkHireSpelling",
       "checkHosted",
       "checkInput",
       "checkMessage",

@@ -122,6 +122,7 @@ export function isDefaultUsd(
 
 /** The limits that were given, checked. Errors name the field as the user wrote it. */
 export function checkBudget(field: string, budget: Budget): Partial<Limits["budget"]> {
+  refuseKernelNames(field, budget);
   checkFields(field, budget, ["usd", "tokens", "turns", "toolCalls", "seconds"]);
   const { usd, tokens, turns, toolCalls, seconds } = budget;
   return {
@@ -147,6 +148,7 @@ function checkDollars(field: string, value: number | null): number | null {
 
 /** Throws an `InvalidValueError` if a limit is wrong; otherwise returns the same object. */
 export function checkTree(field: string, tree: TreeLimits): TreeLimits {
+  refuseKernelNames(field, tree);
   checkFields(field, tree, ["agents", "depth", "total", "preempt"]);
   const { agents, depth, total, preempt } = tree;
   if (agents !== undefined) checkInteger(`${field}.agents`, agents, 1);
@@ -154,6 +156,28 @@ export function checkTree(field: string, tree: TreeLimits): TreeLimits {
   if (total !== undefined) checkIntegerOrNull(`${field}.total`, total, 1);
   if (preempt !== undefined) checkBoolean(`${field}.preempt`, preempt);
   return tree;
+}
+
+/** What limits are called in the small packages, and here. No spelling leads from one to the other. */
+const KERNEL_NAMES: Readonly<Record<string, string>> = Object.freeze({
+  maxCostUsd: "usd",
+  maxTokens: "tokens",
+  maxTurns: "turns",
+  maxToolCalls: "toolCalls",
+  deadlineS: "seconds",
+  maxAgents: "agents",
+  maxDepth: "depth",
+  maxTotal: "total",
+  allowPreempt: "preempt",
+});
+
+function refuseKernelNames(field: string, given: unknown): void {
+  if (typeof given !== "object" || given === null) return;
+  for (const [name, value] of Object.entries(given)) {
+    if (!Object.hasOwn(KERNEL_NAMES, name)) continue;
+    const expected = `no field of that name; here it is ${KERNEL_NAMES[name]}`;
+    throw new InvalidValueError({ field: `${field}.${name}`, value, expected });
+  }
 }
 
 /** Converts a budget to the option names of the kernel. */

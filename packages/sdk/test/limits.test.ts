@@ -277,6 +277,24 @@ describe("whether the limit in dollars is the default one is on record", () => {
   });
 });
 
+test("the names that limits have in the small packages are refused with the names that they have here", async () => {
+  const writer = agent({ name: "writer", model: scriptedModel([]) });
+  const names = { maxCostUsd: "usd", maxTokens: "tokens", maxTurns: "turns", deadlineS: "seconds" };
+  for (const [name, here] of Object.entries(names)) {
+    await expect(run(writer, "x", { budget: { [name]: 1 } })).rejects.toMatchObject({
+      code: "INVALID_VALUE",
+      field: `budget.${name}`,
+      expected: `no field of that name; here it is ${here}`,
+    });
+  }
+  for (const [name, here] of Object.entries({ maxAgents: "agents", maxDepth: "depth" })) {
+    await expect(run(writer, "x", { tree: { [name]: 1 } })).rejects.toMatchObject({
+      field: `tree.${name}`,
+      expected: `no field of that name; here it is ${here}`,
+    });
+  }
+});
+
 test("prices that were changed count from the next run on", async () => {
   const prices = { scripted: { input: 1, output: 1 } };
   const cost = async () =>

@@ -160,7 +160,8 @@ export class MiddlewareError extends RaviError {
 /** What a `ProviderError` is made of. */
 export interface ProviderErrorInit {
   readonly kind: ErrorKind;
-  readonly message: string;
+  /** Default: the kind and the status. */
+  readonly message?: string | undefined;
   readonly provider?: string | undefined;
   readonly model?: string | undefined;
   /** HTTP status. */
@@ -186,9 +187,12 @@ export class ProviderError extends RaviError {
   /** Without a kind, a plain text makes an error of kind `UNKNOWN`. */
   constructor(init: ProviderErrorInit | string, more?: Partial<ProviderErrorInit>) {
     const rest = typeof init === "string" ? { ...more, kind: more?.kind ?? "UNKNOWN" } : more;
-    const given = read("ProviderError", init, { kind: "string", message: "string" }, toMessage, rest);
-    const retryable = given.retryable ?? isRetryableKind(given.kind);
-    super({ code: ErrorCode.PROVIDER_ERROR, message: given.message, retryable, cause: given.cause });
+    const given = read("ProviderError", init, { kind: "string" }, toMessage, rest);
+    const { kind, status, message = failureOf(kind, status), cause } = given;
+    if (typeof message !== "string")
+      throw new InvalidValueError({ field: "ProviderError.message", value: message, expected: "a string" });
+    const retryable = given.retryable ?? isRetryableKind(kind);
+    super({ code: ErrorCode.PROVIDER_ERROR, message, retryable, cause });
     this.kind = given.kind;
     this.provider = given.provider;
     this.model = given.model;
@@ -196,6 +200,10 @@ export class ProviderError extends RaviError {
     this.retryAfterMs = given.retryAfterMs;
     this.requestId = given.requestId;
   }
+}
+
+function failureOf(kind: ErrorKind, status: number | undefined): string {
+  return `the model call failed: ${kind}${status === undefined ? "" : ` (${status})`}`;
 }
 
 /** What a `ToolError` is made of. */

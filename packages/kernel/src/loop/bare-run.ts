@@ -41,7 +41,7 @@ import { bothHooks } from "./both-hooks.ts";
 import { checkAgent } from "./check-agent.ts";
 import { checkEvent } from "./check-event.ts";
 import { Conversation } from "./conversation.ts";
-import { checkHireChoices, spawnTerms } from "./hire-choices.ts";
+import { checkHireChoices, checkHireSpelling, spawnTerms } from "./hire-choices.ts";
 import { readStream } from "./read-stream.ts";
 import { answerDeltas } from "./answer-deltas.ts";
 import { soundUsage } from "./sound-usage.ts";
@@ -149,6 +149,7 @@ export class BareRun implements BareContext {
 
   async hire<T>(leaf: Omit<HireLeaf<T>, "kind">): Promise<HireOutcome<T>> {
     checkAgent("hire.agent", leaf?.agent);
+    checkHireSpelling(leaf);
     checkHireChoices("hire", leaf);
     const attachments = ownAttachments("hire.attachments", leaf.attachments);
     const delayMs = timeLimitOf("hire.timeoutS", leaf.timeoutS, this.tree.clock);

@@ -1,5 +1,6 @@
 import type { HireLeaf } from "../agent/leaves.ts";
 import { asOwn, checkRecord } from "../core/check.ts";
+import { checkSpelling } from "../core/spelling.ts";
 import { InvalidValueError } from "../errors/errors.ts";
 import type { DelegateTool } from "../model/tool.ts";
 
@@ -22,7 +23,23 @@ type Terms<T> = Omit<HireLeaf<T>, "kind" | "agent">;
 /** For `spawn`, which puts them together with whom it is about: a limit that is inherited is one too. */
 export function spawnTerms<T>(options: Terms<T>): Terms<T> {
   checkRecord("spawn", options, "an object with the options of a hire, such as { input }");
+  checkHireSpelling(options);
   return asOwn<Terms<T>>(options, SPAWN_OPTIONS);
+}
+
+const HIRE_FIELDS: ReadonlySet<string> = new Set([
+  "kind",
+  "agent",
+  ...SPAWN_OPTIONS,
+] satisfies (keyof HireLeaf)[]);
+
+/** A misspelt limit would be none. A leaf may have other fields of its own, for whoever made it. */
+export function checkHireSpelling(leaf: object): void {
+  for (const name in leaf) {
+    if (HIRE_FIELDS.has(name)) continue;
+    checkSpelling("hire", leaf, [...HIRE_FIELDS]);
+    return;
+  }
 }
 
 type Choices = Pick<HireLeaf, "onFull" | "onPreempt" | "onTimeout">;

@@ -15,6 +15,7 @@ import {
 import {
   admitRun,
   checkHireChoices,
+  checkHireSpelling,
   hiredId,
   ownAttachments,
   refuseLimits,
@@ -50,6 +51,7 @@ export function prepareHire(exec: Execution, terms: Terms, isJoinable: boolean):
     const expected = "a string; serialize an object with JSON.stringify";
     throw new InvalidValueError({ field: "hire.input", value: terms.input, expected });
   }
+  checkHireSpelling(terms);
   checkHireChoices("hire", terms);
   const timeoutMs = milliseconds("hire.timeoutS", terms.timeoutS);
   const attachments = ownAttachments("hire.attachments", terms.attachments);

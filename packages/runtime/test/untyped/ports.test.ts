@@ -173,6 +173,25 @@ test.each([
   expect(output).toBe(`${problem} | ${problem}`);
 });
 
+test("T11: a misspelt limit of a hire is refused, not ignored; other fields of a leaf are nobody's business", async () => {
+  const kid = agent("kid", async () => done("hired"));
+  const lead = agent("lead", async (ctx) => {
+    const terms = { agent: kid, input: "", executionbudget: { maxTurns: 1 } };
+    const hired = await ctx.hire(terms).then(({ status }) => status, String);
+    const spawned = await ctx.spawn(kid, terms).then(({ status }) => status, String);
+    const own = { kind: "hire", agent: kid, input: "", label: "first" } as const;
+    const [misspelt, labelled] = await ctx.batch([{ kind: "hire", ...terms }, own]);
+    const said = "error" in misspelt ? String(misspelt.error) : misspelt.status;
+    return done([hired, spawned, said, labelled.status].join(" | "));
+  });
+  for (const runtime of [new Runtime(), new Runtime({ journal: new MemoryJournal() })]) {
+    const [hired, spawned, said, labelled] = (await runtime.run(lead, "").result).output.split(" | ");
+    const problem = /^InvalidValueError: hire\.executionbudget is .*; did you mean executionBudget\?$/;
+    for (const each of [hired, spawned, said]) expect(each).toMatch(problem);
+    expect(labelled).toBe("completed");
+  }
+});
+
 test("a time that nobody would keep is refused: a spawned child is not waited for", async () => {
   const lead = agent("lead", async (ctx) => {
     await ctx.spawn(
