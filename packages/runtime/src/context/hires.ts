@@ -75,7 +75,7 @@ export async function join(exec: Execution, handle: RunHandle): Promise<HireOutc
 }
 
 /** Remembers the limit that has cut a child off: if the agent ends because of that, this limit has stopped it too. */
-export function noteStop(exec: Execution, { stoppedBy }: HireUsage): void {
+function noteStop(exec: Execution, { stoppedBy }: HireUsage): void {
   if (stoppedBy !== undefined) exec.stoppedBy = stoppedBy;
 }
 
@@ -109,7 +109,7 @@ export async function ask(
 }
 
 /** Adds to the audit log who was hired, and whether that was denied. The child's own entries tell what became of it. */
-export function auditHire(exec: Execution, spec: HireSpec, { status }: Pick<HireOutcome, "status">): void {
+function auditHire(exec: Execution, spec: HireSpec, { status }: Pick<HireOutcome, "status">): void {
   if (!isAudited(exec)) return;
   const outcome = status === "denied" ? "denied" : "ok";
   audit(exec, {
