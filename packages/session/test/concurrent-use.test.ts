@@ -85,3 +85,26 @@ it("O14: an extension's own data is kept as it was given, and what is no JSON is
   cycle["self"] = cycle;
   await expect(sessionManager.appendCustom("mine", cycle)).rejects.toMatchObject({ code: "INVALID_VALUE" });
 });
+
+it("O14: what would not be read again as it was given is refused, and nothing is written", async () => {
+  const agent = session({ model: model(), store: new MemorySessionStore() });
+  await agent.invoke("x");
+  const { sessionManager } = agent;
+  const count = sessionManager.entries().length;
+  const leaf = sessionManager.leaf ?? "";
+  const wrong: [Promise<unknown>, string][] = [
+    [sessionManager.appendCustom("mine", { run: () => 1 } as never), "data.run"],
+    [sessionManager.appendCustom("mine", { at: [new Date()] } as never), "data.at[0]"],
+    [sessionManager.appendCustom("mine", undefined as never), "data"],
+    [sessionManager.appendCustom("mine", { n: NaN }), "data.n"],
+    [sessionManager.appendCustom(undefined as never, {}), "name"],
+    [sessionManager.appendCustom("", {}), "name"],
+    [sessionManager.label(leaf, 5 as never), "label"],
+    [sessionManager.label(leaf, undefined as never), "label"],
+  ];
+  for (const [writing, field] of wrong)
+    await expect(writing).rejects.toMatchObject({ code: "INVALID_VALUE", field });
+  expect(sessionManager.entries()).toHaveLength(count);
+  const id = await sessionManager.appendCustom("mine", { some: 1, none: undefined });
+  expect(await sessionManager.read(id)).toMatchObject({ data: { some: 1 } });
+});

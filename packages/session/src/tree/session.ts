@@ -1,4 +1,5 @@
 import { type ChatMessage, InvalidValueError, isPromiseLike, type JsonValue, sameValue } from "@ravi/kernel";
+import { checkMessage } from "@ravi/kernel/loop";
 import { SessionCorruptError } from "../errors.ts";
 import {
   ENTRY_ID,
@@ -119,10 +120,14 @@ export class Session implements SessionManager {
 
   async label(id: string, label: string | null): Promise<void> {
     this.requireEntry(id);
+    if (label !== null && typeof label !== "string")
+      throw new InvalidValueError({ field: "label", value: label, expected: "a string, or null for none" });
     await this.append({ kind: "label", target: id, label });
   }
 
   async appendCustom(name: string, data: JsonValue): Promise<string> {
+    if (typeof name !== "string" || name === "")
+      throw new InvalidValueError({ field: "name", value: name, expected: "a non-empty string" });
     return this.append({ kind: "custom", name, data: plainCopy(data) });
   }
 
@@ -298,18 +303,5 @@ export class Session implements SessionManager {
 
 /** A copy as it will be read again, so that later changes by the caller have no effect. Throws if it is not plain JSON. */
 function plainCopy(data: JsonValue): JsonValue {
-  let text: unknown;
-  let cause: unknown;
-  try {
-    text = JSON.stringify(data);
-    if (typeof text === "string") return JSON.parse(text) as JsonValue;
-  } catch (error) {
-    cause = error;
-  }
-  throw new InvalidValueError({
-    field: "data",
-    value: data,
-    expected: "a value that can be written as JSON",
-    cause,
-  });
+  return JSON.parse(JSON.stringify(checkMessage("data", data))) as JsonValue;
 }
