@@ -3,7 +3,8 @@ import { once } from "node:events";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { FileSessionStore } from "@ravi/session";
+import { FileSessionStore, SessionAgent } from "@ravi/session";
+import { scriptedModel } from "@ravi/testing";
 import { expect, it, onTestFinished } from "vitest";
 import { processLiveness } from "../src/store/owner.ts";
 import { folder } from "./support.ts";
@@ -101,6 +102,22 @@ it("O19: of two processes on one session one is refused, with a typed error that
     sessionId: "s",
     owner: expect.stringContaining(`:${child.pid}:`),
   });
+});
+
+it("O19: of two agents of one process too, and the error says that it is this one", async () => {
+  const root = join(await folder(), "sessions");
+  const model = scriptedModel(() => "yes");
+  const open = (): SessionAgent =>
+    new SessionAgent({ model, store: new FileSessionStore(root), sessionId: "s", secrets: [] });
+  const [one, two] = [open(), open()];
+  await one.invoke("x");
+  await expect(two.invoke("y")).rejects.toMatchObject({
+    code: "JOURNAL_LOCKED",
+    message: expect.stringContaining("in this process") as string,
+  });
+  await one.close();
+  expect((await two.invoke("y")).output).toBe("yes");
+  await two.close();
 });
 
 const APART = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child", "--mount-proc"];

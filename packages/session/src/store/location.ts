@@ -42,7 +42,10 @@ export function locationOf(
           throw sessionFailed(id, "locked", cause);
         });
       if ("heldBy" in lock) {
-        const hint = `close it there first; if that process no longer exists, its lock expires within 30 s, or delete ${lockFolder}`;
+        const hint =
+          lock.heldBy === liveness.me
+            ? "it was opened in this process; close() of the SessionAgent that has it lets others in"
+            : `close it there first; if that process no longer exists, its lock expires within 30 s, or delete ${lockFolder}`;
         throw new SessionLockedError({ sessionId: id, owner: lock.heldBy, hint });
       }
       await sweep(files, lockFolder);
