@@ -1,10 +1,12 @@
 import {
   type Agent,
+  type AgentId,
   type Attachment,
   AgentNotFoundError,
   type AgentResult,
   deepFreeze,
   type JsonObject,
+  type MaybePromise,
   type RunEvent,
   type RunScope,
   Supervision,
@@ -90,13 +92,19 @@ function ownFacts(facts: JsonObject): JsonObject {
 
 /**
  * A run from its first journal entry. It needs the same version of its agent. Throws an `AgentNotFoundError` if that is not
- * registered.
+ * registered. A run that was cancelled (`isCancelled` is asked then) does not need it, because nothing of it is run any more.
  */
-export function readStart(agents: ReadonlyMap<string, Agent>, body: JsonObject): Start {
+export async function readStart(
+  agents: ReadonlyMap<string, Agent>,
+  body: JsonObject,
+  isCancelled: () => MaybePromise<boolean>,
+): Promise<Start> {
   const name = textAt(body, "agent");
-  const agent = agents.get(name);
-  if (agent === undefined) throw new AgentNotFoundError({ agent: name, known: [...agents.keys()] });
   const root = Supervision.fromJSON(body["supervision"]);
+  const known = agents.get(name);
+  const missing = (): Error => new AgentNotFoundError({ agent: name, known: [...agents.keys()] });
+  if (known === undefined && !(await isCancelled())) throw missing();
+  const agent = known ?? standIn(root.agentId, missing);
   const deadline = body["deadline"];
   return {
     agent,
@@ -109,6 +117,17 @@ export function readStart(agents: ReadonlyMap<string, Agent>, body: JsonObject):
     metadata: deepFreeze((body["metadata"] ?? {}) as JsonObject),
     facts: body["facts"] as JsonObject | undefined,
     refused: body["refused"] as ResultRecord | undefined,
+  };
+}
+
+/** Stands in for an agent that nobody needs any more. */
+function standIn(id: AgentId, missing: () => Error): Agent {
+  return {
+    id,
+    async run(ctx) {
+      await ctx.check();
+      throw missing();
+    },
   };
 }
 

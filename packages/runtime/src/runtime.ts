@@ -223,8 +223,8 @@ export class Runtime {
   }
 
   /**
-   * Cancels a run for good, wherever it runs. A run that is not running ends now if its agent is registered here, else when it is
-   * resumed. Throws an `InvalidValueError` if there is no such run: otherwise a misspelt id would look like a stopped run.
+   * Cancels a run for good, wherever it runs. A run that is not running ends now if agents are registered here, else when it is
+   * resumed. Its own agent is not needed for that. Throws an `InvalidValueError` if there is no such run: otherwise a misspelt id would look like a stopped run.
    */
   async cancel(runId: string, reason: string): Promise<void> {
     const id = RunId(runId);
@@ -290,8 +290,8 @@ export class Runtime {
     try {
       await this.resume(id).result;
     } catch (error) {
-      // Another process has the run and reads the post, or another one knows its agent.
-      if (!isRaviError(error, "JOURNAL_LOCKED") && !isRaviError(error, "AGENT_NOT_FOUND")) throw error;
+      // Another process has the run and reads the post.
+      if (!isRaviError(error, "JOURNAL_LOCKED")) throw error;
     }
   }
 

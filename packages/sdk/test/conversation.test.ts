@@ -42,9 +42,10 @@ const pay = tool({
 });
 
 /** Pays if it is told so, once somebody has approved it. */
-const clerk = () =>
+const clerk = (version?: string) =>
   agent({
     name: "clerk",
+    version,
     tools: [pay],
     model: scriptedModel(({ messages }) => {
       const last = messages.at(-1);
@@ -267,6 +268,19 @@ describe("a conversation survives its process", () => {
     await first.close();
     await cancel("tea:0", "never mind", { journal });
     const next = conversation(clerk(), { id: "tea", journal });
+    expect((await (await next.resume())?.result)?.status).toBe("cancelled");
+    expect((await next.send("Hi")).output).toBe("I know 1.");
+  });
+
+  test("one whose agent has a new version by now can be given up, as the refusal says", async () => {
+    const first = conversation(clerk(), { id: "tea", journal });
+    await untilAsked(await first.start("Pay"));
+    await first.close();
+    const next = conversation(clerk("2"), { id: "tea", journal });
+    const refused = await next.resume();
+    await expect(refused?.result).rejects.toMatchObject({ code: "AGENT_NOT_FOUND" });
+    await expect(next.send("Hi")).rejects.toThrow(/cancel\("tea:0", reason, \{ journal \}\)/);
+    await cancel("tea:0", "never mind", { journal });
     expect((await (await next.resume())?.result)?.status).toBe("cancelled");
     expect((await next.send("Hi")).output).toBe("I know 1.");
   });

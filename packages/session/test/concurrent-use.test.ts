@@ -105,6 +105,6 @@ it("O14: what would not be read again as it was given is refused, and nothing is
   for (const [writing, field] of wrong)
     await expect(writing).rejects.toMatchObject({ code: "INVALID_VALUE", field });
   expect(sessionManager.entries()).toHaveLength(count);
-  const id = await sessionManager.appendCustom("mine", { some: 1, none: undefined } as never);
+  const id = await sessionManager.appendCustom("mine", { some: 1, none: undefined });
   expect(await sessionManager.read(id)).toMatchObject({ data: { some: 1 } });
 });

@@ -106,7 +106,11 @@ export class RunDriver {
       if (isRetried) recording = new Recording(afterRetries(runId, records, this.ports.clock.now()));
       else if (result !== undefined) return { result };
       // The recorded input has been through the layers already.
-      const read = readStart(this.agents, start.body);
+      const read = await readStart(
+        this.agents,
+        start.body,
+        async () => !isRetried && (await store.items(runId, 0)).some(({ kind }) => kind === "cancel"),
+      );
       run.agentId = read.root.agentId;
       const decided = fullDecisions(doubtsOf(recording.records), decisions);
       return { start: read, from: { recording, decisions: decided, isRetried } };

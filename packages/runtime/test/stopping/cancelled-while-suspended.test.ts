@@ -40,6 +40,40 @@ test("R24: nobody is asked about a tool of a run that was cancelled; its result 
   expect(payments).toBe(1);
 });
 
+test.each([
+  ["another version of it is", { version: "2" }],
+  ["nobody of that name is", { id: helper.id }],
+])(
+  "R24: nor is its agent needed for it to end: where %s registered, it ends when it is resumed",
+  async (_, other) => {
+    const clock = virtualClock();
+    let payments = 0;
+    const payer = hangingPayer(() => payments++);
+    const journal = new MemoryJournal();
+    const first = new Runtime({ journal, clock });
+    const { result } = first.run(payer, "", { runId: "r" });
+    await until(() => payments === 1);
+    const closing = first.close();
+    await clock.advance(200);
+    await closing;
+    expect((await result).status).toBe("suspended");
+
+    const second = new Runtime({ journal, clock, agents: [{ ...payer, ...other }] });
+    await expect(second.resume("r").result).rejects.toMatchObject({ code: "AGENT_NOT_FOUND" });
+    await new Runtime({ journal, clock }).cancel("r", "not needed");
+    const cancelled = {
+      status: "cancelled",
+      error: { reason: "not needed" },
+      inDoubt: ["r:tool:pay#1"],
+      agents: [{ agentId: "payer" }],
+    };
+    expect(await second.resume("r").result).toMatchObject(cancelled);
+    expect(await second.list()).toMatchObject([{ status: "cancelled", agent: "payer@1" }]);
+    expect(await second.resume("r").result).toMatchObject(cancelled);
+    expect(payments).toBe(1);
+  },
+);
+
 test("R24: a model call that was in flight at the crash is in doubt too", async () => {
   const hanging: LLMClient = {
     id: "hanging",

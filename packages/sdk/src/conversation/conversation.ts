@@ -118,7 +118,7 @@ export class Conversation<A extends Agent = Agent> {
   private begin({ runId, isOpen }: Place, text: string, how: TurnOptions = {}): SdkHandle<AnswerOf<A>> {
     checkFields("turn options", how, ["attachments", "signal"]);
     if (isOpen) {
-      const expected = `no open turn, but run "${runId}" has not ended; chat.resume() continues it, and its handle can cancel it`;
+      const expected = `no open turn, but run "${runId}" has not ended; chat.resume() continues it; after cancel("${runId}", reason, { journal }) it ends it`;
       throw new InvalidValueError({ field: this.name, value: "unanswered", expected });
     }
     const { agent, history, spent } = this;
