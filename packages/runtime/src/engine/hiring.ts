@@ -17,7 +17,7 @@ import type { Account } from "../tree/accounts.ts";
 import { withAgentLedger, withExtraOf } from "../tree/ledgers.ts";
 import { ChildHandle } from "./child-handle.ts";
 import type { Child } from "./child.ts";
-import { accountStatus, hireStatus, NOTHING_USED, outcomeToJSON, restoreOutcome } from "./hire-record.ts";
+import { hireStatus, NOTHING_USED, outcomeToJSON, restoreOutcome } from "./hire-record.ts";
 import { takeSeat } from "./hire-seat.ts";
 import { type HireTimes, permittedInTime, timeInQueue, timesOf } from "./hire-times.ts";
 import type { InProcessEngine } from "./in-process.ts";
@@ -246,7 +246,6 @@ export class Hiring implements Recordable<HireOutcome>, Child {
   restore(body: JsonObject): HireOutcome {
     const outcome = restoreOutcome(body);
     this.current = hireStatus(outcome);
-    this.account.status = accountStatus(outcome);
     this.engine.account.addBelow(outcome);
     this.hasChild = outcome.status !== "denied";
     if (this.hasChild && this.isKept) this.engine.children.add(this);
