@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type Hooks, type Logger, type RestartPolicy, RunId } from "@ravi/kernel";
+import { HookEvent, type Hooks, type Logger, type RestartPolicy, RunId } from "@ravi/kernel";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
 import { scriptedModel } from "@ravi/testing";
 import { agent, ask, done } from "../support/helpers.ts";
@@ -149,7 +149,12 @@ describe("R17: a restart policy that throws", () => {
 
 test("T5: a root that crashes several times pays for no call twice: each attempt goes on from the record of all before it", async () => {
   const model = scriptedModel((_, call) => `answer ${call}`);
-  const restart: RestartPolicy = { shouldRetry: () => true, delayMs: () => 0, reset() {} };
+  const restart: RestartPolicy = { shouldRetry: () => true, delayMs: (attempt) => attempt, reset() {} };
+  const told: object[] = [];
+  const hooks: Hooks = {
+    has: (event) => event === HookEvent.RETRY,
+    dispatch: (_, payload) => void told.push(payload),
+  };
   let goes = 0;
   const heard: string[][] = [];
   const lead = agent("lead", async (ctx) => {
@@ -161,8 +166,10 @@ test("T5: a root that crashes several times pays for no call twice: each attempt
     if (go < 4) throw new TypeError("a bug");
     return done(answers.join());
   });
-  const { result } = new Runtime({ journal: new MemoryJournal(), restart }).run(lead, "");
+  const { result } = new Runtime({ journal: new MemoryJournal(), restart, hooks }).run(lead, "");
   expect(await result).toMatchObject({ status: "completed", agents: [{ modelCalls: 4 }] });
+  const error = { message: expect.stringContaining("a bug") };
+  expect(told).toMatchObject([1, 2, 3].map((attempt) => ({ attempt, delayMs: attempt, error })));
   expect(model.calls).toHaveLength(4);
   expect(heard.map((answers) => answers.length)).toEqual([1, 2, 3, 4]);
   for (const answers of heard) expect(heard[3]?.slice(0, answers.length)).toEqual(answers);
