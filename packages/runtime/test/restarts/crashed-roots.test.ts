@@ -174,3 +174,15 @@ test("T5: a root that crashes several times pays for no call twice: each attempt
   expect(heard.map((answers) => answers.length)).toEqual([1, 2, 3, 4]);
   for (const answers of heard) expect(heard[3]?.slice(0, answers.length)).toEqual(answers);
 });
+
+test("R17: on a clock without timers a root is started again at once, whatever its policy would wait", async () => {
+  let goes = 0;
+  const lead = agent("lead", async () => {
+    if (++goes === 1) throw new TypeError("a bug");
+    return done("");
+  });
+  const restart: RestartPolicy = { shouldRetry: () => true, delayMs: () => 60_000, reset() {} };
+  const clock = { now: () => 0 };
+  const { result } = new Runtime({ clock, journal: new MemoryJournal({ clock }), restart }).run(lead, "");
+  expect((await result).status).toBe("completed");
+});
