@@ -123,3 +123,19 @@ test("R16: children that are spawned after another was joined can be joined too"
   for (const journal of [undefined, new MemoryJournal()])
     expect((await new Runtime({ journal }).run(lead, "").result).output).toBe("did 1, did 2, did 3");
 });
+
+test("R15: a child that is denied a seat or a permission cannot be spawned, and the error says why", async () => {
+  const child = agent("child", async () => done(""));
+  const heard: unknown[] = [];
+  const lead = agent("lead", async (ctx) => {
+    heard.push(await ctx.spawn(child, { input: "" }).catch((error: unknown) => error));
+    return done("");
+  });
+  const permissions: Permissions = { isNoop: false, check: () => ({ allow: false, reason: "not here" }) };
+  for (const ports of [{ headcount: () => new FakeHeadcount(0) }, { permissions }])
+    for (const journal of [undefined, new MemoryJournal()])
+      await new Runtime({ ...ports, journal }).run(lead, "").result;
+  const full = { code: "BUDGET_EXHAUSTED", dimension: "agents" };
+  const forbidden = { code: "MIDDLEWARE_TERMINATION", message: expect.stringContaining("not here") };
+  expect(heard).toMatchObject([full, full, forbidden, forbidden]);
+});
