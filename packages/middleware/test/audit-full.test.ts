@@ -19,6 +19,8 @@ import { localProcesses } from "../src/audit-log/owner.ts";
  * `appendLine` is that of the log alone.
  */
 const failing = new Set<"appendFile" | "appendLine" | "truncate" | "sync">();
+/** What a program that knows nothing of claims writes right after the log's own line. */
+let foreign = "";
 const full = (): Error => Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC" });
 vi.spyOn(disk, "open").mockImplementation(async (path, ...rest) => {
   const file = await open(path, ...rest);
@@ -27,7 +29,7 @@ vi.spyOn(disk, "open").mockImplementation(async (path, ...rest) => {
     async appendFile(text: string) {
       const isLine = String(path).endsWith(".jsonl");
       if (!failing.has("appendFile") && !(isLine && failing.has("appendLine")))
-        return append.call(file, text);
+        return append.call(file, isLine ? text + foreign : text);
       await append.call(file, text.slice(0, text.length / 2));
       throw full();
     },
@@ -44,6 +46,7 @@ let folder: string;
 let path: string;
 beforeEach(async () => {
   failing.clear();
+  foreign = "";
   folder = await realpath(await mkdtemp(join(tmpdir(), "ravi-audit-")));
   path = join(folder, "audit.jsonl");
 });
@@ -86,6 +89,16 @@ describe("J11: an audit log on a disk that is full for a while", () => {
     await expect(refused).rejects.toThrow(/not confirmed.*; fix the cause and open the log again$/);
     await (await FileAuditLog.open(path)).append(entry(3));
     expect(await FileAuditLog.verify(path)).toMatchObject({ ok: true, entries: 3 });
+  });
+
+  test("takes nothing more where a program that knows no claims has written beside it", async () => {
+    const log = await FileAuditLog.open(path);
+    await log.append(entry(1));
+    foreign = "not ours\n";
+    await expect(log.append(entry(2))).rejects.toMatchObject({ code: "JOURNAL_LOCKED" });
+    foreign = "";
+    await expect(log.append(entry(3))).rejects.toMatchObject({ code: "JOURNAL_LOCKED" });
+    expect(await FileAuditLog.verify(path)).toMatchObject({ ok: false, line: 3 });
   });
 
   test("does not cut off what another writer has begun meanwhile", async () => {
