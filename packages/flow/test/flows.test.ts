@@ -359,12 +359,12 @@ describe("R21: FLOW hooks", () => {
 });
 
 describe("R25: what a flow says of itself", () => {
-  const [a, b] = [says("a", "x"), says("b", "y")];
+  const [x, y] = [says("x", "x"), says("y", "y")];
   test.each([
-    [new SequentialFlow({ name: "f", steps: [a, b, a] }), 3],
-    [new ParallelFlow({ name: "f", branches: [a, b] }), 2],
-    [new ConditionalFlow({ name: "f", if: () => true, whenTrue: a, otherwise: b }), 2],
-    [new ConditionalFlow({ name: "f", if: () => true, whenTrue: a }), 1],
+    [new SequentialFlow({ name: "f", steps: [x, y, x] }), 3],
+    [new ParallelFlow({ name: "f", branches: [x, y] }), 2],
+    [new ConditionalFlow({ name: "f", if: () => true, whenTrue: x, otherwise: y }), 2],
+    [new ConditionalFlow({ name: "f", if: () => true, whenTrue: x }), 1],
   ])("its branches when it starts, and that it is completed: %#", async (flow, branches) => {
     const { hooks, heard } = listening();
     await run(flow, "go", { hooks });
@@ -383,7 +383,7 @@ describe("R25: what a flow says of itself", () => {
   test("results may be combined by somebody who takes a while", async () => {
     const combine = async (results: readonly { readonly output: string }[]): Promise<string> =>
       results.map(({ output }) => output).join(" and ");
-    const { result } = await run(new ParallelFlow({ name: "f", branches: [a, b], combine }));
+    const { result } = await run(new ParallelFlow({ name: "f", branches: [x, y], combine }));
     expect(result.output).toBe("x and y");
   });
 
@@ -391,7 +391,7 @@ describe("R25: what a flow says of itself", () => {
     const late = agent("late", async () => {
       throw new DeadlineExceededError({ deadline: 5 });
     });
-    const { result } = await run(new ParallelFlow({ name: "f", branches: [a, late] }));
+    const { result } = await run(new ParallelFlow({ name: "f", branches: [x, late] }));
     expect(result).toMatchObject({ status: "partial", stopReason: "deadline" });
   });
 });

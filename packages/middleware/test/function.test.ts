@@ -519,13 +519,16 @@ describe("R27: fileValidator", () => {
     const ran = async (roots: string[], path: string) =>
       (await through(fileValidator({ roots, disk }), { args: { path } })).ran;
     const posix = ["/work", "/more"];
-    for (const path of ["a.md", "/work/a.md", "/more/a.md"]) expect(await ran(posix, path), path).toBe(1);
+    for (const path of ["a.md", "/work/a.md", "/more/a.md"])
+      expect([path, await ran(posix, path)]).toEqual([path, 1]);
     for (const path of ["/etc/passwd", "/workshop/a.md", "sub\\a.md"])
-      expect(await ran(posix, path), path).toBe(0);
+      expect([path, await ran(posix, path)]).toEqual([path, 0]);
     expect(await ran(["/"], "/etc/passwd")).toBe(1);
     const windows = ["C:\\work"];
-    for (const path of ["sub\\a.md", "C:\\work\\a.md"]) expect(await ran(windows, path), path).toBe(1);
-    for (const path of ["C:\\other\\a.md", "D:\\work\\a.md"]) expect(await ran(windows, path), path).toBe(0);
+    for (const path of ["sub\\a.md", "C:\\work\\a.md"])
+      expect([path, await ran(windows, path)]).toEqual([path, 1]);
+    for (const path of ["C:\\other\\a.md", "D:\\work\\a.md"])
+      expect([path, await ran(windows, path)]).toEqual([path, 0]);
   });
 
   it("R27: a file may have as many bytes as are allowed, and no more", async () => {
