@@ -357,3 +357,41 @@ describe("R21: FLOW hooks", () => {
     expect(heard.at(-1)).toMatchObject(["flow_end", { status: "partial" }]);
   });
 });
+
+describe("R25: what a flow says of itself", () => {
+  const [x, y] = [says("x", "x"), says("y", "y")];
+  test.each([
+    [new SequentialFlow({ name: "f", steps: [x, y, x] }), 3],
+    [new ParallelFlow({ name: "f", branches: [x, y] }), 2],
+    [new ConditionalFlow({ name: "f", if: () => true, whenTrue: x, otherwise: y }), 2],
+    [new ConditionalFlow({ name: "f", if: () => true, whenTrue: x }), 1],
+  ])("its branches when it starts, and that it is completed: %#", async (flow, branches) => {
+    const { hooks, heard } = listening();
+    await run(flow, "go", { hooks });
+    const own = heard.filter(([event]) => event.startsWith("flow_"));
+    expect(own).toMatchObject([
+      ["flow_start", { flow: "f", branches }],
+      ["flow_end", { flow: "f", status: "completed" }],
+    ]);
+  });
+
+  test("a parallel flow whose branches all have nothing to say is completed", async () => {
+    const { result } = await run(new ParallelFlow({ name: "f", branches: [says("a", ""), says("b", "")] }));
+    expect(result).toMatchObject({ status: "completed", stopReason: "done" });
+  });
+
+  test("results may be combined by somebody who takes a while", async () => {
+    const combine = async (results: readonly { readonly output: string }[]): Promise<string> =>
+      results.map(({ output }) => output).join(" and ");
+    const { result } = await run(new ParallelFlow({ name: "f", branches: [x, y], combine }));
+    expect(result.output).toBe("x and y");
+  });
+
+  test("a branch that was out of time makes it one that was", async () => {
+    const late = agent("late", async () => {
+      throw new DeadlineExceededError({ deadline: 5 });
+    });
+    const { result } = await run(new ParallelFlow({ name: "f", branches: [x, late] }));
+    expect(result).toMatchObject({ status: "partial", stopReason: "deadline" });
+  });
+});

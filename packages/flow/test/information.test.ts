@@ -60,6 +60,24 @@ describe("R26: an information agent", () => {
     expect(total).toMatchObject({ toolCalls: 1, errors: 1 });
   });
 
+  test("counts no call that used nothing and cost nothing, and one that only cost something", async () => {
+    const run = written();
+    run.tell("lead", 1, usage(0, 0, 0));
+    expect((await new InformationAgent().watch(run)).total).toMatchObject({ calls: 0, costUsd: 0 });
+    run.tell("lead", 2, usage(0, 0, 0.25));
+    run.tell("lead", 3, usage(0, 1, 0));
+    expect((await new InformationAgent().watch(run)).total).toMatchObject({ calls: 2, costUsd: 0.25 });
+  });
+
+  test("says of an agent that has failed and is started again that it runs", async () => {
+    const run = written();
+    run.tell("lead", 1, { type: "started", input: "go" });
+    run.tell("lead", 2, { type: "error", error: errorToJSON(new TypeError("oops")) });
+    run.tell("lead", 3, { type: "started", input: "go" });
+    const { agents } = await new InformationAgent().watch(run);
+    expect(agents).toMatchObject([{ status: "running", errors: 0 }]);
+  });
+
   test("T11: refuses what has no events, and follows that run once it has some", async () => {
     const watcher = new InformationAgent();
     for (const events of [() => odd(5), () => odd(undefined), () => odd([])]) {

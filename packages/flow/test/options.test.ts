@@ -48,6 +48,8 @@ describe("a bad option is refused at once, by name", () => {
     ],
     ["a misspelt term", SequentialFlow, { steps: [{ agent: a, timeout: 3 }] }, /steps\[0\]\.timeout /],
     ["timeoutS", SequentialFlow, { steps: [{ agent: a, timeoutS: -1 }] }, /steps\[0\]\.timeoutS is -1/],
+    ["no time", SequentialFlow, { steps: [{ agent: a, timeoutS: 0 }] }, /steps\[0\]\.timeoutS is 0/],
+    ["endless time", ParallelFlow, { branches: [{ agent: a, timeoutS: Infinity }] }, /timeoutS is Infinity/],
     ["priority", SequentialFlow, { steps: [{ agent: a, priority: 3 }] }, /steps\[0\]\.priority is 3/],
     ["retention", SequentialFlow, { steps: [{ agent: a, retention: "x" }] }, /steps\[0\]\.retention/],
     ["a step's name", SequentialFlow, { steps: [{ agent: a, name: 5 }] }, /steps\[0\]\.name is 5/],

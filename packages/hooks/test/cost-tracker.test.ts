@@ -281,6 +281,19 @@ describe("pricing", () => {
   });
 });
 
+test("R22: a price that is found is reported at once, and nothing waits for it any longer", async () => {
+  const clock = virtualClock();
+  const hooks = new HookManager({ clock });
+  const logger = memoryLogger();
+  const price = async (): Promise<Price> => ({ usd: 0.5 });
+  new CostTracker({ clock, meter: { price }, logger }).attachTo(hooks);
+  void hooks.dispatch(LLM_END, llmEnd({ costUsd: null }));
+  await hooks.dispatch(RUN_END, runEnd());
+  expect(clock.now()).toBe(0);
+  expect(clock.pending).toBe(0);
+  expect(JSON.stringify(logger.lines)).toContain('cost of 1 model call so far: $0.500000"');
+});
+
 test("R22: a lookup that never ends keeps no report back, neither of its run nor of later ones", async () => {
   const clock = virtualClock();
   const hooks = new HookManager({ clock });

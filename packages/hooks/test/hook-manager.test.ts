@@ -33,6 +33,10 @@ describe("registering", () => {
     hooks.register(RUN_END, callback);
     expect(hooks.unregister(LLM_END, callback)).toBe(true);
     expect(hooks.unregister(LLM_END, callback)).toBe(false);
+    expect(
+      hooks.unregister(RUN_END, () => {}),
+      "somebody else listens",
+    ).toBe(false);
     expect(hooks.has(RUN_END)).toBe(true);
 
     hooks.register(LLM_END, callback);
@@ -40,6 +44,13 @@ describe("registering", () => {
     expect([hooks.has(LLM_END), hooks.has(RUN_END)]).toEqual([false, true]);
     hooks.clear();
     expect(EVENTS.filter((event) => hooks.has(event))).toEqual([]);
+  });
+
+  test("R20: an event that nobody listens to is no problem", () => {
+    const { hooks, problems } = managed();
+    expect(hooks.dispatch(LLM_END, llmEnd())).toBeUndefined();
+    expect(hooks.dispatchOwn(LLM_END, llmEnd())).toBeUndefined();
+    expect(problems).toEqual([]);
   });
 
   test("R20: a callback added twice is called twice, and each is taken off by itself", () => {

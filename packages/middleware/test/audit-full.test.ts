@@ -14,15 +14,22 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { FileAuditLog } from "@ravi/middleware";
 import { localProcesses } from "../src/audit-log/owner.ts";
 
-/** Which calls of an open file fail as on a full disk; `appendFile` leaves half of what it was given. */
-const failing = new Set<"appendFile" | "truncate" | "sync">();
+/**
+ * Which calls of an open file fail as on a full disk; `appendFile` leaves half of what it was given, also of a claim's name, and
+ * `appendLine` is that of the log alone.
+ */
+const failing = new Set<"appendFile" | "appendLine" | "truncate" | "sync">();
+/** What a program that knows nothing of claims writes right after the log's own line. */
+let foreign = "";
 const full = (): Error => Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC" });
 vi.spyOn(disk, "open").mockImplementation(async (path, ...rest) => {
   const file = await open(path, ...rest);
   const { appendFile: append, truncate, sync } = file;
   return Object.assign(file, {
     async appendFile(text: string) {
-      if (!failing.has("appendFile")) return append.call(file, text);
+      const isLine = String(path).endsWith(".jsonl");
+      if (!failing.has("appendFile") && !(isLine && failing.has("appendLine")))
+        return append.call(file, isLine ? text + foreign : text);
       await append.call(file, text.slice(0, text.length / 2));
       throw full();
     },
@@ -39,6 +46,7 @@ let folder: string;
 let path: string;
 beforeEach(async () => {
   failing.clear();
+  foreign = "";
   folder = await realpath(await mkdtemp(join(tmpdir(), "ravi-audit-")));
   path = join(folder, "audit.jsonl");
 });
@@ -46,8 +54,10 @@ afterEach(() => rm(folder, { recursive: true }));
 
 describe("J11: an audit log on a disk that is full for a while", () => {
   test.each([
-    ["and the half line was taken back", ["appendFile"]],
-    ["and not even the half line could be taken back", ["appendFile", "truncate"]],
+    ["before there was a line", ["appendFile"]],
+    ["before there was a line, and nothing could be taken back", ["appendFile", "truncate"]],
+    ["and the half line was taken back", ["appendLine"]],
+    ["and not even the half line could be taken back", ["appendLine", "truncate"]],
   ] as const)("takes entries again once there is room: the write failed %s", async (_how, calls) => {
     const log = await FileAuditLog.open(path);
     await log.append(entry(1));
@@ -57,6 +67,8 @@ describe("J11: an audit log on a disk that is full for a while", () => {
       await expect(refused).rejects.toMatchObject({ code: "JOURNAL_FAILED", final: false });
       await expect(refused).rejects.toThrow(/audit\.jsonl.*ENOSPC.*try again/);
     }
+    const torn = failing.has("appendLine") && failing.has("truncate");
+    expect(await log.verify()).toMatchObject({ ok: true, entries: 1, torn });
     failing.clear();
     await Promise.all([log.append(entry(4)), log.append(entry(5))]);
     expect(await log.verify()).toMatchObject({ ok: true, entries: 3, torn: false });
@@ -77,6 +89,16 @@ describe("J11: an audit log on a disk that is full for a while", () => {
     await expect(refused).rejects.toThrow(/not confirmed.*; fix the cause and open the log again$/);
     await (await FileAuditLog.open(path)).append(entry(3));
     expect(await FileAuditLog.verify(path)).toMatchObject({ ok: true, entries: 3 });
+  });
+
+  test("takes nothing more where a program that knows no claims has written beside it", async () => {
+    const log = await FileAuditLog.open(path);
+    await log.append(entry(1));
+    foreign = "not ours\n";
+    await expect(log.append(entry(2))).rejects.toMatchObject({ code: "JOURNAL_LOCKED" });
+    foreign = "";
+    await expect(log.append(entry(3))).rejects.toMatchObject({ code: "JOURNAL_LOCKED" });
+    expect(await FileAuditLog.verify(path)).toMatchObject({ ok: false, line: 3 });
   });
 
   test("does not cut off what another writer has begun meanwhile", async () => {

@@ -13,6 +13,7 @@ import {
   HookEvent,
   RunId,
   RunMeta,
+  ToolError,
   isRaviError,
   textOf,
 } from "@ravi/kernel";
@@ -26,6 +27,7 @@ import {
   toolAudit,
   toolCallValidation,
 } from "@ravi/middleware";
+import { virtualClock } from "@ravi/testing";
 import { functionContext, recordingHooks } from "./support.ts";
 
 interface Call {
@@ -250,6 +252,22 @@ describe("R27: toolCallValidation", () => {
     }
   });
 
+  it.each<[string, Parameters<typeof toolCallValidation>[0], unknown, unknown]>([
+    ["characters of texts and names", { maxLength: 20 }, { q: "x".repeat(13) }, { q: "x".repeat(14) }],
+    ["characters of names", { maxLength: 20 }, { ["k".repeat(15)]: 1 }, { ["k".repeat(16)]: 1 }],
+    [
+      "characters of numbers in a list",
+      { maxLength: 20 },
+      [1234, 1234, 1234, 1234],
+      [1234, 1234, 1234, 12345],
+    ],
+    ["levels", { maxDepth: 3 }, { a: { b: { c: null } } }, { a: { b: { c: {} } } }],
+    ["values", { maxValues: 3 }, { a: 1, b: null }, { a: 1, b: 2, c: 3 }],
+  ])("R27: as many %s as are allowed pass, and one more does not", async (_, options, fits, tooMuch) => {
+    expect((await through(toolCallValidation(options), { args: fits })).ran).toBe(1);
+    expect((await through(toolCallValidation(options), { args: tooMuch })).ran).toBe(0);
+  });
+
   it("R27: it can end the run instead; what is fine passes", async () => {
     const { error, ran } = await through(toolCallValidation({ deny: ["search"], onViolation: "terminate" }));
     expect(isRaviError(error, "MIDDLEWARE_TERMINATION")).toBe(true);
@@ -327,6 +345,8 @@ describe("R27: schemaValidator", () => {
     expect((await through(schemaValidator({ schemas }), { name: "other" })).context.result?.isError).toBe(
       false,
     );
+    const later = { search: schemas.search.refine(async ({ hits }) => hits.length === 1) };
+    expect((await through(schemaValidator({ schemas: later }), { gives: fits })).context.result).toBe(fits);
   });
 
   it("R27: a result that a redactor further in has cleaned is judged by what is left of it", async () => {
@@ -499,13 +519,16 @@ describe("R27: fileValidator", () => {
     const ran = async (roots: string[], path: string) =>
       (await through(fileValidator({ roots, disk }), { args: { path } })).ran;
     const posix = ["/work", "/more"];
-    for (const path of ["a.md", "/work/a.md", "/more/a.md"]) expect(await ran(posix, path), path).toBe(1);
+    for (const path of ["a.md", "/work/a.md", "/more/a.md"])
+      expect([path, await ran(posix, path)]).toEqual([path, 1]);
     for (const path of ["/etc/passwd", "/workshop/a.md", "sub\\a.md"])
-      expect(await ran(posix, path), path).toBe(0);
+      expect([path, await ran(posix, path)]).toEqual([path, 0]);
     expect(await ran(["/"], "/etc/passwd")).toBe(1);
     const windows = ["C:\\work"];
-    for (const path of ["sub\\a.md", "C:\\work\\a.md"]) expect(await ran(windows, path), path).toBe(1);
-    for (const path of ["C:\\other\\a.md", "D:\\work\\a.md"]) expect(await ran(windows, path), path).toBe(0);
+    for (const path of ["sub\\a.md", "C:\\work\\a.md"])
+      expect([path, await ran(windows, path)]).toEqual([path, 1]);
+    for (const path of ["C:\\other\\a.md", "D:\\work\\a.md"])
+      expect([path, await ran(windows, path)]).toEqual([path, 0]);
   });
 
   it("R27: a file may have as many bytes as are allowed, and no more", async () => {
@@ -562,6 +585,29 @@ describe("R27: toolAudit", () => {
     const open = auditLog();
     await through(toolAudit({ log: open, recordArguments: true }), { args: { q: "private" } });
     expect(JSON.stringify(open.entries)).toContain("private");
+  });
+
+  it("R27: what a tool threw is written down with its code, and how long it took", async () => {
+    const log = auditLog();
+    const clock = virtualClock({ now: 1_000 });
+    const layer = toolAudit({ log });
+    for (const error of [new ToolError({ toolName: "search", message: "no" }), new Error("boom")]) {
+      const run = new MiddlewarePipeline<FunctionContext>([layer]).run(
+        functionContext({ clock }),
+        async () => {
+          await clock.advance(250);
+          throw error;
+        },
+      );
+      await expect(run).rejects.toBe(error);
+    }
+    const ends = log.entries.filter(({ action }) => action === "tool.end");
+    expect(
+      ends.map(({ details }) => [details?.["error"], details?.["code"], details?.["durationMs"]]),
+    ).toEqual([
+      [expect.stringContaining("no"), "TOOL_ERROR", 250],
+      ["boom", undefined, 250],
+    ]);
   });
 
   it("R27: errors are written down as what they are", async () => {

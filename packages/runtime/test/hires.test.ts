@@ -109,3 +109,33 @@ test("R15: a hire that the headcount calls a mistake is denied, also if the proc
   const resumed = new Runtime({ ...ports, journal: cut("r", records.slice(0, begun + 1)) });
   expect(await resumed.resume("r").result).toMatchObject({ status: "completed", output: "denied" });
 });
+
+test("R16: children that are spawned after another was joined can be joined too", async () => {
+  const child = agent("child", async (_, { input }) => done(`did ${input}`));
+  const lead = agent("lead", async (ctx) => {
+    const outputs: string[] = [];
+    for (const input of ["1", "2", "3"]) {
+      const outcome = await ctx.join(await ctx.spawn(child, { input }));
+      outputs.push("result" in outcome ? outcome.result.output : outcome.status);
+    }
+    return done(outputs.join(", "));
+  });
+  for (const journal of [undefined, new MemoryJournal()])
+    expect((await new Runtime({ journal }).run(lead, "").result).output).toBe("did 1, did 2, did 3");
+});
+
+test("R15: a child that is denied a seat or a permission cannot be spawned, and the error says why", async () => {
+  const child = agent("child", async () => done(""));
+  const heard: unknown[] = [];
+  const lead = agent("lead", async (ctx) => {
+    heard.push(await ctx.spawn(child, { input: "" }).catch((error: unknown) => error));
+    return done("");
+  });
+  const permissions: Permissions = { isNoop: false, check: () => ({ allow: false, reason: "not here" }) };
+  for (const ports of [{ headcount: () => new FakeHeadcount(0) }, { permissions }])
+    for (const journal of [undefined, new MemoryJournal()])
+      await new Runtime({ ...ports, journal }).run(lead, "").result;
+  const full = { code: "BUDGET_EXHAUSTED", dimension: "agents" };
+  const forbidden = { code: "MIDDLEWARE_TERMINATION", message: expect.stringContaining("not here") };
+  expect(heard).toMatchObject([full, full, forbidden, forbidden]);
+});

@@ -17,7 +17,7 @@ import type { Linked } from "@ravi/kernel/loop";
 import type { Account } from "../tree/accounts.ts";
 import { withAgentLedger, withExtraOf } from "../tree/ledgers.ts";
 import { ChildHandle } from "./child-handle.ts";
-import { accountStatus, hireStatus, NOTHING_USED, outcomeToJSON, restoreOutcome } from "./hire-record.ts";
+import { hireStatus, NOTHING_USED, outcomeToJSON, restoreOutcome } from "./hire-record.ts";
 import { takeSeat } from "./hire-seat.ts";
 import { type HireTimes, permittedInTime, timeInQueue, timesOf } from "./hire-times.ts";
 import type { InProcessEngine } from "./in-process.ts";
@@ -243,7 +243,6 @@ export class Hiring implements Recordable<HireOutcome>, Linked<Hiring> {
   restore(body: JsonObject): HireOutcome {
     const outcome = restoreOutcome(body);
     this.status = hireStatus(outcome);
-    this.account.status = accountStatus(outcome);
     this.engine.account.addBelow(outcome);
     this.hasChild = outcome.status !== "denied";
     if (this.hasChild && this.isKept) this.engine.children.add(this);

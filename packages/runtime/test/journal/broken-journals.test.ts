@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { defineTool, type Journal, RunId, type Tool } from "@ravi/kernel";
 import { scriptedModel, virtualClock } from "@ravi/testing";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
-import { agent, ask, done, turns, within } from "../support/helpers.ts";
+import { agent, ask, done, FakeLedger, turns, within } from "../support/helpers.ts";
 import * as z from "zod";
 
 const model = scriptedModel(() => "ok", { record: false });
@@ -115,4 +115,37 @@ describe.each<[string, () => never]>([
     await clock.advance(60_000);
     expect(await within(settled)).toBe("JOURNAL_LOCKED");
   });
+});
+
+test("R24: a run whose ledger cannot be restored listens to its journal no longer", async () => {
+  let open = 0;
+  class Watched extends MemoryJournal {
+    override watch(...given: Parameters<MemoryJournal["watch"]>) {
+      open++;
+      const watch = super.watch(...given);
+      const stop = (): void => {
+        open--;
+        watch.stop();
+      };
+      return Object.assign(Object.create(watch) as typeof watch, { stop });
+    }
+  }
+  class Broken extends FakeLedger {
+    override charge(): never {
+      throw new Error("no books");
+    }
+  }
+  const journal = new Watched();
+  const lead = agent("lead", async (ctx) => {
+    await ctx.llm(model, ask("x"));
+    return done(String(await ctx.waitFor("go")));
+  });
+  const first = new Runtime({ journal, ledger: () => new FakeLedger() });
+  const { result } = first.run(lead, "", { runId: RUN });
+  await turns();
+  await first.close();
+  expect([(await result).status, open]).toEqual(["suspended", 0]);
+  const second = new Runtime({ journal, agents: [lead], ledger: () => new Broken() });
+  await expect(second.resume(RUN).result).rejects.toThrow("no books");
+  expect(open).toBe(0);
 });

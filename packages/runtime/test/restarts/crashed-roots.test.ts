@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { type Hooks, type Logger, type RestartPolicy, RunId } from "@ravi/kernel";
+import { HookEvent, type Hooks, type Logger, type RestartPolicy, RunId } from "@ravi/kernel";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
-import { agent, done } from "../support/helpers.ts";
+import { scriptedModel } from "@ravi/testing";
+import { agent, ask, done } from "../support/helpers.ts";
 
 test("R17: whom a root had hired that crashed and is not started again was cancelled with it", async () => {
   const child = agent("child", async (ctx) => done(String(await ctx.waitFor("never"))));
@@ -144,4 +145,44 @@ describe("R17: a restart policy that throws", () => {
     );
     expect(await result).toMatchObject({ status: "completed", output: "fine" });
   });
+});
+
+test("T5: a root that crashes several times pays for no call twice: each attempt goes on from the record of all before it", async () => {
+  const model = scriptedModel((_, call) => `answer ${call}`);
+  const restart: RestartPolicy = { shouldRetry: () => true, delayMs: (attempt) => attempt, reset() {} };
+  const told: object[] = [];
+  const hooks: Hooks = {
+    has: (event) => event === HookEvent.RETRY,
+    dispatch: (_, payload) => void told.push(payload),
+  };
+  let goes = 0;
+  const heard: string[][] = [];
+  const lead = agent("lead", async (ctx) => {
+    const go = ++goes;
+    const answers: string[] = [];
+    heard.push(answers);
+    for (let n = 1; n <= go; n++)
+      answers.push(String((await ctx.llm(model, ask(`question ${n}`))).message.content));
+    if (go < 4) throw new TypeError("a bug");
+    return done(answers.join());
+  });
+  const { result } = new Runtime({ journal: new MemoryJournal(), restart, hooks }).run(lead, "");
+  expect(await result).toMatchObject({ status: "completed", agents: [{ modelCalls: 4 }] });
+  const error = { message: expect.stringContaining("a bug") };
+  expect(told).toMatchObject([1, 2, 3].map((attempt) => ({ attempt, delayMs: attempt, error })));
+  expect(model.calls).toHaveLength(4);
+  expect(heard.map((answers) => answers.length)).toEqual([1, 2, 3, 4]);
+  for (const answers of heard) expect(heard[3]?.slice(0, answers.length)).toEqual(answers);
+});
+
+test("R17: on a clock without timers a root is started again at once, whatever its policy would wait", async () => {
+  let goes = 0;
+  const lead = agent("lead", async () => {
+    if (++goes === 1) throw new TypeError("a bug");
+    return done("");
+  });
+  const restart: RestartPolicy = { shouldRetry: () => true, delayMs: () => 60_000, reset() {} };
+  const clock = { now: () => 0 };
+  const { result } = new Runtime({ clock, journal: new MemoryJournal({ clock }), restart }).run(lead, "");
+  expect((await result).status).toBe("completed");
 });

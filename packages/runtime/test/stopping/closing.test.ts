@@ -284,6 +284,42 @@ test("R24: the result of a run that was suspended by a close says why, as one th
   });
 });
 
+test.each(["through its handle", "by another process", "by its deadline"] as const)(
+  "T4: a run that was stopped %s ends so, although its runtime is closed before it has stopped",
+  async (how) => {
+    const clock = virtualClock();
+    const journal = new MemoryJournal({ clock });
+    const gate = Promise.withResolvers<string>();
+    let begun = false;
+    const deaf = defineTool({
+      name: "deaf",
+      description: "",
+      input: z.object({}),
+      execute: () => {
+        begun = true;
+        return gate.promise;
+      },
+    });
+    const lead = agent("lead", async (ctx) => {
+      await ctx.tool({ id: "c", name: "deaf", arguments: "{}" }, deaf);
+      return done("");
+    });
+    const runtime = new Runtime({ journal, clock });
+    const executionBudget = how === "by its deadline" ? { deadlineS: 1 } : {};
+    const run = runtime.run(lead, "", { runId: "r", executionBudget });
+    await until(() => begun);
+    if (how === "through its handle") run.cancel("enough");
+    else if (how === "by another process") await new Runtime({ journal, clock }).cancel("r", "enough");
+    else await clock.advance(1_000);
+    await turns();
+    const closing = runtime.close();
+    gate.resolve("late");
+    await clock.advance(100);
+    await closing;
+    expect((await run.result).status).toBe(how === "by its deadline" ? "partial" : "cancelled");
+  },
+);
+
 test("R24: whoever closes a runtime can say why, and the results of its runs repeat it", async () => {
   const waiting = agent("waiting", async (ctx) => done(String(await ctx.waitFor("never"))));
   for (const journal of [new MemoryJournal(), undefined]) {
