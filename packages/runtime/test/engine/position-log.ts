@@ -26,6 +26,7 @@ export class PositionLog {
   private position = 0;
   private due: string | DeadlineExceededError | undefined;
   private running: string | undefined;
+  private idle: Promise<void> = Promise.resolve();
   private last: Entry | undefined;
   private sum = { usage: NO_USAGE, costUsd: 0 as number | null };
 
@@ -99,11 +100,22 @@ export class PositionLog {
     if (this.running !== undefined)
       throw new Error(`${what} was asked for while ${this.running} was under way`);
     this.running = what;
+    const done = operation();
+    this.idle = done.then(
+      () => {},
+      () => {},
+    );
     try {
-      return await operation();
+      return await done;
     } finally {
       this.running = undefined;
     }
+  }
+
+  /** The end of an agent comes after its grace, also if an operation that was cancelled is still about to stop: it waits for that. */
+  protected async lastInLane<T>(what: string, operation: () => Promise<T>): Promise<T> {
+    while (this.running !== undefined) await this.idle;
+    return this.lane(what, operation);
   }
 
   /** The next place of the journal: read if it is filled, else filled. */

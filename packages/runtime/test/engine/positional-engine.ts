@@ -162,7 +162,7 @@ export class PositionalEngine extends PositionalWork implements DurableEngine {
 
   async end(): Promise<void> {
     const { world, own } = this;
-    await this.lane("end", () =>
+    await this.lastInLane("end", () =>
       this.entry("end", "", "", async () => {
         for (const child of own.children) {
           if (world.of(child).outcome === undefined) world.cancel(child, "its parent has ended");
