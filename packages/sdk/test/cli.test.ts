@@ -4,6 +4,8 @@ import { tmpdir } from "node:os";
 import { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { RunId } from "@ravi/kernel";
+import { SqliteJournal } from "@ravi/runtime";
 import { scriptedModel } from "@ravi/testing";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod";
@@ -144,6 +146,15 @@ describe("a run that waits", () => {
     await expect(ravi("approve", "bill-2", "tool:9:9")).rejects.toThrow(/one of approval:bill-2:tool:1:0/);
     expect(await ravi("approve", "bill-2", "tool:1:0")).toContain("clerk of run bill-2 was answered");
     expect((await runs({ journal })).find(({ runId }) => runId === "bill-1")?.waitingFor).toHaveLength(1);
+  });
+
+  test("is answered once, if two people do it at the same time", async () => {
+    const asking = await waiting();
+    await Promise.allSettled([ravi("deny", "run-1", "--reason", "too much"), ravi("approve", "run-1")]);
+    const open = SqliteJournal.open(journal);
+    onTestFinished(() => open.close());
+    expect(open.items(RunId("run-1"), 0)).toHaveLength(1);
+    expect((await resume("run-1", { agents: asking, journal })).output).toContain("too much");
   });
 
   test("is not taken for another one whose name is longer", async () => {
