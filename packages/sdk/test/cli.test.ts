@@ -82,7 +82,7 @@ describe("a run in another process", () => {
     const other = started(ASKING, ["start", journal]);
     await expect.poll(() => runs({ journal }), { timeout: 20_000 }).toMatchObject([{ waitingFor: [{}] }]);
 
-    expect(await ravi("runs")).toMatch(/run-1 +clerk@1 +running .*clerk waits for an approval/);
+    expect(await ravi("runs")).toMatch(/run-1 +clerk@1 +running .* ago +clerk waits for an approval$/m);
     const shown = await ravi("show", "run-1");
     expect(shown).toContain(`process     process ${other.child.pid} on `);
     expect(shown).toMatch(/^ {4}pay \{"usd":12\}$/m);
@@ -119,6 +119,7 @@ describe("a run in another process", () => {
     other.child.kill("SIGKILL");
     await other.ended;
 
+    expect(await ravi("runs")).toMatch(/^run-1 +clerk@1 +running .* no process has it; resume it$/m);
     const shown = await ravi("show", "run-1");
     expect(shown).toMatch(/^status +running$/m);
     expect(shown).toMatch(/^process +none; it goes on when it is resumed$/m);
