@@ -51,10 +51,17 @@ function rowOf(
   now: number,
 ): string[] {
   const waits = (waitingFor ?? []).map(({ kind, agentId }) => `${agentId} waits for ${kindWords(kind)}`);
-  const why: string[] = error === undefined || error.code === "SUSPENDED" ? [] : [error.code];
-  if (isLeft) why.push("no process has it; resume it");
+  const why = error === undefined || error.code === "SUSPENDED" ? [] : [error.code ?? error.message];
+  const left = isLeft ? ["no process has it; resume it"] : [];
   const ago = (at: number): string => `${duration(now - at)} ago`;
-  return [runId, agent, status, ago(startedAt), ago(updatedAt), oneLine([...why, ...waits].join("; "))];
+  return [
+    runId,
+    agent,
+    status,
+    ago(startedAt),
+    ago(updatedAt),
+    oneLine([...why, ...left, ...waits].join("; ")),
+  ];
 }
 
 function statusesOf(all: boolean, given: string | undefined): readonly RunStatus[] {
