@@ -96,6 +96,7 @@ describe("a run in another process", () => {
     expect(stdout).toContain('{"status":"completed","output":"I was told: paid"}');
     expect(await ravi("runs")).toBe(`no open runs in ${journal}; 1 not shown: --all`);
     expect(await ravi("runs", "--all")).toMatch(/run-1 +clerk@1 +completed/);
+    expect(await ravi("runs", "--status", "failed")).toBe(`no failed runs in ${journal}; 1 not shown`);
   });
 
   test("is ended by cancel", async () => {

@@ -1,5 +1,5 @@
-import { type RunStatus, type RunSummary, runs } from "@ravi/sdk";
 import { Runtime } from "@ravi/runtime";
+import { type RunStatus, type RunSummary, runs } from "@ravi/sdk";
 import { UsageError } from "./errors.ts";
 import { within } from "./open.ts";
 import type { Request } from "./perform.ts";
@@ -24,8 +24,10 @@ export async function listRuns({ journal, options, now }: Request): Promise<stri
   if (options.json === true) return json(shown);
   const rest = all.length - shown.length;
   const more = rest === 0 ? [] : [`${rest} not shown${options.status === undefined ? ": --all" : ""}`];
-  if (shown.length === 0)
-    return [`no ${options.all === true ? "" : "open "}runs in ${journal}`, ...more].join("; ");
+  if (shown.length === 0) {
+    const kind = options.all === true ? "" : `${options.status ?? "open"} `;
+    return [`no ${kind}runs in ${journal}`, ...more].join("; ");
+  }
   const left = await leftAlone(journal, shown);
   const rows = shown.map((run) => rowOf(run, left.has(run.runId), now));
   return [table([["run", "agent", "status", "started", "last entry", ""], ...rows]), ...more].join("\n");
