@@ -4,6 +4,8 @@ import { tmpdir } from "node:os";
 import { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { RunId } from "@ravi/kernel";
+import { SqliteJournal } from "@ravi/runtime";
 import { scriptedModel } from "@ravi/testing";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod";
@@ -80,7 +82,7 @@ describe("a run in another process", () => {
     const other = started(ASKING, ["start", journal]);
     await expect.poll(() => runs({ journal }), { timeout: 20_000 }).toMatchObject([{ waitingFor: [{}] }]);
 
-    expect(await ravi("runs")).toMatch(/run-1 +clerk@1 +running .*clerk waits for an approval/);
+    expect(await ravi("runs")).toMatch(/run-1 +clerk@1 +running .* ago +clerk waits for an approval$/m);
     const shown = await ravi("show", "run-1");
     expect(shown).toContain(`process     process ${other.child.pid} on `);
     expect(shown).toMatch(/^ {4}pay \{"usd":12\}$/m);
@@ -94,6 +96,7 @@ describe("a run in another process", () => {
     expect(stdout).toContain('{"status":"completed","output":"I was told: paid"}');
     expect(await ravi("runs")).toBe(`no open runs in ${journal}; 1 not shown: --all`);
     expect(await ravi("runs", "--all")).toMatch(/run-1 +clerk@1 +completed/);
+    expect(await ravi("runs", "--status", "failed")).toBe(`no failed runs in ${journal}; 1 not shown`);
   });
 
   test("is ended by cancel", async () => {
@@ -117,6 +120,7 @@ describe("a run in another process", () => {
     other.child.kill("SIGKILL");
     await other.ended;
 
+    expect(await ravi("runs")).toMatch(/^run-1 +clerk@1 +running .* no process has it; resume it$/m);
     const shown = await ravi("show", "run-1");
     expect(shown).toMatch(/^status +running$/m);
     expect(shown).toMatch(/^process +none; it goes on when it is resumed$/m);
@@ -144,6 +148,15 @@ describe("a run that waits", () => {
     await expect(ravi("approve", "bill-2", "tool:9:9")).rejects.toThrow(/one of approval:bill-2:tool:1:0/);
     expect(await ravi("approve", "bill-2", "tool:1:0")).toContain("clerk of run bill-2 was answered");
     expect((await runs({ journal })).find(({ runId }) => runId === "bill-1")?.waitingFor).toHaveLength(1);
+  });
+
+  test("is answered once, if two people do it at the same time", async () => {
+    const asking = await waiting();
+    await Promise.allSettled([ravi("deny", "run-1", "--reason", "too much"), ravi("approve", "run-1")]);
+    const open = SqliteJournal.open(journal);
+    onTestFinished(() => open.close());
+    expect(open.items(RunId("run-1"), 0)).toHaveLength(1);
+    expect((await resume("run-1", { agents: asking, journal })).output).toContain("too much");
   });
 
   test("is not taken for another one whose name is longer", async () => {
@@ -361,14 +374,12 @@ describe("runs that have ended", () => {
 
   test("are not copied to where a link leads, and nothing is left of a copy that fails", async () => {
     await run(speaker("ok"), "go", { journal, runId: "run-1" });
-    const mask = process.umask();
     const [link, file] = [join(journal, "link.db"), join(journal, "copy.db")];
     await symlink(file, link);
     await expect(ravi("backup", link)).rejects.toThrow(/a file that does not exist yet; nothing was written/);
     await writeFile(join(journal, "ravi.db"), "something else");
     await expect(ravi("backup", file)).rejects.toThrow(/not a database/);
     expect((await readdir(journal)).filter((name) => name.includes("copy"))).toEqual([]);
-    expect(process.umask()).toBe(mask);
   });
 });
 

@@ -74,8 +74,9 @@ async function approvalOf({ words: [run = "", name = ""], journal }: Request): P
 }
 
 async function give({ journal }: Request, wait: FoundWait, value: JsonValue): Promise<string> {
-  const { runId, name, agentId } = wait;
-  await deliver(runId, name, value, { journal, mustWait: true });
+  const { runId, name, agentId, since } = wait;
+  // With an id of this wait: a second answer, of somebody else at the same time, must not be kept for the next one of that name.
+  await deliver(runId, name, value, { journal, mustWait: true, id: `ravi ${since}` });
   const holder = await holderOf(journal, runId);
   const question = questionOf(wait);
   const what = question === undefined ? "" : `: ${oneLine(question, 200)}`;

@@ -14,11 +14,11 @@ export function howToAnswer(
     const decisions = `{ ${JSON.stringify(name)}: "retry" }`;
     return [visible(`resume(${JSON.stringify(runId)}, { …, decisions: ${decisions} }), or "skip" or "fail"`)];
   }
-  const where = journal === undefined ? [] : ["--journal", shellWord(journal)];
+  const where = journal === undefined ? "" : ` --journal ${shellWord(journal)}`;
   // A word that begins with a dash would be taken for an option.
-  const words = [...([runId, name].some((word) => word.startsWith("-")) ? ["--"] : []), runId, name];
-  const command = (...does: readonly string[]): string =>
-    ["ravi", ...does.slice(0, 1), ...where, ...does.slice(1), ...words.map(shellWord)].join(" ");
+  const dashes = [runId, name].some((word) => word.startsWith("-")) ? " --" : "";
+  const command = (does: string, option = ""): string =>
+    `ravi ${does}${where}${option}${dashes} ${shellWord(runId)} ${shellWord(name)}`;
   if (kind === "signal" || isBudget(wait)) return [`${command("deliver")} '<json>'`];
-  return [command("approve"), command("deny", '--reason "…"')];
+  return [command("approve"), command("deny", ' --reason "…"')];
 }

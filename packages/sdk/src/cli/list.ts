@@ -1,5 +1,7 @@
+import { Runtime } from "@ravi/runtime";
 import { type RunStatus, type RunSummary, runs } from "@ravi/sdk";
 import { UsageError } from "./errors.ts";
+import { within } from "./open.ts";
 import type { Request } from "./perform.ts";
 import { json, oneLine } from "./printable.ts";
 import { table } from "./table.ts";
@@ -22,20 +24,46 @@ export async function listRuns({ journal, options, now }: Request): Promise<stri
   if (options.json === true) return json(shown);
   const rest = all.length - shown.length;
   const more = rest === 0 ? [] : [`${rest} not shown${options.status === undefined ? ": --all" : ""}`];
-  if (shown.length === 0)
-    return [`no ${options.all === true ? "" : "open "}runs in ${journal}`, ...more].join("; ");
-  const rows = shown.map((run) => rowOf(run, now));
+  if (shown.length === 0) {
+    const kind = options.all === true ? "" : `${options.status ?? "open"} `;
+    return [`no ${kind}runs in ${journal}`, ...more].join("; ");
+  }
+  const left = await leftAlone(journal, shown);
+  const rows = shown.map((run) => rowOf(run, left.has(run.runId), now));
   return [table([["run", "agent", "status", "started", "last entry", ""], ...rows]), ...more].join("\n");
+}
+
+/** Those that say that they run, and that no process has: it was killed. */
+async function leftAlone(journal: string, shown: readonly RunSummary[]): Promise<ReadonlySet<string>> {
+  const left = new Set<string>();
+  await within(journal, async (open) => {
+    const runtime = new Runtime({ journal: open });
+    for (const { runId, status } of shown) {
+      if (status !== "running" || (await runtime.holder(runId)) !== undefined) continue;
+      // It may have ended since it was listed.
+      if ((await open.summary(runId))?.status === "running") left.add(runId);
+    }
+  });
+  return left;
 }
 
 function rowOf(
   { runId, agent, status, startedAt, updatedAt, waitingFor, error }: RunSummary,
+  isLeft: boolean,
   now: number,
 ): string[] {
   const waits = (waitingFor ?? []).map(({ kind, agentId }) => `${agentId} waits for ${kindWords(kind)}`);
-  const why = error === undefined || error.code === "SUSPENDED" ? [] : [error.code];
+  const why = error === undefined || error.code === "SUSPENDED" ? [] : [error.code ?? error.message];
+  const left = isLeft ? ["no process has it; resume it"] : [];
   const ago = (at: number): string => `${duration(now - at)} ago`;
-  return [runId, agent, status, ago(startedAt), ago(updatedAt), oneLine([...why, ...waits].join("; "))];
+  return [
+    runId,
+    agent,
+    status,
+    ago(startedAt),
+    ago(updatedAt),
+    oneLine([...why, ...left, ...waits].join("; ")),
+  ];
 }
 
 function statusesOf(all: boolean, given: string | undefined): readonly RunStatus[] {

@@ -30,7 +30,7 @@ export interface RunReport extends RunSummary {
 
 /**
  * Reads what is on record of a run, wherever it runs: who has worked and for how much, what it does and what it waits for. The agents are
- * not needed, and nothing is changed. Throws an `InvalidValueError` if there is no such run.
+ * not needed, and nothing is changed. Throws an `InvalidValueError` if there is no such run, or if it has not begun.
  */
 export async function inspect(runId: string, options: OutsideOptions): Promise<RunReport> {
   checkFields("options", options, ["journal", "clock"]);

@@ -51,9 +51,9 @@ function isEndOfCall([entry]: readonly JournalEntry[]): boolean {
 }
 
 /** What a crash at this moment, or after so many entries, leaves of a journal. */
-export function leftOf(store: MemoryJournal, entries = Infinity): MemoryJournal {
+export function leftOf(store: MemoryJournal, most = Infinity): MemoryJournal {
   const left = new MemoryJournal();
-  const records = store.load(RUN).slice(0, entries);
+  const records = store.load(RUN).slice(0, most);
   const claim = records.length === 0 ? null : left.claim(RUN, "crashed", 1);
   if (claim !== null) {
     const entries = records.map(({ seq: _seq, ...entry }) => entry);
