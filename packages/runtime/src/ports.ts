@@ -25,7 +25,7 @@ import {
   type Telemetry,
 } from "@ravi/kernel";
 import { checkPorts, guardedHooks } from "@ravi/kernel/loop";
-import { withBlobs } from "./journal/with-blobs.ts";
+import { withBlobs } from "./journal/entries/with-blobs.ts";
 import { wallClock } from "./wall-clock.ts";
 
 /** What a runtime may be given. Everything is optional: without options there are no limits and no journal. */

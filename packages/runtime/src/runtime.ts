@@ -39,7 +39,7 @@ import type { RunHolder, RunReport } from "./report.ts";
 import { holderOf, inspectRun } from "./run/inspect.ts";
 import { checkItem } from "./journal/posted.ts";
 import { isEnded } from "./journal/retention.ts";
-import { recordedStatus, summaryOf } from "./journal/recorded-status.ts";
+import { recordedStatus, summaryOf } from "./journal/facts/recorded-status.ts";
 import { LiveHandle, LiveRun } from "./run/live-run.ts";
 import { noTimers } from "./engine/waiting.ts";
 import { EventHub, type EventListener } from "./event-hub.ts";

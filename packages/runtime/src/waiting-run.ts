@@ -19,7 +19,7 @@ import { ToolEffect } from "./context/tool-effect.ts";
 import { InProcessScope } from "./engine/effect-scope.ts";
 import { InProcessEngine } from "./engine/in-process.ts";
 import { Seat } from "./engine/seat.ts";
-import { Identities } from "./journal/identities.ts";
+import { Identities } from "./journal/entries/identities.ts";
 import { MemoryJournal } from "./journal/memory-journal.ts";
 import type { RuntimePorts } from "./ports.ts";
 import { outside } from "./scope.ts";

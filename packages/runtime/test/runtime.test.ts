@@ -21,7 +21,7 @@ import {
 import { scriptedModel, virtualClock } from "@ravi/testing";
 import { getRunScope, Runtime, SqliteJournal } from "@ravi/runtime";
 import { MemoryJournal } from "../src/journal/memory-journal.ts";
-import { withBlobs } from "../src/journal/with-blobs.ts";
+import { withBlobs } from "../src/journal/entries/with-blobs.ts";
 import { temporaryDirectory } from "./journal/helpers/directory.ts";
 import { team } from "./team.ts";
 

@@ -12,10 +12,10 @@ import { Supervision } from "../policy/supervision.ts";
 import { type Hooks, NO_HOOKS } from "../ports/hooks.ts";
 import { CancellationToken } from "../run/cancellation.ts";
 import { RunMeta } from "../run/run-meta.ts";
-import { refuseBudget, refuseLayers } from "./bare-child.ts";
+import { refuseBudget, refuseLayers } from "./bare/bare-child.ts";
 import type { BareInbox } from "./bare-inbox.ts";
-import { BareRun, type BareTree } from "./bare-run.ts";
-import { BareSignals } from "./bare-signals.ts";
+import { BareRun, type BareTree } from "./bare/bare-run.ts";
+import { BareSignals } from "./bare/bare-signals.ts";
 import { checkPort, checkPorts } from "./check-ports.ts";
 import { ownMetadata } from "./own-metadata.ts";
 

@@ -2,7 +2,7 @@ import type { HireLeaf, HireOutcome } from "../agent/leaves.ts";
 import type { RunContext } from "../agent/run-context.ts";
 import { isRaviError } from "../errors/is.ts";
 import { textOf } from "../model/messages.ts";
-import { asRavi } from "./bare-child.ts";
+import { asRavi } from "./bare/bare-child.ts";
 import { bareInbox } from "./bare-inbox.ts";
 import { ownLane } from "./own-lane.ts";
 import { readResult } from "./read-result.ts";

@@ -1,5 +1,5 @@
 import type { ExecId, JournalRecord, JsonObject } from "@ravi/kernel";
-import { RUN_START, RUN_STATUS, RUN_WAITS } from "../journal/run-facts.ts";
+import { RUN_START, RUN_STATUS, RUN_WAITS } from "../journal/facts/run-facts.ts";
 import { addTo } from "../tree/add-to.ts";
 import { textAt } from "./body.ts";
 

@@ -7,7 +7,7 @@ import {
   type RunId,
   type SerializedError,
 } from "@ravi/kernel";
-import { RUN_START, RUN_STATUS } from "../journal/run-facts.ts";
+import { RUN_START, RUN_STATUS } from "../journal/facts/run-facts.ts";
 import { type CountedRecord, isHire, isModelCall, isNotAStep, stepOf, WITHDRAWN } from "./recording.ts";
 
 /** The status of a run that had failed and is continued from now on. */

@@ -17,7 +17,7 @@ import {
 import { checkPorts, LinkedList, TextIndex } from "@ravi/kernel/loop";
 import { Watchers } from "./watchers.ts";
 import { checkClaim, decideClaim, heldBy, type Held, isHeld } from "./claims.ts";
-import { checkList } from "./entry-check.ts";
+import { checkList } from "./entries/entry-check.ts";
 import { MemoryRun } from "./memory-run.ts";
 import { lockedBy } from "./owner.ts";
 import { stringify } from "./plain-json.ts";

@@ -9,15 +9,15 @@ import type {
 } from "@ravi/kernel";
 import type { Indexed, Linked } from "@ravi/kernel/loop";
 import type { Claim } from "./claims.ts";
-import { checkEntry, checkFields, type KnownNames, plainZero, refuseNoEntry } from "./entry-check.ts";
-import { EntryList, type KeptBody } from "./entry-list.ts";
-import { duplicateError, Identities } from "./identities.ts";
-import { NO_WAITS, NotedWaits } from "./noted-waits.ts";
-import { openWaits } from "./open-waits.ts";
+import { checkEntry, checkFields, type KnownNames, plainZero, refuseNoEntry } from "./entries/entry-check.ts";
+import { EntryList, type KeptBody } from "./entries/entry-list.ts";
+import { duplicateError, Identities } from "./entries/identities.ts";
+import { NO_WAITS, NotedWaits } from "./facts/noted-waits.ts";
+import { openWaits } from "./facts/open-waits.ts";
 import { stringify } from "./plain-json.ts";
 import { isEnded } from "./retention.ts";
-import { factsOf, type RunFacts, type Whose } from "./run-facts.ts";
-import { suspensionReason } from "./suspension-reason.ts";
+import { factsOf, type RunFacts, type Whose } from "./facts/run-facts.ts";
+import { suspensionReason } from "./facts/suspension-reason.ts";
 
 /** Up to this many entries are searched one by one. An index of their identities would take 0.3 kB a run. */
 const FEW = 24;

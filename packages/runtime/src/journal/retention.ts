@@ -6,7 +6,7 @@ import {
   type RunStatus,
   type RunSummary,
 } from "@ravi/kernel";
-import { STATUSES } from "./run-facts.ts";
+import { STATUSES } from "./facts/run-facts.ts";
 
 /** Which runs `prune` deletes. */
 export interface PruneOptions {

@@ -20,14 +20,14 @@ import {
 import { checkPorts, hasMethod } from "@ravi/kernel/loop";
 import { pause } from "../platform.ts";
 import { checkClaim, heldBy, type Held } from "./claims.ts";
-import { encodeEntries } from "./entry-codec.ts";
-import { bodyOf } from "./large-body.ts";
-import { NotedWaits } from "./noted-waits.ts";
+import { encodeEntries } from "./entries/entry-codec.ts";
+import { bodyOf } from "./entries/large-body.ts";
+import { NotedWaits } from "./facts/noted-waits.ts";
 import { isOwnerGone } from "./owner.ts";
 import { stringify } from "./plain-json.ts";
 import { checkItem } from "./posted.ts";
 import { type PruneOptions, prunePlan } from "./retention.ts";
-import { factsOf } from "./run-facts.ts";
+import { factsOf } from "./facts/run-facts.ts";
 import { Appender } from "./sqlite/appender.ts";
 import { PostPoller } from "./sqlite/post-poller.ts";
 import { SqliteBlobs } from "./sqlite/blobs.ts";

@@ -15,7 +15,7 @@ import {
 } from "@ravi/kernel";
 import { type Linked, versionName } from "@ravi/kernel/loop";
 import { Drain } from "../engine/drain.ts";
-import { whoseOf } from "../journal/run-facts.ts";
+import { whoseOf } from "../journal/facts/run-facts.ts";
 import type { EventHub } from "../event-hub.ts";
 import type { Tree } from "../tree/tree.ts";
 

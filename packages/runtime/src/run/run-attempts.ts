@@ -20,7 +20,7 @@ import { type Doubt, doubtsOf, needsDecision, stillValid } from "../engine/decis
 import { Recording } from "../engine/recording.ts";
 import { afterRetries, RETRIED } from "../engine/retried.ts";
 import type { RunJournal } from "../engine/run-journal.ts";
-import { RUN_STATUS, RUN_WAITS } from "../journal/run-facts.ts";
+import { RUN_STATUS, RUN_WAITS } from "../journal/facts/run-facts.ts";
 import { isStatusGiven, statusRecord } from "./result-record.ts";
 import { RunAttempt } from "./run-attempt.ts";
 import type { Ports } from "../ports.ts";

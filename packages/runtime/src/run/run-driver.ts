@@ -20,7 +20,7 @@ import { RunJournal } from "../engine/run-journal.ts";
 import { awaitAdmission } from "./await-admission.ts";
 import { type Continuation, RunAttempts, FROM_THE_START, noteOf } from "./run-attempts.ts";
 import { processOwner } from "../journal/owner.ts";
-import { RUN_START, RUN_STATUS } from "../journal/run-facts.ts";
+import { RUN_START, RUN_STATUS } from "../journal/facts/run-facts.ts";
 import { recordedResult } from "./result-record.ts";
 import { tryOrLog } from "../try-or-log.ts";
 import type { Ports } from "../ports.ts";

@@ -1,7 +1,7 @@
 import type { PendingWait } from "@ravi/kernel";
 import type { Recording } from "../engine/recording.ts";
-import { changeIn } from "../journal/noted-waits.ts";
-import { RUN_WAITS } from "../journal/run-facts.ts";
+import { changeIn } from "../journal/facts/noted-waits.ts";
+import { RUN_WAITS } from "../journal/facts/run-facts.ts";
 
 /** A wait for an answer from outside, as it is on record. */
 export interface Interval extends Pick<PendingWait, "execId" | "since"> {

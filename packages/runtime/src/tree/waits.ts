@@ -11,9 +11,9 @@ import { listedQuestion } from "@ravi/kernel/loop";
 import type { Recording } from "../engine/recording.ts";
 import type { RunJournal } from "../engine/run-journal.ts";
 import type { AskClocks } from "./ask-clocks.ts";
-import { changeIn, NotedWaits, waitId } from "../journal/noted-waits.ts";
-import { openWaits } from "../journal/open-waits.ts";
-import { RUN_STATUS, RUN_WAITS } from "../journal/run-facts.ts";
+import { changeIn, NotedWaits, waitId } from "../journal/facts/noted-waits.ts";
+import { openWaits } from "../journal/facts/open-waits.ts";
+import { RUN_STATUS, RUN_WAITS } from "../journal/facts/run-facts.ts";
 
 /** In characters of JSON. The questions are left out of a longer note: it is one entry, which no journal keeps elsewhere. */
 const MOST_CHARS = 100_000;

@@ -4,7 +4,7 @@ import { type Decision, MemoryJournal, Runtime } from "@ravi/runtime";
 import { virtualClock } from "@ravi/testing";
 import { agent, closed, cut, done, hangingPayer, turns, until, within } from "../support/helpers.ts";
 import * as z from "zod";
-import { RUN_START } from "../../src/journal/run-facts.ts";
+import { RUN_START } from "../../src/journal/facts/run-facts.ts";
 
 test("T5: a decision is for one call, and not for the next in doubt under the same key", async () => {
   const clock = virtualClock();

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { type Journal, type JournalEntry, RunId } from "@ravi/kernel";
 import { Runtime } from "@ravi/runtime";
-import { encodeEntries } from "../../src/journal/entry-codec.ts";
+import { encodeEntries } from "../../src/journal/entries/entry-codec.ts";
 import { MemoryJournal } from "../../src/journal/memory-journal.ts";
 import { everything } from "./everything.ts";
 import { worker } from "./worker.ts";

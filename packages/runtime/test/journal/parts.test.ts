@@ -3,7 +3,7 @@ import { crc32 } from "node:zlib";
 import { ExecId, type Journal, type JournalEntry, type RunId } from "@ravi/kernel";
 import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
-import { Identities, type Identity } from "../../src/journal/identities.ts";
+import { Identities, type Identity } from "../../src/journal/entries/identities.ts";
 import { MemoryJournal } from "../../src/journal/memory-journal.ts";
 import { checksum, checksumSeed } from "../../src/journal/sqlite/checksum.ts";
 import { isBusy } from "../../src/journal/sqlite/errors.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { type BlobStore, ExecId, type JournalEntry, type JsonObject, RunId } from "@ravi/kernel";
 import { MemoryJournal } from "../../src/journal/memory-journal.ts";
-import { withBlobs } from "../../src/journal/with-blobs.ts";
+import { withBlobs } from "../../src/journal/entries/with-blobs.ts";
 
 const RUN = RunId("r");
 const entry = (key: string, text: string): JournalEntry => ({

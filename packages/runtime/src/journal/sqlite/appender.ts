@@ -1,5 +1,5 @@
 import { isRaviError, type JournalRecord, type RaviError, type RunId } from "@ravi/kernel";
-import { duplicateError } from "../identities.ts";
+import { duplicateError } from "../entries/identities.ts";
 import { lockedBy } from "../owner.ts";
 import type { SqliteBlobs } from "./blobs.ts";
 import type { Log } from "./log.ts";

@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { BlobStore } from "@ravi/kernel";
-import { blobRef, checkBytes, verifiedBlob } from "../blobs.ts";
-import type { LargeBody } from "../large-body.ts";
+import { blobRef, checkBytes, verifiedBlob } from "../entries/blobs.ts";
+import type { LargeBody } from "../entries/large-body.ts";
 
 /**
  * The run number of blobs that a user has put. They stay until the file is deleted, since nothing says when they are not needed any

@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { isRaviError, type JournalRecord, type RunId } from "@ravi/kernel";
-import { decodeEntries, type FetchBody } from "../entry-codec.ts";
+import { decodeEntries, type FetchBody } from "../entries/entry-codec.ts";
 import { checksum, checksumSeed, type RowContent } from "./checksum.ts";
 import { damaged, isBusy, isOutOfResources } from "./errors.ts";
 import { RowWriter } from "./row-writer.ts";

@@ -1,12 +1,12 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { isRaviError, type PendingWait, type RunId, type RunSummary } from "@ravi/kernel";
 import { type Claim, type ClaimRequest, decideClaim, isHeld } from "../claims.ts";
-import type { Row } from "../entry-check.ts";
-import { openWaits, type Unread } from "../open-waits.ts";
+import type { Row } from "../entries/entry-check.ts";
+import { openWaits, type Unread } from "../facts/open-waits.ts";
 import { isEnded, isPrunable, type PrunePlan } from "../retention.ts";
-import { NO_WAITS, type WaitsChange } from "../noted-waits.ts";
-import { type RunFacts, whoseOf } from "../run-facts.ts";
-import { suspensionReason } from "../suspension-reason.ts";
+import { NO_WAITS, type WaitsChange } from "../facts/noted-waits.ts";
+import { type RunFacts, whoseOf } from "../facts/run-facts.ts";
+import { suspensionReason } from "../facts/suspension-reason.ts";
 import { damaged } from "./errors.ts";
 import type { Tip } from "./log.ts";
 import { RowWriter } from "./row-writer.ts";

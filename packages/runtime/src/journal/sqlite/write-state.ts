@@ -1,7 +1,7 @@
 import type { JournalRecord, RunId } from "@ravi/kernel";
-import type { KnownNames } from "../entry-check.ts";
-import { type EncodedEntries, joinTexts } from "../entry-codec.ts";
-import { Identities } from "../identities.ts";
+import type { KnownNames } from "../entries/entry-check.ts";
+import { type EncodedEntries, joinTexts } from "../entries/entry-codec.ts";
+import { Identities } from "../entries/identities.ts";
 import { checksumSeed } from "./checksum.ts";
 import type { Job } from "./group-commit.ts";
 import type { StoredRun } from "./runs.ts";

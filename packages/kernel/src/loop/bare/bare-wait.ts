@@ -1,6 +1,6 @@
-import type { Clock } from "../core/clock.ts";
-import { InvalidValueError } from "../errors/errors.ts";
-import type { CancellationToken } from "../run/cancellation.ts";
+import type { Clock } from "../../core/clock.ts";
+import { InvalidValueError } from "../../errors/errors.ts";
+import type { CancellationToken } from "../../run/cancellation.ts";
 
 /** Waits for `delayMs`. Rejects when cancelled. Leaves no timer and no listener behind. */
 export function sleep(clock: Clock, delayMs: number, cancellation: CancellationToken): Promise<void> {

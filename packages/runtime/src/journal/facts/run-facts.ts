@@ -7,7 +7,7 @@ import type {
   SessionId,
   JsonValue,
 } from "@ravi/kernel";
-import type { Row } from "./entry-check.ts";
+import type { Row } from "../entries/entry-check.ts";
 import { changeIn, NO_WAITS, type WaitsChange } from "./noted-waits.ts";
 
 /**

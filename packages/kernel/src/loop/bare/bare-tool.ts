@@ -1,8 +1,8 @@
-import type { ToolResult } from "../agent/leaves.ts";
-import type { Clock } from "../core/clock.ts";
-import { type Tool, type ToolContext, wantsApproval } from "../model/tool.ts";
-import { CancellationToken } from "../run/cancellation.ts";
-import { toolFailure, toToolResult } from "./tool-call.ts";
+import type { ToolResult } from "../../agent/leaves.ts";
+import type { Clock } from "../../core/clock.ts";
+import { type Tool, type ToolContext, wantsApproval } from "../../model/tool.ts";
+import { CancellationToken } from "../../run/cancellation.ts";
+import { toolFailure, toToolResult } from "../tool-call.ts";
 
 /** Calls a tool within its `timeoutS`. A tool that needs approval fails, because nobody can be asked here. */
 export async function callBareTool<R>(

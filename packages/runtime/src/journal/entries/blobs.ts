@@ -1,5 +1,5 @@
 import { type BlobStore, InvalidValueError, JournalCorruptError } from "@ravi/kernel";
-import { hashOf } from "../platform.ts";
+import { hashOf } from "../../platform.ts";
 
 const PREFIX = "sha256-";
 

@@ -1,8 +1,8 @@
 import type { JournalEntry, JournalRecord, JsonObject, RunId } from "@ravi/kernel";
 import { checkEntry, checkList, type KnownNames, type Row } from "./entry-check.ts";
 import { type LargeBody, largeBody, mayExceed } from "./large-body.ts";
-import { stringify } from "./plain-json.ts";
-import { factsOf, type RunFacts } from "./run-facts.ts";
+import { stringify } from "../plain-json.ts";
+import { factsOf, type RunFacts } from "../facts/run-facts.ts";
 
 /**
  * Entries ready to be written to disk. They become text when they are handed over: if the caller changes an object later, the

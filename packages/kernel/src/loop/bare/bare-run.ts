@@ -1,6 +1,6 @@
-import type { Agent } from "../agent/agent.ts";
-import type { AgentEvent, RunEvent } from "../agent/events.ts";
-import type { RunHandle } from "../agent/handle.ts";
+import type { Agent } from "../../agent/agent.ts";
+import type { AgentEvent, RunEvent } from "../../agent/events.ts";
+import type { RunHandle } from "../../agent/handle.ts";
 import type {
   HireLeaf,
   HireOutcome,
@@ -10,44 +10,44 @@ import type {
   Outcome,
   OutcomesOf,
   ToolResult,
-} from "../agent/leaves.ts";
-import type { RunContext, WindowOptions } from "../agent/run-context.ts";
-import { type RunScope, scopeForWorker } from "../agent/scope.ts";
-import type { Clock, IdSource } from "../core/clock.ts";
-import { type AgentId, agentName, ExecId, hiredId } from "../core/ids.ts";
-import type { JsonValue } from "../core/json.ts";
-import { checkMessage, checkPlainJson } from "../core/plain-json.ts";
-import { type AbortSignalLike, isPromiseLike, type MaybePromise } from "../core/types.ts";
-import { DeadlineExceededError, InvalidValueError, ToolError } from "../errors/errors.ts";
-import { isCancellation } from "../errors/is.ts";
-import type { LLMClient, ModelEvent, ModelRequest, ModelResponse } from "../model/llm.ts";
-import type { Attachment, ChatMessage, ToolCall } from "../model/messages.ts";
-import type { JsonSchemaValidator } from "../model/schema.ts";
-import type { Tool, ToolContext } from "../model/tool.ts";
-import { addUsage, NO_USAGE, type Usage } from "../model/usage.ts";
-import type { Supervision } from "../policy/supervision.ts";
-import type { Hooks } from "../ports/hooks.ts";
-import type { Remaining } from "../ports/ledger.ts";
-import type { RunMeta } from "../run/run-meta.ts";
-import { ownAttachments } from "./attachments.ts";
-import { answerProblem } from "./answer.ts";
+} from "../../agent/leaves.ts";
+import type { RunContext, WindowOptions } from "../../agent/run-context.ts";
+import { type RunScope, scopeForWorker } from "../../agent/scope.ts";
+import type { Clock, IdSource } from "../../core/clock.ts";
+import { type AgentId, agentName, ExecId, hiredId } from "../../core/ids.ts";
+import type { JsonValue } from "../../core/json.ts";
+import { checkMessage, checkPlainJson } from "../../core/plain-json.ts";
+import { type AbortSignalLike, isPromiseLike, type MaybePromise } from "../../core/types.ts";
+import { DeadlineExceededError, InvalidValueError, ToolError } from "../../errors/errors.ts";
+import { isCancellation } from "../../errors/is.ts";
+import type { LLMClient, ModelEvent, ModelRequest, ModelResponse } from "../../model/llm.ts";
+import type { Attachment, ChatMessage, ToolCall } from "../../model/messages.ts";
+import type { JsonSchemaValidator } from "../../model/schema.ts";
+import type { Tool, ToolContext } from "../../model/tool.ts";
+import { addUsage, NO_USAGE, type Usage } from "../../model/usage.ts";
+import type { Supervision } from "../../policy/supervision.ts";
+import type { Hooks } from "../../ports/hooks.ts";
+import type { Remaining } from "../../ports/ledger.ts";
+import type { RunMeta } from "../../run/run-meta.ts";
+import { ownAttachments } from "../attachments.ts";
+import { answerProblem } from "../answer.ts";
 import { asRavi, type BareChild, refuseBudget, startChild } from "./bare-child.ts";
-import type { BareContext } from "./bare-context.ts";
-import { type BareInbox, bareInbox } from "./bare-inbox.ts";
+import type { BareContext } from "../bare-context.ts";
+import { type BareInbox, bareInbox } from "../bare-inbox.ts";
 import type { BareSignals } from "./bare-signals.ts";
 import { callBareTool } from "./bare-tool.ts";
 import { sleep, timeLimitOf, waitWithin } from "./bare-wait.ts";
-import { bothHooks } from "./both-hooks.ts";
-import { checkAgent } from "./check-agent.ts";
-import { checkEvent } from "./check-event.ts";
-import { Conversation } from "./conversation.ts";
-import { checkHireChoices, checkHireSpelling, spawnTerms } from "./hire-choices.ts";
-import { readStream } from "./read-stream.ts";
-import { answerDeltas } from "./answer-deltas.ts";
-import { soundUsage } from "./sound-usage.ts";
-import { refuseSpawnTime } from "./spawn-time.ts";
-import { messageOf, readArguments, toolFailure, toolFailureOf, withTextArguments } from "./tool-call.ts";
-import { toolProgress } from "./tool-progress.ts";
+import { bothHooks } from "../both-hooks.ts";
+import { checkAgent } from "../check-agent.ts";
+import { checkEvent } from "../check-event.ts";
+import { Conversation } from "../conversation.ts";
+import { checkHireChoices, checkHireSpelling, spawnTerms } from "../hire-choices.ts";
+import { readStream } from "../read-stream.ts";
+import { answerDeltas } from "../answer-deltas.ts";
+import { soundUsage } from "../sound-usage.ts";
+import { refuseSpawnTime } from "../spawn-time.ts";
+import { messageOf, readArguments, toolFailure, toolFailureOf, withTextArguments } from "../tool-call.ts";
+import { toolProgress } from "../tool-progress.ts";
 
 type Delta = Exclude<ModelEvent, { type: "finish" }>;
 

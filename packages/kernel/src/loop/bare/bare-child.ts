@@ -1,17 +1,17 @@
-import type { Agent, AgentResult } from "../agent/agent.ts";
-import type { RunHandle, RunStatus } from "../agent/handle.ts";
-import type { HireOutcome, HireUsage } from "../agent/leaves.ts";
-import type { RunContext } from "../agent/run-context.ts";
-import type { RaviError } from "../errors/base.ts";
-import { InvalidValueError, ToolError } from "../errors/errors.ts";
-import { executionBudget, type ExecutionBudgetOptions } from "../policy/execution-budget.ts";
-import type { Ledger } from "../ports/ledger.ts";
-import { isLedger } from "./limits.ts";
-import { isCancellation, isMarked } from "../errors/is.ts";
-import type { BareInbox } from "./bare-inbox.ts";
-import { checkHosted } from "./check-agent.ts";
-import { readResult } from "./read-result.ts";
-import { messageOf } from "./tool-call.ts";
+import type { Agent, AgentResult } from "../../agent/agent.ts";
+import type { RunHandle, RunStatus } from "../../agent/handle.ts";
+import type { HireOutcome, HireUsage } from "../../agent/leaves.ts";
+import type { RunContext } from "../../agent/run-context.ts";
+import type { RaviError } from "../../errors/base.ts";
+import { InvalidValueError, ToolError } from "../../errors/errors.ts";
+import { executionBudget, type ExecutionBudgetOptions } from "../../policy/execution-budget.ts";
+import type { Ledger } from "../../ports/ledger.ts";
+import { isLedger } from "../limits.ts";
+import { isCancellation, isMarked } from "../../errors/is.ts";
+import type { BareInbox } from "../bare-inbox.ts";
+import { checkHosted } from "../check-agent.ts";
+import { readResult } from "../read-result.ts";
+import { messageOf } from "../tool-call.ts";
 
 /** A child that runs in a `BareContext`. */
 export interface BareChild<T = unknown> {
