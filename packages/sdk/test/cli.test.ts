@@ -152,7 +152,12 @@ describe("a run that waits", () => {
 
   test("is answered once, if two people do it at the same time", async () => {
     const asking = await waiting();
-    await Promise.allSettled([ravi("deny", "run-1", "--reason", "too much"), ravi("approve", "run-1")]);
+    const [denied, approved] = await Promise.allSettled([
+      ravi("deny", "run-1", "--reason", "too much"),
+      ravi("approve", "run-1"),
+    ]);
+    expect(denied.status).toBe("fulfilled");
+    expect(approved).toMatchObject({ reason: { message: expect.stringContaining("somebody else") } });
     const open = SqliteJournal.open(journal);
     onTestFinished(() => open.close());
     expect(open.items(RunId("run-1"), 0)).toHaveLength(1);

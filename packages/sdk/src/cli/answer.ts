@@ -1,7 +1,7 @@
 import { cancel, deliver, InvalidValueError, type JsonValue } from "@ravi/sdk";
 import { findRun } from "./find.ts";
 import { isOpen } from "./list.ts";
-import { holderOf } from "./open.ts";
+import { holderOf, within } from "./open.ts";
 import type { Request } from "./perform.ts";
 import { oneLine } from "./printable.ts";
 import { findWait, type FoundWait, isBudget, questionOf } from "./waits.ts";
@@ -77,9 +77,22 @@ async function give({ journal }: Request, wait: FoundWait, value: JsonValue): Pr
   const { runId, name, agentId, since } = wait;
   // With an id of this wait: a second answer, of somebody else at the same time, must not be kept for the next one of that name.
   await deliver(runId, name, value, { journal, mustWait: true, id: `ravi ${since}` });
+  const first = await newestAnswer(journal, wait);
+  if (first !== undefined && first !== JSON.stringify(value)) {
+    const expected = `a wait that nobody has answered; somebody else has just said ${first}`;
+    throw new InvalidValueError({ field: "wait", value: name, expected });
+  }
   const holder = await holderOf(journal, runId);
   const question = questionOf(wait);
   const what = question === undefined ? "" : `: ${oneLine(question, 200)}`;
   const next = holder === undefined ? "it goes on when the run is resumed" : `${holder} goes on with it`;
   return `${agentId} of run ${runId} was answered${what}; ${next}`;
+}
+
+/** What was answered to a wait of that name last, as JSON; undefined if the run is gone by now. */
+function newestAnswer(journal: string, { runId, name }: FoundWait): Promise<string | undefined> {
+  return within(journal, async (open) => {
+    const answers = open.items(runId, 0).filter((item) => item.kind === "signal" && item.name === name);
+    return answers.map(({ value }) => JSON.stringify(value)).at(-1);
+  });
 }

@@ -30,7 +30,7 @@ function asText(value: unknown): string {
 
 /** A wait, and the run that it is of. */
 export interface FoundWait extends PendingWait {
-  readonly runId: string;
+  readonly runId: RunSummary["runId"];
 }
 
 /** The wait of that name, or the only one whose last parts it has. Throws if there is none, or several. */
