@@ -86,7 +86,7 @@ export {
 } from "./loop/hire-choices.ts";
 export { isParsed, type Parsed, parseWith } from "./loop/parse-with.ts";
 export { type Approval, readApproval } from "./loop/read-approval.ts";
-export { readAgain } from "./loop/read-again.ts";
+export { readAgain, readOutcome } from "./loop/read-again.ts";
 export { readResult } from "./loop/read-result.ts";
 export { readStream, refuseNoEvent, refuseNoStream } from "./loop/read-stream.ts";
 export {

@@ -181,6 +181,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "readAgain",
       "readApproval",
       "readArguments",
+      "readOutcome",
       "readResult",
       "readStream",
       "readTurn",

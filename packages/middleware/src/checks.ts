@@ -48,7 +48,8 @@ function checkShape(layer: unknown, field: string): void {
   }
   // By its type it has a level. Untyped JavaScript may leave it out; then it is of its pipeline's level, as a function is.
   const level: unknown = Reflect.get(layer, "level");
-  if (level !== undefined && !LEVELS.some((known) => known === level)) {
+  if (level === undefined) checkSpelling(field, layer, ["level"]);
+  else if (!LEVELS.some((known) => known === level)) {
     throw new InvalidValueError({
       field: `${field}.level`,
       value: level,

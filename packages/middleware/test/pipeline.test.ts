@@ -77,6 +77,14 @@ describe("R11: the onion", () => {
     expect(new MiddlewarePipeline<ChatContext>([unlevelled]).level).toBe(undefined);
   });
 
+  it.each(["levle", "Level"])("R11: a misspelt level is not taken for none: %s", (name) => {
+    const layer = { [name]: "agent", process: (_: ChatContext, next: () => Promise<void>) => next() };
+    // @ts-expect-error by its type a layer has a level
+    expect(() => new MiddlewarePipeline<ChatContext>([layer], { level: "chat" })).toThrow(
+      `layers[0].${name} is "agent"; expected no field of that name`,
+    );
+  });
+
   it("R11: a layer that does not call next short-circuits, and outer layers still unwind", async () => {
     const log: string[] = [];
     const context = chatContext();

@@ -224,7 +224,8 @@ export class Runtime {
 
   /**
    * Cancels a run for good, wherever it runs. A run that is not running ends now if agents are registered here, else when it is
-   * resumed. Its own agent is not needed for that. Throws an `InvalidValueError` if there is no such run: otherwise a misspelt id would look like a stopped run.
+   * resumed. Its own agent is not needed for that. Throws an `InvalidValueError` if there is no such run: otherwise a misspelt id would
+   * look like a stopped run.
    */
   async cancel(runId: string, reason: string): Promise<void> {
     const id = RunId(runId);

@@ -8,6 +8,7 @@ import {
   type Permissions,
   type RunHandle,
   RunId,
+  type StandardSchema,
 } from "@ravi/kernel";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
 import { agent, cut, done, FakeHeadcount, until } from "./support/helpers.ts";
@@ -108,6 +109,38 @@ test("R15: a hire that the headcount calls a mistake is denied, also if the proc
   const begun = records.findIndex(({ key, phase }) => key.startsWith("hire:odd") && phase === "begin");
   const resumed = new Runtime({ ...ports, journal: cut("r", records.slice(0, begun + 1)) });
   expect(await resumed.resume("r").result).toMatchObject({ status: "completed", output: "denied" });
+});
+
+test("R12: what a child returns in this life is what its parent gets: the schema reads it again only where it comes from the record", async () => {
+  class Money {
+    readonly amount = 5;
+  }
+  let reads = 0;
+  const output: StandardSchema = {
+    "~standard": {
+      version: 1,
+      vendor: "test",
+      validate: (value) => (reads++, { value }),
+      jsonSchema: { input: () => ({}), output: () => ({}) },
+    },
+  };
+  const child: Agent = {
+    id: AgentId("child"),
+    output,
+    run: async () => ({ ...done('{"amount":5}'), structured: new Money() }),
+  };
+  const lead = agent("lead", async (ctx) => {
+    const hired = await ctx.hire({ agent: child, input: "" });
+    const joined = await ctx.join(await ctx.spawn(child, { input: "" }));
+    const [batched] = await ctx.batch([{ kind: "hire", agent: child, input: "" }]);
+    const kinds = [hired, joined, batched].map(
+      (each) => "result" in each && each.result.structured instanceof Money,
+    );
+    return done(kinds.join());
+  });
+  for (const journal of [undefined, new MemoryJournal()])
+    expect((await new Runtime({ journal }).run(lead, "").result).output).toBe("true,true,true");
+  expect(reads).toBe(0);
 });
 
 test("R16: children that are spawned after another was joined can be joined too", async () => {

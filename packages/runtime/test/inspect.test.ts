@@ -206,6 +206,25 @@ test("inspect tells of one moment, whatever is recorded while it reads", async (
   expect(report).not.toHaveProperty("result");
 });
 
+test("inspect does not take a run that is resumed while it reads for one whose process was killed", async () => {
+  const memory = new MemoryJournal();
+  const { lead } = team();
+  await new Runtime({ journal: memory }).run(lead, "2", { runId: "r" }).result;
+  const begun = cut("r", memory.load(RunId("r")).slice(0, 4));
+  // The cut has let go of it. Another process claims it before the summary is read.
+  const journal: Journal = Object.create(begun, {
+    summary: {
+      value: async (runId: RunId) => {
+        begun.claim(runId, "another process", 1_000_000);
+        return begun.summary(runId);
+      },
+    },
+  }) as Journal;
+  expect((await inspect(begun)).heldBy).toBeUndefined();
+  const report = await inspect(journal);
+  expect(report).toMatchObject({ status: "running", heldBy: { owner: "another process" } });
+});
+
 test("holder names the process that has a run, also of one that cannot be read", async () => {
   const memory = new MemoryJournal();
   const runtime = new Runtime({

@@ -1,3 +1,4 @@
+import type { HireOutcome } from "../agent/leaves.ts";
 import { parseJson, sameValue } from "../core/json.ts";
 import { type SchemaLike, isStandardSchema } from "../model/schema.ts";
 import { isParsed, parseWith } from "./parse-with.ts";
@@ -26,4 +27,11 @@ export function readAgain<R extends { readonly output: string; readonly structur
   } catch {
     return result;
   }
+}
+
+/** The same for the outcome of a hire that an engine has from its record. One that the child has just given is left as it is. */
+export function readOutcome(outcome: HireOutcome, schema: SchemaLike | undefined): HireOutcome {
+  if (schema === undefined || !("result" in outcome)) return outcome;
+  const result = readAgain(outcome.result, schema);
+  return result === outcome.result ? outcome : { ...outcome, result };
 }

@@ -149,7 +149,10 @@ export interface DurableEngine {
   sleep(key: string, until: number): Promise<void>;
   wait(spec: WaitSpec): Promise<JsonValue>;
 
-  /** Runs a child to its end, or until its `timeoutMs` has passed. A child that is denied or fails does not make it throw. */
+  /**
+   * Runs a child to its end, or until its `timeoutMs` has passed. A child that is denied or fails does not make it throw. Here and in
+   * `join`, a structured result that comes from a record has the form that the agent's `output` gives it.
+   */
   hire(spec: HireSpec): Promise<HireOutcome>;
   /** Starts a child. Throws if it is denied. */
   spawn(spec: HireSpec): Promise<RunHandle>;

@@ -8,6 +8,7 @@ import {
   type ExecutionStart,
   InvalidValueError,
   NonDeterminismError,
+  type SchemaLike,
   SuspendedError,
 } from "@ravi/kernel";
 import { json } from "../json.ts";
@@ -52,8 +53,8 @@ export class Attempt {
   unsettled: readonly (Settle | AbandonedCall)[] = [];
   /** How many children it has hired. */
   hired = 0;
-  /** The children that it may join and ask. */
-  readonly children = new Set<string>();
+  /** The children that it may join and ask, with the schemas of their results. */
+  readonly children = new Map<string, SchemaLike | undefined>();
   /** How many calls of the current batch wait for a seat. */
   waitingForSeat = 0;
   standing: Standing;

@@ -7,7 +7,9 @@ import {
   type JsonObject,
   NO_USAGE,
   type RunHandle,
+  type SchemaLike,
 } from "@ravi/kernel";
+import { readOutcome } from "@ravi/kernel/loop";
 import { json } from "../json.ts";
 import { outcomeFromJSON } from "../outcome.ts";
 import type { Attempt } from "./attempt.ts";
@@ -30,6 +32,7 @@ export function* childOf(
   if (seat?.denied !== undefined) return { status: "denied", error: seat.denied, ...NOTHING_USED };
   if (seat?.over === undefined) throw new TypeError(`${spec.key} was neither granted nor denied a slot`);
   const over = seat.over.map((outcome) => ({ outcome: outcome ?? {} }));
+  const { output } = spec.agent;
   let { late } = seat;
   let knownMs = 0;
   for (;;) {
@@ -37,9 +40,9 @@ export function* childOf(
     const first = yield* awaiting(timer === undefined ? over : RestatePromise.race([over, timer]), {
       cut: true,
     });
-    if (first.outcome !== undefined) return outcomeAt(attempt, first.outcome);
+    if (first.outcome !== undefined) return outcomeAt(attempt, first.outcome, output);
     const extended = yield* extending(attempt, lane, spec.execId, knownMs, over);
-    if ("over" in extended) return outcomeAt(attempt, extended.over.outcome);
+    if ("over" in extended) return outcomeAt(attempt, extended.over.outcome, output);
     const { moreMs, stillMs, used } = extended;
     if (moreMs !== undefined) {
       late = attempt.context.sleep(moreMs, spec.key);
@@ -59,14 +62,14 @@ export function* childOf(
 export function* joining(attempt: Attempt, lane: number, child: ExecId): Steps<HireOutcome> {
   const over = attempt.context.awakeable<JsonObject>(json());
   attempt.send("join", { ...attempt.from(lane), child, over: over.id });
-  return outcomeAt(attempt, yield* awaiting(over.promise, { cut: true }));
+  return outcomeAt(attempt, yield* awaiting(over.promise, { cut: true }), attempt.children.get(child));
 }
 
 /** A child's outcome has the time of its end. If that is after the deadline of the waiting parent, the parent is stopped too. */
-function outcomeAt(attempt: Attempt, outcome: JsonObject): HireOutcome {
+function outcomeAt(attempt: Attempt, outcome: JsonObject, output: SchemaLike | undefined): HireOutcome {
   const { at } = outcome;
   if (typeof at === "number") attempt.learnTime(Math.max(at, attempt.standing.at));
-  return outcomeFromJSON(outcome);
+  return readOutcome(outcomeFromJSON(outcome), output);
 }
 
 /** After the agent has ended: waits until all its children have. */

@@ -77,10 +77,10 @@ export function* hiring(
   });
   // One message for all of them: the tree's object writes its state once, however many are hired.
   const hired = yield* awaiting(attempt.callAll("hire", messages), { cut: false });
-  for (const [place, { key, execId }] of wanted.entries()) {
+  for (const [place, { key, execId, agent }] of wanted.entries()) {
     const refused = hired[place]?.denied;
     if (refused !== undefined) seats.set(key, deniedSeat(refused, at));
-    else attempt.children.add(execId);
+    else attempt.children.set(execId, agent.output);
   }
   return seats;
 }

@@ -35,7 +35,6 @@ import {
   type RunId,
   type RunMeta,
   type RunScope,
-  type SchemaLike,
   type StoppedBy,
   type Supervision,
   type Tally,
@@ -101,8 +100,6 @@ export class Execution implements RunContext {
   audits: Set<Promise<void>> | undefined;
   /** Outcomes of hires that a layer has answered: they have no child, but can be joined. */
   answered: Map<ExecId, HireOutcome> | undefined;
-  /** The schemas of children that can be joined. Made with the first that has one. */
-  outputs: Map<ExecId, SchemaLike> | undefined;
   /** See `draft`. */
   drafted: string | undefined;
   /** How many model calls it has made. The key of a tool call contains it, to say which of them asked for it. */

@@ -1,5 +1,4 @@
 import {
-  type Agent,
   type HireOutcome,
   type HireSpec,
   type HireUsage,
@@ -9,7 +8,7 @@ import {
   type RunHandle,
   ToolError,
 } from "@ravi/kernel";
-import { checkMessage, ownAttachments, readAgain, refuseSpawnTime } from "@ravi/kernel/loop";
+import { checkMessage, ownAttachments, refuseSpawnTime } from "@ravi/kernel/loop";
 import { rejected } from "../rejected.ts";
 import { andThen } from "../and-then.ts";
 import type { Execution } from "./execution.ts";
@@ -29,25 +28,11 @@ function hirePrepared({ spec, answered }: PreparedHire, exec: Execution): MaybeP
   return answered ?? exec.engine.hire(spec).then((outcome) => hired(exec, spec, outcome));
 }
 
-/** Notes a hire that has ended. Returns its outcome, in which a structured result has the form that its schema gives it. */
+/** Notes a hire that has ended, and returns its outcome. */
 export function hired(exec: Execution, spec: HireSpec, outcome: HireOutcome): HireOutcome {
   auditHire(exec, spec, outcome);
   noteStop(exec, outcome);
-  const { output } = spec.agent;
-  if (output === undefined) return outcome;
-  if (outcome.status === "timedOut") keepOutput(exec, spec);
-  return shaped(exec, outcome, output);
-}
-
-function keepOutput(exec: Execution, { execId, agent }: HireSpec): void {
-  if (agent.output !== undefined) (exec.outputs ??= new Map()).set(execId, agent.output);
-}
-
-/** Engines that record carry results as JSON. */
-function shaped({ engine }: Execution, outcome: HireOutcome, output: Agent["output"]): HireOutcome {
-  if (!engine.isDurable || !("result" in outcome)) return outcome;
-  const result = readAgain(outcome.result, output);
-  return result === outcome.result ? outcome : { ...outcome, result };
+  return outcome;
 }
 
 /** Starts a child and returns its handle without waiting for its end. Throws if it is denied. */
@@ -59,7 +44,6 @@ export async function spawn(exec: Execution, terms: Terms): Promise<RunHandle> {
   try {
     const handle = await exec.engine.spawn(spec);
     auditHire(exec, spec, { status: "completed" });
-    keepOutput(exec, spec);
     return handle;
   } catch (error) {
     auditHire(exec, spec, { status: "denied" });
@@ -71,7 +55,7 @@ export async function spawn(exec: Execution, terms: Terms): Promise<RunHandle> {
 export async function join(exec: Execution, handle: RunHandle): Promise<HireOutcome> {
   const outcome = exec.answered?.get(handle.execId) ?? (await exec.engine.join(handle.execId));
   noteStop(exec, outcome);
-  return shaped(exec, outcome, exec.outputs?.get(handle.execId));
+  return outcome;
 }
 
 /** Remembers the limit that has cut a child off: if the agent ends because of that, this limit has stopped it too. */

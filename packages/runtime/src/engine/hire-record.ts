@@ -91,7 +91,7 @@ export function accountStatus({ status }: HireOutcome): AgentAccount["status"] {
   return status === "timedOut" ? "failed" : status;
 }
 
-/** A structured result is recorded as plain JSON. Whoever gets it from the record reads it with its schema again (`readAgain`). */
+/** A structured result is recorded as plain JSON. Whoever gets it from the record reads it with its schema again (`readOutcome`). */
 export function resultToJSON(result: AgentResult): ResultRecord {
   const { status, output, stopReason, structured, problem } = result;
   const record = { status, output, stopReason };

@@ -13,7 +13,7 @@ import {
   type RunHandle,
   type RunStatus,
 } from "@ravi/kernel";
-import type { Linked } from "@ravi/kernel/loop";
+import { type Linked, readOutcome } from "@ravi/kernel/loop";
 import type { Account } from "../tree/accounts.ts";
 import { withAgentLedger, withExtraOf } from "../tree/ledgers.ts";
 import { ChildHandle } from "./child-handle.ts";
@@ -241,7 +241,7 @@ export class Hiring implements Recordable<HireOutcome>, Linked<Hiring> {
   }
 
   restore(body: JsonObject): HireOutcome {
-    const outcome = restoreOutcome(body);
+    const outcome = readOutcome(restoreOutcome(body), this.spec.agent.output);
     this.status = hireStatus(outcome);
     this.engine.account.addBelow(outcome);
     this.hasChild = outcome.status !== "denied";

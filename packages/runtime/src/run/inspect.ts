@@ -24,10 +24,12 @@ import { wrongRun } from "./run-driver.ts";
 
 /** Reads what is on record of a run. Throws an `InvalidValueError` if it is not in the journal, or has not begun. */
 export async function inspectRun(journal: Journal, runId: RunId): Promise<RunReport> {
-  // Asked first: a run that ends meanwhile would look as if its process had been killed.
-  const heldBy = await holderOf(journal, runId);
+  // Asked first, and again of a run that was resumed since: one that ends meanwhile, or begins, would look as if its process had been
+  // killed.
+  const holder = await holderOf(journal, runId);
   const summary = await summaryOf(journal, runId);
   if (summary === undefined) throw wrongRun(runId, "the id of a run in the journal");
+  const heldBy = holder ?? (summary.status === "running" ? await holderOf(journal, runId) : undefined);
   // Without what was recorded since, so that all fields tell of the same moment.
   const records = (await journal.load(runId)).slice(0, summary.entries);
   const recording = new Recording(afterRetries(runId, records));

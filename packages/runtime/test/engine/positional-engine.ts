@@ -16,6 +16,7 @@ import {
   type Settled,
   type WaitSpec,
 } from "@ravi/kernel";
+import { readOutcome } from "@ravi/kernel/loop";
 import { outcomeToJSON, restoreOutcome } from "../../src/engine/hire-record.ts";
 
 import { PositionalWork } from "./positional-work.ts";
@@ -105,7 +106,7 @@ export class PositionalEngine extends PositionalWork implements DurableEngine {
       const body = await this.entry("join", child, "", async () =>
         outcomeToJSON(await this.orCancelled(this.world.whenOver(child))),
       );
-      return restoreOutcome(body);
+      return readOutcome(restoreOutcome(body), this.outputs.get(child));
     });
   }
 

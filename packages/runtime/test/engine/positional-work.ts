@@ -4,6 +4,7 @@ import {
   type EffectScope,
   errorFromJSON,
   errorToJSON,
+  type ExecId,
   type HireOutcome,
   type HireSpec,
   isRaviError,
@@ -13,10 +14,12 @@ import {
   NeedsDecisionError,
   type RaviError,
   type RunHandle,
+  type SchemaLike,
   type SerializedError,
   type Settled,
   type WaitSpec,
 } from "@ravi/kernel";
+import { readOutcome } from "@ravi/kernel/loop";
 import {
   hireStatus,
   NOTHING_USED,
@@ -30,6 +33,9 @@ import { PositionLog } from "./position-log.ts";
 
 /** What the operations are made of: the closure of an effect, the seat and the outcome of a hire, the wait for a signal. */
 export class PositionalWork extends PositionLog {
+  /** The schemas of children that can be joined. */
+  protected readonly outputs = new Map<ExecId, SchemaLike | undefined>();
+
   /** The closure of an effect: admission by the root object, then the payment; errors are values. */
   protected async pay(effect: Effect): Promise<Settled> {
     const { world, own, epoch } = this;
@@ -126,7 +132,7 @@ export class PositionalWork extends PositionLog {
       world.cancel(spec.execId, new DeadlineExceededError({ deadline: Number(until) }));
       return outcomeToJSON(await over);
     });
-    if (body["late"] !== true) return restoreOutcome(body);
+    if (body["late"] !== true) return readOutcome(restoreOutcome(body), spec.agent.output);
     return { status: "timedOut", handle: this.handle(spec), ...usageIn(body) };
   }
 
@@ -145,8 +151,9 @@ export class PositionalWork extends PositionLog {
     return body["value"] ?? null;
   }
 
-  protected handle({ execId, agentId }: HireSpec): RunHandle {
+  protected handle({ execId, agentId, agent }: HireSpec): RunHandle {
     const { world, start } = this;
+    this.outputs.set(execId, agent.output);
     return {
       runId: start.supervision.runId,
       execId,
