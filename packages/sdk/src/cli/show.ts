@@ -92,12 +92,14 @@ function grouped(amount: number): string {
 
 function callLine(
   { execId, kind, name, startedAt, key }: RecordedCall,
-  { tree }: RunReport,
+  { tree, heldBy, result }: RunReport,
   now: number,
 ): string {
   const agentId = tree.agents().find((agent) => agent.execId === execId)?.agentId ?? execId;
   const what = kind === "llm" ? `asks ${name}` : `calls ${name}`;
-  return oneLine(`${agentId} ${what} (${key}), for ${duration(now - startedAt)}`, 200);
+  const isMade = heldBy !== undefined && result === undefined;
+  const time = duration(now - startedAt);
+  return oneLine(`${agentId} ${what} (${key}), ${isMade ? `for ${time}` : `begun ${time} ago`}`, 200);
 }
 
 function waitLine(wait: PendingWait, now: number, commands: readonly string[]): string {
