@@ -126,7 +126,17 @@ describe("a run in another process", () => {
     expect(shown).toMatch(/^process +none; it goes on when it is resumed$/m);
     expect(shown).toMatch(/^ {2}clerk calls pay \(tool:1:0\), begun \d+ s ago$/m);
     await started(ASKING, ["resume", journal]).ended;
-    expect(await ravi("show", "run-1")).toContain('decisions: { "run-1:tool:1:0": "retry" }');
+    const undecided = await ravi("show", "run-1");
+    expect(undecided).toContain("for a decision\n    pay\n");
+    expect(undecided).toContain('decisions: { "run-1:tool:1:0": "retry" }');
+    expect(undecided).toMatch(/^process +none; resume it with a decision$/m);
+
+    // It is not made again, so it was not paid for twice: nobody knows whether it was paid for at all.
+    await ravi("cancel", "run-1");
+    await started(ASKING, ["resume", journal]).ended;
+    expect(await ravi("show", "run-1")).toMatch(
+      /^in doubt, because they were cut off:\n {2}run-1:tool:1:0$/m,
+    );
   });
 });
 
