@@ -88,6 +88,16 @@ describe("J3: a model with several stances speaks for all of them at once, so on
     expect(await saidBy(agent)).toEqual(["judge: purple"]);
   });
 
+  test("the best of theirs, if the judge says nothing", async () => {
+    const judge = new StrategyAgent({
+      name: "judge",
+      model: scriptedModel([{ text: "", finishReason: "filtered" }]),
+      architecture: new ReAct(),
+    });
+    const agent = debate({ rounds: 1, judge }, ["Answer: red", "Answer: blue"]);
+    expect(await saidBy(agent)).toEqual(["agent: red"]);
+  });
+
   test("none, if nobody has said anything", async () => {
     expect(await saidBy(debate({ rounds: 1 }, ["", ""]))).toEqual([]);
   });

@@ -1,4 +1,13 @@
-import { addUsage, defineTool, type Journal, NO_USAGE, RunId, totalTokens } from "@ravi/kernel";
+import {
+  addUsage,
+  defineTool,
+  type Journal,
+  type Meter,
+  NO_USAGE,
+  RunId,
+  textOf,
+  totalTokens,
+} from "@ravi/kernel";
 import { MemoryJournal, Runtime, type RunReport, SqliteJournal } from "@ravi/runtime";
 import { scriptedModel } from "@ravi/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -126,6 +135,44 @@ test("inspect tells which process has a run, and which of its calls are under wa
   expect(after.heldBy).toBeUndefined();
   expect(after.calls).toMatchObject([{ status: "ok", usage: { outputTokens: 1 } }]);
 });
+
+test.each(["an agent", "a tool"])(
+  "inspect calls what is set aside for a call of %s wasted only if no process makes it any more",
+  async (who) => {
+    const journal = new MemoryJournal();
+    const asked = Promise.withResolvers<void>();
+    const answer = Promise.withResolvers<string>();
+    const model = scriptedModel(async () => {
+      asked.resolve();
+      return answer.promise;
+    });
+    const oracle = defineTool({
+      name: "oracle",
+      description: "",
+      input: z.object({}),
+      execute: async (_, { llm }) => textOf((await llm(model, ask("?"))).message),
+    });
+    const asker = agent("asker", async (ctx) => {
+      if (who === "a tool") await ctx.tool({ id: "1", name: "oracle", arguments: "{}" }, oracle);
+      else await ctx.llm(model, ask("?"));
+      return done("so be it");
+    });
+    const meter: Meter = {
+      estimate: () => ({ inputTokens: 1, maxOutputTokens: 1, price: { usd: 0.5 } }),
+      price: () => ({ usd: 0.25 }),
+    };
+    const { result } = new Runtime({ journal, meter, ledger: () => new FakeLedger() }).run(asker, "go", {
+      runId: "r",
+    });
+    await asked.promise;
+    const [during] = (await inspect(journal)).agents;
+    expect(during).toMatchObject({ status: "running", costUsd: 0.5, wasteUsd: 0 });
+    const [killed] = (await inspect(cut("r", journal.load(RunId("r"))))).agents;
+    expect(killed).toMatchObject({ status: "running", costUsd: 0.5, wasteUsd: 0.5 });
+    answer.resolve("yes");
+    expect((await result).agents).toMatchObject([{ costUsd: 0.25, wasteUsd: 0 }]);
+  },
+);
 
 test("inspect tells which calls may have been made twice, and counts a tool that failed as an error", async () => {
   const journal = new MemoryJournal();

@@ -122,7 +122,7 @@ export function isDefaultUsd(
 
 /** The limits that were given, checked. Errors name the field as the user wrote it. */
 export function checkBudget(field: string, budget: Budget): Partial<Limits["budget"]> {
-  refuseKernelNames(field, budget);
+  refuseOtherNames("budget", field, budget);
   checkFields(field, budget, ["usd", "tokens", "turns", "toolCalls", "seconds"]);
   const { usd, tokens, turns, toolCalls, seconds } = budget;
   return {
@@ -148,7 +148,7 @@ function checkDollars(field: string, value: number | null): number | null {
 
 /** Throws an `InvalidValueError` if a limit is wrong; otherwise returns the same object. */
 export function checkTree(field: string, tree: TreeLimits): TreeLimits {
-  refuseKernelNames(field, tree);
+  refuseOtherNames("tree", field, tree);
   checkFields(field, tree, ["agents", "depth", "total", "preempt"]);
   const { agents, depth, total, preempt } = tree;
   if (agents !== undefined) checkInteger(`${field}.agents`, agents, 1);
@@ -159,25 +159,38 @@ export function checkTree(field: string, tree: TreeLimits): TreeLimits {
 }
 
 /** What limits are called in the small packages, and here. No spelling leads from one to the other. */
-const KERNEL_NAMES: Readonly<Record<string, string>> = Object.freeze({
-  maxCostUsd: "usd",
-  maxTokens: "tokens",
-  maxTurns: "turns",
-  maxToolCalls: "toolCalls",
-  deadlineS: "seconds",
-  maxAgents: "agents",
-  maxDepth: "depth",
-  maxTotal: "total",
-  allowPreempt: "preempt",
+const KERNEL_NAMES = Object.freeze({
+  budget: {
+    maxCostUsd: "usd",
+    maxTokens: "tokens",
+    maxTurns: "turns",
+    maxToolCalls: "toolCalls",
+    deadlineS: "seconds",
+  },
+  tree: { maxAgents: "agents", maxDepth: "depth", maxTotal: "total", allowPreempt: "preempt" },
 });
 
-function refuseKernelNames(field: string, given: unknown): void {
+/** Refuses names of the kernel with the name here, and those of the other kind of limits with where they belong. */
+function refuseOtherNames(kind: "budget" | "tree", field: string, given: unknown): void {
   if (typeof given !== "object" || given === null) return;
+  const other = kind === "budget" ? "tree" : "budget";
   for (const [name, value] of Object.entries(given)) {
-    if (!Object.hasOwn(KERNEL_NAMES, name)) continue;
-    const expected = `no field of that name; here it is ${KERNEL_NAMES[name]}`;
+    const own = nameIn(KERNEL_NAMES[kind], name);
+    if (own === name) continue;
+    const others = nameIn(KERNEL_NAMES[other], name);
+    if (own === undefined && others === undefined) continue;
+    const hint =
+      own === undefined
+        ? `${others} is a limit of the ${other}: ${other}: { ${others} }`
+        : `here it is ${own}`;
+    const expected = `no field of that name; ${hint}`;
     throw new InvalidValueError({ field: `${field}.${name}`, value, expected });
   }
+}
+
+/** The name here of a limit that is given by either name. */
+function nameIn(names: Readonly<Record<string, string>>, name: string): string | undefined {
+  return Object.hasOwn(names, name) ? names[name] : Object.values(names).find((here) => here === name);
 }
 
 /** Converts a budget to the option names of the kernel. */

@@ -124,9 +124,19 @@ describe("a run in another process", () => {
     const shown = await ravi("show", "run-1");
     expect(shown).toMatch(/^status +running$/m);
     expect(shown).toMatch(/^process +none; it goes on when it is resumed$/m);
-    expect(shown).toMatch(/^ {2}clerk calls pay \(tool:1:0\), for \d+ s$/m);
+    expect(shown).toMatch(/^ {2}clerk calls pay \(tool:1:0\), begun \d+ s ago$/m);
     await started(ASKING, ["resume", journal]).ended;
-    expect(await ravi("show", "run-1")).toContain('decisions: { "run-1:tool:1:0": "retry" }');
+    const undecided = await ravi("show", "run-1");
+    expect(undecided).toContain("for a decision\n    pay\n");
+    expect(undecided).toContain('decisions: { "run-1:tool:1:0": "retry" }');
+    expect(undecided).toMatch(/^process +none; resume it with a decision$/m);
+
+    // It is not made again, so it was not paid for twice: nobody knows whether it was paid for at all.
+    await ravi("cancel", "run-1");
+    await started(ASKING, ["resume", journal]).ended;
+    expect(await ravi("show", "run-1")).toMatch(
+      /^in doubt, because they were cut off:\n {2}run-1:tool:1:0$/m,
+    );
   });
 });
 
@@ -326,10 +336,12 @@ describe("runs that have ended", () => {
     const openCalls = async (): Promise<number> => (await inspect("run-1", { journal })).openCalls.length;
     await expect.poll(() => runs({ journal })).toMatchObject([{ runId: "run-1" }]);
     await expect.poll(openCalls).toBe(1);
-    expect(await ravi("show", "run-1")).toMatch(/^under way:$/m);
+    expect(await ravi("show", "run-1")).toMatch(/^under way:\n {2}caller calls deaf \(tool:1:0\), for /m);
     handle.cancel("enough");
     await handle.result;
-    expect(await ravi("show", "run-1")).toMatch(/^given up:\n {2}caller calls deaf/m);
+    expect(await ravi("show", "run-1")).toMatch(
+      /^given up:\n {2}caller calls deaf \(tool:1:0\), begun .* ago$/m,
+    );
   });
 
   test("are deleted one by one or by age, open ones only by force", async () => {

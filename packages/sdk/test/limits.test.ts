@@ -295,6 +295,23 @@ test("the names that limits have in the small packages are refused with the name
   }
 });
 
+test("a limit of the tree in a budget, and the reverse, is refused with where it belongs", async () => {
+  const writer = agent({ name: "writer", model: scriptedModel([]) });
+  const names = { maxAgents: "agents", agents: "agents", maxDepth: "depth", preempt: "preempt" };
+  for (const [name, here] of Object.entries(names)) {
+    await expect(run(writer, "x", { budget: { [name]: 1 } })).rejects.toMatchObject({
+      field: `budget.${name}`,
+      expected: `no field of that name; ${here} is a limit of the tree: tree: { ${here} }`,
+    });
+  }
+  for (const [name, here] of Object.entries({ maxTurns: "turns", usd: "usd" })) {
+    await expect(run(writer, "x", { tree: { [name]: 1 } })).rejects.toMatchObject({
+      field: `tree.${name}`,
+      expected: `no field of that name; ${here} is a limit of the budget: budget: { ${here} }`,
+    });
+  }
+});
+
 test("prices that were changed count from the next run on", async () => {
   const prices = { scripted: { input: 1, output: 1 } };
   const cost = async () =>

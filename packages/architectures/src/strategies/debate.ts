@@ -114,6 +114,9 @@ export class Debate implements Architecture {
     const answers = candidates.map(({ text }, at) => `Answer ${at + 1}:\n${answerIn(text)}`).join("\n\n");
     if (this.judge !== undefined) {
       const worked = await run.hire(this.judge, this.prompts.judge({ task: prompt, answers }));
+      // A judge who says nothing leaves the best statement so far, which nobody was told.
+      if (worked.error === undefined && worked.text.trim() === "")
+        return yield* this.finish(run, { ...worked, text: session.output });
       if (worked.error === undefined) return run.finish(worked);
       yield progress("debate.noJudge", { error: worked.error.message });
     }

@@ -45,7 +45,7 @@ export async function inspectRun(journal: Journal, runId: RunId): Promise<RunRep
     ...(heldBy !== undefined && { heldBy }),
     limits: runLimits(root, { isCounted: true, isMetered: true }, granted),
     calls: callsIn(recording.records),
-    ...(result === undefined ? soFar(runId, root, recording, summary) : endOf(result)),
+    ...(result === undefined ? soFar(root, recording, summary, heldBy !== undefined) : endOf(result)),
   };
 }
 
@@ -56,8 +56,13 @@ function endOf(result: RunResult): Accounted {
   return { usage, cost, agents, inDoubt, result };
 }
 
-function soFar(runId: RunId, root: Supervision, recording: Recording, { status }: RunSummary): Accounted {
-  const { accounts, inDoubt } = readAccounts(runId, root, recording);
+function soFar(
+  root: Supervision,
+  recording: Recording,
+  { runId, status }: RunSummary,
+  isHeld: boolean,
+): Accounted {
+  const { accounts, inDoubt } = readAccounts(runId, root, recording, isHeld);
   // The record says who has ended; whether the others are at work only the run can tell.
   for (const account of accounts.list) if (account.isLiving) account.status = status;
   return {

@@ -23,16 +23,23 @@ export async function restoreTree(tree: Tree, recording: Recording): Promise<voi
   restoreDoubts(tree.inDoubt, recording, repeats);
 }
 
-/** Who has worked in a run on record, and which of its calls are in doubt. */
+/**
+ * Who has worked in a run on record, and which of its calls are in doubt. While a process has the run, what is set aside for its open calls
+ * counts as spent, but not as wasted.
+ */
 export function readAccounts(
   runId: RunId,
   root: Supervision,
   recording: Recording,
+  isHeld: boolean,
 ): { readonly accounts: Accounts; readonly inDoubt: ReadonlySet<string> } {
   const accounts = new Accounts(true);
   const inDoubt = new Set<string>();
   const repeats = begunAgain(recording);
-  const sources = { hires: hiresIn(recording).all, spends: [...spendsOf(recording)], repeats };
+  const spends = [...spendsOf(recording)].map((each) =>
+    isHeld && each.isOpen ? { ...each, spend: { ...each.spend, waste: 0 } } : each,
+  );
+  const sources = { hires: hiresIn(recording).all, spends, repeats };
   restoreAccounts({ runId, root, accounts }, recording, sources);
   restoreDoubts(inDoubt, recording, repeats);
   return { accounts, inDoubt };

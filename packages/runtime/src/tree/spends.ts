@@ -36,6 +36,8 @@ export interface SpendOnRecord {
    * that crashed must not reach its limit sooner than one that did not.
    */
   readonly willRepeat: boolean;
+  /** Whether it was only set aside, for a call of which no end is on record and that was not begun again: it may be under way. */
+  readonly isOpen: boolean;
 }
 
 /** The number of the call that an effect was begun for. */
@@ -55,11 +57,11 @@ export function* spendsOf(recording: Recording): Generator<SpendOnRecord> {
 function* sumOf(end: JournalRecord): Generator<SpendOnRecord> {
   const { exec, key, body } = end;
   if (body["spend"] === undefined || isDecided(end)) return;
-  yield { exec, key, spend: spendIn(body), isNested: false, willRepeat: false };
+  yield { exec, key, spend: spendIn(body), isNested: false, willRepeat: false, isOpen: false };
 }
 
 /** A call beside the first, unless the sum of the effect's end has it. */
-function* extraCall(note: JournalRecord, { ends, notes }: Index): Generator<SpendOnRecord> {
+function* extraCall(note: JournalRecord, { ends, notes, begins }: Index): Generator<SpendOnRecord> {
   const { exec, body } = note;
   const call = body["call"] as CallNote["call"];
   const isNewest = notes.get(attemptOf(note)) === note;
@@ -68,7 +70,9 @@ function* extraCall(note: JournalRecord, { ends, notes }: Index): Generator<Spen
   const key = textAt(body, "of");
   const end = ends.get(attemptOf({ ...note, key }));
   if (end !== undefined && hasInSum(end, call)) return;
-  yield { exec, key, spend: spendIn(body), isNested: true, willRepeat: false };
+  const isNewestAttempt = begins.get(stepOf({ exec, key }))?.attempt === note.attempt;
+  const isOpen = end === undefined && isNewestAttempt && body["spend"] === undefined;
+  yield { exec, key, spend: spendIn(body), isNested: true, willRepeat: false, isOpen };
 }
 
 /** The call that an effect was begun for, if the effect has no end, or ended without waiting for it. */
@@ -78,9 +82,12 @@ function* openFirstCall(begin: JournalRecord, index: Index): Generator<SpendOnRe
   if (end !== undefined && hasInSum(end, FIRST)) return;
   // The begin entry of a tool has no reservation, but the tool may have been called.
   const isTool = body["tool"] !== undefined;
-  const spend = isTool ? ONE_TOOL_CALL : spendIn((noteOn(begin, FIRST, index) ?? begin).body);
+  const newest = noteOn(begin, FIRST, index) ?? begin;
+  const spend = isTool ? ONE_TOOL_CALL : spendIn(newest.body);
   const willRepeat = isTool && end === undefined && !isNeverMadeAgain(begin, index);
-  yield { exec, key, spend, isNested: end !== undefined, willRepeat };
+  const isNewestAttempt = index.begins.get(stepOf(begin)) === begin;
+  const isOpen = end === undefined && isNewestAttempt && newest.body["spend"] === undefined;
+  yield { exec, key, spend, isNested: end !== undefined, willRepeat, isOpen };
 }
 
 const ONE_TOOL_CALL: RecordedSpend = Object.freeze({ toolCalls: 1 });

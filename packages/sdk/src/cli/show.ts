@@ -25,7 +25,7 @@ export async function showRun({ words: [given = ""], journal, options, now }: Re
       "waits for:",
       waitingFor.map((wait) => waitLine(wait, now, commands(wait))),
     ),
-    listed("may have been paid for twice:", inDoubt),
+    listed("in doubt, because they were cut off:", inDoubt),
   ];
   return sections.filter((section) => section !== "").join("\n\n");
 }
@@ -67,6 +67,7 @@ function statusOf({ status, result, error }: RunReport): string {
 
 function processOf({ heldBy, waitingFor = [] }: RunReport): string {
   if (heldBy !== undefined) return heldBy.owner;
+  if (waitingFor.some(({ kind }) => kind === "decision")) return "none; resume it with a decision";
   const isUpToOthers = waitingFor.some(({ kind }) => kind !== "timer");
   return isUpToOthers ? "none; resume it when it was answered" : "none; it goes on when it is resumed";
 }
@@ -92,12 +93,14 @@ function grouped(amount: number): string {
 
 function callLine(
   { execId, kind, name, startedAt, key }: RecordedCall,
-  { tree }: RunReport,
+  { tree, heldBy, result }: RunReport,
   now: number,
 ): string {
   const agentId = tree.agents().find((agent) => agent.execId === execId)?.agentId ?? execId;
   const what = kind === "llm" ? `asks ${name}` : `calls ${name}`;
-  return oneLine(`${agentId} ${what} (${key}), for ${duration(now - startedAt)}`, 200);
+  const isMade = heldBy !== undefined && result === undefined;
+  const time = duration(now - startedAt);
+  return oneLine(`${agentId} ${what} (${key}), ${isMade ? `for ${time}` : `begun ${time} ago`}`, 200);
 }
 
 function waitLine(wait: PendingWait, now: number, commands: readonly string[]): string {

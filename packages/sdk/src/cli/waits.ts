@@ -11,7 +11,7 @@ export function isBudget({ name, execId }: PendingWait): boolean {
 }
 
 /** What is asked, in full: nobody should allow what they have not seen. */
-export function questionOf({ question }: PendingWait): string | undefined {
+export function questionOf({ kind, question }: PendingWait): string | undefined {
   if (question === undefined) return undefined;
   const isCall = typeof question === "object" && question !== null && "tool" in question;
   if (!isCall) return visible(asText(question));
@@ -19,6 +19,8 @@ export function questionOf({ question }: PendingWait): string | undefined {
     readonly tool: unknown;
     readonly arguments?: unknown;
   };
+  // Of a call that was cut off only the tool is on record.
+  if (kind === "decision") return visible(asText(tool));
   return visible(`${asText(tool)} ${asText(given)}`);
 }
 
