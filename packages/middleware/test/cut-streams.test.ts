@@ -3,10 +3,10 @@ import { describe, expect, it } from "vitest";
 import { linearPattern } from "@ravi/middleware";
 import { PATIENCE, RUNS } from "./support.ts";
 import { BUILT_IN, redactionOf } from "../src/text/redactor.ts";
-import { readEscapes, readJson } from "../src/text/escapes.ts";
+import { readEscapes, readJson } from "../src/text/scan/escapes.ts";
 import { filterWhole, type TextFilter } from "../src/text/filter.ts";
-import { readPlain } from "../src/text/plain.ts";
-import { viewFilter } from "../src/text/view.ts";
+import { readPlain } from "../src/text/clean/plain.ts";
+import { viewFilter } from "../src/text/clean/view.ts";
 
 const redaction = redactionOf("test", {});
 const redact = (text: string, json = false): string => redaction.whole(text, new Map(), json);

@@ -1,11 +1,11 @@
 import { describe, expect, it, vi } from "vitest";
 import { ADVERSARIAL } from "./adversarial.ts";
-import { readEscapes } from "../src/text/escapes.ts";
+import { readEscapes } from "../src/text/scan/escapes.ts";
 import { filterWhole } from "../src/text/filter.ts";
 import { lineFilter } from "../src/text/linear-pattern.ts";
 import { type Detector, Reader } from "../src/text/reader.ts";
 import { BUILT_IN } from "../src/text/redactor.ts";
-import { createScanner } from "../src/text/scanner.ts";
+import { createScanner } from "../src/text/scan/scanner.ts";
 
 class CountingReader extends Reader {
   reads = 0;

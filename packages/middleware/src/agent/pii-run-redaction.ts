@@ -1,6 +1,6 @@
 import { type AgentResult, type AgentRunContext, checkFields } from "@ravi/kernel";
-import { cleanText } from "../text/clean-text.ts";
-import { cleanValue } from "../text/clean-value.ts";
+import { cleanText } from "../text/clean/clean-text.ts";
+import { cleanValue } from "../text/clean/clean-value.ts";
 import {
   type Numbering,
   type Redaction,

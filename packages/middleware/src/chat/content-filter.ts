@@ -8,12 +8,12 @@ import {
 } from "@ravi/kernel";
 import { checkOnError, enforce, type OnGuardError, trip } from "../guard.ts";
 import { checkWord } from "../options.ts";
-import { BlockedError, blockingFilters, firstBlocked, type MakeFilter } from "../text/blocked.ts";
-import { readJson } from "../text/escapes.ts";
+import { BlockedError, blockingFilters, firstBlocked, type MakeFilter } from "../text/clean/blocked.ts";
+import { readJson } from "../text/scan/escapes.ts";
 import type { TextFilter } from "../text/filter.ts";
 import { isLinearPattern, type LinearPattern } from "../text/linear-pattern.ts";
-import { type FilterStream, filterStream, watchStream } from "../text/stream.ts";
-import { viewFilter } from "../text/view.ts";
+import { type FilterStream, filterStream, watchStream } from "../text/clean/stream.ts";
+import { viewFilter } from "../text/clean/view.ts";
 import type { ChatMiddleware } from "../types.ts";
 
 export interface ContentFilterOptions {

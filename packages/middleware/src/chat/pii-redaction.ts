@@ -1,6 +1,6 @@
 import { type ChatContext, type ChatMessage, checkFields } from "@ravi/kernel";
 import { checkWord } from "../options.ts";
-import { changeList, changeMessage, changeResponse, type ChangeText } from "../text/messages.ts";
+import { changeList, changeMessage, changeResponse, type ChangeText } from "../text/clean/messages.ts";
 import {
   type Numbering,
   type Redaction,
@@ -8,7 +8,7 @@ import {
   type RedactionOptions,
   redactionOf,
 } from "../text/redactor.ts";
-import { type FilterStream, filterStream, watchStream } from "../text/stream.ts";
+import { type FilterStream, filterStream, watchStream } from "../text/clean/stream.ts";
 import type { ChatMiddleware } from "../types.ts";
 
 export interface PiiRedactionOptions extends RedactionOptions {

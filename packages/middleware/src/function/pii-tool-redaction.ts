@@ -1,7 +1,7 @@
 import { checkFields } from "@ravi/kernel";
-import { cleanText } from "../text/clean-text.ts";
-import { cleanValue } from "../text/clean-value.ts";
-import { changeContent } from "../text/messages.ts";
+import { cleanText } from "../text/clean/clean-text.ts";
+import { cleanValue } from "../text/clean/clean-value.ts";
+import { changeContent } from "../text/clean/messages.ts";
 import { type Numbering, REDACTION_FIELDS, type RedactionOptions, redactionOf } from "../text/redactor.ts";
 import type { FunctionMiddleware } from "../types.ts";
 

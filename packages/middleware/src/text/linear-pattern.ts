@@ -1,9 +1,9 @@
 import type { RE2JS } from "re2js";
 import { InvalidValueError } from "@ravi/kernel";
 import { hasMethod, messageOf } from "@ravi/kernel/loop";
-import { readEscapes } from "./escapes.ts";
+import { readEscapes } from "./scan/escapes.ts";
 import type { TextFilter } from "./filter.ts";
-import { sameView, sourceIndex, type View } from "./view.ts";
+import { sameView, sourceIndex, type View } from "./clean/view.ts";
 
 /** A user's pattern that is guaranteed to run in linear time. Make one with `linearPattern`. */
 export interface LinearPattern {

@@ -10,11 +10,11 @@ import {
   lineFilter,
   replaceRanges,
 } from "./linear-pattern.ts";
-import { literal } from "./literal.ts";
-import { changeList } from "./messages.ts";
-import { card, iban, phone } from "./numbers.ts";
+import { literal } from "./scan/literal.ts";
+import { changeList } from "./clean/messages.ts";
+import { card, iban, phone } from "./scan/numbers.ts";
 import type { Detector } from "./reader.ts";
-import { createScanner } from "./scanner.ts";
+import { createScanner } from "./scan/scanner.ts";
 import { privateKey, privateKeyEnd } from "./private-key.ts";
 import { apiKey, basic, bearer, jwt } from "./secrets.ts";
 

@@ -24,13 +24,13 @@ import { type ToolTurn, turnAtOnce } from "../tool-turn.ts";
 import { truncateText } from "../truncate.ts";
 import { Turn as MadeTurn } from "../turn.ts";
 import type { LoopExtension } from "./extension.ts";
-import { Mail } from "./mail.ts";
+import { Mail } from "./steps/mail.ts";
 import type { LoopPlan } from "./plan.ts";
-import { Prompt } from "./prompt.ts";
+import { Prompt } from "./steps/prompt.ts";
 import { MOST_CUT_OFFS, readTurn, type Turn, withoutCalls } from "./read-turn.ts";
-import { type Reading, readStructured, withStructured } from "./structured.ts";
+import { type Reading, readStructured, withStructured } from "./steps/structured.ts";
 import { tellStep } from "./tell.ts";
-import { type ToolStep, ToolSteps } from "./tool-step.ts";
+import { type ToolStep, ToolSteps } from "./steps/tool-step.ts";
 
 /** A schema's error about a large answer can be as large as the answer. */
 const MAX_PROBLEM_CHARS = 2_000;

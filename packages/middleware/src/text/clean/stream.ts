@@ -1,5 +1,5 @@
 import type { ChatContext, ModelEvent, ModelResponse, StreamTransform } from "@ravi/kernel";
-import type { TextFilter } from "./filter.ts";
+import type { TextFilter } from "../filter.ts";
 
 export interface FilterStreamOptions {
   /** Makes a filter for each streamed text: the text, the reasoning, and the arguments of each call. */

@@ -1,10 +1,10 @@
-import { readEscapes } from "./escapes.ts";
-import { bothPass, chainFilters, filterWhole, type TextFilter } from "./filter.ts";
-import { type LinearPattern, lineFilter } from "./linear-pattern.ts";
-import { literal } from "./literal.ts";
+import { readEscapes } from "../scan/escapes.ts";
+import { bothPass, chainFilters, filterWhole, type TextFilter } from "../filter.ts";
+import { type LinearPattern, lineFilter } from "../linear-pattern.ts";
+import { literal } from "../scan/literal.ts";
 import { plainText, readPlain } from "./plain.ts";
-import type { Detector } from "./reader.ts";
-import { createScanner } from "./scanner.ts";
+import type { Detector } from "../reader.ts";
+import { createScanner } from "../scan/scanner.ts";
 import { viewFilter } from "./view.ts";
 
 /** Thrown by a filter at the first blocked word. */

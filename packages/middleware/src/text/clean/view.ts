@@ -1,4 +1,4 @@
-import type { TextFilter } from "./filter.ts";
+import type { TextFilter } from "../filter.ts";
 
 /** A text read in another way: with its escapes decoded, or without invisible characters. */
 export interface View {

@@ -1,14 +1,14 @@
-import type { AgentResult } from "../../agent/agent.ts";
-import type { HireLeaf, ToolResult } from "../../agent/leaves.ts";
-import type { RunContext } from "../../agent/run-context.ts";
-import type { RaviError } from "../../errors/base.ts";
-import type { ToolCall, ToolMessage } from "../../model/messages.ts";
-import { CallWatch, type LoopVerdict } from "../loop-detection.ts";
-import { shorten, withNote } from "../tool-content.ts";
-import type { ToolTurn, ToolTurnOptions } from "../tool-turn.ts";
-import type { LoopExtension } from "./extension.ts";
-import type { LoopPlan } from "./plan.ts";
-import { tellHandoff } from "./tell.ts";
+import type { AgentResult } from "../../../agent/agent.ts";
+import type { HireLeaf, ToolResult } from "../../../agent/leaves.ts";
+import type { RunContext } from "../../../agent/run-context.ts";
+import type { RaviError } from "../../../errors/base.ts";
+import type { ToolCall, ToolMessage } from "../../../model/messages.ts";
+import { CallWatch, type LoopVerdict } from "../../loop-detection.ts";
+import { shorten, withNote } from "../../tool-content.ts";
+import type { ToolTurn, ToolTurnOptions } from "../../tool-turn.ts";
+import type { LoopExtension } from "../extension.ts";
+import type { LoopPlan } from "../plan.ts";
+import { tellHandoff } from "../tell.ts";
 
 const FINISHED: ToolResult = Object.freeze({
   content: "done: the run ends with this answer",

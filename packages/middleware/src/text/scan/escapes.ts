@@ -1,5 +1,5 @@
-import { isHex } from "./reader.ts";
-import { sameView, type View, ViewBuilder } from "./view.ts";
+import { isHex } from "../reader.ts";
+import { sameView, type View, ViewBuilder } from "../clean/view.ts";
 
 const BACKSLASH = 0x5c;
 

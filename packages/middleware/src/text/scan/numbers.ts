@@ -1,4 +1,4 @@
-import { type Detector, type Reader, DIGITS, isAlphanumeric, isDigit, isLetter, LETTERS } from "./reader.ts";
+import { type Detector, type Reader, DIGITS, isAlphanumeric, isDigit, isLetter, LETTERS } from "../reader.ts";
 
 const SPACE = 0x20;
 const HYPHEN = 0x2d;

@@ -1,4 +1,4 @@
-import { codesOf, type Detector } from "./reader.ts";
+import { codesOf, type Detector } from "../reader.ts";
 
 /** A detector and its index in its list. */
 export interface Candidate {

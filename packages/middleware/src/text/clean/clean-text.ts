@@ -1,5 +1,5 @@
 import { tryParse } from "@ravi/kernel/provider";
-import type { Numbering, Redaction } from "./redactor.ts";
+import type { Numbering, Redaction } from "../redactor.ts";
 
 /**
  * Cleans a text. If it is JSON, as the result of every tool that returns an object is, it stays JSON, even if a number is

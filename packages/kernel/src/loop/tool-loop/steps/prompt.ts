@@ -1,10 +1,10 @@
-import type { RunContext, WindowOptions } from "../../agent/run-context.ts";
-import { isPromiseLike, type MaybePromise } from "../../core/types.ts";
-import { InvalidValueError } from "../../errors/errors.ts";
-import { isRaviError } from "../../errors/is.ts";
-import type { ModelRequest } from "../../model/llm.ts";
-import type { ChatMessage } from "../../model/messages.ts";
-import type { LoopPlan } from "./plan.ts";
+import type { RunContext, WindowOptions } from "../../../agent/run-context.ts";
+import { isPromiseLike, type MaybePromise } from "../../../core/types.ts";
+import { InvalidValueError } from "../../../errors/errors.ts";
+import { isRaviError } from "../../../errors/is.ts";
+import type { ModelRequest } from "../../../model/llm.ts";
+import type { ChatMessage } from "../../../model/messages.ts";
+import type { LoopPlan } from "../plan.ts";
 
 const NO_WINDOW: WindowOptions = Object.freeze({});
 const NO_MESSAGES: readonly ChatMessage[] = Object.freeze([]);

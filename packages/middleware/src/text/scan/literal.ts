@@ -1,4 +1,4 @@
-import { codesOf, type Detector, END, isWordCode } from "./reader.ts";
+import { codesOf, type Detector, END, isWordCode } from "../reader.ts";
 
 export interface LiteralOptions {
   readonly kind: string;

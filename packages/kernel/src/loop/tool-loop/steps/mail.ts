@@ -1,6 +1,6 @@
-import type { Inbox, InboxMessage } from "../../agent/inbox.ts";
-import type { UserMessage } from "../../model/messages.ts";
-import { userMessage } from "../attachments.ts";
+import type { Inbox, InboxMessage } from "../../../agent/inbox.ts";
+import type { UserMessage } from "../../../model/messages.ts";
+import { userMessage } from "../../attachments.ts";
 
 /** Messages to an agent while it works. They are read between turns, and replied to with the agent's answer. */
 export class Mail {

@@ -1,8 +1,8 @@
 import { readEscapes, readJson } from "./escapes.ts";
-import type { TextFilter } from "./filter.ts";
-import { type Detector, isAlphanumeric, Reader } from "./reader.ts";
+import type { TextFilter } from "../filter.ts";
+import { type Detector, isAlphanumeric, Reader } from "../reader.ts";
 import { type Candidate, planOf, type ScanPlan } from "./scan-plan.ts";
-import { sameView, sourceIndex, type View } from "./view.ts";
+import { sameView, sourceIndex, type View } from "../clean/view.ts";
 
 export interface ScannerOptions {
   readonly detectors: readonly Detector[];
