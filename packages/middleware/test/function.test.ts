@@ -518,10 +518,10 @@ describe("R27: fileValidator", () => {
     const disk = { realPath: () => undefined, sizeOf: () => undefined };
     const ran = async (roots: string[], path: string) =>
       (await through(fileValidator({ roots, disk }), { args: { path } })).ran;
-    const posix = ["/work", "/more"];
-    for (const path of ["a.md", "/work/a.md", "/more/a.md"])
+    const posix = ["/docs", "/more"];
+    for (const path of ["a.md", "/docs/a.md", "/more/a.md"])
       expect([path, await ran(posix, path)]).toEqual([path, 1]);
-    for (const path of ["/etc/passwd", "/workshop/a.md", "sub\\a.md"])
+    for (const path of ["/etc/passwd", "/docstore/a.md", "sub\\a.md"])
       expect([path, await ran(posix, path)]).toEqual([path, 0]);
     expect(await ran(["/"], "/etc/passwd")).toBe(1);
     const windows = ["C:\\work"];
