@@ -1,5 +1,5 @@
-import { checkFields, type ExecId, type RunSummary, type Usage } from "@ravi/kernel";
-import type { RecordedCall, RunHolder, RunReport as Recorded } from "@ravi/runtime";
+import { checkFields, type ExecId } from "@ravi/kernel";
+import type { RecordedCall, RunReport as Recorded } from "@ravi/runtime";
 import { type Limits, limitsOf } from "../limits.ts";
 import type { CallAccount, Calls } from "../tree/call-log.ts";
 import { type RunTree, runTree } from "../tree/run-tree.ts";
@@ -8,22 +8,13 @@ import { outside, type OutsideOptions } from "./outside.ts";
 import { type SdkResult, sdkResult } from "./result.ts";
 
 /** What is on record of a run, whether it is over or not. */
-export interface RunReport extends RunSummary {
-  readonly input: string;
-  /** The process that works on it; undefined if none does. A `running` run without one was killed, and needs `resume`. */
-  readonly heldBy?: RunHolder | undefined;
-  /** Of all agents together. A call without an end counts with what was reserved for it. */
-  readonly usage: Usage;
-  /** US dollars, of all agents together; null if the price of a call is not known. */
-  readonly cost: number | null;
+export interface RunReport extends Omit<Recorded, "agents" | "calls" | "limits" | "result"> {
   /** The limits of the run, with what was granted beyond them. */
   readonly limits: Limits;
   /** Which agent hired which, and what each has spent so far. An agent that has not ended has the status of the run. */
   readonly tree: RunTree;
   /** Calls that were begun and have no end on record: they are under way, or were when the process died. */
   readonly openCalls: readonly RecordedCall[];
-  /** Keys of calls that may have been paid for twice: they were in flight at a crash, and were made again. */
-  readonly inDoubt: readonly string[];
   /** The result, if the run is over. Its `structured` is as recorded: without the agent there is no schema to read it with. */
   readonly result?: SdkResult | undefined;
 }
