@@ -15,6 +15,7 @@ import {
   type PostedItem,
   type RootHandle,
   RunId,
+  type RunEvent,
   type RunResult,
   type RunSummary,
   Supervision,
@@ -37,6 +38,7 @@ import { noJournal, RunDriver, wrongRun } from "./run/run-driver.ts";
 import { newStart, type RunOptions } from "./run-start.ts";
 import type { RunHolder, RunReport } from "./report.ts";
 import { holderOf, inspectRun } from "./run/inspect.ts";
+import { recordedEvents } from "./run/recorded-events.ts";
 import { checkItem } from "./journal/posted.ts";
 import { isEnded } from "./journal/retention.ts";
 import { recordedStatus, summaryOf } from "./journal/facts/recorded-status.ts";
@@ -308,6 +310,15 @@ export class Runtime {
    */
   async inspect(runId: string): Promise<RunReport> {
     return inspectRun(this.journal(), RunId(runId));
+  }
+
+  /**
+   * What a run has done so far, wherever it runs, as the events that observers get: each answer as one text, and without what is not on
+   * record (steps, progress, deltas). An event has the time of its entry; later calls return the same events, and what is new after them.
+   * Throws an `InvalidValueError` if there is no such run, or if it has not begun.
+   */
+  async recordedEvents(runId: string): Promise<readonly RunEvent[]> {
+    return recordedEvents(this.journal(), RunId(runId));
   }
 
   /** The process that has a run, without reading its record; undefined if none has it, or one that is certainly dead. */

@@ -249,7 +249,7 @@ export { type CostEstimate, estimate } from "./run/estimate.ts";
 export type { SdkHandle } from "./run/launch.ts";
 export type { HostOptions, ResumeOptions, ResumeOptionsFor, RunOptions } from "./run/options.ts";
 export { inspect, type RunReport } from "./run/inspect.ts";
-export { cancel, deliver, type OutsideOptions, runs } from "./run/outside.ts";
+export { cancel, deliver, type OutsideOptions, recordedEvents, runs } from "./run/outside.ts";
 export type { CompletedResult, ResultBase, SdkResult, UnfinishedResult } from "./run/result.ts";
 export { resume, run, start, startResume } from "./run/run.ts";
 export type { CallAccount } from "./tree/call-log.ts";

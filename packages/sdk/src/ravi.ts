@@ -11,9 +11,11 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   process.exit(0);
 });
 
+const print = (text: string): void => void process.stdout.write(`${text}\n`);
+
 try {
-  const text = await perform(process.argv.slice(2), process.env);
-  process.stdout.write(`${text}\n`);
+  const text = await perform(process.argv.slice(2), process.env, print);
+  if (text !== "") print(text);
 } catch (error) {
   process.stderr.write(`ravi: ${errorMessage(error)}\n`);
   process.exitCode = isUsageError(error) ? 2 : 1;

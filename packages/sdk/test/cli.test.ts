@@ -9,7 +9,7 @@ import { SqliteJournal } from "@ravi/runtime";
 import { scriptedModel } from "@ravi/testing";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod";
-import { agent, type Agent, inspect, resume, run, runs, start, tool } from "@ravi/sdk";
+import { agent, type Agent, inspect, recordedEvents, resume, run, runs, start, team, tool } from "@ravi/sdk";
 import { perform } from "../src/cli/perform.ts";
 
 const PROGRAM = fileURLToPath(new URL("../src/ravi.ts", import.meta.url));
@@ -23,7 +23,8 @@ beforeEach(async () => {
 });
 
 /** The command in this process. */
-const ravi = (...args: readonly string[]): Promise<string> => perform(args, { RAVI_JOURNAL: journal });
+const ravi = (...args: readonly string[]): Promise<string> =>
+  perform(args, { RAVI_JOURNAL: journal }, () => {});
 
 interface Ended {
   readonly code: number | null;
@@ -221,7 +222,7 @@ describe("a run that waits", () => {
 
   test("shows commands for the journal that was named", async () => {
     await waiting();
-    const shown = await perform(["show", "run-1", "--journal", `${journal}/.`], {});
+    const shown = await perform(["show", "run-1", "--journal", `${journal}/.`], {}, () => {});
     expect(shown).toContain(`ravi approve --journal ${journal}/. run-1 approval:run-1:tool:1:0`);
     expect(shown).toContain(`ravi deny --journal ${journal}/. --reason "…" run-1 approval:run-1:tool:1:0`);
   });
@@ -279,6 +280,92 @@ describe("a run that waits", () => {
     await expect(ravi("deny", "run-1", "--reason", "no")).rejects.toThrow(/without --reason/);
     await ravi("deny", "run-1");
     expect(await handle.result).toMatchObject({ status: "partial", stopReason: "budget" });
+  });
+});
+
+describe("the log of a run", () => {
+  const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ /gm;
+
+  /** Without the times. */
+  const log = async (...args: readonly string[]): Promise<string> =>
+    (await ravi("log", ...args)).replaceAll(TIME, "");
+
+  test("has what its agents have said and done, in order", async () => {
+    const price = tool({
+      name: "price",
+      description: "",
+      input: z.object({ vendor: z.string() }),
+      execute: ({ vendor }) => {
+        if (vendor === "Nobody") throw new Error("no such vendor");
+        return "$4\na piece";
+      },
+    });
+    const call = (vendor: string) => ({ name: "price", arguments: { vendor } });
+    const researcher = agent({
+      name: "researcher",
+      model: scriptedModel([{ toolCalls: [call("Acme"), call("Nobody")] }, { text: "$4." }]),
+      tools: [price],
+    });
+    const handoff = { name: "handoff_researcher", arguments: { task: "Ask Acme" } };
+    const lead = team({
+      name: "lead",
+      model: scriptedModel([{ text: "I will ask.", toolCalls: [handoff] }, { text: "It is \u001b[31m$4." }]),
+      members: [researcher],
+    });
+    await run(lead, "Buy it", { journal, runId: "run-1", prices: { scripted: { input: 1, output: 1 } } });
+    const lines = (await log("run-1")).replaceAll(/used \d.*/g, "used").split("\n");
+    expect(lines).toEqual([
+      "lead started: Buy it",
+      "lead says: I will ask.",
+      "lead used",
+      'lead calls handoff_researcher {"task":"Ask Acme"}',
+      "lead hires researcher: Ask Acme",
+      "researcher/1 started: Ask Acme",
+      "researcher/1 used",
+      'researcher/1 calls price {"vendor":"Acme"}',
+      'researcher/1 calls price {"vendor":"Nobody"}',
+      "researcher/1 gets from price: $4",
+      "    a piece",
+      "researcher/1 gets from price: error: no such vendor",
+      "researcher/1 says: $4.",
+      "researcher/1 used",
+      "researcher/1 completed: $4.",
+      "lead says: It is  [31m$4.",
+      "lead used",
+      "lead completed: It is  [31m$4.",
+    ]);
+    const events = (await ravi("log", "run-1", "--json"))
+      .split("\n")
+      .map((line) => JSON.parse(line) as unknown);
+    expect(events).toEqual(await recordedEvents("run-1", { journal }));
+  });
+
+  test("shortens long texts, and has them in full as JSON", async () => {
+    await run(speaker("x".repeat(5_000)), "go", { journal, runId: "run-1" });
+    expect(await log("run-1")).toMatch(/says: x{1994}… \(3,006 more characters: --json\)$/m);
+    expect(await ravi("log", "run-1", "--json")).toContain("x".repeat(5_000));
+  });
+
+  test("is followed to the end of the run, and has nothing twice", async () => {
+    const asking = await waiting();
+    const { child, ended } = started(PROGRAM, ["log", "run-1", "--follow"]);
+    const asked = Promise.withResolvers<void>();
+    child.stdout?.on("data", (text) => String(text).includes("asks for approval: pay") && asked.resolve());
+    await asked.promise;
+    await ravi("approve", "run-1");
+    await resume("run-1", { journal, agents: asking });
+    const { code, stdout } = await ended;
+    expect(code).toBe(0);
+    expect(stdout.trimEnd()).toBe(await ravi("log", "run-1"));
+    expect(stdout).toMatch(/Z clerk gets from pay: paid\n.*Z clerk says: told: paid\n/);
+  });
+
+  test("is refused for a run that is not there", async () => {
+    await waiting();
+    await expect(ravi("log", "nothing")).rejects.toThrow(/run is "nothing"/);
+    await expect(recordedEvents("run-1", { journal: join(journal, "none") })).rejects.toThrow(
+      /does not exist/,
+    );
   });
 });
 
@@ -423,7 +510,7 @@ describe("the command line", () => {
     [["prune", "--older-than", "1 week"], /--older-than is "1 week"; expected a time such as 90s/],
   ])("%j is refused", async (args, message) => {
     await run(speaker("ok"), "go", { journal });
-    await expect(perform(args, { RAVI_JOURNAL: journal })).rejects.toThrow(message);
+    await expect(perform(args, { RAVI_JOURNAL: journal }, () => {})).rejects.toThrow(message);
   });
 
   test("ends with 2 if it is wrong and with 1 if it is refused, in one line", async () => {

@@ -42,6 +42,7 @@ test("the public surface is this list", () => {
     "isRaviError",
     "model",
     "partialJson",
+    "recordedEvents",
     "resume",
     "run",
     "runs",

@@ -104,6 +104,10 @@ export class ModelEffect implements Effect<ModelResponse>, ReportedCall {
 
   /** Makes the begin entry, with the amount that stays charged after a crash in the middle of the call. */
   begin(): MaybePromise<JsonObject> {
+    return this.leaf.quiet === true ? andThen(this.beginning(), quietly) : this.beginning();
+  }
+
+  private beginning(): MaybePromise<JsonObject> {
     const { exec, leaf } = this;
     const messages = leaf.request.messages.length;
     if (!exec.engine.isMetered) return { messages, fingerprint: undefined };
@@ -301,6 +305,11 @@ function beginEntry(estimate: Estimate, call: ModelEffect, messages: number): Js
     return { messages, reserve, fingerprint: undefined, inLine: true };
   // With the field that the recorder sets, because a field that is added later takes 40 bytes more.
   return { messages, reserve, fingerprint: undefined };
+}
+
+/** For whoever reads the record: the answer is not what the agent says. */
+function quietly(begin: JsonObject): JsonObject {
+  return { ...begin, quiet: true };
 }
 
 function startModelSpan(exec: Execution, { key, model }: ReportedCall): ReturnType<typeof startSpan> {

@@ -5,6 +5,7 @@ const OPTIONS = {
   journal: { type: "string" },
   json: { type: "boolean" },
   all: { type: "boolean" },
+  follow: { type: "boolean", short: "f" },
   status: { type: "string" },
   reason: { type: "string" },
   text: { type: "string" },
@@ -29,6 +30,12 @@ const COMMANDS = {
     words: [1, 1],
     options: ["json"],
     does: "who has worked and for how much, what it does and what it waits for",
+  },
+  log: {
+    usage: "<run> [--follow]",
+    words: [1, 1],
+    options: ["follow", "json"],
+    does: "what its agents have said and done; --follow: and what they do from now on",
   },
   approve: {
     usage: "<run> [<wait>]",
@@ -85,10 +92,10 @@ export const HELP = `ravi looks at the runs of a journal, and answers them. It r
 ${commandLines.join("\n")}
 
   --journal <folder>   where the journal is; default: $RAVI_JOURNAL, or .ravi
-  --json               prints JSON, for runs and show
+  --json               prints JSON, for runs, show and log
   --help, --version
 
-<run>: the id of a run; for show also its beginning, and for answers its first parts, as 21cafce5 of 21cafce5-…
+<run>: the id of a run; for show and log also its beginning, and for answers its first parts, as 21cafce5 of 21cafce5-…
 <wait>: its name, or its last parts, as tool:1:0; may be left out if there is one only.
 Exit codes: 0 done, 1 refused or failed, 2 the command line is wrong.`;
 

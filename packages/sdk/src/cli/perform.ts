@@ -4,6 +4,7 @@ import { answer, approve, cancelRun, deny } from "./answer.ts";
 import { type CommandLine, type CommandName, HELP, readCommandLine } from "./command-line.ts";
 import { backup, checkJournal, deleteRun, pruneRuns } from "./keep.ts";
 import { listRuns } from "./list.ts";
+import { logRun } from "./log.ts";
 import { printable } from "./printable.ts";
 import { showRun } from "./show.ts";
 
@@ -12,11 +13,14 @@ export interface Request extends CommandLine {
   /** The folder of the journal. */
   readonly journal: string;
   readonly now: number;
+  /** Prints what there is so far. */
+  readonly print: (text: string) => void;
 }
 
 const COMMANDS: { readonly [name in CommandName]: (request: Request) => Promise<string> } = {
   runs: listRuns,
   show: showRun,
+  log: logRun,
   approve,
   deny,
   deliver: answer,
@@ -26,15 +30,25 @@ const COMMANDS: { readonly [name in CommandName]: (request: Request) => Promise<
   backup,
 };
 
-/** Does what the command line says. Returns what is to be printed. */
-export async function perform(args: readonly string[], env: NodeJS.ProcessEnv): Promise<string> {
+/** Does what the command line says. Returns what is to be printed at the end. */
+export async function perform(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+  print: (text: string) => void,
+): Promise<string> {
   const line = readCommandLine(args);
   const { name, options } = line;
   if (options.version === true) return version();
   if (name === undefined) return HELP;
   const journal = options.journal ?? (env["RAVI_JOURNAL"] || ".ravi");
   checkJournal(journal);
-  return printable(await COMMANDS[name]({ ...line, journal, now: Date.now() }));
+  const request = {
+    ...line,
+    journal,
+    now: Date.now(),
+    print: (text: string): void => print(printable(text)),
+  };
+  return printable(await COMMANDS[name](request));
 }
 
 function version(): string {

@@ -21,8 +21,8 @@ export function visible(text: string): string {
 }
 
 /** As JSON that can be printed, and still be read. */
-export function json(value: unknown): string {
-  return JSON.stringify(value, null, 2).replaceAll(HIDDEN, codesOf);
+export function json(value: unknown, indent = 2): string {
+  return JSON.stringify(value, null, indent).replaceAll(HIDDEN, codesOf);
 }
 
 /** As a word of a shell, which `bash` and `zsh` read if something in it is hidden. */

@@ -1,4 +1,5 @@
 import { inspect, type PendingWait, type RecordedCall, type RunReport } from "@ravi/sdk";
+import { dollars, grouped } from "./amounts.ts";
 import { findRun } from "./find.ts";
 import type { Request } from "./perform.ts";
 import { howToAnswer } from "./how-to.ts";
@@ -78,17 +79,6 @@ function spentOf({ cost, usage, limits: { budget } }: RunReport): string {
   const ofDollars = budget.usd === null ? "" : ` of ${dollars(budget.usd)}`;
   const ofTokens = budget.tokens === null ? "" : ` of ${grouped(budget.tokens)}`;
   return `${spent}${ofDollars}, ${tokens}${ofTokens} tokens`;
-}
-
-/** To the cent, or to four digits if it is less than a dollar. */
-function dollars(usd: number): string {
-  const text = usd >= 1 ? usd.toFixed(2) : Number(usd.toPrecision(4)).toFixed(9).replace(/0+$/, "");
-  return `$${text.replace(/\.(?:00)?$/, "")}`;
-}
-
-/** With a comma at each thousand. */
-function grouped(amount: number): string {
-  return String(amount).replaceAll(/\B(?=(?:\d{3})+$)/g, ",");
 }
 
 function callLine(

@@ -11,7 +11,7 @@ export function isBudget({ name, execId }: PendingWait): boolean {
 }
 
 /** What is asked, in full: nobody should allow what they have not seen. */
-export function questionOf({ kind, question }: PendingWait): string | undefined {
+export function questionOf({ kind, question }: Pick<PendingWait, "kind" | "question">): string | undefined {
   if (question === undefined) return undefined;
   const isCall = typeof question === "object" && question !== null && "tool" in question;
   if (!isCall) return visible(asText(question));

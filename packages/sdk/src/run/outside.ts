@@ -1,4 +1,11 @@
-import { checkFields, type Clock, type Journal, type JsonValue, type RunSummary } from "@ravi/kernel";
+import {
+  checkFields,
+  type Clock,
+  type Journal,
+  type JsonValue,
+  type RunEvent,
+  type RunSummary,
+} from "@ravi/kernel";
 import { type DeliverOptions, Runtime } from "@ravi/runtime";
 import { borrowJournal, checkGiven, checkOnRecord, missingIn } from "./journals.ts";
 
@@ -46,6 +53,16 @@ export async function runs(options: OutsideOptions): Promise<readonly RunSummary
   checkGiven(options.journal);
   if (missingIn(options.journal) !== undefined) return [];
   return outside(options, (runtime) => runtime.list());
+}
+
+/**
+ * What a run has done so far, in whatever process it is, as the events that `onEvent` gets: each answer as one text, and without what is
+ * not on record (steps, progress, deltas). Later calls return the same events, and what is new after them.
+ */
+export async function recordedEvents(runId: string, options: OutsideOptions): Promise<readonly RunEvent[]> {
+  checkFields("options", options, ["journal", "clock"]);
+  checkOnRecord(options.journal);
+  return outside(options, (runtime) => runtime.recordedEvents(runId));
 }
 
 /** Calls a runtime that runs no agents and only accesses the journal. */

@@ -339,6 +339,9 @@ class Stay {
     if (isEnded && sumOf(report) !== told) this.fault(`its report has ${sumOf(report)}, its result ${told}`);
     if (isEnded && String(report.inDoubt) !== String(result.inDoubt))
       this.fault(`its report doubts ${String(report.inDoubt)}, its result ${String(result.inDoubt)}`);
+    const events = await new Runtime({ journal: store }).recordedEvents(RUN);
+    const ends = ["completed", "error"];
+    if (isEnded && !ends.includes(events.at(-1)?.event.type ?? "")) this.fault("its last event is no end");
     if (entries.calls.some(({ status }) => status === "open")) return;
     // Who was about to be hired when the run was suspended is not on record, and has used nothing.
     const isKnown = ({ execId }: AgentAccount): boolean =>

@@ -1,0 +1,213 @@
+import {
+  type Agent,
+  type AgentEvent,
+  defineTool,
+  isRaviError,
+  type Journal,
+  ProviderError,
+  type RunEvent,
+  RunId,
+} from "@ravi/kernel";
+import { delegateTo, type LoopOptions, planLoop, toolLoop } from "@ravi/kernel/loop";
+import { MemoryJournal, Runtime, SqliteJournal } from "@ravi/runtime";
+import { scriptedModel, virtualClock } from "@ravi/testing";
+import { describe, expect, onTestFinished, test } from "vitest";
+import * as z from "zod";
+import { temporaryDirectory } from "./journal/helpers/directory.ts";
+import { agent, ask, cut, done, FakeHeadcount, FakeLedger, until } from "./support/helpers.ts";
+import { team } from "./team.ts";
+
+const recorded = (journal: Journal, runId = "r"): Promise<readonly RunEvent[]> =>
+  new Runtime({ journal }).recordedEvents(runId);
+
+/** An agent as users write it, on the loop of the kernel. */
+function looping(options: LoopOptions): Agent {
+  const plan = planLoop("Test", options);
+  return { id: plan.id, run: (ctx, inbox) => toolLoop(plan, ctx, inbox) };
+}
+
+const price = defineTool({
+  name: "price",
+  description: "",
+  input: z.object({ vendor: z.string() }),
+  execute: ({ vendor }) => {
+    if (vendor === "Nobody") throw new Error("no such vendor");
+    return `$${vendor.length}`;
+  },
+});
+
+const calls = (...vendors: string[]) => ({
+  toolCalls: vendors.map((vendor) => ({ name: "price", arguments: { vendor } })),
+});
+
+function buyers(): Agent {
+  const researcher = looping({
+    name: "researcher",
+    model: scriptedModel([{ text: "Let me look.", ...calls("Acme", "Nobody") }, "Acme asks $4."]),
+    tools: [price],
+  });
+  return looping({
+    name: "lead",
+    model: scriptedModel([
+      { toolCalls: [{ name: "researcher", arguments: { task: "What does Acme ask?" } }] },
+      "It is $4.",
+    ]),
+    tools: [delegateTo(researcher)],
+  });
+}
+
+/** What observers are told, as far as it is on record: whole texts, and nothing of steps or of what tools are about to be called with. */
+function onRecord(events: readonly RunEvent[]): unknown[] {
+  const kept: { agentId: string; execId: string; event: AgentEvent }[] = [];
+  for (const { agentId, execId, event } of events) {
+    const last = kept.at(-1);
+    if (event.type === "step" || event.type === "toolArguments") continue;
+    const isMore = event.type === "text" && last?.event.type === "text" && last.execId === execId;
+    if (isMore && last?.event.type === "text")
+      last.event = { type: "text", delta: last.event.delta + event.delta };
+    else kept.push({ agentId, execId, event });
+  }
+  return kept;
+}
+
+describe.each<[string, () => Journal]>([
+  ["in memory", () => new MemoryJournal()],
+  [
+    "in SQLite",
+    () => {
+      const journal = SqliteJournal.open(temporaryDirectory());
+      onTestFinished(() => journal.close());
+      return journal;
+    },
+  ],
+])("recordedEvents, with a journal %s,", (_, open) => {
+  test("gives what the observers of a run were told, without its agents", async () => {
+    const journal = open();
+    const told: RunEvent[] = [];
+    const runtime = new Runtime({ journal, ledger: () => new FakeLedger() });
+    await runtime.run(buyers(), "Buy it", { runId: "r", onEvent: (event) => told.push(event) }).result;
+
+    const events = await recorded(journal);
+    // A hire's result is told by the parent's loop, and is on record as the end of the child.
+    const isHire = ({ event }: { event: AgentEvent }): boolean =>
+      event.type === "toolResult" && event.name === "researcher";
+    const expected = onRecord(told.filter((each) => !isHire(each)));
+    expect(events.map(({ agentId, execId, event }) => ({ agentId, execId, event }))).toEqual(expected);
+    expect(events.map(({ seq }) => seq)).toEqual(events.map((__, at) => at + 1));
+    const times = events.map(({ at }) => at);
+    expect(times).toEqual(times.toSorted((one, other) => one - other));
+  });
+});
+
+test("recordedEvents of a longer record begin with those of a shorter one", async () => {
+  const journal = new MemoryJournal();
+  await new Runtime({ journal }).run(buyers(), "Buy it", { runId: "r" }).result;
+  const records = journal.load(RunId("r"));
+  const all = await recorded(journal);
+  for (let entries = 1; entries <= records.length; entries++) {
+    const known = await recorded(cut("r", records.slice(0, entries)));
+    expect(known).toEqual(all.slice(0, known.length));
+  }
+  expect(records.length).toBeGreaterThan(10);
+});
+
+test("recordedEvents of a run that was killed anywhere and resumed are those of one that was not", async () => {
+  const journal = new MemoryJournal();
+  const agents = [team().worker, team().lead];
+  const options = { ledger: () => new FakeLedger(), agents, clock: virtualClock() };
+  await new Runtime({ journal, ...options }).run(team().lead, "2 3", { runId: "r" }).result;
+  const records = journal.load(RunId("r"));
+  const told = (events: readonly RunEvent[]): string[] =>
+    events.map(({ execId, event }) => `${execId} ${JSON.stringify(event)}`).toSorted();
+  const all = told(await recorded(journal));
+  for (let entries = 1; entries < records.length; entries++) {
+    const killed = cut("r", records.slice(0, entries));
+    await new Runtime({ journal: killed, ...options }).resume("r").result;
+    expect(told(await recorded(killed))).toEqual(all);
+  }
+});
+
+test("recordedEvents tells quiet answers as progress", async () => {
+  const journal = new MemoryJournal();
+  const thinker = agent("thinker", async (ctx) => {
+    await ctx.llm(scriptedModel(["a plan"]), ask("plan"), { quiet: true });
+    const { message } = await ctx.llm(scriptedModel(["an answer"]), ask("answer"));
+    return done(String(message.content));
+  });
+  await new Runtime({ journal }).run(thinker, "go", { runId: "r" }).result;
+  const events = (await recorded(journal)).map(({ event }) => event);
+  expect(events.filter(({ type }) => type !== "usage")).toEqual([
+    { type: "started", input: "go" },
+    { type: "progress", name: "quietAnswer", data: { text: "a plan" } },
+    { type: "text", delta: "an answer" },
+    { type: "completed", result: done("an answer") },
+  ]);
+});
+
+test("recordedEvents tells failures: of a model, of a hire that was denied, of the run", async () => {
+  const journal = new MemoryJournal();
+  const broken = scriptedModel([new ProviderError({ kind: "AUTH", message: "wrong key", status: 401 })]);
+  const helper = agent("helper", async () => done(""));
+  const boss = agent("boss", async (ctx) => {
+    const { status } = await ctx.hire({ agent: helper, input: "help" });
+    expect(status).toBe("denied");
+    await ctx.llm(broken, ask("?"));
+    return done("");
+  });
+  const headcount = () => new FakeHeadcount(0);
+  const { result } = new Runtime({ journal, headcount }).run(boss, "go", { runId: "r" });
+  expect((await result).status).toBe("failed");
+  const events = await recorded(journal);
+  const errors = events.flatMap(({ agentId, event }) =>
+    event.type === "error" ? [`${agentId} ${event.error.code}`] : [],
+  );
+  expect(errors).toEqual(["helper/1 BUDGET_EXHAUSTED", "boss PROVIDER_ERROR", "boss PROVIDER_ERROR"]);
+});
+
+test("recordedEvents tells what a run asks for once, also if it was suspended and asks again", async () => {
+  const journal = new MemoryJournal();
+  const pay = defineTool({
+    name: "pay",
+    description: "",
+    input: z.object({}),
+    needsApproval: true,
+    execute: () => "paid",
+  });
+  const payer = looping({
+    name: "payer",
+    model: scriptedModel(({ messages }) =>
+      messages.some(({ role }) => role === "tool")
+        ? "done"
+        : { toolCalls: [{ id: "c1", name: "pay", arguments: {} }] },
+    ),
+    tools: [pay],
+  });
+  for (const again of [false, true]) {
+    const runtime = new Runtime({ journal, agents: [payer] });
+    const handle = again ? runtime.resume("r") : runtime.run(payer, "go", { runId: "r" });
+    await until(() => handle.status === "suspended");
+    await runtime.close();
+    await handle.result;
+  }
+  const requests = (events: readonly RunEvent[]) =>
+    events.filter(({ event }) => event.type === "progress").map(({ event }) => event);
+  const waiting = await recorded(journal);
+  expect(requests(waiting)).toMatchObject([
+    { name: "approvalRequested", callId: "c1", data: { question: { tool: "pay" } } },
+  ]);
+  expect(waiting.at(-1)?.event).toMatchObject({ type: "error", error: { code: "SUSPENDED" } });
+
+  const runtime = new Runtime({ journal, agents: [payer] });
+  const name = (await runtime.list())[0]?.waitingFor?.[0]?.name ?? "";
+  await runtime.deliver("r", name, true, { mustWait: true });
+  await runtime.resume("r").result;
+  const over = await recorded(journal);
+  expect(requests(over)).toHaveLength(1);
+  expect(over.slice(-4).map(({ event }) => event.type)).toEqual(["toolResult", "text", "usage", "completed"]);
+});
+
+test("recordedEvents names the run that is not there", async () => {
+  const wrong = await recorded(new MemoryJournal(), "nothing").catch((error: unknown) => error);
+  expect(isRaviError(wrong, "INVALID_VALUE") && wrong.message).toContain('runId is "nothing"');
+  await expect(new Runtime().recordedEvents("r")).rejects.toThrow("journal");
+});
