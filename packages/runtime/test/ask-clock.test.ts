@@ -224,3 +224,42 @@ describe("R23: a question to a child", () => {
     expect((await run.result).output).toBe("yes");
   });
 });
+
+describe("R8: each hire of a batch has its own time limit", () => {
+  /** Hires one for each limit. Each works for 20 seconds. Gives their statuses, and when each was cut off. */
+  async function cutOff(limits: readonly number[]): Promise<readonly string[]> {
+    const clock = virtualClock();
+    const ends: string[] = [];
+    const slow = agent("slow", async (ctx, inbox) => {
+      try {
+        await ctx.sleepUntil(20_000);
+        return done("done");
+      } finally {
+        ends.push(`${inbox.input} at ${clock.now()}`);
+      }
+    });
+    const boss = agent("lead", async (ctx) => {
+      const leaves = limits.map(
+        (timeoutS) => ({ kind: "hire", agent: slow, input: `${timeoutS}`, timeoutS }) as const,
+      );
+      await ctx.batch(leaves);
+      return done("");
+    });
+    const run = new Runtime({ clock }).run(boss, "");
+    await clock.runAll();
+    await run.result;
+    expect(clock.pending).toBe(0);
+    return ends;
+  }
+
+  test("whatever their order", async () => {
+    const expected = ["2 at 2000", "5 at 5000", "9 at 9000", "30 at 20000"];
+    expect(await cutOff([5, 2, 30, 9])).toEqual(expected);
+    expect(await cutOff([2, 5, 9, 30])).toEqual(expected);
+    expect(await cutOff([30, 9, 5, 2])).toEqual(expected);
+  });
+
+  test("also if it is the same for two", async () => {
+    expect(await cutOff([5, 5, 2])).toEqual(["2 at 2000", "5 at 5000", "5 at 5000"]);
+  });
+});

@@ -1,8 +1,7 @@
-import type { ExecId, TimerHandle } from "@ravi/kernel";
+import type { ExecId } from "@ravi/kernel";
 import type { AskClock } from "../tree/ask-clocks.ts";
 import { CATCH_UP_MS } from "./deadline.ts";
 import type { InProcessEngine } from "./in-process.ts";
-import { timer } from "./waiting.ts";
 
 /** Whose time it is. */
 export interface Asking {
@@ -20,10 +19,10 @@ export class AskTimer implements AskClock {
   before: AskClock | undefined;
   after: AskClock | undefined;
   readonly child: ExecId;
+  due = Infinity;
   private readonly engine: InProcessEngine;
   private readonly until: number;
   private readonly onLate: () => void;
-  private timer: TimerHandle | undefined;
   /** How much of the time did not count, without what does not count now. */
   private stillMs: number;
   /** How many stand still now. */
@@ -55,13 +54,11 @@ export class AskTimer implements AskClock {
     const { engine, wasOpen } = this;
     engine.tree.askClocks.add(this);
     // A child that waited for an answer when the run broke off has to get there again first.
-    this.watch(wasOpen ? CATCH_UP_MS : 0);
+    this.watch(this.countedTo, wasOpen ? CATCH_UP_MS : 0);
   }
 
   cancel(): void {
     this.engine.tree.askClocks.delete(this);
-    this.timer?.cancel();
-    this.timer = undefined;
   }
 
   stand(since: number): void {
@@ -74,17 +71,20 @@ export class AskTimer implements AskClock {
     const now = this.engine.clock.now();
     this.stillMs += Math.max(0, now - this.since);
     this.countedTo = now;
-    this.watch();
+    this.watch(now);
   }
 
-  private watch(leastMs = 0): void {
-    const { clock } = this.engine;
-    this.timer?.cancel();
-    this.timer = undefined;
+  check(now: number): void {
+    this.watch(now);
+  }
+
+  private watch(now: number, leastMs = 0): void {
+    this.due = Infinity;
     // `go` watches on.
     if (this.standing > 0) return;
-    const left = Math.max(this.deadline - clock.now(), leastMs);
-    if (left > 0) this.timer = timer(clock, () => this.watch(), left);
-    else this.onLate();
+    const left = Math.max(this.deadline - now, leastMs);
+    if (!(left > 0)) return this.onLate();
+    this.due = now + left;
+    this.engine.tree.askClocks.watch(this);
   }
 }

@@ -103,7 +103,7 @@ export class Children {
    * Cancels the children that still run, and waits for them: their seats must be free before the parent's. `crash` is what the parent's
    * own code threw, if it did.
    */
-  async end(crash: RaviError | undefined): Promise<void> {
+  end(crash: RaviError | undefined): MaybePromise<void> {
     const { tree, start } = this.engine;
     if (crash !== undefined && start.supervision.isRoot) {
       // A run that is restarted continues with its children: they are suspended, and nothing is recorded.
@@ -112,8 +112,9 @@ export class Children {
       else tree.isEnding = true;
     }
     const living = this.living();
+    if (living.length === 0) return undefined;
     for (const child of living) child.cancel(`its parent ${start.supervision.agentId} has ended`);
-    await this.allOver(living);
+    return this.allOver(living);
   }
 
   /** Waits for children that are still stopping. They were told to stop with the whole run, and are given up after their grace. */

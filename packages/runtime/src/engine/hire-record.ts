@@ -36,7 +36,10 @@ export type HireBegin = {
 
 /** The body of a hire's end entry. */
 export function outcomeToJSON(outcome: HireOutcome): JsonObject {
-  const { status } = outcome;
+  const { status, usage, costUsd, stoppedBy } = outcome;
+  // Written out for the usual outcome, because spreads take several times as long.
+  if ("result" in outcome && usage !== undefined && costUsd !== undefined && stoppedBy === undefined)
+    return { status, result: resultToJSON(outcome.result), usage: { ...usage }, costUsd };
   const used = usageToJSON(outcome);
   if ("result" in outcome) return { status, result: resultToJSON(outcome.result), ...used };
   if ("error" in outcome) return { status, failure: errorToJSON(outcome.error), ...used };

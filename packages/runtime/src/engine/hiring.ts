@@ -56,6 +56,7 @@ export class Hiring implements Recordable<HireOutcome>, Linked<Hiring> {
   /** Whether it was permitted and got a seat, in this process or an earlier one. */
   private isSeated = false;
   status: RunStatus = "pending";
+  isRecordGiven = false;
   private ended: Promise<HireOutcome> | undefined;
 
   constructor(engine: InProcessEngine, spec: HireSpec) {
@@ -179,7 +180,7 @@ export class Hiring implements Recordable<HireOutcome>, Linked<Hiring> {
     try {
       if (engine.start.supervision.depth % LEVELS_AT_ONCE === LEVELS_AT_ONCE - 1) await Promise.resolve();
       outcome = await child.run();
-      return { ...outcome, ...this.addToParent() };
+      return withUsage(outcome, this.addToParent());
     } finally {
       this.cleanUp(child, outcome, lease);
     }
@@ -237,6 +238,7 @@ export class Hiring implements Recordable<HireOutcome>, Linked<Hiring> {
 
   record(outcome: HireOutcome): JsonObject {
     const body = outcomeToJSON(outcome);
+    this.isRecordGiven = isFlat(outcome);
     return this.isSeated ? body : { ...body, unseated: true };
   }
 
@@ -300,4 +302,19 @@ export class Hiring implements Recordable<HireOutcome>, Linked<Hiring> {
       }),
     });
   }
+}
+
+/** Written out for the usual outcome: two spreads in one literal take ten times as long. */
+function withUsage(outcome: HireOutcome, { usage, costUsd }: HireUsage): HireOutcome {
+  if (!("result" in outcome) || outcome.stoppedBy !== undefined) return { ...outcome, usage, costUsd };
+  const { status, result } = outcome;
+  return { status, result, usage, costUsd };
+}
+
+/** Whether what is recorded of it is made of texts and numbers, so that the journal need not copy it. */
+function isFlat(outcome: HireOutcome): boolean {
+  if (!("result" in outcome) || outcome.stoppedBy !== undefined) return false;
+  const { structured, stopReason } = outcome.result;
+  // An agent in plain JavaScript may give any stop reason.
+  return structured === undefined && typeof stopReason === "string";
 }

@@ -153,7 +153,7 @@ export class Tree implements SignalTarget, WaitingRun, Holder {
   }
   /** The time limits of those who wait for a child. */
   get askClocks(): AskClocks {
-    return (this.lazyClocks ??= new AskClocks());
+    return (this.lazyClocks ??= new AskClocks(this.ports.clock));
   }
   /** Whether somebody waits for a signal. */
   get isWaiting(): boolean {

@@ -1,8 +1,8 @@
 import { getEventListeners } from "node:events";
 import { afterEach, expect, test, vi } from "vitest";
-import { type Agent, AgentId } from "@ravi/kernel";
+import { type Agent, AgentId, type Clock } from "@ravi/kernel";
 import { virtualClock } from "@ravi/testing";
-import { Runtime } from "@ravi/runtime";
+import { Runtime, type RuntimeOptions } from "@ravi/runtime";
 import { MemoryJournal } from "../../src/journal/memory-journal.ts";
 import { everything } from "./everything.ts";
 import { worker } from "./worker.ts";
@@ -19,6 +19,44 @@ test("a run that is over leaves no listener on the signal it was given, and no t
     expect((await handle.result).output).toBe("done");
     expect(getEventListeners(signal, "abort")).toEqual([]);
     expect(clock.pending).toBe(0);
+  }
+});
+
+test("the hires of a batch share one timer for their time limits, and a lead sets none when they are over", async () => {
+  const child: Agent = {
+    id: AgentId("child"),
+    run: async () => ({ status: "completed", output: "", stopReason: "done" }),
+  };
+  const lead = (hires: number): Agent => ({
+    id: AgentId("lead"),
+    async run(ctx) {
+      await ctx.batch(
+        Array.from(
+          { length: hires },
+          () => ({ kind: "hire", agent: child, input: "", timeoutS: 60 }) as const,
+        ),
+      );
+      return { status: "completed", output: "done", stopReason: "done" };
+    },
+  });
+  const timersOf = async (options: RuntimeOptions, hires: number): Promise<number> => {
+    const clock = virtualClock();
+    let timers = 0;
+    const counted: Clock = {
+      now: () => clock.now(),
+      setTimer(callback, delayMs) {
+        timers++;
+        return clock.setTimer(callback, delayMs);
+      },
+    };
+    const runtime = new Runtime({ ...options, clock: counted });
+    expect((await runtime.run(lead(hires), "").result).output).toBe("done");
+    expect(clock.pending).toBe(0);
+    return timers;
+  };
+  for (const options of [() => ({}), () => everything(new MemoryJournal())]) {
+    const without = await timersOf(options(), 0);
+    expect(await timersOf(options(), 8)).toBe(without + 1);
   }
 });
 

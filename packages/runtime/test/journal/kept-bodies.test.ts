@@ -243,6 +243,38 @@ describe("what the journal in memory keeps", () => {
     expect(JSON.stringify(journal.load(RUN))).not.toContain("spoilt");
   });
 
+  test.each<[string, unknown]>([
+    ["text", undefined],
+    ["structured", { deep: { er: "kept" } }],
+  ])("R24: the outcome of a hire stays as it was: %s", async (_, structured) => {
+    const journal = new MemoryJournal();
+    const child: Agent = {
+      id: AgentId("child"),
+      run: async () => ({
+        status: "partial",
+        output: "said",
+        stopReason: "steps",
+        problem: "late",
+        structured,
+      }),
+    };
+    const lead: Agent = {
+      id: AgentId("lead"),
+      async run(ctx) {
+        const outcome = await ctx.hire({ agent: child, input: "" });
+        spoil(outcome);
+        expect(JSON.stringify(outcome)).toContain("spoilt");
+        return { status: "completed", output: "", stopReason: "done" };
+      },
+    };
+    const result = await new Runtime({ journal }).run(lead, "", { runId: RUN }).result;
+    expect(result.status).toBe("completed");
+    spoil(result);
+    const ends = journal.load(RUN).filter(({ phase }) => phase === "end");
+    expect(ends).toMatchObject([{ body: { result: { output: "said", problem: "late" } } }]);
+    expect(JSON.stringify(ends)).not.toContain("spoilt");
+  });
+
   test("R24: it is the same that a file would hold: what is undefined is not there", async () => {
     const [, answers] = cases[0] ?? [];
     for (const { body } of await records(answers?.() ?? [], false)) {
