@@ -4,7 +4,7 @@ import { DatabaseSync, StatementSync } from "node:sqlite";
 import { ExecId, type Journal, RunId, type RunStatus } from "@ravi/kernel";
 import { virtualClock } from "@ravi/testing";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { MemoryBlobs } from "../../src/journal/entries/blobs.ts";
+import { MemoryBlobs } from "../support/memory-blobs.ts";
 import { MemoryJournal } from "../../src/journal/memory-journal.ts";
 import { SqliteJournal } from "../../src/journal/sqlite-journal.ts";
 import { temporaryDirectory } from "./helpers/directory.ts";
