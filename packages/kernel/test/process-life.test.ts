@@ -31,7 +31,6 @@ test.each<[string, number, string, ProcessReads, boolean]>([
   ["has no process", 8, "100", machine(), true],
   ["is another's now", 7, "99", machine(), true],
   ["is somebody's, and nobody knows since when", 7, "0", machine(), false],
-  ["is somebody's, which an earlier version left empty", 7, "", machine(), false],
   ["is somebody's, and now nothing can be read", 7, "99", machine({ read: unreadable }), false],
   ["is another user's", 7, "100", machine({ kill: forbidden }), false],
   ["is that of a zombie", 7, "100", machine({ state: "Z" }), true],

@@ -138,7 +138,7 @@ test("J11: claims of the dead to places that were passed are removed when the lo
   const stay = {
     [`audit.jsonl.${size}.0.claim`]: dead,
     "audit.jsonl.0.1.claim": owner(process.ppid, 0),
-    "audit.jsonl.0.2.claim": "process:elsewhere:1:0\nx",
+    "audit.jsonl.0.2.claim": "process:elsewhere:t:1:0\nx",
     "audit.jsonl.1.0.claim.txt": dead,
     "other.jsonl.0.0.claim": dead,
   };

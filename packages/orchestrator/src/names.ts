@@ -6,7 +6,7 @@ const MAX_CHARS = 64;
 /**
  * A name that models can call: letters, digits, `_` and `-`. With its prefix it has at most 64 characters; the rest is cut off.
  */
-export function safeName(field: string, name: string, prefix = ""): string {
+export function safeName(field: string, name: string, prefix: string): string {
   const text: unknown = name;
   const safe = (typeof text === "string" ? text : "")
     .trim()

@@ -515,7 +515,7 @@ describe("who goes on", () => {
     });
     expect(waitingFor()).toEqual([wait("a", 1_004), wait("b", 1_003)]);
     const question = { tool: "pay", arguments: "{}" };
-    const asked = { ...want("run", 3), name: "ok", question };
+    const asked = { ...want("run", 3), name: "ok", isApproval: true, question };
     await tree.say("want", asked);
     const approval = { kind: "approval", name: "ok", agentId: "lead", execId: "run", since: 1_005, question };
     expect(waitingFor()).toEqual([approval, wait("a", 1_004), wait("b", 1_003)]);
@@ -613,7 +613,14 @@ describe("a call whose outcome nobody knows", () => {
   test("R18: one that was in flight at the end is in the account and in doubt, with all its tries", async () => {
     const tree = await StoredTree.start(rootLaunch());
     await tree.say("admit", call("a"));
-    const again = { execId: "run", lane: 1, id: "again", key: "llm#1", spend: { tokens: 50, turns: 1 } };
+    const again = {
+      execId: "run",
+      lane: 1,
+      id: "again",
+      key: "llm#1",
+      nonce: "a",
+      spend: { tokens: 50, turns: 1 },
+    };
     await tree.say("reserve", { ...again, wrapUp: false, what: undefined, settle: [] });
     await tree.say("over", over("run"));
     expect(tree.standings).toMatchObject({
@@ -631,7 +638,7 @@ describe("a call whose outcome nobody knows", () => {
   test("R18: a further try of a call that is made again is not held any longer than the call itself", async () => {
     const tree = await StoredTree.start(rootLaunch());
     await tree.say("admit", call("a"));
-    const again = { execId: "run", lane: 1, id: "again", key: "llm#1", spend: reserve };
+    const again = { execId: "run", lane: 1, id: "again", key: "llm#1", nonce: "a", spend: reserve };
     await tree.say("reserve", { ...again, wrapUp: false, what: undefined, settle: [] });
     const { reserved } = await tree.say("admit", call("b"));
     expect(Object.keys(tree.state.open)).toEqual([reserved]);

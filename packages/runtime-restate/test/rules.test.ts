@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { AdmissionOrder } from "../src/execution/admission-order.ts";
 import { decideAll } from "../src/root/decide.ts";
 import type { Admission, Settle } from "../src/root/messages.ts";
+import { rootObject } from "../src/root/object.ts";
 import { STATE_SERDE } from "../src/root/state-serde.ts";
 import { childLaunch, QueueHeadcount, rootLaunch, TurnLedger } from "./fakes.ts";
 import { admission, over, PORTS, StoredTree } from "./tree.ts";
@@ -152,6 +153,34 @@ test("R18: what is granted counts for who asks next, also in the same session", 
   ]);
   const codes = (answer as (Admission | null)[]).map((one) => one?.refused?.code);
   expect(codes).toEqual([undefined, undefined, "BUDGET_EXHAUSTED"]);
+});
+
+type Handlers = Readonly<Record<string, (...args: readonly unknown[]) => Promise<unknown>>>;
+
+test("R24: a state of another format is refused by every handler with its number, and nothing is written", async () => {
+  const { state } = await StoredTree.start(rootLaunch());
+  const touched: string[] = [];
+  const context = new Proxy(
+    { key: "run", get: async () => ({ ...state, format: 2 }) },
+    { get: (target, name) => Reflect.get(target, name) ?? (() => void touched.push(String(name))) },
+  );
+  const object = Reflect.get(rootObject(PORTS), "object") as Handlers;
+  const message = { launch: rootLaunch(), at: 1, nonce: "n", said: [] };
+  for (const [name, handler] of Object.entries(object)) {
+    const refused = await handler(context, message).catch((error: unknown) => error);
+    expect([name, refused]).toEqual([
+      name,
+      expect.objectContaining({
+        code: "INVALID_VALUE",
+        message:
+          "the format of run run is 2; expected format 1; a worker with another version of @ravi/runtime-restate wrote it, so run workers of that version",
+      }),
+    ]);
+  }
+  expect(Object.keys(object)).toEqual(
+    expect.arrayContaining(["start", "forget", "standings", "admit", "several"]),
+  );
+  expect(touched).toEqual([]);
 });
 
 test("R24: a large state is kept packed, a small one as it is, and both are read back", async () => {

@@ -25,7 +25,7 @@ export class StoredTree {
   }
 
   static async start(launch: Launch, ports: TreePorts = PORTS): Promise<StoredTree> {
-    const { state, outbox } = await begin(ports, { launch, at: 1_000 });
+    const { state, outbox } = await begin(ports, { launch, at: 1_000, nonce: "start" });
     const tree = new StoredTree(JSON.stringify(state), ports);
     tree.launched.push(...outbox.launched);
     return tree;

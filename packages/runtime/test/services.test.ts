@@ -16,7 +16,7 @@ import {
 } from "@ravi/kernel";
 import { scriptedModel } from "@ravi/testing";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
-import { MemoryBlobs } from "../src/journal/entries/blobs.ts";
+import { MemoryBlobs } from "./support/memory-blobs.ts";
 import { agent, ask, cut, done, FakeHeadcount, FakeLedger, until } from "./support/helpers.ts";
 
 const shout = defineTool({

@@ -6,7 +6,6 @@ import { virtualClock } from "@ravi/testing";
 import {
   type AgentEvent,
   defineTool,
-  ExecId,
   type FunctionContext,
   type Journal,
   type JournalRecord,
@@ -44,18 +43,7 @@ function randomOf(seed: number): () => number {
 const briefly = (waits: readonly PendingWait[]) =>
   waits.map(({ kind, name, agentId }) => [kind, name, agentId]);
 
-/** The notes of a run as an earlier release wrote them, with all that it waited for in each. */
-function asWholeLists(records: readonly JournalRecord[]): JournalRecord[] {
-  const [waits, keys]: [JsonValue[], JsonValue[]] = [[], []];
-  return records.map((record) => {
-    if (record.key !== "run:waits") return record;
-    waits.push(...(record.body["waits"] as JsonValue[]));
-    keys.push(...(record.body["keys"] as JsonValue[]));
-    return { ...record, body: { waits: [...waits], keys: [...keys], heard: 0 } };
-  });
-}
-
-/** As somebody wrote it before there were summaries. */
+/** As somebody may write it: summaries are optional. */
 function withoutSummary(journal: MemoryJournal): MemoryJournal {
   return Object.assign(journal, { summary: undefined });
 }
@@ -835,56 +823,6 @@ describe("R24: what a run waits for", () => {
     expect(await waitsOf(() => again.list())).toMatchObject([{ name: "c", since: 6_020 }]);
   });
 
-  test("a run that an earlier release has stopped keeps the time of its waits, and is listed as before", async () => {
-    const clock = virtualClock({ now: 5_000 });
-    const journal = new MemoryJournal({ clock });
-    const helper = agent("helper", async (ctx) => done(String(await ctx.waitFor("word"))));
-    const patient = agent("patient", async (ctx) => {
-      await ctx.spawn(helper, { input: "" });
-      await turns(1);
-      return done(String(await ctx.waitFor("end")));
-    });
-    const first = new Runtime({ journal, clock });
-    first.run(patient, "", { runId: "r" });
-    await turns();
-    const listed = await waitsOf(() => journal.list());
-    await first.close();
-    const old = cut("r", asWholeLists(journal.load(RunId("r"))));
-    expect(await waitsOf(() => old.list())).toEqual(listed);
-    await clock.advance(1_000);
-    const second = new Runtime({ journal: old, clock, agents: [patient] });
-    second.resume("r");
-    await turns();
-    expect(listed.map(({ since }) => since)).toEqual([5_000, 5_000]);
-    expect(await waitsOf(() => old.list())).toEqual(listed);
-    await second.close();
-  });
-
-  test("what a run waits for in a file of an earlier release is listed, and once when the run is resumed", async () => {
-    const directory = temporaryDirectory();
-    const patient = agent("patient", async (ctx) => done(String(await ctx.waitFor("word"))));
-    const before = SqliteJournal.open(directory);
-    const first = new Runtime({ journal: before });
-    const { result } = first.run(patient, "", { runId: "r" });
-    while ((await waitsOf(() => before.list())).length === 0) await turns(1);
-    const listed = await waitsOf(() => before.list());
-    await first.close();
-    await result;
-    await before.close();
-    const db = new DatabaseSync(join(directory, "ravi.db"));
-    db.exec("UPDATE waits SET list = (SELECT '[' || wait || ']' FROM open_waits); DROP TABLE open_waits");
-    db.close();
-    await using journal = SqliteJournal.open(directory);
-    expect(await waitsOf(() => journal.list())).toEqual(listed);
-    const second = new Runtime({ journal, agents: [patient] });
-    const resumed = second.resume("r");
-    await until(() => journal.list()[0]?.status === "running");
-    while ((await waitsOf(() => journal.list())).length === 0) await turns(1);
-    expect(await waitsOf(() => journal.list())).toEqual(listed);
-    await second.deliver("r", "word", "one");
-    expect((await resumed.result).output).toBe("one");
-  });
-
   test("a wait whose answer comes in the moment in which it begins is never listed", async () => {
     const journal = new MemoryJournal();
     const runtime = new Runtime({ journal });
@@ -906,7 +844,7 @@ describe("R24: what a run waits for", () => {
     const runtime = new Runtime({ journal });
     const rows = (): unknown => {
       const file = new DatabaseSync(join(directory, "ravi.db"));
-      const [row] = file.prepare("SELECT count(*) AS rows FROM open_waits").all();
+      const [row] = file.prepare("SELECT count(*) AS rows FROM waits").all();
       file.close();
       return row?.["rows"];
     };
@@ -918,74 +856,5 @@ describe("R24: what a run waits for", () => {
     expect((await result).status).toBe("cancelled");
     expect(rows()).toBe(0);
     await journal.close();
-  });
-
-  describe("in a file that a process of an earlier release writes too", () => {
-    const R = RunId("r");
-    const wait = (name: string) => ({ kind: "signal", name, agentId: "a", execId: "r", since: 1 });
-    /** A run that has noted two waits, and then what an earlier release does in the same file. */
-    async function shared(sql: readonly string[]) {
-      const directory = temporaryDirectory();
-      const journal = SqliteJournal.open(directory);
-      let attempt = 0;
-      const say = async (owner: string, name: string) => {
-        attempt++;
-        const claim = await journal.claim(R, owner, 10_000);
-        const body = { waits: [wait(name)], keys: [name], over: [], heard: 0 };
-        const entry = { exec: ExecId(R), key: "run:waits", attempt, phase: "note" as const, at: 1, body };
-        await journal.append(R, claim?.epoch ?? 0, [entry]);
-      };
-      await say("one", "mine");
-      const earlier = new DatabaseSync(join(directory, "ravi.db"));
-      for (const each of sql) earlier.exec(each);
-      earlier.close();
-      const names = async () => (await waitsOf(() => journal.list())).map(({ name }) => name);
-      return { journal, say, names };
-    }
-    const resumes = "DELETE FROM waits WHERE run = 1";
-    const notes = (...names: readonly string[]) =>
-      `REPLACE INTO waits VALUES (1, 0, '${JSON.stringify(names.map(wait))}')`;
-    const deletes = ["log", "runs", "tips", "waits"].map((table) => `DELETE FROM ${table}`);
-
-    test.each([
-      ["resumes the run and notes other waits", [resumes, notes("theirs", "too")], ["theirs", "too"]],
-      ["resumes it and notes that all are over", [resumes, notes("theirs"), notes()], []],
-      ["notes other waits without resuming it", [notes("theirs")], ["theirs"]],
-      ["notes without resuming it that all are over", [notes()], []],
-      ["resumes it and waits for nothing", [resumes], []],
-    ])("one that %s has the last word", async (_, sql, names) => {
-      const file = await shared(sql);
-      expect(await file.names()).toEqual(names);
-      await file.journal.close();
-    });
-
-    test("a run that has the number of one that it has deleted waits only for what it notes", async () => {
-      const { journal, say, names } = await shared([...deletes, "UPDATE deleted SET epoch = 1"]);
-      await say("two", "new");
-      expect(await names()).toEqual(["new"]);
-      await journal.close();
-    });
-
-    test("a run that it has resumed and that comes back waits only for what it notes then", async () => {
-      const { journal, say, names } = await shared([resumes]);
-      await say("one", "new");
-      expect(await names()).toEqual(["new"]);
-      await journal.close();
-    });
-  });
-
-  test("a file of an earlier release is opened, and lists what its runs wait for from then on", async () => {
-    const directory = temporaryDirectory();
-    await SqliteJournal.open(directory).close();
-    const db = new DatabaseSync(join(directory, "ravi.db"));
-    db.exec("DROP TABLE waits; DROP TABLE open_waits");
-    db.close();
-    await using journal = SqliteJournal.open(directory);
-    const runtime = new Runtime({ journal });
-    const patient = agent("patient", async (ctx) => done(String(await ctx.waitFor("word"))));
-    const { result } = runtime.run(patient, "", { runId: "r" });
-    while ((await waitsOf(() => journal.list())).length === 0) await turns(1);
-    await runtime.deliver("r", "word", "one", { mustExist: true });
-    expect((await result).output).toBe("one");
   });
 });

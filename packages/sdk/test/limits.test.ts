@@ -234,11 +234,8 @@ describe("whether the limit in dollars is the default one is on record", () => {
     expect(await resume("r", { agents, journal })).toMatchObject({ status: "completed", output: "Sent." });
   });
 
-  test("a record of an earlier release, which does not say it, is read as before: by the amount", async () => {
-    for (const [usd, status] of [
-      [1, "completed"],
-      [2, "failed"],
-    ] as const) {
+  test("a run that a Runtime has begun, whose record does not say it, has a limit of its own, whatever its amount", async () => {
+    for (const usd of [1, 2]) {
       const journal = await waiting({ budget: { usd }, prices });
       const load = journal.load.bind(journal);
       const old = Object.assign(journal, {
@@ -248,7 +245,8 @@ describe("whether the limit in dollars is the default one is on record", () => {
             return record.key === "run:start" ? { ...record, body } : record;
           }),
       });
-      expect((await resume("r", { agents: clerk(), journal: old })).status).toBe(status);
+      const result = await resume("r", { agents: clerk(), journal: old });
+      expect(result).toMatchObject({ status: "failed", error: { code: "INVALID_VALUE" } });
     }
   });
 
@@ -323,7 +321,7 @@ test("prices that were changed count from the next run on", async () => {
 
 test("R18: what a helper spent before a resume does not count as the size of the lead's own calls", () => {
   const root = Supervision.root(AgentId("lead"), { executionBudget: { maxTokens: 1000 } });
-  const ledger = ledgerFor(root, { isDefaultUsd: false, clock: undefined });
+  const ledger = ledgerFor(root, { facts: undefined, clock: undefined });
   void ledger.charge({ tokens: 400, turns: 1 }, { largest: null });
   expect(() => ledger.reserve({ tokens: 500, turns: 1 })).not.toThrow();
 });

@@ -170,6 +170,12 @@ it("O19: where the machine has no name, nobody can be seen, and locks expire", (
   expect([isGone(me), canTell?.(me)]).toEqual([false, false]);
 });
 
+it("O19: a lock with a part of a name, as a power failure may leave it, is held by nobody", () => {
+  const { me, isGone } = processLiveness();
+  const cut = me.replace(/:\d+$/, "");
+  expect([me, cut, "process:host:12:34", ""].map(isGone)).toEqual([false, true, true, true]);
+});
+
 it("O19: a renewal that the disk refuses does not lose the lock", async () => {
   const disk = new FakeDisk({ random: () => 0 });
   let isFull = false;

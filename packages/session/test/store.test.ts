@@ -365,10 +365,15 @@ describe("FileSessionStore on a disk", () => {
     }
   });
 
-  it("a file of a newer format is refused by name, and a file of another session is damage", async () => {
+  it("a file of another format is refused by name and left as it is, and a file of another session is damage", async () => {
     const { disk, store, bytes } = await written(1);
-    disk.damage(".jsonl", Buffer.from(bytes.toString("utf8").replace('"v":1', '"v":2')));
-    await expect(store.open("s")).rejects.toMatchObject({ field: "session format" });
+    for (const format of [0, 2]) {
+      const other = Buffer.from(bytes.toString("utf8").replace('"v":1', `"v":${format}`));
+      disk.damage(".jsonl", other);
+      const message = expect.stringContaining(`session format is ${format}; expected format 1;`);
+      await expect(store.open("s")).rejects.toMatchObject({ code: "INVALID_VALUE", message });
+      expect(Buffer.from(disk.bytes(".jsonl")).equals(other)).toBe(true);
+    }
     disk.damage(".jsonl", Buffer.from(bytes.toString("utf8").replace('"id":"s"', '"id":"t"')));
     await expect(store.open("s")).rejects.toMatchObject({ code: "JOURNAL_CORRUPT", line: 1 });
   });

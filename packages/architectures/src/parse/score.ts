@@ -21,8 +21,8 @@ const WORDS: Readonly<Record<string, number>> = {
  * Reads a score between 0 and 1 from what models write: JSON, `8/10`, `85%`, `0.8`, `eight out of ten`. If there are several, the lowest
  * counts. Undefined if there is none, or none with a known scale: a guess would pass for a judgement.
  */
-export function readScore(text: string, names: readonly string[] = NAMES): number | undefined {
-  const field = fieldIn(text, names);
+export function readScore(text: string): number | undefined {
+  const field = fieldIn(text, NAMES);
   return field === undefined ? scoreInText(text) : scoreOf(field);
 }
 

@@ -3,14 +3,10 @@ import { ARGUMENT_LIMITS, type JsonValue } from "./json.ts";
 
 /**
  * Returns the value if it would be the same after `JSON.stringify` and `JSON.parse`. Otherwise (`undefined`, a function, `NaN`,
- * `-0`, a date, an instance of a class, a cycle, nesting deeper than `maxDepth`) throws an `InvalidValueError` that says where.
+ * `-0`, a date, an instance of a class, a cycle, nesting deeper than 64 levels) throws an `InvalidValueError` that says where.
  */
-export function checkPlainJson(
-  field: string,
-  value: unknown,
-  maxDepth: number = ARGUMENT_LIMITS.maxDepth,
-): JsonValue {
-  check(field, value, maxDepth);
+export function checkPlainJson(field: string, value: unknown): JsonValue {
+  check(field, value, ARGUMENT_LIMITS.maxDepth);
   return value as JsonValue;
 }
 

@@ -143,8 +143,8 @@ export interface Journal {
    * A journal that tells whose runs it has finds `tenantId`, `userId` and `supervision.sessionId` in the body of the start; null or no text counts as none.
    *
    * A journal that tells what runs wait for finds it in `run:waits` or `run:waits#n`. Each has in its body `waits` that have begun, with
-   * their `keys`, and `over`: which of those noted before are over, each as `execId:key`. Without `over`, `waits` are all that count.
-   * `waitingFor` is what is left, in the order of the notes, until a status other than `suspended` is noted. A wait that is noted again
+   * their `keys`, and `over`: which of those noted before are over, each as `execId:key`. A body of another shape does not
+   * count. `waitingFor` is what is left, in the order of the notes, until a status other than `suspended` is noted. A wait that is noted again
    * takes the place of the one before. Left out are waits that are answered: each signal with a `seq` above `heard` of the latest such
    * body answers the first wait of its name that is a `signal` or an `approval`, and a `cancel` above it all of them.
    */

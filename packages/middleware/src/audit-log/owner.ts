@@ -11,7 +11,7 @@ export interface Processes {
   isGone(owner: string): boolean;
 }
 
-const FORM = /^process:([^:]*(?::[^:]*)?):(\d+):(\d+)$/;
+const FORM = /^process:([^:]*:[^:]*):(\d+):(\d+)$/;
 
 /** Whether the text is the whole name of a process. After a power failure a file may be cut off, or consist of zeros. */
 export function isOwner(text: string): boolean {

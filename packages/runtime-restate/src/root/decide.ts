@@ -152,7 +152,7 @@ export function startedBefore(
   { startedBy }: RootState,
   { nonce }: Pick<messages.StartMessage, "nonce">,
 ): messages.Started {
-  return { isNew: nonce !== undefined && nonce === startedBy };
+  return { isNew: nonce === startedBy };
 }
 
 /** Starts a tree. */

@@ -63,7 +63,7 @@ export type StartMessage = At & {
   /** The seats that the caller asked for. (A tree's supervision always has some, by default.) */
   readonly spawns?: SpawnBudgetOptions | undefined;
   /** Different for each start, so that a repeated message is recognised. */
-  readonly nonce?: string | undefined;
+  readonly nonce: string;
   /** Set if the caller had cancelled the run before it was started. */
   readonly stopped?: Stopped | undefined;
 };
@@ -106,9 +106,9 @@ export type Admission = Standing & {
 
 export type ReserveMessage = FromExec & {
   readonly id: string;
-  readonly key?: string | undefined;
+  readonly key: string;
   /** That of the call's admission. */
-  readonly nonce?: string | undefined;
+  readonly nonce: string;
   readonly spend: Partial<Spend>;
   readonly wrapUp: boolean;
   readonly what: string | undefined;

@@ -34,7 +34,7 @@ export async function admit(tree: TreeSession, message: AdmitMessage): Promise<A
     }
     // The call was begun and its outcome is not known: it is reported as in doubt, and its reservation counts as spent.
     for (const [id, { of }] of Object.entries(state.open))
-      if (id === known.reserved || of === full) await ledgers.forfeit(id, { isMadeAgain: true });
+      if (of === full) await ledgers.forfeit(id, { isMadeAgain: true });
     ledgers.doubt(full);
   }
   drop(state.decisions, full);
@@ -43,8 +43,8 @@ export async function admit(tree: TreeSession, message: AdmitMessage): Promise<A
   if (message.reserve !== undefined && ledgers.isMetered) {
     const id = `${full}:${nonce}`;
     const { reserve: spend, usage } = message;
-    const open = { exec: execId, spend, usage, wrapUp: false, of: full };
-    refused = await ledgers.reserve(id, open, undefined);
+    const open = { exec: execId, spend, usage, of: full };
+    refused = await ledgers.reserve(id, open, {});
     if (refused === undefined) reserved = id;
   }
   const attempt = (known?.attempt ?? 0) + 1;
@@ -63,13 +63,12 @@ export async function reserve(tree: TreeSession, message: ReserveMessage): Promi
   const { ledgers } = tree;
   const warnings = await tree.settle(execId, message.settle);
   const { exec } = await tree.senderOf(execId, lane);
-  const mark = key === undefined ? undefined : exec?.marks[key];
-  if (exec === undefined || (nonce !== undefined && mark?.nonce !== nonce)) {
+  if (exec?.marks[key]?.nonce !== nonce) {
     const stale = new CancellationError({ reason: `${execId} is over, or continues in a newer attempt` });
     return { warnings, refused: errorToJSON(stale) };
   }
-  const of = key === undefined ? undefined : `${execId}:${key}`;
-  const refused = await ledgers.reserve(id, { exec: execId, spend, wrapUp, of }, what);
+  const of = `${execId}:${key}`;
+  const refused = await ledgers.reserve(id, { exec: execId, spend, of }, { wrapUp, what });
   return { warnings, refused };
 }
 

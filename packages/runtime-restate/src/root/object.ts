@@ -18,7 +18,7 @@ import {
   startedBefore,
 } from "./decide.ts";
 import type { StartMessage } from "./messages.ts";
-import type { RootState } from "./state.ts";
+import { checkFormat, type RootState } from "./state.ts";
 import { STATE_SERDE } from "./state-serde.ts";
 import { summaryOf } from "./summary.ts";
 import type { TreePorts } from "./tree.ts";
@@ -36,25 +36,25 @@ const NO_JOURNAL = { journalRetention: 0 } as const;
 /**
  * The object of one tree: its headcount, its money and the marks of calls that were begun. A handler reads the state, decides,
  * writes the state and sends what follows from it. It waits for nothing, so it does not block other messages. The exception is a
- * worker that lacks what the tree was started with: then the server retries until another one answers.
+ * worker that lacks what the tree was started with, or does not know its format: then the server retries until another one answers.
  */
 export function rootObject(ports: TreePorts): restate.VirtualObjectDefinition<typeof ROOT, unknown> {
   const start: Handler = async (context, message) => {
     const asked = message as JsonObject & StartMessage;
-    const state = await context.get<RootState>(STATE, STATE_SERDE);
+    const state = await readState(context);
     if (state !== null) return startedBefore(state, asked);
     const refused = refusalOf(ports, asked);
     return refused === undefined ? apply(context, () => begin(ports, asked)) : { isNew: false, refused };
   };
   const forget: Handler = async (context) => {
-    const state = await context.get<RootState>(STATE, STATE_SERDE);
+    const state = await readState(context);
     if (state === null || state.result === undefined) return { isGone: state === null };
     context.clearAll();
     sendToTopic(context, "forget");
     return { isGone: true };
   };
   const standings = async (context: restate.ObjectSharedContext): Promise<unknown> =>
-    runViewOf(await context.get<RootState>(STATE, STATE_SERDE), ports);
+    runViewOf(await readState(context), ports);
   const handlers: Record<string, Handler> = {
     start: restate.handlers.object.exclusive(NO_JOURNAL, start),
     forget: restate.handlers.object.exclusive(NO_JOURNAL, forget),
@@ -62,7 +62,7 @@ export function rootObject(ports: TreePorts): restate.VirtualObjectDefinition<ty
   };
   for (const name of Object.keys(MESSAGES) as MessageName[]) {
     const handler: Handler = async (context, message) => {
-      const state = await context.get<RootState>(STATE, STATE_SERDE);
+      const state = await readState(context);
       if (state === null) return UNKNOWN;
       checkKeepers(state, ports);
       return apply(context, () => decide(state, ports, name, message as never));
@@ -70,7 +70,7 @@ export function rootObject(ports: TreePorts): restate.VirtualObjectDefinition<ty
     handlers[name] = restate.handlers.object.exclusive(NO_JOURNAL, handler);
   }
   const several: Several = async (context, { said }) => {
-    const state = await context.get<RootState>(STATE, STATE_SERDE);
+    const state = await readState(context);
     if (state === null) return said.map(() => UNKNOWN);
     checkKeepers(state, ports);
     return apply(context, () => decideAll(state, ports, said));
@@ -80,6 +80,13 @@ export function rootObject(ports: TreePorts): restate.VirtualObjectDefinition<ty
     options: { retryPolicy: OBJECT_RETRIES },
     handlers: { ...handlers, several: restate.handlers.object.exclusive(NO_JOURNAL, several) },
   });
+}
+
+/** Null if there is none. One of another format is left to a worker that knows it: the server retries until one answers. */
+async function readState(context: restate.ObjectSharedContext): Promise<RootState | null> {
+  const state = await context.get<RootState>(STATE, STATE_SERDE);
+  if (state !== null) checkFormat(state);
+  return state;
 }
 
 async function apply<A>(context: restate.ObjectContext, make: () => Promise<Decided<A>>): Promise<A> {

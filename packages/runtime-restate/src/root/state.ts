@@ -1,26 +1,29 @@
-import type {
-  AgentAccount,
-  BudgetWarning,
-  ExecutionBudgetOptions,
-  InboxMessage,
-  JsonObject,
-  JsonValue,
-  Priority,
-  SerializedError,
-  Spend,
-  Usage,
+import {
+  type AgentAccount,
+  type BudgetWarning,
+  type ExecutionBudgetOptions,
+  type InboxMessage,
+  InvalidValueError,
+  type JsonObject,
+  type JsonValue,
+  type Priority,
+  type SerializedError,
+  type Spend,
+  type Usage,
 } from "@ravi/kernel";
 import type { Decision } from "@ravi/kernel/loop";
 import type { Lost } from "./lost.ts";
 import type { Launch, StartMessage, Stopped, UsedSoFar } from "./messages.ts";
 
+/** Incremented when a worker of an earlier version could no longer work with the state. */
+const FORMAT = 1;
+
 /** Reserved money. It is held until it is settled, and charged if it never is. */
 export interface OpenReservation {
   readonly exec: string;
   readonly spend: Partial<Spend>;
-  readonly wrapUp: boolean;
   /** The full key of its call. */
-  readonly of?: string | undefined;
+  readonly of: string;
   /** What its tokens consist of; only for the first try at a model call. */
   readonly usage?: Usage | undefined;
 }
@@ -38,8 +41,8 @@ interface Want {
   readonly name: string;
   readonly awakeable: string;
   /** Its place in the order of the waits of the whole tree. */
-  readonly n?: number | undefined;
-  readonly since?: number | undefined;
+  readonly n: number;
+  readonly since: number;
   readonly isApproval?: boolean | undefined;
   readonly question?: JsonValue | undefined;
 }
@@ -103,12 +106,12 @@ export interface ExecState {
 }
 
 export interface RootState {
-  /** Must stay readable by newer code: fields may be added, but none may change its meaning. */
-  readonly format: 1;
+  /** Fields may be added to a format, but none may change its meaning. */
+  readonly format: number;
   readonly runId: string;
   readonly startedAt: number;
   /** The nonce of the message that started it. */
-  readonly startedBy?: string | undefined;
+  readonly startedBy: string;
   /** The latest time of any message. */
   at: number;
   /** Counts the changes of the run's status. */
@@ -128,6 +131,13 @@ export interface RootState {
   decisions: Record<string, Decision>;
   inDoubt: string[];
   result?: JsonObject | undefined;
+}
+
+/** Throws an `InvalidValueError` if the state is of another format. */
+export function checkFormat({ runId, format }: RootState): void {
+  if (format === FORMAT) return;
+  const expected = `format ${FORMAT}; a worker with another version of @ravi/runtime-restate wrote it, so run workers of that version`;
+  throw new InvalidValueError({ field: `the format of run ${runId}`, value: format, expected });
 }
 
 export const NOTHING_SPENT: Spend = Object.freeze({ tokens: 0, cost: 0, turns: 0, toolCalls: 0 });
@@ -165,7 +175,7 @@ export function newRoot(
   const kept = { ...launch, input: "", attachments: undefined };
   const exec = newExec({ ...root, parent: null, budget: null, launch: kept, phase: "running" });
   return {
-    format: 1,
+    format: FORMAT,
     runId: launch.runId,
     startedAt: at,
     startedBy: nonce,

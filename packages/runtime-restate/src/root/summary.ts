@@ -47,9 +47,8 @@ export function waitsOf({ execs, startedAt, result }: RootState): readonly Pendi
   return Object.entries(execs).flatMap(([execId, exec]): PendingWait[] => {
     if (exec.phase === "over" || exec.stopped !== undefined) return [];
     const who = { agentId: exec.agentId as AgentId, execId: execId as ExecId };
-    const wanted = Object.values(exec.wants).map((want): PendingWait => {
-      const { name, question, since = startedAt, isApproval = question !== undefined } = want;
-      const kind = isApproval ? "approval" : "signal";
+    const wanted = Object.values(exec.wants).map(({ name, question, since, isApproval }): PendingWait => {
+      const kind = isApproval === true ? "approval" : "signal";
       return { kind, name, ...who, since, ...(question !== undefined && { question }) };
     });
     const doubts = Object.keys(exec.doubts).map((key): PendingWait => {

@@ -73,7 +73,7 @@ function longestWaiting({ execs }: RootState, name: string) {
       ? []
       : Object.entries(exec.wants).map(([key, wanted]) => ({ execId, exec, key, ...wanted })),
   );
-  return waiting.filter((one) => one.name === name).toSorted((a, b) => (a.n ?? 0) - (b.n ?? 0))[0];
+  return waiting.filter((one) => one.name === name).toSorted((a, b) => a.n - b.n)[0];
 }
 
 /** The caller chooses the names, so one may be that of a property which every object has. */

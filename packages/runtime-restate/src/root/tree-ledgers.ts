@@ -5,6 +5,7 @@ import {
   type Ledger,
   type Remaining,
   type Reservation,
+  type ReserveOptions,
   type SerializedError,
   type Spend,
   type Supervision,
@@ -80,13 +81,13 @@ export class TreeLedgers {
   async reserve(
     id: string,
     open: OpenReservation,
-    what: string | undefined,
+    options: ReserveOptions,
   ): Promise<SerializedError | undefined> {
     const exec = this.state.execs[open.exec];
     const ledger = this.ledgers.get(open.exec);
     if (exec === undefined || ledger === undefined || this.state.open[id] !== undefined) return undefined;
     try {
-      this.held.set(id, await ledger.reserve(open.spend, { wrapUp: open.wrapUp, what }));
+      this.held.set(id, await ledger.reserve(open.spend, options));
     } catch (error) {
       return errorToJSON(error);
     }
@@ -171,7 +172,7 @@ export class TreeLedgers {
     const exec = execs[lost.exec];
     if (exec === undefined || lost.spend.turns === undefined) return;
     exec.lost = addLost(exec.lost, lost, isMadeAgain);
-    if (lost.of !== undefined) this.doubt(lost.of);
+    this.doubt(lost.of);
   }
 
   /** Notes that a call, under its full key, may have been made. */

@@ -20,8 +20,7 @@ export function modelRecord(
   bill: Bill,
   substitute: Substitute | undefined,
 ): JsonObject {
-  const { costUsd } = bill;
-  const body = { response, spend: bill.toJSON(), costUsd };
+  const body = { response, spend: bill.toJSON() };
   // Most calls have nothing to add, and need no copy.
   if (!bill.estimated && substitute === undefined) return body;
   return { ...body, ...recordNote(bill, substitute) };

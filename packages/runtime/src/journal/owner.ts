@@ -4,7 +4,7 @@ import { moduleIfAny } from "../platform.ts";
 import type { Claim } from "./claims.ts";
 import { processTable } from "./process-table.ts";
 
-const FORM = /^process:(([^:]*):[^:]*):(\d+):(\d*):/;
+const FORM = /^process:(([^:]*):[^:]*):(\d+):(\d+):/;
 const ELSEWHERE = "elsewhere:";
 
 /**

@@ -112,7 +112,7 @@ export class SqliteJournal implements Journal {
 
   /**
    * Opens the journal in a directory; creates both if needed. Throws an `InvalidValueError` if the file is not a journal of Ravi,
-   * is damaged, or has a newer format, and a `JournalFailedError`, which may be tried again, if it has to be created and another process
+   * is damaged, or has another format, and a `JournalFailedError`, which may be tried again, if it has to be created and another process
    * keeps the file locked for 10 s.
    */
   static open(directory: string, options: SqliteJournalOptions = {}): SqliteJournal {

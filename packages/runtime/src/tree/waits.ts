@@ -11,7 +11,7 @@ import { listedQuestion } from "@ravi/kernel/loop";
 import type { Recording } from "../engine/recording.ts";
 import type { RunJournal } from "../engine/run-journal.ts";
 import type { AskClocks } from "./ask-clocks.ts";
-import { changeIn, NotedWaits, waitId } from "../journal/facts/noted-waits.ts";
+import { changeIn, NO_WAITS, NotedWaits, waitId } from "../journal/facts/noted-waits.ts";
 import { openWaits } from "../journal/facts/open-waits.ts";
 import { RUN_STATUS, RUN_WAITS } from "../journal/facts/run-facts.ts";
 
@@ -203,7 +203,8 @@ function lastNoted(records: readonly JournalRecord[]): NotedWaits {
     if (key === RUN_STATUS) isStale ||= body["status"] !== "suspended";
     const change = key === RUN_WAITS ? changeIn(body) : undefined;
     if (change === undefined) continue;
-    noted.apply(isStale ? { ...change, isWhole: true } : change);
+    if (isStale) noted.apply(NO_WAITS);
+    noted.apply(change);
     isStale = false;
   }
   return noted;

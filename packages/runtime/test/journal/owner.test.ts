@@ -34,7 +34,7 @@ describe("T5: whoever finds a run claimed is told who has it", () => {
 
   test("by its process and machine, if the claim names them, and not by what identifies the claim", () => {
     expect(told("process:web-3:boot,pid:4711:100:secret")).toEqual(["process 4711 on web-3", 4711, "web-3"]);
-    expect(told("process::unknown:4711::secret")).toEqual(["process 4711", 4711, ""]);
+    expect(told("process::unknown:4711:0:secret")).toEqual(["process 4711", 4711, ""]);
     const here = processOwner("secret");
     expect(told(here)).toEqual([`another call in this process (${process.pid})`, process.pid, hostname()]);
     expect(told("gateway-7")).toEqual(["gateway-7", undefined, undefined]);
@@ -87,13 +87,12 @@ describe("T5: an owner counts as gone only where that is certain", () => {
     ["lives", "process:host:boot,pid:7:100:id", false],
     ["is no more", "process:host:boot,pid:8:100:id", true],
     ["is no more, and its number is another's", "process:host:boot,pid:7:99:id", true],
-    ["could not say when it began, and its number is somebody's", "process:host:boot,pid:7::id", false],
-    ["could not say when it began, and its number is nobody's", "process:host:boot,pid:8::id", true],
+    ["could not say when it began, and its number is somebody's", "process:host:boot,pid:7:0:id", false],
+    ["could not say when it began, and its number is nobody's", "process:host:boot,pid:8:0:id", true],
     ["is of another table of the same machine", "process:host:boot,other:8:100:id", false],
     ["is of another start of the machine", "process:host:later,pid:8:100:id", false],
     ["is of another machine", "process:elsewhere:boot,pid:8:100:id", false],
-    ["was named by an earlier version", "process:host:8:id", false],
-    ["was named by an earlier version, with a number for its id", "process:host:8:8:8:id", false],
+    ["has only a part of a name", "process:host:boot,pid:8::id", false],
     ["is no process", "a name of the user's", false],
   ])("one that %s", (_, owner, isGone) => {
     expect(isOwnerGone(owner, table())).toBe(isGone);

@@ -73,6 +73,36 @@ test("T5: a journal that has lost a table is refused with what is wrong", async 
   expect(open).toThrow(/intact tables .*no such table/);
 });
 
+test("T5: a journal without one of its tables or columns is refused, and nothing is added to it or lost", async () => {
+  const parts = temporaryDirectory();
+  await SqliteJournal.open(parts).close();
+  const whole = new DatabaseSync(join(parts, "ravi.db"));
+  const tables = whole.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
+  const columns = whole
+    .prepare("SELECT name FROM pragma_table_info('runs') WHERE pk = 0 AND name <> 'id'")
+    .all();
+  whole.close();
+  expect(tables.length).toBeGreaterThan(6);
+  expect(columns.length).toBeGreaterThan(9);
+  const missing = [
+    ...tables.map(({ name }) => `DROP TABLE ${String(name)}`),
+    ...columns.map(({ name }) => `ALTER TABLE runs DROP COLUMN ${String(name)}`),
+  ];
+  for (const sql of missing) {
+    const directory = temporaryDirectory();
+    await written(directory, 2);
+    const file = join(directory, "ravi.db");
+    const db = new DatabaseSync(file);
+    db.exec(sql);
+    db.close();
+    const before = readFileSync(file);
+    const message = expect.stringMatching(/intact tables .*(no such|has 11 columns)/);
+    const refused = expect.objectContaining({ code: "INVALID_VALUE", message });
+    expect(() => SqliteJournal.open(directory)).toThrow(refused);
+    expect([sql, readFileSync(file).equals(before)]).toEqual([sql, true]);
+  }
+});
+
 test("T12: hostile run ids open nothing beside the one file", async () => {
   const root = temporaryDirectory();
   const directory = join(root, "journal");
@@ -93,7 +123,9 @@ test("T5: a newer format is refused by its number, and not a byte of the file is
   db.close();
   const before = readFileSync(file);
   const { mtimeMs } = statSync(file);
-  expect(() => SqliteJournal.open(directory)).toThrow(/format .* is 99; expected format 1 or older/);
+  expect(() => SqliteJournal.open(directory)).toThrow(
+    /format .* is 99; expected format 1; another version of @ravi\/runtime wrote/,
+  );
   expect(readFileSync(file).equals(before)).toBe(true);
   expect(statSync(file).mtimeMs).toBe(mtimeMs);
   expect(readdirSync(directory)).toEqual(["ravi.db"]);

@@ -61,18 +61,19 @@ describe("a journal with its large bodies beside it", () => {
     done.resolve();
     const journal = withBlobs(new MemoryJournal(), blobs);
     const epoch = (await journal.claim(RUN, "o", 1_000))?.epoch ?? 0;
-    const waits = [{ kind: "signal", name: LARGE }];
+    const waits = [{ kind: "signal", name: LARGE, execId: RUN }];
+    const noted = { waits, keys: ["wait#1"], over: [], heard: 0 };
     const say = async (key: string, body: JsonObject) =>
       journal.append(RUN, epoch, [{ ...entry(key, ""), body }]);
     await say("run:start", { agent: "lead@1", input: LARGE });
-    await say("run:waits", { waits, heard: 0 });
+    await say("run:waits", noted);
     expect(await journal.list()).toMatchObject([{ agent: "lead@1", status: "running", waitingFor: waits }]);
     await say("run:status", { status: "completed", output: LARGE });
     expect(await journal.list()).toMatchObject([{ agent: "lead@1", status: "completed" }]);
     const bodies = (await journal.load(RUN)).map(({ body }) => body);
     expect(bodies).toEqual([
       { agent: "lead@1", input: LARGE },
-      { waits, heard: 0 },
+      noted,
       { status: "completed", output: LARGE },
     ]);
   });

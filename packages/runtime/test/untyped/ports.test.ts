@@ -14,7 +14,7 @@ import {
   type Settlement,
 } from "@ravi/kernel";
 import { scriptedModel } from "@ravi/testing";
-import { MemoryBlobs } from "../../src/journal/entries/blobs.ts";
+import { MemoryBlobs } from "../support/memory-blobs.ts";
 import { MemoryJournal } from "../../src/journal/memory-journal.ts";
 import { agent, ask, done } from "../support/helpers.ts";
 

@@ -14,7 +14,7 @@ import { RetryPolicy, SpawnTracker } from "@ravi/supervision";
 import { blueprintOf, teamOf } from "../agents/blueprint.ts";
 import { around, checkLayers, hasRetry, pipelinesOf } from "../agents/layers.ts";
 import { hasModule } from "../node-module.ts";
-import { isDefaultOnRecord, ledgerFor } from "./ledger.ts";
+import { ledgerFor } from "./ledger.ts";
 import { meteringFor } from "./meters.ts";
 import type { HostOptions } from "./options.ts";
 
@@ -24,8 +24,6 @@ export interface Host {
   readonly journal: Journal | undefined;
   readonly history: HistoryProvider | undefined;
   readonly hooks: Hooks;
-  /** Whether the limit in dollars is the default one. For a resumed run it only may be: its record says it. */
-  readonly isDefaultUsd: boolean;
 }
 
 /** Builds the runtime of a run from the small packages. This is the one place where they are wired together. */
@@ -36,12 +34,7 @@ export function buildRuntime(options: HostOptions, host: Host): Runtime {
     ambientScope: hasModule("node:async_hooks"),
     journal: host.journal,
     headcount: (root) => new SpawnTracker(root.spawnBudget, { rootId: root.rootId, clock }),
-    ledger: (root, _snapshot, facts) =>
-      ledgerFor(root, {
-        isDefaultUsd: isDefaultOnRecord(root, facts, host.isDefaultUsd),
-        clock,
-        logger,
-      }),
+    ledger: (root, _snapshot, facts) => ledgerFor(root, { facts, clock, logger }),
     meter: meteringFor(options.prices).meter,
     limiter: options.limiter,
     hooks: host.hooks,

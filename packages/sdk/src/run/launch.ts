@@ -62,15 +62,11 @@ interface Launch<T> {
   readonly agents: readonly Agent[];
   /** The limits that were asked for. Undefined for a resumed run, whose limits are on record. */
   readonly limits: Limits | undefined;
-  readonly isDefaultUsd: boolean;
   readonly begin: (runtime: Runtime) => RootHandle<T>;
 }
 
 /** Sets up everything around a run, starts it, and releases everything when it is over. */
-export function launch<T>(
-  options: HostOptions,
-  { runId, agents, limits, isDefaultUsd, begin }: Launch<T>,
-): SdkHandle<T> {
+export function launch<T>(options: HostOptions, { runId, agents, limits, begin }: Launch<T>): SdkHandle<T> {
   const borrowed = borrowJournal(options.journal, options.clock);
   const { journal, directory } = borrowed;
   // With a journal its claims keep runs apart.
@@ -85,7 +81,6 @@ export function launch<T>(
       journal,
       history: options.history ?? ownHistory,
       hooks: log.listeningWith(options.hooks, options.logger),
-      isDefaultUsd,
     });
     handle = begin(runtime);
   } catch (error) {

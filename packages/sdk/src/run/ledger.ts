@@ -11,38 +11,27 @@ import {
 } from "@ravi/kernel";
 import { tellLog } from "@ravi/kernel/loop";
 import { ExecutionTracker } from "@ravi/resources";
-import { DEFAULT_LIMITS } from "../limits.ts";
 
 /**
  * The ledger of a run. If the user has set a limit in dollars, models without a known price are refused. The default limit lets
  * them through at a cost of 0, since otherwise no local model would run without configured prices; their tokens are still
  * counted, and the logger is told.
  */
-export function ledgerFor(root: Supervision, { isDefaultUsd, clock, logger }: LedgerOptions): Ledger {
+export function ledgerFor(root: Supervision, { facts, clock, logger }: LedgerOptions): Ledger {
   const tracker = new ExecutionTracker(root.executionBudget, { scope: root.rootId, clock });
-  return withSdkErrors(tracker, isDefaultUsd ? new Uncounted(root, logger) : undefined);
+  return withSdkErrors(tracker, facts?.["isDefaultUsd"] === true ? new Uncounted(root, logger) : undefined);
 }
 
 interface LedgerOptions {
-  /** Whether the limit in dollars is the default one. */
-  readonly isDefaultUsd: boolean;
+  /** What `factsFor` gave when the run began. A run that this package has not begun has none. */
+  readonly facts: JsonObject | undefined;
   readonly clock: Clock | undefined;
   readonly logger?: Logger | undefined;
 }
 
-/** The facts that a run is recorded with. */
+/** The facts that a run is recorded with: whether its limit in dollars is the default one. */
 export function factsFor(isDefaultUsd: boolean): JsonObject {
   return { isDefaultUsd };
-}
-
-/**
- * Whether the limit in dollars of a run is the default one. A record of an earlier release does not say it: there the limit may be the
- * default one if it has its amount.
- */
-export function isDefaultOnRecord(root: Supervision, facts: JsonObject | undefined, mayBe: boolean): boolean {
-  const known = facts?.["isDefaultUsd"];
-  if (typeof known === "boolean") return known;
-  return mayBe && root.executionBudget.maxCostUsd === DEFAULT_LIMITS.budget.usd;
 }
 
 /** Tells the logger of models that the default limit does not count, once of each. */

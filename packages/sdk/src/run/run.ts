@@ -44,13 +44,11 @@ export function start<T = unknown, A extends Agent<T> = Agent<T>>(
   const own = ownLimits(agent);
   const limits = limitsFor(options, own);
   const { attachments, sessionId, runId, tenantId, userId, metadata, priority, signal } = options;
-  const isDefault = isDefaultUsd(options, own);
   const isKept = sessionId !== undefined || options.history !== undefined;
   return launch<AnswerOf<A>>(options, {
     runId,
     agents: [agent],
     limits,
-    isDefaultUsd: isDefault,
     begin: (runtime) =>
       runtime.run(agent, input, {
         spawnBudget: toSpawnBudget(limits.tree),
@@ -65,7 +63,7 @@ export function start<T = unknown, A extends Agent<T> = Agent<T>>(
         metadata,
         priority,
         signal,
-        facts: factsFor(isDefault),
+        facts: factsFor(isDefaultUsd(options, own)),
       }),
   });
 }
@@ -98,8 +96,6 @@ export function startResume<T = unknown, A extends Agent<T> = Agent<T>>(
     runId,
     agents: list,
     limits: undefined,
-    // For runs of an earlier release, whose records do not say it.
-    isDefaultUsd: list.every((agent) => isDefaultUsd({}, ownLimits(agent))),
     begin: (runtime) => runtime.resume(runId, { decisions, retryFailed, signal }) as RootHandle<AnswerOf<A>>,
   });
 }

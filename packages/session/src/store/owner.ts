@@ -16,7 +16,7 @@ export interface Liveness {
   canTell?(owner: string): boolean;
 }
 
-const FORM = /^process:([^:]*(?::[^:]*)?):(\d+):(\d+)$/;
+const FORM = /^process:([^:]*:[^:]*):(\d+):(\d+)$/;
 
 /** Processes of this machine, or of this container: one in another container has a pid that means nothing here. */
 export function processLiveness(): Liveness {

@@ -25,6 +25,14 @@ interface Run {
   summary: Omit<RunSummary, "runId" | "entries">;
 }
 
+/** The body of a note on waits. */
+export interface WaitsBody {
+  readonly waits: readonly (JsonObject & PendingWait)[];
+  readonly keys: readonly string[];
+  readonly over: readonly string[];
+  readonly heard: number;
+}
+
 /** What all handles on one store share. */
 export class HonestStore {
   readonly runs = new Map<RunId, Run>();
@@ -124,17 +132,10 @@ export class HonestJournal implements Journal {
     let heard = 0;
     for (const { exec, key, phase, body } of this.load(runId)) {
       if (phase !== "note" || exec !== String(runId)) continue;
-      if (
-        /^run:waits(?:#|$)/.test(key) &&
-        Array.isArray(body["waits"]) &&
-        typeof body["heard"] === "number"
-      ) {
-        const { keys = [], over } = body as { keys?: readonly string[]; over?: readonly string[] };
-        if (over === undefined) noted = new Map();
-        for (const id of over ?? []) noted.delete(id);
-        for (const [at, wait] of (body["waits"] as readonly (JsonObject & PendingWait)[]).entries())
-          noted.set(`${wait.execId}:${keys[at] ?? at}`, wait);
-        heard = body["heard"];
+      if (/^run:waits(?:#|$)/.test(key) && this.isWaits(body)) {
+        for (const id of body.over) noted.delete(id);
+        for (const [at, wait] of body.waits.entries()) noted.set(`${wait.execId}:${body.keys[at]}`, wait);
+        heard = body.heard;
       } else if (/^run:status(?:#|$)/.test(key) && body["status"] !== "suspended") noted = new Map();
     }
     let waits = [...noted.values()];
@@ -144,6 +145,12 @@ export class HonestJournal implements Journal {
       if (kind === "signal" && at !== -1) waits = waits.toSpliced(at, 1);
     }
     return waits;
+  }
+
+  protected isWaits(body: JsonObject): body is JsonObject & WaitsBody {
+    const { waits, keys, over, heard } = body;
+    const isList = Array.isArray(waits) && waits.every((wait) => typeof wait === "object" && wait !== null);
+    return isList && Array.isArray(keys) && Array.isArray(over) && typeof heard === "number";
   }
 
   delete(runId: RunId): void {

@@ -11,7 +11,7 @@ import type {
   RunSummary,
 } from "@ravi/kernel";
 import type { JournalSetup } from "../../src/suites/index.ts";
-import { HonestJournal, type HonestStore } from "./honest-journal.ts";
+import { HonestJournal, type HonestStore, type WaitsBody } from "./honest-journal.ts";
 
 export interface PlantedJournal {
   readonly says: string;
@@ -252,10 +252,21 @@ export const PLANTED_JOURNALS: readonly PlantedJournal[] = [
   },
   {
     says: "takes what has begun for all that a run waits for",
-    caughtBy: "a note with over changes the list",
+    caughtBy: "a note changes the list",
     Broken: class extends HonestJournal {
-      override load(run: RunId): JournalRecord[] {
-        return super.load(run).map((record) => ({ ...record, body: { ...record.body, over: undefined } }));
+      protected override waits(run: RunId): readonly PendingWait[] {
+        const last = this.load(run).findLast(({ key }) => key.startsWith("run:waits"));
+        const begun = JSON.stringify(last?.body["waits"] ?? []);
+        return super.waits(run).filter((wait) => begun.includes(JSON.stringify(wait)));
+      }
+    },
+  },
+  {
+    says: "reads notes on waits that do not say what is over",
+    caughtBy: "list says what a run waits for",
+    Broken: class extends HonestJournal {
+      protected override isWaits(body: JsonObject): body is JsonObject & WaitsBody {
+        return super.isWaits(Object.assign(body, { over: body["over"] ?? [] }));
       }
     },
   },

@@ -1,4 +1,4 @@
-import { type BlobStore, InvalidValueError, JournalCorruptError } from "@ravi/kernel";
+import { InvalidValueError, JournalCorruptError } from "@ravi/kernel";
 import { hashOf } from "../../platform.ts";
 
 const PREFIX = "sha256-";
@@ -32,19 +32,4 @@ export function verifiedBlob(ref: string, bytes: Uint8Array | undefined): Uint8A
     position: 0,
     problem: "the content of the blob does not match the hash in its name",
   });
-}
-
-/** Blobs in memory. It stores and returns copies, so a caller may change its own bytes. */
-export class MemoryBlobs implements BlobStore {
-  private readonly kept = new Map<string, Uint8Array>();
-
-  put(bytes: Uint8Array): string {
-    const ref = blobRef(checkBytes(bytes));
-    if (!this.kept.has(ref)) this.kept.set(ref, bytes.slice());
-    return ref;
-  }
-
-  get(ref: string): Uint8Array {
-    return verifiedBlob(ref, this.kept.get(ref)).slice();
-  }
 }

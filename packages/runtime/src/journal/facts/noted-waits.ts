@@ -2,8 +2,6 @@ import type { JsonObject, JsonValue } from "@ravi/kernel";
 
 /** What one note changes in the list of what a run waits for. */
 export interface WaitsChange {
-  /** Whether everything that was noted before counts no more. */
-  readonly isWhole: boolean;
   /** The ids of the waits that are over. */
   readonly over: readonly string[];
   /** The waits that have begun, as ids and JSON. */
@@ -12,16 +10,17 @@ export interface WaitsChange {
   readonly heard: number;
 }
 
-/** The run waits for nothing. */
-export const NO_WAITS: WaitsChange = Object.freeze({ isWhole: true, over: [], begun: [], heard: 0 });
+/** Everything that was noted before counts no more. */
+export const NO_WAITS: WaitsChange = Object.freeze({ over: [], begun: [], heard: 0 });
 
 /** What a run has noted to wait for, in the order in which it began. It may be answered by now: see `openWaits`. */
 export class NotedWaits {
   heard = 0;
   private readonly waits = new Map<string, string>();
 
-  apply({ isWhole, over, begun, heard }: WaitsChange): void {
-    if (isWhole) this.waits.clear();
+  apply(change: WaitsChange): void {
+    const { over, begun, heard } = change;
+    if (change === NO_WAITS) this.waits.clear();
     for (const id of over) this.waits.delete(id);
     for (const [id, wait] of begun) this.waits.set(id, wait);
     this.heard = heard;
@@ -52,16 +51,17 @@ export function waitId(execId: string, key: string): string {
 
 /** What the body of a `run:waits` says; undefined if it has another shape. */
 export function changeIn({ waits, keys, over, heard }: JsonObject): WaitsChange | undefined {
-  if (!Array.isArray(waits) || typeof heard !== "number") return undefined;
-  const begun = waits.map(
-    (wait: JsonValue, at) => [idOf(wait, keys, at), JSON.stringify(wait ?? null)] as const,
-  );
-  const ended = Array.isArray(over) ? over.map(String) : [];
-  return { isWhole: over === undefined, over: ended, begun, heard };
+  if (!isList(waits) || !isList(keys) || !isList(over) || typeof heard !== "number") return undefined;
+  const begun: (readonly [id: string, wait: string])[] = [];
+  for (const [at, wait] of waits.entries()) {
+    const { execId } = (wait ?? {}) as JsonObject;
+    const key = keys[at];
+    if (typeof execId !== "string" || typeof key !== "string") return undefined;
+    begun.push([waitId(execId, key), JSON.stringify(wait)]);
+  }
+  return { over: over.map(String), begun, heard };
 }
 
-function idOf(wait: JsonValue, keys: JsonValue | undefined, at: number): string {
-  const key: unknown = Array.isArray(keys) ? keys[at] : undefined;
-  const { execId } = (wait ?? {}) as JsonObject;
-  return typeof execId === "string" && typeof key === "string" ? waitId(execId, key) : String(at);
+function isList(value: JsonValue | undefined): value is readonly JsonValue[] {
+  return Array.isArray(value);
 }

@@ -18,8 +18,8 @@ import { changeIn, NO_WAITS, type WaitsChange } from "./noted-waits.ts";
  *   when it started;
  * - `run:status` with a body `{ status, … }`, each time it changes;
  * - `run:waits` with a body `{ waits, keys, over, heard }`: what it has begun to wait for, with the keys of the steps, what of the notes
- *   before is over (as `execId:key`), and the `seq` of the last posted item that it has read. Without `over`, `waits` is all that it waits
- *   for: so wrote earlier releases. It counts until a status other than `suspended`.
+ *   before is over (as `execId:key`), and the `seq` of the last posted item that it has read. It counts until a status other than
+ *   `suspended`.
  *
  * Entries are unique, so further ones are numbered: `run:status#2`, or the same key with a higher attempt. Until the first status
  * is recorded, a started run is `running`, and a claimed one without entries `pending`. Notes of children, and bodies of another

@@ -3,10 +3,9 @@ import { InvalidValueError, JournalFailedError } from "@ravi/kernel";
 import { makeFolders, messageOf } from "@ravi/kernel/loop";
 import { nodeFiles, nodeModule, realNow } from "../../platform.ts";
 import { isBusy, isDamaged } from "./errors.ts";
-import { ADDED, APPLICATION_ID, FORMAT, SCHEMA } from "./schema.ts";
+import { APPLICATION_ID, FORMAT, SCHEMA } from "./schema.ts";
 
 const FILE = "ravi.db";
-const ADDED_NAMES = Array.from(ADDED.matchAll(/IF NOT EXISTS (\w+)/g), ([, name]) => name);
 /** How long opening waits for other processes that write, open the file, or recover it after a crash, at the same time. */
 const OPEN_TIMEOUT_MS = 10_000;
 /**
@@ -98,19 +97,21 @@ function headerOf(path: string): Header | undefined {
 
 function refuseForeign(path: string, header: Header | undefined): void {
   if (header === undefined || (header.application === 0 && header.format === 0)) return;
-  if (header.application !== APPLICATION_ID) {
-    const expected = "a Ravi journal; this is another program's SQLite database, so use another directory";
-    throw new InvalidValueError({ field: "journal", value: path, expected });
-  }
-  if (header.format > FORMAT) {
-    const expected = `format ${FORMAT} or older; a newer version of @ravi/runtime wrote this file, so upgrade to it`;
+  if (header.application !== APPLICATION_ID) refuseOther(path);
+  if (header.format !== FORMAT) {
+    const expected = `format ${FORMAT}; another version of @ravi/runtime wrote this file, so use that version`;
     throw new InvalidValueError({ field: `the format of ${path}`, value: header.format, expected });
   }
 }
 
+function refuseOther(path: string): never {
+  const expected = "a Ravi journal; this is another program's SQLite database, so use another directory";
+  throw new InvalidValueError({ field: "journal", value: path, expected });
+}
+
 function setUp(db: Sqlite.DatabaseSync, path: string, timeoutMs: number): void {
-  // Most files are complete. Then nothing is written, and nobody waits for other processes that write: this blocks the whole process.
-  if (!retryWhileBusy(timeoutMs, () => isComplete(db, path))) complete(db, path, timeoutMs);
+  // Most files are not new. Then nothing is written, and nobody waits for other processes that write: this blocks the whole process.
+  if (retryWhileBusy(timeoutMs, () => isNew(db, path))) create(db, path, timeoutMs);
   // Changing the mode does not wait for locks by itself.
   const mode = retryWhileBusy(
     timeoutMs,
@@ -125,23 +126,15 @@ function setUp(db: Sqlite.DatabaseSync, path: string, timeoutMs: number): void {
   retryWhileBusy(timeoutMs, () => pragma(db, "user_version"));
 }
 
-/** Whether the file has all tables. */
-function isComplete(db: Sqlite.DatabaseSync, path: string): boolean {
-  if (formatOf(db, path) === 0) return false;
-  const names = new Set(
-    db
-      .prepare("SELECT name FROM sqlite_schema")
-      .all()
-      .map(({ name }) => name),
-  );
-  return ADDED_NAMES.every((name) => names.has(name));
-}
-
-function complete(db: Sqlite.DatabaseSync, path: string, timeoutMs: number): void {
+/** Before the write-ahead log is switched on, so that the format is in the file itself from the start. */
+function create(db: Sqlite.DatabaseSync, path: string, timeoutMs: number): void {
   retryWhileBusy(timeoutMs, () => db.exec("BEGIN IMMEDIATE"));
   try {
-    if (formatOf(db, path) === 0) create(db, path);
-    db.exec(ADDED);
+    // Another process may have created it meanwhile.
+    if (isNew(db, path)) {
+      db.exec(SCHEMA);
+      db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${FORMAT}`);
+    }
     db.exec("COMMIT");
   } catch (error) {
     // After a full disk SQLite has rolled back already. Another rollback would hide the original error.
@@ -150,21 +143,13 @@ function complete(db: Sqlite.DatabaseSync, path: string, timeoutMs: number): voi
   }
 }
 
-/** The format of a journal; 0 if the file is new. Throws if it is something else. */
-function formatOf(db: Sqlite.DatabaseSync, path: string): number {
+/** Whether the file is empty. Throws if it is something else than a journal. */
+function isNew(db: Sqlite.DatabaseSync, path: string): boolean {
   const header = { format: pragma(db, "user_version"), application: pragma(db, "application_id") };
   refuseForeign(path, header);
-  return header.format;
-}
-
-/** Before the write-ahead log is switched on, so that the format is in the file itself from the start. */
-function create(db: Sqlite.DatabaseSync, path: string): void {
-  if (db.prepare("SELECT 1 FROM sqlite_schema").get() !== undefined) {
-    const expected = "a Ravi journal; this is another program's SQLite database, so use another directory";
-    throw new InvalidValueError({ field: "journal", value: path, expected });
-  }
-  db.exec(SCHEMA);
-  db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${FORMAT}`);
+  if (header.format !== 0) return false;
+  if (db.prepare("SELECT 1 FROM sqlite_schema").get() !== undefined) refuseOther(path);
+  return true;
 }
 
 function pragma(db: Sqlite.DatabaseSync, name: string): number {

@@ -28,9 +28,7 @@ interface ListedRun {
 interface HeldRun extends ListedRun, Pick<Claim, "owner" | "expires"> {}
 
 interface WaitingRun extends ListedRun {
-  /** What an earlier release has noted that it waits for; null if it has noted no waits. */
-  readonly list: string | null;
-  /** What it has noted otherwise, without the brackets around a JSON list; null if there is nothing. */
+  /** What it has noted that it waits for, without the brackets around a JSON list; null if there is nothing. */
   readonly noted: string | null;
   /** A JSON list of what it had not read by then; null if there is nothing. */
   readonly unread: string | null;
@@ -51,9 +49,6 @@ interface NewTip {
   readonly at: number;
 }
 
-/** What stands in `waits.list`, unless an earlier release has written it. */
-const NO_LIST = "[]";
-
 /** An epoch that no run reaches: one of its claims took it there. For a damaged run whose own is not known. */
 const UNREACHED = 1_000_000;
 
@@ -73,9 +68,8 @@ export class Runs {
   private readonly updateFacts: StatementSync;
   private readonly moveTip: StatementSync;
   private readonly tips: RowWriter;
-  private readonly setScope: StatementSync;
-  private readonly deleteScope: StatementSync;
-  private readonly setWaits: StatementSync;
+  private readonly updateScope: StatementSync;
+  private readonly updateHeard: StatementSync;
   private readonly deleteWaits: StatementSync;
   private readonly addWait: StatementSync;
   private readonly endWait: StatementSync;
@@ -105,7 +99,7 @@ export class Runs {
     this.insertRun = db.prepare(
       `INSERT INTO runs VALUES (
          1 + max(coalesce((SELECT max(no) FROM runs), 0), coalesce((SELECT max(run) FROM tips), 0)),
-         ?, ?, ?, ?, '', 'pending', ?)`,
+         ?, ?, ?, ?, '', 'pending', ?, NULL, NULL, NULL, 0)`,
     );
     this.insertTip = db.prepare("INSERT INTO tips VALUES (?, ?, 0, 0, ?)");
     this.updateClaim = db.prepare("UPDATE runs SET owner = ?, epoch = ?, expires = ? WHERE no = ?");
@@ -124,29 +118,24 @@ export class Runs {
          CAST(coalesce(updated, started) AS REAL) AS updated, CAST(coalesce(entries, 0) AS REAL) AS entries`;
     const listed = `SELECT ${summary}, owner, CAST(expires AS REAL) AS expires FROM runs LEFT JOIN tips ON run = no`;
     this.selectAll = db.prepare(`${listed} ORDER BY no`);
-    const waiting = `SELECT ${summary}, list, session, tenant, user,
+    const waiting = `SELECT ${summary}, session, tenant, user,
          iif(status = 'suspended', (SELECT data FROM log WHERE log.id = last), NULL) AS tail,
-         iif(list = '${NO_LIST}',
-           (SELECT group_concat(wait, ',' ORDER BY open_waits.no) FROM open_waits WHERE open_waits.run = runs.no), NULL) AS noted,
-         (SELECT json_group_array(iif(kind = 'signal', name, NULL)) FROM items
-          WHERE items.run = runs.id AND seq > heard AND kind IN ('signal', 'cancel') HAVING count(*) > 0) AS unread
-       FROM runs LEFT JOIN tips ON tips.run = no LEFT JOIN waits ON waits.run = no
-       LEFT JOIN scopes ON scopes.run = no`;
+         (SELECT group_concat(wait, ',' ORDER BY waits.no) FROM waits WHERE waits.run = runs.no) AS noted,
+         iif(EXISTS (SELECT 1 FROM waits WHERE waits.run = runs.no),
+           (SELECT json_group_array(iif(kind = 'signal', name, NULL)) FROM items
+            WHERE items.run = runs.id AND seq > heard AND kind IN ('signal', 'cancel') HAVING count(*) > 0), NULL) AS unread
+       FROM runs LEFT JOIN tips ON run = no`;
     this.selectWaiting = db.prepare(`${waiting} ORDER BY no`);
     this.selectSummary = db.prepare(`${waiting} WHERE id = ?`);
-    this.setScope = db.prepare("REPLACE INTO scopes VALUES (?, ?, ?, ?)");
-    this.deleteScope = db.prepare("DELETE FROM scopes WHERE run = ?");
-    this.setWaits = db.prepare(
-      `INSERT INTO waits VALUES (?, ?, '${NO_LIST}') ON CONFLICT (run) DO UPDATE SET heard = excluded.heard`,
-    );
-    // A trigger deletes those in `open_waits`.
+    this.updateScope = db.prepare("UPDATE runs SET session = ?, tenant = ?, user = ? WHERE no = ?");
+    this.updateHeard = db.prepare("UPDATE runs SET heard = ? WHERE no = ?");
     this.deleteWaits = db.prepare("DELETE FROM waits WHERE run = ?");
     // One that is noted again keeps its place.
     this.addWait = db.prepare(
-      `INSERT INTO open_waits (run, id, wait) VALUES (?, ?, ?)
+      `INSERT INTO waits (run, id, wait) VALUES (?, ?, ?)
        ON CONFLICT (run, id) DO UPDATE SET wait = excluded.wait`,
     );
-    this.endWait = db.prepare("DELETE FROM open_waits WHERE run = ? AND id = ?");
+    this.endWait = db.prepare("DELETE FROM waits WHERE run = ? AND id = ?");
     this.selectListed = db.prepare(`${listed} WHERE id = ?`);
     this.deleteRun = db.prepare("DELETE FROM runs WHERE no = ?");
     this.deleteTip = db.prepare("DELETE FROM tips WHERE run = ?");
@@ -241,7 +230,7 @@ export class Runs {
     const { agent, status, startedAt, whose, waits = [] } = facts;
     this.updateFacts.run(agent ?? null, status ?? null, startedAt ?? null, run);
     if (whose !== undefined)
-      this.setScope.run(run, whose.sessionId ?? null, whose.tenantId ?? null, whose.userId ?? null);
+      this.updateScope.run(whose.sessionId ?? null, whose.tenantId ?? null, whose.userId ?? null, run);
     for (const change of waits) this.noteWaits(run, change);
   }
 
@@ -274,15 +263,13 @@ export class Runs {
     this.updateFloor.run(run.epoch);
     this.deleteRun.run(run.no);
     this.deleteTip.run(run.no);
-    this.deleteScope.run(run.no);
     this.deleteWaits.run(run.no);
   }
 
   private noteWaits(run: number, change: WaitsChange): void {
-    const { isWhole, over, begun, heard } = change;
-    if (isWhole) this.deleteWaits.run(run);
-    if (change === NO_WAITS) return;
-    this.setWaits.run(run, heard);
+    if (change === NO_WAITS) return void this.deleteWaits.run(run);
+    const { over, begun, heard } = change;
+    this.updateHeard.run(heard, run);
     for (const id of over) this.endWait.run(run, id);
     for (const [id, wait] of begun) this.addWait.run(run, id, wait);
   }
@@ -306,9 +293,9 @@ function withWaits(run: WaitingRun, noted: ReadWaits): RunSummary {
   const error = run.tail === null ? undefined : reasonIn(run.tail);
   const listed = { ...summaryOf(run), ...whoseOf(run.session, run.tenant, run.user) };
   const summary = error === undefined ? listed : { ...listed, error };
-  if (run.list === null || isEnded(run.status)) return summary;
+  if (run.noted === null || isEnded(run.status)) return summary;
   const unread = run.unread === null ? [] : (JSON.parse(run.unread) as readonly Unread[]);
-  const waits = waitsIn(run.list === NO_LIST ? `[${run.noted ?? ""}]` : run.list) ?? noted(run.id);
+  const waits = waitsIn(`[${run.noted}]`) ?? noted(run.id);
   const waitingFor = waits === undefined ? undefined : openWaits(waits, unread);
   return waitingFor === undefined ? summary : { ...summary, waitingFor };
 }

@@ -1,4 +1,4 @@
-/** Incremented when older releases can no longer read the file. */
+/** Incremented when the tables change. A file of another format is refused. */
 export const FORMAT = 1;
 /** "Ravi" in ASCII. It distinguishes a journal from any other SQLite database. */
 export const APPLICATION_ID = 0x52617669;
@@ -14,9 +14,11 @@ export const APPLICATION_ID = 0x52617669;
  *   (`PRAGMA data_version`, inside the transaction) that no other connection has written since the fence was last compared,
  *   the tip is moved without comparing again.
  * - `log.crc` covers the run's id, `first`, `count`, `prev` and `data`.
- * - `runs` has the claim, and derived data for `list`; `deleted` has the highest epoch of any deleted run.
+ * - `runs` has the claim, and derived data for `list`: `session`, `tenant` and `user` say whose the run is, and `heard` is the last item
+ *   that it had read when it noted its waits. `waits` has these, as JSON. `deleted` has the highest epoch of any deleted run.
  * - `items` need no run: an answer may come before its question.
- * - `blob_uses` says which runs use a blob; run 0 stands for blobs that a user has put.
+ * - `blob_uses` says which runs use a blob; run 0 stands for blobs that a user has put. Without its index, each blob of a deleted run
+ *   would cost a scan of all uses.
  */
 export const SCHEMA = `
   CREATE TABLE runs (
@@ -27,7 +29,11 @@ export const SCHEMA = `
     expires NUMERIC NOT NULL,
     agent TEXT NOT NULL,
     status TEXT NOT NULL,
-    started NUMERIC NOT NULL
+    started NUMERIC NOT NULL,
+    session TEXT,
+    tenant TEXT,
+    user TEXT,
+    heard INTEGER NOT NULL
   );
   CREATE TABLE tips (
     run INTEGER PRIMARY KEY,
@@ -57,30 +63,16 @@ export const SCHEMA = `
     UNIQUE (run, seq),
     UNIQUE (run, id)
   );
+  CREATE TABLE waits (
+    no INTEGER PRIMARY KEY,
+    run INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    wait TEXT NOT NULL,
+    UNIQUE (run, id)
+  );
   CREATE TABLE blobs (ref TEXT PRIMARY KEY, bytes BLOB NOT NULL);
   CREATE TABLE blob_uses (run INTEGER NOT NULL, ref TEXT NOT NULL, PRIMARY KEY (run, ref)) WITHOUT ROWID;
+  CREATE INDEX blob_users ON blob_uses (ref);
   CREATE TABLE deleted (epoch INTEGER NOT NULL);
   INSERT INTO deleted VALUES (0);
-`;
-
-/**
- * Created if they are missing, since files of earlier releases do not have them.
- *
- * - Without the index, each blob of a deleted run costs a scan of all uses.
- * - `open_waits` has what each run waits for, as JSON, for `list`. A run that has noted any is in `waits`; `heard` is the last item that it
- *   had read then, and `list` what it has noted in an earlier release, as a JSON list. The triggers are for a process of such a release
- *   that writes to the same file: it knows only `waits`, where each of its lists is a new row.
- * - `scopes` says whose each run is, for `list`.
- */
-export const ADDED = `
-  CREATE INDEX IF NOT EXISTS blob_users ON blob_uses (ref);
-  CREATE TABLE IF NOT EXISTS waits (run INTEGER PRIMARY KEY, heard INTEGER NOT NULL, list TEXT NOT NULL);
-  CREATE TABLE IF NOT EXISTS open_waits (
-    no INTEGER PRIMARY KEY, run INTEGER NOT NULL, id TEXT NOT NULL, wait TEXT NOT NULL, UNIQUE (run, id)
-  );
-  CREATE TABLE IF NOT EXISTS scopes (run INTEGER PRIMARY KEY, session TEXT, tenant TEXT, user TEXT);
-  CREATE TRIGGER IF NOT EXISTS waits_begun AFTER INSERT ON waits
-    BEGIN DELETE FROM open_waits WHERE run = new.run; END;
-  CREATE TRIGGER IF NOT EXISTS waits_over AFTER DELETE ON waits
-    BEGIN DELETE FROM open_waits WHERE run = old.run; END;
 `;

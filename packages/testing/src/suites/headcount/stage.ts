@@ -68,9 +68,9 @@ export function queue(
 }
 
 /** The ids of those that are paused. */
-export async function pausedOf(headcount: Headcount, ids: readonly AgentId[] = [ROOT, A, B, C, D, E]) {
+export async function pausedOf(headcount: Headcount) {
   const paused: AgentId[] = [];
-  for (const id of ids) if (await headcount.isPaused(id)) paused.push(id);
+  for (const id of [ROOT, A, B, C, D, E]) if (await headcount.isPaused(id)) paused.push(id);
   return paused;
 }
 

@@ -144,8 +144,9 @@ export const lifeCases: readonly JournalCase[] = [
       const large = { text: "x".repeat(300_000) };
       await journal.append(R1, epoch, [note(R1, "run:start", 5, { agent: "lead" }), entry(R1, "a")]);
       await journal.append(R1, epoch, [entry(R1, "b", { body: large })]);
-      const waits = ["approval", "b"].map((name) => ({ kind: "signal", name }));
-      await journal.append(R1, epoch, [note(R1, "run:waits", 6, { waits, heard: 0 })]);
+      const waits = ["approval", "b"].map((name) => ({ kind: "signal", name, execId: R1 }));
+      const body = { waits, keys: ["wait#1", "wait#2"], over: [], heard: 0 };
+      await journal.append(R1, epoch, [note(R1, "run:waits", 6, body)]);
       await journal.post(R1, signal("s"));
       await journal.delete(R2);
       const before = [await journal.load(R1), await journal.items(R1, 0), await journal.list()];
@@ -178,8 +179,9 @@ export const lifeCases: readonly JournalCase[] = [
       const epoch = await claimed(journal, R1);
       await journal.append(R1, epoch, [note(R1, "run:start", 5, { agent: "lead" })]);
       expect(await summary(other, R1)).toMatchObject({ status: "running", entries: 1 });
-      const waits = [{ kind: "signal", name: "approval" }];
-      await journal.append(R1, epoch, [note(R1, "run:waits", 5, { waits, heard: 0 })]);
+      const waits = [{ kind: "signal", name: "approval", execId: R1 }];
+      const body = { waits, keys: ["wait#1"], over: [], heard: 0 };
+      await journal.append(R1, epoch, [note(R1, "run:waits", 5, body)]);
       expect(await other.list()).toEqual(await journal.list());
       await other.post(R1, signal("s"));
       expect(await other.list()).toEqual(await journal.list());

@@ -14,6 +14,11 @@ async function waitingFor(journal: Journal, run: RunId): Promise<readonly unknow
   return (await journal.list()).find(({ runId }) => runId === run)?.waitingFor;
 }
 
+/** The body of a note on waits that have begun. Each has the number of its place in its key. */
+function begun(waits: readonly JsonObject[], over: readonly string[] = [], heard = 0): JsonObject {
+  return { waits, keys: waits.map((_, at) => `wait#${at}`), over, heard };
+}
+
 /** A journal with a run that has noted these waits. `say` notes something more. */
 async function waiting(journal: Journal, waits: readonly JsonObject[], heard = 0) {
   const epoch = await claimed(journal, R1);
@@ -21,7 +26,7 @@ async function waiting(journal: Journal, waits: readonly JsonObject[], heard = 0
   const say = async (key: string, body: JsonObject): Promise<void> =>
     attempt(() => journal.append(R1, epoch, [note(R1, `${key}#${++notes}`, 10, body)]));
   await say("run:start", { agent: "lead@1" });
-  await say("run:waits", { waits, heard });
+  await say("run:waits", begun(waits, [], heard));
   return { epoch, say };
 }
 
@@ -34,33 +39,40 @@ export const waitCases: readonly JournalCase[] = [
       const timer = wait("timer", "sleep:until#1", { until: 90 });
       const { epoch, say } = await waiting(journal, [ASKED, timer]);
       expect(await waitingFor(journal, R1)).toEqual([ASKED, timer]);
-      const child = { ...note(R1, "run:waits", 10, { waits: [], heard: 0 }), exec: "run-1/hire:a#1" };
+      const over = ["run-1:wait#0"];
+      const child = { ...note(R1, "run:waits", 10, begun([], over)), exec: "run-1/hire:a#1" };
       await journal.append(R1, epoch, [child as never]);
-      for (const body of [{ waits: "ok", heard: 0 }, { waits: [] }]) await say("run:waits", body);
+      // Bodies of another shape.
+      for (const odd of [{ waits: "ok" }, { keys: null }, { over: null }, { heard: "0" }, { waits: [null] }])
+        await say("run:waits", { ...begun([timer], over), ...odd });
+      for (const field of ["waits", "keys", "over", "heard"]) {
+        const { [field]: _field, ...rest } = begun([timer], over);
+        await say("run:waits", rest);
+      }
       await say("run:status", { status: "suspended" });
       await journal.release(R1, epoch);
       expect(await waitingFor(journal, R1)).toEqual([ASKED, timer]);
       const next = await claimed(journal, R1, "two");
       const added = (key: string, body: JsonObject): Promise<void> =>
         attempt(() => journal.append(R1, next, [note(R1, key, 20, body)]));
-      await added("run:waits#20", { waits: [timer], heard: 0 });
+      await added("run:waits#20", begun([], over));
       expect(await waitingFor(journal, R1)).toEqual([timer]);
       await added("run:status#21", { status: "running" });
       expect(await waitingFor(journal, R1)).toBeUndefined();
-      await added("run:waits#22", { waits: [ASKED], heard: 0 });
+      await added("run:waits#22", begun([ASKED]));
       expect(await waitingFor(journal, R1)).toEqual([ASKED]);
-      await added("run:waits#23", { waits: [], heard: 0 });
+      await added("run:waits#23", begun([], over));
       expect(await waitingFor(journal, R1)).toBeUndefined();
-      await added("run:waits#24", { waits: [ASKED], heard: 0 });
+      await added("run:waits#24", begun([ASKED]));
       await added("run:status#25", { status: "completed" });
-      await added("run:waits#26", { waits: [ASKED], heard: 0 });
+      await added("run:waits#26", begun([ASKED]));
       expect(await waitingFor(journal, R1)).toBeUndefined();
     },
   },
   {
     rule: "R24",
     needs: "waits",
-    says: "a note with over changes the list: what is over goes, what has begun comes behind the rest, what is noted again keeps its place, and heard counts from then on",
+    says: "a note changes the list: what is over goes, what has begun comes behind the rest, what is noted again keeps its place, and heard counts from then on",
     async run({ journal }) {
       const [one, two] = [wait("signal", "word"), wait("signal", "word", { execId: "run-1/hire:a#1" })];
       const nap = wait("timer", "nap", { until: 90 });
@@ -98,15 +110,8 @@ export const waitCases: readonly JournalCase[] = [
         ]),
       );
       expect(await waitingFor(journal, R1)).toEqual([two]);
-      // Without `over` it is the whole list, of which a part may be over later.
-      const whole = { waits: [one, ASKED], keys: ["wait#4", "ask#2"], heard: 1 };
-      await attempt(() => journal.append(R1, next, [noted(23, "run:waits", whole)]));
-      expect(await waitingFor(journal, R1)).toEqual([one, ASKED]);
-      const over = { waits: [], keys: [], over: ["run-1:wait#4"], heard: 1 };
-      await attempt(() => journal.append(R1, next, [noted(24, "run:waits", over)]));
-      expect(await waitingFor(journal, R1)).toEqual([ASKED]);
-      const last = { waits: [], keys: [], over: ["run-1:ask#2"], heard: 1 };
-      await attempt(() => journal.append(R1, next, [noted(25, "run:waits", last)]));
+      const last = { waits: [], keys: [], over: ["run-1/hire:a#1:wait#3"], heard: 1 };
+      await attempt(() => journal.append(R1, next, [noted(23, "run:waits", last)]));
       expect(await waitingFor(journal, R1)).toBeUndefined();
     },
   },
@@ -138,9 +143,9 @@ export const waitCases: readonly JournalCase[] = [
     needs: "waits",
     says: "what list returns of a wait may be changed, and a deleted run leaves none to the next of its id",
     async run({ journal }) {
-      const body = { waits: [structuredClone(ASKED)], heard: 0 };
-      await waiting(journal, body.waits);
-      Object.assign(body.waits[0] ?? {}, { name: "changed" });
+      const noted = structuredClone(ASKED);
+      await waiting(journal, [noted]);
+      Object.assign(noted, { name: "changed" });
       const [listed] = (await waitingFor(journal, R1)) ?? [];
       expect(listed).toEqual(ASKED);
       Object.assign(listed as object, { name: "changed" });
