@@ -5,7 +5,9 @@ import {
   type Meter,
   NO_USAGE,
   RunId,
+  type RunSummary,
   textOf,
+  ToolError,
   totalTokens,
 } from "@ravi/kernel";
 import { MemoryJournal, Runtime, type RunReport, SqliteJournal } from "@ravi/runtime";
@@ -63,7 +65,53 @@ describe.each<[string, () => Journal]>([
     expect(report.agents).toMatchObject([{ agentId: "asker", status: "suspended" }]);
     expect(report.result).toBeUndefined();
   });
+
+  test("and the list tell that a run at rest was cancelled, also if the journal's own list does not, until it has ended", async () => {
+    const kept = open();
+    const asker = agent("asker", async (ctx) => done(String(await ctx.waitFor("name"))));
+    const runtime = new Runtime({ journal: kept });
+    const handle = runtime.run(asker, "who?", { runId: "r" });
+    await until(() => handle.status === "suspended");
+    await runtime.close();
+    await handle.result;
+    await new Runtime({ journal: kept }).cancel("r", "nobody knows");
+
+    const cancelled = { status: "suspended", cancelReason: "nobody knows", error: { code: "SUSPENDED" } };
+    expect(await new Runtime({ journal: kept }).list()).toMatchObject([cancelled]);
+    for (const journal of [kept, withoutReasons(kept)]) {
+      const report = await inspect(journal);
+      expect(report).toMatchObject(cancelled);
+      expect(report.waitingFor).toBeUndefined();
+    }
+    await new Runtime({ journal: kept, agents: [asker] }).resume("r").result;
+    for (const journal of [kept, withoutReasons(kept)]) {
+      const report = await inspect(journal);
+      expect(report).toMatchObject({ status: "cancelled", error: { code: "CANCELLED" } });
+      expect(report.cancelReason).toBeUndefined();
+    }
+  });
+
+  test("and the list tell why a run has failed", async () => {
+    const journal = open();
+    const failing = agent("failing", async () => {
+      throw new ToolError({ toolName: "ledger", message: "the ledger is locked" });
+    });
+    const { status, error } = await new Runtime({ journal }).run(failing, "", { runId: "r" }).result;
+    expect(status).toBe("failed");
+    const told = { status, error: { code: error?.code, message: error?.message } };
+    expect(told.error.message).toContain("the ledger is locked");
+    expect(await journal.list()).toMatchObject([told]);
+    expect(await inspect(journal)).toMatchObject(told);
+    expect(await inspect(withoutReasons(journal))).toMatchObject(told);
+  });
 });
+
+/** The same runs in a journal that tells less of them. */
+function withoutReasons(journal: Journal): Journal {
+  const list = async (): Promise<readonly RunSummary[]> =>
+    (await journal.list()).map((run) => ({ ...run, error: undefined, cancelReason: undefined }));
+  return Object.assign(Object.create(journal) as Journal, { list, summary: undefined });
+}
 
 test("inspect reads a killed run after each of its entries: who has ended, and what was spent or set aside", async () => {
   const journal = new MemoryJournal();

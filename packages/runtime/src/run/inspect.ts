@@ -13,8 +13,10 @@ import { textAt } from "../engine/body.ts";
 import { attemptOf, Recording } from "../engine/recording.ts";
 import { afterRetries } from "../engine/retried.ts";
 import { isOwnerGone, lockedBy } from "../journal/owner.ts";
+import { cancelReasonIn, errorIn, WITH_ERROR } from "../journal/facts/reasons.ts";
 import { summaryOf } from "../journal/facts/recorded-status.ts";
 import { RUN_START, RUN_STATUS } from "../journal/facts/run-facts.ts";
+import { isEnded } from "../journal/retention.ts";
 import type { RecordedCall, RunHolder, RunReport } from "../report.ts";
 import { totalOf } from "../tree/accounts.ts";
 import { readAccounts } from "../tree/restore.ts";
@@ -41,12 +43,29 @@ export async function inspectRun(journal: Journal, runId: RunId): Promise<RunRep
   const granted = [...raisesOf(recording)].reduce((sum, { more }) => plus(sum, more), NOTHING_SPENT);
   return {
     ...summary,
+    ...(await reasonsOf(journal, summary, records.at(-1))),
     input: textAt(start, "input"),
     ...(heldBy !== undefined && { heldBy }),
     limits: runLimits(root, { isCounted: true, isMetered: true }, granted),
     calls: callsIn(recording.records),
     ...(result === undefined ? soFar(root, recording, summary, heldBy !== undefined) : endOf(result)),
   };
+}
+
+/** From the record: not every journal tells it in its summaries. */
+async function reasonsOf(
+  journal: Journal,
+  { runId, status, error: listed, cancelReason: told }: RunSummary,
+  last: JournalRecord | undefined,
+): Promise<Pick<RunSummary, "error" | "cancelReason">> {
+  const isOpen = !isEnded(status);
+  const error = listed ?? (last && WITH_ERROR.includes(status) ? errorIn(runId, last) : undefined);
+  const cancel =
+    told === undefined && isOpen
+      ? (await journal.items(runId, 0)).find(({ kind }) => kind === "cancel")
+      : undefined;
+  const cancelReason = cancel === undefined ? told : cancelReasonIn(cancel.value);
+  return { ...(error && { error }), ...(cancelReason !== undefined && { cancelReason }) };
 }
 
 type Accounted = Pick<RunReport, "usage" | "cost" | "agents" | "inDoubt" | "result">;

@@ -71,6 +71,7 @@ export const SCHEMA = `
  *   had read then, and `list` what it has noted in an earlier release, as a JSON list. The triggers are for a process of such a release
  *   that writes to the same file: it knows only `waits`, where each of its lists is a new row.
  * - `scopes` says whose each run is, for `list`.
+ * - `cancels` finds for `list` which runs were cancelled, however much else was posted to them.
  */
 export const ADDED = `
   CREATE INDEX IF NOT EXISTS blob_users ON blob_uses (ref);
@@ -79,6 +80,7 @@ export const ADDED = `
     no INTEGER PRIMARY KEY, run INTEGER NOT NULL, id TEXT NOT NULL, wait TEXT NOT NULL, UNIQUE (run, id)
   );
   CREATE TABLE IF NOT EXISTS scopes (run INTEGER PRIMARY KEY, session TEXT, tenant TEXT, user TEXT);
+  CREATE INDEX IF NOT EXISTS cancels ON items (run, seq) WHERE kind = 'cancel';
   CREATE TRIGGER IF NOT EXISTS waits_begun AFTER INSERT ON waits
     BEGIN DELETE FROM open_waits WHERE run = new.run; END;
   CREATE TRIGGER IF NOT EXISTS waits_over AFTER DELETE ON waits
