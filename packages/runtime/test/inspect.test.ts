@@ -10,12 +10,12 @@ import {
   ToolError,
   totalTokens,
 } from "@ravi/kernel";
-import { MemoryJournal, Runtime, type RunReport, SqliteJournal } from "@ravi/runtime";
+import { MemoryJournal, Runtime, type RunReport, type RuntimePorts, SqliteJournal } from "@ravi/runtime";
 import { scriptedModel } from "@ravi/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod";
 import { temporaryDirectory } from "./journal/helpers/directory.ts";
-import { agent, ask, cut, done, FakeLedger, hangingPayer, until } from "./support/helpers.ts";
+import { agent, ask, cut, done, FakeHeadcount, FakeLedger, hangingPayer, until } from "./support/helpers.ts";
 import { team } from "./team.ts";
 
 const inspect = (journal: Journal, runId = "r"): Promise<RunReport> =>
@@ -259,6 +259,44 @@ test("inspect tells which calls may have been made twice, and counts a tool that
   expect(report.inDoubt).toEqual([doubt]);
   expect(report.calls).toHaveLength(2);
 });
+
+test("inspect says of a run that was claimed and has not begun who has it, or that nobody has", async () => {
+  const journal = sqlite();
+  const { epoch = 0 } = (await journal.claim(RunId("r"), "the night shift", 60_000)) ?? {};
+  await expect(inspect(journal)).rejects.toThrow(
+    'runId is "r"; expected a run that has begun: the night shift has claimed this one, and its start is not on record yet',
+  );
+  await journal.release(RunId("r"), epoch);
+  await expect(inspect(journal)).rejects.toThrow(
+    'runId is "r"; expected a run that has begun: this one was claimed, and its process ended before its start was on record, so nothing was done; run it again with the same runId',
+  );
+});
+
+test.each(["over", "open"])(
+  "inspect shows only limits that something keeps, of a run that is %s",
+  async (state) => {
+    const inspected = async (ports: RuntimePorts): Promise<RunReport["limits"]> => {
+      const journal = new MemoryJournal();
+      const asker = agent("asker", async (ctx) => done(String(await ctx.waitFor("name"))));
+      const runtime = new Runtime({ ...ports, journal });
+      const handle = runtime.run(asker, "who?", { runId: "r" });
+      await until(() => handle.status === "suspended");
+      if (state === "over") await runtime.deliver("r", "name", "Bo");
+      else await runtime.close();
+      await handle.result;
+      const { limits, result } = await inspect(journal);
+      expect(result === undefined).toBe(state === "open");
+      return limits;
+    };
+    const headcount = (): FakeHeadcount => new FakeHeadcount(2);
+    const ledger = (): FakeLedger => new FakeLedger();
+    expect(await inspected({})).toEqual({ spawnBudget: null, executionBudget: null });
+    expect((await inspected({ headcount })).spawnBudget).toMatchObject({ maxAgents: 50 });
+    expect((await inspected({ headcount })).executionBudget).toBeNull();
+    expect((await inspected({ ledger })).spawnBudget).toBeNull();
+    expect((await inspected({ ledger })).executionBudget).not.toBeNull();
+  },
+);
 
 test("inspect shows the limits with what was granted beyond them", async () => {
   const journal = new MemoryJournal();
