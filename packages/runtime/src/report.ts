@@ -9,7 +9,7 @@ export interface RunReport extends RunSummary {
   readonly usage: Usage;
   /** Dollars, of all agents together; null if the price of a call is not known. */
   readonly cost: number | null;
-  /** The limits of the whole tree, with what was granted beyond them. */
+  /** The limits of the whole tree that something keeps, with what was granted beyond them. */
   readonly limits: RunLimits;
   /** What each agent has used: the root first, then in the order of hiring. One that has not ended has the status of the run. */
   readonly agents: readonly AgentAccount[];

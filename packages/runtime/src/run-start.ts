@@ -23,6 +23,7 @@ import {
   type RunStartOptions,
   versionName,
 } from "@ravi/kernel/loop";
+import { unkeptBy } from "./run/keepers.ts";
 import { withAgentLedger } from "./tree/ledgers.ts";
 import { textAt } from "./engine/body.ts";
 import { type ResultRecord, resultToJSON } from "./engine/hire-record.ts";
@@ -53,6 +54,8 @@ export interface Start {
   readonly userId: string | null;
   readonly metadata: JsonObject;
   readonly facts?: JsonObject | undefined;
+  /** The limits that nothing keeps in this runtime; undefined if all are kept. Only for the record. */
+  readonly unkept?: readonly string[] | undefined;
   /** The answer of a layer around the agent, instead of the agent's own. */
   readonly refused?: AgentResult | undefined;
 }
@@ -64,7 +67,8 @@ export function newStart(ports: Ports, agent: Agent, input: string, options: Run
   const root = newRoot(agent, options, ids);
   const isMetered = ledger !== undefined || withAgentLedger(agent, undefined) !== undefined;
   const spawns = options.spawnBudget ?? agent.defaults?.spawnBudget;
-  refuseUnkept({ isMetered, isCounted: headcount !== undefined }, root.executionBudget, spawns);
+  const keepers = { isMetered, isCounted: headcount !== undefined };
+  refuseUnkept(keepers, root.executionBudget, spawns);
   const { deadlineS } = root.executionBudget;
   const deadline = deadlineS === null ? null : clock.now() + deadlineS * 1000;
   const { tenantId = null, userId = null, metadata } = options;
@@ -78,6 +82,7 @@ export function newStart(ports: Ports, agent: Agent, input: string, options: Run
     tenantId,
     userId,
     metadata: ownMetadata(metadata),
+    unkept: unkeptBy(keepers),
   };
   return options.facts === undefined ? start : { ...start, facts: ownFacts(options.facts) };
 }
@@ -144,9 +149,11 @@ export function scopeOf({ root, tenantId, userId, metadata }: Start): RunScope {
 
 /** The content of the first journal entry. */
 export function startRecord(start: Start): JsonObject {
-  const { agent, input, attachments, root, deadline, tenantId, userId, metadata, facts, refused } = start;
+  const { agent, input, attachments, root, deadline, tenantId, userId, metadata, facts, unkept, refused } =
+    start;
   const supervision = root.toJSON();
-  const common = { agent: versionName(agent), input, supervision, deadline, tenantId, userId, metadata };
+  const given = { agent: versionName(agent), input, supervision, deadline, tenantId, userId, metadata };
+  const common = unkept === undefined ? given : { ...given, unkept };
   const record = facts === undefined ? common : { ...common, facts };
   // After a crash before the result is recorded, a refused input must still be refused. Nobody will read what came with it.
   if (refused !== undefined) return { ...record, refused: resultToJSON(refused) };

@@ -5,15 +5,17 @@ import {
   type Meter,
   NO_USAGE,
   RunId,
+  type RunSummary,
   textOf,
+  ToolError,
   totalTokens,
 } from "@ravi/kernel";
-import { MemoryJournal, Runtime, type RunReport, SqliteJournal } from "@ravi/runtime";
+import { MemoryJournal, Runtime, type RunReport, type RuntimePorts, SqliteJournal } from "@ravi/runtime";
 import { scriptedModel } from "@ravi/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod";
 import { temporaryDirectory } from "./journal/helpers/directory.ts";
-import { agent, ask, cut, done, FakeLedger, hangingPayer, until } from "./support/helpers.ts";
+import { agent, ask, cut, done, FakeHeadcount, FakeLedger, hangingPayer, until } from "./support/helpers.ts";
 import { team } from "./team.ts";
 
 const inspect = (journal: Journal, runId = "r"): Promise<RunReport> =>
@@ -63,7 +65,53 @@ describe.each<[string, () => Journal]>([
     expect(report.agents).toMatchObject([{ agentId: "asker", status: "suspended" }]);
     expect(report.result).toBeUndefined();
   });
+
+  test("and the list tell that a run at rest was cancelled, also if the journal's own list does not, until it has ended", async () => {
+    const kept = open();
+    const asker = agent("asker", async (ctx) => done(String(await ctx.waitFor("name"))));
+    const runtime = new Runtime({ journal: kept });
+    const handle = runtime.run(asker, "who?", { runId: "r" });
+    await until(() => handle.status === "suspended");
+    await runtime.close();
+    await handle.result;
+    await new Runtime({ journal: kept }).cancel("r", "nobody knows");
+
+    const cancelled = { status: "suspended", cancelReason: "nobody knows", error: { code: "SUSPENDED" } };
+    expect(await new Runtime({ journal: kept }).list()).toMatchObject([cancelled]);
+    for (const journal of [kept, withoutReasons(kept)]) {
+      const report = await inspect(journal);
+      expect(report).toMatchObject(cancelled);
+      expect(report.waitingFor).toBeUndefined();
+    }
+    await new Runtime({ journal: kept, agents: [asker] }).resume("r").result;
+    for (const journal of [kept, withoutReasons(kept)]) {
+      const report = await inspect(journal);
+      expect(report).toMatchObject({ status: "cancelled", error: { code: "CANCELLED" } });
+      expect(report.cancelReason).toBeUndefined();
+    }
+  });
+
+  test("and the list tell why a run has failed", async () => {
+    const journal = open();
+    const failing = agent("failing", async () => {
+      throw new ToolError({ toolName: "ledger", message: "the ledger is locked" });
+    });
+    const { status, error } = await new Runtime({ journal }).run(failing, "", { runId: "r" }).result;
+    expect(status).toBe("failed");
+    const told = { status, error: { code: error?.code, message: error?.message } };
+    expect(told.error.message).toContain("the ledger is locked");
+    expect(await journal.list()).toMatchObject([told]);
+    expect(await inspect(journal)).toMatchObject(told);
+    expect(await inspect(withoutReasons(journal))).toMatchObject(told);
+  });
 });
+
+/** The same runs in a journal that tells less of them. */
+function withoutReasons(journal: Journal): Journal {
+  const list = async (): Promise<readonly RunSummary[]> =>
+    (await journal.list()).map((run) => ({ ...run, error: undefined, cancelReason: undefined }));
+  return Object.assign(Object.create(journal) as Journal, { list, summary: undefined });
+}
 
 test("inspect reads a killed run after each of its entries: who has ended, and what was spent or set aside", async () => {
   const journal = new MemoryJournal();
@@ -211,6 +259,44 @@ test("inspect tells which calls may have been made twice, and counts a tool that
   expect(report.inDoubt).toEqual([doubt]);
   expect(report.calls).toHaveLength(2);
 });
+
+test("inspect says of a run that was claimed and has not begun who has it, or that nobody has", async () => {
+  const journal = sqlite();
+  const { epoch = 0 } = (await journal.claim(RunId("r"), "the night shift", 60_000)) ?? {};
+  await expect(inspect(journal)).rejects.toThrow(
+    'runId is "r"; expected a run that has begun: the night shift has claimed this one, and its start is not on record yet',
+  );
+  await journal.release(RunId("r"), epoch);
+  await expect(inspect(journal)).rejects.toThrow(
+    'runId is "r"; expected a run that has begun: this one was claimed, and its process ended before its start was on record, so nothing was done; run it again with the same runId',
+  );
+});
+
+test.each(["over", "open"])(
+  "inspect shows only limits that something keeps, of a run that is %s",
+  async (state) => {
+    const inspected = async (ports: RuntimePorts): Promise<RunReport["limits"]> => {
+      const journal = new MemoryJournal();
+      const asker = agent("asker", async (ctx) => done(String(await ctx.waitFor("name"))));
+      const runtime = new Runtime({ ...ports, journal });
+      const handle = runtime.run(asker, "who?", { runId: "r" });
+      await until(() => handle.status === "suspended");
+      if (state === "over") await runtime.deliver("r", "name", "Bo");
+      else await runtime.close();
+      await handle.result;
+      const { limits, result } = await inspect(journal);
+      expect(result === undefined).toBe(state === "open");
+      return limits;
+    };
+    const headcount = (): FakeHeadcount => new FakeHeadcount(2);
+    const ledger = (): FakeLedger => new FakeLedger();
+    expect(await inspected({})).toEqual({ spawnBudget: null, executionBudget: null });
+    expect((await inspected({ headcount })).spawnBudget).toMatchObject({ maxAgents: 50 });
+    expect((await inspected({ headcount })).executionBudget).toBeNull();
+    expect((await inspected({ ledger })).spawnBudget).toBeNull();
+    expect((await inspected({ ledger })).executionBudget).not.toBeNull();
+  },
+);
 
 test("inspect shows the limits with what was granted beyond them", async () => {
   const journal = new MemoryJournal();

@@ -49,6 +49,7 @@ export interface TreeLimits {
 export interface Limits {
   readonly budget: { readonly [K in keyof Required<Budget>]: number | null };
   readonly tree: {
+    /** `Infinity` if nothing counts them, in a run that a `Runtime` without a headcount has started. */
     readonly agents: number;
     readonly depth: number | null;
     readonly total: number | null;
@@ -71,6 +72,12 @@ const NO_BUDGET: Limits["budget"] = Object.freeze({
   turns: null,
   toolCalls: null,
   seconds: null,
+});
+
+/** Those of a run that a `Runtime` without a ledger and a headcount has started. */
+const NO_LIMITS: Limits = Object.freeze({
+  budget: NO_BUDGET,
+  tree: Object.freeze({ agents: Infinity, depth: null, total: null, preempt: false }),
 });
 
 /** The limits that an agent declares for itself. */
@@ -226,7 +233,7 @@ export function fromSpawnBudget(budget: SpawnBudgetOptions): TreeLimits {
 /** The limits that a run had, as its result reports them; if the result does not, those that were asked for. */
 export function limitsOf(reported: RunLimits | undefined, asked: Limits | undefined): Limits {
   const { executionBudget = null, spawnBudget = null } = reported ?? {};
-  const fallback = asked ?? DEFAULT_LIMITS;
+  const fallback = asked ?? (reported === undefined ? DEFAULT_LIMITS : NO_LIMITS);
   return {
     budget:
       executionBudget === null ? fallback.budget : { ...NO_BUDGET, ...fromExecutionBudget(executionBudget) },

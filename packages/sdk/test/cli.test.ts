@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { RunId } from "@ravi/kernel";
+import { ProviderError, RunId } from "@ravi/kernel";
 import { SqliteJournal } from "@ravi/runtime";
 import { scriptedModel } from "@ravi/testing";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
@@ -142,6 +142,20 @@ describe("a run in another process", () => {
 });
 
 describe("a run that waits", () => {
+  test("that was cancelled and not resumed yet is listed and shown as such", async () => {
+    const asking = await waiting();
+    expect(await ravi("cancel", "run-1", "--reason", "too \u0007dear")).toContain("when it is next resumed");
+    expect(await ravi("runs")).toMatch(
+      /run-1 +clerk@1 +suspended .* ago +cancelled \(too dear\): it ends when it is resumed$/m,
+    );
+    const shown = await ravi("show", "run-1");
+    expect(shown).toMatch(/^status +suspended, cancelled \(too dear\): it ends when it is resumed$/m);
+    expect(shown).toMatch(/^process +none; it goes on when it is resumed$/m);
+    expect(await inspect("run-1", { journal })).toMatchObject({ cancelReason: "too \u0007dear" });
+    expect(await resume("run-1", { journal, agents: asking })).toMatchObject({ status: "cancelled" });
+    expect(await ravi("runs", "--all")).toMatch(/run-1 +clerk@1 +cancelled .* ago +CANCELLED: .*too dear/m);
+  });
+
   test("is told why it was denied", async () => {
     const asking = await waiting();
     expect(await ravi("deny", "run-1", "--reason", "ask Bo first")).toContain("when the run is resumed");
@@ -409,6 +423,21 @@ describe("runs that have ended", () => {
       prices: { scripted: { input: usd * 1e6, output: 0 } },
     });
     expect(await ravi("show", "run-1")).toContain(`spent       ${text}, 1 tokens`);
+  });
+
+  test("are listed with the reason why they failed, and not with one if they did not", async () => {
+    const refusing = scriptedModel(() => {
+      throw new ProviderError("the model\nis on strike", { kind: "BILLING" });
+    });
+    await run(agent({ name: "striker", model: refusing }), "Go.", { journal, runId: "run-1" }).catch(
+      () => {},
+    );
+    await run(speaker("Done."), "Go.", { journal, runId: "run-2" });
+    const listed = await ravi("runs", "--all");
+    expect(listed).toMatch(/^run-1 +striker@1 +failed .* ago +[A-Z_]+: .*the model is on strike/m);
+    expect(listed).toMatch(/^run-2 +speaker@1 +completed .* ago$/m);
+    const [failed] = JSON.parse(await ravi("runs", "--status", "failed", "--json")) as { error: object }[];
+    expect(failed?.error).toMatchObject({ message: expect.stringContaining("on strike") });
   });
 
   test("show which calls were given up", async () => {

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fallback } from "@ravi/middleware";
+import { MemoryJournal, Runtime } from "@ravi/runtime";
 import { scriptedModel } from "@ravi/testing";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
 import * as z from "zod";
@@ -88,4 +89,17 @@ test("inspect refuses a folder without a journal, a run that is not there, and o
   await run(agent({ name: "a", model: scriptedModel([{ text: "ok" }]) }), "go", { journal });
   await expect(inspect("other", { journal })).rejects.toMatchObject({ field: "runId" });
   await expect(inspect("other", { journal, calls: true } as never)).rejects.toThrow(/options\.calls/);
+});
+
+test("inspect shows no limits for a run of a runtime that has none", async () => {
+  const memory = new MemoryJournal();
+  const runtime = new Runtime({ journal: memory });
+  await runtime.run(agent({ name: "free", model: scriptedModel(["ok"]) }), "go", { runId: "r" }).result;
+  const report = await inspect("r", { journal: memory });
+  const none = {
+    budget: { usd: null, tokens: null, turns: null, toolCalls: null, seconds: null },
+    tree: { agents: Infinity, depth: null, total: null, preempt: false },
+  };
+  expect(report.limits).toEqual(none);
+  expect(report.result?.limits).toEqual(none);
 });

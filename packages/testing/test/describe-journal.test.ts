@@ -21,6 +21,7 @@ const again =
 describeJournal("that is honest", (setup) => new HonestJournal(setup), {
   waits: true,
   scopes: true,
+  reasons: true,
   second: again(HonestJournal),
   reopen: again(HonestJournal),
 });
@@ -32,7 +33,13 @@ describe("the suite", () => {
     test.concurrent(`catches a journal that ${says}`, { timeout: 60_000 }, async () => {
       const found = journalCases.filter((each) => each.says.includes(caughtBy));
       expect(found.map((each) => each.says)).not.toEqual([]);
-      const suite: JournalSuite = { second: again(Broken), reopen: again(Broken), waits: true, scopes: true };
+      const suite: JournalSuite = {
+        second: again(Broken),
+        reopen: again(Broken),
+        waits: true,
+        scopes: true,
+        reasons: true,
+      };
       for (const each of found)
         await expect(assertJournalCase(each, (setup) => new Broken(setup), suite)).rejects.toThrow(Error);
     });

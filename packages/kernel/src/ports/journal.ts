@@ -88,8 +88,16 @@ export interface RunSummary {
   readonly userId?: string | undefined;
   /** What it waits for and nobody has answered yet. Absent if there is nothing, or if the journal or the engine does not tell. */
   readonly waitingFor?: readonly PendingWait[] | undefined;
-  /** Why it is suspended. Absent if it is not, or if the journal or the engine does not tell. */
+  /**
+   * Why it is suspended, has failed, or ended otherwise before it was done. Its message may be cut. Absent if it has no error, or if the
+   * journal or the engine does not tell.
+   */
   readonly error?: Pick<SerializedError, "code" | "message"> | undefined;
+  /**
+   * Why it was cancelled, if it has not ended yet. It does no more work: it ends in the process that has it, or when it is next
+   * resumed. Absent if nobody has cancelled it, if it has ended, or if the journal or the engine does not tell.
+   */
+  readonly cancelReason?: string | undefined;
 }
 
 /** A subscription to what is posted to a run. */
@@ -147,6 +155,10 @@ export interface Journal {
    * count. `waitingFor` is what is left, in the order of the notes, until a status other than `suspended` is noted. A wait that is noted again
    * takes the place of the one before. Left out are waits that are answered: each signal with a `seq` above `heard` of the latest such
    * body answers the first wait of its name that is a `signal` or an `approval`, and a `cancel` above it all of them.
+   *
+   * A journal that tells why runs stand as they do takes `error` from the body of the status if that is the last entry of the run; without
+   * a text as its `message` it counts as none. `cancelReason` is the `value` of the first `cancel` that was posted, until the run has
+   * ended; if it is no text, "cancelled from outside".
    */
   list(): MaybePromise<readonly RunSummary[]>;
   /**

@@ -194,7 +194,7 @@ export class MemoryJournal implements Journal {
   }
 
   private summaryOf(run: MemoryRun): RunSummary {
-    return run.summary(this.posted.get(run.runId)?.items);
+    return run.summary(this.posted.get(run.runId));
   }
 
   private find(runId: RunId): MemoryRun | undefined {

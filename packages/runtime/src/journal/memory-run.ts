@@ -2,6 +2,7 @@ import type {
   JournalEntry,
   JournalRecord,
   JsonObject,
+  JsonValue,
   PendingWait,
   PostedItem,
   RunId,
@@ -17,10 +18,19 @@ import { openWaits } from "./facts/open-waits.ts";
 import { stringify } from "./plain-json.ts";
 import { isEnded } from "./retention.ts";
 import { factsOf, type RunFacts, type Whose } from "./facts/run-facts.ts";
-import { suspensionReason } from "./facts/suspension-reason.ts";
+import { cancelReasonIn, errorIn, WITH_ERROR } from "./facts/reasons.ts";
 
 /** Up to this many entries are searched one by one. An index of their identities would take 0.3 kB a run. */
 const FEW = 24;
+
+/** Everything that was posted to a run, in order. */
+export interface PostedTo {
+  readonly items: readonly Pick<PostedItem, "kind" | "name">[];
+  /** As JSON. */
+  readonly values: readonly string[];
+}
+
+const NOTHING: PostedTo = { items: [], values: [] };
 
 /** One run in memory. */
 export class MemoryRun implements Linked<MemoryRun>, Indexed<MemoryRun>, KnownNames {
@@ -91,13 +101,22 @@ export class MemoryRun implements Linked<MemoryRun>, Indexed<MemoryRun>, KnownNa
       .map((entry, index) => ({ seq: index + 1, ...entry, body: copyOf(entry.body) }));
   }
 
-  /** `posted` is everything that was posted to it, in order. */
-  summary(posted: readonly Pick<PostedItem, "kind" | "name">[] = []): RunSummary {
-    const { runId, agent, status, startedAt, updatedAt, kept, whose, waits, reason: error } = this;
-    const listed = { runId, agent, status, startedAt, updatedAt, entries: kept.length, ...whose };
-    const summary = error === undefined ? listed : { ...listed, error };
+  summary(posted: PostedTo = NOTHING): RunSummary {
+    const { runId, agent, status, startedAt, updatedAt, kept, whose, waits, error } = this;
+    const cancelReason = this.hasEnded ? undefined : cancelReasonOf(posted);
+    const summary = {
+      runId,
+      agent,
+      status,
+      startedAt,
+      updatedAt,
+      entries: kept.length,
+      ...whose,
+      ...(error !== undefined && { error }),
+      ...(cancelReason !== undefined && { cancelReason }),
+    };
     if (waits === undefined || this.hasEnded) return summary;
-    const unread = posted
+    const unread = posted.items
       .slice(waits.heard)
       .filter(({ kind }) => kind === "signal" || kind === "cancel")
       .map(({ kind, name }) => (kind === "cancel" ? null : name));
@@ -105,11 +124,10 @@ export class MemoryRun implements Linked<MemoryRun>, Indexed<MemoryRun>, KnownNa
     return waitingFor === undefined ? summary : { ...summary, waitingFor };
   }
 
-  private get reason(): RunSummary["error"] {
-    const { lastBody } = this.kept;
-    return this.status === "suspended" && lastBody !== undefined
-      ? suspensionReason(copyOf(lastBody))
-      : undefined;
+  private get error(): RunSummary["error"] {
+    const { exec, key, lastBody } = this.kept;
+    if (lastBody === undefined || !WITH_ERROR.includes(this.status)) return undefined;
+    return errorIn(this.runId, { exec, key, body: copyOf(lastBody) });
   }
 
   private appendAll(entries: readonly JournalEntry[]): void {
@@ -150,6 +168,11 @@ export class MemoryRun implements Linked<MemoryRun>, Indexed<MemoryRun>, KnownNa
       else (this.waits ??= new NotedWaits()).apply(change);
     }
   }
+}
+
+function cancelReasonOf({ items, values }: PostedTo): string | undefined {
+  const at = items.findIndex(({ kind }) => kind === "cancel");
+  return at === -1 ? undefined : cancelReasonIn(JSON.parse(values[at] ?? "null") as JsonValue);
 }
 
 function copyOf(body: KeptBody): JsonObject {

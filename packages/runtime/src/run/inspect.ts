@@ -1,4 +1,5 @@
 import {
+  type InvalidValueError,
   type Journal,
   type JournalRecord,
   type JsonObject,
@@ -8,13 +9,16 @@ import {
   Supervision,
 } from "@ravi/kernel";
 import { runLimits } from "@ravi/kernel/loop";
+import { keepersIn, keepersOf } from "./keepers.ts";
 import { replayedBill, substituteIn } from "../context/model-record.ts";
 import { textAt } from "../engine/body.ts";
 import { attemptOf, Recording } from "../engine/recording.ts";
 import { afterRetries } from "../engine/retried.ts";
 import { isOwnerGone, lockedBy } from "../journal/owner.ts";
+import { cancelReasonIn, errorIn, WITH_ERROR } from "../journal/facts/reasons.ts";
 import { summaryOf } from "../journal/facts/recorded-status.ts";
 import { RUN_START, RUN_STATUS } from "../journal/facts/run-facts.ts";
+import { isEnded } from "../journal/retention.ts";
 import type { RecordedCall, RunHolder, RunReport } from "../report.ts";
 import { totalOf } from "../tree/accounts.ts";
 import { readAccounts } from "../tree/restore.ts";
@@ -34,19 +38,51 @@ export async function inspectRun(journal: Journal, runId: RunId): Promise<RunRep
   const records = (await journal.load(runId)).slice(0, summary.entries);
   const recording = new Recording(afterRetries(runId, records));
   const start = recording.aboutRun(RUN_START)?.body;
-  if (start === undefined) throw wrongRun(runId, `a run that has begun; this one is ${summary.status}`);
+  if (start === undefined) throw notBegun(summary, heldBy ?? (await holderOf(journal, runId)));
   const root = Supervision.fromJSON(start["supervision"]);
   const status = recording.aboutRun(RUN_STATUS);
   const result = status && recordedResult(runId, status.body, undefined);
   const granted = [...raisesOf(recording)].reduce((sum, { more }) => plus(sum, more), NOTHING_SPENT);
   return {
     ...summary,
+    ...(await reasonsOf(journal, summary, records.at(-1))),
     input: textAt(start, "input"),
     ...(heldBy !== undefined && { heldBy }),
-    limits: runLimits(root, { isCounted: true, isMetered: true }, granted),
+    limits: runLimits(
+      root,
+      result?.limits === undefined ? keepersIn(start) : keepersOf(result.limits),
+      granted,
+    ),
     calls: callsIn(recording.records),
     ...(result === undefined ? soFar(root, recording, summary, heldBy !== undefined) : endOf(result)),
   };
+}
+
+/** Before its start a run has neither an agent nor an input on record, so there is nothing to report. */
+function notBegun({ runId, status, entries }: RunSummary, holder: RunHolder | undefined): InvalidValueError {
+  const why =
+    entries > 0
+      ? `this one is ${status}, and its start is not on record`
+      : holder === undefined
+        ? "this one was claimed, and its process ended before its start was on record, so nothing was done; run it again with the same runId"
+        : `${holder.owner} has claimed this one, and its start is not on record yet`;
+  return wrongRun(runId, `a run that has begun: ${why}`);
+}
+
+/** From the record: not every journal tells it in its summaries. */
+async function reasonsOf(
+  journal: Journal,
+  { runId, status, error: listed, cancelReason: told }: RunSummary,
+  last: JournalRecord | undefined,
+): Promise<Pick<RunSummary, "error" | "cancelReason">> {
+  const isOpen = !isEnded(status);
+  const error = listed ?? (last && WITH_ERROR.includes(status) ? errorIn(runId, last) : undefined);
+  const cancel =
+    told === undefined && isOpen
+      ? (await journal.items(runId, 0)).find(({ kind }) => kind === "cancel")
+      : undefined;
+  const cancelReason = cancel === undefined ? told : cancelReasonIn(cancel.value);
+  return { ...(error && { error }), ...(cancelReason !== undefined && { cancelReason }) };
 }
 
 type Accounted = Pick<RunReport, "usage" | "cost" | "agents" | "inDoubt" | "result">;

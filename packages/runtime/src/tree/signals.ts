@@ -9,6 +9,7 @@ import type {
   RunId,
   TimerHandle,
 } from "@ravi/kernel";
+import { cancelReasonIn } from "../journal/facts/reasons.ts";
 import { addTo } from "./add-to.ts";
 
 const POLL_MS = 250;
@@ -74,8 +75,7 @@ export class Signals {
   accept(item: PostedItem, seq = Infinity): void {
     if (this.seen?.has(item.id) === true) return;
     this.markRead(item.id);
-    if (item.kind === "cancel")
-      this.run.cancelledFromOutside(typeof item.value === "string" ? item.value : "cancelled from outside");
+    if (item.kind === "cancel") this.run.cancelledFromOutside(cancelReasonIn(item.value));
     if (item.kind === "message") this.run.deliver(item);
     if (item.kind !== "signal") return;
     const queue = this.waiting?.get(item.name);

@@ -3,7 +3,11 @@ import { MemoryJournal } from "../../src/journal/memory-journal.ts";
 import { SqliteJournal } from "../../src/journal/sqlite-journal.ts";
 import { temporaryDirectory } from "./helpers/directory.ts";
 
-describeJournal("MemoryJournal", ({ clock }) => new MemoryJournal({ clock }), { waits: true, scopes: true });
+describeJournal("MemoryJournal", ({ clock }) => new MemoryJournal({ clock }), {
+  waits: true,
+  scopes: true,
+  reasons: true,
+});
 
 const places = new WeakMap<object, string>();
 
@@ -16,6 +20,7 @@ function openAt(directory: string, clock: { now(): number }): SqliteJournal {
 describeJournal("SqliteJournal", ({ clock }) => openAt(temporaryDirectory(), clock), {
   waits: true,
   scopes: true,
+  reasons: true,
   second: (journal, { clock }) => openAt(places.get(journal) ?? "", clock),
   async reopen(journal, { clock }) {
     await journal.close();

@@ -48,13 +48,15 @@ async function leftAlone(journal: string, shown: readonly RunSummary[]): Promise
 }
 
 function rowOf(
-  { runId, agent, status, startedAt, updatedAt, waitingFor, error }: RunSummary,
+  { runId, agent, status, startedAt, updatedAt, waitingFor, error, cancelReason }: RunSummary,
   isLeft: boolean,
   now: number,
 ): string[] {
   const waits = (waitingFor ?? []).map(({ kind, agentId }) => `${agentId} waits for ${kindWords(kind)}`);
-  const why = error === undefined || error.code === "SUSPENDED" ? [] : [error.code ?? error.message];
-  const left = isLeft ? ["no process has it; resume it"] : [];
+  const why = error === undefined || error.code === "SUSPENDED" ? [] : [errorWords(error)];
+  const cancelled =
+    cancelReason === undefined ? [] : [cancelWords(cancelReason, status === "running" && !isLeft)];
+  const left = isLeft && cancelReason === undefined ? ["no process has it; resume it"] : [];
   const ago = (at: number): string => `${duration(now - at)} ago`;
   return [
     runId,
@@ -62,8 +64,17 @@ function rowOf(
     status,
     ago(startedAt),
     ago(updatedAt),
-    oneLine([...why, ...left, ...waits].join("; ")),
+    oneLine([...cancelled, ...why, ...left, ...waits].join("; "), 200),
   ];
+}
+
+function errorWords({ code, message }: NonNullable<RunSummary["error"]>): string {
+  return code === null ? message : `${code}: ${message}`;
+}
+
+/** What is to be said of a run that was cancelled and has not ended yet. */
+export function cancelWords(reason: string, isHeld: boolean): string {
+  return `cancelled (${oneLine(reason)}): ${isHeld ? "its process ends it" : "it ends when it is resumed"}`;
 }
 
 function statusesOf(all: boolean, given: string | undefined): readonly RunStatus[] {

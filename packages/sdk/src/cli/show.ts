@@ -1,6 +1,7 @@
 import { inspect, type PendingWait, type RecordedCall, type RunReport } from "@ravi/sdk";
 import { dollars, grouped } from "./amounts.ts";
 import { findRun } from "./find.ts";
+import { cancelWords } from "./list.ts";
 import type { Request } from "./perform.ts";
 import { howToAnswer } from "./how-to.ts";
 import { json, oneLine } from "./printable.ts";
@@ -58,7 +59,8 @@ function factsOf(report: RunReport, now: number): string[][] {
 }
 
 /** With the reason, if there is one. Some errors begin with the status themselves. */
-function statusOf({ status, result, error }: RunReport): string {
+function statusOf({ status, result, error, cancelReason, heldBy }: RunReport): string {
+  if (cancelReason !== undefined) return `${status}, ${cancelWords(cancelReason, heldBy !== undefined)}`;
   const { stopReason = "done" } = result ?? {};
   const reason = stopReason === "done" ? status : `${status} (${stopReason})`;
   const message = oneLine((result?.error ?? error)?.message ?? "", 300);

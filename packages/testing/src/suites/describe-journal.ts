@@ -9,6 +9,7 @@ import { lifeCases } from "./journal/life.ts";
 import { modelCases } from "./journal/model.ts";
 import { plainDataCases } from "./journal/plain-data.ts";
 import { postedCases } from "./journal/posted.ts";
+import { reasonCases } from "./journal/reasons.ts";
 import type { JournalCase, JournalSetup } from "./journal/stage.ts";
 import { waitCases } from "./journal/waits.ts";
 import { watchCases } from "./journal/watches.ts";
@@ -25,6 +26,8 @@ export interface JournalSuite {
   readonly waits?: true | undefined;
   /** Whether its `list` tells whose the runs are: `sessionId`, `tenantId` and `userId`. */
   readonly scopes?: true | undefined;
+  /** Whether its `list` tells why runs are suspended, have failed or were cancelled: `error` and `cancelReason`. */
+  readonly reasons?: true | undefined;
   /** How long a case may take, in real milliseconds. Some make 1,234 calls. Default: 60,000. */
   readonly patienceMs?: number | undefined;
 }
@@ -40,6 +43,7 @@ export const journalCases: readonly JournalCase[] = [
   ...amountCases,
   ...lifeCases,
   ...waitCases,
+  ...reasonCases,
   ...modelCases,
 ];
 

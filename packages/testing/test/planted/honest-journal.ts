@@ -119,11 +119,24 @@ export class HonestJournal implements Journal {
 
   list(): readonly RunSummary[] {
     return [...this.store.runs].map(([runId, { summary, records }]) => {
-      const listed = { runId, ...summary, entries: records.length };
+      const listed = { runId, ...summary, ...this.reasons(runId, summary.status), entries: records.length };
       const waitingFor =
         summary.status.endsWith("ed") && summary.status !== "suspended" ? [] : this.waits(runId);
       return waitingFor.length === 0 ? listed : { ...listed, waitingFor };
     });
+  }
+
+  /** Which error its last entry has, and why it was cancelled, if it has not ended. */
+  protected reasons(runId: RunId, status: RunSummary["status"]): Pick<RunSummary, "error" | "cancelReason"> {
+    const { key = "", body = {} } = this.load(runId).at(-1) ?? {};
+    const { code, message } = (/^run:status(?:#|$)/.test(key) && (body["error"] as JsonObject)) || {};
+    const error = { code, message };
+    const cancel = this.items(runId, 0).find(({ kind }) => kind === "cancel");
+    const isOpen = ["pending", "running", "suspended"].includes(status);
+    return {
+      ...(typeof message === "string" && { error: error as RunSummary["error"] }),
+      ...(isOpen && cancel && { cancelReason: reasonOf(cancel) }),
+    };
   }
 
   /** What the run waits for, without what was answered. */
@@ -161,6 +174,10 @@ export class HonestJournal implements Journal {
   }
 
   close(): void {}
+}
+
+function reasonOf({ value }: PostedRecord): string {
+  return typeof value === "string" ? value : "cancelled from outside";
 }
 
 function recordOf(entry: JournalEntry, seq: number): string {

@@ -9,6 +9,7 @@ import type {
   PostedRecord,
   RunId,
   RunSummary,
+  SerializedError,
 } from "@ravi/kernel";
 import type { JournalSetup } from "../../src/suites/index.ts";
 import { HonestJournal, type HonestStore, type WaitsBody } from "./honest-journal.ts";
@@ -26,6 +27,8 @@ const COVERS = "a watch that covers all";
 const ENTRIES = "of many entries all come back";
 const ITEMS = "of many items all come back";
 const ANSWERED = "a wait that somebody has answered";
+const WHY = "list says which error";
+const CANCELLED = "list says that a run was cancelled";
 const STATUSES = "list says each status";
 
 export const PLANTED_JOURNALS: readonly PlantedJournal[] = [
@@ -299,6 +302,49 @@ export const PLANTED_JOURNALS: readonly PlantedJournal[] = [
         return super
           .list()
           .map((run) => (run.status === "completed" ? { ...run, tenantId: undefined } : run));
+      }
+    },
+  },
+  {
+    says: "tells why a run is suspended also when it goes on",
+    caughtBy: WHY,
+    Broken: class extends HonestJournal {
+      override list(): RunSummary[] {
+        return super.list().map((run) => ({ ...run, ...this.suspension(run.runId) }));
+      }
+      private suspension(run: RunId): Pick<RunSummary, "error"> {
+        const last = this.load(run).findLast(({ body }) => body["status"] === "suspended");
+        const { code, message } = (last?.body["error"] ?? {}) as Partial<SerializedError>;
+        return message === undefined || code === undefined ? {} : { error: { code, message } };
+      }
+    },
+  },
+  {
+    says: "does not tell why a run has failed",
+    caughtBy: WHY,
+    Broken: class extends HonestJournal {
+      override list(): RunSummary[] {
+        return super.list().map((run) => (run.status === "failed" ? { ...run, error: undefined } : run));
+      }
+    },
+  },
+  {
+    says: "does not tell that a suspended run was cancelled",
+    caughtBy: CANCELLED,
+    Broken: class extends HonestJournal {
+      override list(): RunSummary[] {
+        return super
+          .list()
+          .map((run) => (run.status === "suspended" ? { ...run, cancelReason: undefined } : run));
+      }
+    },
+  },
+  {
+    says: "forgets that a run was cancelled once it has heard of it",
+    caughtBy: CANCELLED,
+    Broken: class extends HonestJournal {
+      override list(): RunSummary[] {
+        return super.list().map((run) => (run.entries > 1 ? { ...run, cancelReason: undefined } : run));
       }
     },
   },

@@ -1,12 +1,12 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { isRaviError, type PendingWait, type RunId, type RunSummary } from "@ravi/kernel";
+import { isRaviError, type JsonValue, type PendingWait, type RunId, type RunSummary } from "@ravi/kernel";
 import { type Claim, type ClaimRequest, decideClaim, isHeld } from "../claims.ts";
 import type { Row } from "../entries/entry-check.ts";
 import { openWaits, type Unread } from "../facts/open-waits.ts";
 import { isEnded, isPrunable, type PrunePlan } from "../retention.ts";
 import { NO_WAITS, type WaitsChange } from "../facts/noted-waits.ts";
 import { type RunFacts, whoseOf } from "../facts/run-facts.ts";
-import { suspensionReason } from "../facts/suspension-reason.ts";
+import { cancelReasonIn, errorIn, WITH_ERROR } from "../facts/reasons.ts";
 import { damaged } from "./errors.ts";
 import type { Tip } from "./log.ts";
 import { RowWriter } from "./row-writer.ts";
@@ -32,8 +32,10 @@ interface WaitingRun extends ListedRun {
   readonly noted: string | null;
   /** A JSON list of what it had not read by then; null if there is nothing. */
   readonly unread: string | null;
-  /** Its last entries as JSON, if it is suspended. */
+  /** Its last entries as JSON, if it may have an error. */
   readonly tail: string | null;
+  /** The value of the first post that cancels it, as JSON. */
+  readonly cancel: string | null;
   readonly session: unknown;
   readonly tenant: unknown;
   readonly user: unknown;
@@ -119,7 +121,9 @@ export class Runs {
     const listed = `SELECT ${summary}, owner, CAST(expires AS REAL) AS expires FROM runs LEFT JOIN tips ON run = no`;
     this.selectAll = db.prepare(`${listed} ORDER BY no`);
     const waiting = `SELECT ${summary}, session, tenant, user,
-         iif(status = 'suspended', (SELECT data FROM log WHERE log.id = last), NULL) AS tail,
+         iif(status IN (${WITH_ERROR.map((status) => `'${status}'`).join(", ")}),
+           (SELECT data FROM log WHERE log.id = last), NULL) AS tail,
+         (SELECT value FROM items WHERE items.run = runs.id AND kind = 'cancel' ORDER BY seq LIMIT 1) AS cancel,
          (SELECT group_concat(wait, ',' ORDER BY waits.no) FROM waits WHERE waits.run = runs.no) AS noted,
          iif(EXISTS (SELECT 1 FROM waits WHERE waits.run = runs.no),
            (SELECT json_group_array(iif(kind = 'signal', name, NULL)) FROM items
@@ -290,9 +294,14 @@ function summaryOf(run: ListedRun): RunSummary {
 }
 
 function withWaits(run: WaitingRun, noted: ReadWaits): RunSummary {
-  const error = run.tail === null ? undefined : reasonIn(run.tail);
-  const listed = { ...summaryOf(run), ...whoseOf(run.session, run.tenant, run.user) };
-  const summary = error === undefined ? listed : { ...listed, error };
+  const error = run.tail === null ? undefined : recordedError(run.id, run.tail);
+  const cancelReason = run.cancel === null || isEnded(run.status) ? undefined : postedReason(run.cancel);
+  const summary = {
+    ...summaryOf(run),
+    ...whoseOf(run.session, run.tenant, run.user),
+    ...(error !== undefined && { error }),
+    ...(cancelReason !== undefined && { cancelReason }),
+  };
   if (run.noted === null || isEnded(run.status)) return summary;
   const unread = run.unread === null ? [] : (JSON.parse(run.unread) as readonly Unread[]);
   const waits = waitsIn(`[${run.noted}]`) ?? noted(run.id);
@@ -301,12 +310,21 @@ function withWaits(run: WaitingRun, noted: ReadWaits): RunSummary {
 }
 
 /** Undefined if the text is damaged. */
-function reasonIn(tail: string): RunSummary["error"] {
+function recordedError(runId: RunId, tail: string): RunSummary["error"] {
   try {
-    const entries = JSON.parse(tail) as readonly Row[];
-    return suspensionReason(entries.at(-1)?.[5]);
+    const [exec, key, , , , body] = (JSON.parse(tail) as readonly Row[]).at(-1) ?? [];
+    return errorIn(runId, { exec, key, body });
   } catch {
     return undefined;
+  }
+}
+
+function postedReason(value: string): string {
+  try {
+    return cancelReasonIn(JSON.parse(value) as JsonValue);
+  } catch {
+    // Damaged. That it was cancelled is known.
+    return cancelReasonIn(null);
   }
 }
 

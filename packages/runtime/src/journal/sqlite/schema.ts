@@ -16,7 +16,8 @@ export const APPLICATION_ID = 0x52617669;
  * - `log.crc` covers the run's id, `first`, `count`, `prev` and `data`.
  * - `runs` has the claim, and derived data for `list`: `session`, `tenant` and `user` say whose the run is, and `heard` is the last item
  *   that it had read when it noted its waits. `waits` has these, as JSON. `deleted` has the highest epoch of any deleted run.
- * - `items` need no run: an answer may come before its question.
+ * - `items` need no run: an answer may come before its question. `cancels` finds for `list` which runs were cancelled, however much else
+ *   was posted to them.
  * - `blob_uses` says which runs use a blob; run 0 stands for blobs that a user has put. Without its index, each blob of a deleted run
  *   would cost a scan of all uses.
  */
@@ -63,6 +64,7 @@ export const SCHEMA = `
     UNIQUE (run, seq),
     UNIQUE (run, id)
   );
+  CREATE INDEX cancels ON items (run, seq) WHERE kind = 'cancel';
   CREATE TABLE waits (
     no INTEGER PRIMARY KEY,
     run INTEGER NOT NULL,

@@ -25,7 +25,7 @@ export interface JournalStage extends JournalSetup {
 }
 
 /** One test case. */
-export type JournalCase = SuiteCase<JournalStage, "reopen" | "second" | "waits" | "scopes">;
+export type JournalCase = SuiteCase<JournalStage, "reopen" | "second" | "waits" | "scopes" | "reasons">;
 
 /** How long claims last, in milliseconds. */
 export const TTL = 30_000;
