@@ -144,6 +144,26 @@ test("recordedEvents tells quiet answers as progress", async () => {
   ]);
 });
 
+test("recordedEvents does not tell an answer that is none, but what it has cost", async () => {
+  const journal = new MemoryJournal();
+  const options = { journal, ledger: () => new FakeLedger() };
+  await new Runtime(options).run(buyers(), "Buy it", { runId: "r" }).result;
+  const records = journal.load(RunId("r"));
+  const garbled = records.map((record) =>
+    "response" in record.body
+      ? { ...record, body: { ...record.body, response: { message: { role: "assistant" } } } }
+      : record,
+  );
+  const types = (await recorded(cut("r", garbled))).map(({ event }) => event.type);
+  const { usage = 0, text = 0 } = Object.fromEntries(
+    Array.from(
+      Map.groupBy(types, (type) => type),
+      ([type, all]) => [type, all.length],
+    ),
+  );
+  expect({ usage, text }).toEqual({ usage: 4, text: 0 });
+});
+
 test("recordedEvents tells failures: of a model, of a hire that was denied, of the run", async () => {
   const journal = new MemoryJournal();
   const broken = scriptedModel([new ProviderError({ kind: "AUTH", message: "wrong key", status: 401 })]);

@@ -23,6 +23,7 @@ import { type HireTimes, permittedInTime, timeInQueue, timesOf } from "./hire-ti
 import type { InProcessEngine } from "./in-process.ts";
 import type { Mailbox } from "./mailbox.ts";
 import type { Recordable } from "./recordable.ts";
+import { WAS_SEATED } from "./retried.ts";
 import { InProcessStart } from "./start.ts";
 
 /** How many levels of hires may start in one synchronous call before one waits a tick: 200 overflow Node's stack on ARM. */
@@ -196,15 +197,25 @@ export class Hiring implements Recordable<HireOutcome>, Linked<Hiring> {
     if (error.code === "DEADLINE_EXCEEDED" && !token.isCancelled) return this.endOutOfTime();
     const status = isCancellation(error) ? "cancelled" : "denied";
     this.account.status = status;
+    if (this.wasSeated) this.countAsChild();
     return { status, error, ...NOTHING_USED };
   }
 
-  /** It counts as a child that has ended, so that it can be joined. */
   private endOutOfTime(): HireOutcome {
     this.account.status = "partial";
+    this.countAsChild();
+    return { status: "partial", result: OUT_OF_TIME, ...this.addToParent() };
+  }
+
+  /** It counts as a child that has ended, so that it can be joined. */
+  private countAsChild(): void {
     this.hasChild = true;
     if (this.isKept) this.engine.children.add(this);
-    return { status: "partial", result: OUT_OF_TIME, ...this.addToParent() };
+  }
+
+  /** Whether its parent knows the child from an attempt that the run has failed with. */
+  private get wasSeated(): boolean {
+    return this.engine.recordedBegin(this.spec.key)?.[WAS_SEATED] === true;
   }
 
   /** Adds what the child has used to its parent's account, and returns it. */
@@ -246,8 +257,7 @@ export class Hiring implements Recordable<HireOutcome>, Linked<Hiring> {
     const outcome = readOutcome(restoreOutcome(body), this.spec.agent.output);
     this.status = hireStatus(outcome);
     this.engine.account.addBelow(outcome);
-    this.hasChild = outcome.status !== "denied";
-    if (this.hasChild && this.isKept) this.engine.children.add(this);
+    if (outcome.status !== "denied" || this.wasSeated) this.countAsChild();
     return outcome;
   }
 

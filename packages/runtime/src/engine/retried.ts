@@ -14,6 +14,12 @@ import { type CountedRecord, isHire, isModelCall, isNotAStep, stepOf, WITHDRAWN 
 export const RETRIED: JsonObject = Object.freeze({ status: "running", retried: true });
 
 /**
+ * In the begin of a hire that is made again: whether it got a seat when it was made first. Its parent then knows its child, and does not
+ * lose it if there is no seat for it now.
+ */
+export const WAS_SEATED = "wasSeated";
+
+/**
  * The entries of a run as they count if it was continued after it had failed. What was recorded before is then taken as if the calls that
  * it failed with had not ended yet. With `now` it is continued now, and the entry that says so is still to be written.
  */
@@ -56,15 +62,24 @@ function withoutFailures(
       if (isHire(record)) left.push({ exec: ExecId(record.exec, record.key), error: errorIn(record) });
     }
   }
-  const hires = new Set([...again].filter(isHire).map(stepOf));
+  const hires = new Map([...again].filter(isHire).map((end) => [stepOf(end), end]));
   const replied = new Set(records.filter(isReplied).map(questionOf));
   return records.flatMap((record, at): readonly CountedRecord[] => {
     const { exec, key, phase, body, attempt } = record;
     if (again.has(record))
       return isHire(record) ? [] : [{ ...record, body: { ...WITHDRAWN, spend: body["spend"] } }];
-    // Its child continues, and its next end must differ from the one that is on record.
-    if (phase === "begin" && hires.has(stepOf(record)))
-      return [{ ...record, attempt: attempt + 1, body: withTimeLater(body, pausedMs, deadline) }];
+    const end = phase === "begin" ? hires.get(stepOf(record)) : undefined;
+    if (end !== undefined) {
+      const wasSeated = end.body["unseated"] !== true;
+      // Its child continues, and its next end must differ from the one that is on record.
+      return [
+        {
+          ...record,
+          attempt: attempt + 1,
+          body: { ...withTimeLater(body, pausedMs, deadline), [WAS_SEATED]: wasSeated },
+        },
+      ];
+    }
     const { from, over } = failed.get(exec) ?? NEVER;
     if (phase !== "note" || at < from || isNotAStep(key)) return [record];
     // What the agent recorded since it may not ask for again. After a failed model call it would be about something else: if the agent

@@ -16,7 +16,7 @@ import {
   type ToolCall,
   type ToolResult,
 } from "@ravi/kernel";
-import { answerDeltas } from "@ravi/kernel/loop";
+import { answerDeltas, answerMisfit } from "@ravi/kernel/loop";
 import { nameOfCall } from "../context/call-name.ts";
 import { replayedBill } from "../context/model-record.ts";
 import { textAt } from "../engine/body.ts";
@@ -85,7 +85,9 @@ class EventReader {
     const { exec, phase, at, body } = record;
     if (phase === "begin" && body["quiet"] === true) this.quiet.add(stepOf(record));
     if (phase !== "end") return;
-    const response = body["response"] as ModelResponse | undefined;
+    const given = body["response"] as ModelResponse | undefined;
+    // The answer to a call that was given up is recorded for its cost, whatever it is.
+    const response = answerMisfit(given) === undefined ? given : undefined;
     const isQuiet = this.quiet.has(stepOf(record));
     for (const { type, delta } of response === undefined ? [] : answerDeltas(response, undefined))
       this.add(

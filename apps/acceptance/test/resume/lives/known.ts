@@ -55,6 +55,26 @@ export const KNOWN: Readonly<Record<string, Plan>> = {
       isRestarted: true,
       lives: [[]],
     }),
+  "a spawn that got the seat of somebody who has failed is not denied when the run is retried, and both go on":
+    plan({
+      root: failing(
+        {
+          do: "batch",
+          leaves: [
+            {
+              do: "hire",
+              life: failing({ do: "wait", name: "w0" }, spawn({ do: "sleep", s: 0 }), { do: "facts" }),
+              terms,
+            },
+            { do: "hire", life: failing(spawn(llm)), terms },
+          ],
+        },
+        { do: "join", which: 0 },
+      ),
+      maxAgents: 3,
+      lives: [[]],
+      retries: 1,
+    }),
 };
 
 function plan(more: Pick<Plan, "root" | "lives"> & Partial<Plan>): Plan {
@@ -74,6 +94,10 @@ function plan(more: Pick<Plan, "root" | "lives"> & Partial<Plan>): Plan {
 
 function life(...steps: readonly Step[]): Life {
   return { steps, end: "done", catches: true, asksForMore: false };
+}
+
+function failing(...steps: readonly Step[]): Life {
+  return { ...life(...steps), end: "garbage" };
 }
 
 function spawn(...steps: readonly Step[]): Step {
