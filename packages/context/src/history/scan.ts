@@ -113,8 +113,8 @@ function unreadableHeader({
   const newline = buffer.indexOf(0x0a);
   const first = buffer.toString("utf8", 0, newline === -1 ? buffer.length : newline);
   const version = /^\{"ravi":"history","v":(\d{1,9}),/.exec(first)?.[1];
-  if (version !== undefined && Number(version) > FORMAT) {
-    const expected = `format ${FORMAT}; the file was written by a newer version of @ravi/context, so use that version`;
+  if (version !== undefined && Number(version) !== FORMAT) {
+    const expected = `format ${FORMAT}; the file was written by another version of @ravi/context, so use that version`;
     throw new InvalidValueError({ field: "history format", value: Number(version), expected });
   }
   const begun = newline === -1 && header.subarray(0, buffer.length).equals(buffer);

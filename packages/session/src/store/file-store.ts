@@ -131,7 +131,7 @@ export class FileSessionStore implements SessionStore {
       const length = await withFile(this.files, path, READ, (file) => readAt(file, 0, bytes));
       const text = bytes.toString("utf8", 0, length);
       const info = readHeader(text.slice(0, text.indexOf("\n")));
-      return info === undefined || "newer" in info ? undefined : info;
+      return info === undefined || "format" in info ? undefined : info;
     } catch (error) {
       // It was removed meanwhile, or is a folder or a symbolic link that somebody has put there: no session of this store.
       if (["ENOENT", "ELOOP", "EISDIR"].some((code) => hasCode(error, code))) return undefined;

@@ -62,11 +62,11 @@ export function readBody(front: Front, line: Buffer): SessionEntry {
 }
 
 /** Reads the header: the session, the format number of another version, or undefined if the line is damaged. */
-export function readHeader(line: string): { readonly newer: number } | SessionInfo | undefined {
+export function readHeader(line: string): { readonly format: number } | SessionInfo | undefined {
   const found = HEADER.exec(line);
   if (found === null || !line.endsWith("}")) return undefined;
   const [front, version, checksum] = found;
-  if (Number(version) !== FORMAT) return { newer: Number(version) };
+  if (Number(version) !== FORMAT) return { format: Number(version) };
   const body = line.slice(front.length, -1);
   try {
     const { id, at, origin } = JSON.parse(body) as { id: string; at: number; origin: SessionOrigin | null };

@@ -104,9 +104,9 @@ class Reader {
   private header(bytes: Buffer): void {
     const found = readHeader(bytes.toString("utf8"));
     if (found === undefined) throw this.damaged({ line: 1, position: 0, isTorn: false });
-    if ("newer" in found) {
+    if ("format" in found) {
       const expected = `format ${FORMAT}; the file was written by another version of @ravi/session, so use that version`;
-      throw new InvalidValueError({ field: "session format", value: found.newer, expected });
+      throw new InvalidValueError({ field: "session format", value: found.format, expected });
     }
     if (found.id !== this.sessionId) throw this.corrupt(1, 0, `the file belongs to session ${found.id}`);
     this.info = found;
