@@ -6,6 +6,7 @@ import fc from "fast-check";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { type ChatMessage, ExecId, RunId } from "@ravi/kernel";
 import { FileHistory, type HistoryLock } from "@ravi/context";
+import { KeptMessages } from "../src/history/kept-messages.ts";
 import { FakeDisk, type Fault } from "./support/fake-disk.ts";
 import { many, say } from "./support/history-suite.ts";
 import { HOSTILE_IDS, keyOf } from "./support/keys.ts";
@@ -46,6 +47,74 @@ async function written(): Promise<{ disk: FakeDisk; whole: Buffer; ends: number[
 }
 
 const reopened = (disk: FakeDisk): Promise<FileHistory> => FileHistory.open("/h", { files: disk });
+
+describe("a message that was read before", () => {
+  const objects = async (history: FileHistory): Promise<readonly ChatMessage[]> =>
+    (await history.load(key)).messages;
+
+  test("is the same object when it is read again, also by another history of the folder", async () => {
+    const directory = await folder();
+    const history = await FileHistory.open(directory);
+    await history.append(key, many(3));
+    const first = await objects(history);
+    const other = await FileHistory.open(directory);
+    await other.append(key, [say("new")]);
+    const second = await objects(other);
+    expect(second).toHaveLength(4);
+    for (const [at, message] of first.entries()) expect(second[at]).toBe(message);
+    expect((await history.load(key, 2)).messages[1]).toBe(first[1]);
+    await history.close();
+    expect((await objects(other))[3]).toBe(second[3]);
+  });
+
+  test("cannot be changed, nor can the list be, for those who read it next", async () => {
+    const history = await FileHistory.open(await folder());
+    await history.append(key, [{ role: "user", content: [{ type: "text", text: "hello" }] }]);
+    const [message] = await objects(history);
+    expect(Object.isFrozen(message) && Object.isFrozen(message?.content[0])).toBe(true);
+    ((await objects(history)) as ChatMessage[]).length = 0;
+    expect(await objects(history)).toHaveLength(1);
+  });
+
+  test("is not taken for another one that stands in its place by now", async () => {
+    const directory = await folder();
+    const history = await FileHistory.open(directory);
+    const other = await FileHistory.open(directory);
+    await history.append(key, [say("one"), say("two")]);
+    await objects(history);
+    await other.clear(key);
+    await other.append(key, [say("one"), say("2nd")]);
+    expect((await objects(history)).map(({ content }) => content)).toEqual(["one", "2nd"]);
+    const file = await onlyFile(directory);
+    const text = await readFile(file, "utf8");
+    await writeFile(file, text.replace("2nd", "3rd"));
+    await expect(objects(history)).rejects.toMatchObject({ code: "JOURNAL_CORRUPT" });
+  });
+
+  test("is kept until others have pushed it out", () => {
+    const kept = new KeptMessages(100);
+    const of = (name: string, bytes: number) => {
+      const messages = [say(name)];
+      kept.keep(name, { messages, marks: [name], file: "1", bytes });
+      return messages[0];
+    };
+    const found = (name: string) => kept.of(name, "1").messages[0];
+    const one = of("one", 40);
+    const two = of("two", 40);
+    expect([found("one"), found("two")]).toEqual([one, two]);
+    expect(kept.of("one", "another file").messages).toEqual([]);
+    of("one", 50);
+    of("three", 30);
+    expect(found("two")).toBeUndefined();
+    expect([found("one"), found("three")]).not.toContain(undefined);
+    of("large", 101);
+    expect(found("large")).toBeUndefined();
+    expect([found("one"), found("three")]).not.toContain(undefined);
+    kept.forget("one");
+    of("four", 70);
+    expect([found("three"), found("four")]).not.toContain(undefined);
+  });
+});
 
 describe("T12: ids and paths", () => {
   test("T12: hostile ids make files in the folder and nowhere else, and no two share one", async () => {

@@ -82,6 +82,7 @@ export {
   checkDelegateChoices,
   checkHireChoices,
   checkHireSpelling,
+  secondHireArgument,
   spawnTerms,
 } from "./loop/hire-choices.ts";
 export { isParsed, type Parsed, parseWith } from "./loop/parse-with.ts";

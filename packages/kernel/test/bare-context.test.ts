@@ -101,7 +101,7 @@ describe("a bare context keeps what a runtime keeps", () => {
     expect(outcomes).toMatchObject([{ status: "failed", error: refusal }]);
   });
 
-  test("R23: so is one with a misspelt limit; a field of its own is not", async () => {
+  test("R23: so is one with a field that nobody knows, whatever its name, or with a second argument", async () => {
     const free: Agent = {
       id: AgentId("free"),
       run: async () => ({ status: "completed", output: "", stopReason: "done" }),
@@ -110,8 +110,23 @@ describe("a bare context keeps what a runtime keeps", () => {
     const misspelt = { agent: free, input: "", onfull: "queue" };
     await expect(bareContext().hire(misspelt)).rejects.toMatchObject(refusal);
     await expect(bareContext().spawn(free, misspelt)).rejects.toMatchObject(refusal);
+    const budget = { usd: 1 };
+    const limited = { agent: free, input: "", budget };
+    const meant = /^hire\.budget is .*known fields: .*executionBudget.*; did you mean executionBudget\?$/;
+    await expect(bareContext().hire(limited)).rejects.toThrow(meant);
+    await expect(bareContext().spawn(free, { ...limited })).rejects.toThrow(meant);
     const labelled = { agent: free, input: "", label: "first" };
-    expect(await bareContext().hire(labelled)).toMatchObject({ status: "completed" });
+    await expect(bareContext().hire(labelled)).rejects.toMatchObject({ field: "hire.label" });
+    const ctx = bareContext();
+    const two = [{ agent: free, input: "" }, { executionBudget: { maxTurns: 1 } }];
+    const second = { field: "the second argument of ctx.hire" };
+    await expect(Reflect.apply(ctx.hire.bind(ctx), undefined, two)).rejects.toMatchObject(second);
+    class Labelled {
+      readonly agent = free;
+      readonly input = "";
+      readonly label = "an instance may have fields of its own";
+    }
+    expect(await bareContext().hire(new Labelled())).toMatchObject({ status: "completed" });
   });
 
   test("R24: an answer that comes as its waiter is stopped is for whoever waits next", async () => {

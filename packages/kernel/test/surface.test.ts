@@ -193,6 +193,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "refuseUnkept",
       "runLimits",
       "scopeForWorker",
+      "secondHireArgument",
       "secretPatterns",
       "secretRemover",
       "shorten",

@@ -15,7 +15,10 @@ export interface RunReport extends RunSummary {
   readonly agents: readonly AgentAccount[];
   /** Its model and tool calls, in the order in which they began. */
   readonly calls: readonly RecordedCall[];
-  /** Keys of calls that may have been paid for twice: they were in flight at a crash, and were made again. */
+  /**
+   * Keys of calls of which it is not known what came of them, because they were in flight at a crash, or nobody waited for their end. They
+   * may have been made and paid for, and those that were made again, twice. A tool that nobody has decided on is among them when the run has ended.
+   */
   readonly inDoubt: readonly string[];
   /** The result, if the run is over. Its `structured` is as recorded: without the agent there is no schema to read it with. */
   readonly result?: RunResult | undefined;

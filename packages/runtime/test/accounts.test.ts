@@ -3,7 +3,7 @@ import * as z from "zod";
 import { defineTool, type Meter, type Pipelines, Priority, ProviderError, RunId, textOf } from "@ravi/kernel";
 import { scriptedModel } from "@ravi/testing";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
-import { agent, ask, cut, done, FakeHeadcount, FakeLedger } from "./support/helpers.ts";
+import { agent, ask, cut, done, FakeHeadcount, FakeLedger, until } from "./support/helpers.ts";
 
 const meter: Meter = {
   estimate: () => ({ inputTokens: 100, maxOutputTokens: 100, price: { usd: 2 } }),
@@ -230,3 +230,52 @@ test("T5: a call whose judge could not be reached is still one call after a rest
   expect((await resumed.resume("r").result).agents).toMatchObject([{ modelCalls: 1 }]);
   expect(model.calls).toHaveLength(1);
 });
+
+test.each(["model", "tool"])(
+  "T4: a %s call that was cut off, and then refused before it was made again, is not counted as made again",
+  async (kind) => {
+    const model = scriptedModel(() => "fine", { record: false });
+    const look = defineTool({
+      name: "look",
+      description: "Looks.",
+      input: z.object({}),
+      idempotent: true,
+      execute: () => "seen",
+    });
+    const asker = agent("asker", async (ctx) => {
+      const step: Promise<unknown> =
+        kind === "model"
+          ? ctx.llm(model, ask("?"))
+          : ctx.tool({ id: "c", name: "look", arguments: "{}" }, look);
+      await step.catch(() => {});
+      return done(String(await ctx.waitFor("name")));
+    });
+    const whole = new MemoryJournal();
+    const first = new Runtime({ journal: whole, ledger: () => new FakeLedger() });
+    const begun = first.run(asker, "", { runId: "r" });
+    await until(() => begun.status === "suspended");
+    await first.close();
+    const records = whole.load(RunId("r"));
+    const at = records.findIndex(({ phase }) => phase === "begin");
+    const journal = cut("r", records.slice(0, at + 1));
+
+    const counts = async (): Promise<unknown> => {
+      const [account] = (await new Runtime({ journal }).inspect("r")).agents;
+      return { modelCalls: account?.modelCalls, toolCalls: account?.toolCalls, retries: account?.retries };
+    };
+    const once = { modelCalls: kind === "model" ? 1 : 0, toolCalls: kind === "tool" ? 1 : 0, retries: 0 };
+    expect(await counts()).toEqual(once);
+    // What was set aside for the call that was cut off has used up the only turn.
+    const ledger = (): FakeLedger => new FakeLedger({ maxTurns: 1, maxToolCalls: 0 });
+    const second = new Runtime({ journal, agents: [asker], ledger });
+    const resumed = second.resume("r");
+    await until(() => resumed.status === "suspended");
+    await second.close();
+    expect(await counts()).toEqual(once);
+    const third = new Runtime({ journal, agents: [asker], ledger });
+    await third.deliver("r", "name", "Bo");
+    const result = await third.resume("r").result;
+    expect(result.output).toBe("Bo");
+    expect(result.agents).toMatchObject([once]);
+  },
+);

@@ -23,8 +23,10 @@ beforeEach(async () => {
 });
 
 /** The command in this process. */
-const ravi = (...args: readonly string[]): Promise<string> =>
-  perform(args, { RAVI_JOURNAL: journal }, () => {});
+const ravi = (...args: readonly string[]): Promise<string> => performed(args, { RAVI_JOURNAL: journal });
+
+const performed = (args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<string> =>
+  perform(args, env, () => {});
 
 interface Ended {
   readonly code: number | null;
@@ -67,9 +69,9 @@ function clerk(args: object = { usd: 12 }): Agent {
 }
 
 /** A run that waits for an approval and that no process has. */
-async function waiting(runId = "run-1", args?: object): Promise<Agent> {
+async function waiting(runId = "run-1", args?: object, folder = journal): Promise<Agent> {
   const asking = clerk(args);
-  const handle = start(asking, "Pay the bill.", { journal, runId });
+  const handle = start(asking, "Pay the bill.", { journal: folder, runId });
   for await (const { event } of handle.events())
     if (event.type === "progress" && event.name === "approvalRequested") break;
   await handle.suspend();
@@ -236,9 +238,22 @@ describe("a run that waits", () => {
 
   test("shows commands for the journal that was named", async () => {
     await waiting();
-    const shown = await perform(["show", "run-1", "--journal", `${journal}/.`], {}, () => {});
+    const shown = await performed(["show", "run-1", "--journal", `${journal}/.`]);
     expect(shown).toContain(`ravi approve --journal ${journal}/. run-1 approval:run-1:tool:1:0`);
     expect(shown).toContain(`ravi deny --journal ${journal}/. --reason "…" run-1 approval:run-1:tool:1:0`);
+  });
+
+  test("shows commands that work also for a journal whose name begins with a dash", async () => {
+    const before = process.cwd();
+    onTestFinished(() => process.chdir(before));
+    process.chdir(journal);
+    const inside = await waiting("run-1", undefined, "-j");
+    const shown = await performed(["show", "run-1", "--journal=-j"]);
+    const [, command = ""] = /^ {4}ravi (approve .*)$/m.exec(shown) ?? [];
+    expect(command).toBe("approve --journal=-j run-1 approval:run-1:tool:1:0");
+    expect(await performed(command.split(" "))).toContain("was answered");
+    expect(await resume("run-1", { journal: "-j", agents: inside })).toMatchObject({ status: "completed" });
+    await expect(performed(["runs", "--journal", "-j"])).rejects.toThrow("--journal=-");
   });
 
   test("is approved also if its id is budget", async () => {
@@ -539,7 +554,7 @@ describe("the command line", () => {
     [["prune", "--older-than", "1 week"], /--older-than is "1 week"; expected a time such as 90s/],
   ])("%j is refused", async (args, message) => {
     await run(speaker("ok"), "go", { journal });
-    await expect(perform(args, { RAVI_JOURNAL: journal }, () => {})).rejects.toThrow(message);
+    await expect(performed(args, { RAVI_JOURNAL: journal })).rejects.toThrow(message);
   });
 
   test("ends with 2 if it is wrong and with 1 if it is refused, in one line", async () => {
@@ -557,6 +572,23 @@ describe("the command line", () => {
     });
     // Looking makes no journal.
     expect(await readdir(journal)).toEqual([]);
+  });
+
+  test("leaves an empty ravi.db as it is, and says that it is no journal", async () => {
+    const file = join(journal, "ravi.db");
+    await writeFile(file, "");
+    const empty = "expected a folder with the ravi.db of a journal; this one is empty";
+    for (const command of [["runs"], ["show", "run-1"], ["cancel", "run-1"], ["prune", "--older-than", "1d"]])
+      await expect(ravi(...command)).rejects.toThrow(empty);
+    expect(await runs({ journal })).toEqual([]);
+    await expect(inspect("run-1", { journal })).rejects.toThrow("this one has an empty ravi.db");
+    expect(await readdir(journal)).toEqual(["ravi.db"]);
+    expect((await stat(file)).size).toBe(0);
+    // A run makes a journal of it.
+    expect(await run(speaker("ok"), "go", { journal, runId: "run-1" })).toMatchObject({
+      status: "completed",
+    });
+    expect(await runs({ journal })).toMatchObject([{ runId: "run-1" }]);
   });
 
   test("ends quietly if nobody reads on", async () => {

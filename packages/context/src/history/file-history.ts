@@ -20,6 +20,7 @@ import {
   writeAll,
 } from "./files.ts";
 import { fileNameOf } from "./file-name.ts";
+import { KeptMessages } from "./kept-messages.ts";
 import { headerLine, messageLines } from "./line-format.ts";
 import { lostMessages } from "./lost-messages.ts";
 import { checkUpTo, keyText, messageTexts } from "./message-text.ts";
@@ -90,6 +91,20 @@ function fileQueuesOf(files: HistoryFiles): Queues {
   return queues;
 }
 
+/** Shared too: each run of a conversation may open the histories anew. */
+const keptByDisk = new WeakMap<HistoryFiles, KeptMessages>();
+
+function keptOf(files: HistoryFiles): KeptMessages {
+  let kept = keptByDisk.get(files);
+  if (kept === undefined) keptByDisk.set(files, (kept = new KeptMessages()));
+  return kept;
+}
+
+/** Tells a file from a later one of the same name. */
+function identityOf({ ino = 0, birthtimeMs = 0 }: Awaited<ReturnType<HistoryFile["stat"]>>): string {
+  return `${ino}@${birthtimeMs}`;
+}
+
 /** A full disk has no room for a lock, and clearing makes room. An append in progress then writes to a file that was deleted. */
 function isDiskFull(error: unknown): boolean {
   return hasCode(error, "ENOSPC") || hasCode(error, "EDQUOT");
@@ -102,6 +117,7 @@ class DirectoryHistory implements FileHistory {
   /** The operations of this object, for `close` to wait for. */
   private readonly queues = new Queues();
   private readonly fileQueues: Queues;
+  private readonly kept: KeptMessages;
   private readonly states = new Map<string, FileState>();
   private closed = false;
 
@@ -110,6 +126,7 @@ class DirectoryHistory implements FileHistory {
     this.files = files;
     this.sync = sync;
     this.fileQueues = fileQueuesOf(files);
+    this.kept = keptOf(files);
   }
 
   async load(
@@ -122,10 +139,8 @@ class DirectoryHistory implements FileHistory {
     if (count > messages.length) {
       throw lostMessages(key, { wanted: count, found: messages.length, position: whole });
     }
-    return {
-      messages: count === messages.length ? messages : messages.slice(0, count),
-      head: messages.length,
-    };
+    // A copy: the list itself is kept.
+    return { messages: messages.slice(0, count), head: messages.length };
   }
 
   async append(key: HistoryKey, messages: readonly ChatMessage[]): Promise<void> {
@@ -149,6 +164,7 @@ class DirectoryHistory implements FileHistory {
     };
     await this.enqueue(name, "cleared", async () => {
       this.states.delete(name);
+      this.kept.forget(this.pathOf(name));
       if (await this.isStored(name)) await this.locked(name, clear, isDiskFull);
     });
   }
@@ -241,11 +257,17 @@ class DirectoryHistory implements FileHistory {
     try {
       file = await this.files.open(this.pathOf(name), readFlags());
     } catch (error) {
-      if (hasCode(error, "ENOENT")) return { messages: [], whole: 0 };
+      if (hasCode(error, "ENOENT")) return { messages: [], marks: [], whole: 0 };
       throw error;
     }
     try {
-      return scan(await file.readFile(), { keyText: name, sessionId: key.sessionId });
+      const path = this.pathOf(name);
+      const identity = identityOf(await file.stat());
+      const known = this.kept.of(path, identity);
+      const found = scan(await file.readFile(), { keyText: name, sessionId: key.sessionId, known });
+      const { messages, marks, whole: bytes } = found;
+      this.kept.keep(path, { messages, marks, file: identity, bytes });
+      return found;
     } finally {
       await file.close();
     }
@@ -278,8 +300,9 @@ class DirectoryHistory implements FileHistory {
    * this process left it.
    */
   private async endOf(file: HistoryFile, key: HistoryKey, name: string): Promise<FileState> {
-    const { size, ino = 0, birthtimeMs = 0 } = await file.stat();
-    const identity = `${ino}@${birthtimeMs}`;
+    const stats = await file.stat();
+    const { size } = stats;
+    const identity = identityOf(stats);
     const known = this.states.get(name);
     if (known?.size === size && known.file === identity) return known;
     const { messages, whole } = scan(await file.readFile(), { keyText: name, sessionId: key.sessionId });

@@ -1,10 +1,10 @@
-import { type ChatMessage, InvalidValueError, JournalCorruptError } from "@ravi/kernel";
+import { type ChatMessage, deepFreeze, InvalidValueError, JournalCorruptError } from "@ravi/kernel";
+import type { ReadMessages } from "./kept-messages.ts";
 import { FORMAT, headerLine, type Line, readLine } from "./line-format.ts";
 import { isMessage } from "./message-text.ts";
 
 /** The content of a history file. */
-export interface Scan {
-  readonly messages: readonly ChatMessage[];
+export interface Scan extends ReadMessages {
   /** The number of bytes of complete appends. What follows is left from an append that a crash interrupted. */
   readonly whole: number;
 }
@@ -22,11 +22,12 @@ interface Row {
 
 /**
  * Reads the bytes of a file. An append that a crash interrupted (its end is missing, or parts are zeros that the disk never
- * filled) was never acknowledged and is ignored as a whole. Any other damage throws a `JournalCorruptError` with its position.
+ * filled) was never acknowledged and is ignored as a whole. Any other damage throws a `JournalCorruptError` with its position. A message
+ * that is as in `known` is that object; every line is checked all the same.
  */
 export function scan(
   bytes: Uint8Array,
-  { keyText, sessionId }: { keyText: string; sessionId: string },
+  { keyText, sessionId, known }: { keyText: string; sessionId: string; known?: ReadMessages | undefined },
 ): Scan {
   const header = Buffer.from(headerLine(keyText), "utf8");
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -40,11 +41,12 @@ export function scan(
     });
   if (!buffer.subarray(0, header.length).equals(header)) {
     unreadableHeader({ buffer, header, keyText, corrupt });
-    return { messages: [], whole: 0 };
+    return { messages: [], marks: [], whole: 0 };
   }
 
   const rows = rowsOf(buffer, header.length, keyText);
   const messages: ChatMessage[] = [];
+  const marks: string[] = [];
   let whole = header.length;
   let batch: ChatMessage[] = [];
   for (const [at, { offset, end, text, line }] of rows.entries()) {
@@ -54,20 +56,22 @@ export function scan(
       const startsAfter = rows
         .slice(at + 1)
         .some((row) => row.line !== undefined && row.line.n === row.line.first);
-      if (torn && !startsAfter) return { messages, whole };
+      if (torn && !startsAfter) return { messages, marks: marks.slice(0, messages.length), whole };
       throw corrupt(offset, `line ${expected + 1} is not what was written`);
     }
     if (line.n !== expected || line.first !== messages.length + 1 || line.last < line.n) {
       throw corrupt(offset, `found message ${line.n} where message ${expected} should be`);
     }
-    batch.push(readMessage(line, (problem, cause) => corrupt(offset, problem, cause)));
+    const same = known?.marks[expected - 1] === line.mark ? known.messages[expected - 1] : undefined;
+    batch.push(same ?? readMessage(line, (problem, cause) => corrupt(offset, problem, cause)));
+    marks.push(line.mark);
     if (line.n === line.last) {
       for (const message of batch) messages.push(message);
       batch = [];
       whole = end;
     }
   }
-  return { messages, whole };
+  return { messages, marks: marks.slice(0, messages.length), whole };
 }
 
 function rowsOf(buffer: Buffer, from: number, keyText: string): Row[] {
@@ -92,7 +96,7 @@ function readMessage(line: Line, fail: (problem: string, cause?: unknown) => Err
     throw fail(`message ${line.n} is not JSON`, cause);
   }
   if (!isMessage(message)) throw fail(`message ${line.n} has no valid role and content`);
-  return message;
+  return deepFreeze(message);
 }
 
 /**

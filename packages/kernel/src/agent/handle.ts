@@ -60,7 +60,10 @@ export interface RunResult<T = unknown> {
   readonly usage: Usage;
   /** Dollars, of all agents together; null if the price of a call is not known. */
   readonly cost: number | null;
-  /** Keys of calls that may have been paid for twice: they were in flight at a crash, and were made again. */
+  /**
+   * Keys of calls of which it is not known what came of them, because they were in flight at a crash, or nobody waited for their end. They
+   * may have been made and paid for, and those that were made again, twice. A tool that nobody has decided on is among them when the run has ended.
+   */
   readonly inDoubt?: readonly string[] | undefined;
   /** The limits of the whole tree. */
   readonly limits?: RunLimits | undefined;
@@ -96,7 +99,10 @@ export interface AgentAccount {
   readonly usage: Usage;
   /** Dollars; null if the price of a call is not known. */
   readonly costUsd: number | null;
-  /** Model calls that were sent. A call that was retried counts once; one that a limit or a layer stopped does not count. */
+  /**
+   * Model calls that were sent. A call that was retried counts once; one that a limit or a layer stopped does not count. One that a crash
+   * cut off counts as sent, since that is not known.
+   */
   readonly modelCalls: number;
   readonly toolCalls: number;
   /** Further attempts at the same call, after a failure, a fallback or a crash. */

@@ -1,7 +1,8 @@
 import type { HireLeaf } from "../agent/leaves.ts";
 import { asOwn, checkRecord } from "../core/check.ts";
-import { checkSpelling } from "../core/spelling.ts";
+import { meantBy } from "../core/spelling.ts";
 import { InvalidValueError } from "../errors/errors.ts";
+import { shortName } from "../errors/show.ts";
 import type { DelegateTool } from "../model/tool.ts";
 
 /** On what terms somebody is hired, beside who it is and what it is to do. */
@@ -33,13 +34,41 @@ const HIRE_FIELDS: ReadonlySet<string> = new Set([
   ...SPAWN_OPTIONS,
 ] satisfies (keyof HireLeaf)[]);
 
-/** A misspelt limit would be none. A leaf may have other fields of its own, for whoever made it. */
+/** What a run, or the sdk, calls what a hire calls otherwise, and what is too short to be taken for a misspelling. */
+const MEANT: { readonly [name: string]: keyof HireLeaf } = {
+  budget: "executionBudget",
+  limits: "executionBudget",
+  task: "input",
+  prompt: "input",
+};
+
+/**
+ * Refuses a field that nobody would read: a limit under another name would be none. An instance of a class may have fields of its own.
+ * `agent` may stand beside the options of `spawn`.
+ */
 export function checkHireSpelling(leaf: object): void {
   for (const name in leaf) {
     if (HIRE_FIELDS.has(name)) continue;
-    checkSpelling("hire", leaf, [...HIRE_FIELDS]);
-    return;
+    const kind: unknown = Object.getPrototypeOf(leaf);
+    if (kind !== Object.prototype && kind !== null) return;
+    throw unknownField(leaf, name);
   }
+}
+
+function unknownField(leaf: object, name: string): InvalidValueError {
+  const known = [...HIRE_FIELDS];
+  const meant = Object.hasOwn(MEANT, name) ? MEANT[name] : meantBy(name, known);
+  const guess = meant === undefined ? "" : `; did you mean ${meant}?`;
+  const expected = `no field of that name; known fields: ${known.join(", ")}${guess}`;
+  return wrong(`hire.${shortName(name)}`, Reflect.get(leaf, name), expected);
+}
+
+/** What is wrong with a second argument of `hire`, in untyped code: options there would be ignored. */
+export function secondHireArgument(more: unknown): InvalidValueError | undefined {
+  if (more === undefined) return undefined;
+  const expected =
+    "nothing; put the options beside agent and input, as in ctx.hire({ agent, input, executionBudget })";
+  return wrong("the second argument of ctx.hire", more, expected);
 }
 
 type Choices = Pick<HireLeaf, "onFull" | "onPreempt" | "onTimeout">;

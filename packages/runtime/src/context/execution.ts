@@ -52,6 +52,7 @@ import {
   type LinkedList,
   makeAtOnce,
   makeDirect,
+  secondHireArgument,
   spawnTerms,
 } from "@ravi/kernel/loop";
 import { rejected } from "../rejected.ts";
@@ -214,8 +215,8 @@ export class Execution implements RunContext {
     return runExclusive(this, key, () => callTool(this, { call, tool }, key) as Promise<ToolResult<R>>);
   }
 
-  hire<T>(leaf: Omit<HireLeaf<T>, "kind">): Promise<HireOutcome<T>> {
-    const problem = agentProblem("hire.agent", leaf?.agent);
+  hire<T>(leaf: Omit<HireLeaf<T>, "kind">, more?: unknown): Promise<HireOutcome<T>> {
+    const problem = secondHireArgument(more) ?? agentProblem("hire.agent", leaf?.agent);
     if (problem !== undefined) return rejected(problem);
     return runExclusive(
       this,

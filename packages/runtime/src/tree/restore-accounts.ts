@@ -1,9 +1,9 @@
 import { type AgentId, ExecId, type JournalRecord, Priority } from "@ravi/kernel";
 import { accountStatus, type HireBegin, restoreOutcome } from "../engine/hire-record.ts";
-import { isModelCall, type Recording, stepOf } from "../engine/recording.ts";
+import { attemptOf, isModelCall, type Recording, stepOf } from "../engine/recording.ts";
 import type { Account, Accounts } from "./accounts.ts";
 import type { RecordedHire } from "./recorded-hires.ts";
-import { wasSent, type SpendOnRecord } from "./spends.ts";
+import { mayBeSent, wasSent, type SpendOnRecord } from "./spends.ts";
 import type { Tree } from "./tree.ts";
 
 /** The tree whose accounts are restored, or what stands for it where no agent runs. */
@@ -27,7 +27,12 @@ export function restoreAccounts(
 ): void {
   openAccounts(tree, hires);
   chargeSpends(tree.accounts, spends);
-  for (const begin of repeats) countRepeat(tree.accounts.find(begin.exec), begin, recording);
+  if (repeats.length === 0) return;
+  const ends = new Map(
+    recording.records.flatMap((each) => (each.phase === "end" ? [[attemptOf(each), each]] : [])),
+  );
+  for (const begin of repeats)
+    if (mayBeSent(ends.get(attemptOf(begin)))) countRepeat(tree.accounts.find(begin.exec), begin, recording);
 }
 
 function openAccounts(tree: Restorable, hires: readonly RecordedHire[]): void {

@@ -160,6 +160,16 @@ export function wasSent({ own, turns, open = [] }: RecordedSpend): boolean {
   return turns !== 0 || open.length > 0;
 }
 
+/**
+ * Whether an attempt with that end, or with none, may have sent something. A limit or a layer may have refused it before that: then nothing
+ * was charged, and the accounts of the run that made it do not have it either.
+ */
+export function mayBeSent(end: JournalRecord | undefined): boolean {
+  if (end === undefined || isDecided(end)) return true;
+  const bill = billIn(end);
+  return bill.toolCalls === 1 || (end.body["spend"] !== undefined && wasSent(bill));
+}
+
 /** The ends of effects with calls that were abandoned, and whose charge is still not known. */
 export function* endsWithOpenCalls(recording: Recording): Generator<JournalRecord> {
   const index = indexOf(recording);

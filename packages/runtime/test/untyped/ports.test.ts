@@ -173,22 +173,33 @@ test.each([
   expect(output).toBe(`${problem} | ${problem}`);
 });
 
-test("T11: a misspelt limit of a hire is refused, not ignored; other fields of a leaf are nobody's business", async () => {
+test("T11: a field of a hire that nobody knows is refused, not ignored, and so is a second argument", async () => {
   const kid = agent("kid", async () => done("hired"));
   const lead = agent("lead", async (ctx) => {
     const terms = { agent: kid, input: "", executionbudget: { maxTurns: 1 } };
     const hired = await ctx.hire(terms).then(({ status }) => status, String);
     const spawned = await ctx.spawn(kid, terms).then(({ status }) => status, String);
-    const own = { kind: "hire", agent: kid, input: "", label: "first" } as const;
-    const [misspelt, labelled] = await ctx.batch([{ kind: "hire", ...terms }, own]);
+    const own = { kind: "hire", agent: kid, input: "", budget: { usd: 1 } } as const;
+    const [misspelt, unknown] = await ctx.batch([{ kind: "hire", ...terms }, own]);
     const said = "error" in misspelt ? String(misspelt.error) : misspelt.status;
-    return done([hired, spawned, said, labelled.status].join(" | "));
+    const refused = "error" in unknown ? String(unknown.error) : unknown.status;
+    const two = [{ agent: kid, input: "" }, { executionBudget: { maxTurns: 1 } }];
+    const second = await Promise.resolve(Reflect.apply(ctx.hire.bind(ctx), undefined, two)).then(
+      String,
+      String,
+    );
+    return done([hired, spawned, said, refused, second].join(" | "));
   });
   for (const runtime of [new Runtime(), new Runtime({ journal: new MemoryJournal() })]) {
-    const [hired, spawned, said, labelled] = (await runtime.run(lead, "").result).output.split(" | ");
+    const [hired, spawned, said, refused, second] = (await runtime.run(lead, "").result).output.split(" | ");
     const problem = /^InvalidValueError: hire\.executionbudget is .*; did you mean executionBudget\?$/;
     for (const each of [hired, spawned, said]) expect(each).toMatch(problem);
-    expect(labelled).toBe("completed");
+    expect(refused).toMatch(
+      /^InvalidValueError: hire\.budget is .*known fields: .*executionBudget.*; did you mean executionBudget\?$/,
+    );
+    expect(second).toMatch(
+      /^InvalidValueError: the second argument of ctx\.hire is .*put the options beside agent and input/,
+    );
   }
 });
 

@@ -14,8 +14,9 @@ export function howToAnswer(
     const decisions = `{ ${JSON.stringify(name)}: "retry" }`;
     return [visible(`resume(${JSON.stringify(runId)}, { …, decisions: ${decisions} }), or "skip" or "fail"`)];
   }
-  const where = journal === undefined ? "" : ` --journal ${shellWord(journal)}`;
   // A word that begins with a dash would be taken for an option.
+  const where =
+    journal === undefined ? "" : ` --journal${journal.startsWith("-") ? "=" : " "}${shellWord(journal)}`;
   const dashes = [runId, name].some((word) => word.startsWith("-")) ? " --" : "";
   const command = (does: string, option = ""): string =>
     `ravi ${does}${where}${option}${dashes} ${shellWord(runId)} ${shellWord(name)}`;

@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { open, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import process from "node:process";
@@ -72,9 +72,12 @@ async function copy(from: string, to: string): Promise<void> {
   }
 }
 
-/** Throws if there is none: with a misspelt folder there would be no runs, or an empty journal would be made. */
+/** Throws if there is none: with a misspelt folder there would be no runs, or an empty journal would be made, also of an empty file. */
 export function checkJournal(journal: string): void {
-  if (!existsSync(join(journal, FILE))) throw wrong("journal", journal, `a folder with a ${FILE}`);
+  const file = join(journal, FILE);
+  if (!existsSync(file)) throw wrong("journal", journal, `a folder with a ${FILE}`);
+  if (statSync(file).size === 0)
+    throw wrong("journal", journal, `a folder with the ${FILE} of a journal; this one is empty`);
 }
 
 function wrong(field: string, value: string, expected: string): InvalidValueError {

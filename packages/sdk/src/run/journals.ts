@@ -42,8 +42,11 @@ export function missingIn(given: unknown): string | undefined {
   try {
     const found = look(given);
     if (found === undefined) return "does not exist";
-    const isEmpty = found.isDirectory() && look(nodeModule("node:path").join(given, FILE)) === undefined;
-    return isEmpty ? `has no ${FILE}` : undefined;
+    if (!found.isDirectory()) return undefined;
+    const file = look(nodeModule("node:path").join(given, FILE));
+    if (file === undefined) return `has no ${FILE}`;
+    // Opening it would make a journal of it.
+    return file.size === 0 ? `has an empty ${FILE}` : undefined;
   } catch {
     // It may not be looked at.
     return undefined;

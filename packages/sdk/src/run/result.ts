@@ -46,7 +46,10 @@ export interface ResultBase<T = unknown> {
   readonly limits: Limits;
   /** Which agent hired which, and what each spent, down to single calls. */
   readonly tree: RunTree;
-  /** Keys of calls that may have been paid for twice: they were in flight at a crash, and were made again. */
+  /**
+   * Keys of calls of which it is not known what came of them, because they were in flight at a crash, or nobody waited for their end. They
+   * may have been made and paid for, and those that were made again, twice. A tool that nobody has decided on is among them when the run has ended.
+   */
   readonly inDoubt: readonly string[];
   /** Returns this result if the run is completed. Otherwise throws its error, or an `InvalidValueError` that says how it ended. */
   unwrap(): CompletedResult<T>;

@@ -41,7 +41,7 @@ import { bothHooks } from "../both-hooks.ts";
 import { checkAgent } from "../check-agent.ts";
 import { checkEvent } from "../check-event.ts";
 import { Conversation } from "../conversation.ts";
-import { checkHireChoices, checkHireSpelling, spawnTerms } from "../hire-choices.ts";
+import { checkHireChoices, checkHireSpelling, secondHireArgument, spawnTerms } from "../hire-choices.ts";
 import { readStream } from "../read-stream.ts";
 import { answerDeltas } from "../answer-deltas.ts";
 import { soundUsage } from "../sound-usage.ts";
@@ -147,7 +147,9 @@ export class BareRun implements BareContext {
     }
   }
 
-  async hire<T>(leaf: Omit<HireLeaf<T>, "kind">): Promise<HireOutcome<T>> {
+  async hire<T>(leaf: Omit<HireLeaf<T>, "kind">, more?: unknown): Promise<HireOutcome<T>> {
+    const problem = secondHireArgument(more);
+    if (problem !== undefined) throw problem;
     checkAgent("hire.agent", leaf?.agent);
     checkHireSpelling(leaf);
     checkHireChoices("hire", leaf);
