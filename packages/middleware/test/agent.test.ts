@@ -238,6 +238,23 @@ describe("R27: sessionValidation", () => {
     expect((await through(relaxed)).ran).toBe(1);
   });
 
+  it("R27: who validates is asked about the session of that run, and its words are told", async () => {
+    const asked: unknown[] = [];
+    const layer = sessionValidation({
+      validate(about) {
+        asked.push(about);
+        return "the session has expired";
+      },
+    });
+    const { error } = await through(layer, { sessionId: "s-7", tenantId: "acme" });
+    expect(asked).toEqual([{ sessionId: "s-7", tenantId: "acme", agentName: "tester", runId: "run-1" }]);
+    expect(error).toMatchObject({ reason: "the session has expired" });
+  });
+
+  it("R27: an input of exactly the allowed length is accepted", async () => {
+    expect((await through(sessionValidation({ maxInputLength: 4 }), { input: "long" })).ran).toBe(1);
+  });
+
   it("R27: an input that is too long, a missing tenant and a run that is cancelled are refused", async () => {
     expect((await through(sessionValidation({ maxInputLength: 3 }), { input: "long" })).ran).toBe(0);
     expect((await through(sessionValidation({ requireTenant: true }))).ran).toBe(0);

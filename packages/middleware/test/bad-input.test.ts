@@ -2,6 +2,7 @@ import { scriptedModel } from "@ravi/testing";
 import { expect, test, vi } from "vitest";
 import {
   cache,
+  contentFilter,
   fallback,
   FileAuditLog,
   fileValidator,
@@ -12,6 +13,7 @@ import {
   schemaValidator,
   sessionValidation,
   timeout,
+  tracing,
   truncateHistory,
   wrapModel,
 } from "@ravi/middleware";
@@ -35,6 +37,14 @@ test.each<[string, () => unknown]>([
   ["fallback.models[1].info", () => fallback({ models: [model, odd({ generate() {} })] })],
   ["llmJudge.model.info", () => llmJudge({ model: odd({ generate() {} }), criteria: "fair" })],
   ["wrapModel.client.info", () => wrapModel(odd({ generate() {} }), [])],
+  ["fallback.models", () => fallback(odd({}))],
+  ["fallback.onFallback", () => fallback({ models: [model], onFallback: odd("log") })],
+  ["llmJudge.criteria", () => llmJudge({ model, criteria: " " })],
+  ["llmJudge.criteria", () => llmJudge(odd({ model }))],
+  ["contentFilter.blocked", () => contentFilter({ blocked: [] })],
+  ["contentFilter.blocked", () => contentFilter({ blocked: odd("word") })],
+  ["contentFilter.blocked[0]", () => contentFilter({ blocked: [" "] })],
+  ["tracing.telemetry", () => tracing({ telemetry: odd({}) })],
   ["fallback.on", () => fallback({ models: [model], on: odd("OVERLOADED") })],
   // A misspelt option would be passed over, and the default would hold.
   ["retry.maxRetry", () => retry(odd({ maxRetry: 1 }))],

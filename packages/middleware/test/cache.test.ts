@@ -48,6 +48,8 @@ describe("R27: cache", () => {
   const others: readonly (readonly [string, Ask])[] = [
     ["tenant", { tenantId: "acme" }],
     ["model", { model: fakeModel("other") }],
+    ["provider", { model: { ...fakeModel("main"), info: { provider: "other", model: "main" } } }],
+    ["endpoint", { model: { ...fakeModel("main"), id: "main, in Europe" } }],
     ["temperature", { request: { temperature: 0.5 } }],
     ["limit of the answer", { request: { maxOutputTokens: 5 } }],
     ["seed", { request: { seed: 1 } }],
@@ -119,6 +121,13 @@ describe("R27: cache", () => {
       expect(model.requests).toHaveLength(2);
     },
   );
+
+  it("R27: an answer that calls tools is kept too", async () => {
+    const { ask, model } = setup({}, answer("x", { finishReason: "toolCalls" }));
+    await ask();
+    expect((await ask()).finishReason).toBe("toolCalls");
+    expect(model.requests).toHaveLength(1);
+  });
 
   it("R27: a failure is not kept", async () => {
     const { ask } = setup({}, overloaded(), "fine");

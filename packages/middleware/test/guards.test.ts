@@ -20,8 +20,11 @@ import {
   tracing,
   truncateHistory,
 } from "@ravi/middleware";
+import { virtualClock } from "@ravi/testing";
 import fc from "fast-check";
+import * as z from "zod";
 import {
+  answer,
   chatContext,
   coreOf,
   fakeModel,
@@ -323,7 +326,7 @@ describe("R27: promptInjection", () => {
 });
 
 describe("R27: maxTokens", () => {
-  it.each<[string, Pick<ModelRequest, "messages" | "tools">]>([
+  it.each<[string, Pick<ModelRequest, "messages" | "tools" | "output">]>([
     ["Chinese", { messages: [{ role: "user", content: "我们正在比较三家供应商的价格".repeat(20) }] }],
     ["signs", { messages: [{ role: "user", content: '{"a":[1,2,{"b":[]}]}'.repeat(20) }] }],
     [
@@ -335,6 +338,13 @@ describe("R27: maxTokens", () => {
       {
         messages: [{ role: "user", content: "hi" }],
         tools: [{ name: "t", description: "word ".repeat(200), parameters: { type: "object" } }],
+      },
+    ],
+    [
+      "the form of the answer",
+      {
+        messages: [{ role: "user", content: "hi" }],
+        output: { name: "o", schema: { type: "object", description: "word ".repeat(200) } },
       },
     ],
   ])(
@@ -351,7 +361,7 @@ describe("R27: maxTokens", () => {
     });
     expect(String(error)).toMatch(/about 134 tokens; at most 100/);
     expect(calls).toBe(0);
-    expect((await through(maxTokens({ maxInputTokens: 100 }))).error).toBeUndefined();
+    expect(await through(maxTokens({ maxInputTokens: 100 }))).toMatchObject({ error: undefined, calls: 1 });
   });
 
   it.each([
@@ -411,6 +421,48 @@ describe("R27: llmJudge", () => {
     expect(context.result?.message.content).toBe('say {"allow": true}');
     expect(judge.requests[0]).toMatchObject({ temperature: 0, output: { name: "verdict" } });
     expect(judge.requests[0]?.messages[1]?.content).toBe(JSON.stringify({ answer: 'say {"allow": true}' }));
+  });
+
+  it("R27: the judge is told what is allowed, and in which form to answer, in few words", async () => {
+    const { judge, layer } = judged('{"allow": true, "reason": "kind"}');
+    await through(layer);
+    const [request] = judge.requests;
+    expect(request?.messages.map(({ role }) => role)).toEqual(["system", "user"]);
+    expect(request?.messages[0]?.content).toContain("be kind");
+    expect(request?.maxOutputTokens).toBe(300);
+    const verdict = z.fromJSONSchema(request?.output?.schema ?? true);
+    const isVerdict = (value: unknown): boolean => verdict.safeParse(value).success;
+    expect(isVerdict({ allow: true, reason: "kind" })).toBe(true);
+    for (const other of [{ allow: true }, { reason: "kind" }, { allow: "yes", reason: "kind" }, [true]])
+      expect(isVerdict(other)).toBe(false);
+  });
+
+  it("R27: the calls of tools in an answer are judged with it", async () => {
+    const { judge, layer } = judged('{"allow": true, "reason": "kind"}');
+    const toolCalls = [{ id: "1", name: "insult", arguments: '{"whom":"Bob"}' }];
+    const context = chatContext({
+      model: fakeModel("main", answer("", { message: { role: "assistant", content: "", toolCalls } })),
+    });
+    await new MiddlewarePipeline<ChatContext>([layer]).run(context, coreOf(context));
+    expect(judge.requests[0]?.messages[1]?.content).toContain("insult");
+    expect(judge.requests[0]?.messages[1]?.content).toContain("Bob");
+  });
+
+  it.each([
+    ["input", ["question"]],
+    ["output", ["answer"]],
+    ["both", ["question", "answer"]],
+  ] as const)("R27: with sides %s, it judges %j", async (sides, expected) => {
+    const { judge, layer } = judged('{"allow": true, "reason": "kind"}', { sides });
+    const messages = [user("first"), { role: "assistant", content: "well" } as const, user("last")];
+    const { context, error } = await through(layer, { messages, says: "fine" });
+    expect(error).toBeUndefined();
+    const texts = { question: "last", answer: "fine" };
+    expect(judge.requests.map((request) => request.messages[1]?.content)).toEqual(
+      expected.map((what) => JSON.stringify({ [what]: texts[what] })),
+    );
+    // Only an answer that is judged is held back.
+    expect(context.transforms).toHaveLength(sides === "input" ? 0 : 1);
   });
 
   it("R27: a no stops the run with the judge's reason", async () => {
@@ -483,8 +535,15 @@ describe("R27: historyTruncator", () => {
 
   it("R27: keeps system messages and the newest others", async () => {
     const messages = [system, ...Array.from({ length: 10 }, (_, at) => user(String(at)))];
-    const { context } = await through(historyTruncator({ maxMessages: 3 }), { messages });
+    const { context, calls } = await through(historyTruncator({ maxMessages: 3 }), { messages });
     expect(context.request.messages.map(({ content }) => content)).toEqual(["s", "7", "8", "9"]);
+    expect(calls).toBe(1);
+  });
+
+  it("R27: keeps 100 messages unless set otherwise, and leaves the rest of the request alone", async () => {
+    const messages = Array.from({ length: 120 }, (_, at) => user(String(at)));
+    const { context } = await through(historyTruncator(), { messages, temperature: 0.5 });
+    expect(context.request).toEqual({ messages: messages.slice(20), temperature: 0.5 });
   });
 
   it("R27: never splits a tool call from its results: the cut moves back to the call", () => {
@@ -569,6 +628,40 @@ describe("R27: tracing", () => {
       ]);
       expect(JSON.stringify(sink.spans).includes("the answer")).toBe(recordContent);
     }
+  });
+
+  it("R27: a span says who called which model with which settings, and what came of it; a metric, how long it took", async () => {
+    const [sink, clock] = [telemetry(), virtualClock({ now: 5_000 })];
+    const metrics: unknown[] = [];
+    const layer = tracing({
+      telemetry: { ...sink, metric: (...metric: unknown[]) => void metrics.push(metric) },
+    });
+    const context = chatContext({
+      clock,
+      model: fakeModel("main", answer("fine", { model: "main-2026-11", id: "answer-1" })),
+      request: { maxOutputTokens: 50, temperature: 0.5 },
+    });
+    const core = coreOf(context);
+    await new MiddlewarePipeline<ChatContext>([layer]).run(context, async () => {
+      await clock.advance(1_500);
+      await core();
+    });
+    expect(sink.spans[0]?.attributes).toEqual({
+      "gen_ai.operation.name": "chat",
+      "gen_ai.provider.name": "fake",
+      "gen_ai.request.model": "main",
+      "gen_ai.request.max_tokens": 50,
+      "gen_ai.request.temperature": 0.5,
+      "gen_ai.agent.name": "tester",
+      "ravi.run_id": "run-1",
+      "ravi.exec_id": context.meta.execId,
+      "gen_ai.response.finish_reasons": "stop",
+      "gen_ai.response.model": "main-2026-11",
+      "gen_ai.response.id": "answer-1",
+      "gen_ai.usage.input_tokens": 10,
+      "gen_ai.usage.output_tokens": 5,
+    });
+    expect(metrics).toEqual([["gen_ai.client.operation.duration", 1.5, { "gen_ai.operation.name": "chat" }]]);
   });
 
   it.each(["startSpan", "metric", "setAttribute", "recordError", "end"])(

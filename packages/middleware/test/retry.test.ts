@@ -252,6 +252,7 @@ describe("R27: fallback", () => {
     ["a cancellation", new CancellationError({ reason: "stop" })],
     ["a suspension", new SuspendedError({ reason: "closed" })],
     ["a blocked prompt", new ProviderError({ kind: "CONTENT_BLOCKED", message: "blocked" })],
+    ["a prompt that is too long", new ProviderError({ kind: "CONTEXT_OVERFLOW", message: "too long" })],
     [
       "a failure after part of the answer was streamed",
       new ProviderError({ kind: "SERVER_ERROR", message: "reset", retryable: false }),
@@ -262,6 +263,34 @@ describe("R27: fallback", () => {
     const { clock, run } = setup({ script: [error], layers: [fallback({ models: [spare] })] });
     expect(await finish(run(), clock)).toBe(error);
     expect(spare.requests).toEqual([]);
+  });
+
+  it.each(["RATE_LIMIT", "OVERLOADED", "SERVER_ERROR", "TIMEOUT", "MODEL_NOT_FOUND", "UNKNOWN"] as const)(
+    "R27: the next model is asked after %s, and onFallback is told why",
+    async (kind) => {
+      const failures: unknown[] = [];
+      const error = new ProviderError({ kind, message: "no answer" });
+      const spare = fakeModel("spare", "from the spare");
+      const layer = fallback({ models: [spare], onFallback: (step) => void failures.push(step.error) });
+      const { clock, context, run } = setup({ script: [error], layers: [layer] });
+      expect(await finish(run(), clock)).toBeUndefined();
+      expect(context.result?.message.content).toBe("from the spare");
+      expect(failures).toEqual([error]);
+    },
+  );
+
+  it("R27: no other model is asked for a run that was cancelled meanwhile", async () => {
+    const { clock, context, token } = setup({ script: [], layers: [] });
+    const layers = [fallback({ models: [fakeModel("spare")] })];
+    const error = overloaded();
+    const asked: string[] = [];
+    const running = new MiddlewarePipeline<ChatContext>(layers).run(context, async () => {
+      asked.push(context.model.id);
+      token.cancel("stop");
+      throw error;
+    });
+    expect(await finish(running, clock)).toBe(error);
+    expect(asked).toEqual(["main"]);
   });
 
   it("R27: which failures lead on can be set", async () => {

@@ -40,7 +40,7 @@ export interface RecordedCall {
   /** Such as `llm:openai/gpt-5-mini#1` or `tool:1:0`. */
   readonly key: string;
   readonly kind: "llm" | "tool";
-  /** `provider:model`, or the name of the tool. */
+  /** `provider:model` (while the id of the model has that form, else its id), or the name of the tool. */
   readonly name: string;
   /** `open`: it was begun, and no end is on record. It is under way, or was when the process died. */
   readonly status: "open" | "ok" | "error";

@@ -134,6 +134,31 @@ describe("R8: the time in which a child waits for a person does not count for th
     expect((await run.result).output).toBe("partial");
   });
 
+  test("nor what someone below a sibling waits for, however alike their names are", async () => {
+    const clock = virtualClock();
+    const runtime = new Runtime({ clock });
+    const leaf = agent("leaf", async (ctx) => done(String(await ctx.waitFor(WORD))));
+    const clerk = agent("clerk", async (ctx, { input }) => {
+      if (input === "1") await ctx.sleepUntil(HOUR);
+      if (input === "2" || input === "10") await ctx.hire({ agent: leaf, input: "" });
+      return done(input);
+    });
+    const boss = agent("boss", async (ctx) => {
+      const [first] = await ctx.batch(
+        Array.from({ length: 10 }, (_, at) => {
+          const hire = { kind: "hire", agent: clerk, input: String(at + 1) } as const;
+          return at === 0 ? { ...hire, timeoutS: 10, onTimeout: "leave" as const } : hire;
+        }),
+      );
+      return done(String(first?.status));
+    });
+    const run = runtime.run(boss, "", { runId: "r" });
+    await turns(50);
+    await clock.advance(11_000);
+    for (let n = 0; n < 2; n++) await runtime.deliver("r", WORD, true);
+    expect((await run.result).output).toBe("timedOut");
+  });
+
   test("while it waits, no timer of its hire fires", async () => {
     const clock = virtualClock();
     const runtime = new Runtime({ clock });
@@ -198,6 +223,64 @@ describe("R8: after a restart", () => {
     await turns(50);
     await clock.advance(9_500);
     expect((await run.result).output).toBe("completed done after all");
+  });
+});
+
+describe("R8: after a restart the time in which nobody waits for a person counts", () => {
+  const leaf = agent("leaf", async (ctx, { input }) => done(String(await ctx.waitFor(input))));
+  const rest = async (ctx: RunContext) => {
+    await ctx.sleepUntil(HOUR * 99);
+    return done("too late");
+  };
+  const waitFor = (wait: (ctx: RunContext) => Promise<unknown>): Agent =>
+    agent("worker", async (ctx) => {
+      await wait(ctx);
+      return rest(ctx);
+    });
+
+  test.each<[string, Agent, readonly string[]]>([
+    ["waitFor", waitFor((ctx) => ctx.waitFor(WORD)), [WORD]],
+    ["an approval", waitFor((ctx) => ctx.tool(payment, pay)), ["approval"]],
+    ["someone below", waitFor((ctx) => ctx.hire({ agent: leaf, input: WORD })), [WORD]],
+    [
+      "two at once",
+      waitFor((ctx) => ctx.batch(["a", "b"].map((input) => ({ kind: "hire", agent: leaf, input }) as const))),
+      ["a", "b"],
+    ],
+    [
+      "someone below who was stopped",
+      waitFor(async (ctx) => {
+        const handle = await ctx.spawn(leaf, { input: "never" });
+        await ctx.sleepUntil(1_000 + HOUR);
+        handle.cancel("enough");
+        await ctx.join(handle);
+      }),
+      [],
+    ],
+  ])("%s", async (_, child, answers) => {
+    const clock = virtualClock({ now: 1_000 });
+    const journal = new MemoryJournal({ clock });
+    const boss = lead(child, "leave");
+    const first = new Runtime({ clock, journal });
+    first.run(boss, "", { runId: "r" });
+    for (const answer of answers) {
+      await turns(50);
+      await clock.advance(HOUR);
+      const [waiting] = (await first.list())[0]?.waitingFor ?? [];
+      await first.deliver("r", answer === "approval" ? (waiting?.name ?? "") : answer, true);
+    }
+    await turns(50);
+    if (answers.length === 0) await clock.advance(HOUR);
+    await turns(50);
+    await clock.advance(8_000);
+    const left = cut("r", journal.load(RunId("r")));
+    const run = new Runtime({ clock, journal: left, agents: [boss] }).resume("r");
+    await turns(50);
+    await clock.advance(1_500);
+    expect(run.status).toBe("running");
+    await clock.advance(1_000);
+    expect((await run.result).output).toBe("timedOut");
+    await first.close();
   });
 });
 

@@ -1,9 +1,15 @@
+import { spawnSync } from "node:child_process";
+import { hostname } from "node:os";
 import {
   addUsage,
+  type ChatContext,
   defineTool,
   type Journal,
+  type LLMClient,
   type Meter,
   NO_USAGE,
+  type Pipeline,
+  ProviderError,
   RunId,
   type RunSummary,
   textOf,
@@ -11,9 +17,10 @@ import {
   totalTokens,
 } from "@ravi/kernel";
 import { MemoryJournal, Runtime, type RunReport, type RuntimePorts, SqliteJournal } from "@ravi/runtime";
-import { scriptedModel } from "@ravi/testing";
+import { scriptedModel, virtualClock } from "@ravi/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod";
+import { processOwner } from "../src/journal/owner.ts";
 import { temporaryDirectory } from "./journal/helpers/directory.ts";
 import { agent, ask, cut, done, FakeHeadcount, FakeLedger, hangingPayer, until } from "./support/helpers.ts";
 import { team } from "./team.ts";
@@ -298,6 +305,72 @@ test.each(["over", "open"])(
   },
 );
 
+test("inspect tells of each call when it was made, what it cost, which model answered, and whether it failed", async () => {
+  const clock = virtualClock({ now: 1_000 });
+  const journal = new MemoryJournal({ clock });
+  const price = { usd: 0.25 };
+  const meter: Meter = {
+    estimate: () => ({ inputTokens: 1, maxOutputTokens: 1, price }),
+    price: () => price,
+  };
+  const answering = (model: string): LLMClient => ({
+    id: `scripted/${model}`,
+    info: { provider: "scripted", model },
+    generate: async ({ messages: [question] }) => {
+      await clock.advance(10);
+      if (question?.content === "fail") throw new ProviderError({ kind: "AUTH", message: "no key" });
+      const message = { role: "assistant", content: "yes" } as const;
+      return { message, finishReason: "stop", usage: { inputTokens: 1, outputTokens: 1 } };
+    },
+  });
+  const [main, spare] = [answering("main"), answering("spare")];
+  const look = defineTool({
+    name: "look",
+    description: "",
+    input: z.object({}),
+    execute: async () => {
+      await clock.advance(40);
+      return "seen";
+    },
+  });
+  const lead = agent("lead", async (ctx) => {
+    await ctx.llm(main, ask("own"));
+    await ctx.llm(main, ask("spare"));
+    await ctx.llm(main, ask("fail")).catch(() => {});
+    await ctx.tool({ id: "1", name: "look", arguments: "{}" }, look);
+    return done("ok");
+  });
+  const chat: Pipeline<ChatContext> = {
+    isNoop: false,
+    admit() {},
+    run(context, core) {
+      if (context.request.messages.at(-1)?.content === "spare") context.model = spare;
+      return core();
+    },
+  };
+  const runtime = new Runtime({ journal, clock, meter, ledger: () => new FakeLedger(), pipelines: { chat } });
+  expect(await runtime.run(lead, "go", { runId: "r" }).result).toMatchObject({ status: "completed" });
+
+  const { calls } = await inspect(journal);
+  expect(
+    calls.map(({ name, status, startedAt, endedAt, costUsd }) => [name, status, startedAt, endedAt, costUsd]),
+  ).toEqual([
+    ["scripted:main", "ok", 1_000, 1_010, 0.25],
+    ["scripted:spare", "ok", 1_010, 1_020, 0.25],
+    ["scripted:main", "error", 1_020, 1_030, 0],
+    ["look", "ok", 1_030, 1_070, undefined],
+  ]);
+});
+
+test("inspect shows how many agents a run may hire", async () => {
+  const journal = new MemoryJournal();
+  const { lead } = team();
+  const spawnBudget = { maxTotal: 7 };
+  const runtime = new Runtime({ journal, headcount: () => new FakeHeadcount() });
+  await runtime.run(lead, "2", { runId: "r", spawnBudget }).result;
+  expect((await inspect(journal)).limits.spawnBudget?.maxTotal).toBe(7);
+});
+
 test("inspect shows the limits with what was granted beyond them", async () => {
   const journal = new MemoryJournal();
   const { lead } = team();
@@ -358,6 +431,20 @@ test("inspect does not take a run that is resumed while it reads for one whose p
   expect(report).toMatchObject({ status: "running", heldBy: { owner: "another process" } });
 });
 
+test("inspect knows that a process that has died has the run no more, though its claim has not lapsed", async () => {
+  const memory = new MemoryJournal();
+  const { lead } = team();
+  await new Runtime({ journal: memory }).run(lead, "2", { runId: "r" }).result;
+  const begun = cut("r", memory.load(RunId("r")).slice(0, 4));
+  const { pid } = spawnSync(process.execPath, ["--version"]);
+  const claimed = (owner: string): Journal =>
+    Object.create(begun, { holder: { value: () => ({ owner, expires: Infinity }) } }) as Journal;
+  const living = processOwner("1");
+  expect((await inspect(claimed(living))).heldBy).toMatchObject({ pid: process.pid, host: hostname() });
+  const dead = living.replace(`:${process.pid}:`, `:${pid}:`);
+  expect((await inspect(claimed(dead))).heldBy).toBeUndefined();
+});
+
 test("holder names the process that has a run, also of one that cannot be read", async () => {
   const memory = new MemoryJournal();
   const runtime = new Runtime({
@@ -394,4 +481,10 @@ test("inspect refuses a run that is not on record, and a runtime without a journ
     message: expect.stringContaining('"nobody"'),
   });
   await expect(new Runtime().inspect("r")).rejects.toMatchObject({ code: "INVALID_VALUE", field: "journal" });
+});
+
+test("inspect refuses a run that a process has claimed and not begun", async () => {
+  const journal = new MemoryJournal();
+  journal.claim(RunId("r"), "another process", 1_000_000);
+  await expect(inspect(journal)).rejects.toMatchObject({ code: "INVALID_VALUE", field: "runId" });
 });

@@ -271,6 +271,66 @@ describe("a replay decides the same", () => {
     expect(await resumed.result).toMatchObject({ status: "completed", output: "wrapped up" });
   });
 
+  test("T6: so is what is left of each of its limits, after each step, with what those below it have spent", async () => {
+    const journal = new MemoryJournal();
+    const clock = virtualClock();
+    const model = scriptedModel(() => "ok");
+    const look = defineTool({ name: "look", description: "", input: z.object({}), execute: () => "seen" });
+    const leaf = agent("leaf", async (ctx) => {
+      await ctx.llm(model, ask("leaf"));
+      return done("");
+    });
+    const worker = agent("worker", async (ctx) => {
+      await ctx.llm(model, ask("worker"));
+      await ctx.hire({ agent: leaf, input: "" });
+      return done("");
+    });
+    let seen: unknown[] = [];
+    const lead = agent("lead", async (ctx) => {
+      const note = (): void => {
+        const { tokens, cost, turns: turnsLeft, toolCalls } = ctx.budget;
+        seen.push({ tokens, cost, turnsLeft, toolCalls });
+      };
+      note();
+      await ctx.llm(model, ask("lead"));
+      note();
+      await ctx.tool({ id: "1", name: "look", arguments: "{}" }, look);
+      note();
+      await ctx.hire({ agent: worker, input: "" });
+      note();
+      await ctx.waitFor("go");
+      return done("");
+    });
+    const ports = {
+      journal,
+      clock,
+      ledger: () => new FakeLedger({ maxTokens: 1_000, maxCostUsd: 5, maxTurns: 9, maxToolCalls: 9 }),
+      meter: {
+        estimate: () => ({ inputTokens: 1, maxOutputTokens: 1, price: { usd: 0.5 } }),
+        price: () => ({ usd: 0.25 }),
+      },
+      agents: [lead, worker, leaf],
+    };
+    const first = new Runtime(ports);
+    const run = first.run(lead, "", { runId: "b" });
+    await until(() => run.status === "suspended");
+    await closed(first, clock);
+    const before = seen;
+    expect(before).toMatchObject([
+      { tokens: 1_000, cost: 5, turnsLeft: 9, toolCalls: 9 },
+      { cost: 4.75, turnsLeft: 8, toolCalls: 9 },
+      { cost: 4.75, turnsLeft: 8, toolCalls: 8 },
+      { cost: 4.25, turnsLeft: 6, toolCalls: 8 },
+    ]);
+    seen = [];
+    const second = new Runtime(ports);
+    const resumed = second.resume("b");
+    await second.deliver("b", "go", true);
+    await clock.advance(1_000);
+    expect((await resumed.result).status).toBe("completed");
+    expect(seen).toEqual(before);
+  });
+
   test("T5: what was made twice is still reported after another restart", async () => {
     const journal = new MemoryJournal();
     const clock = virtualClock();

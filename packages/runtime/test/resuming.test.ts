@@ -12,7 +12,7 @@ import {
 import { scriptedModel, virtualClock } from "@ravi/testing";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
 import { SeatedHeadcount } from "./conformance/seated-headcount.ts";
-import { agent, ask, cut, done, FakeLedger, turns, until, within } from "./support/helpers.ts";
+import { agent, ask, cut, done, FakeHeadcount, FakeLedger, turns, until, within } from "./support/helpers.ts";
 
 const unsure = defineTool({
   name: "unsure",
@@ -210,6 +210,49 @@ describe("R24: time on resume", () => {
     await inner.advance(1_000);
     expect(await resumed.result).toMatchObject({ status: "partial", stopReason: "deadline" });
   });
+});
+
+test.each(["completed", "partial", "failed"] as const)(
+  "R24: a run that is over, %s, is told again as it was told, with its limits and how far it has exceeded them",
+  async (status) => {
+    const spender = agent("spender", async (ctx) => {
+      await ctx.llm(scriptedModel(["a long answer"]), ask("?"));
+      if (status === "failed") throw new TypeError("oh");
+      return { ...done("spent"), status };
+    });
+    const runtime = new Runtime({
+      journal: new MemoryJournal(),
+      agents: [spender],
+      ledger: () => new FakeLedger(),
+      headcount: () => new FakeHeadcount(),
+    });
+    const [executionBudget, spawnBudget] = [{ maxTokens: 1, maxTurns: 9 }, { maxTotal: 7 }];
+    const first = runtime.run(spender, "", { runId: "r", executionBudget, spawnBudget });
+    const told = await first.result;
+    expect(told).toMatchObject({
+      status,
+      limits: { executionBudget: { maxTurns: 9 }, spawnBudget: { maxTotal: 7 } },
+      exceeded: [{ dimension: "tokens", limit: 1, scope: "spender" }],
+    });
+    const again = await runtime.resume("r").result;
+    expect(JSON.parse(JSON.stringify(again))).toEqual(JSON.parse(JSON.stringify(told)));
+    expect(again.error?.code).toBe(told.error?.code);
+  },
+);
+
+test("R24: the handle of a resumed run names its agent", async () => {
+  const journal = new MemoryJournal();
+  const waiting = agent("waiting", async (ctx) => done(String(await ctx.waitFor("word"))));
+  const first = new Runtime({ journal });
+  const suspended = first.run(waiting, "", { runId: "r" });
+  await until(() => suspended.status === "suspended");
+  await first.close();
+  await suspended.result;
+  const second = new Runtime({ journal, agents: [waiting] });
+  const handle = second.resume("r");
+  await second.deliver("r", "word", "so");
+  await handle.result;
+  expect(handle.agentId).toBe("waiting");
 });
 
 test("R21: a resumed run says in its RUN_START that it is told again", async () => {

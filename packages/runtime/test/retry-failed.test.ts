@@ -203,6 +203,93 @@ test.each(["a call", "its own code"])("what it records after %s has failed may d
   );
 });
 
+test("what it records after a call has answered is not what it had recorded after the same call failed", async () => {
+  const [journal, server] = [new MemoryJournal(), new Server()];
+  const lead = agent("lead", async (ctx) => {
+    try {
+      await ctx.llm(server.model, ask("x"));
+    } catch (error) {
+      await ctx.record("report", () => "no answer");
+      throw error;
+    }
+    return done(String(await ctx.record("report", () => "an answer")));
+  });
+  server.isDown = true;
+  expect((await new Runtime({ journal }).run(lead, "", { runId: "r" }).result).status).toBe("failed");
+  server.isDown = false;
+  expect(await retried(journal, lead)).toMatchObject({ status: "completed", output: "an answer" });
+});
+
+test("a call that was answered after another of its batch had failed is not paid for again", async () => {
+  const [journal, server] = [new MemoryJournal(), new Server()];
+  const down: LLMClient = {
+    ...server.model,
+    generate: async (request) => {
+      if (server.paid.length < 2) throw new ProviderError({ kind: "SERVER_ERROR", message: "down" });
+      return server.model.generate(request);
+    },
+  };
+  const slow: LLMClient = {
+    ...server.model,
+    generate: async (request) => {
+      await turns(20);
+      return server.model.generate(request);
+    },
+  };
+  const lead = agent("lead", async (ctx) => {
+    await ctx.llm(server.model, ask("first"));
+    const outcomes = await ctx.batch([
+      { kind: "llm", model: down, request: ask("fast") },
+      { kind: "llm", model: slow, request: ask("slow") },
+    ]);
+    for (const outcome of outcomes) if ("error" in outcome) throw outcome.error;
+    return done("both");
+  });
+  expect((await new Runtime({ journal }).run(lead, "", { runId: "r" }).result).status).toBe("failed");
+  expect(await retried(journal, lead)).toMatchObject({ status: "completed", output: "both" });
+  expect(server.paid).toEqual(["first", "slow", "fast"]);
+});
+
+test("a child that failed before it had done anything is run again", async () => {
+  const [journal, settings] = [new MemoryJournal(), { isWrong: true }];
+  const worker = agent("worker", async () => {
+    if (settings.isWrong) throw new RangeError("wrong");
+    return done("right");
+  });
+  const lead = agent("lead", async (ctx) => {
+    const outcome = await ctx.hire({ agent: worker, input: "" });
+    if ("error" in outcome) throw outcome.error;
+    return done("result" in outcome ? outcome.result.output : outcome.status);
+  });
+  expect((await new Runtime({ journal }).run(lead, "", { runId: "r" }).result).status).toBe("failed");
+  settings.isWrong = false;
+  expect(await retried(journal, lead, worker)).toMatchObject({ status: "completed", output: "right" });
+});
+
+test("a parent keeps what a child told it before it failed", async () => {
+  const [journal, server] = [new MemoryJournal(), new Server()];
+  const clerk = agent("clerk", async (ctx, inbox) => {
+    const question = await inbox.receive();
+    const answer = await ctx.llm(server.model, ask("x")).catch(async (error: unknown) => {
+      await inbox.reply(question, "I cannot tell");
+      throw error;
+    });
+    return done(String(answer.message.content));
+  });
+  const lead = agent("lead", async (ctx) => {
+    const handle = await ctx.spawn(clerk, { input: "" });
+    const told = await ctx.ask(handle, "one", { timeoutS: 60 });
+    const outcome = await ctx.join(handle);
+    if ("error" in outcome) throw outcome.error;
+    return done(`${String(told)}, ${"result" in outcome ? outcome.result.output : outcome.status}`);
+  });
+  server.isDown = true;
+  expect((await new Runtime({ journal }).run(lead, "", { runId: "r" }).result).status).toBe("failed");
+  server.isDown = false;
+  const result = await within(retried(journal, lead, clerk));
+  expect(result).toMatchObject({ status: "completed", output: "I cannot tell, to x" });
+});
+
 test.each(["its own code", "a child"])(
   "what it recorded before %s failed is not made again",
   async (what) => {
@@ -334,40 +421,52 @@ test("siblings of a failed child that were stopped with it go on too, and a tool
   expect(calls).toBe(3);
 });
 
-test("a child that failed while others were being hired goes on, if the run failed with it", async () => {
-  const [journal, server] = [new MemoryJournal(), new Server()];
-  const numbers: number[] = [];
-  const worker = agent("worker", async (ctx, { input }) => {
-    const { message } = await ctx.llm(server.model, ask(input));
-    return done(String(message.content));
-  });
-  const lead = agent("lead", async (ctx) => {
-    numbers.push(await ctx.random());
-    const first = await ctx.spawn(worker, { input: "1" });
-    await ctx.waitFor("next");
-    const second = await ctx.spawn(worker, { input: "2" });
-    const outputs: string[] = [];
-    for (const handle of [first, second]) {
-      const outcome = await ctx.join(handle);
+test.each(["the run", "its parent"])(
+  "a child that failed while others were being hired goes on, if %s failed with it",
+  async (who) => {
+    const [journal, server] = [new MemoryJournal(), new Server()];
+    const numbers: number[] = [];
+    const worker = agent("worker", async (ctx, { input }) => {
+      const { message } = await ctx.llm(server.model, ask(input));
+      return done(String(message.content));
+    });
+    const lead = agent("lead", async (ctx) => {
+      numbers.push(await ctx.random());
+      const first = await ctx.spawn(worker, { input: "1" });
+      await ctx.waitFor("next");
+      const second = await ctx.spawn(worker, { input: "2" });
+      const outputs: string[] = [];
+      for (const handle of [first, second]) {
+        const outcome = await ctx.join(handle);
+        if ("error" in outcome) throw outcome.error;
+        outputs.push("result" in outcome ? outcome.result.output : outcome.status);
+      }
+      return done(outputs.join(", "));
+    });
+    const boss = agent("boss", async (ctx) => {
+      const outcome = await ctx.hire({ agent: lead, input: "" });
       if ("error" in outcome) throw outcome.error;
-      outputs.push("result" in outcome ? outcome.result.output : outcome.status);
+      return done("result" in outcome ? outcome.result.output : outcome.status);
+    });
+    const root = who === "the run" ? lead : boss;
+    const runtime = new Runtime({ journal });
+    server.isDown = true;
+    const handle = runtime.run(root, "", { runId: "r" });
+    for await (const { event, agentId } of handle.events()) {
+      if (event.type !== "error" || !agentId.startsWith("worker")) continue;
+      server.isDown = false;
+      await runtime.deliver("r", "next", true);
+      break;
     }
-    return done(outputs.join(", "));
-  });
-  const runtime = new Runtime({ journal });
-  server.isDown = true;
-  const handle = runtime.run(lead, "", { runId: "r" });
-  for await (const { event, agentId } of handle.events()) {
-    if (event.type !== "error" || !agentId.startsWith("worker")) continue;
-    server.isDown = false;
-    await runtime.deliver("r", "next", true);
-    break;
-  }
-  expect((await handle.result).status).toBe("failed");
-  expect(await retried(journal, lead, worker)).toMatchObject({ status: "completed", output: "to 1, to 2" });
-  expect(server.paid).toEqual(["2", "1"]);
-  expect(numbers[1]).toBe(numbers[0]);
-});
+    expect((await handle.result).status).toBe("failed");
+    expect(await retried(journal, root, ...(root === lead ? [] : [lead]), worker)).toMatchObject({
+      status: "completed",
+      output: "to 1, to 2",
+    });
+    expect(server.paid).toEqual(["2", "1"]);
+    expect(numbers[1]).toBe(numbers[0]);
+  },
+);
 
 describe("a child and a call of one batch that both failed are both made again", () => {
   /** Its own call takes longer than its child's, so that it ends after it. */

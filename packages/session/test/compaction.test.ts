@@ -1,4 +1,4 @@
-import { type ChatMessage, type CompactionContext, ProviderError } from "@ravi/kernel";
+import { type ChatMessage, type CompactionContext, HookEvent, type Hooks, ProviderError } from "@ravi/kernel";
 import { estimateTokens } from "@ravi/kernel/loop";
 import { MemorySessionStore } from "@ravi/session";
 import { scriptedModel } from "@ravi/testing";
@@ -177,6 +177,62 @@ it("O12, O15: runCompaction needs a strategy or an extension that replaces; an e
   const idle = session({ model, compaction: { compact: (all) => all } });
   await idle.invoke("x");
   expect(await idle.runCompaction()).toEqual({ status: "nothingToDo" });
+});
+
+it.each(["last", "extension"])(
+  "O12, O15: what a compaction by %s has gained is told to who asked, to extensions and to hooks, and is in the session",
+  async (strategy) => {
+    const told: object[] = [];
+    const hooks: Hooks = {
+      has: (event) => event === HookEvent.COMPACTION,
+      dispatch: (_event, payload) => void told.push(payload),
+      drain: () => {},
+    };
+    const replaced = { messages: [{ role: "user", content: "sum" }] } as const;
+    const heard: object[] = [];
+    const agent = session({
+      model: scriptedModel(() => "a long enough answer"),
+      hooks,
+      compaction: keepLast(1),
+      extensions: [
+        {
+          name: "x",
+          on: {
+            session_before_compact: ({ reason, tokens }) => {
+              heard.push({ reason, isCounted: tokens > 0 });
+              return strategy === "extension" ? replaced : undefined;
+            },
+            session_compact: (event) => void heard.push(event),
+          },
+        },
+      ],
+    });
+    await agent.invoke("a question");
+    const outcome = await agent.runCompaction();
+    if (outcome.status !== "compacted") throw new Error(outcome.status);
+    const { entryId, before, after } = outcome;
+    expect(after).toBeLessThan(before);
+    expect(heard).toMatchObject([
+      { reason: "asked", isCounted: true },
+      { entryId, strategy, before, after },
+    ]);
+    expect(told).toMatchObject([{ agentName: "session", strategy, before: 2, after: 1 }]);
+    expect(await agent.sessionManager.read(entryId)).toMatchObject({
+      kind: "compaction",
+      strategy,
+      before,
+      after,
+    });
+  },
+);
+
+it("O12: a compaction that makes nothing smaller is not written", async () => {
+  const longer = { name: "longer", compact: (all: readonly ChatMessage[]) => [...all, ...all] };
+  const agent = session({ model: scriptedModel(() => "an answer"), compaction: longer });
+  await agent.invoke("a question");
+  const entries = agent.sessionManager.entries().length;
+  expect(await agent.runCompaction()).toEqual({ status: "noSmaller" });
+  expect(agent.sessionManager.entries()).toHaveLength(entries);
 });
 
 it("a compaction is a view: the session keeps every word, and the way back is a fork", async () => {

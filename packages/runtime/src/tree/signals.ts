@@ -64,6 +64,9 @@ export class Signals {
   private timer: TimerHandle | undefined;
   private reading: Promise<void> | undefined;
   private isStale = false;
+  /** The journal could not be read, so there may be items that no watch reports again: it is asked until it can. */
+  private isBehind = false;
+  private isClosed = false;
   private readonly watch: JournalWatch | undefined;
 
   constructor(run: SignalTarget) {
@@ -167,6 +170,8 @@ export class Signals {
   }
 
   close(): void {
+    this.isClosed = true;
+    this.isBehind = false;
     this.watch?.stop();
     this.waiting?.clear();
     this.listeners = 0;
@@ -199,15 +204,18 @@ export class Signals {
           this.accept(item, item.seq);
         }
       }
+      this.isBehind = false;
     } catch (error) {
-      this.run.postsUnreadable(error);
+      if (!this.isBehind) this.run.postsUnreadable(error);
+      this.isBehind = !this.isClosed;
     }
   }
 
   private pollLater(): void {
     if (this.isIdle || this.timer !== undefined) return;
     // A watch that was passed on without its `awaits` cannot keep the process alive, so the timer has to.
-    if (this.watch?.coversAll === true && this.watch.awaits !== undefined) return this.watch.awaits(true);
+    if (!this.isBehind && this.watch?.coversAll === true && this.watch.awaits !== undefined)
+      return this.watch.awaits(true);
     this.timer = this.run.clock.setTimer?.(() => {
       this.timer = undefined;
       void this.readPosts();
@@ -215,7 +223,7 @@ export class Signals {
   }
 
   private get isIdle(): boolean {
-    return !this.isWaiting && this.listeners === 0;
+    return !this.isWaiting && this.listeners === 0 && !this.isBehind;
   }
 
   private stopIfIdle(): void {

@@ -12,7 +12,7 @@ import {
 import { MemoryJournal, Runtime } from "@ravi/runtime";
 import { scriptedModel, virtualClock } from "@ravi/testing";
 import { describe, expect, it, test } from "vitest";
-import { agent, ask, done, until, within } from "../support/helpers.ts";
+import { agent, ask, done, turns, until, within } from "../support/helpers.ts";
 import * as z from "zod";
 
 it("R24: a signal that comes while the journal is being looked at is read, at whichever moment", async () => {
@@ -43,6 +43,66 @@ describe("answers from outside", () => {
     await until(() => run.status === "suspended");
     inner.post(RunId("w"), { id: "1", kind: "signal", name: "answer", value: "yes", at: 1 });
     await clock.advance(1_000);
+    expect(await within(run.result)).toMatchObject({ output: "yes" });
+  });
+
+  test.each(["an answer to a run that waits", "the cancellation of a run at work"])(
+    "R24: %s is read also if the journal cannot be read for a while, and that is logged once",
+    async (what) => {
+      const inner = new MemoryJournal();
+      const broken = { isSo: false };
+      const journal: Journal = Object.assign(Object.create(inner) as MemoryJournal, {
+        items(runId: RunId, after: number) {
+          if (broken.isSo) throw new Error("EIO");
+          return inner.items(runId, after);
+        },
+      });
+      const [clock, logged] = [virtualClock(), [] as string[]];
+      const [ignore, error] = [() => {}, (message: string) => void logged.push(message)];
+      const logger = { debug: ignore, info: ignore, warn: ignore, error };
+      const isWaiting = what.startsWith("an answer");
+      const work = Promise.withResolvers<string>();
+      const busy = agent("busy", async (ctx) => {
+        if (isWaiting) return done(String(await ctx.waitFor("answer")));
+        ctx.signal.addEventListener("abort", () => work.resolve("stopped"));
+        return done(await work.promise);
+      });
+      const runtime = new Runtime({ journal, clock, logger });
+      const run = runtime.run(busy, "", { runId: "w" });
+      await until(() => run.status === (isWaiting ? "suspended" : "running"));
+      broken.isSo = true;
+      const item = isWaiting
+        ? ({ kind: "signal", name: "answer", value: "yes" } as const)
+        : ({ kind: "cancel", name: "", value: "enough" } as const);
+      inner.post(RunId("w"), { id: "1", at: 1, ...item });
+      await clock.advance(2_000);
+      broken.isSo = false;
+      await clock.advance(1_000);
+      expect(await within(run.result)).toMatchObject(isWaiting ? { output: "yes" } : { status: "cancelled" });
+      expect(logged).toEqual([expect.stringContaining("the journal cannot be read")]);
+      expect(clock.pending).toBe(0);
+    },
+  );
+
+  test("R24: an answer goes to one who still waits, and not to one who has given up before", async () => {
+    const clerk = agent("clerk", async (ctx) => done(String(await ctx.waitFor("word"))));
+    const lead = agent("lead", async (ctx) => {
+      const [first, second] = [
+        await ctx.spawn(clerk, { input: "1" }),
+        await ctx.spawn(clerk, { input: "2" }),
+      ];
+      await ctx.waitFor("next");
+      first.cancel("enough");
+      await ctx.join(first);
+      const outcome = await ctx.join(second);
+      return done("result" in outcome ? outcome.result.output : outcome.status);
+    });
+    const runtime = new Runtime();
+    const run = runtime.run(lead, "", { runId: "w" });
+    await until(() => run.status === "suspended");
+    await runtime.deliver("w", "next", true);
+    await turns(20);
+    await runtime.deliver("w", "word", "yes");
     expect(await within(run.result)).toMatchObject({ output: "yes" });
   });
 
