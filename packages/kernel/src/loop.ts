@@ -61,6 +61,7 @@ export {
   type LoopStep,
   type LoopVerdict,
 } from "./loop/loop-detection.ts";
+export { type EventListener, tellListener } from "./loop/tell-listener.ts";
 export { tellTermination } from "./loop/termination.ts";
 export {
   exceededIn,

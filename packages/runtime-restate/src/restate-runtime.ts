@@ -20,6 +20,7 @@ import {
   checkDecisions,
   type Decisions,
   deliveryId,
+  type EventListener,
   guardedHooks,
   versionName,
   versionOf,
@@ -42,7 +43,15 @@ export interface RestateResumeOptions {
   readonly decisions?: Decisions | undefined;
   /** Cancels the run for good when it aborts. */
   readonly signal?: AbortSignalLike | undefined;
+  /** Called with each event as it arrives, from the first event of the run on. The result comes after the last one. */
+  readonly onEvent?: EventListener | undefined;
 }
+
+const RESUME_OPTIONS = [
+  "decisions",
+  "signal",
+  "onEvent",
+] as const satisfies readonly (keyof RestateResumeOptions)[];
 
 /** A worker of a Restate server, and a client of all runs on that server. */
 export interface RestateRuntime {
@@ -123,10 +132,10 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
   /** `token` is cancelled by the caller's signal, and stops listening to it when the result is there. */
   const launch = (
     token: CancellationToken,
-    asked: Pick<FollowOptions, "runId" | "agentId" | "begin" | "cancel">,
+    asked: Pick<FollowOptions, "runId" | "agentId" | "begin" | "cancel" | "onEvent">,
   ): RootHandle => {
     checkOpen(closed.signal);
-    const handle = follow({ ...asked, ingress, closed: closed.signal, agents });
+    const handle = follow({ ...asked, ingress, closed: closed.signal, agents, logger: ports.logger });
     live.add(handle);
     token.onCancel(({ reason }) => handle.cancel(reason));
     const forget = (): void => {
@@ -166,11 +175,13 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
         }));
       // A run that was not started here may be another caller's run with the same id, which must not be cancelled.
       const cancel = (why: string): void => void starting.then(() => roots.stop(runId, why)).catch(() => {});
-      return launch(token, { runId, agentId: chosen.id, begin, cancel }) as RootHandle<AnswerOf<A>>;
+      const { onEvent } = asked;
+      return launch(token, { runId, agentId: chosen.id, begin, cancel, onEvent }) as RootHandle<AnswerOf<A>>;
     },
     resume(runId, asked = {}) {
-      checkFields("resume options", asked, ["decisions", "signal"]);
-      const { decisions = {}, signal } = asked;
+      checkFields("resume options", asked, RESUME_OPTIONS);
+      const { decisions = {}, signal, onEvent } = asked;
+      if (onEvent !== undefined && typeof onEvent !== "function") throw notAFunction(onEvent);
       const begin = async (): Promise<void> => {
         checkDecisions(decisions);
         await roots.resume(runId, decisions);
@@ -181,6 +192,7 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
         agentId: undefined,
         begin,
         cancel,
+        onEvent,
       });
     },
     async deliver(runId, name, value, asked = {}) {
@@ -215,4 +227,8 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
   checkAgents("runtime options.agents", options.agents ?? []);
   for (const agent of options.agents ?? []) runtime.register(agent);
   return runtime;
+}
+
+function notAFunction(value: unknown): InvalidValueError {
+  return new InvalidValueError({ field: "resume options.onEvent", value, expected: "a function" });
 }

@@ -28,6 +28,7 @@ import {
   checkMessage,
   type Decisions,
   deliveryId,
+  type EventListener,
   notAwaited,
   ownAttachments,
   versionName,
@@ -44,7 +45,7 @@ import { isEnded } from "./journal/retention.ts";
 import { recordedStatus, summaryOf } from "./journal/facts/recorded-status.ts";
 import { LiveHandle, LiveRun } from "./run/live-run.ts";
 import { noTimers } from "./engine/waiting.ts";
-import { EventHub, type EventListener } from "./event-hub.ts";
+import { EventHub } from "./event-hub.ts";
 import { LiveRuns } from "./run/live-runs.ts";
 import { missed, refuseStranger } from "./recipient.ts";
 import { checkAmbientScope } from "./scope.ts";

@@ -98,6 +98,27 @@ const PLANTED: readonly [
       })),
   ],
   [
+    "an onEvent that is told too late",
+    "onEvent is called with each event",
+    () =>
+      changed((runtime) => ({
+        run: (agent, input, { onEvent, ...options } = {}) => {
+          const handle = runtime.run(agent, input, options);
+          const tell = async () => {
+            await handle.result;
+            for await (const event of handle.events()) onEvent?.(event);
+          };
+          tell().catch(() => {});
+          return handle;
+        },
+      })),
+  ],
+  [
+    "an onEvent that a resumed run forgets",
+    "that of a resumed run hears",
+    () => changed((runtime) => ({ resume: (runId) => runtime.resume(runId) })),
+  ],
+  [
     "a headcount that lets everybody in",
     "never more agents",
     good,

@@ -13,6 +13,7 @@ import type {
   RuntimeUnderTest,
 } from "./runtime/stage.ts";
 import { eventCases } from "./runtime/events.ts";
+import { onEventCases } from "./runtime/on-event.ts";
 import { waitCases } from "./runtime/waits.ts";
 
 /** All cases of `describeRuntime`. */
@@ -23,6 +24,7 @@ export const runtimeCases: readonly RuntimeCase[] = [
   ...ruleCases,
   ...askCases,
   ...eventCases,
+  ...onEventCases,
   ...crashCases,
 ];
 

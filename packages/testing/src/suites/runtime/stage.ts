@@ -22,7 +22,7 @@ import {
   type Tool,
 } from "@ravi/kernel";
 import type { SuiteCase } from "../case.ts";
-import type { RunStartOptions } from "@ravi/kernel/loop";
+import type { EventListener, RunStartOptions } from "@ravi/kernel/loop";
 
 /** What a runtime is created with. */
 export interface RuntimeSetup {
@@ -39,9 +39,10 @@ export interface RuntimeSetup {
 /**
  * What not every runtime can do. `restart`: restart a root whose own code threw. `layers`: run the layers around a root before
  * its input is recorded. `checks`: check what the caller asks for, including signals and decisions, and report in the result
- * which limits applied. `waits`: say in the list what a run waits for, and refuse what is delivered to a run that has ended. These are features of Ravi's own runtime, so a bare engine lacks them.
+ * which limits applied. `waits`: say in the list what a run waits for, and refuse what is delivered to a run that has ended. `onEvent`:
+ * call a listener with each event. These are features of Ravi's own runtime, so a bare engine lacks them.
  */
-export type RuntimeAbility = "restart" | "layers" | "checks" | "waits";
+export type RuntimeAbility = "restart" | "layers" | "checks" | "waits" | "onEvent";
 
 export type SuiteRunOptions = Pick<
   RunStartOptions,
@@ -54,14 +55,17 @@ export type SuiteRunOptions = Pick<
   | "executionBudget"
   | "priority"
   | "signal"
->;
+> & { readonly onEvent?: EventListener | undefined };
 
 /** The part of a runtime that the suite uses. */
 export interface RuntimeUnderTest {
   run(agent: Agent, input: string, options?: SuiteRunOptions): RootHandle;
   resume(
     runId: string,
-    options?: { readonly decisions?: Readonly<Record<string, "retry" | "skip" | "fail">> },
+    options?: {
+      readonly decisions?: Readonly<Record<string, "retry" | "skip" | "fail">>;
+      readonly onEvent?: EventListener | undefined;
+    },
   ): RootHandle;
   deliver(
     runId: string,
