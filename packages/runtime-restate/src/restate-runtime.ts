@@ -29,6 +29,7 @@ import { checkDelivered, checkOpen, checkOptions } from "./check.ts";
 import { Admin } from "./client/admin.ts";
 import { admitRoot } from "./client/admit.ts";
 import { follow, type FollowOptions } from "./client/handle.ts";
+import { pruneBefore, pruneRuns } from "./client/prune.ts";
 import { RootClient } from "./client/root-client.ts";
 import { launchRun, type RestateRunOptions } from "./client/start.ts";
 import { type Http2Handler, listenOn, type ListenOptions, type Listening } from "./endpoint.ts";
@@ -92,6 +93,11 @@ export interface RestateRuntime {
   list(): Promise<readonly RunSummary[]>;
   /** Deletes a run that is over. Rejects if it is still under way. */
   delete(runId: string): Promise<void>;
+  /**
+   * Deletes runs that ended more than `olderThanMs` milliseconds ago. Returns their ids. If some cannot be deleted, it rejects with the
+   * first error, after it has deleted the others.
+   */
+  prune(options: { readonly olderThanMs: number }): Promise<RunId[]>;
   /**
    * Stops serving and following. Runs continue wherever there is a worker; with `drain` it waits for the followed runs to end
    * first.
@@ -212,6 +218,11 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
     list: () => admin.list(),
     async delete(runId) {
       await roots.forget(RunId(runId));
+    },
+    async prune(asked) {
+      const before = pruneBefore(asked, clock.now());
+      checkOpen(closed.signal);
+      return pruneRuns(await admin.list(), before, (runId) => roots.forget(runId));
     },
     async close(asked = {}) {
       checkFields("close options", asked, ["drain"]);

@@ -119,6 +119,11 @@ const PLANTED: readonly [
     () => changed((runtime) => ({ resume: (runId) => runtime.resume(runId) })),
   ],
   [
+    "a prune that does nothing",
+    "a run that has ended is pruned",
+    () => changed(() => ({ prune: async () => [] })),
+  ],
+  [
     "a headcount that lets everybody in",
     "never more agents",
     good,

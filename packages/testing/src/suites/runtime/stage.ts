@@ -40,9 +40,9 @@ export interface RuntimeSetup {
  * What not every runtime can do. `restart`: restart a root whose own code threw. `layers`: run the layers around a root before
  * its input is recorded. `checks`: check what the caller asks for, including signals and decisions, and report in the result
  * which limits applied. `waits`: say in the list what a run waits for, and refuse what is delivered to a run that has ended. `onEvent`:
- * call a listener with each event. These are features of Ravi's own runtime, so a bare engine lacks them.
+ * call a listener with each event. `prune`: delete what ended long ago. These are features of Ravi's own runtime, so a bare engine lacks them.
  */
-export type RuntimeAbility = "restart" | "layers" | "checks" | "waits" | "onEvent";
+export type RuntimeAbility = "restart" | "layers" | "checks" | "waits" | "onEvent" | "prune";
 
 export type SuiteRunOptions = Pick<
   RunStartOptions,
@@ -80,6 +80,8 @@ export interface RuntimeUnderTest {
   cancel(runId: string, reason: string): Promise<void>;
   list(): MaybePromise<readonly RunSummary[]>;
   delete(runId: string): Promise<void>;
+  /** Needed for the ability `prune`. */
+  prune?(options: { readonly olderThanMs: number }): Promise<readonly string[]>;
   close(options?: { readonly drain?: boolean }): Promise<void>;
 }
 
