@@ -31,6 +31,7 @@ import { admitRoot } from "./client/admit.ts";
 import { follow, type FollowOptions } from "./client/handle.ts";
 import { pruneBefore, pruneRuns } from "./client/prune.ts";
 import { RootClient } from "./client/root-client.ts";
+import { checkSent, type RestateSendOptions } from "./client/send.ts";
 import { launchRun, type RestateRunOptions } from "./client/start.ts";
 import { type Http2Handler, listenOn, type ListenOptions, type Listening } from "./endpoint.ts";
 import { Ingress } from "./ingress.ts";
@@ -87,6 +88,12 @@ export interface RestateRuntime {
       readonly mustWait?: boolean | undefined;
     },
   ): Promise<void>;
+  /**
+   * Sends a message to a running agent, which reads it between two steps, or when it waits for a message. Default recipient: the
+   * root. The same `id` counts once, among the newest 200 messages and deliveries of the run. Rejects with an `InvalidValueError` if
+   * the server does not know the run, or if the run or the recipient has ended.
+   */
+  send(runId: string, message: JsonValue, options?: RestateSendOptions): Promise<void>;
   /** Cancels a run for good, wherever its agents are. */
   cancel(runId: string, reason: string): Promise<void>;
   /** The runs that the server knows. */
@@ -209,6 +216,10 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
       const known = id === undefined ? ids.uuid() : deliveryId(name, id);
       checkDelivered(name, value);
       await roots.deliver(RunId(runId), { id: known, name, value, mustExist, mustWait });
+    },
+    async send(runId, message, asked = {}) {
+      const sent = checkSent(RunId(runId), message, asked, { ids, now: clock.now() });
+      await roots.send(RunId(runId), sent);
     },
     async cancel(runId, reason) {
       if (typeof reason !== "string")

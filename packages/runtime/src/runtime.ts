@@ -29,8 +29,10 @@ import {
   type Decisions,
   deliveryId,
   type EventListener,
+  missed,
   notAwaited,
   ownAttachments,
+  refuseStranger,
   versionName,
   versionOf,
 } from "@ravi/kernel/loop";
@@ -47,7 +49,6 @@ import { LiveHandle, LiveRun } from "./run/live-run.ts";
 import { noTimers } from "./engine/waiting.ts";
 import { EventHub } from "./event-hub.ts";
 import { LiveRuns } from "./run/live-runs.ts";
-import { missed, refuseStranger } from "./recipient.ts";
 import { checkAmbientScope } from "./scope.ts";
 import { EndedRuns, keepWaitingRun, waitingAgent } from "./waiting-run.ts";
 

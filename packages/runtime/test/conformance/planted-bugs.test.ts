@@ -124,6 +124,16 @@ const PLANTED: readonly [
     () => changed(() => ({ prune: async () => [] })),
   ],
   [
+    "a message that is sent twice",
+    "messages to an agent at work are read",
+    () => changed((runtime) => ({ send: async (runId, message) => runtime.send?.(runId, message) })),
+  ],
+  [
+    "a message that is sent to nobody",
+    "a message to a child or a run that has ended",
+    () => changed((runtime) => ({ send: async (...sent) => runtime.send?.(...sent).catch(() => {}) })),
+  ],
+  [
     "a headcount that lets everybody in",
     "never more agents",
     good,

@@ -5,6 +5,7 @@ import { crashCases } from "./runtime/crashes.ts";
 import { hireCases } from "./runtime/hires.ts";
 import { lifeCases } from "./runtime/life.ts";
 import { ruleCases } from "./runtime/rules.ts";
+import { sendCases } from "./runtime/sends.ts";
 import type {
   RuntimeAbility,
   RuntimeCaps,
@@ -25,6 +26,7 @@ export const runtimeCases: readonly RuntimeCase[] = [
   ...askCases,
   ...eventCases,
   ...onEventCases,
+  ...sendCases,
   ...crashCases,
 ];
 

@@ -2,6 +2,7 @@ import {
   type Agent,
   AgentId,
   type AgentResult,
+  type Attachment,
   defineTool,
   type Headcount,
   type HireLeaf,
@@ -40,9 +41,10 @@ export interface RuntimeSetup {
  * What not every runtime can do. `restart`: restart a root whose own code threw. `layers`: run the layers around a root before
  * its input is recorded. `checks`: check what the caller asks for, including signals and decisions, and report in the result
  * which limits applied. `waits`: say in the list what a run waits for, and refuse what is delivered to a run that has ended. `onEvent`:
- * call a listener with each event. `prune`: delete what ended long ago. These are features of Ravi's own runtime, so a bare engine lacks them.
+ * call a listener with each event. `prune`: delete what ended long ago. `send`: give an agent
+ * at work a message, which it may notice by `hasMail` of its inbox. These are features of Ravi's own runtime, so a bare engine lacks them.
  */
-export type RuntimeAbility = "restart" | "layers" | "checks" | "waits" | "onEvent" | "prune";
+export type RuntimeAbility = "restart" | "layers" | "checks" | "waits" | "onEvent" | "prune" | "send";
 
 export type SuiteRunOptions = Pick<
   RunStartOptions,
@@ -75,6 +77,17 @@ export interface RuntimeUnderTest {
       readonly id?: string | undefined;
       readonly mustExist?: boolean | undefined;
       readonly mustWait?: boolean | undefined;
+    },
+  ): Promise<void>;
+  /** Needed for the ability `send`. */
+  send?(
+    runId: string,
+    message: JsonValue,
+    options?: {
+      readonly to?: string | undefined;
+      readonly from?: string | undefined;
+      readonly id?: string | undefined;
+      readonly attachments?: readonly Attachment[] | undefined;
     },
   ): Promise<void>;
   cancel(runId: string, reason: string): Promise<void>;
