@@ -9,4 +9,5 @@
 export { type RestateResumeOptions, restateRuntime, type RestateRuntime } from "./restate-runtime.ts";
 export type { RestateRuntimeOptions } from "./options.ts";
 export type { RestateRunOptions } from "./client/start.ts";
+export type { RestateSendOptions } from "./client/send.ts";
 export type { Http2Handler, Listening, ListenOptions } from "./endpoint.ts";

@@ -20,6 +20,7 @@ import {
   checkDecisions,
   type Decisions,
   deliveryId,
+  type EventListener,
   guardedHooks,
   versionName,
   versionOf,
@@ -28,7 +29,9 @@ import { checkDelivered, checkOpen, checkOptions } from "./check.ts";
 import { Admin } from "./client/admin.ts";
 import { admitRoot } from "./client/admit.ts";
 import { follow, type FollowOptions } from "./client/handle.ts";
+import { pruneBefore, pruneRuns } from "./client/prune.ts";
 import { RootClient } from "./client/root-client.ts";
+import { checkSent, type RestateSendOptions } from "./client/send.ts";
 import { launchRun, type RestateRunOptions } from "./client/start.ts";
 import { type Http2Handler, listenOn, type ListenOptions, type Listening } from "./endpoint.ts";
 import { Ingress } from "./ingress.ts";
@@ -42,7 +45,15 @@ export interface RestateResumeOptions {
   readonly decisions?: Decisions | undefined;
   /** Cancels the run for good when it aborts. */
   readonly signal?: AbortSignalLike | undefined;
+  /** Called with each event as it arrives, from the first event of the run on. The result comes after the last one. */
+  readonly onEvent?: EventListener | undefined;
 }
+
+const RESUME_OPTIONS = [
+  "decisions",
+  "signal",
+  "onEvent",
+] as const satisfies readonly (keyof RestateResumeOptions)[];
 
 /** A worker of a Restate server, and a client of all runs on that server. */
 export interface RestateRuntime {
@@ -77,12 +88,23 @@ export interface RestateRuntime {
       readonly mustWait?: boolean | undefined;
     },
   ): Promise<void>;
+  /**
+   * Sends a message to a running agent, which reads it between two steps, or when it waits for a message. Default recipient: the
+   * root. The same `id` counts once, among the newest 200 messages and deliveries of the run. Rejects with an `InvalidValueError` if
+   * the server does not know the run, or if the run or the recipient has ended.
+   */
+  send(runId: string, message: JsonValue, options?: RestateSendOptions): Promise<void>;
   /** Cancels a run for good, wherever its agents are. */
   cancel(runId: string, reason: string): Promise<void>;
   /** The runs that the server knows. */
   list(): Promise<readonly RunSummary[]>;
   /** Deletes a run that is over. Rejects if it is still under way. */
   delete(runId: string): Promise<void>;
+  /**
+   * Deletes runs that ended more than `olderThanMs` milliseconds ago. Returns their ids. If some cannot be deleted, it rejects with the
+   * first error, after it has deleted the others.
+   */
+  prune(options: { readonly olderThanMs: number }): Promise<RunId[]>;
   /**
    * Stops serving and following. Runs continue wherever there is a worker; with `drain` it waits for the followed runs to end
    * first.
@@ -123,10 +145,10 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
   /** `token` is cancelled by the caller's signal, and stops listening to it when the result is there. */
   const launch = (
     token: CancellationToken,
-    asked: Pick<FollowOptions, "runId" | "agentId" | "begin" | "cancel">,
+    asked: Pick<FollowOptions, "runId" | "agentId" | "begin" | "cancel" | "onEvent">,
   ): RootHandle => {
     checkOpen(closed.signal);
-    const handle = follow({ ...asked, ingress, closed: closed.signal, agents });
+    const handle = follow({ ...asked, ingress, closed: closed.signal, agents, logger: ports.logger });
     live.add(handle);
     token.onCancel(({ reason }) => handle.cancel(reason));
     const forget = (): void => {
@@ -166,11 +188,13 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
         }));
       // A run that was not started here may be another caller's run with the same id, which must not be cancelled.
       const cancel = (why: string): void => void starting.then(() => roots.stop(runId, why)).catch(() => {});
-      return launch(token, { runId, agentId: chosen.id, begin, cancel }) as RootHandle<AnswerOf<A>>;
+      const { onEvent } = asked;
+      return launch(token, { runId, agentId: chosen.id, begin, cancel, onEvent }) as RootHandle<AnswerOf<A>>;
     },
     resume(runId, asked = {}) {
-      checkFields("resume options", asked, ["decisions", "signal"]);
-      const { decisions = {}, signal } = asked;
+      checkFields("resume options", asked, RESUME_OPTIONS);
+      const { decisions = {}, signal, onEvent } = asked;
+      if (onEvent !== undefined && typeof onEvent !== "function") throw notAFunction(onEvent);
       const begin = async (): Promise<void> => {
         checkDecisions(decisions);
         await roots.resume(runId, decisions);
@@ -181,6 +205,7 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
         agentId: undefined,
         begin,
         cancel,
+        onEvent,
       });
     },
     async deliver(runId, name, value, asked = {}) {
@@ -192,6 +217,10 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
       checkDelivered(name, value);
       await roots.deliver(RunId(runId), { id: known, name, value, mustExist, mustWait });
     },
+    async send(runId, message, asked = {}) {
+      const sent = checkSent(RunId(runId), message, asked, { ids, now: clock.now() });
+      await roots.send(RunId(runId), sent);
+    },
     async cancel(runId, reason) {
       if (typeof reason !== "string")
         throw new InvalidValueError({ field: "cancel reason", value: reason, expected: "a string" });
@@ -200,6 +229,11 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
     list: () => admin.list(),
     async delete(runId) {
       await roots.forget(RunId(runId));
+    },
+    async prune(asked) {
+      const before = pruneBefore(asked, clock.now());
+      checkOpen(closed.signal);
+      return pruneRuns(await admin.list(), before, (runId) => roots.forget(runId));
     },
     async close(asked = {}) {
       checkFields("close options", asked, ["drain"]);
@@ -215,4 +249,8 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
   checkAgents("runtime options.agents", options.agents ?? []);
   for (const agent of options.agents ?? []) runtime.register(agent);
   return runtime;
+}
+
+function notAFunction(value: unknown): InvalidValueError {
+  return new InvalidValueError({ field: "resume options.onEvent", value, expected: "a function" });
 }

@@ -1,10 +1,8 @@
 import { getEventListeners, once } from "node:events";
-import { createServer } from "node:http";
 import { connect } from "node:http2";
 import {
   type Agent,
   AgentId,
-  type CreateRunContext,
   errorToJSON,
   HookEvent,
   type Hooks,
@@ -17,45 +15,13 @@ import { resultOf } from "../src/client/result.ts";
 import { restateRuntime, type RestateRuntime } from "../src/index.ts";
 import { begin, checkKeepers, refusalOf, startedBefore } from "../src/root/decide.ts";
 import { childLaunch, rootLaunch } from "./fakes.ts";
+import { createContext, OVER, played } from "./played.ts";
 import { admission, over, PORTS, StoredTree } from "./tree.ts";
 
 const agent: Agent = {
   id: AgentId("a"),
   run: async () => ({ status: "completed", output: "", stopReason: "done" }),
 };
-const createContext: CreateRunContext = () => {
-  throw new Error("nobody works here");
-};
-const outcome = { status: "completed", result: { status: "completed", output: "done", stopReason: "done" } };
-const OVER = { known: true, version: 1, status: "over", result: outcome };
-
-/** A server that answers as told, and what it was asked. */
-async function played(
-  answers: Readonly<Record<string, unknown>>,
-  act: (runtime: RestateRuntime, asked: Map<string, unknown>) => Promise<void>,
-): Promise<void> {
-  const asked = new Map<string, unknown>();
-  const server = createServer((request, response) => {
-    void (async () => {
-      const said = (await Array.fromAsync(request)).join("");
-      const handler = String(request.url).split("/").at(-1) ?? "";
-      asked.set(handler, said === "" ? null : JSON.parse(said));
-      response.setHeader("content-type", "application/json");
-      response.end(JSON.stringify(answers[handler] ?? null));
-    })();
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  const url = `http://127.0.0.1:${typeof address === "object" ? address?.port : address}`;
-  const runtime = restateRuntime({ createContext, ingress: url, admin: url });
-  try {
-    await act(runtime, asked);
-  } finally {
-    await runtime.close();
-    server.closeAllConnections();
-    server.close();
-  }
-}
 
 describe("a caller's signal", () => {
   test("R9: a run whose caller has given it up before is stopped by the very message that starts it", async () => {

@@ -791,12 +791,13 @@ test("R24: so is a small one beside so many that were given already, came early,
   const early = { ...state, signals: { go: values.map(([, { value }]) => value) } };
   const mail = values.map(([id, { value }]) => ({ id, from: "lead", content: value, at: 0 }));
   const unread = { ...state, execs: { run: { ...root, mail } } };
+  const unhired = { ...state, early: { "run/hire:a": mail } };
   const waiting = values.map(([id, { value }]) => [
     id,
     { ...root, launch: { ...rootLaunch(), input: value } },
   ]);
   const queued = { ...state, execs: { run: root, ...Object.fromEntries(waiting) } };
-  for (const full of [given, early, unread, queued])
+  for (const full of [given, early, unread, unhired, queued])
     expect(noRoomFor("deliver value", full, "small")).toMatchObject({ code: "INVALID_VALUE" });
   expect(noRoomFor("deliver value", state, "small")).toBe(undefined);
 });

@@ -1,17 +1,7 @@
-import {
-  type AgentEvent,
-  type AgentId,
-  type ExecId,
-  isPromiseLike,
-  type Logger,
-  type RunEvent,
-} from "@ravi/kernel";
-import { messageOf, Subscription, tellLog } from "@ravi/kernel/loop";
+import type { AgentEvent, AgentId, ExecId, Logger, RunEvent } from "@ravi/kernel";
+import { type EventListener, Subscription, tellListener } from "@ravi/kernel/loop";
 
 const NOBODY: readonly Subscription<RunEvent>[] = [];
-
-/** An observer that is called synchronously with each event. */
-export type EventListener = (event: RunEvent) => void;
 
 /** Publishes the events of a run to any number of observers, who cannot affect the run. Without observers nothing is stored. */
 export class EventHub {
@@ -53,7 +43,7 @@ export class EventHub {
       Object.freeze(numbered);
     // The listener comes last: it may publish further events, which must come after this one for all observers.
     for (const observer of observers) observer.push(numbered);
-    if (this.listener !== undefined) this.notify(this.listener, numbered);
+    if (this.listener !== undefined) tellListener(this.listener, numbered, this.logger);
   }
 
   /** Counts an event that nobody observes, so that later observers see from its number how many came before. */
@@ -65,22 +55,5 @@ export class EventHub {
     this.over = true;
     for (const observer of this.observers) observer.end();
     this.observers = NOBODY;
-  }
-
-  /** Calls the listener. If it throws, that is only logged. */
-  private notify(listener: EventListener, event: RunEvent): void {
-    try {
-      // It may be an async function, whose rejection would go unhandled otherwise.
-      const returned: unknown = listener(event);
-      if (isPromiseLike(returned))
-        returned.then(undefined, (error: unknown) => this.logFailure(event, error));
-    } catch (error) {
-      this.logFailure(event, error);
-    }
-  }
-
-  private logFailure({ execId, event }: RunEvent, error: unknown): void {
-    const fields = { execId, error: messageOf(error), type: event.type };
-    tellLog(this.logger, "error", "onEvent threw an error; the run continues", fields);
   }
 }

@@ -28,8 +28,11 @@ import {
   checkMessage,
   type Decisions,
   deliveryId,
+  type EventListener,
+  missed,
   notAwaited,
   ownAttachments,
+  refuseStranger,
   versionName,
   versionOf,
 } from "@ravi/kernel/loop";
@@ -44,9 +47,8 @@ import { isEnded } from "./journal/retention.ts";
 import { recordedStatus, summaryOf } from "./journal/facts/recorded-status.ts";
 import { LiveHandle, LiveRun } from "./run/live-run.ts";
 import { noTimers } from "./engine/waiting.ts";
-import { EventHub, type EventListener } from "./event-hub.ts";
+import { EventHub } from "./event-hub.ts";
 import { LiveRuns } from "./run/live-runs.ts";
-import { missed, refuseStranger } from "./recipient.ts";
 import { checkAmbientScope } from "./scope.ts";
 import { EndedRuns, keepWaitingRun, waitingAgent } from "./waiting-run.ts";
 

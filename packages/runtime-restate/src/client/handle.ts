@@ -2,12 +2,14 @@ import {
   type Agent,
   AgentId,
   ExecId,
+  type Logger,
   type RootHandle,
   type RunEvent,
   type RunId,
   type RunResult,
   type RunStatus,
 } from "@ravi/kernel";
+import { type EventListener, messageOf, tellListener, tellLog } from "@ravi/kernel/loop";
 import type { Ingress, Target } from "../ingress.ts";
 import { ROOT, TOPIC, WATCHER } from "../names.ts";
 import { pause } from "../pause.ts";
@@ -35,21 +37,26 @@ export interface FollowOptions {
   readonly cancel: (reason: string) => void;
   /** The agents that this client knows. Their schemas read structured results, which come as JSON. */
   readonly agents: ReadonlyMap<string, Agent>;
+  /** Called with each event of the run, if it was begun. The result comes after the last one. */
+  readonly onEvent?: EventListener | undefined;
+  readonly logger: Logger | undefined;
 }
 
 /** The handle of a run for a client in any process. It only reads: the run does not depend on it. */
 export function follow(options: FollowOptions): RootHandle {
-  const { runId, ingress, closed } = options;
+  const { runId, ingress, closed, onEvent, logger } = options;
   // A signal of its own. On the client's signal, every followed run would leave listeners.
   const signal = AbortSignal.any([closed]);
   let status: RunStatus = "pending";
   let agentId = options.agentId ?? AgentId("unknown");
   const over = new AbortController();
+  let telling: Promise<void> | undefined;
   const readView = (): Promise<RunView> =>
     poll(ingress, { service: ROOT, key: runId, handler: "standings" }, null, signal);
   const followToEnd = async (): Promise<RunResult> => {
     await options.begin();
     status = "running";
+    if (onEvent !== undefined) telling = tellAll(runId, events(), { onEvent, logger, signal });
     const ended = new AbortController();
     const finish = (): void => ended.abort();
     // The end is reported at once. That a run waits or is suspended is only found by looking.
@@ -68,7 +75,7 @@ export function follow(options: FollowOptions): RootHandle {
       await pause(pollDelay(polls), ended.signal.aborted ? signal : awake);
     }
   };
-  const result = followToEnd()
+  const followed = followToEnd()
     .catch((error: unknown) => {
       if (!signal.aborted) throw error;
       status = "suspended";
@@ -80,11 +87,22 @@ export function follow(options: FollowOptions): RootHandle {
   const isLeft = (): boolean => over.signal.aborted && (isLost || status === "suspended");
   /** Somebody may delete the run when it is over, and its topic with it. */
   const isGone = async (): Promise<boolean> => over.signal.aborted && !(await readView()).known;
-  // A caller that wants the error awaits `result`. Without this handler, an error that nobody awaits would end the process.
-  result.catch(() => {
+  const events = (): AsyncGenerator<RunEvent, void> =>
+    eventsOf(ingress, runId, signal, { over: over.signal, isLeft, isGone });
+  followed.catch(() => {
     isLost = true;
     status = "failed";
   });
+  const whenTold = async (): Promise<RunResult> => {
+    try {
+      return await followed;
+    } finally {
+      await telling;
+    }
+  };
+  const result = onEvent === undefined ? followed : whenTold();
+  // A caller that wants the error awaits `result`. Without this handler, an error that nobody awaits would end the process.
+  result.catch(() => {});
   return {
     runId,
     execId: ExecId(runId),
@@ -96,8 +114,40 @@ export function follow(options: FollowOptions): RootHandle {
     },
     cancel: options.cancel,
     result,
-    events: () => eventsOf(ingress, runId, signal, { isLeft, isGone }),
+    events,
   };
+}
+
+interface Listening {
+  readonly onEvent: EventListener;
+  readonly logger: Logger | undefined;
+  /** Aborted when the client closes. */
+  readonly signal: AbortSignal;
+}
+
+/** Calls the listener with each event. That they cannot be read does not change the run, and is only logged. */
+async function tellAll(
+  runId: RunId,
+  events: AsyncIterable<RunEvent>,
+  { onEvent, logger, signal }: Listening,
+): Promise<void> {
+  try {
+    for await (const event of events) {
+      if (signal.aborted) return;
+      tellListener(onEvent, event, logger);
+    }
+  } catch (error) {
+    const what =
+      "the events of the run could not be read; onEvent is not called any more, and the run continues";
+    tellLog(logger, "error", what, { runId, error: messageOf(error) });
+  }
+}
+
+interface Reading {
+  /** Aborted when the result is there. */
+  readonly over: AbortSignal;
+  readonly isLeft: () => boolean;
+  readonly isGone: () => Promise<boolean>;
 }
 
 /** All events from the first to the last; if the run is suspended, those that there are. */
@@ -105,8 +155,9 @@ async function* eventsOf(
   ingress: Ingress,
   runId: RunId,
   signal: AbortSignal,
-  { isLeft, isGone }: { readonly isLeft: () => boolean; readonly isGone: () => Promise<boolean> },
+  { over, isLeft, isGone }: Reading,
 ): AsyncGenerator<RunEvent, void> {
+  const awake = AbortSignal.any([signal, over]);
   for (let from = 0, polls = 0; !signal.aborted; polls++) {
     const isLast = isLeft();
     const target = { service: TOPIC, key: runId, handler: "read" };
@@ -123,8 +174,10 @@ async function* eventsOf(
     for (const event of events) yield event;
     from += events.length;
     if (isClosed || (isLast && events.length === 0)) return;
-    if (events.length > 0) polls = 0;
-    else await pause(pollDelay(polls), signal);
+    // The last events come soon after the end, so the pause ends with the run.
+    const wasOver = over.aborted;
+    if (events.length === 0) await pause(pollDelay(polls), wasOver ? signal : awake);
+    if (events.length > 0 || over.aborted !== wasOver) polls = 0;
   }
 }
 

@@ -1,5 +1,5 @@
 import { type Clock, errorFromJSON, InvalidValueError } from "@ravi/kernel";
-import { type Decisions, notAwaited } from "@ravi/kernel/loop";
+import { type Decisions, missed, notAwaited } from "@ravi/kernel/loop";
 import { checkOpen } from "../check.ts";
 import type { Ingress } from "../ingress.ts";
 import { ROOT } from "../names.ts";
@@ -7,6 +7,8 @@ import type {
   DeliverAnswer,
   DeliverMessage,
   Resumed,
+  SendAnswer,
+  SendMessage,
   Started,
   StartMessage,
   StopAnswer,
@@ -77,8 +79,15 @@ export class RootClient {
     if (answer === null) return;
     if ("refused" in answer) throw errorFromJSON(answer.refused);
     if ("waitsFor" in answer) throw notAwaited(runId, delivery.name, answer.waitsFor);
-    const expected = `the id of a run that has not ended; this one is ${answer.ended}`;
-    throw new InvalidValueError({ field: "runId", value: runId, expected });
+    throw hasEnded(runId, answer.ended);
+  }
+
+  /** Sends a message to an execution of the run. Throws an `InvalidValueError` if it has ended, or the message cannot be kept. */
+  async send(runId: string, said: Omit<SendMessage, "at">): Promise<void> {
+    const answer = (await this.askAfterStart(runId, "send", said)) as SendAnswer;
+    if (answer === null) return;
+    if ("refused" in answer) throw errorFromJSON(answer.refused);
+    throw "isMissed" in answer ? missed(runId, said.to) : hasEnded(runId, answer.ended);
   }
 
   /** Deletes a run that is over. Throws an `InvalidValueError` if it is still under way. */
@@ -109,4 +118,9 @@ export class RootClient {
     );
     return knownAnswer(answer, runId);
   }
+}
+
+function hasEnded(runId: string, status: string): InvalidValueError {
+  const expected = `the id of a run that has not ended; this one is ${status}`;
+  return new InvalidValueError({ field: "runId", value: runId, expected });
 }

@@ -1,6 +1,7 @@
 import type { Agent, IdSource } from "@ravi/kernel";
 import {
   checkRun,
+  type EventListener,
   newRoot,
   ownAttachments,
   RUN_START_OPTIONS,
@@ -12,7 +13,15 @@ import type { Launch } from "../root/messages.ts";
 import { checkSize } from "../sizes.ts";
 
 /** Options of `run`. All are optional. If a run of the given `runId` exists, `result` rejects with an `InvalidValueError`. */
-export type RestateRunOptions = RunStartOptions;
+export interface RestateRunOptions extends RunStartOptions {
+  /**
+   * Called with each event of the tree, in order, as it arrives here; the run does not wait for it. The result comes after the last one.
+   * Errors that it throws are logged and ignored.
+   */
+  readonly onEvent?: EventListener | undefined;
+}
+
+const OPTIONS: readonly (keyof RestateRunOptions)[] = [...RUN_START_OPTIONS, "onEvent"];
 
 /**
  * Describes a new run from the caller's options and the agent's defaults. Whether its limits can be enforced is checked by the
@@ -24,7 +33,7 @@ export function launchRun(
   options: RestateRunOptions,
   { ids, now }: { readonly ids: IdSource; readonly now: number },
 ): Launch {
-  checkRun(agent, input, options, RUN_START_OPTIONS);
+  checkRun(agent, input, options, OPTIONS);
   refuseOwnLedger(agent);
   const root = newRoot(agent, options, ids);
   const attachments = ownAttachments("run options.attachments", options.attachments);

@@ -14,7 +14,7 @@ import {
 import { json } from "../json.ts";
 import { ROOT } from "../names.ts";
 import type { Answer, Message, MessageName, NamedMessage } from "../root/decide.ts";
-import type { FromExec, AbandonedCall, Settle, Standing, Stopped } from "../root/messages.ts";
+import type { AbandonedCall, Entered, FromExec, Settle, Standing, Stopped } from "../root/messages.ts";
 import { stopError } from "../root/stop-error.ts";
 import { UsedAccount } from "./account.ts";
 import type { RootChannel } from "./root-channel.ts";
@@ -31,6 +31,7 @@ export interface AttemptOptions {
   readonly register: (agent: Agent) => void;
 }
 
+type Bell = RestatePromise<{ readonly mail: true }>;
 type Stops = readonly RestatePromise<{ readonly stop: Stopped }>[];
 
 /**
@@ -60,8 +61,17 @@ export class Attempt {
   standing: Standing;
   /** Promises that end its waiting from outside; empty once it was stopped. */
   stops: Stops;
+  /** Whether a message waits to be read, as far as the journal has told. */
+  hasMail: boolean;
+  /** Resolves when a message comes; undefined if one is known to wait. */
+  bell: Bell | undefined;
 
-  private constructor(options: AttemptOptions, standing: Standing, stops: Stops) {
+  private constructor(
+    options: AttemptOptions,
+    { hasMail, ...standing }: Entered,
+    stops: Stops,
+    bell: RestatePromise<null>,
+  ) {
     this.start = options.start;
     // The SDK's context is in fact this one, which knows whether it replays.
     this.context = options.context as internal.ContextInternal;
@@ -72,6 +82,8 @@ export class Attempt {
     this.register = options.register;
     this.standing = standing;
     this.stops = stops;
+    this.hasMail = hasMail;
+    this.bell = hasMail ? undefined : ringing(bell);
     this.isOver.addEventListener("abort", () => this.abandon(), { once: true });
     this.applyStop(standing);
   }
@@ -81,11 +93,12 @@ export class Attempt {
     const { context, channel, start, ports } = options;
     const { execId, deadline } = start;
     const stop = context.awakeable<Stopped>(json());
+    const bell = context.awakeable<null>(json());
     const { attemptCompletedSignal } = context.request();
     let isFresh = false;
     const standing = await context.run("enter", async () => {
       isFresh = true;
-      const message = { at: ports.clock.now(), execId, stop: stop.id };
+      const message = { at: ports.clock.now(), execId, stop: stop.id, bell: bell.id };
       return channel.ask("enter", message, attemptCompletedSignal);
     });
     const stops = [stop.promise.map((stopped) => ({ stop: stopped ?? { reason: "no reason given" } }))];
@@ -93,7 +106,8 @@ export class Attempt {
       const late = context.sleep(Math.max(0, deadline - standing.at), "deadline");
       stops.push(late.map(() => ({ stop: { reason: "", deadline } })));
     }
-    return new Attempt({ ...options, start: { ...start, isResumed: !isFresh } }, standing, stops);
+    const opened = { ...options, start: { ...start, isResumed: !isFresh } };
+    return new Attempt(opened, standing, stops, bell.promise);
   }
 
   /** Aborted when the attempt is over. Another one may run by then, and nothing receives what this one still does. */
@@ -161,6 +175,12 @@ export class Attempt {
     if (deadline !== null && at >= deadline) this.applyStop({ stopped: { reason: "", deadline } });
   }
 
+  /** Takes over whether there is mail. If there is none, `bell` tells of the next message. */
+  learnMail(hasMail: boolean, bell: RestatePromise<null> | undefined): void {
+    this.hasMail = hasMail;
+    this.bell = hasMail || bell === undefined ? undefined : ringing(bell);
+  }
+
   /** Stops the execution if it was told to. */
   applyStop({ stopped }: { readonly stopped?: Stopped | undefined }): void {
     if (stopped === undefined) return;
@@ -205,4 +225,8 @@ export class Attempt {
     this.suspend(why);
     this.token.cancel(why);
   }
+}
+
+function ringing(bell: RestatePromise<null>): Bell {
+  return bell.map(() => ({ mail: true }));
 }

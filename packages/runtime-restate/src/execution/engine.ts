@@ -138,6 +138,10 @@ export class RestateEngine implements DurableEngine {
     checkSize("ask.message", attachments === undefined ? content : { content, attachments });
     return this.lane.one((lane) => asking(this.attempt, lane, { key, child, content, ...options }));
   }
+  /** From the journal alone, so a replay gets the same answers. */
+  hasMail(): boolean {
+    return this.attempt.hasMail;
+  }
   receive(key: string, options: { readonly wait: boolean }): Promise<InboxMessage | null> {
     return this.lane.one((lane) => reading(this.attempt, lane, key, options.wait));
   }

@@ -52,7 +52,8 @@ export class Lane {
   drive(branches: readonly Steps<unknown>[]): Promise<Settled[]> {
     const { attempt } = this;
     return drive(branches, {
-      promises: () => attempt.stops,
+      promises: () => (attempt.bell === undefined ? attempt.stops : [...attempt.stops, attempt.bell]),
+      onMail: () => attempt.learnMail(true, undefined),
       onStop: (stopped) => {
         attempt.applyStop({ stopped });
         return attempt.token.error;

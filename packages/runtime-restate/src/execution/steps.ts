@@ -22,8 +22,10 @@ export function* awaiting<T>(promise: RestatePromise<T>, options: { readonly cut
 type Moved = { readonly at: number; readonly value: unknown; readonly failure: unknown };
 
 export interface Interruptions {
-  /** Promises that end the waiting from outside; empty once one did. */
-  readonly promises: () => readonly RestatePromise<{ readonly stop: Stopped }>[];
+  /** Promises that interrupt the waiting from outside: a stop, once, or news of a message. */
+  readonly promises: () => readonly RestatePromise<{ readonly stop: Stopped } | { readonly mail: true }>[];
+  /** There is a message. The waiting goes on. */
+  readonly onMail: () => void;
   /** Handles a stop. Returns the error that ends the branches which can be cut. */
   readonly onStop: (stop: Stopped) => CancellationError | undefined;
   /** The error, if it was stopped already. */
@@ -59,6 +61,10 @@ export async function drive(
       promise.map((value, failure): Moved => ({ at, value, failure })),
     );
     const first = await unlessCancelled(RestatePromise.race([...waiting, ...interruptions.promises()]));
+    if (first !== undefined && "mail" in first) {
+      interruptions.onMail();
+      continue;
+    }
     if (first === undefined || "stop" in first) {
       cutAll(interruptions.onStop(first?.stop ?? BY_HAND));
       continue;

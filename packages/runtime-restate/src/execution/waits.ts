@@ -173,10 +173,11 @@ export function* reading(
   const { context, channel } = attempt;
   attempt.flush(lane);
   const delivered = context.awakeable<Delivered<InboxMessage>>(json());
+  const bell = context.awakeable<null>(json());
   const asked = context.run(
     "mail",
     async () => {
-      const message = { ...attempt.fromNow(lane), key, wait, awakeable: delivered.id };
+      const message = { ...attempt.fromNow(lane), key, wait, awakeable: delivered.id, bell: bell.id };
       return { key, mail: await channel.ask("mail", message, attempt.isOver) };
     },
     { serde: json<{ key: string; mail: Mail }>() },
@@ -184,6 +185,7 @@ export function* reading(
   const { key: recorded, mail } = yield* awaiting(asked, { cut: false });
   attempt.expect(key, recorded);
   attempt.learn(mail);
+  attempt.learnMail(mail.hasMore === true, bell.promise);
   attempt.applyStop(mail);
   // The record says that the agent did not wait for a message then. It must not fail now: the agent as it was could still go on.
   if (mail.message === null && wait && mail.gone !== true)

@@ -8,6 +8,7 @@ import {
 } from "@ravi/kernel";
 import { type Keepers, refuseUnkept } from "@ravi/kernel/loop";
 import * as hires from "./hires.ts";
+import * as mailing from "./mail.ts";
 import type * as messages from "./messages.ts";
 import * as money from "./money.ts";
 import type { Outbox } from "./outbox.ts";
@@ -33,12 +34,13 @@ export const MESSAGES = {
   reserve: money.reserve,
   settle: money.settle,
   withdraw: money.withdraw,
-  ask: talk.ask,
+  ask: mailing.ask,
   deliver: talk.deliver,
   doubt: talk.doubt,
-  mail: talk.mail,
-  reply: talk.reply,
+  mail: mailing.mail,
+  reply: mailing.reply,
   resume: talk.resume,
+  send: mailing.send,
   suspended: talk.suspended,
   want: talk.want,
 } as const;
@@ -171,10 +173,14 @@ export async function begin(
 }
 
 /** An execution runs, and says how it can be stopped. */
-async function enter(tree: TreeSession, message: messages.EnterMessage): Promise<messages.Standing> {
+async function enter(tree: TreeSession, message: messages.EnterMessage): Promise<messages.Entered> {
   const exec = tree.exec(message.execId);
-  if (exec !== undefined) exec.stop = message.stop;
-  return tree.standing(message.execId);
+  const hasMail = exec !== undefined && exec.mail.length > 0;
+  if (exec !== undefined) {
+    exec.stop = message.stop;
+    exec.bell = hasMail ? undefined : message.bell;
+  }
+  return { ...(await tree.standing(message.execId)), hasMail };
 }
 
 async function stop(tree: TreeSession, message: messages.StopMessage): Promise<messages.StopAnswer> {

@@ -12,6 +12,7 @@ import type {
   Waited,
   WaitedMessage,
 } from "./messages.ts";
+import { dropMail, takeEarlyMail } from "./mail.ts";
 import { fitOutcome, noRoomFor } from "./outcome-size.ts";
 import { type ExecState, newExec } from "./state.ts";
 import { stopError } from "./stop-error.ts";
@@ -43,6 +44,7 @@ export async function hire(tree: TreeSession, message: HireMessage): Promise<Hir
   const phase = seating === "held" ? "running" : "queued";
   const exec = newExec({ parent: execId, agentId, priority, budget, launch, phase, isJoinable });
   if (awakeable !== undefined) exec.joiners.push(awakeable);
+  exec.mail = takeEarlyMail(state, launch.execId);
   state.execs[launch.execId] = exec;
   state.entries++;
   if (phase === "running") {
@@ -66,7 +68,7 @@ export async function over(tree: TreeSession, message: OverMessage): Promise<nul
   // What it was given takes no room from its outcome. Nobody can join its children any more, so their outcomes need not be kept; nor need
   // what was delivered early to a whole run.
   exec.given = {};
-  exec.mail = [];
+  dropMail(state, exec);
   for (const child of tree.childrenOf(execId)) forgetOutcome(tree.exec(child));
   if (exec.parent === null) state.signals = {};
   const ending = isCancelled
@@ -164,6 +166,7 @@ export async function end(tree: TreeSession, { execId, awakeable }: EndMessage):
   if (exec === undefined) return { alone: true };
   for (const child of tree.childrenOf(execId)) tree.stop(child, { reason: "its parent has ended" }, false);
   exec.ender = awakeable;
+  exec.hasEnded = true;
   return { alone: endIfAlone(tree, execId) };
 }
 

@@ -71,7 +71,11 @@ export type Started = { readonly isNew: boolean; readonly refused?: SerializedEr
 export type EnterMessage = At & {
   readonly execId: string;
   readonly stop: string;
+  /** The awakeable to resolve when a message comes. */
+  readonly bell?: string | undefined;
 };
+/** The answer to `enter`: whether a message has come before. */
+export type Entered = Standing & { readonly hasMail: boolean };
 export type Standing = {
   readonly at: number;
   readonly paused: boolean;
@@ -197,12 +201,24 @@ export type MailMessage = FromExec & {
   readonly key: string;
   readonly wait: boolean;
   readonly awakeable: string;
+  /** The awakeable to resolve when the next message comes, if this was the last one. */
+  readonly bell?: string | undefined;
 };
 export type Mail = Standing & {
   readonly message?: InboxMessage | null | undefined;
+  /** Whether another message waits. If not, `bell` will tell of the next. */
+  readonly hasMore?: boolean | undefined;
   /** There is no message because the execution is over. */
   readonly gone?: boolean | undefined;
 };
+/** A message from outside to an execution of the run. */
+export type SendMessage = At & { readonly to: string; readonly message: InboxMessage };
+/** Null if it was taken; otherwise how the run has ended, that the recipient has ended, or that there is no room to keep it. */
+export type SendAnswer =
+  | { readonly ended: string }
+  | { readonly isMissed: true }
+  | { readonly refused: SerializedError }
+  | null;
 export type ReplyMessage = FromExec & { readonly messageId: string; readonly value: JsonValue };
 
 export type StopMessage = At & {

@@ -28,9 +28,9 @@ export function noRoomFor(what: string, state: RootState, value: JsonValue): Ser
 }
 
 /** Most outcomes are forgotten as soon as they are told, most values when their execution goes on, and few wait or come early. */
-function areSmallTogether({ execs, signals }: RootState): boolean {
+function areSmallTogether({ execs, signals, early }: RootState): boolean {
   const all = Object.values(execs);
-  let bytes = bytesOf(signals);
+  let bytes = bytesOf(signals) + (early === undefined ? 0 : bytesOf(early));
   for (const { given, mail, launch } of all) {
     if (launch !== null) bytes += bytesOf(launch);
     for (const { value } of Object.values(given)) bytes += bytesOf(value);

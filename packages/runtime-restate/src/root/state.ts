@@ -74,6 +74,8 @@ export interface ExecState {
   /** Answers to requests of this lane, kept because the answer may be lost and the request repeated. */
   given: Record<string, { readonly lane: number; readonly value: JsonValue }>;
   mail: InboxMessage[];
+  /** The awakeable that tells it that there is mail; undefined if it was told, and has not read all of it. */
+  bell?: string | undefined;
   reader?: { readonly key: string; readonly awakeable: string } | undefined;
   /** The awakeables that wait for its reply, by message id. */
   askers: Record<string, string>;
@@ -81,6 +83,8 @@ export interface ExecState {
   joiners: string[];
   /** Set when it has ended and waits for its children. */
   ender?: string | undefined;
+  /** Whether its agent has ended, and so reads no more messages. */
+  hasEnded?: boolean | undefined;
   /** The awakeables that wait until it has its seat again. */
   parked: string[];
   /** Since when it stands still: it has no seat, or it or somebody below it waits for an answer from outside. */
@@ -122,8 +126,10 @@ export interface RootState {
   seats: JsonObject | null;
   open: Record<string, OpenReservation>;
   signals: Record<string, JsonValue[]>;
-  /** The ids of the newest deliveries, so that a repeated one counts once. */
+  /** The ids of the newest deliveries and messages from outside, so that a repeated one counts once. */
   delivered: string[];
+  /** Messages from outside to executions that have not been hired yet. */
+  early?: Readonly<Record<string, readonly InboxMessage[]>> | undefined;
   /**
    * Decisions on calls that are or may come to be in doubt, by full key (`execId:key`), until the call is made or its execution is
    * over.
@@ -141,6 +147,13 @@ export function checkFormat({ runId, format }: RootState): void {
 }
 
 export const NOTHING_SPENT: Spend = Object.freeze({ tokens: 0, cost: 0, turns: 0, toolCalls: 0 });
+
+/** How many ids are remembered. */
+const REMEMBERED = 200;
+
+export function rememberDelivery(state: RootState, id: string): void {
+  state.delivered = [...state.delivered, id].slice(-REMEMBERED);
+}
 
 export function drop(record: Record<string, unknown>, key: string): void {
   Reflect.deleteProperty(record, key);

@@ -1,13 +1,9 @@
 import { errorToJSON, type JsonValue } from "@ravi/kernel";
 import { answerable, type Decision, type Decisions, fullDecisions, type InDoubt } from "@ravi/kernel/loop";
 import type {
-  AskMessage,
   DeliverAnswer,
   DeliverMessage,
   DoubtMessage,
-  Mail,
-  MailMessage,
-  ReplyMessage,
   Resumed,
   ResumeMessage,
   SuspendedMessage,
@@ -15,12 +11,9 @@ import type {
   WantMessage,
 } from "./messages.ts";
 import { noRoomFor } from "./outcome-size.ts";
-import { drop, type RootState } from "./state.ts";
+import { drop, rememberDelivery, type RootState } from "./state.ts";
 import { endOf, waitsOf } from "./summary.ts";
 import type { TreeSession } from "./tree.ts";
-
-/** How many delivery ids are remembered. */
-const REMEMBERED = 200;
 
 /** Returns a value that was delivered early, or notes that the execution waits for it. */
 export async function want(tree: TreeSession, message: WantMessage): Promise<Wanted> {
@@ -52,7 +45,7 @@ export async function deliver(tree: TreeSession, message: DeliverMessage): Promi
     return { waitsFor: answerable(waitsOf(state)) };
   const refused = noRoomFor("deliver value, with what is kept already", state, value);
   if (refused !== undefined) return { refused };
-  state.delivered = [...state.delivered, id].slice(-REMEMBERED);
+  rememberDelivery(state, id);
   state.entries++;
   const first = longestWaiting(state, name);
   if (first === undefined) {
@@ -85,58 +78,6 @@ function earlyOf({ signals }: RootState, name: string): readonly JsonValue[] {
 function keepEarly(state: RootState, name: string, values: JsonValue[]): void {
   if (values.length === 0) drop(state.signals, name);
   else state.signals = { ...state.signals, [name]: values };
-}
-
-/** Sends a message to a child. If the child is over, the asker is told that no reply will come; if there is no room, that it is refused. */
-export async function ask(tree: TreeSession, { child, message, awakeable }: AskMessage): Promise<null> {
-  const exec = tree.exec(child);
-  if (exec === undefined || exec.phase === "over") {
-    tree.resolve(awakeable, { silent: true, ended: true });
-    return null;
-  }
-  if (exec.askers[message.id] !== undefined) return null;
-  const refused = noRoomFor("ask.message, with what is kept already", tree.state, message);
-  if (refused !== undefined) {
-    tree.resolve(awakeable, { refused });
-    return null;
-  }
-  exec.askers[message.id] = awakeable;
-  const { reader } = exec;
-  if (reader === undefined) {
-    exec.mail.push(message);
-    return null;
-  }
-  exec.reader = undefined;
-  exec.given[reader.key] = { lane: exec.lane, value: message };
-  tree.resolve(reader.awakeable, { value: message, standing: await tree.standing(child) });
-  return null;
-}
-
-/** Returns the next message to an execution, or notes that it waits for one. */
-export async function mail(tree: TreeSession, message: MailMessage): Promise<Mail> {
-  const { execId, lane, key, wait, awakeable } = message;
-  const { exec, standing } = await tree.senderOf(execId, lane);
-  if (exec === undefined) return { ...standing, message: null, gone: true };
-  const given = exec.given[key];
-  if (given !== undefined) return { ...standing, message: given.value as NonNullable<Mail["message"]> };
-  const next = exec.mail.shift();
-  if (next !== undefined) {
-    exec.given[key] = { lane, value: next };
-    return { ...standing, message: next };
-  }
-  if (!wait) return { ...standing, message: null };
-  exec.reader = { key, awakeable };
-  return standing;
-}
-
-/** Passes a reply to the execution that asked. */
-export async function reply(tree: TreeSession, { execId, messageId, value }: ReplyMessage): Promise<null> {
-  const exec = tree.exec(execId);
-  const asker = exec?.askers[messageId];
-  if (exec === undefined || asker === undefined) return null;
-  drop(exec.askers, messageId);
-  tree.resolve(asker, { reply: value });
-  return null;
 }
 
 /** Notes that somebody has to decide on a call that may have been made. */

@@ -98,6 +98,42 @@ const PLANTED: readonly [
       })),
   ],
   [
+    "an onEvent that is told too late",
+    "onEvent is called with each event",
+    () =>
+      changed((runtime) => ({
+        run: (agent, input, { onEvent, ...options } = {}) => {
+          const handle = runtime.run(agent, input, options);
+          const tell = async () => {
+            await handle.result;
+            for await (const event of handle.events()) onEvent?.(event);
+          };
+          tell().catch(() => {});
+          return handle;
+        },
+      })),
+  ],
+  [
+    "an onEvent that a resumed run forgets",
+    "that of a resumed run hears",
+    () => changed((runtime) => ({ resume: (runId) => runtime.resume(runId) })),
+  ],
+  [
+    "a prune that does nothing",
+    "a run that has ended is pruned",
+    () => changed(() => ({ prune: async () => [] })),
+  ],
+  [
+    "a message that is sent twice",
+    "messages to an agent at work are read",
+    () => changed((runtime) => ({ send: async (runId, message) => runtime.send?.(runId, message) })),
+  ],
+  [
+    "a message that is sent to nobody",
+    "a message to a child or a run that has ended",
+    () => changed((runtime) => ({ send: async (...sent) => runtime.send?.(...sent).catch(() => {}) })),
+  ],
+  [
     "a headcount that lets everybody in",
     "never more agents",
     good,

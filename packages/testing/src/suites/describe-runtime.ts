@@ -5,6 +5,7 @@ import { crashCases } from "./runtime/crashes.ts";
 import { hireCases } from "./runtime/hires.ts";
 import { lifeCases } from "./runtime/life.ts";
 import { ruleCases } from "./runtime/rules.ts";
+import { sendCases } from "./runtime/sends.ts";
 import type {
   RuntimeAbility,
   RuntimeCaps,
@@ -13,6 +14,7 @@ import type {
   RuntimeUnderTest,
 } from "./runtime/stage.ts";
 import { eventCases } from "./runtime/events.ts";
+import { onEventCases } from "./runtime/on-event.ts";
 import { waitCases } from "./runtime/waits.ts";
 
 /** All cases of `describeRuntime`. */
@@ -23,6 +25,8 @@ export const runtimeCases: readonly RuntimeCase[] = [
   ...ruleCases,
   ...askCases,
   ...eventCases,
+  ...onEventCases,
+  ...sendCases,
   ...crashCases,
 ];
 

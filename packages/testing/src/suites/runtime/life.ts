@@ -121,6 +121,32 @@ export const lifeCases: readonly RuntimeCase[] = [
   },
   {
     rule: "R24",
+    needs: "prune",
+    says: "a run that has ended is pruned when it is old enough, and one that has not ended never is",
+    async run({ create }) {
+      const once = agent("once", async () => done("over"));
+      const patient = agent("patient", async (ctx) => done(word(await ctx.waitFor("go"))));
+      const runtime = await create({ agents: [once, patient] });
+      await runtime.run(once, "", { runId: "old-1" }).result;
+      const waiting = runtime.run(patient, "", { runId: "old-2" });
+      await untilWaiting(waiting);
+      const ours = (ids: readonly string[] = []): string[] => ids.filter((id) => id.startsWith("old-"));
+      const isListed = async (): Promise<string[]> =>
+        ours((await runtime.list()).map(({ runId }) => runId)).toSorted();
+      expect([await isListed(), ours(await runtime.prune?.({ olderThanMs: 3_600_000 }))]).toEqual([
+        ["old-1", "old-2"],
+        [],
+      ]);
+      const { updatedAt = 0 } = (await runtime.list()).find(({ runId }) => runId === "old-1") ?? {};
+      await until(() => Date.now() > updatedAt);
+      expect(ours(await runtime.prune?.({ olderThanMs: 0 }))).toEqual(["old-1"]);
+      expect(await isListed()).toEqual(["old-2"]);
+      await runtime.deliver("old-2", "go", "gone");
+      expect((await waiting.result).output).toBe("gone");
+    },
+  },
+  {
+    rule: "R24",
     needs: "checks",
     says: "a run under an id that is taken does not start, and leaves the other one as it is",
     async run({ create }) {

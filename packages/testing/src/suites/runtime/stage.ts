@@ -2,6 +2,7 @@ import {
   type Agent,
   AgentId,
   type AgentResult,
+  type Attachment,
   defineTool,
   type Headcount,
   type HireLeaf,
@@ -22,7 +23,7 @@ import {
   type Tool,
 } from "@ravi/kernel";
 import type { SuiteCase } from "../case.ts";
-import type { RunStartOptions } from "@ravi/kernel/loop";
+import type { EventListener, RunStartOptions } from "@ravi/kernel/loop";
 
 /** What a runtime is created with. */
 export interface RuntimeSetup {
@@ -39,9 +40,11 @@ export interface RuntimeSetup {
 /**
  * What not every runtime can do. `restart`: restart a root whose own code threw. `layers`: run the layers around a root before
  * its input is recorded. `checks`: check what the caller asks for, including signals and decisions, and report in the result
- * which limits applied. `waits`: say in the list what a run waits for, and refuse what is delivered to a run that has ended. These are features of Ravi's own runtime, so a bare engine lacks them.
+ * which limits applied. `waits`: say in the list what a run waits for, and refuse what is delivered to a run that has ended. `onEvent`:
+ * call a listener with each event. `prune`: delete what ended long ago. `send`: give an agent
+ * at work a message, which it may notice by `hasMail` of its inbox. These are features of Ravi's own runtime, so a bare engine lacks them.
  */
-export type RuntimeAbility = "restart" | "layers" | "checks" | "waits";
+export type RuntimeAbility = "restart" | "layers" | "checks" | "waits" | "onEvent" | "prune" | "send";
 
 export type SuiteRunOptions = Pick<
   RunStartOptions,
@@ -54,14 +57,17 @@ export type SuiteRunOptions = Pick<
   | "executionBudget"
   | "priority"
   | "signal"
->;
+> & { readonly onEvent?: EventListener | undefined };
 
 /** The part of a runtime that the suite uses. */
 export interface RuntimeUnderTest {
   run(agent: Agent, input: string, options?: SuiteRunOptions): RootHandle;
   resume(
     runId: string,
-    options?: { readonly decisions?: Readonly<Record<string, "retry" | "skip" | "fail">> },
+    options?: {
+      readonly decisions?: Readonly<Record<string, "retry" | "skip" | "fail">>;
+      readonly onEvent?: EventListener | undefined;
+    },
   ): RootHandle;
   deliver(
     runId: string,
@@ -73,9 +79,22 @@ export interface RuntimeUnderTest {
       readonly mustWait?: boolean | undefined;
     },
   ): Promise<void>;
+  /** Needed for the ability `send`. */
+  send?(
+    runId: string,
+    message: JsonValue,
+    options?: {
+      readonly to?: string | undefined;
+      readonly from?: string | undefined;
+      readonly id?: string | undefined;
+      readonly attachments?: readonly Attachment[] | undefined;
+    },
+  ): Promise<void>;
   cancel(runId: string, reason: string): Promise<void>;
   list(): MaybePromise<readonly RunSummary[]>;
   delete(runId: string): Promise<void>;
+  /** Needed for the ability `prune`. */
+  prune?(options: { readonly olderThanMs: number }): Promise<readonly string[]>;
   close(options?: { readonly drain?: boolean }): Promise<void>;
 }
 

@@ -1,8 +1,7 @@
-import { InvalidValueError, type RunId } from "@ravi/kernel";
-import { wrongRun } from "./run/run-driver.ts";
+import { InvalidValueError } from "../errors/errors.ts";
 
 /** Throws if no execution of that run can have this id. It need not have started yet. */
-export function refuseStranger(runId: RunId, to: unknown): void {
+export function refuseStranger(runId: string, to: unknown): void {
   if (to === runId || (typeof to === "string" && to.startsWith(`${runId}/`))) return;
   throw wrongRecipient(to, `the id of an execution of run ${runId}`);
 }
@@ -11,7 +10,8 @@ export function refuseStranger(runId: RunId, to: unknown): void {
 export function missed(runId: string, to: string): InvalidValueError {
   const expected = (who: string): string =>
     `the id of ${who} that still reads messages; this one had ended before it read this one`;
-  return to === runId ? wrongRun(runId, expected("a run")) : wrongRecipient(to, expected("an agent"));
+  if (to !== runId) return wrongRecipient(to, expected("an agent"));
+  return new InvalidValueError({ field: "runId", value: runId, expected: expected("a run") });
 }
 
 function wrongRecipient(to: unknown, expected: string): InvalidValueError {
