@@ -1,4 +1,5 @@
 import {
+  addUsage,
   type Agent,
   type AgentEvent,
   defineTool,
@@ -163,6 +164,36 @@ test("recordedEvents does not tell an answer that is none, but what it has cost"
   );
   expect({ usage, text }).toEqual({ usage: 4, text: 0 });
 });
+
+test.each([false, true])(
+  "recordedEvents tells what the models of a tool have cost (it fails: %s)",
+  async (fails) => {
+    const journal = new MemoryJournal();
+    const guess = defineTool({
+      name: "guess",
+      description: "",
+      input: z.object({}),
+      execute: async (_, { llm }) => {
+        await llm(scriptedModel(["one"]), ask("a number"));
+        await llm(scriptedModel(["two"]), ask("another number"));
+        if (fails) throw new Error("no idea");
+        return "three";
+      },
+    });
+    const guesser = looping({
+      name: "guesser",
+      model: scriptedModel([{ toolCalls: [{ name: "guess", arguments: {} }] }, "It is three."]),
+      tools: [guess],
+    });
+    const runtime = new Runtime({ journal, ledger: () => new FakeLedger() });
+    const { usage } = await runtime.run(guesser, "go", { runId: "r" }).result;
+    const events = await recorded(journal);
+    const used = events.flatMap(({ event }) => (event.type === "usage" ? [event.usage] : []));
+    expect(used.reduce(addUsage)).toEqual(usage);
+    const types = events.map(({ event }) => event.type);
+    expect(types.slice(0, 5)).toEqual(["started", "usage", "toolCall", "usage", "toolResult"]);
+  },
+);
 
 test("recordedEvents tells failures: of a model, of a hire that was denied, of the run", async () => {
   const journal = new MemoryJournal();

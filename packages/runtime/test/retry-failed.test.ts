@@ -611,8 +611,8 @@ test("an agent that was given a child keeps its handle, also if all seats are ta
 
   server.isDown = false;
   const failed = journal.load(RunId("r"));
-  const retried = await new Runtime({ journal, ...options }).resume("r", { retryFailed: true }).result;
-  expect(retried).toMatchObject({ status: "completed", output: "denied" });
+  const again = await new Runtime({ journal, ...options }).resume("r", { retryFailed: true }).result;
+  expect(again).toMatchObject({ status: "completed", output: "denied" });
   const records = journal.load(RunId("r"));
   for (let entries = failed.length + 1; entries < records.length; entries++) {
     const left = cut("r", records.slice(0, entries));

@@ -21,7 +21,7 @@ import { nameOfCall } from "../context/call-name.ts";
 import { replayedBill } from "../context/model-record.ts";
 import { textAt } from "../engine/body.ts";
 import type { HireBegin, ResultRecord } from "../engine/hire-record.ts";
-import { attemptOf, isHire, isModelCall, stepOf } from "../engine/recording.ts";
+import { attemptOf, isHire, isModelCall, SPEND, stepOf } from "../engine/recording.ts";
 import { changeIn } from "../journal/facts/noted-waits.ts";
 import { RUN_START, RUN_STATUS, RUN_WAITS } from "../journal/facts/run-facts.ts";
 import { wrongRun } from "./run-driver.ts";
@@ -51,6 +51,8 @@ class EventReader {
 
   read(record: JournalRecord): void {
     const { key, phase } = record;
+    // The end of an effect has the sum of its calls.
+    if (key.startsWith(SPEND)) return;
     if (isHire(record)) this.readHire(record);
     else if (isModelCall(record)) this.readModelCall(record);
     else if (phase !== "note") this.readTool(record);
@@ -95,8 +97,7 @@ class EventReader {
         at,
         isQuiet ? { type: "progress", name: "quietAnswer", data: { [type]: delta } } : { type, delta },
       );
-    const { usage, costUsd } = replayedBill(body);
-    if (body["spend"] !== undefined) this.add(exec, at, { type: "usage", usage, costUsd });
+    if (body["spend"] !== undefined) this.addUsage(exec, at, body);
     this.addError(exec, at, body["error"]);
     for (const call of response?.message.toolCalls ?? []) {
       this.asked.set(`${exec}\n${nameOfCall({ tool: call, call })}`, call);
@@ -111,6 +112,8 @@ class EventReader {
       this.tools.set(attemptOf(record), { tool: textAt(body, "tool"), call });
       return;
     }
+    // Of the models that it has called.
+    if (turnsIn(body) > 0) this.addUsage(exec, at, body);
     const begun = this.tools.get(attemptOf(record));
     if (begun === undefined || body["withdrawn"] === true) return;
     const { content, isError } = body as Partial<ToolResult>;
@@ -146,6 +149,11 @@ class EventReader {
     }
   }
 
+  private addUsage(exec: ExecId, at: number, body: JsonObject): void {
+    const { usage, costUsd } = replayedBill(body);
+    this.add(exec, at, { type: "usage", usage, costUsd });
+  }
+
   private addError(exec: ExecId, at: number, error: JsonValue | undefined): void {
     if (error !== undefined) this.add(exec, at, { type: "error", error: error as SerializedError });
   }
@@ -157,7 +165,11 @@ class EventReader {
   }
 }
 
-function objectOf(value: JsonValue): JsonObject | undefined {
+function turnsIn(body: JsonObject): number {
+  return Number(objectOf(body["spend"])?.["turns"] ?? 0);
+}
+
+function objectOf(value: JsonValue | undefined): JsonObject | undefined {
   return typeof value === "object" && value !== null && !Array.isArray(value)
     ? (value as JsonObject)
     : undefined;

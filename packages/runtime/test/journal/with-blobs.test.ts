@@ -70,11 +70,16 @@ describe("a journal with its large bodies beside it", () => {
     expect(await journal.list()).toMatchObject([{ agent: "lead@1", status: "running", waitingFor: waits }]);
     await say("run:status", { status: "completed", output: LARGE });
     expect(await journal.list()).toMatchObject([{ agent: "lead@1", status: "completed" }]);
+    const error = { code: "PROVIDER_ERROR", message: LARGE };
+    await say("run:status#2", { status: "failed", error });
+    const listed = { code: "PROVIDER_ERROR", message: `${"x".repeat(1_000)}…` };
+    expect(await journal.list()).toMatchObject([{ status: "failed", error: listed }]);
     const bodies = (await journal.load(RUN)).map(({ body }) => body);
     expect(bodies).toEqual([
       { agent: "lead@1", input: LARGE },
       noted,
       { status: "completed", output: LARGE },
+      { status: "failed", error },
     ]);
   });
 

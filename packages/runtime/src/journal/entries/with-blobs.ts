@@ -10,7 +10,7 @@ import {
 } from "@ravi/kernel";
 import { andThen } from "../../and-then.ts";
 import { bodyOf, largeBody } from "./large-body.ts";
-import { listedPart } from "../facts/run-facts.ts";
+import { listedPart } from "../facts/listed-part.ts";
 
 /** The field that a body has if it is stored as a blob. Beside it is only what `list` needs. No body of Ravi has a field of this name. */
 const REF = "~blob";

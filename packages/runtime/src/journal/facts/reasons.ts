@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue, RunStatus, RunSummary, SerializedError } from "@ravi/kernel";
-import { RUN_STATUS } from "./run-facts.ts";
+import { isKey, RUN_STATUS } from "./run-facts.ts";
 
 /** A run with another status has no error. */
 export const WITH_ERROR: readonly RunStatus[] = ["suspended", "partial", "failed", "cancelled"];
@@ -16,7 +16,11 @@ interface LastEntry {
 
 /** Why a run is suspended, or has ended before it was done, if its last entry says so. */
 export function errorIn(runId: string, { exec, key, body }: LastEntry): RunSummary["error"] {
-  if (exec !== runId || (key !== RUN_STATUS && key?.startsWith(`${RUN_STATUS}#`) !== true)) return undefined;
+  return exec === runId && key !== undefined && isKey(key, RUN_STATUS) ? listedError(body) : undefined;
+}
+
+/** As much of the error in a status as a list shows. */
+export function listedError(body: JsonObject | null | undefined): RunSummary["error"] {
   const error = body?.["error"] as SerializedError | null | undefined;
   if (typeof error?.message !== "string") return undefined;
   const { code, message } = error;

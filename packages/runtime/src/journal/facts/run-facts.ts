@@ -1,12 +1,4 @@
-import type {
-  JournalEntry,
-  JsonObject,
-  RunId,
-  RunStatus,
-  RunSummary,
-  SessionId,
-  JsonValue,
-} from "@ravi/kernel";
+import type { JsonObject, RunId, RunStatus, RunSummary, SessionId, JsonValue } from "@ravi/kernel";
 import type { Row } from "../entries/entry-check.ts";
 import { changeIn, NO_WAITS, type WaitsChange } from "./noted-waits.ts";
 
@@ -111,19 +103,11 @@ function isObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function isKey(key: string, name: string): boolean {
+/** Whether it is the key of such a note, numbered or not. */
+export function isKey(key: string, name: string): boolean {
   return key === name || key.startsWith(`${name}#`);
 }
 
 function isStatus(value: unknown): value is RunStatus {
   return typeof value === "string" && Object.hasOwn(STATUSES, value);
-}
-
-/** The part of a note that `list` needs, for a store that keeps large bodies elsewhere. */
-export function listedPart({ key, phase, body }: JournalEntry): JsonObject {
-  const { agent, tenantId, userId, supervision, status, waits, keys, over, heard } = body;
-  if (phase !== "note") return {};
-  if (isKey(key, RUN_START)) return { agent, tenantId, userId, supervision };
-  if (isKey(key, RUN_WAITS)) return { waits, keys, over, heard };
-  return isKey(key, RUN_STATUS) ? { status } : {};
 }

@@ -25,8 +25,8 @@ export const reasonCases: readonly JournalCase[] = [
       await journal.append(R1, epoch, [note(R1, "run:start", 5, { agent: "lead@1" })]);
       expect(await reasons(journal, R1)).toEqual(NONE);
       let notes = 0;
-      const say = async (status: string, error?: object): Promise<Reasons> => {
-        const body = { status, ...(error !== undefined && { error: { ...error } }) };
+      const say = async (status: string, error?: object, output = ""): Promise<Reasons> => {
+        const body = { status, output, ...(error !== undefined && { error: { ...error } }) };
         await journal.append(R1, epoch, [note(R1, `run:status#${++notes}`, 10, body)]);
         return reasons(journal, R1);
       };
@@ -41,6 +41,8 @@ export const reasonCases: readonly JournalCase[] = [
       }
       const plain = { code: null, message: "of no known kind" };
       expect(await say("failed", { ...plain, name: "TypeError" })).toEqual({ ...NONE, error: plain });
+      // A journal may keep what is large apart.
+      expect(await say("failed", plain, "x".repeat(300_000))).toEqual({ ...NONE, error: plain });
       expect(await say("failed", { code: "WITHOUT_A_MESSAGE" })).toEqual(NONE);
       expect(await say("completed")).toEqual(NONE);
     },
