@@ -174,6 +174,18 @@ describe("J11: an audit that can be proved", () => {
     expect(await FileAuditLog.verify(path, { head })).toMatchObject({ ok: true, entries: 4 });
   });
 
+  test("a head that was kept before the first entry stays good", async () => {
+    const log = await FileAuditLog.open(path);
+    const empty = await log.verify();
+    expect(empty).toMatchObject({ ok: true, entries: 0 });
+    const { head } = empty as { head: string };
+    await log.append(entry(1));
+    expect(await FileAuditLog.verify(path, { head })).toMatchObject({ ok: true, entries: 1 });
+    const again = await FileAuditLog.open(path, { head });
+    await again.append(entry(2));
+    expect(await again.verify()).toMatchObject({ ok: true, entries: 2 });
+  });
+
   test("two writers: who was overtaken writes nothing more, and the log stays whole", async () => {
     const [one, two] = [await FileAuditLog.open(path), await FileAuditLog.open(path)];
     await one.append(entry(1));
