@@ -18,7 +18,7 @@ function growing(count: number): (asked: { readonly from: number }) => unknown {
   let looks = 0;
   return ({ from }) => {
     const there = Math.min(count, looks++);
-    const events = Array.from({ length: there }, (_, seq) => event(seq)).slice(from);
+    const events = Array.from({ length: there }, (_, n) => event(n + 1)).slice(from - 1);
     return { events, isClosed: there === count };
   };
 }
@@ -47,7 +47,7 @@ describe("onEvent", () => {
         const onEvent = ({ seq }: RunEvent): void => void heard.push(seq);
         const handle = how === "run" ? runtime.run(agent, "", { onEvent }) : runtime.resume("r", { onEvent });
         expect(await handle.result).toMatchObject({ status: "completed", output: "done" });
-        expect(heard).toEqual([0, 1, 2, 3]);
+        expect(heard).toEqual([1, 2, 3, 4]);
         expect((await Array.fromAsync(handle.events())).map(({ seq }) => seq)).toEqual(heard);
       });
     },
@@ -64,13 +64,13 @@ describe("onEvent", () => {
       const heard: number[] = [];
       const onEvent = (each: RunEvent): void => {
         heard.push(each.seq);
-        if (each.seq === 1) return slip(each);
+        if (each.seq === 2) return slip(each);
       };
       const act: Act = async (runtime) => {
         expect(await runtime.run(agent, "", { onEvent }).result).toMatchObject({ output: "done" });
       };
       await played({ ...STARTED, read: growing(3) }, act, { logger });
-      expect(heard).toEqual([0, 1, 2]);
+      expect(heard).toEqual([1, 2, 3]);
       const fields = { execId: "r", error: "a slip", type: "progress" };
       expect(said).toEqual([["onEvent threw an error; the run continues", fields]]);
     },
@@ -80,7 +80,7 @@ describe("onEvent", () => {
     const answers = {
       start: { isNew: false },
       standings: OVER,
-      read: { events: [event(0)], isClosed: true },
+      read: { events: [event(1)], isClosed: true },
     };
     await played(answers, async (runtime, asked) => {
       const heard: RunEvent[] = [];
@@ -122,7 +122,7 @@ describe("onEvent", () => {
       expect((await result).status).toBe("suspended");
       const count = heard.length;
       await setImmediate();
-      expect(heard).toEqual(Array.from({ length: count }, (_, seq) => seq));
+      expect(heard).toEqual(Array.from({ length: count }, (_, n) => n + 1));
     });
   });
 

@@ -15,6 +15,7 @@ import { ROOT, TOPIC, WATCHER } from "../names.ts";
 import { pause } from "../pause.ts";
 import type { RunView } from "../root/messages.ts";
 import { unknownRun } from "../root/unknown-run.ts";
+import { FIRST } from "../topic/log.ts";
 import type { Page } from "../topic/object.ts";
 import { detachedResult, resultOf, shaped } from "./result.ts";
 
@@ -158,7 +159,7 @@ async function* eventsOf(
   { over, isLeft, isGone }: Reading,
 ): AsyncGenerator<RunEvent, void> {
   const awake = AbortSignal.any([signal, over]);
-  for (let from = 0, polls = 0; !signal.aborted; polls++) {
+  for (let from = FIRST, polls = 0; !signal.aborted; polls++) {
     const isLast = isLeft();
     const target = { service: TOPIC, key: runId, handler: "read" };
     let page: Page;

@@ -42,7 +42,10 @@ export interface Head {
   isClosed: boolean;
 }
 
-export const EMPTY: Head = { next: 0, told: {}, isClosed: false };
+/** As in one process, events are counted from 1. */
+export const FIRST = 1;
+
+export const EMPTY: Head = { next: FIRST, told: {}, isClosed: false };
 
 export interface Appended {
   readonly head: Head;

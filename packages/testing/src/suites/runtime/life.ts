@@ -191,8 +191,7 @@ export const lifeCases: readonly RuntimeCase[] = [
       expect((await handle.result).output).toBe("told");
       expect(one).toEqual(two);
       expect(one[0]).toEqual(left);
-      const from = one[0]?.seq ?? 0;
-      expect(one.map(({ seq }) => seq)).toEqual(one.map((_, index) => from + index));
+      expect(one.map(({ seq }) => seq)).toEqual(one.map((_, index) => index + 1));
       const steps = one.flatMap(({ event }) => (event.type === "progress" ? [event.data] : []));
       expect(steps).toEqual([0, 1, 2, 3, 4].map((n) => ({ n })));
     },
