@@ -17,6 +17,7 @@ import {
   RunId,
   type RunEvent,
   type RunResult,
+  type RunStatus,
   type RunSummary,
   Supervision,
   systemIds,
@@ -49,6 +50,7 @@ import { LiveHandle, LiveRun } from "./run/live-run.ts";
 import { noTimers } from "./engine/waiting.ts";
 import { EventHub } from "./event-hub.ts";
 import { LiveRuns } from "./run/live-runs.ts";
+import type { End } from "./end.ts";
 import { checkAmbientScope } from "./scope.ts";
 import { EndedRuns, keepWaitingRun, waitingAgent } from "./waiting-run.ts";
 
@@ -162,7 +164,7 @@ export class Runtime {
     const start = newStart(this.ports, chosen, input, options);
     // Without a journal nothing is ever resumed, and a service that creates an agent for each user must not keep them all.
     if (this.ports.journal !== undefined) this.register(chosen);
-    const handle = this.launch(start.root, options, (run) => this.driver.begin(start, run), chosen);
+    const handle = this.launch(start.root, options, (run, end) => this.driver.begin(start, run, end), chosen);
     return handle as RootHandle<AnswerOf<A>>;
   }
 
@@ -180,8 +182,8 @@ export class Runtime {
       });
     const root = Supervision.root(ROOT_UNKNOWN, { runId });
     const { signal } = options;
-    return this.launch(root, { signal, onEvent: options.onEvent, runId }, (run) =>
-      this.driver.resume(root.runId, options, run),
+    return this.launch(root, { signal, onEvent: options.onEvent, runId }, (run, end) =>
+      this.driver.resume(root.runId, options, run, end),
     );
   }
 
@@ -382,7 +384,7 @@ export class Runtime {
   private launch(
     root: Supervision,
     { runId: given, signal, onEvent }: Pick<RunOptions, "runId" | "signal" | "onEvent">,
-    start: (run: LiveRun) => Promise<RunResult>,
+    start: StartRun,
     agent?: Agent,
   ): RootHandle {
     if (this.closed)
@@ -405,22 +407,44 @@ export class Runtime {
     return new LiveHandle(run, result);
   }
 
-  private async supervise(run: LiveRun, start: (run: LiveRun) => Promise<RunResult>): Promise<RunResult> {
-    // So that a caller of `events()` right after `run()` gets the first event.
-    await TICK;
-    run.status = "running";
-    try {
-      const result = await start(run);
-      run.status = result.status;
-      return result;
-    } catch (error) {
-      run.status = "failed";
-      throw error;
-    } finally {
-      this.live.delete(run);
-      run.close();
-      if (this.ended.count()) keepWaitingRun(this.given, this.ports.logger, startWaiting);
-    }
+  private supervise(run: LiveRun, start: StartRun): Promise<RunResult> {
+    return new Promise((resolve, reject) => {
+      const end = this.endOf(run, resolve, reject);
+      const begin = (): void => {
+        run.status = "running";
+        try {
+          start(run, end);
+        } catch (error) {
+          end.failed(error);
+        }
+      };
+      // So that a caller of `events()` right after `run()` gets the first event.
+      void TICK.then(begin);
+    });
+  }
+
+  private endOf(
+    run: LiveRun,
+    resolve: (result: RunResult) => void,
+    reject: (error: unknown) => void,
+  ): End<RunResult> {
+    return {
+      ended: (result) => {
+        this.over(run, result.status);
+        resolve(result);
+      },
+      failed: (error) => {
+        this.over(run, "failed");
+        reject(error);
+      },
+    };
+  }
+
+  private over(run: LiveRun, status: RunStatus): void {
+    run.status = status;
+    this.live.delete(run);
+    run.close();
+    if (this.ended.count()) keepWaitingRun(this.given, this.ports.logger, startWaiting);
   }
 
   private async post(
@@ -452,6 +476,9 @@ export class Runtime {
     throw noJournal();
   }
 }
+
+/** Takes a run to its end. May throw before it has begun. */
+type StartRun = (run: LiveRun, end: End<RunResult>) => void;
 
 const IN_THE_JOURNAL = "the id of a run in the journal";
 const DELIVER_OPTIONS = ["id", "mustExist", "mustWait"] as const satisfies readonly (keyof DeliverOptions)[];
@@ -486,7 +513,7 @@ const OPTIONS: readonly (keyof RuntimeOptions)[] = [
   "logger",
 ];
 const isOver = (): true => true;
-/** Awaiting it takes one tick and allocates no promise. */
+/** What is done after it is done in the next tick. */
 const TICK = Promise.resolve();
 const TOGETHER = 100;
 const ROOT_UNKNOWN = AgentId("unknown");

@@ -32,7 +32,7 @@ import { andThen } from "../and-then.ts";
 import { failureOf, listOf, runBatch } from "./batch.ts";
 import { executeTool } from "./execute-tool.ts";
 import type { Execution } from "./execution.ts";
-import { hire } from "./hires.ts";
+import { hireOrFail } from "./hires.ts";
 import { refuseStopped } from "./reserved.ts";
 import { publishProgress } from "./tool-progress.ts";
 
@@ -208,7 +208,7 @@ function outcomeOf(exec: Execution, tally: Tally, leaf: Leaf): MaybePromise<Outc
 
 function outcomeLater(exec: Execution, tally: Tally, leaf: HireLeaf | LlmLeaf): Promise<Outcome> {
   const failure = (error: unknown): Outcome => failureOf(exec, error);
-  if (leaf.kind === "hire") return hire(exec, leaf).then(undefined, failure);
+  if (leaf.kind === "hire") return hireOrFail(exec, leaf, failure);
   return bareModelCall(exec, tally, leaf, false).then(
     (response): Outcome => ({ status: "completed", response }),
     failure,

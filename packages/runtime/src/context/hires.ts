@@ -2,6 +2,7 @@ import {
   type HireOutcome,
   type HireSpec,
   type HireUsage,
+  isPromiseLike,
   type JsonValue,
   type MaybePromise,
   type RunContext,
@@ -26,6 +27,23 @@ export function hire(exec: Execution, terms: Terms): Promise<HireOutcome> {
 
 function hirePrepared({ spec, answered }: PreparedHire, exec: Execution): MaybePromise<HireOutcome> {
   return answered ?? exec.engine.hire(spec).then((outcome) => hired(exec, spec, outcome));
+}
+
+/** The same for a batch, in which a failure is an outcome. With one `then` for both, a hire makes one promise less. */
+export function hireOrFail<F>(
+  exec: Execution,
+  terms: Terms,
+  failed: (error: unknown) => F,
+): Promise<HireOutcome | F> {
+  try {
+    const prepared = prepareHire(exec, terms, false);
+    if (isPromiseLike(prepared) || prepared.answered !== undefined)
+      return Promise.resolve(andThen(prepared, hirePrepared, exec)).then(undefined, failed);
+    const { spec } = prepared;
+    return exec.engine.hire(spec).then((outcome) => hired(exec, spec, outcome), failed);
+  } catch (error) {
+    return Promise.resolve(failed(error));
+  }
 }
 
 /** Notes a hire that has ended, and returns its outcome. */

@@ -10,10 +10,12 @@ import {
   type JsonObject,
   type Lease,
   Priority,
+  type RaviError,
   type RunHandle,
   type RunStatus,
 } from "@ravi/kernel";
 import { type Linked, readOutcome } from "@ravi/kernel/loop";
+import { type End, endWith } from "../end.ts";
 import type { Account } from "../tree/accounts.ts";
 import { withAgentLedger, withExtraOf } from "../tree/ledgers.ts";
 import { ChildHandle } from "./child-handle.ts";
@@ -54,6 +56,8 @@ export class Hiring implements Recordable<HireOutcome>, Linked<Hiring> {
   queuedMs = 0;
   /** The seat of a child that has ended, until that is on record. */
   private seat: Lease | undefined;
+  /** Whether the child has started before, in an earlier process. */
+  private isResumed = false;
   /** Whether it was permitted and got a seat, in this process or an earlier one. */
   private isSeated = false;
   status: RunStatus = "pending";
@@ -143,53 +147,92 @@ export class Hiring implements Recordable<HireOutcome>, Linked<Hiring> {
     };
   }
 
-  async run(): Promise<HireOutcome> {
+  run(): Promise<HireOutcome> {
+    return new Promise((resolve, reject) => this.seatAndRun({ ended: resolve, failed: reject }));
+  }
+
+  private seatAndRun(end: End<HireOutcome>): void {
+    const denied = (error: unknown): void => endWith(end, () => this.endBeforeStart(error));
+    let seat: ReturnType<Hiring["takeSeat"]>;
+    try {
+      seat = this.takeSeat();
+    } catch (error) {
+      return denied(error);
+    }
+    if (seat === undefined) this.runChild(undefined, end);
+    else seat.then((lease) => this.runChild(lease, end), denied);
+  }
+
+  /** Takes the child's seat, if it is permitted. Undefined if there is nothing to wait for, because seats are not counted. */
+  private takeSeat(): Promise<Lease | undefined> | undefined {
     const { engine, spec } = this;
-    const { tree } = engine;
-    const isResumed = engine.recordedBegin(spec.key) !== undefined && !this.wasQueued;
+    this.isResumed = engine.recordedBegin(spec.key) !== undefined && !this.wasQueued;
     // Decided before the child waits for a seat: its time runs from the hire on.
     const { times } = this;
-    const { until } = times;
-    let lease: Lease | undefined;
+    const denial = spec.denial();
+    if (isPromiseLike(denial)) return this.seatWhenPermitted(denial);
+    if (denial !== undefined) throw denial;
+    // Awaited even if it is no promise: all hires of a batch take their seats, in order, before the first child starts.
+    const seat = takeSeat(engine, spec, times.deadline);
+    return seat === undefined ? undefined : Promise.resolve(seat);
+  }
+
+  private async seatWhenPermitted(denial: PromiseLike<RaviError | undefined>): Promise<Lease | undefined> {
+    const { engine, spec, times } = this;
+    const denied = await permittedInTime(engine, spec, times, denial);
+    if (denied !== undefined) throw denied;
+    return takeSeat(engine, spec, times.deadline);
+  }
+
+  private runChild(lease: Lease | undefined, end: End<HireOutcome>): void {
+    const { engine, spec } = this;
+    const { until } = this.times;
     let child: InProcessEngine;
+    this.isSeated = true;
     try {
-      const denial = spec.denial();
-      const denied = isPromiseLike(denial) ? await permittedInTime(engine, spec, times, denial) : denial;
-      if (denied !== undefined) throw denied;
-      // Awaited even if it is no promise: all hires of a batch take their seats, in order, before the first child starts.
-      const seat = takeSeat(engine, spec, times.deadline);
-      lease = seat === undefined ? undefined : await seat;
-      this.isSeated = true;
       // The parent may have been stopped while the hire was recorded or waited for its seat.
       engine.token.check();
       if (until !== null && spec.onFull === "queue") this.queuedMs = timeInQueue(engine, spec, until);
-      this.running = child = this.makeEngine(isResumed);
+      this.running = child = this.makeEngine();
     } catch (error) {
-      lease?.release();
-      // If it failed before `takeSeat`, a restored seat is still there.
-      if (tree.takeRestoredSeat(spec.execId)) {
-        this.isSeated = true;
-        await tree.headcount?.release(spec.agentId);
-      }
-      return this.endBeforeStart(error);
+      return endWith(end, () => this.endBeforeStart(error, lease));
     }
     this.status = "running";
     this.hasChild = true;
     engine.children.add(this);
     this.onStart?.();
-    let outcome: HireOutcome | undefined;
+    const work = (): void =>
+      child.begin(
+        (outcome) => endWith(end, () => this.childEnded(child, outcome, lease)),
+        (error) => endWith(end, () => this.childFailed(child, error, lease)),
+      );
+    if (engine.start.supervision.depth % LEVELS_AT_ONCE !== LEVELS_AT_ONCE - 1) work();
+    else void Promise.resolve().then(work);
+  }
+
+  private childEnded(child: InProcessEngine, outcome: HireOutcome, lease: Lease | undefined): HireOutcome {
     try {
-      if (engine.start.supervision.depth % LEVELS_AT_ONCE === LEVELS_AT_ONCE - 1) await Promise.resolve();
-      outcome = await child.run();
       return withUsage(outcome, this.addToParent());
     } finally {
       this.cleanUp(child, outcome, lease);
     }
   }
 
+  private childFailed(child: InProcessEngine, error: unknown, lease: Lease | undefined): never {
+    this.cleanUp(child, undefined, lease);
+    throw error;
+  }
+
   /** The outcome of a hire whose child never started. */
-  private endBeforeStart(error: unknown): HireOutcome {
+  private async endBeforeStart(error: unknown, lease?: Lease): Promise<HireOutcome> {
+    const { execId, agentId } = this.spec;
     const { tree, token } = this.engine;
+    lease?.release();
+    // If it failed before `takeSeat`, a restored seat is still there.
+    if (tree.takeRestoredSeat(execId)) {
+      this.isSeated = true;
+      await tree.headcount?.release(agentId);
+    }
     // A suspended hire has no outcome: it waits for its seat again when the run is resumed.
     if (tree.suspension !== undefined) throw tree.suspension;
     if (!isRaviError(error)) throw error;
@@ -284,8 +327,8 @@ export class Hiring implements Recordable<HireOutcome>, Linked<Hiring> {
     return onFull === "queue" && this.engine.tree.recording?.execs.get(execId)?.startedAt === undefined;
   }
 
-  private makeEngine(isResumed: boolean): InProcessEngine {
-    const { engine, spec } = this;
+  private makeEngine(): InProcessEngine {
+    const { engine, spec, isResumed } = this;
     const { tree } = engine;
     const { agent, execId, agentId, input, attachments } = spec;
     const supervision = spec.supervision();

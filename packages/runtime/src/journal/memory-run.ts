@@ -96,6 +96,8 @@ export class MemoryRun implements Linked<MemoryRun>, Indexed<MemoryRun>, KnownNa
   }
 
   records(): JournalRecord[] {
+    // Asked for each new run.
+    if (this.isEmpty) return [];
     return this.kept
       .toArray()
       .map((entry, index) => ({ seq: index + 1, ...entry, body: copyOf(entry.body) }));

@@ -1,19 +1,12 @@
-import {
-  ExecId,
-  type HireOutcome,
-  type MaybePromise,
-  type RaviError,
-  type RunResult,
-  type StoppedBy,
-} from "@ravi/kernel";
+import { ExecId, type HireOutcome, type RaviError, type RunResult, type StoppedBy } from "@ravi/kernel";
 import { exceededIn, runLimits } from "@ravi/kernel/loop";
 import { isCrash } from "../context/host.ts";
 import { leftInDoubt } from "../engine/decisions.ts";
 import { InProcessEngine } from "../engine/in-process.ts";
 import { InProcessStart } from "../engine/start.ts";
 import { Suspension } from "../engine/suspension.ts";
-import { rejected } from "../rejected.ts";
 import type { Start } from "../run-start.ts";
+import { endWith, type End } from "../end.ts";
 import { totalOf } from "../tree/accounts.ts";
 import { withAgentLedger } from "../tree/ledgers.ts";
 import type { Tree } from "../tree/tree.ts";
@@ -31,21 +24,16 @@ export class RunAttempt {
     this.start = start;
   }
 
-  /** Runs to the end. `next` gets the result and may replace it. */
-  toEnd(next: (result: RunResult) => MaybePromise<RunResult> = identity): Promise<RunResult> {
-    return new Promise((resolve) => {
-      const settle = (result: () => RunResult): void => {
-        try {
-          resolve(next(result()));
-        } catch (error) {
-          resolve(rejected(error));
-        }
-      };
-      this.begin(
-        (outcome) => settle(() => this.finish(outcome)),
-        (error) => settle(() => this.unwind(error)),
-      );
-    });
+  /** Runs to the end. */
+  run(end: End<RunResult>): void {
+    this.begin(
+      (outcome) => endWith(end, () => this.finish(outcome)),
+      (error) => endWith(end, () => this.unwind(error)),
+    );
+  }
+
+  toEnd(): Promise<RunResult> {
+    return new Promise((resolve, reject) => this.run({ ended: resolve, failed: reject }));
   }
 
   /** The result of a run that is suspended before it begins. */
@@ -161,7 +149,3 @@ export class RunAttempt {
 }
 
 const NO_OUTPUT = Object.freeze({ output: "" });
-
-function identity(result: RunResult): RunResult {
-  return result;
-}

@@ -29,6 +29,7 @@ import type { Start } from "../run-start.ts";
 import { markReadAnswers, restoreTree } from "../tree/restore.ts";
 import { type Attempts, Tree } from "../tree/tree.ts";
 import type { LiveRun } from "./live-run.ts";
+import { endWith, type End } from "../end.ts";
 
 /** What an attempt at a run continues from. */
 export interface Continuation {
@@ -66,26 +67,35 @@ export class RunAttempts implements Attempts {
   }
 
   /** Without a journal there is one attempt, whatever its result. */
-  once(): Promise<RunResult> {
-    return this.begin(undefined, FROM_THE_START).toEnd();
+  once(end: End<RunResult>): void {
+    this.begin(undefined, FROM_THE_START).run(end);
   }
 
   /** With a journal a crash of the agent's own code loses nothing: the run is restarted, as often as the policy allows. */
-  toEnd(journal: RunJournal, from: Continuation): Promise<RunResult> {
-    if (from.recording !== undefined) return this.resume(journal, from, from.recording);
+  toEnd(journal: RunJournal, from: Continuation, end: End<RunResult>): void {
+    const { recording } = from;
+    if (recording !== undefined) return endWith(end, () => this.resume(journal, from, recording));
     // The status of a new run is not recorded: its start implies that it is running.
     const attempt = this.begin(journal, from);
-    const next = (result: RunResult): MaybePromise<RunResult> => {
-      const { crash } = attempt;
-      return this.shouldRestart(journal, crash)
-        ? this.loadAfterCrash(journal, crash).then((recording) => this.runAgain(journal, from, recording))
-        : this.close(journal, result);
+    const next: End<RunResult> = {
+      ended: (result) => endWith(end, () => this.restartOrClose(journal, from, attempt.crash, result)),
+      failed: (error) => end.failed(error),
     };
     const { hasPosts, tree } = this.run;
     // A run that was cancelled while it waited for its layers or its journal must not begin to pay.
-    return hasPosts && tree !== undefined
-      ? this.readPosts(tree).then(() => attempt.toEnd(next))
-      : attempt.toEnd(next);
+    if (hasPosts && tree !== undefined) void this.readPosts(tree).then(() => attempt.run(next));
+    else attempt.run(next);
+  }
+
+  private restartOrClose(
+    journal: RunJournal,
+    from: Continuation,
+    crash: unknown,
+    result: RunResult,
+  ): MaybePromise<RunResult> {
+    return this.shouldRestart(journal, crash)
+      ? this.loadAfterCrash(journal, crash).then((recording) => this.runAgain(journal, from, recording))
+      : this.close(journal, result);
   }
 
   private async resume(journal: RunJournal, from: Continuation, recording: Recording): Promise<RunResult> {

@@ -26,6 +26,7 @@ import { tryOrLog } from "../try-or-log.ts";
 import type { Ports } from "../ports.ts";
 import { readStart, type Start, isPlainStart, scopeOf, startRecord } from "../run-start.ts";
 import type { LiveRun } from "./live-run.ts";
+import { endWith, type End } from "../end.ts";
 
 /** A run that can start, or the result of one that is over. */
 type Ready = { readonly start: Start; readonly from: Continuation } | { readonly result: RunResult };
@@ -34,6 +35,15 @@ type Ready = { readonly start: Start; readonly from: Continuation } | { readonly
 interface Asked {
   readonly decisions?: Decisions | undefined;
   readonly retryFailed?: boolean | undefined;
+}
+
+/** A run that is to be claimed. */
+interface Claiming {
+  readonly runId: RunId;
+  readonly run: LiveRun;
+  readonly deadline: number | null;
+  readonly prepare: (journal: RunJournal) => MaybePromise<Ready>;
+  readonly end: End<RunResult>;
 }
 
 export interface DriverOptions {
@@ -59,39 +69,43 @@ export class RunDriver {
     this.agents = agents;
   }
 
-  /** Starts a new run. */
-  begin(asked: Start, run: LiveRun): Promise<RunResult> {
+  /** Starts a new run. May throw before it has begun. */
+  begin(asked: Start, run: LiveRun, end: End<RunResult>): void {
     const start = this.admit(asked, run);
-    return isPromiseLike(start) ? this.beginLater(start, run) : this.beginAdmitted(start, run);
+    if (isPromiseLike(start)) this.beginLater(start, run, end);
+    else this.beginAdmitted(start, run, end);
   }
 
-  private async beginLater(start: PromiseLike<Start>, run: LiveRun): Promise<RunResult> {
-    return this.beginAdmitted(await start, run);
+  private beginLater(start: PromiseLike<Start>, run: LiveRun, end: End<RunResult>): void {
+    Promise.resolve(start)
+      .then((admitted) => this.beginAdmitted(admitted, run, end))
+      .then(undefined, (error: unknown) => end.failed(error));
   }
 
-  private beginAdmitted(start: Start, run: LiveRun): Promise<RunResult> {
+  private beginAdmitted(start: Start, run: LiveRun, end: End<RunResult>): void {
     const { journal: store } = this.ports;
-    if (store === undefined) return this.attemptsOf(start, run).once();
+    if (store === undefined) return this.attemptsOf(start, run).once(end);
     const { runId } = start.root;
-    return this.withClaim(store, runId, run, start.deadline, (journal) =>
+    const prepare = (journal: RunJournal): MaybePromise<Ready> =>
       andThen(store.load(runId), (known) => {
         if (known.length === 0) return noteStart(start, journal, run.startedAt);
         throw wrongRun(runId, "an id that is not in the journal yet; call resume() to continue that run");
-      }),
-    );
+      });
+    this.withClaim(store, { runId, run, deadline: start.deadline, prepare, end });
   }
 
-  /** Continues a recorded run; with `retryFailed`, also one that has failed. */
-  async resume(
+  /** Continues a recorded run; with `retryFailed`, also one that has failed. Throws if an option is wrong. */
+  resume(
     runId: RunId,
     { decisions = {}, retryFailed = false }: Asked,
     run: LiveRun,
-  ): Promise<RunResult> {
+    end: End<RunResult>,
+  ): void {
     checkDecisions(decisions);
     checkBoolean("resume options.retryFailed", retryFailed);
     const { journal: store } = this.ports;
     if (store === undefined) throw noJournal();
-    return this.withClaim(store, runId, run, null, async (journal) => {
+    const prepare = async (journal: RunJournal): Promise<Ready> => {
       const records = await store.load(runId);
       let recording = new Recording(afterRetries(runId, records));
       const start = recording.aboutRun(RUN_START);
@@ -114,7 +128,8 @@ export class RunDriver {
       run.agentId = read.root.agentId;
       const decided = fullDecisions(doubtsOf(recording.records), decisions);
       return { start: read, from: { recording, decisions: decided, isRetried } };
-    });
+    };
+    this.withClaim(store, { runId, run, deadline: null, prepare, end });
   }
 
   /** The layers around the agent see its input before anything is recorded, so what they remove is never recorded. */
@@ -140,30 +155,41 @@ export class RunDriver {
   }
 
   /** Claims the run, so that nobody else writes to it, and takes it to its result. */
-  private async withClaim(
-    store: Journal,
-    runId: RunId,
-    run: LiveRun,
-    deadline: number | null,
-    prepare: (journal: RunJournal) => MaybePromise<Ready>,
-  ): Promise<RunResult> {
+  private withClaim(store: Journal, asked: Claiming): void {
     const { clock } = this.ports;
+    const { runId, run, deadline, end } = asked;
     this.owner ??= processOwner(this.ports.ids.uuid());
     const claim = RunJournal.claim(store, runId, this.owner, clock);
+    if (!isPromiseLike(claim)) return this.claimed(claim, asked);
     const onLate = (late: RunJournal): void => void this.release(late, run);
-    const journal = isPromiseLike(claim)
-      ? await awaitJournal(claim, { what: "claim", run, clock, deadline, onLate })
-      : claim;
+    awaitJournal(claim, { what: "claim", run, clock, deadline, onLate })
+      .then((journal) => this.claimed(journal, asked))
+      .then(undefined, (error: unknown) => end.failed(error));
+  }
+
+  private claimed(journal: RunJournal, { run, deadline, prepare, end }: Claiming): void {
+    const { clock } = this.ports;
+    const released: End<RunResult> = {
+      ended: (result) => endWith(end, () => andThen(this.release(journal, run), () => result)),
+      failed: (error) =>
+        endWith(end, () =>
+          andThen(this.release(journal, run), () => {
+            throw error;
+          }),
+        ),
+    };
+    const go = (ready: Ready): void => {
+      if ("result" in ready) released.ended(ready.result);
+      else this.attemptsOf(ready.start, run).toEnd(journal, ready.from, released);
+    };
     try {
       const prepared = prepare(journal);
-      const ready = isPromiseLike(prepared)
-        ? await awaitJournal(prepared, { what: "load or append", run, clock, deadline })
-        : prepared;
-      if ("result" in ready) return ready.result;
-      return await this.attemptsOf(ready.start, run).toEnd(journal, ready.from);
-    } finally {
-      const released = this.release(journal, run);
-      if (isPromiseLike(released)) await released;
+      if (!isPromiseLike(prepared)) return go(prepared);
+      awaitJournal(prepared, { what: "load or append", run, clock, deadline })
+        .then(go)
+        .then(undefined, (error: unknown) => released.failed(error));
+    } catch (error) {
+      released.failed(error);
     }
   }
 

@@ -20,25 +20,25 @@ describe("what a turn costs, and a run beside its turns", () => {
   test("bare, it makes few promises", async () => {
     const { turn, run } = await perTurn((turns) => promisesOf(bare(turns)));
     expect(turn).toBeLessThanOrEqual(2);
-    expect(run).toBeLessThanOrEqual(12);
+    expect(run).toBeLessThanOrEqual(10);
   });
 
   test("bare, it waits few times", async () => {
     const { turn, run } = await perTurn((turns) => ticksOf(bare(turns)));
     expect(turn).toBeLessThanOrEqual(1);
-    expect(run).toBeLessThanOrEqual(6);
+    expect(run).toBeLessThanOrEqual(5);
   });
 
   test("with everything on, it makes more, and no more than that", async () => {
     const { turn, run } = await perTurn((turns) => promisesOf(full(turns)));
     expect(turn).toBeLessThanOrEqual(4);
-    expect(run).toBeLessThanOrEqual(17);
+    expect(run).toBeLessThanOrEqual(13);
   });
 
   test("with everything on, it waits more often, and no more than that", async () => {
     const { turn, run } = await perTurn((turns) => ticksOf(full(turns)));
     expect(turn).toBeLessThanOrEqual(3);
-    expect(run).toBeLessThanOrEqual(10);
+    expect(run).toBeLessThanOrEqual(8);
   });
 
   test("a counter that sees nothing would hold every bound: one more await is seen", async () => {
