@@ -91,11 +91,21 @@ describe("a message that was read before", () => {
     await expect(objects(history)).rejects.toMatchObject({ code: "JOURNAL_CORRUPT" });
   });
 
+  test("is not taken for another one with the same checksum and length", async () => {
+    const directory = await folder();
+    const history = await FileHistory.open(directory);
+    await history.append(key, [say("plumless")]);
+    await objects(history);
+    const file = await onlyFile(directory);
+    await writeFile(file, (await readFile(file, "utf8")).replace("plumless", "buckeroo"));
+    expect((await objects(history)).map(({ content }) => content)).toEqual(["buckeroo"]);
+  });
+
   test("is kept until others have pushed it out", () => {
     const kept = new KeptMessages(100);
     const of = (name: string, bytes: number) => {
       const messages = [say(name)];
-      kept.keep(name, { messages, marks: [name], file: "1", bytes });
+      kept.keep(name, { messages, texts: [name], file: "1", bytes });
       return messages[0];
     };
     const found = (name: string) => kept.of(name, "1").messages[0];

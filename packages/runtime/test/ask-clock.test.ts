@@ -345,4 +345,30 @@ describe("R8: each hire of a batch has its own time limit", () => {
   test("also if it is the same for two", async () => {
     expect(await cutOff([5, 5, 2])).toEqual(["2 at 2000", "5 at 5000", "5 at 5000"]);
   });
+
+  test("also if a callback of another fails when that one is cut off", async () => {
+    const clock = virtualClock();
+    const ends: number[] = [];
+    const hasty = agent("hasty", async (ctx) => {
+      ctx.meta.cancellation.onCancel(() => {
+        throw new Error("a callback");
+      });
+      await ctx.sleepUntil(20_000);
+      return done("");
+    });
+    const slow = agent("slow", async (ctx) => {
+      await ctx.sleepUntil(20_000).finally(() => ends.push(clock.now()));
+      return done("");
+    });
+    const boss = agent("lead", async (ctx) => {
+      const limits = [[hasty, 5] as const, [slow, 5] as const, [slow, 9] as const];
+      await ctx.batch(limits.map(([of, timeoutS]) => ({ kind: "hire", agent: of, input: "", timeoutS })));
+      return done("");
+    });
+    const run = new Runtime({ clock }).run(boss, "");
+    await expect(clock.runAll()).rejects.toThrow("a callback");
+    await clock.runAll();
+    await run.result;
+    expect(ends).toEqual([5_000, 9_000]);
+  });
 });

@@ -1,5 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { hostname } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import {
   addUsage,
   type ChatContext,
@@ -111,6 +113,23 @@ describe.each<[string, () => Journal]>([
     expect(await inspect(journal)).toMatchObject(told);
     expect(await inspect(withoutReasons(journal))).toMatchObject(told);
   });
+});
+
+test("inspect shows a run also if something that was posted to it is damaged", async () => {
+  const directory = temporaryDirectory();
+  const journal = SqliteJournal.open(directory);
+  onTestFinished(() => journal.close());
+  const asker = agent("asker", async (ctx) => done(String(await ctx.waitFor("name"))));
+  const runtime = new Runtime({ journal });
+  const handle = runtime.run(asker, "who?", { runId: "r" });
+  await until(() => handle.status === "suspended");
+  await runtime.close();
+  await handle.result;
+  await new Runtime({ journal }).send("r", "hurry");
+  using db = new DatabaseSync(join(directory, "ravi.db"));
+  db.exec("UPDATE items SET crc = crc + 1");
+  expect(() => journal.items(RunId("r"), 0)).toThrow("a posted item");
+  expect(await inspect(journal)).toMatchObject({ status: "suspended", input: "who?" });
 });
 
 /** The same runs in a journal that tells less of them. */

@@ -574,53 +574,61 @@ describe("a child that had answered a question of its parent still knows it,", (
   });
 });
 
-test("an agent that was given a child keeps its handle, also if all seats are taken when the run is retried, and after a crash then", async () => {
-  const server = new Server();
-  server.isDown = true;
-  const saw: string[] = [];
-  const child = agent("child", async (ctx) => done(String(await ctx.waitFor("never"))));
-  const patient = agent("patient", async (ctx) => {
-    await ctx.waitFor("go");
-    const handle = await ctx.spawn(child, { input: "" });
-    saw.push(handle.execId);
-    await ctx.llm(server.model, ask("p"));
-    return done((await ctx.join(handle)).status);
-  });
-  const hasty = agent("hasty", async (ctx) => {
-    await ctx.llm(server.model, ask("h"));
-    return done("");
-  });
-  const lead = agent("lead", async (ctx) => {
-    const [one, other] = await ctx.batch([
-      { kind: "hire", agent: patient, input: "" },
-      { kind: "hire", agent: hasty, input: "" },
-    ]);
-    for (const outcome of [one, other]) if ("error" in outcome) throw outcome.error;
-    return done("result" in one ? one.result.output : "");
-  });
-  const options = { agents: [lead, patient, hasty, child], headcount: () => new FakeHeadcount(2) };
-  const journal = new MemoryJournal();
-  const runtime = new Runtime({ journal, ...options });
-  const { result } = runtime.run(lead, "", { runId: "r" });
-  // The hasty one has failed, so its seat is free.
-  await until(() =>
-    journal.load(RunId("r")).some(({ key, phase }) => key === "hire:hasty#1" && phase === "end"),
-  );
-  await runtime.deliver("r", "go", true);
-  expect((await result).status).toBe("failed");
+test.each([0, 1, 2])(
+  "an agent that was given a child keeps its handle, also if all seats are taken when the run is retried, and after a crash then (failed again: %i)",
+  async (times) => {
+    const server = new Server();
+    server.isDown = true;
+    const saw: string[] = [];
+    const child = agent("child", async (ctx) => done(String(await ctx.waitFor("never"))));
+    const patient = agent("patient", async (ctx) => {
+      await ctx.waitFor("go");
+      const handle = await ctx.spawn(child, { input: "" });
+      saw.push(handle.execId);
+      await ctx.llm(server.model, ask("p"));
+      return done((await ctx.join(handle)).status);
+    });
+    const hasty = agent("hasty", async (ctx) => {
+      await ctx.llm(server.model, ask("h"));
+      return done("");
+    });
+    const lead = agent("lead", async (ctx) => {
+      const [one, other] = await ctx.batch([
+        { kind: "hire", agent: patient, input: "" },
+        { kind: "hire", agent: hasty, input: "" },
+      ]);
+      for (const outcome of [one, other]) if ("error" in outcome) throw outcome.error;
+      return done("result" in one ? one.result.output : "");
+    });
+    const options = { agents: [lead, patient, hasty, child], headcount: () => new FakeHeadcount(2) };
+    const journal = new MemoryJournal();
+    const runtime = new Runtime({ journal, ...options });
+    const { result } = runtime.run(lead, "", { runId: "r" });
+    // The hasty one has failed, so its seat is free.
+    await until(() =>
+      journal.load(RunId("r")).some(({ key, phase }) => key === "hire:hasty#1" && phase === "end"),
+    );
+    await runtime.deliver("r", "go", true);
+    expect((await result).status).toBe("failed");
 
-  server.isDown = false;
-  const failed = journal.load(RunId("r"));
-  const again = await new Runtime({ journal, ...options }).resume("r", { retryFailed: true }).result;
-  expect(again).toMatchObject({ status: "completed", output: "denied" });
-  const records = journal.load(RunId("r"));
-  for (let entries = failed.length + 1; entries < records.length; entries++) {
-    const left = cut("r", records.slice(0, entries));
-    const { status, output } = await new Runtime({ journal: left, ...options }).resume("r").result;
-    expect([status, output]).toEqual(["completed", "denied"]);
-  }
-  expect(new Set(saw)).toEqual(new Set(["r/hire:patient#1/hire:child#1"]));
-});
+    for (let time = 0; time < times; time++)
+      expect(
+        (await new Runtime({ journal, ...options }).resume("r", { retryFailed: true }).result).status,
+      ).toBe("failed");
+
+    server.isDown = false;
+    const failed = journal.load(RunId("r"));
+    const again = await new Runtime({ journal, ...options }).resume("r", { retryFailed: true }).result;
+    expect(again).toMatchObject({ status: "completed", output: "denied" });
+    const records = journal.load(RunId("r"));
+    for (let entries = failed.length + 1; entries < records.length; entries++) {
+      const left = cut("r", records.slice(0, entries));
+      const { status, output } = await new Runtime({ journal: left, ...options }).resume("r").result;
+      expect([status, output]).toEqual(["completed", "denied"]);
+    }
+    expect(new Set(saw)).toEqual(new Set(["r/hire:patient#1/hire:child#1"]));
+  },
+);
 
 test("a child that went on after a failure, and was stopped, does not go on twice", async () => {
   const [journal, server, own] = [new MemoryJournal(), new Server(), new Server()];

@@ -54,12 +54,17 @@ describe.each<[string, () => Journal]>([
   });
 });
 
-test("a suspended run whose last entry is damaged is listed without a reason, and hides no other", async () => {
+test("a suspended run of which something is damaged is listed, without its reason if it is that, and hides no other", async () => {
   const directory = temporaryDirectory();
   await using journal = SqliteJournal.open(directory);
   await suspended(journal);
-  const db = new DatabaseSync(join(directory, "ravi.db"));
+  const intact = await listed(journal);
+  expect(intact).toMatchObject({ status: "suspended", error: { code: "SUSPENDED" } });
+  using db = new DatabaseSync(join(directory, "ravi.db"));
   db.exec("UPDATE log SET data = substr(data, 2)");
-  db.close();
-  expect(await listed(journal)).toEqual({ status: "suspended" });
+  expect(await listed(journal)).toEqual(intact);
+  for (const damage of ["substr(error, 2)", "'7'", "'{}'", "''", "x'00'", "NULL"]) {
+    db.exec(`UPDATE runs SET error = ${damage}`);
+    expect(await listed(journal)).toEqual({ status: "suspended" });
+  }
 });

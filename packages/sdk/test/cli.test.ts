@@ -9,7 +9,19 @@ import { SqliteJournal } from "@ravi/runtime";
 import { scriptedModel } from "@ravi/testing";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod";
-import { agent, type Agent, inspect, recordedEvents, resume, run, runs, start, team, tool } from "@ravi/sdk";
+import {
+  agent,
+  type Agent,
+  inspect,
+  recordedEvents,
+  resume,
+  run,
+  runs,
+  start,
+  team,
+  tool,
+  toolContent,
+} from "@ravi/sdk";
 import { perform } from "../src/cli/perform.ts";
 
 const PROGRAM = fileURLToPath(new URL("../src/ravi.ts", import.meta.url));
@@ -373,6 +385,30 @@ describe("the log of a run", () => {
     await run(speaker("x".repeat(5_000)), "go", { journal, runId: "run-1" });
     expect(await log("run-1")).toMatch(/says: x{1994}… \(3,006 more characters: --json\)$/m);
     expect(await ravi("log", "run-1", "--json")).toContain("x".repeat(5_000));
+  });
+
+  test("names the pictures and files that a tool gives", async () => {
+    const look = tool({
+      name: "look",
+      description: "",
+      input: z.object({}),
+      execute: () =>
+        toolContent([
+          { type: "image", url: "data:image/png;base64,iVBORw0KGgo=" },
+          { type: "text", text: "Two pages." },
+          { type: "file", url: "https://files.test/1", mediaType: "application/pdf", name: "offer.pdf" },
+          { type: "file", url: "https://files.test/2", mediaType: "text/csv" },
+        ]),
+    });
+    const model = scriptedModel([{ toolCalls: [{ name: "look", arguments: {} }] }, "seen"]);
+    await run(agent({ name: "looker", model, tools: [look] }), "go", { journal, runId: "run-1" });
+    const [, after = ""] = (await log("run-1")).split("gets from look: ");
+    expect(after.split("\n", 4)).toEqual([
+      "(an image)",
+      "    Two pages.",
+      "    (a file: offer.pdf)",
+      "    (a file: text/csv)",
+    ]);
   });
 
   test("is followed to the end of the run, and has nothing twice", async () => {

@@ -257,7 +257,7 @@ class DirectoryHistory implements FileHistory {
     try {
       file = await this.files.open(this.pathOf(name), readFlags());
     } catch (error) {
-      if (hasCode(error, "ENOENT")) return { messages: [], marks: [], whole: 0 };
+      if (hasCode(error, "ENOENT")) return { messages: [], texts: [], whole: 0 };
       throw error;
     }
     try {
@@ -265,8 +265,8 @@ class DirectoryHistory implements FileHistory {
       const identity = identityOf(await file.stat());
       const known = this.kept.of(path, identity);
       const found = scan(await file.readFile(), { keyText: name, sessionId: key.sessionId, known });
-      const { messages, marks, whole: bytes } = found;
-      this.kept.keep(path, { messages, marks, file: identity, bytes });
+      const { messages, texts, whole: bytes } = found;
+      this.kept.keep(path, { messages, texts, file: identity, bytes });
       return found;
     } finally {
       await file.close();

@@ -1,9 +1,9 @@
 import type { ChatMessage } from "@ravi/kernel";
 
-/** Messages that were read from a file, each with the mark of its line. */
+/** Messages that were read from a file, each with its JSON there. */
 export interface ReadMessages {
   readonly messages: readonly ChatMessage[];
-  readonly marks: readonly string[];
+  readonly texts: readonly string[];
 }
 
 interface Kept extends ReadMessages {
@@ -15,7 +15,7 @@ interface Kept extends ReadMessages {
 /** Of the files, of all histories together. Long histories are kept until others push them out; a longer one is not kept. */
 const MOST_BYTES = 16_000_000;
 
-const NONE: ReadMessages = Object.freeze({ messages: [], marks: [] });
+const NONE: ReadMessages = Object.freeze({ messages: [], texts: [] });
 
 /**
  * The messages that were read last, so that an unchanged message is the same object each time that it is read. What others know of it,

@@ -16,8 +16,6 @@ export interface Line {
   readonly first: number;
   readonly last: number;
   readonly message: string;
-  /** Two lines of one file with the same number and the same mark have the same message. */
-  readonly mark: string;
 }
 
 export function headerLine(keyText: string): string {
@@ -42,13 +40,7 @@ export function readLine(keyText: string, line: string): Line | undefined {
   const [whole, n, first, last, sum] = frame;
   const message = line.slice(whole.length, -1);
   if (sum !== checksum(keyText, `${n},[${first},${last}]`, message)) return undefined;
-  return {
-    n: Number(n),
-    first: Number(first),
-    last: Number(last),
-    message,
-    mark: `${sum}:${message.length}`,
-  };
+  return { n: Number(n), first: Number(first), last: Number(last), message };
 }
 
 function checksum(keyText: string, numbers: string, text: string): string {

@@ -41,12 +41,12 @@ export function scan(
     });
   if (!buffer.subarray(0, header.length).equals(header)) {
     unreadableHeader({ buffer, header, keyText, corrupt });
-    return { messages: [], marks: [], whole: 0 };
+    return { messages: [], texts: [], whole: 0 };
   }
 
   const rows = rowsOf(buffer, header.length, keyText);
   const messages: ChatMessage[] = [];
-  const marks: string[] = [];
+  const texts: string[] = [];
   let whole = header.length;
   let batch: ChatMessage[] = [];
   for (const [at, { offset, end, text, line }] of rows.entries()) {
@@ -56,22 +56,22 @@ export function scan(
       const startsAfter = rows
         .slice(at + 1)
         .some((row) => row.line !== undefined && row.line.n === row.line.first);
-      if (torn && !startsAfter) return { messages, marks: marks.slice(0, messages.length), whole };
+      if (torn && !startsAfter) return { messages, texts: texts.slice(0, messages.length), whole };
       throw corrupt(offset, `line ${expected + 1} is not what was written`);
     }
     if (line.n !== expected || line.first !== messages.length + 1 || line.last < line.n) {
       throw corrupt(offset, `found message ${line.n} where message ${expected} should be`);
     }
-    const same = known?.marks[expected - 1] === line.mark ? known.messages[expected - 1] : undefined;
+    const same = known?.texts[expected - 1] === line.message ? known.messages[expected - 1] : undefined;
     batch.push(same ?? readMessage(line, (problem, cause) => corrupt(offset, problem, cause)));
-    marks.push(line.mark);
+    texts.push(line.message);
     if (line.n === line.last) {
       for (const message of batch) messages.push(message);
       batch = [];
       whole = end;
     }
   }
-  return { messages, marks: marks.slice(0, messages.length), whole };
+  return { messages, texts: texts.slice(0, messages.length), whole };
 }
 
 function rowsOf(buffer: Buffer, from: number, keyText: string): Row[] {

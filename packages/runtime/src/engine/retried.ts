@@ -14,8 +14,8 @@ import { type CountedRecord, isHire, isModelCall, isNotAStep, stepOf, WITHDRAWN 
 export const RETRIED: JsonObject = Object.freeze({ status: "running", retried: true });
 
 /**
- * In the begin of a hire that is made again: whether it got a seat when it was made first. Its parent then knows its child, and does not
- * lose it if there is no seat for it now.
+ * In the begin of a hire that is made again: whether it had a seat before. Its parent then knows its child, and does not lose it if there is
+ * no seat for it now.
  */
 export const WAS_SEATED = "wasSeated";
 
@@ -70,7 +70,8 @@ function withoutFailures(
       return isHire(record) ? [] : [{ ...record, body: { ...WITHDRAWN, spend: body["spend"] } }];
     const end = phase === "begin" ? hires.get(stepOf(record)) : undefined;
     if (end !== undefined) {
-      const wasSeated = end.body["unseated"] !== true;
+      // There may have been no seat when it was retried before.
+      const wasSeated = body[WAS_SEATED] === true || end.body["unseated"] !== true;
       // Its child continues, and its next end must differ from the one that is on record.
       return [
         {

@@ -1,5 +1,6 @@
 import {
   type InvalidValueError,
+  isRaviError,
   type Journal,
   type JournalRecord,
   type JsonObject,
@@ -75,14 +76,20 @@ async function reasonsOf(
   { runId, status, error: listed, cancelReason: told }: RunSummary,
   last: JournalRecord | undefined,
 ): Promise<Pick<RunSummary, "error" | "cancelReason">> {
-  const isOpen = !isEnded(status);
   const error = listed ?? (last && WITH_ERROR.includes(status) ? errorIn(runId, last) : undefined);
-  const cancel =
-    told === undefined && isOpen
-      ? (await journal.items(runId, 0)).find(({ kind }) => kind === "cancel")
-      : undefined;
-  const cancelReason = cancel === undefined ? told : cancelReasonIn(cancel.value);
+  const cancelReason = told ?? (isEnded(status) ? undefined : await postedReason(journal, runId));
   return { ...(error && { error }), ...(cancelReason !== undefined && { cancelReason }) };
+}
+
+async function postedReason(journal: Journal, runId: RunId): Promise<string | undefined> {
+  try {
+    const cancel = (await journal.items(runId, 0)).find(({ kind }) => kind === "cancel");
+    return cancel && cancelReasonIn(cancel.value);
+  } catch (error) {
+    // A run of which a post is damaged can be shown, and resumed.
+    if (isRaviError(error, "JOURNAL_CORRUPT")) return undefined;
+    throw error;
+  }
 }
 
 type Accounted = Pick<RunReport, "usage" | "cost" | "agents" | "inDoubt" | "result">;

@@ -90,9 +90,13 @@ export class AskClocks {
   private fire(): void {
     this.stopTimer();
     const now = this.clock.now();
-    // One whose time is up may end the wait of another.
-    for (const clock of this.clocks.toArray()) if (this.has(clock) && clock.due <= now) clock.check(now);
-    for (const clock of this.clocks.toArray()) this.watch(clock);
+    try {
+      // One whose time is up may end the wait of another.
+      for (const clock of this.clocks.toArray()) if (this.has(clock) && clock.due <= now) clock.check(now);
+    } finally {
+      // Also if a callback of a child that is cut off has thrown: the others are checked all the same.
+      for (const clock of this.clocks.toArray()) this.watch(clock);
+    }
   }
 
   private has(clock: AskClock): boolean {

@@ -136,6 +136,35 @@ test("T5: to delete a run takes no look at the blobs of all others", async () =>
   expect(plan("DROP INDEX blob_users")).toMatch(/^SCAN blob_uses/);
 });
 
+test("T5: only what is about all runs reads a whole table, and the list of runs reads no entries", async () => {
+  const directory = temporaryDirectory();
+  const preparing = vi.spyOn(DatabaseSync.prototype, "prepare");
+  onTestFinished(() => preparing.mockRestore());
+  await SqliteJournal.open(directory).close();
+  const statements = preparing.mock.calls.map(([sql]) => sql).filter((sql) => !sql.startsWith("PRAGMA"));
+  using db = new DatabaseSync(join(directory, "ravi.db"));
+  const planOf = (sql: string): string =>
+    db
+      .prepare(`EXPLAIN QUERY PLAN ${sql}`)
+      .all()
+      .map(({ detail }) => String(detail))
+      .join("\n");
+  const scans = statements.filter((sql) =>
+    /^SCAN (?:runs|tips|log|items|waits|blobs|blob_uses)\b/m.test(planOf(sql)),
+  );
+  const isList = (sql: string): boolean => sql.endsWith("FROM runs LEFT JOIN tips ON run = no ORDER BY no");
+  expect(scans.filter((sql) => !isList(sql))).toEqual([
+    // If the chain of a run is broken.
+    "DELETE FROM log WHERE run = ?",
+    "SELECT run FROM items WHERE run NOT IN (SELECT id FROM runs) GROUP BY run HAVING max(at) <= ?",
+    // From its end, and no further.
+    "SELECT rowid AS row, run, id FROM items ORDER BY rowid DESC LIMIT 1",
+  ]);
+  expect(scans.filter(isList).map(planOf).join("\n")).not.toMatch(/\blog\b/);
+  expect(scans.filter(isList)).toHaveLength(2);
+  expect(statements.length).toBeGreaterThan(30);
+});
+
 test("T5: a run that another process deletes while it is read is read whole, and is no damage", async () => {
   const directory = temporaryDirectory();
   await written(directory, 40);

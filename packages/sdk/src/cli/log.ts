@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { Runtime, type SqliteJournal } from "@ravi/runtime";
-import { type AgentEvent, type JsonValue, type RunEvent, type RunId, textOf } from "@ravi/sdk";
+import type { AgentEvent, ContentPart, JsonValue, RunEvent, RunId } from "@ravi/sdk";
 import { dollars, grouped } from "./amounts.ts";
 import { findRun } from "./find.ts";
 import { isOpen } from "./list.ts";
@@ -71,7 +71,7 @@ function wordsOf(event: AgentEvent): string {
     case "toolCall":
       return `calls ${visible(`${event.call.name} ${event.call.arguments}`)}`;
     case "toolResult":
-      return `gets from ${visible(event.name)}: ${textOf(event)}`;
+      return `gets from ${visible(event.name)}: ${contentOf(event.content)}`;
     case "handoff":
       return `hires ${visible(event.to)}: ${event.task}`;
     case "completed": {
@@ -85,6 +85,16 @@ function wordsOf(event: AgentEvent): string {
     default:
       return event.type;
   }
+}
+
+/** The texts of a result, and what it has beside them, each from a new line. */
+function contentOf(content: string | readonly ContentPart[]): string {
+  return typeof content === "string" ? content : content.map(partWords).join("\n");
+}
+
+function partWords(part: ContentPart): string {
+  if (part.type === "image") return "(an image)";
+  return part.type === "file" ? `(a file: ${visible(part.name ?? part.mediaType)})` : part.text;
 }
 
 /** A record tells two kinds of progress. */

@@ -2,7 +2,6 @@ import type { JournalEntry, JournalRecord, JsonObject, RunId } from "@ravi/kerne
 import { checkEntry, checkList, type KnownNames, type Row } from "./entry-check.ts";
 import { type LargeBody, largeBody, mayExceed } from "./large-body.ts";
 import { stringify } from "../plain-json.ts";
-import { listedError } from "../facts/reasons.ts";
 import { factsOf, type RunFacts } from "../facts/run-facts.ts";
 
 /**
@@ -12,7 +11,7 @@ import { factsOf, type RunFacts } from "../facts/run-facts.ts";
  * as much memory to keep.
  */
 export interface EncodedEntries {
-  /** A JSON list of `[exec, key, attempt, phase, at, body]`, or `[…, at, listed, ref]` if the body is stored as a blob. */
+  /** A JSON list of `[exec, key, attempt, phase, at, body]`, or `[…, at, null, ref]` if the body is stored as a blob. */
   readonly text: string;
   /** The entries before they became text, for their identities. */
   readonly rows: readonly Row[];
@@ -46,9 +45,7 @@ export function encodeEntries(
     const blob = largeBody(row[5]);
     if (blob === undefined) return row;
     large.push(blob);
-    // `list` shows the error of a run, and reads no blobs.
-    const error = listedError(row[5]);
-    return [...row.slice(0, 5), error === undefined ? null : { error }, blob.ref];
+    return [...row.slice(0, 5), null, blob.ref];
   });
   return { text: stringify(stored), rows, at, large, facts };
 }

@@ -1,5 +1,7 @@
-import { isRaviError, type JournalRecord, type RaviError, type RunId } from "@ravi/kernel";
+import { isRaviError, type JournalRecord, type RaviError, type RunId, type RunSummary } from "@ravi/kernel";
+import type { Row } from "../entries/entry-check.ts";
 import { duplicateError } from "../entries/identities.ts";
+import { errorIn } from "../facts/reasons.ts";
 import { lockedBy } from "../owner.ts";
 import type { SqliteBlobs } from "./blobs.ts";
 import type { Log } from "./log.ts";
@@ -154,8 +156,10 @@ export class Appender {
       return false;
     }
     log.add({ id, run, seed, first: from + 1, count: entries - from, prev, data: textOf(jobs) });
-    for (const { facts, large } of jobs) {
-      if (facts !== undefined) runs.note(run, facts);
+    let seq = from;
+    for (const { rows, facts, large } of jobs) {
+      seq += rows.length;
+      if (facts !== undefined) runs.note(run, seq, facts, errorInRow(runId, rows.at(-1)));
       for (const blob of large) blobs.keep(run, blob);
     }
     writing.entries = entries;
@@ -174,4 +178,10 @@ export class Appender {
     }
     for (const job of jobs) job.refused = refused;
   }
+}
+
+function errorInRow(runId: RunId, row: Row | undefined): RunSummary["error"] {
+  if (row === undefined) return undefined;
+  const [exec, key, , , , body] = row;
+  return errorIn(runId, { exec, key, body });
 }

@@ -40,7 +40,8 @@ export class Items {
     );
     this.newest = db.prepare("SELECT rowid AS row, run, id FROM items ORDER BY rowid DESC LIMIT 1");
     this.atRow = db.prepare("SELECT 1 FROM items WHERE rowid = ? AND run = ? AND id = ?");
-    this.behindRow = db.prepare("SELECT DISTINCT run FROM items WHERE rowid > ?");
+    // Not DISTINCT: for that SQLite reads the whole index of runs.
+    this.behindRow = db.prepare("SELECT run FROM items WHERE rowid > ?");
   }
 
   /** Call inside the transaction. A repeated id is ignored. */

@@ -1,12 +1,11 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { isRaviError, type JsonValue, type PendingWait, type RunId, type RunSummary } from "@ravi/kernel";
 import { type Claim, type ClaimRequest, decideClaim, isHeld } from "../claims.ts";
-import type { Row } from "../entries/entry-check.ts";
 import { openWaits, type Unread } from "../facts/open-waits.ts";
 import { isEnded, isPrunable, type PrunePlan } from "../retention.ts";
 import { NO_WAITS, type WaitsChange } from "../facts/noted-waits.ts";
 import { type RunFacts, whoseOf } from "../facts/run-facts.ts";
-import { cancelReasonIn, errorIn, WITH_ERROR } from "../facts/reasons.ts";
+import { cancelReasonIn, listedError, WITH_ERROR } from "../facts/reasons.ts";
 import { damaged } from "./errors.ts";
 import type { Tip } from "./log.ts";
 import { RowWriter } from "./row-writer.ts";
@@ -32,8 +31,8 @@ interface WaitingRun extends ListedRun {
   readonly noted: string | null;
   /** A JSON list of what it had not read by then; null if there is nothing. */
   readonly unread: string | null;
-  /** Its last entries as JSON, if it may have an error. */
-  readonly tail: string | null;
+  /** The error that its last entry says, as JSON. */
+  readonly error: string | null;
   /** The value of the first post that cancels it, as JSON. */
   readonly cancel: string | null;
   readonly session: unknown;
@@ -101,14 +100,14 @@ export class Runs {
     this.insertRun = db.prepare(
       `INSERT INTO runs VALUES (
          1 + max(coalesce((SELECT max(no) FROM runs), 0), coalesce((SELECT max(run) FROM tips), 0)),
-         ?, ?, ?, ?, '', 'pending', ?, NULL, NULL, NULL, 0)`,
+         ?, ?, ?, ?, '', 'pending', ?, NULL, NULL, NULL, 0, NULL, 0)`,
     );
     this.insertTip = db.prepare("INSERT INTO tips VALUES (?, ?, 0, 0, ?)");
     this.updateClaim = db.prepare("UPDATE runs SET owner = ?, epoch = ?, expires = ? WHERE no = ?");
     this.updateFence = db.prepare("UPDATE tips SET fence = ? WHERE run = ?");
     this.updateFacts = db.prepare(
-      `UPDATE runs SET agent = coalesce(?, agent), status = coalesce(?, status), started = coalesce(?, started)
-       WHERE no = ?`,
+      `UPDATE runs SET agent = coalesce(?, agent), status = coalesce(?, status), started = coalesce(?, started),
+         error = ?, erred = ? WHERE no = ?`,
     );
     this.moveTip = db.prepare(
       "UPDATE tips SET entries = ?, last = ?, updated = ? WHERE run = ? AND fence = ? AND entries = ?",
@@ -120,9 +119,7 @@ export class Runs {
          CAST(coalesce(updated, started) AS REAL) AS updated, CAST(coalesce(entries, 0) AS REAL) AS entries`;
     const listed = `SELECT ${summary}, owner, CAST(expires AS REAL) AS expires FROM runs LEFT JOIN tips ON run = no`;
     this.selectAll = db.prepare(`${listed} ORDER BY no`);
-    const waiting = `SELECT ${summary}, session, tenant, user,
-         iif(status IN (${WITH_ERROR.map((status) => `'${status}'`).join(", ")}),
-           (SELECT data FROM log WHERE log.id = last), NULL) AS tail,
+    const waiting = `SELECT ${summary}, session, tenant, user, iif(erred = entries, error, NULL) AS error,
          (SELECT value FROM items WHERE items.run = runs.id AND kind = 'cancel' ORDER BY seq LIMIT 1) AS cancel,
          (SELECT group_concat(wait, ',' ORDER BY waits.no) FROM waits WHERE waits.run = runs.no) AS noted,
          iif(EXISTS (SELECT 1 FROM waits WHERE waits.run = runs.no),
@@ -230,9 +227,11 @@ export class Runs {
     return Number(this.dataVersion.get()?.["data_version"]);
   }
 
-  note(run: number, facts: RunFacts): void {
+  /** Notes what entries up to number `seq` say of the run. `error` is that of the last one. */
+  note(run: number, seq: number, facts: RunFacts, error: RunSummary["error"]): void {
     const { agent, status, startedAt, whose, waits = [] } = facts;
-    this.updateFacts.run(agent ?? null, status ?? null, startedAt ?? null, run);
+    const text = error === undefined ? null : JSON.stringify(error);
+    this.updateFacts.run(agent ?? null, status ?? null, startedAt ?? null, text, seq, run);
     if (whose !== undefined)
       this.updateScope.run(whose.sessionId ?? null, whose.tenantId ?? null, whose.userId ?? null, run);
     for (const change of waits) this.noteWaits(run, change);
@@ -294,7 +293,7 @@ function summaryOf(run: ListedRun): RunSummary {
 }
 
 function withWaits(run: WaitingRun, noted: ReadWaits): RunSummary {
-  const error = run.tail === null ? undefined : recordedError(run.id, run.tail);
+  const error = run.error !== null && WITH_ERROR.includes(run.status) ? notedError(run.error) : undefined;
   const cancelReason = run.cancel === null || isEnded(run.status) ? undefined : postedReason(run.cancel);
   const summary = {
     ...summaryOf(run),
@@ -310,10 +309,9 @@ function withWaits(run: WaitingRun, noted: ReadWaits): RunSummary {
 }
 
 /** Undefined if the text is damaged. */
-function recordedError(runId: RunId, tail: string): RunSummary["error"] {
+function notedError(text: string): RunSummary["error"] {
   try {
-    const [exec, key, , , , body] = (JSON.parse(tail) as readonly Row[]).at(-1) ?? [];
-    return errorIn(runId, { exec, key, body });
+    return listedError({ error: JSON.parse(text) as JsonValue });
   } catch {
     return undefined;
   }

@@ -15,7 +15,9 @@ export const APPLICATION_ID = 0x52617669;
  *   the tip is moved without comparing again.
  * - `log.crc` covers the run's id, `first`, `count`, `prev` and `data`.
  * - `runs` has the claim, and derived data for `list`: `session`, `tenant` and `user` say whose the run is, and `heard` is the last item
- *   that it had read when it noted its waits. `waits` has these, as JSON. `deleted` has the highest epoch of any deleted run.
+ *   that it had read when it noted its waits. `waits` has these, as JSON. `error` is that of a status, as JSON, and counts while that is
+ *   the last entry, number `erred`: to read it from the log made `list` take up to thirty times as long. `deleted` has the highest
+ *   epoch of any deleted run.
  * - `items` need no run: an answer may come before its question. `cancels` finds for `list` which runs were cancelled, however much else
  *   was posted to them.
  * - `blob_uses` says which runs use a blob; run 0 stands for blobs that a user has put. Without its index, each blob of a deleted run
@@ -34,7 +36,9 @@ export const SCHEMA = `
     session TEXT,
     tenant TEXT,
     user TEXT,
-    heard INTEGER NOT NULL
+    heard INTEGER NOT NULL,
+    error TEXT,
+    erred INTEGER NOT NULL
   );
   CREATE TABLE tips (
     run INTEGER PRIMARY KEY,
