@@ -5,7 +5,7 @@ import type { runLimits } from "@ravi/kernel/loop";
 export type Keepers = Parameters<typeof runLimits>[1];
 
 /** The name of the field in the record of a start. A run that has both keepers is recorded without it. */
-export const UNKEPT = "unkept";
+const UNKEPT = "unkept";
 
 /** The limits that nobody keeps, for the record of a start; undefined if all are kept. */
 export function unkeptBy({ isCounted, isMetered }: Keepers): readonly string[] | undefined {
