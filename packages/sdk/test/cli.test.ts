@@ -425,6 +425,16 @@ describe("the log of a run", () => {
     expect(stdout).toMatch(/Z clerk gets from pay: paid\n.*Z clerk says: told: paid\n/);
   });
 
+  test("ends with an error if the run is deleted while it is followed", async () => {
+    await waiting();
+    const { child, ended } = started(PROGRAM, ["log", "run-1", "-f"]);
+    const asked = Promise.withResolvers<void>();
+    child.stdout?.on("data", (text) => String(text).includes("asks for approval: pay") && asked.resolve());
+    await asked.promise;
+    await ravi("delete", "run-1", "--force");
+    expect(await ended).toMatchObject({ code: 1, stderr: expect.stringContaining("it was deleted") });
+  });
+
   test("is refused for a run that is not there", async () => {
     await waiting();
     await expect(ravi("log", "nothing")).rejects.toThrow(/run is "nothing"/);

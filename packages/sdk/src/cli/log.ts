@@ -1,6 +1,13 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { Runtime, type SqliteJournal } from "@ravi/runtime";
-import type { AgentEvent, ContentPart, JsonValue, RunEvent, RunId } from "@ravi/sdk";
+import {
+  type AgentEvent,
+  type ContentPart,
+  InvalidValueError,
+  type JsonValue,
+  type RunEvent,
+  type RunId,
+} from "@ravi/sdk";
 import { dollars, grouped } from "./amounts.ts";
 import { findRun } from "./find.ts";
 import { isOpen } from "./list.ts";
@@ -35,11 +42,20 @@ async function* growing<T>(open: SqliteJournal, runId: RunId, read: () => Promis
   let known = 0;
   for (;;) {
     // Asked first: what is recorded meanwhile is read now, and asked for again.
-    const { entries, status } = (await open.summary(runId)) ?? { entries: 0, status: "cancelled" };
+    const summary = await open.summary(runId);
+    if (summary === undefined)
+      throw new InvalidValueError({
+        field: "run",
+        value: runId,
+        expected: "a run in the journal; it was deleted",
+      });
+    const { entries, status } = summary;
+    const begun = performance.now();
     if (entries > known) yield await read();
     if (!isOpen(status)) return;
     known = entries;
-    await pause(LOOK_EVERY_MS);
+    // A long record is read anew each time, and must not keep a processor busy.
+    await pause(Math.max(LOOK_EVERY_MS, 4 * (performance.now() - begun)));
   }
 }
 
