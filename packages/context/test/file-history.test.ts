@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { type ChatMessage, ExecId, RunId } from "@ravi/kernel";
 import { FileHistory, type HistoryLock } from "@ravi/context";
-import { KeptMessages } from "../src/history/kept-messages.ts";
+import { KeptMessages } from "../src/history/file/kept-messages.ts";
 import { FakeDisk, type Fault } from "./support/fake-disk.ts";
 import { many, say } from "./support/history-suite.ts";
 import { HOSTILE_IDS, keyOf } from "./support/keys.ts";

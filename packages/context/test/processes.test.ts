@@ -8,8 +8,8 @@ import { createInterface } from "node:readline";
 import { textOf } from "@ravi/kernel";
 import { FileHistory } from "@ravi/context";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { lockFile } from "../src/history/lock.ts";
-import { claimName, isClaim, isOwnerGone } from "../src/history/owner.ts";
+import { lockFile } from "../src/history/file/lock.ts";
+import { claimName, isClaim, isOwnerGone } from "../src/history/file/owner.ts";
 import { say } from "./support/history-suite.ts";
 import { keyOf } from "./support/keys.ts";
 import { runs } from "./support/transcripts.ts";
@@ -47,7 +47,7 @@ await history.close();
 /** A process that stops in the middle of its append, with half of it written. */
 const STUCK = `
 import { FileHistory } from "@ravi/context";
-import { nodeFiles } from "./src/history/node-files.ts";
+import { nodeFiles } from "./src/history/file/node-files.ts";
 const files = {
   ...nodeFiles,
   open: async (path, flags, mode) => {
@@ -239,7 +239,7 @@ test("R10: who waits for the lock gives up although a test runner has stopped th
   vi.resetModules();
   // What is loaded now must not stay: the files of one worker share their modules.
   onTestFinished(() => void vi.resetModules());
-  const { lockFile: lockAnew } = await import("../src/history/lock.ts");
+  const { lockFile: lockAnew } = await import("../src/history/file/lock.ts");
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const holder = await lockAnew(path);
@@ -263,7 +263,7 @@ async function elsewhere(onLook: (claim: string) => void = () => {}, where = "el
   vi.resetModules();
   // What is loaded now must not stay: the files of one worker share their modules.
   onTestFinished(() => void vi.resetModules());
-  const { lockFile: lockAnew } = await import("../src/history/lock.ts");
+  const { lockFile: lockAnew } = await import("../src/history/file/lock.ts");
   return { path, claim, lockAnew };
 }
 
@@ -303,7 +303,7 @@ test("R10: a lock is renewed while it is held, and not after that", async () => 
   vi.resetModules();
   // What is loaded now must not stay: the files of one worker share their modules.
   onTestFinished(() => void vi.resetModules());
-  const { lockFile: lockAnew } = await import("../src/history/lock.ts");
+  const { lockFile: lockAnew } = await import("../src/history/file/lock.ts");
   const lock = await lockAnew(path);
   const [claim = ""] = await readdir(`${path}.lock`);
   for (const renew of renewals) renew();

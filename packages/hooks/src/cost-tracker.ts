@@ -11,9 +11,9 @@ import {
 } from "@ravi/kernel";
 import { checkPort, checkPorts } from "@ravi/kernel/loop";
 import { checkListener, checkSource } from "./checks.ts";
-import { Attachments } from "./attachments.ts";
+import { Attachments } from "./dispatch/attachments.ts";
 import { type CostTally, Tally } from "./tally.ts";
-import { type SetTimer, timersOf } from "./timers.ts";
+import { type SetTimer, timersOf } from "./dispatch/timers.ts";
 import type { HookSource } from "./types.ts";
 
 /** What the counted model calls used and cost. */

@@ -11,13 +11,13 @@ import {
   type MaybePromise,
 } from "@ravi/kernel";
 import { checkPorts } from "@ravi/kernel/loop";
-import { Channel } from "./channel.ts";
+import { Channel } from "./dispatch/channel.ts";
 import { checkListener } from "./checks.ts";
-import { guardCallback, type Listener, type Subscription, subscription } from "./listener.ts";
-import { ProblemReporter } from "./problem-reporter.ts";
-import { Recursion } from "./recursion.ts";
-import { OpenRounds } from "./round.ts";
-import { timersOf } from "./timers.ts";
+import { guardCallback, type Listener, type Subscription, subscription } from "./dispatch/listener.ts";
+import { ProblemReporter } from "./dispatch/problem-reporter.ts";
+import { Recursion } from "./dispatch/recursion.ts";
+import { OpenRounds } from "./dispatch/round.ts";
+import { timersOf } from "./dispatch/timers.ts";
 import type { AnyHookCallback, HookCallback, HookProblem, HookSource } from "./types.ts";
 
 export interface HookManagerOptions {

@@ -9,7 +9,7 @@ import {
 } from "@ravi/kernel";
 import { checkPorts } from "@ravi/kernel/loop";
 import { checkSource } from "./checks.ts";
-import { Attachments } from "./attachments.ts";
+import { Attachments } from "./dispatch/attachments.ts";
 import type { AnyHookCallback, HookSource } from "./types.ts";
 
 /** An event that was logged. Comparing `event` narrows `payload`. */

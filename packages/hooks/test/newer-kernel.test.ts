@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import type { HookEvent } from "@ravi/kernel";
-import { Channel } from "../src/channel.ts";
-import { subscription } from "../src/listener.ts";
-import { ProblemReporter } from "../src/problem-reporter.ts";
+import { Channel } from "../src/dispatch/channel.ts";
+import { subscription } from "../src/dispatch/listener.ts";
+import { ProblemReporter } from "../src/dispatch/problem-reporter.ts";
 
 test.each([true, false])(
   "R20: an event of a newer kernel is told, frozen all the way down (own: %s)",

@@ -12,7 +12,7 @@ import {
   SessionId,
 } from "@ravi/kernel";
 import { isStop, messageOf, tellTermination } from "@ravi/kernel/loop";
-import { checkWord } from "./options.ts";
+import { checkWord } from "./common/options.ts";
 
 export type AnyContext = AgentRunContext | ChatContext | FunctionContext;
 

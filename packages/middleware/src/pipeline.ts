@@ -11,9 +11,9 @@ import {
   InvalidValueError,
   isPromiseLike,
 } from "@ravi/kernel";
-import { type Link, runLayers } from "./chain.ts";
-import { checkLayers, layerName, LEVELS } from "./checks.ts";
-import { checkWord } from "./options.ts";
+import { type Link, runLayers } from "./common/chain.ts";
+import { checkLayers, layerName, LEVELS } from "./common/checks.ts";
+import { checkWord } from "./common/options.ts";
 import type { WithResult } from "./types.ts";
 
 type Admit<C> = (context: C, gate: Gate) => MaybePromise<void>;

@@ -11,7 +11,7 @@ import {
 import { cache, MiddlewarePipeline, toolCache } from "@ravi/middleware";
 import { virtualClock } from "@ravi/testing";
 import { answer, chatContext, coreOf, fakeModel, functionContext, overloaded, user } from "./support.ts";
-import { keyOf } from "../src/canonical.ts";
+import { keyOf } from "../src/common/canonical.ts";
 
 interface Ask {
   readonly tenantId?: string;

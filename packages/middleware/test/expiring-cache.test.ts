@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { expiringCache } from "../src/expiring-cache.ts";
+import { expiringCache } from "../src/common/expiring-cache.ts";
 
 interface Kept {
   readonly key: string;

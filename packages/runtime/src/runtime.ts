@@ -43,14 +43,14 @@ import { newStart, type RunOptions } from "./run-start.ts";
 import type { RunHolder, RunReport } from "./report.ts";
 import { holderOf, inspectRun } from "./run/inspect.ts";
 import { recordedEvents } from "./run/recorded-events.ts";
-import { checkItem } from "./journal/posted.ts";
+import { checkItem } from "./journal/parts/posted.ts";
 import { isEnded } from "./journal/retention.ts";
 import { recordedStatus, summaryOf } from "./journal/facts/recorded-status.ts";
 import { LiveHandle, LiveRun } from "./run/live-run.ts";
 import { noTimers } from "./engine/waiting.ts";
 import { EventHub } from "./event-hub.ts";
 import { LiveRuns } from "./run/live-runs.ts";
-import type { End } from "./end.ts";
+import type { End } from "./promises/end.ts";
 import { checkAmbientScope } from "./scope.ts";
 import { EndedRuns, keepWaitingRun, waitingAgent } from "./waiting-run.ts";
 

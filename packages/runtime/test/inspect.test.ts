@@ -22,7 +22,7 @@ import { MemoryJournal, Runtime, type RunReport, type RuntimePorts, SqliteJourna
 import { scriptedModel, virtualClock } from "@ravi/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod";
-import { processOwner } from "../src/journal/owner.ts";
+import { processOwner } from "../src/journal/parts/owner.ts";
 import { temporaryDirectory } from "./journal/helpers/directory.ts";
 import { agent, ask, cut, done, FakeHeadcount, FakeLedger, hangingPayer, until } from "./support/helpers.ts";
 import { team } from "./team.ts";

@@ -4,7 +4,7 @@ import { ExecutionTracker, ModelMeter } from "@ravi/resources";
 import { MemoryJournal } from "@ravi/runtime";
 import { describe, expect, test, vi } from "vitest";
 import * as z from "zod";
-import { ledgerFor } from "../src/run/ledger.ts";
+import { ledgerFor } from "../src/run/host/ledger.ts";
 import {
   agent,
   DEFAULT_LIMITS,

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { AgentId, isRaviError } from "@ravi/kernel";
-import { checkAgentId } from "../src/headcount/check-id.ts";
+import { checkAgentId } from "../src/headcount/parts/check-id.ts";
 
 function isMadeByKernel(text: string): boolean {
   const [name = "", ...rest] = text.split("/");

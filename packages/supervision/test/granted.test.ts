@@ -1,6 +1,6 @@
 import { AgentId, Priority } from "@ravi/kernel";
 import { expect, test } from "vitest";
-import { granted } from "../src/headcount/granted.ts";
+import { granted } from "../src/headcount/parts/granted.ts";
 import { Member } from "../src/headcount/member.ts";
 
 test("R15: whoever stops waiting for an agent's slot leaves nothing behind, and the others go on waiting", async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { AgentId, Priority } from "@ravi/kernel";
-import { MemberIndex } from "../src/headcount/member-index.ts";
+import { MemberIndex } from "../src/headcount/parts/member-index.ts";
 import { Member } from "../src/headcount/member.ts";
 
 function member(name: string, order: number): Member {

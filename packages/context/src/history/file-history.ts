@@ -19,15 +19,15 @@ import {
   syncFolder,
   writeAll,
 } from "./files.ts";
-import { fileNameOf } from "./file-name.ts";
-import { KeptMessages } from "./kept-messages.ts";
-import { headerLine, messageLines } from "./line-format.ts";
-import { lostMessages } from "./lost-messages.ts";
-import { checkUpTo, keyText, messageTexts } from "./message-text.ts";
-import { nodeFiles } from "./node-files.ts";
+import { fileNameOf } from "./file/file-name.ts";
+import { KeptMessages } from "./file/kept-messages.ts";
+import { headerLine, messageLines } from "./file/line-format.ts";
+import { lostMessages } from "./file/lost-messages.ts";
+import { checkUpTo, keyText, messageTexts } from "./file/message-text.ts";
+import { nodeFiles } from "./file/node-files.ts";
 import { nodeModule } from "../node-module.ts";
-import { Queues } from "./queues.ts";
-import { scan, type Scan } from "./scan.ts";
+import { Queues } from "./file/queues.ts";
+import { scan, type Scan } from "./file/scan.ts";
 
 export interface FileHistoryOptions {
   /**

@@ -1,6 +1,6 @@
 import { type ChatMessage, deepFreeze, type HistoryKey, type HistoryProvider } from "@ravi/kernel";
-import { checkUpTo, keyText, messageTexts } from "./message-text.ts";
-import { lostMessages } from "./lost-messages.ts";
+import { checkUpTo, keyText, messageTexts } from "./file/message-text.ts";
+import { lostMessages } from "./file/lost-messages.ts";
 
 /** Keeps histories as long as the process lives, as frozen copies. Messages come back as they would from a file. */
 export class MemoryHistory implements HistoryProvider {

@@ -19,7 +19,7 @@ import {
 } from "@ravi/kernel";
 import { checkPorts } from "@ravi/kernel/loop";
 import { MemoryHistory } from "../history/memory-history.ts";
-import { Queues } from "../history/queues.ts";
+import { Queues } from "../history/file/queues.ts";
 import { Partition } from "./partition.ts";
 
 export interface KeywordMemoryOptions {

@@ -1,5 +1,5 @@
 import { type AuditLog, checkBoolean, checkFields } from "@ravi/kernel";
-import { checkAuditLog, withAudit } from "../audit.ts";
+import { checkAuditLog, withAudit } from "../common/audit.ts";
 import { checkOnError, type OnGuardError } from "../guard.ts";
 import type { AgentMiddleware } from "../types.ts";
 

@@ -1,7 +1,7 @@
 import { type AgentRunContext, checkFields, checkInteger } from "@ravi/kernel";
 import { trip } from "../guard.ts";
-import { checkFunction, checkNumber, checkWord } from "../options.ts";
-import { sleep } from "../timer.ts";
+import { checkFunction, checkNumber, checkWord } from "../common/options.ts";
+import { sleep } from "../common/timer.ts";
 import type { AgentMiddleware } from "../types.ts";
 
 export interface RateLimiterOptions {

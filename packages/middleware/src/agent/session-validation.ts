@@ -7,7 +7,7 @@ import {
   isPromiseLike,
 } from "@ravi/kernel";
 import { checkOnError, enforce, type OnGuardError } from "../guard.ts";
-import { checkFunction } from "../options.ts";
+import { checkFunction } from "../common/options.ts";
 import type { AgentMiddleware } from "../types.ts";
 
 export interface SessionValidationOptions {

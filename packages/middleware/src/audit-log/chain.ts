@@ -1,6 +1,6 @@
 import type { AuditEntry } from "@ravi/kernel";
 import { tryParse } from "@ravi/kernel/provider";
-import { nodeModule } from "../node-module.ts";
+import { nodeModule } from "../common/node-module.ts";
 
 /** One line of the log: the entry, its number, and a hash over it and the line before. */
 interface AuditRecord {

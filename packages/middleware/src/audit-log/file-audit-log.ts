@@ -10,7 +10,7 @@ import {
 } from "@ravi/kernel";
 import { checkPort } from "@ravi/kernel/loop";
 import { field } from "@ravi/kernel/provider";
-import { nodeModule } from "../node-module.ts";
+import { nodeModule } from "../common/node-module.ts";
 import { type ChainReport, ChainReader, link } from "./chain.ts";
 import { claimPosition, sweepClaims } from "./claim.ts";
 

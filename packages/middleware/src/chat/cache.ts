@@ -9,9 +9,9 @@ import {
   NO_USAGE,
 } from "@ravi/kernel";
 import { abortable } from "@ravi/kernel/loop";
-import { keyOf } from "../canonical.ts";
-import { type ExpiringCache, expiringCache, frozenCopy } from "../expiring-cache.ts";
-import { checkNumber } from "../options.ts";
+import { keyOf } from "../common/canonical.ts";
+import { type ExpiringCache, expiringCache, frozenCopy } from "../common/expiring-cache.ts";
+import { checkNumber } from "../common/options.ts";
 import type { ChatMiddleware } from "../types.ts";
 
 export interface CacheOptions {

@@ -7,7 +7,7 @@ import {
   textOf,
 } from "@ravi/kernel";
 import { checkOnError, enforce, type OnGuardError, trip } from "../guard.ts";
-import { checkWord } from "../options.ts";
+import { checkWord } from "../common/options.ts";
 import { BlockedError, blockingFilters, firstBlocked, type MakeFilter } from "../text/clean/blocked.ts";
 import { readJson } from "../text/scan/escapes.ts";
 import type { TextFilter } from "../text/filter.ts";

@@ -9,7 +9,7 @@ import {
 } from "@ravi/kernel";
 import { checkModel, quietly } from "@ravi/kernel/loop";
 import { reportRetry } from "../guard.ts";
-import { checkFunction, checkWords } from "../options.ts";
+import { checkFunction, checkWords } from "../common/options.ts";
 import type { ChatMiddleware } from "../types.ts";
 
 export interface FallbackOptions {

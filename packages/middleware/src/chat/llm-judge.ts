@@ -11,7 +11,7 @@ import {
 } from "@ravi/kernel";
 import { checkModel } from "@ravi/kernel/loop";
 import { checkOnError, enforce, type OnGuardError } from "../guard.ts";
-import { checkWord } from "../options.ts";
+import { checkWord } from "../common/options.ts";
 import type { ChatMiddleware } from "../types.ts";
 
 export interface LlmJudgeOptions {

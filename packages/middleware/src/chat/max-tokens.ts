@@ -7,7 +7,7 @@ import {
 } from "@ravi/kernel";
 import { estimateTokens } from "@ravi/kernel/loop";
 import { checkOnError, enforce, type OnGuardError, trip } from "../guard.ts";
-import { checkFunction, checkWord } from "../options.ts";
+import { checkFunction, checkWord } from "../common/options.ts";
 import type { ChatMiddleware } from "../types.ts";
 
 export interface MaxTokensOptions {

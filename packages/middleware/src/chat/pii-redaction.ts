@@ -1,5 +1,5 @@
 import { type ChatContext, type ChatMessage, checkFields } from "@ravi/kernel";
-import { checkWord } from "../options.ts";
+import { checkWord } from "../common/options.ts";
 import { changeList, changeMessage, changeResponse, type ChangeText } from "../text/clean/messages.ts";
 import {
   type Numbering,

@@ -8,8 +8,8 @@ import {
 } from "@ravi/kernel";
 import { backoffMs } from "@ravi/kernel/loop";
 import { reportRetry } from "../guard.ts";
-import { checkFunction, checkNumber } from "../options.ts";
-import { sleep } from "../timer.ts";
+import { checkFunction, checkNumber } from "../common/options.ts";
+import { sleep } from "../common/timer.ts";
 import type { ChatMiddleware } from "../types.ts";
 
 export interface RetryOptions {

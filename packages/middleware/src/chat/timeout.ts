@@ -7,8 +7,8 @@ import {
   ProviderError,
 } from "@ravi/kernel";
 import { quietly } from "@ravi/kernel/loop";
-import { checkFunction, checkNumber } from "../options.ts";
-import { setTimer } from "../timer.ts";
+import { checkFunction, checkNumber } from "../common/options.ts";
+import { setTimer } from "../common/timer.ts";
 import type { ChatMiddleware } from "../types.ts";
 
 export interface TimeoutOptions {

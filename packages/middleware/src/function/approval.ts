@@ -1,8 +1,8 @@
 import { type FunctionContext, type RunMeta, checkFields, HookEvent } from "@ravi/kernel";
 import { type Approval, readApproval } from "@ravi/kernel/loop";
-import { asJson } from "../as-json.ts";
+import { asJson } from "../common/as-json.ts";
 import { hookBase } from "../guard.ts";
-import { checkFunction, checkNames } from "../options.ts";
+import { checkFunction, checkNames } from "../common/options.ts";
 import type { FunctionMiddleware } from "../types.ts";
 import { toolError } from "./refuse.ts";
 

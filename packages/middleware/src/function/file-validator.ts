@@ -2,7 +2,7 @@ import { type MaybePromise, checkFields, checkInteger, InvalidValueError } from 
 import { checkPort } from "@ravi/kernel/loop";
 import { field } from "@ravi/kernel/provider";
 import type { OnGuardError } from "../guard.ts";
-import { checkNames } from "../options.ts";
+import { checkNames } from "../common/options.ts";
 import { isInside, pathProblem, resolvePath } from "../text/clean/path.ts";
 import type { FunctionMiddleware } from "../types.ts";
 import { realDisk } from "./real-disk.ts";

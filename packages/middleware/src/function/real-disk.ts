@@ -1,5 +1,5 @@
 import { field } from "@ravi/kernel/provider";
-import { nodeModule } from "../node-module.ts";
+import { nodeModule } from "../common/node-module.ts";
 import { resolvePath } from "../text/clean/path.ts";
 import type { FileDisk } from "./file-validator.ts";
 

@@ -1,6 +1,6 @@
 import type { FunctionContext, MaybePromise, ToolResult } from "@ravi/kernel";
 import { checkOnError, type OnGuardError, reportTrip, runCheck, trip } from "../guard.ts";
-import { checkWord } from "../options.ts";
+import { checkWord } from "../common/options.ts";
 import type { FunctionMiddleware } from "../types.ts";
 
 /**

@@ -9,7 +9,7 @@ import {
 import { tryParse } from "@ravi/kernel/provider";
 import { checkRecord, parseWith } from "@ravi/kernel/loop";
 import { checkOnError, type OnGuardError, runCheck } from "../guard.ts";
-import { checkFunction } from "../options.ts";
+import { checkFunction } from "../common/options.ts";
 import type { FunctionMiddleware } from "../types.ts";
 import { checkOnViolation, type OnViolation, refuseCall } from "./refuse.ts";
 

@@ -1,7 +1,7 @@
 import { type AuditLog, checkBoolean, checkFields, type JsonValue } from "@ravi/kernel";
-import { checkAuditLog, withAudit } from "../audit.ts";
+import { checkAuditLog, withAudit } from "../common/audit.ts";
 import { checkOnError, type OnGuardError } from "../guard.ts";
-import { asJson } from "../as-json.ts";
+import { asJson } from "../common/as-json.ts";
 import type { FunctionMiddleware } from "../types.ts";
 
 export interface ToolAuditOptions {

@@ -1,7 +1,7 @@
 import { type FunctionContext, type ToolResult, checkFields, checkInteger } from "@ravi/kernel";
-import { keyOf } from "../canonical.ts";
-import { expiringCache, frozenCopy } from "../expiring-cache.ts";
-import { checkNames, checkNumber } from "../options.ts";
+import { keyOf } from "../common/canonical.ts";
+import { expiringCache, frozenCopy } from "../common/expiring-cache.ts";
+import { checkNames, checkNumber } from "../common/options.ts";
 import type { FunctionMiddleware } from "../types.ts";
 
 export interface ToolCacheOptions {

@@ -1,6 +1,6 @@
 import { ARGUMENT_LIMITS, checkFields, checkInteger } from "@ravi/kernel";
 import type { OnGuardError } from "../guard.ts";
-import { checkNames } from "../options.ts";
+import { checkNames } from "../common/options.ts";
 import type { FunctionMiddleware } from "../types.ts";
 import { callGuard, type OnViolation } from "./refuse.ts";
 

@@ -19,11 +19,11 @@ import {
   systemClock,
 } from "@ravi/kernel";
 import { answerMisfit, checkModel, checkPorts, guardedHooks, hasMethod } from "@ravi/kernel/loop";
-import { checkFunction, checkText } from "../options.ts";
+import { checkFunction, checkText } from "../common/options.ts";
 import { MiddlewarePipeline } from "../pipeline.ts";
-import { ChatCall } from "./chat-call.ts";
-import { eventChannel } from "./event-channel.ts";
-import { eventsOf } from "./transforms.ts";
+import { ChatCall } from "./call/chat-call.ts";
+import { eventChannel } from "./call/event-channel.ts";
+import { eventsOf } from "./call/transforms.ts";
 
 export interface WrapModelOptions {
   /** The caller's name in hooks and traces. Default: the model's id, with `/` replaced by `:`. */

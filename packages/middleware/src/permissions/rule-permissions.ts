@@ -8,7 +8,7 @@ import {
   type Permissions,
 } from "@ravi/kernel";
 import { messageOf } from "@ravi/kernel/loop";
-import { checkText, checkWord } from "../options.ts";
+import { checkText, checkWord } from "../common/options.ts";
 import { matches } from "./pattern.ts";
 
 /** One rule. A field that is left out does not restrict it: a rule with only an effect applies to everything. */

@@ -1,5 +1,5 @@
 import { checkBoolean, checkFields, InvalidValueError, type JsonValue, parseJson } from "@ravi/kernel";
-import { checkWords } from "../options.ts";
+import { checkWords } from "../common/options.ts";
 import { email } from "./email.ts";
 import { chainFilters, filterWhole, type TextFilter } from "./filter.ts";
 import { ipv4, ipv6 } from "./ip.ts";

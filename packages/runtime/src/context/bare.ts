@@ -26,9 +26,9 @@ import {
   soundUsage,
   toolFailure,
 } from "@ravi/kernel/loop";
-import { rejected } from "../rejected.ts";
+import { rejected } from "../promises/rejected.ts";
 import { notBegun, refused } from "./exclusive.ts";
-import { andThen } from "../and-then.ts";
+import { andThen } from "../promises/and-then.ts";
 import { failureOf, listOf, runBatch } from "./batch.ts";
 import { executeTool } from "./execute-tool.ts";
 import type { Execution } from "./execution.ts";

@@ -22,7 +22,7 @@ import { type PreparedHire, prepareHire } from "./hire-spec.ts";
 import { hired } from "./hires.ts";
 import { prepareModelCall } from "./model-call.ts";
 import type { ModelEffect } from "./model-effect.ts";
-import { andThen } from "../and-then.ts";
+import { andThen } from "../promises/and-then.ts";
 import { mayAdmit } from "./plan.ts";
 import { mayAsk, prepareToolCall } from "./tool-call.ts";
 import type { ToolEffect } from "./tool-effect.ts";

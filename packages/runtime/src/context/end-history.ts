@@ -1,6 +1,6 @@
 import { type HireOutcome, HistoryRetention, JournalFailedError, type MaybePromise } from "@ravi/kernel";
 import { messageOf } from "@ravi/kernel/loop";
-import { tryOrLog } from "../try-or-log.ts";
+import { tryOrLog } from "../promises/try-or-log.ts";
 import { type CancelledWait, waitUnlessCancelled } from "./bounded-wait.ts";
 import type { Ending } from "./ending.ts";
 import type { Execution } from "./execution.ts";

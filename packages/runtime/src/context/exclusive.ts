@@ -1,5 +1,5 @@
 import { isPromiseLike, type MaybePromise } from "@ravi/kernel";
-import { rejected } from "../rejected.ts";
+import { rejected } from "../promises/rejected.ts";
 import type { Execution } from "./execution.ts";
 
 type Operation<T, G> = (exec: Execution, given: G, what: string) => MaybePromise<T>;

@@ -55,7 +55,7 @@ import {
   secondHireArgument,
   spawnTerms,
 } from "@ravi/kernel/loop";
-import { rejected } from "../rejected.ts";
+import { rejected } from "../promises/rejected.ts";
 import { runExclusive, runExclusiveAtOnce } from "./exclusive.ts";
 import { bareBatch, bareLlm, isBare, isPlain } from "./bare.ts";
 import { runBatch } from "./batch.ts";

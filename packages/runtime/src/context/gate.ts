@@ -7,7 +7,7 @@ import {
   type ToolLeaf,
   type WaitSpec,
 } from "@ravi/kernel";
-import { isWritable } from "../journal/plain-json.ts";
+import { isWritable } from "../journal/parts/plain-json.ts";
 import { nameOfCall } from "./call-name.ts";
 import { Digest } from "./digest.ts";
 import type { Execution } from "./execution.ts";

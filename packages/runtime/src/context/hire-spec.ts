@@ -25,7 +25,7 @@ import {
 } from "@ravi/kernel/loop";
 import { NOTHING_USED } from "../engine/hire-record.ts";
 import { withAgentLedger } from "../tree/ledgers.ts";
-import { andThen } from "../and-then.ts";
+import { andThen } from "../promises/and-then.ts";
 import type { Execution } from "./execution.ts";
 import { Digest, nameOfText } from "./digest.ts";
 import { denialOf } from "./permission.ts";

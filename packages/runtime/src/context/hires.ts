@@ -10,8 +10,8 @@ import {
   ToolError,
 } from "@ravi/kernel";
 import { checkMessage, ownAttachments, refuseSpawnTime } from "@ravi/kernel/loop";
-import { rejected } from "../rejected.ts";
-import { andThen } from "../and-then.ts";
+import { rejected } from "../promises/rejected.ts";
+import { andThen } from "../promises/and-then.ts";
 import type { Execution } from "./execution.ts";
 import { audit, isAudited } from "./observe.ts";
 import { milliseconds, type PreparedHire, prepareHire, type Terms } from "./hire-spec.ts";

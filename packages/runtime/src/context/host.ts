@@ -16,7 +16,7 @@ import {
 } from "@ravi/kernel";
 import { isUnset, messageOf, readResult, tellOwn } from "@ravi/kernel/loop";
 import { logOf } from "../run-log.ts";
-import { andThen } from "../and-then.ts";
+import { andThen } from "../promises/and-then.ts";
 import { end, GRACE_MS, abandonCalls } from "./ending.ts";
 import type { Execution } from "./execution.ts";
 import type { ExecutionInbox } from "./inbox.ts";

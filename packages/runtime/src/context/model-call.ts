@@ -6,7 +6,7 @@ import {
   type Gate,
 } from "@ravi/kernel";
 import { isUnset } from "@ravi/kernel/loop";
-import { andThen } from "../and-then.ts";
+import { andThen } from "../promises/and-then.ts";
 import { ChatCall } from "./chat-call.ts";
 import type { Execution } from "./execution.ts";
 import { layersAnswer } from "./layer-result.ts";

@@ -13,8 +13,8 @@ import {
   type StreamTransform,
 } from "@ravi/kernel";
 import { checkTransform } from "@ravi/kernel/loop";
-import { andThen } from "../and-then.ts";
-import { promised } from "../rejected.ts";
+import { andThen } from "../promises/and-then.ts";
+import { promised } from "../promises/rejected.ts";
 import type { ChatCall } from "./chat-call.ts";
 import type { Execution } from "./execution.ts";
 import { layersAnswer } from "./layer-result.ts";

@@ -1,5 +1,5 @@
 import type { Gate, MaybePromise, ToolLeaf } from "@ravi/kernel";
-import { andThen } from "../and-then.ts";
+import { andThen } from "../promises/and-then.ts";
 import type { Execution } from "./execution.ts";
 
 /** Runs the admit of a single call, which may wait for an answer. Throws its error. */

@@ -10,8 +10,8 @@ import {
   type Pipelines,
 } from "@ravi/kernel";
 import { bothHooks, checkHosted, guardedHooks, hasMethod, isUnset } from "@ravi/kernel/loop";
-import { andThen } from "../and-then.ts";
-import { promised } from "../rejected.ts";
+import { andThen } from "../promises/and-then.ts";
+import { promised } from "../promises/rejected.ts";
 
 /** The hooks and layers around one agent's runs. The runtime's layers are outside, the agent's own inside. */
 export interface Plan {

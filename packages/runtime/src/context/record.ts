@@ -10,7 +10,7 @@ import {
   type SerializedError,
 } from "@ravi/kernel";
 import { isStop } from "@ravi/kernel/loop";
-import { andThen } from "../and-then.ts";
+import { andThen } from "../promises/and-then.ts";
 import type { Execution } from "./execution.ts";
 
 const MAX_NAME_CHARS = 200;

@@ -1,5 +1,5 @@
 import { type AbortSignalLike, CancellationError, cancellationOf, type Reservation } from "@ravi/kernel";
-import { tryOrLog } from "../try-or-log.ts";
+import { tryOrLog } from "../promises/try-or-log.ts";
 import { reasonOfEnd } from "./bounded-wait.ts";
 import type { Execution } from "./execution.ts";
 

@@ -1,6 +1,6 @@
 import { type MaybePromise, type Tool, type ToolResult, wantsApproval, type Gate } from "@ravi/kernel";
 import { argumentsText, isUnset, type Parsed, readArguments, toolFailure } from "@ravi/kernel/loop";
-import { andThen } from "../and-then.ts";
+import { andThen } from "../promises/and-then.ts";
 import { askApproval } from "./approval.ts";
 import type { Execution } from "./execution.ts";
 import { FunctionCall } from "./function-call.ts";

@@ -22,7 +22,7 @@ import {
   type ToolResult,
 } from "@ravi/kernel";
 import { type Linked, LinkedList, messageOf, toolFailure, truncateText } from "@ravi/kernel/loop";
-import { andThen } from "../and-then.ts";
+import { andThen } from "../promises/and-then.ts";
 import { Bill } from "./money/bill.ts";
 import { reportWarnings } from "./money/settlement.ts";
 import { nameOfCall } from "./call-name.ts";

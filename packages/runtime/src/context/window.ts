@@ -14,7 +14,7 @@ import {
   type WindowOptions,
 } from "@ravi/kernel";
 import { runExclusive } from "./exclusive.ts";
-import { andThen } from "../and-then.ts";
+import { andThen } from "../promises/and-then.ts";
 import { callModel } from "./model-call.ts";
 import type { Execution } from "./execution.ts";
 

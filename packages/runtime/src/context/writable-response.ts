@@ -1,5 +1,5 @@
 import { type LLMClient, type ModelResponse, ProviderError } from "@ravi/kernel";
-import { isWritable } from "../journal/plain-json.ts";
+import { isWritable } from "../journal/parts/plain-json.ts";
 
 /**
  * The answer in a form that can be recorded. Additional fields of a client or a layer that are no JSON, such as an object of its library,

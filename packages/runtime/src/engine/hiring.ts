@@ -15,7 +15,7 @@ import {
   type RunStatus,
 } from "@ravi/kernel";
 import { type Linked, readOutcome } from "@ravi/kernel/loop";
-import { type End, endWith } from "../end.ts";
+import { type End, endWith } from "../promises/end.ts";
 import type { Account } from "../tree/accounts.ts";
 import { withAgentLedger, withExtraOf } from "../tree/ledgers.ts";
 import { ChildHandle } from "./child-handle.ts";

@@ -24,7 +24,7 @@ import {
   type Tally,
   type WaitSpec,
 } from "@ravi/kernel";
-import { andThen } from "../and-then.ts";
+import { andThen } from "../promises/and-then.ts";
 import { hostAgent } from "../context/host-agent.ts";
 import { inThisScope, withScope } from "../scope.ts";
 import type { Account } from "../tree/accounts.ts";

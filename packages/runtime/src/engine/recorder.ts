@@ -13,8 +13,8 @@ import {
   type MaybePromise,
   type Settled,
 } from "@ravi/kernel";
-import { andThen } from "../and-then.ts";
-import { rejected } from "../rejected.ts";
+import { andThen } from "../promises/and-then.ts";
+import { rejected } from "../promises/rejected.ts";
 import { isInParts, type Recordable, type RecordableInParts } from "./recordable.ts";
 import { WITHDRAWN } from "./recording.ts";
 import type { Known, Replay } from "./replay.ts";

@@ -9,9 +9,9 @@ import {
   type MaybePromise,
   type RunId,
 } from "@ravi/kernel";
-import { andThen } from "../and-then.ts";
-import { lockedBy } from "../journal/owner.ts";
-import { isWritable } from "../journal/plain-json.ts";
+import { andThen } from "../promises/and-then.ts";
+import { lockedBy } from "../journal/parts/owner.ts";
+import { isWritable } from "../journal/parts/plain-json.ts";
 import { type Heartbeat, Heartbeats } from "./heartbeats.ts";
 
 /** Two heartbeats, so that one may be late. */

@@ -1,5 +1,5 @@
 import type { Headcount, MaybePromise } from "@ravi/kernel";
-import { andThen } from "../and-then.ts";
+import { andThen } from "../promises/and-then.ts";
 import type { InProcessEngine } from "./in-process.ts";
 
 /** What it asks the headcount. */

@@ -15,13 +15,13 @@ import {
   systemClock,
 } from "@ravi/kernel";
 import { checkPorts, LinkedList, TextIndex } from "@ravi/kernel/loop";
-import { Watchers } from "./watchers.ts";
+import { Watchers } from "./parts/watchers.ts";
 import { checkClaim, decideClaim, heldBy, type Held, isHeld } from "./claims.ts";
 import { checkList } from "./entries/entry-check.ts";
-import { MemoryRun } from "./memory-run.ts";
-import { lockedBy } from "./owner.ts";
-import { stringify } from "./plain-json.ts";
-import { checkItem } from "./posted.ts";
+import { MemoryRun } from "./parts/memory-run.ts";
+import { lockedBy } from "./parts/owner.ts";
+import { stringify } from "./parts/plain-json.ts";
+import { checkItem } from "./parts/posted.ts";
 import { isPrunable, type PruneOptions, prunePlan } from "./retention.ts";
 
 interface Posted {

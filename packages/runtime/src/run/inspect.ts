@@ -15,7 +15,7 @@ import { replayedBill, substituteIn } from "../context/model-record.ts";
 import { textAt } from "../engine/body.ts";
 import { attemptOf, Recording } from "../engine/recording.ts";
 import { afterRetries } from "../engine/retried.ts";
-import { isOwnerGone, lockedBy } from "../journal/owner.ts";
+import { isOwnerGone, lockedBy } from "../journal/parts/owner.ts";
 import { cancelReasonIn, errorIn, WITH_ERROR } from "../journal/facts/reasons.ts";
 import { summaryOf } from "../journal/facts/recorded-status.ts";
 import { RUN_START, RUN_STATUS } from "../journal/facts/run-facts.ts";

@@ -6,7 +6,7 @@ import { InProcessEngine } from "../engine/in-process.ts";
 import { InProcessStart } from "../engine/start.ts";
 import { Suspension } from "../engine/suspension.ts";
 import type { Start } from "../run-start.ts";
-import { endWith, type End } from "../end.ts";
+import { endWith, type End } from "../promises/end.ts";
 import { totalOf } from "../tree/accounts.ts";
 import { withAgentLedger } from "../tree/ledgers.ts";
 import type { Tree } from "../tree/tree.ts";

@@ -13,7 +13,7 @@ import {
   type NeedsDecisionError,
 } from "@ravi/kernel";
 import { type Decisions, messageOf } from "@ravi/kernel/loop";
-import { andThen } from "../and-then.ts";
+import { andThen } from "../promises/and-then.ts";
 import { awaitJournal } from "./await-journal.ts";
 import { hooksFor } from "../context/plan.ts";
 import { type Doubt, doubtsOf, needsDecision, stillValid } from "../engine/decisions.ts";
@@ -29,7 +29,7 @@ import type { Start } from "../run-start.ts";
 import { markReadAnswers, restoreTree } from "../tree/restore.ts";
 import { type Attempts, Tree } from "../tree/tree.ts";
 import type { LiveRun } from "./live-run.ts";
-import { endWith, type End } from "../end.ts";
+import { endWith, type End } from "../promises/end.ts";
 
 /** What an attempt at a run continues from. */
 export interface Continuation {

@@ -9,7 +9,7 @@ import {
   type RunResult,
 } from "@ravi/kernel";
 import { admitRun, type Decisions, checkDecisions, engineRunMeta, fullDecisions } from "@ravi/kernel/loop";
-import { andThen } from "../and-then.ts";
+import { andThen } from "../promises/and-then.ts";
 import { awaitJournal } from "./await-journal.ts";
 import { mayAdmit, type Plan, planFor } from "../context/plan.ts";
 import { doubtsOf } from "../engine/decisions.ts";
@@ -19,14 +19,14 @@ import { afterRetries } from "../engine/retried.ts";
 import { RunJournal } from "../engine/run-journal.ts";
 import { awaitAdmission } from "./await-admission.ts";
 import { type Continuation, RunAttempts, FROM_THE_START, noteOf } from "./run-attempts.ts";
-import { processOwner } from "../journal/owner.ts";
+import { processOwner } from "../journal/parts/owner.ts";
 import { RUN_START, RUN_STATUS } from "../journal/facts/run-facts.ts";
 import { recordedResult } from "./result-record.ts";
-import { tryOrLog } from "../try-or-log.ts";
+import { tryOrLog } from "../promises/try-or-log.ts";
 import type { Ports } from "../ports.ts";
 import { readStart, type Start, isPlainStart, scopeOf, startRecord } from "../run-start.ts";
 import type { LiveRun } from "./live-run.ts";
-import { endWith, type End } from "../end.ts";
+import { endWith, type End } from "../promises/end.ts";
 
 /** A run that can start, or the result of one that is over. */
 type Ready = { readonly start: Start; readonly from: Continuation } | { readonly result: RunResult };

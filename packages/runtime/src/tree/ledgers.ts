@@ -9,7 +9,7 @@ import {
 } from "@ravi/kernel";
 import { isLedger, least, messageOf } from "@ravi/kernel/loop";
 import { logOf, type RunLog } from "../run-log.ts";
-import { tryOrLog } from "../try-or-log.ts";
+import { tryOrLog } from "../promises/try-or-log.ts";
 
 /**
  * The ledger of an execution, combined with the one that the user gave to the agent (`defaults.executionBudget`), if there is one: every

@@ -7,8 +7,8 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { type Agent, AgentId, errorFromJSON, errorToJSON, type Journal, RunId } from "@ravi/kernel";
 import { processStart, type ProcessTable } from "@ravi/kernel/loop";
 import { MemoryJournal, Runtime, SqliteJournal } from "@ravi/runtime";
-import { isOwnerGone, lockedBy, processOwner } from "../../src/journal/owner.ts";
-import { processTable } from "../../src/journal/process-table.ts";
+import { isOwnerGone, lockedBy, processOwner } from "../../src/journal/parts/owner.ts";
+import { processTable } from "../../src/journal/parts/process-table.ts";
 import { temporaryDirectory } from "./helpers/directory.ts";
 import { type Running, start } from "./helpers/process.ts";
 
@@ -124,7 +124,7 @@ describe("T5: an owner counts as gone only where that is certain", () => {
     vi.resetModules();
     // What is loaded now must not stay: the files of one worker share their modules.
     onTestFinished(() => void vi.resetModules());
-    const { isOwnerGone: isGone, processOwner: ownerOf } = await import("../../src/journal/owner.ts");
+    const { isOwnerGone: isGone, processOwner: ownerOf } = await import("../../src/journal/parts/owner.ts");
     const { pid } = spawnSync(process.execPath, ["--version"]);
     const owner = ownerOf("id");
     expect(owner).toBe(`process::unknown:${process.pid}:0:id`);

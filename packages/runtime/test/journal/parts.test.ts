@@ -8,7 +8,7 @@ import { MemoryJournal } from "../../src/journal/memory-journal.ts";
 import { checksum, checksumSeed } from "../../src/journal/sqlite/checksum.ts";
 import { isBusy } from "../../src/journal/sqlite/errors.ts";
 import { SqliteJournal } from "../../src/journal/sqlite-journal.ts";
-import { Watchers } from "../../src/journal/watchers.ts";
+import { Watchers } from "../../src/journal/parts/watchers.ts";
 import { temporaryDirectory } from "./helpers/directory.ts";
 import { entry, RUN } from "./helpers/sample.ts";
 

@@ -13,7 +13,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { RunId } from "@ravi/kernel";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { processOwner } from "../../src/journal/owner.ts";
+import { processOwner } from "../../src/journal/parts/owner.ts";
 import { SqliteJournal } from "../../src/journal/sqlite-journal.ts";
 import { openDatabase } from "../../src/journal/sqlite/open-database.ts";
 import { temporaryDirectory } from "./helpers/directory.ts";

@@ -24,7 +24,7 @@ import {
 } from "../limits.ts";
 import { resolveModel } from "../models/model.ts";
 import type { Models } from "../models/options.ts";
-import { checkAgent } from "../run/check.ts";
+import { checkAgent } from "../run/host/check.ts";
 import { AGENT_OPTIONS, type AgentOptions, budgetOf, checkList } from "./agent.ts";
 import { rememberBlueprint } from "./blueprint.ts";
 import { hasRetry, pipelinesOf } from "./layers.ts";

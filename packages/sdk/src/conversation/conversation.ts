@@ -16,9 +16,9 @@ import {
 import { asOwn } from "@ravi/kernel/loop";
 import { ownLimits } from "../agents/blueprint.ts";
 import { limitsFor } from "../limits.ts";
-import { checkAgent, checkHost } from "../run/check.ts";
-import { defaultHistory } from "../run/histories.ts";
-import { borrowJournal } from "../run/journals.ts";
+import { checkAgent, checkHost } from "../run/host/check.ts";
+import { defaultHistory } from "../run/host/histories.ts";
+import { borrowJournal } from "../run/host/journals.ts";
 import type { SdkHandle } from "../run/launch.ts";
 import { HOST_OPTIONS, type HostOptions, RUN_OPTIONS, type RunOptions } from "../run/options.ts";
 import type { SdkResult } from "../run/result.ts";

@@ -10,8 +10,8 @@ import { addCost, checkInput, least, ownAttachments, userMessage } from "@ravi/k
 import type { PriceSource } from "@ravi/resources";
 import { blueprintOf, type ClosedLoop, ownLimits, teamOf } from "../agents/blueprint.ts";
 import { isDefaultUsd, type Limits, limitsFor } from "../limits.ts";
-import { checkAgent, checkHost } from "./check.ts";
-import { type Metering, meteringFor } from "./meters.ts";
+import { checkAgent, checkHost } from "./host/check.ts";
+import { type Metering, meteringFor } from "./host/meters.ts";
 import { RUN_OPTIONS, type RunOptions } from "./options.ts";
 
 /** The most that a run can spend. A field is null if nothing bounds it; `reason` then says why. */

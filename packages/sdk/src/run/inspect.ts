@@ -3,7 +3,7 @@ import type { RecordedCall, RunReport as Recorded } from "@ravi/runtime";
 import { type Limits, limitsOf } from "../limits.ts";
 import type { CallAccount, Calls } from "../tree/call-log.ts";
 import { type RunTree, runTree } from "../tree/run-tree.ts";
-import { checkOnRecord } from "./journals.ts";
+import { checkOnRecord } from "./host/journals.ts";
 import { outside, type OutsideOptions } from "./outside.ts";
 import { type SdkResult, sdkResult } from "./result.ts";
 

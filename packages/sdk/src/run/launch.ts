@@ -13,10 +13,10 @@ import { tellLog } from "@ravi/kernel/loop";
 import type { DeliverOptions, Runtime, SendOptions } from "@ravi/runtime";
 import type { Limits } from "../limits.ts";
 import { CallLog } from "../tree/call-log.ts";
-import { defaultHistory } from "./histories.ts";
-import { buildRuntime } from "./host.ts";
-import { isInterruptWanted, printLine, stopAtInterrupt } from "./interrupt.ts";
-import { type BorrowedJournal, borrowJournal } from "./journals.ts";
+import { defaultHistory } from "./host/histories.ts";
+import { buildRuntime } from "./host/host.ts";
+import { isInterruptWanted, printLine, stopAtInterrupt } from "./host/interrupt.ts";
+import { type BorrowedJournal, borrowJournal } from "./host/journals.ts";
 import type { HostOptions } from "./options.ts";
 import { type SdkResult, sdkResult } from "./result.ts";
 

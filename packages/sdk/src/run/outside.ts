@@ -7,7 +7,7 @@ import {
   type RunSummary,
 } from "@ravi/kernel";
 import { type DeliverOptions, Runtime } from "@ravi/runtime";
-import { borrowJournal, checkGiven, checkOnRecord, missingIn } from "./journals.ts";
+import { borrowJournal, checkGiven, checkOnRecord, missingIn } from "./host/journals.ts";
 
 /** Where the run is on record. */
 export interface OutsideOptions {

@@ -9,9 +9,9 @@ import {
 import { checkInput } from "@ravi/kernel/loop";
 import { ownLimits } from "../agents/blueprint.ts";
 import { isDefaultUsd, limitsFor, toExecutionBudget, toSpawnBudget } from "../limits.ts";
-import { checkAgent, checkHost, checkRunId } from "./check.ts";
-import { checkOnRecord } from "./journals.ts";
-import { factsFor } from "./ledger.ts";
+import { checkAgent, checkHost, checkRunId } from "./host/check.ts";
+import { checkOnRecord } from "./host/journals.ts";
+import { factsFor } from "./host/ledger.ts";
 import { launch, type SdkHandle } from "./launch.ts";
 import { RESUME_OPTIONS, type ResumeOptionsFor, RUN_OPTIONS, type RunOptions } from "./options.ts";
 import type { SdkResult } from "./result.ts";

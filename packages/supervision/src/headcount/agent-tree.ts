@@ -1,6 +1,6 @@
 import { AgentId, InvalidValueError, Priority, type SpawnBudget } from "@ravi/kernel";
-import { denyDepth, denyTotal } from "./denials.ts";
-import { MemberIndex } from "./member-index.ts";
+import { denyDepth, denyTotal } from "./parts/denials.ts";
+import { MemberIndex } from "./parts/member-index.ts";
 import { Member } from "./member.ts";
 import type { AgentState } from "./state.ts";
 

@@ -1,5 +1,5 @@
 import type { PairingHeap } from "./pairing-heap.ts";
-import { RankedHeaps } from "./ranked-heaps.ts";
+import { RankedHeaps } from "./parts/ranked-heaps.ts";
 import type { Member } from "./member.ts";
 
 const newest = (a: Member, b: Member): boolean => a.order > b.order;

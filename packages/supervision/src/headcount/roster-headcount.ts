@@ -12,12 +12,12 @@ import {
   Priority,
   type QueueOptions,
 } from "@ravi/kernel";
-import { checkAgentId } from "./check-id.ts";
-import { SlotLease } from "./lease.ts";
-import { checkPriority } from "./ranks.ts";
+import { checkAgentId } from "./parts/check-id.ts";
+import { SlotLease } from "./parts/lease.ts";
+import { checkPriority } from "./parts/ranks.ts";
 import type { HireRequest, Roster } from "./roster.ts";
-import { writeSnapshot } from "./snapshot.ts";
-import { granted } from "./granted.ts";
+import { writeSnapshot } from "./parts/snapshot.ts";
+import { granted } from "./parts/granted.ts";
 
 const OPTIONS = ["parentId", "onFull", "signal"] as const satisfies readonly (keyof QueueOptions)[];
 

@@ -6,9 +6,9 @@ import {
   Priority,
   type SpawnBudget,
 } from "@ravi/kernel";
-import { denyDeadlock, denyFull, denyPausedParent, denyDuplicate } from "./denials.ts";
+import { denyDeadlock, denyFull, denyPausedParent, denyDuplicate } from "./parts/denials.ts";
 import { Occupancy } from "./occupancy.ts";
-import { rankOf } from "./ranks.ts";
+import { rankOf } from "./parts/ranks.ts";
 import type { Member } from "./member.ts";
 import { AgentTree } from "./agent-tree.ts";
 import type { RosterState } from "./state.ts";

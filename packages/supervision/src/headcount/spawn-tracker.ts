@@ -9,10 +9,10 @@ import {
   systemClock,
 } from "@ravi/kernel";
 import { checkPort, keepShapes } from "@ravi/kernel/loop";
-import { checkAgentId } from "./check-id.ts";
+import { checkAgentId } from "./parts/check-id.ts";
 import { Roster } from "./roster.ts";
 import { RosterHeadcount } from "./roster-headcount.ts";
-import { readSnapshot } from "./snapshot.ts";
+import { readSnapshot } from "./parts/snapshot.ts";
 
 export interface SpawnTrackerOptions {
   /**

@@ -1,5 +1,5 @@
-import { RankedHeaps } from "./ranked-heaps.ts";
-import { RANKS, agedRank, rankOf } from "./ranks.ts";
+import { RankedHeaps } from "./parts/ranked-heaps.ts";
+import { RANKS, agedRank, rankOf } from "./parts/ranks.ts";
 import type { Member } from "./member.ts";
 
 const longest = (a: Member, b: Member): boolean => a.place < b.place;

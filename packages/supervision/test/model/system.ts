@@ -9,7 +9,7 @@ import {
 } from "@ravi/kernel";
 import { RosterHeadcount } from "../../src/headcount/roster-headcount.ts";
 import type { Roster, RosterOptions } from "../../src/headcount/roster.ts";
-import { readSnapshot } from "../../src/headcount/snapshot.ts";
+import { readSnapshot } from "../../src/headcount/parts/snapshot.ts";
 import type { Answer, Budget } from "./reference.ts";
 
 export const ROOT = "lead";

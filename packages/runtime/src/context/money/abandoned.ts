@@ -1,5 +1,5 @@
 import { isPromiseLike } from "@ravi/kernel";
-import { tryOrLog } from "../../try-or-log.ts";
+import { tryOrLog } from "../../promises/try-or-log.ts";
 import type { Execution } from "../execution.ts";
 import { settleAbandoned } from "./settlement.ts";
 

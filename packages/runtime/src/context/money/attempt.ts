@@ -20,8 +20,8 @@ import {
   soundUsage,
   withTextArguments,
 } from "@ravi/kernel/loop";
-import { tryOrLog } from "../../try-or-log.ts";
-import { rejected } from "../../rejected.ts";
+import { tryOrLog } from "../../promises/try-or-log.ts";
+import { rejected } from "../../promises/rejected.ts";
 import type { Execution } from "../execution.ts";
 import { refuseStopped, reservedInTime } from "../reserved.ts";
 import type { Sink } from "../stream-out.ts";

@@ -15,8 +15,8 @@ import {
   type Usage,
 } from "@ravi/kernel";
 import { messageOf, warningsIn } from "@ravi/kernel/loop";
-import { andThen } from "../../and-then.ts";
-import { tryOrLog } from "../../try-or-log.ts";
+import { andThen } from "../../promises/and-then.ts";
+import { tryOrLog } from "../../promises/try-or-log.ts";
 import type { Execution } from "../execution.ts";
 import type { Attempt } from "./attempt.ts";
 import { type Charge, chargeAtMost, usdOf } from "./charge.ts";

@@ -1,7 +1,7 @@
 import type { JournalEntry, JournalRecord, JsonObject, RunId } from "@ravi/kernel";
 import { checkEntry, checkList, type KnownNames, type Row } from "./entry-check.ts";
 import { type LargeBody, largeBody, mayExceed } from "./large-body.ts";
-import { stringify } from "../plain-json.ts";
+import { stringify } from "../parts/plain-json.ts";
 import { factsOf, type RunFacts } from "../facts/run-facts.ts";
 
 /**

@@ -1,6 +1,6 @@
 import type { JsonObject } from "@ravi/kernel";
 import { blobRef } from "./blobs.ts";
-import { stringify } from "../plain-json.ts";
+import { stringify } from "../parts/plain-json.ts";
 
 /** A body with more bytes of JSON is stored as a blob, and its entry has the blob's name. */
 const LARGE_BODY_BYTES = 256 * 1024;

@@ -8,7 +8,7 @@ import {
   type MaybePromise,
   type RunId,
 } from "@ravi/kernel";
-import { andThen } from "../../and-then.ts";
+import { andThen } from "../../promises/and-then.ts";
 import { bodyOf, largeBody } from "./large-body.ts";
 import { listedPart } from "../facts/listed-part.ts";
 

@@ -2,7 +2,7 @@ import { isRaviError, type JournalRecord, type RaviError, type RunId, type RunSu
 import type { Row } from "../entries/entry-check.ts";
 import { duplicateError } from "../entries/identities.ts";
 import { errorIn } from "../facts/reasons.ts";
-import { lockedBy } from "../owner.ts";
+import { lockedBy } from "../parts/owner.ts";
 import type { SqliteBlobs } from "./blobs.ts";
 import type { Log } from "./log.ts";
 import type { Runs, StoredRun } from "./runs.ts";

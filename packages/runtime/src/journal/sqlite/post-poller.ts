@@ -1,5 +1,5 @@
 import type { RunId } from "@ravi/kernel";
-import { Watchers } from "../watchers.ts";
+import { Watchers } from "../parts/watchers.ts";
 import type { Items, Mark } from "./items.ts";
 
 const POLL_MS = 250;

@@ -1,5 +1,5 @@
 import { RunId } from "@ravi/kernel";
-import { processOwner } from "../../../src/journal/owner.ts";
+import { processOwner } from "../../../src/journal/parts/owner.ts";
 import { SqliteJournal } from "../../../src/journal/sqlite-journal.ts";
 
 // Claims a run once for every line that it hears, and says what it got: claimer.ts <directory> <run> <id>

@@ -1,9 +1,9 @@
 import { checkBoolean, InvalidValueError } from "@ravi/kernel";
 import { hasMethod, isAgent } from "@ravi/kernel/loop";
 import { retry as retryLayer } from "@ravi/middleware";
-import { checkLayers } from "../agents/layers.ts";
-import { hasModule } from "../node-module.ts";
-import type { HostOptions } from "./options.ts";
+import { checkLayers } from "../../agents/layers.ts";
+import { hasModule } from "../../node-module.ts";
+import type { HostOptions } from "../options.ts";
 
 /**
  * Checks at run time what a TypeScript compiler would have caught, for users without one. A mistake must show here and not in

@@ -9,7 +9,7 @@ import {
 } from "@ravi/kernel";
 import { checkAgentId } from "./check-id.ts";
 import { checkPriority } from "./ranks.ts";
-import type { AgentState, RosterState, WaitingState } from "./state.ts";
+import type { AgentState, RosterState, WaitingState } from "../state.ts";
 
 const VERSION = 1;
 const FIELDS = ["v", "budget", "agingMs", "now", "total", "root", "agents", "waiting"] as const;

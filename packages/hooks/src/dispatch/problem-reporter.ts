@@ -1,6 +1,6 @@
 import { errorToJSON, type HookEvent, type Logger } from "@ravi/kernel";
 import { quietly } from "@ravi/kernel/loop";
-import type { HookProblem, HookProblemKind } from "./types.ts";
+import type { HookProblem, HookProblemKind } from "../types.ts";
 
 export interface ProblemSinks {
   readonly logger?: Logger | undefined;

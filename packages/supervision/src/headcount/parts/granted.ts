@@ -1,6 +1,6 @@
 import { cancellationOf, type AbortSignalLike } from "@ravi/kernel";
 import { onAbort } from "@ravi/kernel/loop";
-import type { Member, Waiter } from "./member.ts";
+import type { Member, Waiter } from "../member.ts";
 
 /**
  * Resolves when the waiting member gets a slot; rejects when it is dropped without one or the signal aborts. After an abort, `leave` is

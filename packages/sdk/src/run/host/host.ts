@@ -11,12 +11,12 @@ import type {
 import { retry, type RetryOptions } from "@ravi/middleware";
 import { Runtime } from "@ravi/runtime";
 import { RetryPolicy, SpawnTracker } from "@ravi/supervision";
-import { blueprintOf, teamOf } from "../agents/blueprint.ts";
-import { around, checkLayers, hasRetry, pipelinesOf } from "../agents/layers.ts";
-import { hasModule } from "../node-module.ts";
+import { blueprintOf, teamOf } from "../../agents/blueprint.ts";
+import { around, checkLayers, hasRetry, pipelinesOf } from "../../agents/layers.ts";
+import { hasModule } from "../../node-module.ts";
 import { ledgerFor } from "./ledger.ts";
 import { meteringFor } from "./meters.ts";
-import type { HostOptions } from "./options.ts";
+import type { HostOptions } from "../options.ts";
 
 /** What `launch` has prepared for the runtime. */
 export interface Host {

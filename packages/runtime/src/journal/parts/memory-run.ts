@@ -9,16 +9,22 @@ import type {
   RunSummary,
 } from "@ravi/kernel";
 import type { Indexed, Linked } from "@ravi/kernel/loop";
-import type { Claim } from "./claims.ts";
-import { checkEntry, checkFields, type KnownNames, plainZero, refuseNoEntry } from "./entries/entry-check.ts";
-import { EntryList, type KeptBody } from "./entries/entry-list.ts";
-import { duplicateError, Identities } from "./entries/identities.ts";
-import { NO_WAITS, NotedWaits } from "./facts/noted-waits.ts";
-import { openWaits } from "./facts/open-waits.ts";
+import type { Claim } from "../claims.ts";
+import {
+  checkEntry,
+  checkFields,
+  type KnownNames,
+  plainZero,
+  refuseNoEntry,
+} from "../entries/entry-check.ts";
+import { EntryList, type KeptBody } from "../entries/entry-list.ts";
+import { duplicateError, Identities } from "../entries/identities.ts";
+import { NO_WAITS, NotedWaits } from "../facts/noted-waits.ts";
+import { openWaits } from "../facts/open-waits.ts";
 import { stringify } from "./plain-json.ts";
-import { isEnded } from "./retention.ts";
-import { factsOf, type RunFacts, type Whose } from "./facts/run-facts.ts";
-import { cancelReasonIn, errorIn, WITH_ERROR } from "./facts/reasons.ts";
+import { isEnded } from "../retention.ts";
+import { factsOf, type RunFacts, type Whose } from "../facts/run-facts.ts";
+import { cancelReasonIn, errorIn, WITH_ERROR } from "../facts/reasons.ts";
 
 /** Up to this many entries are searched one by one. An index of their identities would take 0.3 kB a run. */
 const FEW = 24;

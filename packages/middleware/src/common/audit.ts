@@ -7,7 +7,7 @@ import {
   MiddlewareError,
 } from "@ravi/kernel";
 import { isStop, messageOf } from "@ravi/kernel/loop";
-import type { AnyContext, OnGuardError } from "./guard.ts";
+import type { AnyContext, OnGuardError } from "../guard.ts";
 
 /** What is recorded, and where. */
 export interface AuditedCall {

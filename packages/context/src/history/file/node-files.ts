@@ -1,6 +1,6 @@
 import { makeFolders } from "@ravi/kernel/loop";
-import { nodeModule } from "../node-module.ts";
-import type { HistoryFiles } from "./files.ts";
+import { nodeModule } from "../../node-module.ts";
+import type { HistoryFiles } from "../files.ts";
 import { lockFile } from "./lock.ts";
 
 /** The disk of this machine. */

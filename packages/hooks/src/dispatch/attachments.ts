@@ -1,4 +1,4 @@
-import type { HookSource } from "./types.ts";
+import type { HookSource } from "../types.ts";
 
 /**
  * The sources that an observer listens to. Attaching to the same source again replaces the first attachment, so that nothing is

@@ -1,5 +1,5 @@
 import type { AgentId } from "@ravi/kernel";
-import type { Member } from "./member.ts";
+import type { Member } from "../member.ts";
 
 /** This many names of finished agents may always stay, so that a small tree is not swept all the time. */
 const SLACK = 64;

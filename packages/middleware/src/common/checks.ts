@@ -1,6 +1,6 @@
 import { type Layer, type MiddlewareLevel, InvalidValueError, MiddlewareError } from "@ravi/kernel";
 import { checkSpelling } from "@ravi/kernel/loop";
-import type { Placement } from "./types.ts";
+import type { Placement } from "../types.ts";
 
 type PlacedLayer<C> = Layer<C> & Placement;
 

@@ -1,7 +1,7 @@
 import { isPromiseLike, type MaybePromise, MiddlewareError, type Next, type OuterCall } from "@ravi/kernel";
 import { keepShapes } from "@ravi/kernel/loop";
 import { AGAIN_TOO_EARLY, AGAIN_WHILE_RUNNING, CALLED_TWICE, givenUp, NOT_AWAITED } from "./misuse.ts";
-import type { WithResult } from "./types.ts";
+import type { WithResult } from "../types.ts";
 
 // Runs one call through the layers of a pipeline, from the outermost to the core and back.
 //

@@ -1,6 +1,6 @@
 import type { AgentId, Lease } from "@ravi/kernel";
-import type { Roster } from "./roster.ts";
-import type { Member } from "./member.ts";
+import type { Roster } from "../roster.ts";
+import type { Member } from "../member.ts";
 
 /** Bound to one hire, not to an id: an old lease cannot release the slot of a later agent with the same id. */
 export class SlotLease implements Lease {

@@ -1,6 +1,6 @@
-import { PairingHeap } from "./pairing-heap.ts";
+import { PairingHeap } from "../pairing-heap.ts";
 import { rankOf } from "./ranks.ts";
-import type { Member } from "./member.ts";
+import type { Member } from "../member.ts";
 
 /** Members in one heap per priority. A heap is created when it is first needed: most runs use one priority. */
 export class RankedHeaps {

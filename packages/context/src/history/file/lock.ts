@@ -1,5 +1,5 @@
-import { nodeModule } from "../node-module.ts";
-import { hasCode, type HistoryLock } from "./files.ts";
+import { nodeModule } from "../../node-module.ts";
+import { hasCode, type HistoryLock } from "../files.ts";
 import { canTell, claimName, isClaim, isOwnerGone, ownerOf } from "./owner.ts";
 
 /** An append is short. A lock that is not free after this time is held by a process that hangs. */

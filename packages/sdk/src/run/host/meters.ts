@@ -1,5 +1,5 @@
 import { ModelMeter, PriceBook, type PriceSource } from "@ravi/resources";
-import type { HostOptions } from "./options.ts";
+import type { HostOptions } from "../options.ts";
 
 /** The most output tokens of a call if neither the request nor the model sets a limit: enough for a model that reasons first. */
 const MAX_OUTPUT_TOKENS = 8_192;
