@@ -148,7 +148,15 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
     asked: Pick<FollowOptions, "runId" | "agentId" | "begin" | "cancel" | "onEvent">,
   ): RootHandle => {
     checkOpen(closed.signal);
-    const handle = follow({ ...asked, ingress, closed: closed.signal, agents, logger: ports.logger });
+    const unblock = (): void => roots.unblock(asked.runId);
+    const handle = follow({
+      ...asked,
+      unblock,
+      ingress,
+      closed: closed.signal,
+      agents,
+      logger: ports.logger,
+    });
     live.add(handle);
     token.onCancel(({ reason }) => handle.cancel(reason));
     const forget = (): void => {

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { type Agent, AgentId, type Logger, type RunEvent } from "@ravi/kernel";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { OVER, played } from "./played.ts";
 
 const agent: Agent = {
@@ -105,6 +105,30 @@ describe("onEvent", () => {
         { runId: "r", error: expect.stringContaining("no topic today") },
       ],
     ]);
+  });
+
+  test("J3: events that are held up by a deployment that is gone do not hold up the result for ever", async () => {
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+    onTestFinished(() => void vi.useRealTimers());
+    let isFree = false;
+    const looks: unknown[] = [];
+    // The second look is one for the events, after the run's end.
+    const standings = (): unknown => {
+      looks.push(OVER);
+      return OVER;
+    };
+    const read = (): unknown => ({ events: [], isClosed: isFree });
+    const blocking = { id: "inv_1", status: "paused", target_service_key: "r" };
+    const query = { rows: [blocking] };
+    const move = (): void => void (isFree = true);
+    const answers = { ...STARTED, standings, read, query, "resume?deployment=latest": move };
+    await played(answers, async (runtime) => {
+      const { result } = runtime.run(agent, "", { runId: "r", onEvent: () => {} });
+      while (looks.length < 3) await setImmediate();
+      expect(isFree).toBe(false);
+      vi.advanceTimersByTime(2_000);
+      expect(await result).toMatchObject({ output: "done" });
+    });
   });
 
   test("J3: it is not called any more when the client is closed, and the result is there at once", async () => {

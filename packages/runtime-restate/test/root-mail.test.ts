@@ -79,6 +79,17 @@ describe("a message from outside", () => {
     expect(await tree.say("send", letter("read", CHILD))).toBe(null);
   });
 
+  test("R24: one that its recipient had not read when it ended is refused if it is sent again, also before its children have ended", async () => {
+    const tree = await StoredTree.start(rootLaunch());
+    await hire(tree);
+    await tree.say("send", letter("read"));
+    await tree.say("mail", read(1));
+    await tree.say("send", letter("unread"));
+    await tree.say("end", { execId: "run", lane: 3, awakeable: "ended" });
+    expect(await tree.say("send", letter("unread"))).toEqual({ isMissed: true });
+    expect(await tree.say("send", letter("read"))).toBe(null);
+  });
+
   test("R24: it is refused where there is no room to keep it, and then it does not count as sent", async () => {
     const tree = await StoredTree.start(rootLaunch());
     const noise = randomBytes(14 * 1024 * 1024).toString("base64");

@@ -40,6 +40,38 @@ test("R15: a hire that was begun before a crash and is not permitted leaves no s
   expect((await again.resume("h").result).output).toBe("denied completed");
 });
 
+test.each([
+  ["throws", () => fail()],
+  ["rejects", async () => fail()],
+])(
+  "R15: a headcount that %s when a resumed child gives its seat back does not fail the hire, and it is logged",
+  async (_how, release) => {
+    const journal = new MemoryJournal();
+    const child = agent("child", async () => done("hired"));
+    const lead = agent("lead", async (ctx) => done((await ctx.hire({ agent: child, input: "" })).status));
+    await new Runtime({ journal, headcount: () => new FakeHeadcount(1) }).run(lead, "", { runId: "h" })
+      .result;
+    const records = journal.load(RunId("h"));
+    const begun = records.findIndex(({ phase }) => phase === "begin") + 1;
+    const said: unknown[] = [];
+    const quiet = (): void => {};
+    const error = (...words: unknown[]): void => void said.push(words);
+    const again = new Runtime({
+      journal: cut("h", records.slice(0, begun)),
+      headcount: () => Object.assign(new FakeHeadcount(1), { release }),
+      agents: [lead],
+      logger: { debug: quiet, info: quiet, warn: quiet, error },
+    });
+    expect((await again.resume("h").result).output).toBe("completed");
+    const what = expect.stringContaining("could not release the seat of child");
+    expect(said).toEqual([[what, { runId: "h", error: "no line to the headcount" }]]);
+  },
+);
+
+function fail(): never {
+  throw new Error("no line to the headcount");
+}
+
 test("R16: a hire with a time limit that is none starts nobody", async () => {
   let started = false;
   const child = agent("child", async () => {

@@ -17,6 +17,7 @@ import type { RunView } from "../root/messages.ts";
 import { unknownRun } from "../root/unknown-run.ts";
 import { FIRST } from "../topic/log.ts";
 import type { Page } from "../topic/object.ts";
+import { unblockWhileWaiting } from "../unblock.ts";
 import { detachedResult, resultOf, shaped } from "./result.ts";
 
 /** How long one poll waits for an answer. */
@@ -36,6 +37,8 @@ export interface FollowOptions {
   /** Runs before the first poll: starts the run, or moves it. */
   readonly begin: () => Promise<void>;
   readonly cancel: (reason: string) => void;
+  /** The run's events may be held up by a deployment that is gone. Tells the server to use another one. */
+  readonly unblock: () => void;
   /** The agents that this client knows. Their schemas read structured results, which come as JSON. */
   readonly agents: ReadonlyMap<string, Agent>;
   /** Called with each event of the run, if it was begun. The result comes after the last one. */
@@ -98,7 +101,7 @@ export function follow(options: FollowOptions): RootHandle {
     try {
       return await followed;
     } finally {
-      await telling;
+      if (telling !== undefined) await unblockWhileWaiting(telling, options.unblock);
     }
   };
   const result = onEvent === undefined ? followed : whenTold();

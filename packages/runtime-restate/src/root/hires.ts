@@ -167,6 +167,7 @@ export async function end(tree: TreeSession, { execId, awakeable }: EndMessage):
   for (const child of tree.childrenOf(execId)) tree.stop(child, { reason: "its parent has ended" }, false);
   exec.ender = awakeable;
   exec.hasEnded = true;
+  dropMail(tree.state, exec);
   return { alone: endIfAlone(tree, execId) };
 }
 

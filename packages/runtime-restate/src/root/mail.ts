@@ -94,7 +94,7 @@ export function takeEarlyMail(state: RootState, execId: string): InboxMessage[] 
   return [...early];
 }
 
-/** The execution is over: nobody will read its mail, and whoever sends it again is told so. */
+/** The agent has ended: nobody will read its mail, and whoever sends it again is told so. */
 export function dropMail(state: RootState, exec: ExecState): void {
   const isRun = exec.parent === null;
   const early = isRun ? Object.values(state.early ?? {}).flat() : [];

@@ -120,7 +120,7 @@ export class Hiring implements Recordable<HireOutcome>, Linked<Hiring> {
     const { execId, agentId } = this.spec;
     if (tree.suspension !== undefined) return;
     // It may not have taken the seat that was restored for it.
-    if (tree.takeRestoredSeat(execId)) void tree.headcount?.release(agentId);
+    if (tree.takeRestoredSeat(execId)) tree.releaseSeat(agentId);
     if (this.account.status === "pending") this.account.status = "cancelled";
   }
 

@@ -31,6 +31,7 @@ import { type SignalTarget, Signals } from "./signals.ts";
 import { Waits, type WaitingRun } from "./waits.ts";
 import type { Drain } from "../engine/drain.ts";
 import { Suspension } from "../engine/suspension.ts";
+import { tryOrLog } from "../try-or-log.ts";
 
 /** The value of a message that was posted. */
 type MessageValue = Pick<InboxMessage, "from" | "content" | "attachments">;
@@ -216,7 +217,7 @@ export class Tree implements SignalTarget, WaitingRun, Holder {
 
   /** Called when an execution has ended: agents that it had hired before a crash, and has not asked for again, end with it. */
   endBelow(execId: ExecId): void {
-    const { unclaimedHires, accounts, headcount } = this;
+    const { unclaimedHires, accounts } = this;
     if (unclaimedHires === undefined || unclaimedHires.size === 0) return;
     // From the bottom up, because the seats of children must be free before those of their parents.
     for (const [below, agentId] of [...unclaimedHires].toReversed()) {
@@ -224,8 +225,14 @@ export class Tree implements SignalTarget, WaitingRun, Holder {
       unclaimedHires.delete(below);
       const account = accounts.find(below);
       if (account?.status === "pending") account.status = "cancelled";
-      if (this.takeRestoredSeat(below)) void headcount?.release(agentId);
+      if (this.takeRestoredSeat(below)) this.releaseSeat(agentId);
     }
+  }
+
+  /** Frees the seat of an agent that was restored and has ended. What it came to is known, so a failure is only logged. */
+  releaseSeat(agentId: AgentId): void {
+    const message = `could not release the seat of ${agentId}`;
+    void tryOrLog(this, "error", message, () => this.headcount?.release(agentId));
   }
 
   /** Whether there is another attempt at the run after this crash of its root. */
