@@ -31,7 +31,7 @@ import { type SignalTarget, Signals } from "./signals.ts";
 import { Waits, type WaitingRun } from "./waits.ts";
 import type { Drain } from "../engine/drain.ts";
 import { Suspension } from "../engine/suspension.ts";
-import { tryOrLog } from "../try-or-log.ts";
+import { tryOrLog } from "../promises/try-or-log.ts";
 
 /** The value of a message that was posted. */
 type MessageValue = Pick<InboxMessage, "from" | "content" | "attachments">;
