@@ -75,6 +75,21 @@ export const KNOWN: Readonly<Record<string, Plan>> = {
       lives: [[]],
       retries: 1,
     }),
+  "a call that was withdrawn while its run is restarted is not charged": plan({
+    root: {
+      ...life(
+        spawn(tool("value"), { do: "beside", call }, { do: "receive", after: "reply" }),
+        { do: "record", way: "throws" },
+        llm,
+        { do: "receive", after: "reply" },
+      ),
+      catches: false,
+    },
+    isRestarted: true,
+    isRetried: true,
+    lives: [[], [{ at: 3, when: "turn", deed: "cancel", n: 0 }]],
+    retries: 1,
+  }),
 };
 
 function plan(more: Pick<Plan, "root" | "lives"> & Partial<Plan>): Plan {
