@@ -27,6 +27,7 @@ import {
   asOwn,
   checkAgents,
   checkMessage,
+  checkSendText,
   type Decisions,
   deliveryId,
   type EventListener,
@@ -214,6 +215,8 @@ export class Runtime {
     checkFields("send options", options, ["to", "from", "id", "attachments"]);
     const { to = ExecId(RunId(runId)), from = "user", id = this.ports.ids.uuid() } = options;
     refuseStranger(RunId(runId), to);
+    checkSendText("from", from);
+    checkSendText("id", id);
     checkMessage("send.message", message);
     const attachments = ownAttachments("send options.attachments", options.attachments);
     const value = { from, content: message, ...(attachments !== undefined && { attachments }) };
