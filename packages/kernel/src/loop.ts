@@ -47,7 +47,7 @@ export {
 } from "./loop/decisions.ts";
 export { deliveryId } from "./loop/delivery-id.ts";
 export { answerable, notAwaited } from "./loop/not-awaited.ts";
-export { missed, refuseStranger } from "./loop/recipient.ts";
+export { checkSendText, missed, refuseStranger } from "./loop/recipient.ts";
 export { isFinalFailure } from "./loop/final-failure.ts";
 export { hasNoSeat, hireAll } from "./loop/hire-all.ts";
 export { hireBy } from "./loop/hire-by.ts";

@@ -142,6 +142,14 @@ describe("R9: CancellationToken", () => {
     expect(new CancellationToken(AbortSignal.abort(wordless)).reason).toBe("ResponseAborted");
   });
 
+  test("R9: an outer signal that cannot be left is refused: at the end of a run its result would be lost", () => {
+    const addEventListener = (): void => {};
+    for (const outer of [{ aborted: false, addEventListener }, { removeEventListener: addEventListener }])
+      expect(() => new CancellationToken(outer as never)).toThrow(
+        /^signal is .*; expected an AbortSignal, such as/,
+      );
+  });
+
   test("R9: an error of ours passes through an outer signal as it is", () => {
     const outer = new AbortController();
     const deadline = new DeadlineExceededError({ deadline: 0 });

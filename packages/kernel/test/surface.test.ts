@@ -127,6 +127,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "checkRecord",
       "checkRun",
       "checkSchemas",
+      "checkSendText",
       "checkSpelling",
       "checkTools",
       "checkTransform",

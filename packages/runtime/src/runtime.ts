@@ -27,6 +27,7 @@ import {
   asOwn,
   checkAgents,
   checkMessage,
+  checkSendText,
   type Decisions,
   deliveryId,
   type EventListener,
@@ -42,6 +43,7 @@ import { noJournal, RunDriver, wrongRun } from "./run/run-driver.ts";
 import { newStart, type RunOptions } from "./run-start.ts";
 import type { RunHolder, RunReport } from "./report.ts";
 import { holderOf, inspectRun } from "./run/inspect.ts";
+import { pruneRuns } from "./run/prune-runs.ts";
 import { recordedEvents } from "./run/recorded-events.ts";
 import { checkItem } from "./journal/parts/posted.ts";
 import { isEnded } from "./journal/retention.ts";
@@ -213,6 +215,8 @@ export class Runtime {
     checkFields("send options", options, ["to", "from", "id", "attachments"]);
     const { to = ExecId(RunId(runId)), from = "user", id = this.ports.ids.uuid() } = options;
     refuseStranger(RunId(runId), to);
+    checkSendText("from", from);
+    checkSendText("id", id);
     checkMessage("send.message", message);
     const attachments = ownAttachments("send options.attachments", options.attachments);
     const value = { from, content: message, ...(attachments !== undefined && { attachments }) };
@@ -338,17 +342,14 @@ export class Runtime {
     await this.journal().delete(RunId(runId));
   }
 
-  /** Deletes runs that ended more than `olderThanMs` milliseconds ago. Returns their ids. */
+  /**
+   * Deletes runs that ended more than `olderThanMs` milliseconds ago. Returns their ids. Throws a `JournalFailedError`, after the others
+   * were deleted, if one cannot be.
+   */
   async prune(options: { readonly olderThanMs: number }): Promise<RunId[]> {
     const { olderThanMs } = checkFields("prune options", options, ["olderThanMs"]);
     const before = this.ports.clock.now() - checkInteger("prune options.olderThanMs", olderThanMs, 0);
-    const over = (await this.journal().list()).filter(
-      ({ status, updatedAt }) => isEnded(status) && updatedAt < before,
-    );
-    // Deletes that run together share a commit, which the disk has to confirm.
-    for (let at = 0; at < over.length; at += TOGETHER)
-      await Promise.all(over.slice(at, at + TOGETHER).map(async ({ runId }) => this.journal().delete(runId)));
-    return over.map(({ runId }) => runId);
+    return pruneRuns(this.journal(), before);
   }
 
   /**
@@ -515,7 +516,6 @@ const OPTIONS: readonly (keyof RuntimeOptions)[] = [
 const isOver = (): true => true;
 /** What is done after it is done in the next tick. */
 const TICK = Promise.resolve();
-const TOGETHER = 100;
 const ROOT_UNKNOWN = AgentId("unknown");
 
 function startWaiting(options: RuntimePorts): RootHandle {

@@ -371,4 +371,46 @@ describe("R8: each hire of a batch has its own time limit", () => {
     await run.result;
     expect(ends).toEqual([5_000, 9_000]);
   });
+
+  test("also if a callback of one fails whose time was up when it began to wait for a person", async () => {
+    const clock = virtualClock();
+    const idle = agent("idle", async (ctx) => {
+      await ctx.sleepUntil(HOUR);
+      return done("");
+    });
+    const hasty = agent("hasty", async (ctx) => {
+      ctx.meta.cancellation.onCancel(() => {
+        throw new Error("a callback");
+      });
+      await ctx.sleepUntil(10_000);
+      await ctx.waitFor(WORD);
+      await ctx.sleepUntil(9 * HOUR);
+      return done("");
+    });
+    const middle = agent("middle", async (ctx) => {
+      // The one timer of all is set anew at 5 s, so that at 10 s `hasty` begins to wait before it is checked.
+      await ctx.batch([
+        { kind: "hire", agent: idle, input: "", timeoutS: 5 },
+        { kind: "hire", agent: hasty, input: "", timeoutS: 10 },
+      ]);
+      await ctx.sleepUntil(9 * HOUR);
+      return done("");
+    });
+    const boss = agent("boss", async (ctx) => {
+      const child = await ctx.spawn(middle, { input: "" });
+      const silence = await ctx.ask(child, "how far?", { timeoutS: 15 }).catch(() => "no answer");
+      return done(String(silence));
+    });
+    const runtime = new Runtime({ clock });
+    const run = runtime.run(boss, "", { runId: "r" });
+    await turns();
+    await clock.advance(HOUR);
+    await runtime.deliver("r", WORD, true);
+    await turns();
+    await expect(clock.advance(0)).rejects.toThrow("a callback");
+    await clock.advance(4_999);
+    expect(run.status).toBe("running");
+    await clock.advance(1);
+    expect([(await run.result).output, clock.now()]).toEqual(["no answer", HOUR + 5_000]);
+  });
 });

@@ -1,17 +1,20 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
   type Agent,
   AgentId,
+  BudgetExhaustedError,
   type Headcount,
   type Hooks,
   InvalidValueError,
+  type Lease,
   type Permissions,
   type RunHandle,
   RunId,
   type StandardSchema,
 } from "@ravi/kernel";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
-import { agent, cut, done, FakeHeadcount, until } from "./support/helpers.ts";
+import { agent, cut, done, FakeHeadcount, FakeLedger, until } from "./support/helpers.ts";
+import { thenable } from "./support/open-house.ts";
 
 test("R15: a hire that was begun before a crash and is not permitted leaves no seat taken", async () => {
   const journal = new MemoryJournal();
@@ -67,6 +70,94 @@ test.each([
     expect(said).toEqual([[what, { runId: "h", error: "no line to the headcount" }]]);
   },
 );
+
+/** Leases that cannot be given back. */
+class StuckHeadcount extends FakeHeadcount {
+  constructor(release: Lease["release"]) {
+    super();
+    this.acquire = (agentId: AgentId) =>
+      Promise.resolve<Lease>({ agentId, release, [Symbol.dispose]: release });
+  }
+}
+
+const STUCK: readonly (readonly [string, () => unknown])[] = [
+  ["throws", () => fail()],
+  ["rejects", async () => fail()],
+  ["rejects by a thenable", () => thenable(Promise.reject(new Error("no line to the headcount")))],
+];
+const stuck = STUCK.flatMap(([how, release]) =>
+  (["without a journal", "with a journal"] as const).map((where) => [how, where, release] as const),
+);
+
+describe.each(stuck)("R15: a lease whose release %s, %s", (_how, where, release) => {
+  const errors = () => {
+    const said: unknown[] = [];
+    const quiet = (): void => {};
+    const error = (...words: unknown[]): void => void said.push(words);
+    return { said, logger: { debug: quiet, info: quiet, warn: quiet, error } };
+  };
+  const told = [
+    expect.stringContaining("could not release the seat of child"),
+    { runId: "h", error: "no line to the headcount" },
+  ];
+  const journal = () => (where === "with a journal" ? new MemoryJournal() : undefined);
+  const headcount = () => new StuckHeadcount(release);
+
+  test("R15: it does not fail the hire: what the child has done is kept, and the failure is logged", async () => {
+    const { said, logger } = errors();
+    const child = agent("child", async () => done("hired"));
+    const lead = agent("lead", async (ctx) => {
+      const outcome = await ctx.hire({ agent: child, input: "" });
+      return done("result" in outcome ? outcome.result.output : outcome.status);
+    });
+    const runtime = new Runtime({ journal: journal(), headcount, logger });
+    expect(await runtime.run(lead, "", { runId: "h" }).result).toMatchObject({
+      status: "completed",
+      output: "hired",
+    });
+    expect(said).toEqual([told]);
+  });
+
+  test("R15: what a child has failed with, or was not started for, is told, and not that", async () => {
+    const { said, logger } = errors();
+    const broken = new BudgetExhaustedError({ dimension: "tokens", used: 1, limit: 1, scope: "fake" });
+    const ledger = () =>
+      Object.assign(new FakeLedger(), {
+        child: () => {
+          throw broken;
+        },
+      });
+    const child = agent("child", async () => done("hired"));
+    const lead = agent("lead", async (ctx) => {
+      const outcome = await ctx.hire({ agent: child, input: "" });
+      return done("error" in outcome ? outcome.error.message : outcome.status);
+    });
+    const runtime = new Runtime({ journal: journal(), headcount, ledger, logger });
+    expect((await runtime.run(lead, "", { runId: "h" }).result).output).toBe(broken.message);
+    expect(said).toEqual([told]);
+  });
+});
+
+test("R15: a headcount that cannot take back the seat of a resumed child that is not permitted is only logged", async () => {
+  const journal = new MemoryJournal();
+  const child = agent("child", async () => done("hired"));
+  const lead = agent("lead", async (ctx) => done((await ctx.hire({ agent: child, input: "" })).status));
+  await new Runtime({ journal, headcount: () => new FakeHeadcount() }).run(lead, "", { runId: "h" }).result;
+  const records = journal.load(RunId("h"));
+  const begun = records.findIndex(({ phase }) => phase === "begin") + 1;
+  const said: unknown[] = [];
+  const quiet = (): void => {};
+  const again = new Runtime({
+    journal: cut("h", records.slice(0, begun)),
+    headcount: () => Object.assign(new FakeHeadcount(), { release: async () => fail() }),
+    permissions: { isNoop: false, check: () => ({ allow: false, reason: "no" }) },
+    agents: [lead],
+    logger: { debug: quiet, info: quiet, warn: quiet, error: (...words) => void said.push(words) },
+  });
+  expect(await again.resume("h").result).toMatchObject({ status: "completed", output: "denied" });
+  const what = expect.stringContaining("could not release the seat of child");
+  expect(said).toEqual([[what, { runId: "h", error: "no line to the headcount" }]]);
+});
 
 function fail(): never {
   throw new Error("no line to the headcount");

@@ -8,6 +8,7 @@ import {
   defineTool,
   type BlobStore,
   type Journal,
+  JournalFailedError,
   type JsonValue,
   LaneViolationError,
   type Logger,
@@ -622,6 +623,58 @@ describe("keeping house", () => {
     await clock.advance(10);
     expect(await runtime.prune({ olderThanMs: 1 })).toHaveLength(150);
     expect([most, await runtime.list()]).toEqual([100, []]);
+  });
+
+  test.each([
+    [["r1"], ["r0", "r2"], "journal.delete for run r1: the disk is broken; 2 of 3 runs were deleted"],
+    [
+      ["r0", "r2"],
+      ["r1"],
+      "journal.delete for 2 runs, the first of them r0: the disk is broken; 1 of 3 runs",
+    ],
+    [
+      ["r0", "r1", "r2"],
+      [],
+      "journal.delete for 3 runs, the first of them r0: the disk is broken; 0 of 3 runs",
+    ],
+  ])(
+    "a run that cannot be deleted (%j) does not keep the others from being pruned",
+    async (bad, gone, says) => {
+      const inner = new MemoryJournal();
+      const clock = virtualClock({ now: 1 });
+      const deleted: string[] = [];
+      const deleting = (runId: RunId): void => {
+        if (bad.includes(runId)) throw new Error("the disk is broken");
+        deleted.push(runId);
+        inner.delete(runId);
+      };
+      const journal = Object.assign(Object.create(inner) as MemoryJournal, { delete: deleting });
+      const runtime = new Runtime({ journal, clock });
+      const quick = agent("quick", async () => done(""));
+      for (let n = 0; n < 3; n++) await runtime.run(quick, "", { runId: `r${n}` }).result;
+      await clock.advance(10);
+      const refused = { code: "JOURNAL_FAILED", final: false, message: expect.stringContaining(says) };
+      await expect(runtime.prune({ olderThanMs: 1 })).rejects.toMatchObject(refused);
+      expect(deleted).toEqual(gone);
+    },
+  );
+
+  test("a journal that deletes nothing of what it is asked together is asked no more", async () => {
+    const inner = new MemoryJournal();
+    const clock = virtualClock({ now: 1 });
+    const deleting = vi.fn<(runId: RunId) => never>(() => {
+      throw new JournalFailedError({ what: "the disk", final: true, cause: "full" });
+    });
+    const journal = Object.assign(Object.create(inner) as MemoryJournal, { delete: deleting });
+    const runtime = new Runtime({ journal, clock });
+    const quick = agent("quick", async () => done(""));
+    for (let n = 0; n < 150; n++) await runtime.run(quick, "", { runId: `r${n}` }).result;
+    await clock.advance(10);
+    await expect(runtime.prune({ olderThanMs: 1 })).rejects.toMatchObject({
+      code: "JOURNAL_FAILED",
+      final: true,
+    });
+    expect(deleting).toHaveBeenCalledTimes(100);
   });
 
   test("runs on record are listed, deleted and pruned by age", async () => {

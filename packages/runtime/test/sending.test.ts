@@ -72,6 +72,19 @@ describe.each(journals)("R24: a message to an agent at work, %s", (_name, makeJo
     expect((await result).output).toBe(JSON.stringify([[picture], "none"]));
   });
 
+  test("R24: a sender or an id that is no name is refused, and nothing is sent", async () => {
+    await using runtime = new Runtime({ journal: makeJournal() });
+    const { result } = runtime.run(listener, "listen", { runId: "run-1" });
+    for (const name of ["from", "id"])
+      for (const value of [7, null, "", { name: "ada" }, () => "ada"])
+        await expect(runtime.send("run-1", "odd", { [name]: value })).rejects.toMatchObject({
+          code: "INVALID_VALUE",
+          message: expect.stringMatching(`^send options\\.${name} is .*; expected a non-empty string$`),
+        });
+    await runtime.send("run-1", "stop");
+    expect((await result).output).toBe("");
+  });
+
   test("R24: it can be sent to a child, also before the child is there", async () => {
     await using runtime = new Runtime({ journal: makeJournal() });
     const { result } = runtime.run(lead, "go", { runId: "run-1" });

@@ -52,6 +52,29 @@ describe.each<[string, () => Journal]>([
     expect((await same.resume("r").result).status).toBe("completed");
     expect(await listed(journal)).toEqual({ status: "completed" });
   });
+
+  test("cuts a long reason of a cancelled run as it cuts a long error; the run ends with all of it", async () => {
+    const journal = open();
+    await suspended(journal);
+    const reason = "x".repeat(5_000);
+    await new Runtime({ journal }).cancel("r", reason);
+    const cut = `${"x".repeat(1_000)}…`;
+    expect(await journal.list()).toMatchObject([{ runId: "r", cancelReason: cut }]);
+    expect(await journal.summary?.(RunId("r"))).toMatchObject({ cancelReason: cut });
+    expect(await new Runtime({ journal }).inspect("r")).toMatchObject({ cancelReason: cut });
+    // The same for a journal without reasons in its summaries.
+    const { summary } = journal;
+    const plain = async (runId: RunId) => ({
+      ...(await summary?.call(journal, runId)),
+      cancelReason: undefined,
+    });
+    Object.assign(journal, { summary: plain });
+    expect(await new Runtime({ journal }).inspect("r")).toMatchObject({ cancelReason: cut });
+    Object.assign(journal, { summary });
+    const again = new Runtime({ journal, agents: [waiterThatAsks("how are you?")] });
+    expect(await again.resume("r").result).toMatchObject({ status: "cancelled", error: { reason } });
+    await journal.close();
+  });
 });
 
 test("a suspended run of which something is damaged is listed, without its reason if it is that, and hides no other", async () => {

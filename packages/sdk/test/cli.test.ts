@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { ProviderError, RunId } from "@ravi/kernel";
+import { AgentId, ProviderError, RunId } from "@ravi/kernel";
 import { SqliteJournal } from "@ravi/runtime";
-import { scriptedModel } from "@ravi/testing";
+import { scriptedModel, virtualClock } from "@ravi/testing";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod";
 import {
@@ -643,4 +643,30 @@ describe("the command line", () => {
     child.stdout?.destroy();
     expect(await ended).toMatchObject({ stderr: "" });
   });
+});
+
+test.each([9e15, -9e15, 1.5e300])(
+  "a run whose entries have the time %d, which is no date, is shown",
+  async (now) => {
+    const clock = virtualClock({ now });
+    await run(speaker("Hello."), "Speak.", { journal, runId: "odd", clock });
+    expect(await ravi("runs", "--all")).toMatch(/^odd +speaker@1 +completed/m);
+    expect(await ravi("show", "odd")).toContain(`started     ${now}, `);
+    expect(await ravi("log", "odd")).toContain(`\n${now} speaker says: Hello.\n`);
+  },
+);
+
+test("so is one that waits until a time that is no date", async () => {
+  const sleeper: Agent = {
+    id: AgentId("sleeper"),
+    run: async (ctx) => {
+      await ctx.sleepUntil(9e15);
+      return { status: "completed", output: "", stopReason: "done" };
+    },
+  };
+  const clock = virtualClock();
+  const handle = start(sleeper, "", { journal, runId: "odd", clock });
+  await expect.poll(() => runs({ journal })).toMatchObject([{ waitingFor: [{ until: 9e15 }] }]);
+  await handle.suspend();
+  expect(await ravi("show", "odd")).toContain("for a time, until 9000000000000000");
 });

@@ -59,7 +59,8 @@ export function checkSignal(field: string, value: unknown): AbortSignalLike | un
   const isSignal =
     typeof value === "object" &&
     value !== null &&
-    typeof Reflect.get(value, "addEventListener") === "function";
+    typeof Reflect.get(value, "addEventListener") === "function" &&
+    typeof Reflect.get(value, "removeEventListener") === "function";
   if (isSignal) return value as AbortSignalLike;
   const expected = "an AbortSignal, such as the signal of an AbortController";
   throw new InvalidValueError({ field, value, expected });

@@ -6,6 +6,12 @@ export function refuseStranger(runId: string, to: unknown): void {
   throw wrongRecipient(to, `the id of an execution of run ${runId}`);
 }
 
+/** Throws if the sender's name, or the id of a message, is no text. */
+export function checkSendText(name: "from" | "id", value: unknown): void {
+  if (typeof value === "string" && value !== "") return;
+  throw new InvalidValueError({ field: `send options.${name}`, value, expected: "a non-empty string" });
+}
+
 /** The error for a message that nobody will read. */
 export function missed(runId: string, to: string): InvalidValueError {
   const expected = (who: string): string =>

@@ -4,11 +4,10 @@ import {
   ExecId,
   type IdSource,
   type InboxMessage,
-  InvalidValueError,
   type JsonValue,
   type RunId,
 } from "@ravi/kernel";
-import { checkMessage, ownAttachments, refuseStranger } from "@ravi/kernel/loop";
+import { checkMessage, checkSendText, ownAttachments, refuseStranger } from "@ravi/kernel/loop";
 import type { SendMessage } from "../root/messages.ts";
 import { checkSize } from "../sizes.ts";
 
@@ -36,8 +35,8 @@ export function checkSent(
   checkFields("send options", options, OPTIONS);
   const { to = ExecId(runId), from = "user", id = ids.uuid() } = options;
   refuseStranger(runId, to);
-  checkText("from", from);
-  checkText("id", id);
+  checkSendText("from", from);
+  checkSendText("id", id);
   checkMessage("send.message", content);
   const attachments = ownAttachments("send options.attachments", options.attachments);
   const message: InboxMessage = {
@@ -49,9 +48,4 @@ export function checkSent(
   };
   checkSize("send.message, with its attachments", message);
   return { to, message };
-}
-
-function checkText(name: keyof RestateSendOptions, value: unknown): void {
-  if (typeof value === "string" && value !== "") return;
-  throw new InvalidValueError({ field: `send options.${name}`, value, expected: "a non-empty string" });
 }

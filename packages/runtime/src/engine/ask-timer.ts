@@ -71,7 +71,10 @@ export class AskTimer implements AskClock {
     const now = this.engine.clock.now();
     this.stillMs += Math.max(0, now - this.since);
     this.countedTo = now;
-    this.watch(now);
+    // Also if its time is up: who is late is cut off by the timer, since a callback that throws must not stop the others' clocks, nor be
+    // thrown at whoever has answered.
+    this.due = Math.max(now, this.deadline);
+    this.engine.tree.askClocks.watch(this);
   }
 
   check(now: number): void {

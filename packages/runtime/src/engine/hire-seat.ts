@@ -12,7 +12,7 @@ export function takeSeat(
   const { agentId, priority } = spec;
   if (headcount === undefined) return undefined;
   if (engine.tree.takeRestoredSeat(spec.execId)) {
-    const release = (): void => engine.tree.releaseSeat(agentId);
+    const release = (): void => void engine.tree.releaseSeat(agentId);
     return { agentId, release, [Symbol.dispose]: release };
   }
   const parentId = engine.start.supervision.agentId;

@@ -120,7 +120,7 @@ export class Hiring implements Recordable<HireOutcome>, Linked<Hiring> {
     const { execId, agentId } = this.spec;
     if (tree.suspension !== undefined) return;
     // It may not have taken the seat that was restored for it.
-    if (tree.takeRestoredSeat(execId)) tree.releaseSeat(agentId);
+    if (tree.takeRestoredSeat(execId)) void tree.releaseSeat(agentId);
     if (this.account.status === "pending") this.account.status = "cancelled";
   }
 
@@ -227,11 +227,11 @@ export class Hiring implements Recordable<HireOutcome>, Linked<Hiring> {
   private async endBeforeStart(error: unknown, lease?: Lease): Promise<HireOutcome> {
     const { execId, agentId } = this.spec;
     const { tree, token } = this.engine;
-    lease?.release();
+    tree.releaseLease(agentId, lease);
     // If it failed before `takeSeat`, a restored seat is still there.
     if (tree.takeRestoredSeat(execId)) {
       this.isSeated = true;
-      await tree.headcount?.release(agentId);
+      await tree.releaseSeat(agentId);
     }
     // A suspended hire has no outcome: it waits for its seat again when the run is resumed.
     if (tree.suspension !== undefined) throw tree.suspension;
@@ -275,7 +275,8 @@ export class Hiring implements Recordable<HireOutcome>, Linked<Hiring> {
     try {
       child.over(outcome);
     } finally {
-      if (outcome === undefined || !this.engine.isDurable) lease?.release();
+      if (outcome === undefined || !this.engine.isDurable)
+        this.engine.tree.releaseLease(this.spec.agentId, lease);
       else this.seat = lease;
       child.token.dispose();
       this.running = undefined;
@@ -286,7 +287,7 @@ export class Hiring implements Recordable<HireOutcome>, Linked<Hiring> {
 
   /** Only now is the seat free: otherwise, after a crash, the child and whoever took its seat would both be on record as having it. */
   recorded(): void {
-    this.seat?.release();
+    this.engine.tree.releaseLease(this.spec.agentId, this.seat);
     this.seat = undefined;
   }
 

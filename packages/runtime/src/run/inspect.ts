@@ -16,7 +16,7 @@ import { textAt } from "../engine/body.ts";
 import { attemptOf, Recording } from "../engine/recording.ts";
 import { afterRetries } from "../engine/retried.ts";
 import { isOwnerGone, lockedBy } from "../journal/parts/owner.ts";
-import { cancelReasonIn, errorIn, WITH_ERROR } from "../journal/facts/reasons.ts";
+import { listedReason, errorIn, WITH_ERROR } from "../journal/facts/reasons.ts";
 import { summaryOf } from "../journal/facts/recorded-status.ts";
 import { RUN_START, RUN_STATUS } from "../journal/facts/run-facts.ts";
 import { isEnded } from "../journal/retention.ts";
@@ -84,7 +84,7 @@ async function reasonsOf(
 async function postedReason(journal: Journal, runId: RunId): Promise<string | undefined> {
   try {
     const cancel = (await journal.items(runId, 0)).find(({ kind }) => kind === "cancel");
-    return cancel && cancelReasonIn(cancel.value);
+    return cancel && listedReason(cancel.value);
   } catch (error) {
     // A run of which a post is damaged can be shown, and resumed.
     if (isRaviError(error, "JOURNAL_CORRUPT")) return undefined;

@@ -19,6 +19,7 @@ export interface AskClock extends Linked<AskClock> {
   /** When it has to be checked. Infinity while the child stands still. */
   readonly due: number;
   stand(since: number): void;
+  /** Ends no wait: one whose time is up is due now. */
   go(): void;
   check(now: number): void;
 }
@@ -57,8 +58,7 @@ export class AskClocks {
 
   go(still: Still): void {
     if (this.standing?.delete(still) !== true) return;
-    // One whose time is up may end the wait of another.
-    for (const clock of this.clocks.toArray()) if (this.has(clock) && concerns(still, clock)) clock.go();
+    for (const clock of this.clocks.toArray()) if (concerns(still, clock)) clock.go();
   }
 
   add(clock: AskClock): void {

@@ -5,8 +5,11 @@ import {
   type ExecId,
   type Headcount,
   type InboxMessage,
+  isPromiseLike,
   type Journal,
+  type Lease,
   type Ledger,
+  type MaybePromise,
   NO_HOOKS,
   type PostedItem,
   type RaviError,
@@ -225,14 +228,28 @@ export class Tree implements SignalTarget, WaitingRun, Holder {
       unclaimedHires.delete(below);
       const account = accounts.find(below);
       if (account?.status === "pending") account.status = "cancelled";
-      if (this.takeRestoredSeat(below)) this.releaseSeat(agentId);
+      if (this.takeRestoredSeat(below)) void this.releaseSeat(agentId);
     }
   }
 
   /** Frees the seat of an agent that was restored and has ended. What it came to is known, so a failure is only logged. */
-  releaseSeat(agentId: AgentId): void {
-    const message = `could not release the seat of ${agentId}`;
-    void tryOrLog(this, "error", message, () => this.headcount?.release(agentId));
+  releaseSeat(agentId: AgentId): MaybePromise<void> {
+    return tryOrLog(this, "error", unreleased(agentId), () => this.headcount?.release(agentId));
+  }
+
+  /** The same with the lease of an agent. A lease that no compiler has seen may give a promise. */
+  releaseLease(agentId: AgentId, lease: Lease | undefined): void {
+    try {
+      const freed: unknown = lease?.release();
+      if (isPromiseLike(freed)) this.releaseLater(agentId, freed);
+    } catch (error) {
+      logOf(this, "error", unreleased(agentId), { error: messageOf(error) });
+    }
+  }
+
+  // A function of its own, so that nothing is allocated for its closure if there is nothing to wait for.
+  private releaseLater(agentId: AgentId, freed: PromiseLike<unknown>): void {
+    void tryOrLog(this, "error", unreleased(agentId), async () => void (await freed));
   }
 
   /** Whether there is another attempt at the run after this crash of its root. */
@@ -292,6 +309,10 @@ export class Tree implements SignalTarget, WaitingRun, Holder {
     const message = `the journal cannot be read; until it can, nothing that is sent to run ${this.runId} reaches it`;
     logOf(this, "error", message, { error: messageOf(error) });
   }
+}
+
+function unreleased(agentId: AgentId): string {
+  return `could not release the seat of ${agentId}`;
 }
 
 interface Restored {

@@ -14,6 +14,7 @@ import { isOpen } from "./list.ts";
 import { within } from "./open.ts";
 import type { Request } from "./perform.ts";
 import { json, visible } from "./printable.ts";
+import { dateOf } from "./time.ts";
 import { questionOf } from "./waits.ts";
 
 /** How much is printed of one text. */
@@ -62,7 +63,7 @@ async function* growing<T>(open: SqliteJournal, runId: RunId, read: () => Promis
 /** `2026-11-18T10:41:05Z lead says: …`. Further lines of a text are indented. */
 function entryOf({ at, agentId, event }: RunEvent): string {
   const [first = "", ...more] = shortened(wordsOf(event)).split("\n");
-  const time = new Date(at).toISOString().replace(/\.\d+/, "");
+  const time = dateOf(at).replace(/\.\d+Z$/, "Z");
   return [`${time} ${visible(agentId)} ${first}`, ...more.map((line) => `    ${line}`)].join("\n");
 }
 

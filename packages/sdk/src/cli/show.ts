@@ -6,7 +6,7 @@ import type { Request } from "./perform.ts";
 import { howToAnswer } from "./how-to.ts";
 import { json, oneLine } from "./printable.ts";
 import { table } from "./table.ts";
-import { duration } from "./time.ts";
+import { dateOf, duration } from "./time.ts";
 import { kindWords, questionOf } from "./waits.ts";
 
 /** Everything about one run. */
@@ -49,7 +49,7 @@ function factsOf(report: RunReport, now: number): string[][] {
     ["agent", agent],
     ...whose,
     ["status", statusOf(report)],
-    ["started", `${new Date(startedAt).toISOString()}, ${duration(now - startedAt)} ago`],
+    ["started", `${dateOf(startedAt)}, ${duration(now - startedAt)} ago`],
     ["last entry", `${duration(now - updatedAt)} ago`],
     ...(result === undefined ? [["process", processOf(report)]] : []),
     ["spent", spentOf(report)],
@@ -97,7 +97,7 @@ function callLine(
 
 function waitLine(wait: PendingWait, now: number, commands: readonly string[]): string {
   const { kind, agentId, since, until } = wait;
-  const end = until === undefined ? "" : `, until ${new Date(until).toISOString()}`;
+  const end = until === undefined ? "" : `, until ${dateOf(until)}`;
   const line = `${agentId} has waited ${duration(now - since)} for ${kindWords(kind)}${end}`;
   const question = questionOf(wait);
   return [oneLine(line, 200), ...(question === undefined ? [] : [question]), ...commands].join("\n    ");

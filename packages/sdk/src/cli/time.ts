@@ -19,3 +19,9 @@ export function duration(ms: number): string {
   if (seconds < 36 * 3_600) return `${Math.round(seconds / 3_600)} h`;
   return `${Math.round(seconds / 86_400)} days`;
 }
+
+/** As a date; the number itself if it is no date, which a clock or a damaged file may have given. */
+export function dateOf(time: number): string {
+  const date = new Date(time);
+  return Number.isNaN(date.getTime()) ? String(time) : date.toISOString();
+}

@@ -4,7 +4,7 @@ import { isKey, RUN_STATUS } from "./run-facts.ts";
 /** A run with another status has no error. */
 export const WITH_ERROR: readonly RunStatus[] = ["suspended", "partial", "failed", "cancelled"];
 
-/** A list may have thousands of runs. The whole message is in the run's record. */
+/** A list may have thousands of runs. The whole message is in the run's record, and the whole reason was posted to it. */
 const MOST = 1_000;
 
 /** The last entry of a run. */
@@ -24,7 +24,16 @@ export function listedError(body: JsonObject | null | undefined): RunSummary["er
   const error = body?.["error"] as SerializedError | null | undefined;
   if (typeof error?.message !== "string") return undefined;
   const { code, message } = error;
-  return { code, message: message.length <= MOST ? message : `${message.slice(0, MOST)}…` };
+  return { code, message: shortened(message) };
+}
+
+/** As much of why a run was cancelled as a list shows. */
+export function listedReason(value: JsonValue): string {
+  return shortened(cancelReasonIn(value));
+}
+
+function shortened(text: string): string {
+  return text.length <= MOST ? text : `${text.slice(0, MOST)}…`;
 }
 
 /** Why a run was cancelled, from the value of the post. */

@@ -24,7 +24,7 @@ import { openWaits } from "../facts/open-waits.ts";
 import { stringify } from "./plain-json.ts";
 import { isEnded } from "../retention.ts";
 import { factsOf, type RunFacts, type Whose } from "../facts/run-facts.ts";
-import { cancelReasonIn, errorIn, WITH_ERROR } from "../facts/reasons.ts";
+import { listedReason, errorIn, WITH_ERROR } from "../facts/reasons.ts";
 
 /** Up to this many entries are searched one by one. An index of their identities would take 0.3 kB a run. */
 const FEW = 24;
@@ -180,7 +180,7 @@ export class MemoryRun implements Linked<MemoryRun>, Indexed<MemoryRun>, KnownNa
 
 function cancelReasonOf({ items, values }: PostedTo): string | undefined {
   const at = items.findIndex(({ kind }) => kind === "cancel");
-  return at === -1 ? undefined : cancelReasonIn(JSON.parse(values[at] ?? "null") as JsonValue);
+  return at === -1 ? undefined : listedReason(JSON.parse(values[at] ?? "null") as JsonValue);
 }
 
 function copyOf(body: KeptBody): JsonObject {

@@ -5,7 +5,7 @@ import { openWaits, type Unread } from "../facts/open-waits.ts";
 import { isEnded, isPrunable, type PrunePlan } from "../retention.ts";
 import { NO_WAITS, type WaitsChange } from "../facts/noted-waits.ts";
 import { type RunFacts, whoseOf } from "../facts/run-facts.ts";
-import { cancelReasonIn, listedError, WITH_ERROR } from "../facts/reasons.ts";
+import { listedReason, listedError, WITH_ERROR } from "../facts/reasons.ts";
 import { damaged } from "./errors.ts";
 import type { Tip } from "./log.ts";
 import { RowWriter } from "./row-writer.ts";
@@ -319,10 +319,10 @@ function notedError(text: string): RunSummary["error"] {
 
 function postedReason(value: string): string {
   try {
-    return cancelReasonIn(JSON.parse(value) as JsonValue);
+    return listedReason(JSON.parse(value) as JsonValue);
   } catch {
     // Damaged. That it was cancelled is known.
-    return cancelReasonIn(null);
+    return listedReason(null);
   }
 }
 
