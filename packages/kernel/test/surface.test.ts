@@ -160,6 +160,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "keepShapes",
       "land",
       "least",
+      "listedError",
       "listedQuestion",
       "loopDetector",
       "makeAtOnce",
