@@ -74,6 +74,7 @@ export {
   runLimits,
   tighterBudget,
 } from "./loop/limits.ts";
+export { listedError, listedText } from "./loop/listed-error.ts";
 export { listedQuestion } from "./loop/listed-question.ts";
 export { RUN_START_OPTIONS, type RunStartOptions } from "./loop/run-options.ts";
 export { checkInput, checkRun, newRoot, versionName, versionOf } from "./loop/run-start.ts";

@@ -1,6 +1,6 @@
 import { InvalidValueError, ToolError } from "@ravi/kernel";
 import { messageOf } from "@ravi/kernel/loop";
-import { pause } from "./pause.ts";
+import { pause, retryDelay } from "./pause.ts";
 import { describeStatus, serverUrl } from "./server-url.ts";
 
 export interface IngressOptions {
@@ -16,9 +16,6 @@ export interface Target {
   readonly key: string;
   readonly handler: string;
 }
-
-/** Milliseconds before the next try. They grow because after a restart of the server all clients come at once. */
-const WAITS_MS = [20, 50, 100, 200, 400, 800, 1_000] as const;
 
 /** Requests to the server's ingress. A request that did not arrive is sent again until `signal` aborts. */
 export class Ingress {
@@ -74,7 +71,7 @@ export class Ingress {
         const message = `${service}/${handler}: ${what}`;
         throw new ToolError({ toolName: "restate", message, retryable: answer.isPassing });
       }
-      await pause(WAITS_MS[Math.min(attempt, WAITS_MS.length - 1)] ?? 1_000, signal);
+      await pause(retryDelay(attempt), signal);
     }
   }
 

@@ -128,8 +128,8 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
   };
   const agents = new Map<string, Agent>();
   const ingress = new Ingress({ url: options.ingress, headers });
-  const admin = new Admin({ url: options.admin, headers });
   const closed = new AbortController();
+  const admin = new Admin({ url: options.admin, headers, closed: closed.signal });
   const roots = new RootClient({ ingress, admin, clock, closed: closed.signal });
   const live = new Set<RootHandle>();
   const listening = new Set<Listening>();

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import type { Actual, ChargeOptions, Supervision } from "@ravi/kernel";
+import { type Actual, type ChargeOptions, errorToJSON, type Supervision, ToolError } from "@ravi/kernel";
 import { childLaunch, rootLaunch, TurnLedger } from "./fakes.ts";
 import { admission, over, PORTS, StoredTree } from "./tree.ts";
 import { fitOutcome, noRoomFor } from "../src/root/outcome-size.ts";
@@ -501,6 +501,46 @@ describe("who goes on", () => {
     await tree.say("deliver", { id: "1", name: "word", value: 1 });
     expect(tree.resolved.get("run/hire:b-word")).toMatchObject({ value: 1 });
     expect(tree.resolved.has("run/hire:a-word")).toBe(false);
+  });
+
+  test("R24: the list has why a run is suspended, also when the reason changes, and why it has failed", async () => {
+    const tree = await two("a", "b");
+    const reasons = () => [tree.summary["status"], tree.summary["error"], tree.summary["cancelReason"]];
+    const park = (message: string) =>
+      tree.say("suspended", { execId: "run", error: errorToJSON(new ToolError({ toolName: "t", message })) });
+    await park("no worker");
+    expect(reasons()).toEqual(["suspended", { code: "TOOL_ERROR", message: "no worker" }, undefined]);
+    await park("x".repeat(2_000));
+    const cut = `${"x".repeat(1_000)}…`;
+    expect(reasons()).toEqual(["suspended", { code: "TOOL_ERROR", message: cut }, undefined]);
+    await tree.say("resume", { decisions: {} });
+    expect(reasons()).toEqual(["suspended", undefined, undefined]);
+    const failure = errorToJSON(new TypeError("x is not a function"));
+    await tree.say("over", { ...over("run"), outcome: { status: "failed", failure } });
+    expect(reasons()).toEqual(["failed", { code: null, message: "x is not a function" }, undefined]);
+  });
+
+  test.each(["too dear", ""])(
+    "R9: the list has why a run was cancelled until it has ended: %j",
+    async (reason) => {
+      const tree = await two("a", "b");
+      const cancelReason = () => tree.summary["cancelReason"];
+      await tree.say("stop", { execId: "run/hire:a", stopped: { reason: "only a part of it" } });
+      expect(cancelReason()).toBeUndefined();
+      await tree.say("stop", { execId: null, stopped: { reason } });
+      expect(cancelReason()).toBe(reason);
+      await tree.say("stop", { execId: null, stopped: { reason: "too late" } });
+      expect(cancelReason()).toBe(reason);
+      await tree.say("over", { ...over("run"), isKilled: true });
+      expect([tree.summary["status"], cancelReason()]).toEqual(["cancelled", undefined]);
+    },
+  );
+
+  test("R9: a run that ran out of time was not cancelled", async () => {
+    const tree = await two("a", "b");
+    await tree.say("stop", { execId: null, stopped: { reason: "", deadline: 1_000 } });
+    await tree.say("deliver", { id: "1", name: "word", value: 1 });
+    expect(tree.summary["cancelReason"]).toBeUndefined();
   });
 
   test("R24: the list has what all of them wait for, and changes with every wait and every answer", async () => {

@@ -2,7 +2,7 @@ import { getEventListeners } from "node:events";
 import { createServer } from "node:http";
 import { inspect } from "node:util";
 import { InvalidValueError } from "@ravi/kernel";
-import { expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { Admin } from "../src/client/admin.ts";
 import { fetchStored, store } from "../src/execution/bodies.ts";
 import { Ingress } from "../src/ingress.ts";
@@ -127,6 +127,43 @@ test("what is done to a run is done to its helpers, and not to a run whose name 
   await new Admin({ url: `http://127.0.0.1:${port}` }).finished("acme's");
   await new Promise((resolve) => server.close(resolve));
   expect(asked[0]).toContain("= 'acme''s' OR starts_with(target_service_key, 'acme''s/hire:')");
+});
+
+describe("a server that has just started, or moves its parts, cannot answer queries for a moment", () => {
+  const serve = async (answer: () => { status: number; body: string }): Promise<string> => {
+    const server = createServer((_request, response) => {
+      const { status: code, body } = answer();
+      response.writeHead(code).end(body);
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => new Promise((resolve) => void server.close(() => resolve())));
+    const address = server.address();
+    return `http://127.0.0.1:${typeof address === "object" ? address?.port : address}`;
+  };
+  const busy = { status: 500, body: '{"message":"node lookup for partition 1 failed"}' };
+
+  test("R24: they are asked again", async () => {
+    const answers = [busy, { status: 503, body: "" }];
+    const url = await serve(() => answers.shift() ?? { status: 200, body: '{"rows":[]}' });
+    expect(await new Admin({ url }).list()).toEqual([]);
+    expect(answers).toEqual([]);
+  });
+
+  test("R24: but not by a client that is closed, and a refusal is an error at once", async () => {
+    const closed = new AbortController();
+    let asked = 0;
+    const url = await serve(() => {
+      if (++asked === 3) closed.abort();
+      return busy;
+    });
+    const failed = { code: "TOOL_ERROR", retryable: true, message: expect.stringContaining("status 500") };
+    await expect(new Admin({ url, closed: closed.signal }).list()).rejects.toMatchObject(failed);
+    expect(asked).toBe(3);
+    let refusals = 0;
+    const strict = await serve(() => ({ status: 403, body: `no ${++refusals}` }));
+    await expect(new Admin({ url: strict }).list()).rejects.toMatchObject({ retryable: false });
+    expect(refusals).toBe(1);
+  });
 });
 
 test("R24: a large outcome goes to the blob store; without one, what the server would refuse for ever is refused here", async () => {

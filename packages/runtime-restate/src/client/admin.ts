@@ -1,13 +1,15 @@
 import { type RunSummary, ToolError } from "@ravi/kernel";
 import { messageOf } from "@ravi/kernel/loop";
 import { EXECUTION, ROOT, SUMMARY, TOPIC, WATCHER } from "../names.ts";
-import { pause } from "../pause.ts";
+import { pause, retryDelay } from "../pause.ts";
 import { describeStatus, serverUrl } from "../server-url.ts";
 
 export interface AdminOptions {
   /** For example `http://localhost:9070`. */
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Aborted when the client closes: nothing is asked again then. */
+  readonly closed?: AbortSignal | undefined;
 }
 
 interface Invocation {
@@ -24,6 +26,11 @@ interface Invocation {
 const MOVE_ROUNDS = 40;
 /** How often `resumePaused` looks: after 50, 150, 350 milliseconds and so on, for about six seconds. */
 const RESUME_ROUNDS = 7;
+/**
+ * How often a query is sent, over about ten seconds. After its start, and while a cluster moves partitions, the server answers queries with
+ * status 500.
+ */
+const QUERY_TRIES = 14;
 const AT_REST: ReadonlySet<string> = new Set(["backing-off", "paused", "suspended"]);
 const ALL = [ROOT, EXECUTION, WATCHER, TOPIC] as const;
 const MOVE = "resume?deployment=latest";
@@ -32,10 +39,12 @@ const MOVE = "resume?deployment=latest";
 export class Admin {
   private readonly url: string;
   private readonly headers: Readonly<Record<string, string>>;
+  private readonly closed: AbortSignal;
 
-  constructor({ url, headers = {} }: AdminOptions) {
+  constructor({ url, headers = {}, closed = new AbortController().signal }: AdminOptions) {
     this.url = serverUrl("admin", url, "http://localhost:9070");
     this.headers = headers;
+    this.closed = closed;
   }
 
   /** Registers the address of the workers at the server. From then on new runs go there. */
@@ -152,8 +161,14 @@ export class Admin {
   }
 
   private async query(query: string): Promise<Record<string, unknown>[]> {
-    const answer = await this.request("POST", "/query", { query });
-    return (JSON.parse(answer) as { rows: Record<string, unknown>[] }).rows;
+    for (let tries = 1; ; tries++) {
+      const answer = await this.send("POST", "/query", { query });
+      if (answer.ok) return (JSON.parse(await answer.text()) as { rows: Record<string, unknown>[] }).rows;
+      const isLast = answer.status < 500 || tries === QUERY_TRIES || this.closed.aborted;
+      if (isLast) throw await refusal("POST /query", answer);
+      await answer.text();
+      await pause(retryDelay(tries - 1), this.closed);
+    }
   }
 
   private async request(
@@ -161,21 +176,30 @@ export class Admin {
     path: string,
     body?: object,
     tolerated: readonly number[] = [],
-  ): Promise<string> {
+  ): Promise<void> {
+    const answer = await this.send(method, path, body);
+    if (!answer.ok && !tolerated.includes(answer.status)) throw await refusal(nameOf(method, path), answer);
+    await answer.text();
+  }
+
+  private async send(method: string, path: string, body?: object): Promise<Response> {
     const headers = { ...this.headers, accept: "application/json", "content-type": "application/json" };
     const init = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) };
-    const what = `${method} ${path.split("?")[0] ?? ""}`;
-    const response = await fetch(`${this.url}${path}`, { ...init, redirect: "manual" }).catch(
-      (cause: unknown) => {
-        const message = `${what}: cannot reach the Restate admin API at ${this.url}: ${messageOf(cause)}`;
-        throw new ToolError({ toolName: "restate", message, retryable: true, cause });
-      },
-    );
-    const text = await response.text();
-    if (response.ok || tolerated.includes(response.status)) return text;
-    throw new ToolError({
-      toolName: "restate",
-      message: `${what}: the Restate admin API ${describeStatus(response.status, text)}`,
-    });
+    try {
+      return await fetch(`${this.url}${path}`, { ...init, redirect: "manual" });
+    } catch (cause) {
+      const message = `${nameOf(method, path)}: cannot reach the Restate admin API at ${this.url}: ${messageOf(cause)}`;
+      throw new ToolError({ toolName: "restate", message, retryable: true, cause });
+    }
   }
+}
+
+function nameOf(method: string, path: string): string {
+  return `${method} ${path.split("?")[0] ?? ""}`;
+}
+
+async function refusal(what: string, answer: Response): Promise<ToolError> {
+  const { status } = answer;
+  const message = `${what}: the Restate admin API ${describeStatus(status, await answer.text())}`;
+  return new ToolError({ toolName: "restate", message, retryable: status >= 500 });
 }

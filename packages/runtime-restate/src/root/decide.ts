@@ -1,11 +1,4 @@
-import {
-  errorToJSON,
-  InvalidValueError,
-  type PendingWait,
-  type SerializedError,
-  type Spend,
-  Supervision,
-} from "@ravi/kernel";
+import { errorToJSON, InvalidValueError, type SerializedError, type Spend, Supervision } from "@ravi/kernel";
 import { type Keepers, refuseUnkept } from "@ravi/kernel/loop";
 import * as hires from "./hires.ts";
 import * as mailing from "./mail.ts";
@@ -14,7 +7,7 @@ import * as money from "./money.ts";
 import type { Outbox } from "./outbox.ts";
 import { addSpend } from "./spend.ts";
 import { type ExecState, newRoot, NOTHING_SPENT, type RootState } from "./state.ts";
-import { statusOf, waitsOf } from "./summary.ts";
+import { reasonsOf, statusOf, suspensionIn, waitsOf } from "./summary.ts";
 import * as talk from "./talk.ts";
 import { accountsOf, rootOf, type TreePorts, TreeSession } from "./tree.ts";
 
@@ -59,7 +52,7 @@ export interface Decided<A> {
   readonly state: RootState;
   readonly answer: A;
   readonly outbox: Outbox;
-  /** Whether what the list of runs shows of it must be updated: its status or what it waits for has changed. */
+  /** Whether what the list of runs shows of it must be updated: its status, what it waits for, or why it stands so has changed. */
   readonly hasNewSummary: boolean;
 }
 
@@ -81,7 +74,7 @@ export async function decideAll(
   said: readonly NamedMessage[],
 ): Promise<Decided<unknown[]>> {
   const before = statusOf(state);
-  const waitedFor = namesOf(waitsOf(state));
+  const shown = shownOf(state);
   const tree = await TreeSession.open(state, ports);
   const answers: unknown[] = [];
   for (const { name, message } of said) answers.push(await act(tree, name, message as never));
@@ -92,12 +85,15 @@ export async function decideAll(
   const answer = await money.withNearLimit(tree, answers);
   const hasNewStatus = statusOf(state) !== before;
   if (hasNewStatus) state.version++;
-  const hasNewSummary = hasNewStatus || namesOf(waitsOf(state)) !== waitedFor;
+  const hasNewSummary = hasNewStatus || shownOf(state) !== shown;
   return { state, answer, outbox: tree.outbox, hasNewSummary };
 }
 
-function namesOf(waits: readonly PendingWait[]): string {
-  return waits.map(({ execId, name }) => `${execId} ${name}`).join("\n");
+/** What the list of runs shows beside the status: what it waits for, and why it stands as it does. */
+function shownOf(state: RootState): string {
+  const { error, cancelReason } = reasonsOf(state);
+  const waits = waitsOf(state).map(({ execId, name }) => `${execId} ${name}`);
+  return JSON.stringify([error, cancelReason, waits]);
 }
 
 async function act<N extends MessageName>(
@@ -201,7 +197,7 @@ export function runViewOf(state: RootState | null, ports: TreePorts): messages.R
   if (state === null) return { known: false, version: 0, status: "pending" };
   const { version, result, inDoubt } = state;
   const status = statusOf(state);
-  const error = Object.values(state.execs).find(({ suspended }) => suspended !== undefined)?.suspended;
+  const error = suspensionIn(state);
   const { agentId, launch, raised } = rootOf(state);
   if (status === "running" || status === "waiting") return { known: true, version, agentId, status };
   const { supervision } = launch;

@@ -1,4 +1,13 @@
-import type { AgentId, ExecId, JsonObject, JsonValue, PendingWait } from "@ravi/kernel";
+import type {
+  AgentId,
+  ExecId,
+  JsonObject,
+  JsonValue,
+  PendingWait,
+  RunSummary,
+  SerializedError,
+} from "@ravi/kernel";
+import { listedError, listedText } from "@ravi/kernel/loop";
 import type { Launch, RunView } from "./messages.ts";
 import type { RootState } from "./state.ts";
 import { rootOf } from "./tree.ts";
@@ -30,7 +39,26 @@ export function summaryOf(state: RootState): JsonObject {
     entries: state.entries,
     ...whose(rootOf(state).launch),
     ...(waits.length > 0 && { waitingFor: waits }),
+    ...reasonsOf(state),
   };
+}
+
+/** Why it is suspended, or has ended before it was done; and why it was cancelled, if it has not ended yet. */
+export function reasonsOf(state: RootState): JsonObject & Pick<RunSummary, "error" | "cancelReason"> {
+  const { result } = state;
+  const failure = result === undefined ? suspensionIn(state) : result["failure"];
+  const error = listedError(failure);
+  const { stopped } = rootOf(state);
+  const isCancelled = result === undefined && stopped !== undefined && stopped.deadline === undefined;
+  return {
+    ...(error !== undefined && { error }),
+    ...(isCancelled && { cancelReason: listedText(stopped.reason) }),
+  };
+}
+
+/** Why one of its executions cannot go on; undefined if all can. */
+export function suspensionIn({ execs }: RootState): SerializedError | undefined {
+  return Object.values(execs).find(({ suspended }) => suspended !== undefined)?.suspended;
 }
 
 function whose({ supervision, tenantId, userId }: Launch): JsonObject {

@@ -15,12 +15,14 @@ import type {
 } from "./runtime/stage.ts";
 import { eventCases } from "./runtime/events.ts";
 import { onEventCases } from "./runtime/on-event.ts";
+import { reasonCases } from "./runtime/reasons.ts";
 import { waitCases } from "./runtime/waits.ts";
 
 /** All cases of `describeRuntime`. */
 export const runtimeCases: readonly RuntimeCase[] = [
   ...lifeCases,
   ...waitCases,
+  ...reasonCases,
   ...hireCases,
   ...ruleCases,
   ...askCases,

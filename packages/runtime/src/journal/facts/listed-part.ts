@@ -1,5 +1,5 @@
 import type { JournalEntry, JsonObject } from "@ravi/kernel";
-import { listedError } from "./reasons.ts";
+import { listedError } from "@ravi/kernel/loop";
 import { isKey, RUN_START, RUN_STATUS, RUN_WAITS } from "./run-facts.ts";
 
 /** The part of a note that `list` needs, for a store that keeps large bodies elsewhere. */
@@ -8,5 +8,5 @@ export function listedPart({ key, phase, body }: JournalEntry): JsonObject {
   if (phase !== "note") return {};
   if (isKey(key, RUN_START)) return { agent, tenantId, userId, supervision };
   if (isKey(key, RUN_WAITS)) return { waits, keys, over, heard };
-  return isKey(key, RUN_STATUS) ? { status, error: listedError(body) } : {};
+  return isKey(key, RUN_STATUS) ? { status, error: listedError(body["error"]) } : {};
 }

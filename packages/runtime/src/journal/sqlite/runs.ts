@@ -1,11 +1,12 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { isRaviError, type JsonValue, type PendingWait, type RunId, type RunSummary } from "@ravi/kernel";
+import { listedError } from "@ravi/kernel/loop";
 import { type Claim, type ClaimRequest, decideClaim, isHeld } from "../claims.ts";
 import { openWaits, type Unread } from "../facts/open-waits.ts";
 import { isEnded, isPrunable, type PrunePlan } from "../retention.ts";
 import { NO_WAITS, type WaitsChange } from "../facts/noted-waits.ts";
 import { type RunFacts, whoseOf } from "../facts/run-facts.ts";
-import { listedReason, listedError, WITH_ERROR } from "../facts/reasons.ts";
+import { listedReason, WITH_ERROR } from "../facts/reasons.ts";
 import { damaged } from "./errors.ts";
 import type { Tip } from "./log.ts";
 import { RowWriter } from "./row-writer.ts";
@@ -311,7 +312,7 @@ function withWaits(run: WaitingRun, noted: ReadWaits): RunSummary {
 /** Undefined if the text is damaged. */
 function notedError(text: string): RunSummary["error"] {
   try {
-    return listedError({ error: JSON.parse(text) as JsonValue });
+    return listedError(JSON.parse(text) as JsonValue);
   } catch {
     return undefined;
   }

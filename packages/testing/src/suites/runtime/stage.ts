@@ -40,11 +40,20 @@ export interface RuntimeSetup {
 /**
  * What not every runtime can do. `restart`: restart a root whose own code threw. `layers`: run the layers around a root before
  * its input is recorded. `checks`: check what the caller asks for, including signals and decisions, and report in the result
- * which limits applied. `waits`: say in the list what a run waits for, and refuse what is delivered to a run that has ended. `onEvent`:
- * call a listener with each event. `prune`: delete what ended long ago. `send`: give an agent
- * at work a message, which it may notice by `hasMail` of its inbox. These are features of Ravi's own runtime, so a bare engine lacks them.
+ * which limits applied. `waits`: say in the list what a run waits for, and refuse what is delivered to a run that has ended. `reasons`:
+ * say in the list why a run has failed, is suspended or was cancelled. `onEvent`: call a listener with each event. `prune`: delete what
+ * ended long ago. `send`: give an agent at work a message, which it may notice by `hasMail` of its inbox. These are features of Ravi's own
+ * runtime, so a bare engine lacks them.
  */
-export type RuntimeAbility = "restart" | "layers" | "checks" | "waits" | "onEvent" | "prune" | "send";
+export type RuntimeAbility =
+  | "restart"
+  | "layers"
+  | "checks"
+  | "waits"
+  | "reasons"
+  | "onEvent"
+  | "prune"
+  | "send";
 
 export type SuiteRunOptions = Pick<
   RunStartOptions,
