@@ -1,11 +1,14 @@
 /**
- * Run in a package's folder: packs it as a release would and checks what came out.
- * Exits with 1 and one line per problem.
+ * Packs every package as a release would and checks what came out. Exits with 1 and one line per problem. One process for all of
+ * them: attw takes 1.2 s to load a compiler of its own, and 0.3 s for a package.
  */
-import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
+import { checkPackage, createPackageFromTarballData, type Package } from "@arethetypeswrong/core";
+import { publint } from "publint";
+import { formatMessage } from "publint/utils";
 
 interface Manifest {
   name: string;
@@ -19,31 +22,40 @@ const lifecycle = /^(?:(?:pre|post)?(?:install|pack|publish)|prepare|prepublishO
 const allowed = /^(?:dist|src)\/|^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md)$/;
 // Anything else is a git, URL, file, workspace or catalog reference, which a registry cannot serve.
 const range = /^[\^~<>=\d][\w.\s|<>=^~-]*$/;
+// These packages are ES modules only: attw's profile "esm-only".
+const notForThem = ["node10", "node16-cjs"];
 
-const folder = mkdtempSync(join(tmpdir(), "ravi-pack-"));
+const root = join(import.meta.dirname, "..");
+const temporary = mkdtempSync(join(tmpdir(), "ravi-pack-"));
 try {
-  const tarball = join(folder, "package.tgz");
-  run("pnpm", ["pack", "--out", tarball]);
-  run("tar", ["-xzf", tarball, "-C", folder]);
-  const files = run("tar", ["-tzf", tarball])
-    .trim()
-    .split("\n")
-    .map((file) => file.replace(/^package\//, ""));
-  const manifest = JSON.parse(readFileSync(join(folder, "package/package.json"), "utf8")) as Manifest;
-
-  const problems = [
-    ...checkFiles(files),
-    ...checkManifest(manifest),
-    ...check("publint", ["run", tarball, "--strict"]),
-    ...check("attw", [tarball, "--profile", "esm-only", "--no-definitely-typed"]),
-  ];
-  for (const problem of problems) console.error(`${manifest.name}: ${problem}`);
-  process.exitCode = problems.length > 0 ? 1 : 0;
+  for (const folder of globSync("packages/*/", { cwd: root }).toSorted()) {
+    const problems = await problemsOf(join(root, folder));
+    for (const problem of problems) console.error(`${folder}: ${problem}`);
+    if (problems.length > 0) process.exitCode = 1;
+  }
 } finally {
-  rmSync(folder, { recursive: true, force: true });
+  rmSync(temporary, { recursive: true, force: true });
 }
 
-function checkFiles(files: readonly string[]): string[] {
+async function problemsOf(folder: string): Promise<string[]> {
+  const file = join(temporary, `${basename(folder)}.tgz`);
+  execFileSync("pnpm", ["pack", "--out", file], { cwd: folder, encoding: "utf8" });
+  const tarball = Uint8Array.from(readFileSync(file));
+  const packed = createPackageFromTarballData(tarball);
+  const inside = `/node_modules/${packed.packageName}/`;
+  const manifest = JSON.parse(packed.readFile(`${inside}package.json`)) as Manifest;
+  return [
+    ...checkFiles(
+      packed.listFiles().map((path) => path.replace(inside, "")),
+      folder,
+    ),
+    ...checkManifest(manifest),
+    ...(await checkByPublint(tarball, manifest)),
+    ...(await checkTypes(packed)),
+  ];
+}
+
+function checkFiles(files: readonly string[], folder: string): string[] {
   const problems: string[] = [];
   for (const needed of ["package.json", "README.md", "LICENSE"]) {
     if (!files.includes(needed)) problems.push(`${needed} is missing from the packed files`);
@@ -53,7 +65,7 @@ function checkFiles(files: readonly string[]): string[] {
       problems.push(`${file} is packed but not on the allow-list; narrow "files" in package.json`);
     }
     const source = file.replace(/^dist\//, "src/").replace(/\.d\.ts(?:\.map)?$/, ".ts");
-    if (/^dist\/.*\.d\.ts/.test(file) && !existsSync(source)) {
+    if (/^dist\/.*\.d\.ts/.test(file) && !existsSync(join(folder, source))) {
       problems.push(`${file} has no source ${source}; remove dist and build again`);
     }
   }
@@ -74,12 +86,17 @@ function checkManifest(manifest: Manifest): string[] {
   return [...scripts, ...ranges];
 }
 
-function run(command: string, args: readonly string[]): string {
-  return execFileSync(command, args, { encoding: "utf8" });
+async function checkByPublint({ buffer }: Uint8Array<ArrayBuffer>, manifest: Manifest): Promise<string[]> {
+  const { messages } = await publint({ pack: { tarball: buffer }, strict: true });
+  return messages
+    .filter(({ type }) => type === "error")
+    .map((message) => `publint: ${formatMessage(message, manifest, { color: false }) ?? message.code}`);
 }
 
-function check(command: string, args: readonly string[]): string[] {
-  const { status, stdout, stderr, error } = spawnSync(command, args, { encoding: "utf8" });
-  if (error) throw error;
-  return status === 0 ? [] : [`${command} is not satisfied\n${stdout}${stderr}`];
+async function checkTypes(packed: Package): Promise<string[]> {
+  const analysis = await checkPackage(packed);
+  if (!analysis.types) return ["has no types"];
+  return analysis.problems
+    .filter((problem) => !("resolutionKind" in problem && notForThem.includes(problem.resolutionKind)))
+    .map((problem) => `attw: ${JSON.stringify(problem)}`);
 }
