@@ -284,6 +284,63 @@ describe("R8: after a restart the time in which nobody waits for a person counts
   });
 });
 
+describe("R8: the time in which the run is suspended does not count for the time limit of a hire", () => {
+  const rest = agent("worker", async (ctx) => {
+    await ctx.sleepUntil(HOUR * 99);
+    return done("too late");
+  });
+
+  /** Works for four seconds, is suspended for an hour, and is resumed. */
+  async function afterAnHour(boss: Agent, lives: number) {
+    const clock = virtualClock({ now: 1_000 });
+    const journal = new MemoryJournal({ clock });
+    const runtimeOf = () => new Runtime({ clock, journal, agents: [boss] });
+    let runtime = runtimeOf();
+    let run = runtime.run(boss, "", { runId: "r" });
+    for (let life = 0; life < lives; life++) {
+      await turns(50);
+      await clock.advance(4_000);
+      const closing = runtime.close();
+      await clock.advance(0);
+      await closing;
+      expect((await run.result).status).toBe("suspended");
+      await clock.advance(HOUR);
+      runtime = runtimeOf();
+      run = runtime.resume("r");
+    }
+    await turns(50);
+    return { clock, run };
+  }
+
+  test("what is left of its time runs on when it is resumed", async () => {
+    const { clock, run } = await afterAnHour(lead(rest, "leave"), 1);
+    await clock.advance(5_500);
+    expect(run.status).toBe("running");
+    await clock.advance(1_000);
+    expect((await run.result).output).toBe("timedOut");
+  });
+
+  test("however often", async () => {
+    const { clock, run } = await afterAnHour(lead(rest, "leave"), 2);
+    await clock.advance(1_500);
+    expect(run.status).toBe("running");
+    await clock.advance(1_000);
+    expect((await run.result).output).toBe("timedOut");
+  });
+
+  test("nor for that of a question", async () => {
+    const boss = agent("boss", async (ctx) => {
+      const handle = await ctx.spawn(rest, { input: "" });
+      return done(await ctx.ask(handle, "well?", { timeoutS: 10 }).then(() => "a reply", String));
+    });
+    const { clock, run } = await afterAnHour(boss, 1);
+    await clock.advance(5_500);
+    expect(run.status).toBe("running");
+    await clock.advance(1_000);
+    expect((await run.result).output).toContain("did not reply within 10 s");
+  });
+});
+
 describe("R23: a question to a child", () => {
   test("its time stands still too while the child waits for a person, also if it did so before it was asked", async () => {
     const clock = virtualClock();

@@ -3,7 +3,7 @@ import { type Linked, LinkedList } from "@ravi/kernel/loop";
 import type { Recording } from "../engine/recording.ts";
 import { timer } from "../engine/waiting.ts";
 import { addTo } from "./add-to.ts";
-import { type Interval, lengthOf, recordedWaits } from "./recorded-waits.ts";
+import { type Interval, lengthOf, recordedSuspensions, recordedWaits, type Wait } from "./recorded-waits.ts";
 
 /** Something for which an agent stands still: an answer from outside, or its seat. */
 export interface Still {
@@ -26,7 +26,7 @@ export interface AskClock extends Linked<AskClock> {
 
 /** What a clock has to know when it starts. */
 export interface StillSoFar {
-  /** How long the child has stood still in that time, before the run was resumed. */
+  /** How long the child has stood still in that time, or the run was suspended, before it was resumed. */
   readonly ms: number;
   /** Whether it still did when the run broke off. */
   readonly isOpen: boolean;
@@ -42,7 +42,8 @@ export class AskClocks {
   private readonly clock: Clock;
   private readonly clocks = new LinkedList<AskClock>();
   private standing: Set<Still> | undefined;
-  private recorded: Map<string, Interval[]> | undefined;
+  private recorded: Map<string, Wait[]> | undefined;
+  private suspensions: readonly Interval[] | undefined;
   /** One for all: to set and cancel one for each child took 6 % of the time of a bare team of eight. */
   private timer: TimerHandle | undefined;
   private firesAt = Infinity;
@@ -107,7 +108,9 @@ export class AskClocks {
   before(recording: Recording | undefined, child: ExecId, from: number, now: number): StillSoFar {
     if (recording === undefined || from >= now) return NOT_YET;
     const below = (this.recorded ??= byChild(recordedWaits(recording))).get(child) ?? [];
-    return { ms: lengthOf(below, from, now), isOpen: below.some(({ until }) => until === undefined) };
+    const suspensions = (this.suspensions ??= recordedSuspensions(recording));
+    const ms = lengthOf([...below, ...suspensions], from, now);
+    return { ms, isOpen: below.some(({ until }) => until === undefined) };
   }
 }
 
@@ -117,8 +120,8 @@ function concerns({ execId, isOwn }: Still, { child }: AskClock): boolean {
 }
 
 /** The waits of each execution and of all below it. */
-function byChild(waits: readonly Interval[]): Map<string, Interval[]> {
-  const found = new Map<string, Interval[]>();
+function byChild(waits: readonly Wait[]): Map<string, Wait[]> {
+  const found = new Map<string, Wait[]>();
   for (const wait of waits) for (const child of upwards(wait.execId)) addTo(found, child, wait);
   return found;
 }

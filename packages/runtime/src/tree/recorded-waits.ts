@@ -1,16 +1,20 @@
 import type { PendingWait } from "@ravi/kernel";
 import type { Recording } from "../engine/recording.ts";
 import { changeIn } from "../journal/facts/noted-waits.ts";
-import { RUN_WAITS } from "../journal/facts/run-facts.ts";
+import { RUN_STATUS, RUN_WAITS } from "../journal/facts/run-facts.ts";
 
-/** A wait for an answer from outside, as it is on record. */
-export interface Interval extends Pick<PendingWait, "execId" | "since"> {
+/** A time that is on record. Epoch milliseconds. */
+export interface Interval {
+  readonly since: number;
   /** Undefined if it was not over when the run broke off. */
   readonly until: number | undefined;
 }
 
+/** A wait for an answer from outside. */
+export interface Wait extends Interval, Pick<PendingWait, "execId"> {}
+
 /** The waits for answers from outside that a run has noted. */
-export function recordedWaits(recording: Recording): readonly Interval[] {
+export function recordedWaits(recording: Recording): readonly Wait[] {
   const begun = new Map<string, PendingWait>();
   const over = new Map<string, number>();
   for (const { key, body, at } of recording.records) {
@@ -27,6 +31,19 @@ export function recordedWaits(recording: Recording): readonly Interval[] {
     const answered = recording.of(execId).steps.get(id.slice(execId.length + 1))?.end?.at;
     return [{ execId, since, until: answered ?? over.get(id) }];
   });
+}
+
+/** The times in which the run was suspended. */
+export function recordedSuspensions(recording: Recording): readonly Interval[] {
+  const found: Interval[] = [];
+  let since: number | undefined;
+  for (const { key, body, at } of recording.records) {
+    if (key !== RUN_STATUS) continue;
+    if (since !== undefined) found.push({ since, until: at });
+    since = body["status"] === "suspended" ? at : undefined;
+  }
+  if (since !== undefined) found.push({ since, until: undefined });
+  return found;
 }
 
 /** How much of the time from `from` to `to` is in at least one of them. */
