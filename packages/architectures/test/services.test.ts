@@ -172,6 +172,27 @@ describe("J11: audit and telemetry", () => {
     await expect(failed).rejects.toThrow("what cannot be recorded is not allowed");
   });
 
+  test.each(["llm.end", "run.end"])(
+    "a failure of which %s cannot be written is not lost",
+    async (unwritten) => {
+      const auditLog: AuditLog = {
+        isNoop: false,
+        append({ action }) {
+          if (action === unwritten) throw new Error("disk full");
+        },
+      };
+      const failed = run(new ReAct(), [new Error("overloaded")], { auditLog, ctx: bareContext() });
+      const { cause } = await failed.then(
+        () => new Error("it did not fail"),
+        (error: Error) => error,
+      );
+      expect(cause instanceof AggregateError && cause.errors.map(String)).toEqual([
+        "Error: overloaded",
+        "Error: disk full",
+      ]);
+    },
+  );
+
   test("a tool that fails ends as an error, also in the trace", async () => {
     const auditLog = ledger();
     const metrics: [string, number][] = [];

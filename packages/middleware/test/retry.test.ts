@@ -504,4 +504,55 @@ describe("R27: retry, fallback and timeout together", () => {
     await clock.advance(1);
     expect(context.result?.message.content).toBe("second");
   });
+
+  it("R27: a spare model that is given up is not the model of the next try", async () => {
+    const clock = virtualClock();
+    const calls: string[] = [];
+    const main = {
+      ...fakeModel("main"),
+      generate: async () => {
+        calls.push(`main at ${clock.now()}`);
+        if (calls.length === 1) throw overloaded();
+        return answer("from the main one");
+      },
+    };
+    const late = Promise.withResolvers<never>();
+    const spare = {
+      ...fakeModel("spare"),
+      generate: () => {
+        calls.push(`spare at ${clock.now()}`);
+        return late.promise;
+      },
+    };
+    const context = chatContext({ clock, model: main });
+    const pipeline = new MiddlewarePipeline<ChatContext>([
+      retry({ random: () => 0 }),
+      timeout({ timeoutMs: 1_000 }),
+      fallback({ models: [spare] }),
+    ]);
+    expect(await finish(pipeline.run(context, coreOf(context)), clock)).toBeUndefined();
+    expect(calls).toEqual(["main at 0", "spare at 0", "main at 1000"]);
+    expect(context.model).toBe(main);
+    context.model = spare;
+    late.reject(overloaded());
+    await clock.advance(1);
+    expect(context.model).toBe(spare);
+  });
+
+  it.each([
+    ["retry", () => retry({ baseMs: 10, random: () => 1 })],
+    ["fallback", () => fallback({ models: [fakeModel("spare")] })],
+  ])("R27: %s does not go on with a call that was given up", async (_, layer) => {
+    const clock = virtualClock();
+    const hooks = recordingHooks();
+    const late = Promise.withResolvers<never>();
+    const main = { ...fakeModel("main"), generate: () => late.promise };
+    const context = chatContext({ clock, hooks, model: main });
+    const pipeline = new MiddlewarePipeline<ChatContext>([timeout({ timeoutMs: 1_000 }), layer()]);
+    expect(String(await finish(pipeline.run(context, coreOf(context)), clock))).toMatch(/did not answer/);
+    late.reject(overloaded());
+    await clock.advance(0);
+    expect(hooks.events).toEqual([]);
+    expect(clock.pending).toBe(0);
+  });
 });

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type HistoryProvider, textOf } from "@ravi/kernel";
@@ -231,6 +231,14 @@ test("a turn that failed can be retried by its run, and is part of the conversat
   await resume(runId, { agents: flaky, journal, retryFailed: true });
   expect(said(await chat.messages())).toEqual(["user", "assistant", "user", "assistant"]);
   expect((await chat.send("Three")).output).toBe("I know 5.");
+});
+
+test("a place for what is said that could not be opened is opened by the next turn", async () => {
+  await writeFile(join(journal, "sessions"), "not a folder");
+  await using chat = conversation(counter(), { journal });
+  await expect(chat.send("One")).rejects.toThrow(/sessions/);
+  await rm(join(journal, "sessions"));
+  expect((await chat.send("One")).output).toBe("I know 1.");
 });
 
 describe("a conversation survives its process", () => {

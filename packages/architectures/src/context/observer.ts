@@ -50,7 +50,7 @@ export class Observer {
 
   /** Writes an audit entry for something that was not allowed. */
   async denied(action: string, target: string, reason: string): Promise<void> {
-    await this.audit(action, target, "denied", { reason });
+    await this.audit({ action, target, outcome: "denied", details: { reason } });
   }
 
   /** Observes one piece of work. If its audit entry cannot be written, the work does not start. */
@@ -71,30 +71,31 @@ export class Observer {
   async begin(action: string, target: string): Promise<Observation> {
     const { agentId, execId } = this.ctx;
     const span = this.startSpan(action, { target, agentId, execId });
-    const close = async (outcome: AuditEntry["outcome"], details: AuditEntry["details"]): Promise<void> => {
+    const write = async (
+      phase: "begin" | "end",
+      how: Pick<AuditEntry, "outcome" | "details">,
+      failure?: unknown,
+    ): Promise<void> => {
       try {
-        await this.audit(`${action}.end`, target, outcome, details);
+        await this.audit({ action: `${action}.${phase}`, target, ...how }, failure);
       } catch (error) {
         span?.recordError(error);
-        throw error;
-      } finally {
         span?.end();
+        throw error;
       }
     };
-    try {
-      await this.audit(`${action}.begin`, target, "ok", {});
-    } catch (error) {
-      span?.recordError(error);
-      span?.end();
-      throw error;
-    }
+    await write("begin", { outcome: "ok" });
     return {
       span,
-      end: () => close("ok", {}),
-      fail: (error) => {
+      async end() {
+        await write("end", { outcome: "ok" });
+        span?.end();
+      },
+      async fail(error) {
         span?.recordError(error);
-        const code = isRaviError(error) ? error.code : undefined;
-        return close(isStop(error) ? "denied" : "error", { error: messageOf(error), code });
+        const details = { error: messageOf(error), code: isRaviError(error) ? error.code : undefined };
+        await write("end", { outcome: isStop(error) ? "denied" : "error", details }, error);
+        span?.end();
       },
     };
   }
@@ -159,22 +160,19 @@ export class Observer {
     );
   }
 
-  private async audit(
-    action: string,
-    target: string,
-    outcome: AuditEntry["outcome"],
-    details: AuditEntry["details"],
-  ): Promise<void> {
+  /** `failure` is that of the work. It is reported together with that of the log. */
+  private async audit(entry: Omit<AuditEntry, "at" | "actor">, failure?: unknown): Promise<void> {
     const { ctx, auditLog } = this;
     if (auditLog === undefined) return;
     const { agentId: actor, execId } = ctx;
     const { runId, userId } = ctx.scope;
+    const { action, target } = entry;
     try {
-      const at = ctx.meta.now();
-      const entry = { at, actor, action, target, outcome, details: { runId, execId, userId, ...details } };
-      await auditLog.append(entry);
-    } catch (cause) {
-      const problem = `the audit log could not record ${action} of ${target} (${messageOf(cause)}); what cannot be recorded is not allowed`;
+      const details = { runId, execId, userId, ...entry.details };
+      await auditLog.append({ at: ctx.meta.now(), actor, ...entry, details });
+    } catch (error) {
+      const problem = `the audit log could not record ${action} of ${target} (${messageOf(error)}); what cannot be recorded is not allowed`;
+      const cause = failure === undefined ? error : new AggregateError([failure, error]);
       throw new MiddlewareError({ layer: "audit", problem, cause });
     }
   }

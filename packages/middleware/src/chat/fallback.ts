@@ -50,14 +50,18 @@ export function fallback(options: FallbackOptions): ChatMiddleware {
     level: "chat",
     name: "fallback",
     async process(context, next) {
-      const own = context.model;
+      // Those of this call: if an outer layer gives it up and tries again, the context has others.
+      const { model: own, signal } = context;
+      const restore = (): void => void (context.model = own);
       try {
         await next();
         return;
       } catch (error) {
         let failure = error;
+        // A call that is given up may never end, and the next try has to begin with the agent's own model.
+        signal.addEventListener("abort", restore, { once: true });
         for (const [at, model] of models.entries()) {
-          if (!mayFallBack(failure, kinds) || context.signal.aborted) break;
+          if (!mayFallBack(failure, kinds) || signal.aborted) break;
           const step = { from: context.model.id, to: model.id, error: failure };
           quietly(() => onFallback?.(step));
           reportRetry(context, at + 1, 0, failure);
@@ -72,7 +76,8 @@ export function fallback(options: FallbackOptions): ChatMiddleware {
         }
         throw failure;
       } finally {
-        context.model = own;
+        signal.removeEventListener("abort", restore);
+        if (!signal.aborted) restore();
       }
     },
   };

@@ -47,33 +47,26 @@ export function retry(options: RetryOptions = {}): ChatMiddleware {
     level: "chat",
     name: "retry",
     async process(context, next) {
+      // That of this call: if an outer layer gives it up and tries again, the context has another one.
+      const { signal } = context;
       for (let attempt = 0; ; attempt++) {
         try {
           await (attempt === 0 ? next() : next.again());
           return;
         } catch (error) {
-          if (!(await waitToRetry(context, plan, attempt, error))) throw error;
+          const waitMs = waitAfter(classifyError(error), attempt, plan);
+          if (waitMs === undefined || signal.aborted || isTooLong(context, waitMs)) throw error;
+          reportRetry(context, attempt + 1, waitMs, error);
+          await sleep(context.clock, waitMs, signal);
         }
       }
     },
   };
 }
 
-/** Waits and returns true if the call is to be tried again. */
-async function waitToRetry(
-  context: ChatContext,
-  plan: RetryPlan,
-  attempt: number,
-  error: unknown,
-): Promise<boolean> {
-  if (context.signal.aborted) return false;
-  const waitMs = waitAfter(classifyError(error), attempt, plan);
-  const { deadline } = context.meta;
-  // A wait beyond the deadline would only delay the error.
-  if (waitMs === undefined || (deadline !== null && context.clock.now() + waitMs > deadline)) return false;
-  reportRetry(context, attempt + 1, waitMs, error);
-  await sleep(context.clock, waitMs, context.signal);
-  return true;
+/** A wait beyond the deadline would only delay the error. */
+function isTooLong({ meta: { deadline }, clock }: ChatContext, waitMs: number): boolean {
+  return deadline !== null && clock.now() + waitMs > deadline;
 }
 
 /** Milliseconds before the next try; undefined if there is none. `attempt` is the number of failures before this one. */

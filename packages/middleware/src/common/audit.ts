@@ -31,28 +31,19 @@ export async function withAudit(
 ): Promise<void> {
   const { context } = call;
   const began = context.clock.now();
-  await write(call, "begin", "ok", {});
+  await write(call, "begin", { outcome: "ok" });
   try {
     await run();
   } catch (error) {
-    const how = { error: messageOf(error), code: isRaviError(error) ? error.code : undefined };
-    try {
-      await write(call, "end", isStop(error) ? "denied" : "error", {
-        ...how,
-        durationMs: millisecondsSince(context, began),
-      });
-    } catch (cause) {
-      // Both errors are reported: the run's says more, and the log's must not be lost.
-      throw new MiddlewareError({
-        layer: call.layer,
-        problem: messageOf(cause),
-        cause: new AggregateError([error, cause]),
-      });
-    }
+    const durationMs = millisecondsSince(context, began);
+    const code = isRaviError(error) ? error.code : undefined;
+    const details = { error: messageOf(error), code, durationMs };
+    await write(call, "end", { outcome: isStop(error) ? "denied" : "error", details }, error);
     throw error;
   }
   const { outcome, details } = ended();
-  await write(call, "end", outcome, { ...details, durationMs: millisecondsSince(context, began) });
+  const durationMs = millisecondsSince(context, began);
+  await write(call, "end", { outcome, details: { ...details, durationMs } });
 }
 
 /** A clock may be set back meanwhile. */
@@ -60,28 +51,30 @@ function millisecondsSince({ clock }: AuditedCall["context"], began: number): nu
   return Math.max(0, clock.now() - began);
 }
 
+/** `failure` is that of the call. It is reported together with that of the log. */
 async function write(
   call: AuditedCall,
   phase: "begin" | "end",
-  outcome: AuditEntry["outcome"],
-  more: JsonObject,
+  { outcome, details }: Pick<AuditEntry, "outcome" | "details">,
+  failure?: unknown,
 ): Promise<void> {
-  const { context, log } = call;
+  const { context, log, target } = call;
   if (log.isNoop) return;
-  const { meta } = context;
-  const entry: AuditEntry = {
-    at: context.clock.now(),
-    actor: context.agentName,
-    action: `${call.action}.${phase}`,
-    target: call.target,
-    outcome,
-    details: { runId: meta.runId, execId: meta.execId, tenantId: meta.tenantId, ...call.details, ...more },
-  };
+  const { runId, execId, tenantId } = context.meta;
+  const action = `${call.action}.${phase}`;
   try {
-    await log.append(entry);
-  } catch (cause) {
+    await log.append({
+      at: context.clock.now(),
+      actor: context.agentName,
+      action,
+      target,
+      outcome,
+      details: { runId, execId, tenantId, ...call.details, ...details },
+    });
+  } catch (error) {
     if (call.onError === "allow") return;
-    const problem = `the audit log could not record ${entry.action} of ${call.target} (${messageOf(cause)}); to continue without a record, set onError to "allow"`;
+    const problem = `the audit log could not record ${action} of ${target} (${messageOf(error)}); to continue without a record, set onError to "allow"`;
+    const cause = failure === undefined ? error : new AggregateError([failure, error]);
     throw new MiddlewareError({ layer: call.layer, problem, cause });
   }
 }

@@ -19,7 +19,12 @@ export function defaultHistory(directory: string | undefined): HistoryProvider {
 /** Opens the history when a run first needs it. Most never do: only runs that belong to a session have a history. */
 function lazyHistory(load: () => Promise<HistoryProvider>): HistoryProvider {
   let loading: Promise<HistoryProvider> | undefined;
-  const history = (): Promise<HistoryProvider> => (loading ??= load());
+  const history = (): Promise<HistoryProvider> =>
+    (loading ??= load().catch((error: unknown) => {
+      // Not kept: the next turn of a conversation tries again.
+      loading = undefined;
+      throw error;
+    }));
   return {
     // The history of a hired helper ends with its run and is never written, so there is nothing to load.
     load: async (key, upTo) =>
@@ -27,7 +32,7 @@ function lazyHistory(load: () => Promise<HistoryProvider>): HistoryProvider {
     append: async (key, messages) => (await history()).append(key, messages),
     clear: async (key) => (key.execId === undefined ? (await history()).clear(key) : undefined),
     close: async () => {
-      // If it could not be opened, the run has failed for that reason and there is nothing to close.
+      // If it cannot be opened, the run fails for that reason and there is nothing to close.
       const opened = await loading?.catch(() => undefined);
       await opened?.close?.();
     },
