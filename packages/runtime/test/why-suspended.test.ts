@@ -1,7 +1,14 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { describe, expect, test } from "vitest";
-import { type Journal, RunId, type RunSummary } from "@ravi/kernel";
+import { describe, expect, test, vi } from "vitest";
+import {
+  ExecId,
+  type Journal,
+  type JournalEntry,
+  type JsonObject,
+  RunId,
+  type RunSummary,
+} from "@ravi/kernel";
 import { scriptedModel } from "@ravi/testing";
 import { MemoryJournal, Runtime, SqliteJournal } from "@ravi/runtime";
 import { temporaryDirectory } from "./journal/helpers/directory.ts";
@@ -90,4 +97,29 @@ test("a suspended run of which something is damaged is listed, without its reaso
     db.exec(`UPDATE runs SET error = ${damage}`);
     expect(await listed(journal)).toEqual({ status: "suspended" });
   }
+});
+
+test("a list of runs in memory reads no result and no post of them", async () => {
+  const journal = new MemoryJournal();
+  for (const id of ["a", "b"]) {
+    const run = RunId(id);
+    const epoch = journal.claim(run, "o", 1_000)?.epoch ?? 0;
+    const note = (key: string, body: JsonObject): JournalEntry => {
+      return { exec: ExecId(run), key, attempt: 1, phase: "note", at: 1, body };
+    };
+    const error = { code: null, message: "broken" };
+    journal.append(run, epoch, [note("run:start", { agent: "a@1" })]);
+    journal.append(run, epoch, [
+      note("run:status", { status: "suspended", error, output: "x".repeat(1_000) }),
+    ]);
+    for (const value of [null, "too late"])
+      journal.post(run, { id: String(value), kind: "cancel", name: "cancel", value, at: 1 });
+  }
+  using parse = vi.spyOn(JSON, "parse");
+  const told = { error: { code: null, message: "broken" }, cancelReason: "cancelled from outside" };
+  const found = journal.list();
+  expect(found).toMatchObject([told, told]);
+  // Of its own, so that nobody changes what the next one gets.
+  expect(journal.list()[0]?.error).not.toBe(found[0]?.error);
+  expect(parse).not.toHaveBeenCalled();
 });

@@ -28,6 +28,7 @@ interface Posted {
   readonly ids: Set<string>;
   readonly items: Omit<PostedRecord, "value">[];
   readonly values: string[];
+  cancel: JsonValue | undefined;
 }
 
 /** Options of `MemoryJournal`. All are optional. */
@@ -117,7 +118,7 @@ export class MemoryJournal implements Journal {
     }
     let posted = this.posted.get(runId);
     if (posted === undefined) {
-      posted = { ids: new Set(), items: [], values: [] };
+      posted = { ids: new Set(), items: [], values: [], cancel: undefined };
       this.posted.set(RunId(runId), posted);
     }
     const { id, kind, name, value, at } = item;
@@ -125,6 +126,7 @@ export class MemoryJournal implements Journal {
     const text = stringify(value);
     posted.ids.add(id);
     posted.values.push(text);
+    if (kind === "cancel" && posted.cancel === undefined) posted.cancel = JSON.parse(text) as JsonValue;
     posted.items.push({ seq: posted.items.length + 1, id, kind, name, at });
     this.watchers.tell(runId);
   }

@@ -54,11 +54,6 @@ export class EntryList {
     return full.findLastIndex((cells) => isIn(cells, exec, key, attempt, phase)) !== -1;
   }
 
-  /** The body of the last entry. */
-  get lastBody(): KeptBody | undefined {
-    return this.cells.at(-1) as KeptBody | undefined;
-  }
-
   toArray(): KeptEntry[] {
     const entries: KeptEntry[] = [];
     for (const cells of [...(this.full ?? []), this.cells]) {

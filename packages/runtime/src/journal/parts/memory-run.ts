@@ -32,11 +32,11 @@ const FEW = 24;
 /** Everything that was posted to a run, in order. */
 export interface PostedTo {
   readonly items: readonly Pick<PostedItem, "kind" | "name">[];
-  /** As JSON. */
-  readonly values: readonly string[];
+  /** The value of the first that cancels it. */
+  readonly cancel: JsonValue | undefined;
 }
 
-const NOTHING: PostedTo = { items: [], values: [] };
+const NOTHING: PostedTo = { items: [], cancel: undefined };
 
 /** One run in memory. */
 export class MemoryRun implements Linked<MemoryRun>, Indexed<MemoryRun>, KnownNames {
@@ -52,6 +52,9 @@ export class MemoryRun implements Linked<MemoryRun>, Indexed<MemoryRun>, KnownNa
   private updatedAt: number;
   private whose: Whose | undefined;
   private waits: NotedWaits | undefined;
+  /** The error in the status that was the last entry when there were so many: a list must not read whole results. */
+  private lastError: RunSummary["error"];
+  private erred = 0;
   private readonly kept = new EntryList();
   /** The identities of its entries, once there are many. */
   identities: Identities | undefined;
@@ -95,10 +98,11 @@ export class MemoryRun implements Linked<MemoryRun>, Indexed<MemoryRun>, KnownNa
     const kept = given === body ? body : stringify(body);
     const facts =
       phase === "note" ? factsOf(this.runId, [[exec, key, attempt, phase, plainZero(at), body]]) : undefined;
+    const error = facts && errorIn(this.runId, { exec, key, body });
     if (!this.isNew(exec, key, attempt, phase)) throw duplicateError(this.runId, [exec, key, attempt, phase]);
     this.updatedAt = plainZero(at);
     this.kept.push(exec, key, plainZero(attempt), phase, this.updatedAt, kept);
-    if (facts !== undefined) this.learn(facts);
+    if (facts !== undefined) this.learn(facts, error);
   }
 
   records(): JournalRecord[] {
@@ -111,7 +115,8 @@ export class MemoryRun implements Linked<MemoryRun>, Indexed<MemoryRun>, KnownNa
 
   summary(posted: PostedTo = NOTHING): RunSummary {
     const { runId, agent, status, startedAt, updatedAt, kept, whose, waits, error } = this;
-    const cancelReason = this.hasEnded ? undefined : cancelReasonOf(posted);
+    const { cancel } = posted;
+    const cancelReason = this.hasEnded || cancel === undefined ? undefined : listedReason(cancel);
     const summary = {
       runId,
       agent,
@@ -133,21 +138,23 @@ export class MemoryRun implements Linked<MemoryRun>, Indexed<MemoryRun>, KnownNa
   }
 
   private get error(): RunSummary["error"] {
-    const { exec, key, lastBody } = this.kept;
-    if (lastBody === undefined || !WITH_ERROR.includes(this.status)) return undefined;
-    return errorIn(this.runId, { exec, key, body: copyOf(lastBody) });
+    const { lastError } = this;
+    if (lastError === undefined || this.erred !== this.kept.length) return undefined;
+    return WITH_ERROR.includes(this.status) ? { ...lastError } : undefined;
   }
 
   private appendAll(entries: readonly JournalEntry[]): void {
     const rows = entries.map((entry) => checkEntry(entry, undefined));
     const bodies = rows.map((row, index) => (entries[index]?.given === row[5] ? row[5] : stringify(row[5])));
     const facts = factsOf(this.runId, rows);
+    const last = rows.at(-1);
+    const error = facts && last && errorIn(this.runId, { exec: last[0], key: last[1], body: last[5] });
     const duplicate = this.allIdentities().addAll(rows);
     if (duplicate !== undefined) throw duplicateError(this.runId, duplicate);
     for (const [index, [exec, key, attempt, phase, at]] of rows.entries())
       this.kept.push(exec, key, attempt, phase, at, bodies[index] ?? "null");
-    this.updatedAt = rows.at(-1)?.[4] ?? this.updatedAt;
-    if (facts !== undefined) this.learn(facts);
+    this.updatedAt = last?.[4] ?? this.updatedAt;
+    if (facts !== undefined) this.learn(facts, error);
   }
 
   private isNew(exec: string, key: string, attempt: number, phase: string): boolean {
@@ -166,7 +173,10 @@ export class MemoryRun implements Linked<MemoryRun>, Indexed<MemoryRun>, KnownNa
     return this.identities;
   }
 
-  private learn(facts: RunFacts): void {
+  /** `error` is that of the last entry. */
+  private learn(facts: RunFacts, error: RunSummary["error"]): void {
+    this.lastError = error;
+    this.erred = this.kept.length;
     this.agent = facts.agent ?? this.agent;
     this.status = facts.status ?? this.status;
     this.startedAt = facts.startedAt ?? this.startedAt;
@@ -176,11 +186,6 @@ export class MemoryRun implements Linked<MemoryRun>, Indexed<MemoryRun>, KnownNa
       else (this.waits ??= new NotedWaits()).apply(change);
     }
   }
-}
-
-function cancelReasonOf({ items, values }: PostedTo): string | undefined {
-  const at = items.findIndex(({ kind }) => kind === "cancel");
-  return at === -1 ? undefined : listedReason(JSON.parse(values[at] ?? "null") as JsonValue);
 }
 
 function copyOf(body: KeptBody): JsonObject {
