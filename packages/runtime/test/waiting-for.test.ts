@@ -2,7 +2,7 @@ import { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { virtualClock } from "@ravi/testing";
+import { scriptedModel, virtualClock } from "@ravi/testing";
 import {
   type AgentEvent,
   defineTool,
@@ -271,6 +271,36 @@ describe("R24: what a run waits for", () => {
     const decided = second.resume("r", { decisions: { [doubt?.name ?? ""]: "skip" } });
     expect((await decided.result).status).toBe("completed");
     expect(await waitsOf(() => second.list())).toEqual([]);
+  });
+
+  test("with its arguments, if a model has asked for it", async () => {
+    const clock = virtualClock();
+    const before = new MemoryJournal({ clock });
+    let paid = 0;
+    const hanging = defineTool({
+      name: "pay",
+      description: "pays",
+      input: z.object({ to: z.string() }),
+      execute: () => {
+        paid++;
+        return new Promise(() => {});
+      },
+    });
+    const toolCalls = ["ada", "bob"].map((to) => ({ id: to, name: "pay", arguments: { to } }));
+    const payer = agent("payer", async (ctx) => {
+      const { message } = await ctx.llm(scriptedModel([{ toolCalls }]), { messages: [] });
+      const calls = (message.toolCalls ?? []).map((call) => ({ kind: "tool", call, tool: hanging }) as const);
+      await ctx.batch(calls);
+      return done("");
+    });
+    void new Runtime({ journal: before, clock }).run(payer, "", { runId: "r" }).result.catch(() => {});
+    await until(() => paid === 2);
+    const second = new Runtime({ journal: cut("r", before.load(RunId("r"))), agents: [payer], clock });
+    expect((await second.resume("r").result).error).toMatchObject({ code: "NEEDS_DECISION" });
+    expect((await waitsOf(() => second.list())).map(({ question }) => question)).toEqual([
+      { tool: "pay", callId: "ada", arguments: '{"to":"ada"}' },
+      { tool: "pay", callId: "bob", arguments: '{"to":"bob"}' },
+    ]);
   });
 
   test("a call that was decided on is listed no more, also if the run is suspended again", async () => {

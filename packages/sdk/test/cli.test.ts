@@ -142,7 +142,7 @@ describe("a run in another process", () => {
     expect(shown).toMatch(/^ {2}clerk calls pay \(tool:1:0\), begun \d+ s ago$/m);
     await started(ASKING, ["resume", journal]).ended;
     const undecided = await ravi("show", "run-1");
-    expect(undecided).toContain("for a decision\n    pay\n");
+    expect(undecided).toContain('for a decision\n    pay {"usd":12}\n');
     expect(undecided).toContain('decisions: { "run-1:tool:1:0": "retry" }');
     expect(undecided).toMatch(/^process +none; resume it with a decision$/m);
 

@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import type { LLMClient, ModelResponse } from "@ravi/kernel";
 import { describe, expect, test } from "vitest";
@@ -76,6 +77,35 @@ describe("the suite", () => {
       await expect(assertModelCase(each, { open: openWithoutStream })).rejects.toThrow(
         'without: ["streaming"]',
       );
+  });
+
+  test("tells what a case needs that fails, and how to leave it out", async () => {
+    const cached = modelCases.find(({ says }) => says.includes("cached input"));
+    assert(cached !== undefined);
+    const open: ModelSuite["open"] = (setup) => {
+      const honest = clientOf(setup);
+      return {
+        client: {
+          ...honest,
+          generate: async (...call) => {
+            const { usage: _, ...response } = await honest.generate(...call);
+            return response;
+          },
+        },
+      };
+    };
+    const failure = assertModelCase(cached, { open });
+    await expect(failure).rejects.toThrow("inputTokens: 120");
+    await expect(failure).rejects.toThrow(
+      'This case needs "cachedUsage". If the client, or the server that it is tested with, lacks one, list that in `without`',
+    );
+  });
+
+  test("of a case that everybody must pass says nothing about leaving it out", async () => {
+    const plain = modelCases.find(({ says }) => says === "says who it is");
+    assert(plain !== undefined);
+    const open: ModelSuite["open"] = (setup) => ({ client: { ...clientOf(setup), id: "" } });
+    await expect(assertModelCase(plain, { open })).rejects.not.toThrow("This case needs");
   });
 
   for (const { says, caughtBy, plant } of PLANTED) {

@@ -7,7 +7,6 @@ import {
   type JournalRecord,
   type JsonObject,
   type JsonValue,
-  type ModelResponse,
   type PendingWait,
   type RunEvent,
   type RunId,
@@ -16,14 +15,14 @@ import {
   type ToolCall,
   type ToolResult,
 } from "@ravi/kernel";
-import { answerDeltas, answerMisfit } from "@ravi/kernel/loop";
-import { nameOfCall } from "../context/call-name.ts";
+import { answerDeltas } from "@ravi/kernel/loop";
 import { replayedBill } from "../context/model-record.ts";
 import { textAt } from "../engine/body.ts";
 import type { HireBegin, ResultRecord } from "../engine/hire-record.ts";
 import { attemptOf, isHire, isModelCall, SPEND, stepOf } from "../engine/recording.ts";
 import { changeIn } from "../journal/facts/noted-waits.ts";
 import { RUN_START, RUN_STATUS, RUN_WAITS } from "../journal/facts/run-facts.ts";
+import { answerIn, AskedCalls } from "./asked-calls.ts";
 import { wrongRun } from "./run-driver.ts";
 
 /** Reads what a run has done, as events. Throws an `InvalidValueError` if it is not in the journal, or has not begun. */
@@ -42,8 +41,7 @@ export async function recordedEvents(journal: Journal, runId: RunId): Promise<re
 class EventReader {
   readonly events: RunEvent[] = [];
   private readonly agents = new Map<ExecId, AgentId>();
-  /** The tool calls that models have asked for, by execution and name of the call. */
-  private readonly asked = new Map<string, ToolCall>();
+  private readonly asked = new AskedCalls();
   private readonly quiet = new Set<string>();
   /** The tools that were begun, by attempt. */
   private readonly tools = new Map<string, { readonly tool: string; readonly call: ToolCall | undefined }>();
@@ -87,9 +85,7 @@ class EventReader {
     const { exec, phase, at, body } = record;
     if (phase === "begin" && body["quiet"] === true) this.quiet.add(stepOf(record));
     if (phase !== "end") return;
-    const given = body["response"] as ModelResponse | undefined;
-    // The answer to a call that was given up is recorded for its cost, whatever it is.
-    const response = answerMisfit(given) === undefined ? given : undefined;
+    const response = answerIn(body);
     const isQuiet = this.quiet.has(stepOf(record));
     for (const { type, delta } of response === undefined ? [] : answerDeltas(response, undefined))
       this.add(
@@ -100,7 +96,7 @@ class EventReader {
     if (body["spend"] !== undefined) this.addUsage(exec, at, body);
     this.addError(exec, at, body["error"]);
     for (const call of response?.message.toolCalls ?? []) {
-      this.asked.set(`${exec}\n${nameOfCall({ tool: call, call })}`, call);
+      this.asked.add(exec, call);
       this.add(exec, at, { type: "toolCall", call });
     }
   }
@@ -108,7 +104,7 @@ class EventReader {
   private readTool(record: JournalRecord): void {
     const { exec, key, phase, at, body } = record;
     if (phase === "begin") {
-      const call = this.asked.get(`${exec}\n${textAt(body, "fingerprint")}`);
+      const call = this.asked.of(record);
       this.tools.set(attemptOf(record), { tool: textAt(body, "tool"), call });
       return;
     }

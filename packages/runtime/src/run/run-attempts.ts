@@ -12,7 +12,7 @@ import {
   type RunResult,
   type NeedsDecisionError,
 } from "@ravi/kernel";
-import { type Decisions, messageOf } from "@ravi/kernel/loop";
+import { argumentsText, type Decisions, messageOf } from "@ravi/kernel/loop";
 import { andThen } from "../promises/and-then.ts";
 import { awaitJournal } from "./await-journal.ts";
 import { hooksFor } from "../context/plan.ts";
@@ -21,6 +21,7 @@ import { Recording } from "../engine/recording.ts";
 import { afterRetries, RETRIED } from "../engine/retried.ts";
 import type { RunJournal } from "../engine/run-journal.ts";
 import { RUN_STATUS, RUN_WAITS } from "../journal/facts/run-facts.ts";
+import { askedIn } from "./asked-calls.ts";
 import { isStatusGiven, statusRecord } from "./result-record.ts";
 import { RunAttempt } from "./run-attempt.ts";
 import type { Ports } from "../ports.ts";
@@ -112,7 +113,7 @@ export class RunAttempts implements Attempts {
       try {
         await this.restore(recording);
         const doubts = this.doubtsIn(recording, decisions);
-        if (doubts.length > 0) await this.noteDoubts(doubts);
+        if (doubts.length > 0) await this.noteDoubts(doubts, recording);
         // The run may have been cancelled meanwhile.
         doubt = needsDecision(this.doubtsIn(recording, decisions));
       } catch (error) {
@@ -137,13 +138,20 @@ export class RunAttempts implements Attempts {
   }
 
   /** For the list of runs. */
-  private async noteDoubts(doubts: readonly Doubt[]): Promise<void> {
+  private async noteDoubts(doubts: readonly Doubt[], recording: Recording): Promise<void> {
     const { tree } = this.run;
     if (tree === undefined) return;
     const { waits, accounts, root } = tree;
-    for (const { execId, full, tool } of doubts) {
+    const asked = askedIn(recording.records, new Set(doubts.map(({ execId }) => execId)));
+    for (const { execId, key, full, tool } of doubts) {
       const { agentId } = accounts.find(execId) ?? root;
-      const what = { kind: "decision", name: full, question: { tool } } as const;
+      const { begin } = recording.of(execId).steps.get(key) ?? {};
+      const call = begin === undefined ? undefined : asked.of(begin);
+      const question = {
+        tool,
+        ...(call !== undefined && { callId: call.id, arguments: argumentsText(call) }),
+      };
+      const what = { kind: "decision", name: full, question } as const;
       waits.begin(waits.describe({ execId, agentId }, full, what));
     }
     await this.awaitJournal("append", waits.write());

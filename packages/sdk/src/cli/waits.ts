@@ -15,13 +15,10 @@ export function questionOf({ kind, question }: Pick<PendingWait, "kind" | "quest
   if (question === undefined) return undefined;
   const isCall = typeof question === "object" && question !== null && "tool" in question;
   if (!isCall) return visible(asText(question));
-  const { tool, arguments: given = TOO_LONG } = question as {
-    readonly tool: unknown;
-    readonly arguments?: unknown;
-  };
-  // Of a call that was cut off only the tool is on record.
-  if (kind === "decision") return visible(asText(tool));
-  return visible(`${asText(tool)} ${asText(given)}`);
+  const { tool, arguments: given } = question as { readonly tool: unknown; readonly arguments?: unknown };
+  // An agent may call tools on its own, and then only the tool is on record of a call that was cut off.
+  if (kind === "decision" && given === undefined) return visible(asText(tool));
+  return visible(`${asText(tool)} ${asText(given ?? TOO_LONG)}`);
 }
 
 const TOO_LONG = "with arguments that are too long to be listed";

@@ -15,6 +15,7 @@ import {
   type ModelCase,
   type ModelStage,
   type ModelUnderTest,
+  NO_STREAM,
   type OpenedModel,
   type OpenModel,
 } from "./model/stage.ts";
@@ -72,9 +73,19 @@ export async function assertModelCase(each: ModelCase, suite: ModelSuite): Promi
   };
   try {
     await each.run(stage);
+  } catch (error) {
+    throw withNeeds(error, each);
   } finally {
     for (const model of opened) await model.close?.();
   }
+}
+
+/** Says what the case needs: whoever cannot offer that has to know its name. The error stays the same one, for its diff. */
+function withNeeds(error: unknown, { needs = [] }: ModelCase): unknown {
+  if (!(error instanceof Error) || needs.length === 0 || error.message === NO_STREAM) return error;
+  const names = needs.map((need) => JSON.stringify(need)).join(", ");
+  error.message += `\nThis case needs ${names}. If the client, or the server that it is tested with, lacks one, list that in \`without\``;
+  return error;
 }
 
 interface Watched extends Pick<OpenedModel, "asked" | "arrived"> {
