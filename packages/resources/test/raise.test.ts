@@ -28,6 +28,21 @@ describe("R18: limits that are raised", () => {
     expect(other.budget.maxTurns).toBe(1);
   });
 
+  test("each limit by what was granted of it, as often as it is, and the time stays as it was", () => {
+    const given = { maxTokens: 10, maxCostUsd: 1, maxTurns: 2, maxToolCalls: 3, deadlineS: 60 };
+    const tracker = new ExecutionTracker(given);
+    // 2.01 dollars are 2009999999.9999998 billionths in a double: nothing is taken off the grant.
+    for (let n = 0; n < 2; n++) tracker.raise({ tokens: 5, cost: 2.01, turns: 1, toolCalls: 4 });
+    expect(tracker.budget).toMatchObject({
+      maxTokens: 20,
+      maxCostUsd: 5.02,
+      maxTurns: 4,
+      maxToolCalls: 11,
+      deadlineS: 60,
+    });
+    expect(tracker.remaining()).toEqual({ tokens: 20, cost: 5.02, turns: 4, toolCalls: 11 });
+  });
+
   test("the reserve for the last turn grows with the limit", () => {
     const tracker = new ExecutionTracker({ maxTurns: 1 });
     tracker.reserve({ turns: 1 }).settle({ turns: 1 });

@@ -59,6 +59,19 @@ describe("R18: a ledger survives as plain JSON", () => {
     expect(after.reservation(99)).toBeUndefined();
   });
 
+  test.each([[[2]], [[0]], [[1]], [[2, 1]], [[0, 2]], [[1, 0]], [[0, 1, 2]]])(
+    "R18: in whatever order calls end, those that are still open are in the snapshot (ended: %j)",
+    (ended) => {
+      const ledger = new ExecutionTracker({ maxTokens: 100 }, { scope: "lead", reserve: false });
+      const calls = [1, 2, 3].map((tokens) => ledger.reserve({ tokens }));
+      for (const n of ended) calls[n]?.cancel();
+      calls.push(ledger.reserve({ tokens: 4 }), ledger.reserve({ tokens: 5 }));
+      calls[3]?.settle();
+      const open = calls.filter(({ isOpen }) => isOpen).map(({ id, reserved }) => ({ id, ...reserved }));
+      expect(ExecutionTracker.restore(ledger.snapshot()).inDoubt).toEqual(open);
+    },
+  );
+
   test("R18: a fixed reserve comes back, and a child has its parent's clock", () => {
     const clock = { now: () => 5 };
     const root = new ExecutionTracker({ maxTokens: 10 }, { scope: "run", reserve: { tokens: 4 }, clock });
@@ -71,6 +84,17 @@ describe("R18: a ledger survives as plain JSON", () => {
     before.reserve({ tokens: 8 });
     const after = ExecutionTracker.restore(json(before));
     expect(after.charge({ tokens: 1 }).warnings).toMatchObject([{ used: 9, limit: 10 }]);
+  });
+
+  test("R18: a limit that there was none of before the restart is warned of", () => {
+    const before = new ExecutionTracker({ maxTurns: 10 }, { scope: "run" });
+    before.charge({ tokens: 85, turns: 1 });
+    const budgets = { run: { maxTokens: 100, maxTurns: 10 } };
+    const after = restoreLedgers([json(before)], { budgets, clock: { now: () => 7 } }).get("run");
+    expect(after?.charge({ tokens: 1 }).warnings).toMatchObject([
+      { dimension: "tokens", used: 86, limit: 100 },
+    ]);
+    expect(after?.snapshot()).toMatchObject({ at: 7, warned: ["tokens"] });
   });
 
   test("R18: a run can go on with more money than it began with", () => {

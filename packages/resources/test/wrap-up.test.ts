@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ExecutionTracker } from "@ravi/resources";
+import { ExecutionTracker, restoreLedgers } from "@ravi/resources";
 import { complaint, exhaustion } from "./helpers.ts";
 
 const turn = { turns: 1 };
@@ -103,6 +103,15 @@ describe("R18: the reserve for the last turn lies inside the limit", () => {
     expect(exhaustion(() => helper.reserve(turn, last)).scope).toBe("run");
     agent.reserve(turn, last).settle({});
     expect(run.used.turns).toBe(3);
+  });
+
+  test("R18: a second limit on the same agent still shares the reserve after a restart", () => {
+    const before = new ExecutionTracker({ maxTurns: 3 }, { scope: "run" });
+    const limit = before.child({ maxTurns: 10 }, "agent", { sameAgent: true });
+    for (let n = 0; n < 2; n++) limit.reserve(turn).settle({});
+    const back = restoreLedgers([before.snapshot(), limit.snapshot()]);
+    back.get("agent")?.reserve(turn, last).settle({});
+    expect(back.get("run")?.used.turns).toBe(3);
   });
 
   test("R18: its size can be fixed or set to nothing, which children inherit", () => {
