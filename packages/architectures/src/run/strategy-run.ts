@@ -30,8 +30,6 @@ import { spawnChild, spawnChildren } from "./worker.ts";
 export interface Question {
   /** The user message. */
   readonly user: string;
-  /** Appended to the agent's instructions in the system prompt. */
-  readonly system?: string | undefined;
   /** Default: the agent's own model. */
   readonly model?: LLMClient | undefined;
   /** Whether observers are not told the answer, because only the strategy reads it: a plan, a score, a choice. Default: false. */
@@ -182,10 +180,9 @@ export class StrategyRun {
       await appendMessage(session, deps, { role: "assistant", content: session.output });
   }
 
-  requestFor({ system, user }: Question): ModelRequest {
-    const { instructions } = this.session;
-    const prompt = [instructions, system ?? ""].filter((part) => part !== "").join("\n\n");
-    const head: readonly ChatMessage[] = prompt === "" ? [] : [{ role: "system", content: prompt }];
+  requestFor({ user }: Question): ModelRequest {
+    const { instructions: content } = this.session;
+    const head: readonly ChatMessage[] = content === "" ? [] : [{ role: "system", content }];
     return { messages: [...head, ...this.past, userMessage(user, this.attachments)] };
   }
 

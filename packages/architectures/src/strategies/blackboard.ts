@@ -59,7 +59,7 @@ export class Blackboard implements Architecture {
     const passed = new Set<string>();
     let cut: StopReason = "steps";
     let isReady = false;
-    for (let round = 1; round <= this.maxRounds && !isReady; round++) {
+    for (let round = 1; round <= this.maxRounds; round++) {
       const next = await this.next(run, board, names[(round - 1) % names.length] ?? "");
       yield progress("blackboard.next", { round, ...next });
       if (next.done) {

@@ -3,7 +3,7 @@ import { checkPort } from "@ravi/kernel/loop";
 import { field } from "@ravi/kernel/provider";
 import type { OnGuardError } from "../guard.ts";
 import { checkNames } from "../common/options.ts";
-import { isInside, pathProblem, resolvePath } from "../text/clean/path.ts";
+import { isInside, pathProblem, resolvePath } from "./path.ts";
 import type { FunctionMiddleware } from "../types.ts";
 import { realDisk } from "./real-disk.ts";
 import { callGuard, type OnViolation } from "./refuse.ts";

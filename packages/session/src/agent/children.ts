@@ -15,10 +15,7 @@ export function childTools(
   const own = new Set(children.map(({ name }) => name));
   const others = (): readonly string[] => toolNames().filter((name) => !own.has(name));
   return children.map(({ name, description, tools, attachments }) => {
-    const shape = delegateTo(
-      { id: parent.id, run: (ctx, inbox) => parent.run(ctx, inbox) },
-      { name, description, attachments },
-    );
+    const shape = delegateTo(parent, { name, description, attachments });
     return Object.freeze({
       ...shape,
       hire: (args: unknown) => ({

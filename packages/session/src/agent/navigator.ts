@@ -63,9 +63,7 @@ export class Navigator {
 
   /** Switches to a session. It is opened before the current one is closed, so if that fails nothing has changed. */
   async switchTo(id: string): Promise<string> {
-    if (this.current?.sessionId !== SessionId(id)) {
-      await this.replaceCurrent(await this.openSession(id));
-    } else this.isChosen = true;
+    if (this.current?.sessionId !== SessionId(id)) await this.replaceCurrent(await this.openSession(id));
     return id;
   }
 

@@ -24,7 +24,7 @@ export class ExtensionHost {
   async emit<E extends SessionEventName>(
     name: E,
     event: SessionEvents[E],
-    { signal, isFact = false }: { signal?: AbortSignalLike | undefined; isFact?: boolean } = {},
+    { signal, isFact }: { readonly signal: AbortSignalLike | undefined; readonly isFact: boolean },
   ): Promise<SessionEvents[E]> {
     let current = event;
     for (const { name: source, on } of this.extensions) {

@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { checkFields, InvalidValueError } from "@ravi/kernel";
 import { checkPort, checkSpelling } from "@ravi/kernel/loop";
+import { fieldsOf, isObject } from "@ravi/kernel/provider";
 import { checkEphemeral } from "../prompt/ephemeral.ts";
 import { SESSION_EVENTS } from "./events.ts";
 import type { Extension } from "./extension.ts";
@@ -62,31 +63,21 @@ const FIELDS = [
  * may have fields of its own.
  */
 export function checkExtension(value: unknown, where: string): Extension {
-  if (isObject(value) && typeof Reflect.get(value, "name") === "string") {
-    const on: unknown = Reflect.get(value, "on");
-    if (isHandlers(on)) {
-      checkSpelling(where, value, FIELDS);
-      if (on !== undefined) checkFields(`${where}.on`, on, SESSION_EVENTS);
-      const extension = value as Extension;
-      const { onEvent, ephemeral } = extension;
-      if (onEvent !== undefined) checkPort(`${where}.onEvent`, onEvent, "a function");
-      if (ephemeral !== undefined) checkEphemeral(`${where}.ephemeral`, ephemeral);
-      return extension;
-    }
+  if (!isExtension(value)) {
+    const expected =
+      "an extension: an object with a name and, in `on`, functions by event (a file exports it as default)";
+    throw new InvalidValueError({ field: where, value, expected });
   }
-  const expected =
-    "an extension: an object with a name and, in `on`, functions by event (a file exports it as default)";
-  throw new InvalidValueError({ field: where, value, expected });
+  checkSpelling(where, value, FIELDS);
+  const { on, onEvent, ephemeral } = value;
+  if (on !== undefined) checkFields(`${where}.on`, on, SESSION_EVENTS);
+  if (onEvent !== undefined) checkPort(`${where}.onEvent`, onEvent, "a function");
+  if (ephemeral !== undefined) checkEphemeral(`${where}.ephemeral`, ephemeral);
+  return value;
 }
 
-function isHandlers(value: unknown): boolean {
-  if (value === undefined) return true;
-  return (
-    isObject(value) &&
-    Object.values(value).every((handler) => handler === undefined || typeof handler === "function")
-  );
-}
-
-export function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null;
+function isExtension(value: unknown): value is Extension {
+  const { name, on = {} } = fieldsOf(value);
+  if (typeof name !== "string" || !isObject(on)) return false;
+  return Object.values(on).every((handler) => handler === undefined || typeof handler === "function");
 }

@@ -1,6 +1,7 @@
 import { InvalidValueError } from "@ravi/kernel";
 import { checkSpelling } from "@ravi/kernel/loop";
-import { isObject, loadDefault, callIfFunction } from "../extensions/load.ts";
+import { fieldsOf } from "@ravi/kernel/provider";
+import { loadDefault, callIfFunction } from "../extensions/load.ts";
 import type { Guardrail, GuardrailSource } from "./guardrail.ts";
 
 export interface GuardrailSources {
@@ -50,10 +51,9 @@ function own(source: GuardrailSource, where: string): OwnedGuardrail {
 const METHODS = ["onTurnStart", "beforeCall", "afterCall"] as const satisfies readonly (keyof Guardrail)[];
 
 function isGuardrail(value: unknown): value is Guardrail {
-  if (!isObject(value) || typeof Reflect.get(value, "name") !== "string") return false;
-  const { onTurnStart, beforeCall, afterCall, ...others } = value as Record<string, unknown>;
+  const { name, onTurnStart, beforeCall, afterCall, ...others } = fieldsOf(value);
   const given = [onTurnStart, beforeCall, afterCall].filter((method) => method !== undefined);
-  if (given.length === 0 || !given.every(isFunction)) return false;
+  if (typeof name !== "string" || given.length === 0 || !given.every(isFunction)) return false;
   // One that decides nothing but has a method of its own is meant to decide by that one, which nobody would call.
   return (beforeCall ?? afterCall) !== undefined || !Object.values(others).some(isFunction);
 }

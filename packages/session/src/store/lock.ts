@@ -147,13 +147,8 @@ async function noteNumbers({ files, folder }: LockOptions): Promise<number[]> {
 /** Creates a note with its whole content in one step. Returns false if the number is taken. */
 async function writeNote({ files, folder }: LockOptions, number: number, text: string): Promise<boolean> {
   const draft = join(folder, `draft-${randomUUID()}`);
-  const file = await files.open(draft, CREATE, 0o600);
   try {
-    try {
-      await writeAll(file, Buffer.from(text, "utf8"));
-    } finally {
-      await file.close();
-    }
+    await withFile(files, draft, CREATE, (file) => writeAll(file, Buffer.from(text, "utf8")));
     await files.link(draft, join(folder, String(number)));
     return true;
   } catch (error) {
