@@ -5,6 +5,8 @@ import {
   defineTool,
   isRaviError,
   type Journal,
+  type LLMClient,
+  type Meter,
   ProviderError,
   type RunEvent,
   RunId,
@@ -261,4 +263,46 @@ test("recordedEvents names the run that is not there", async () => {
   const wrong = await recorded(new MemoryJournal(), "nothing").catch((error: unknown) => error);
   expect(isRaviError(wrong, "INVALID_VALUE") && wrong.message).toContain('runId is "nothing"');
   await expect(new Runtime().recordedEvents("r")).rejects.toThrow("journal");
+});
+
+test.each([
+  ["set aside for a call without an end", "cancelled"],
+  ["charged after the tool that has made the call had ended", "completed"],
+])("what is %s is in what `inspect` tells, and in no event", async (_, end) => {
+  const journal = new MemoryJournal();
+  const asked = Promise.withResolvers<void>();
+  const deaf: LLMClient = {
+    id: "deaf",
+    info: { provider: "x", model: "deaf" },
+    generate: () => (asked.resolve(), new Promise<never>(() => {})),
+  };
+  const meter: Meter = {
+    estimate: () => ({ inputTokens: 100, maxOutputTokens: 100, price: { usd: 0.2 } }),
+    price: () => ({ usd: 0.15 }),
+  };
+  const think = defineTool({
+    name: "think",
+    description: "",
+    input: z.object({}),
+    execute: (__, { llm }) => {
+      void llm(deaf, ask("x"));
+      return "thought";
+    },
+  });
+  const lead = agent("lead", async (ctx) => {
+    if (end === "cancelled") await ctx.llm(deaf, ask("x"));
+    else await ctx.tool({ id: "c", name: "think", arguments: "{}" }, think);
+    return done("");
+  });
+  const clock = virtualClock();
+  const runtime = new Runtime({ journal, meter, clock, ledger: () => new FakeLedger() });
+  const run = runtime.run(lead, "", { runId: "r" });
+  const used = async (): Promise<(number | null)[]> =>
+    (await recorded(journal)).flatMap(({ event }) => (event.type === "usage" ? [event.costUsd] : []));
+  await asked.promise;
+  expect([await used(), (await runtime.inspect("r")).cost]).toEqual([[], 0.2]);
+  if (end === "cancelled") run.cancel("enough");
+  await clock.advance(2_000);
+  expect(await run.result).toMatchObject({ status: end, cost: 0.2 });
+  expect([(await runtime.inspect("r")).cost, await used()]).toEqual([0.2, []]);
 });

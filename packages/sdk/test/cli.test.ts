@@ -572,7 +572,9 @@ describe("runs that have ended", () => {
     await symlink(file, link);
     await expect(ravi("backup", link)).rejects.toThrow(/a file that does not exist yet; nothing was written/);
     await writeFile(join(journal, "ravi.db"), "something else");
-    await expect(ravi("backup", file)).rejects.toThrow(/not a database/);
+    await expect(ravi("backup", file)).rejects.toThrow(
+      `${join(journal, "ravi.db")} could not be copied to ${file}: file is not a database; nothing was written`,
+    );
     expect((await readdir(journal)).filter((name) => name.includes("copy"))).toEqual([]);
   });
 });

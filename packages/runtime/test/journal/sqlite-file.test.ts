@@ -232,7 +232,7 @@ test("T5: a disk that has no room for a new journal says so, and not that nothin
   const cramped = ["sh", "-c", 'ulimit -f 8; exec "$@"', "sh"];
   const { code, stderr } = await start("writer.ts", [directory, RUN, "one", "1"], cramped).ended;
   expect(code).toBe(1);
-  expect(stderr).toMatch(/can be opened and written \(SQLite: .*disk/);
+  expect(stderr).toMatch(/can be opened and written, on a disk with room \(SQLite: .*disk/);
   // With room again it is made, whatever was left of the first try.
   expect(await start("writer.ts", [directory, RUN, "one", "1"]).ended).toMatchObject({ code: 0, stderr: "" });
 });

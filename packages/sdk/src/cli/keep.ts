@@ -3,7 +3,7 @@ import { open, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import process from "node:process";
 import { Runtime } from "@ravi/runtime";
-import { InvalidValueError } from "@ravi/sdk";
+import { InvalidValueError, JournalFailedError } from "@ravi/sdk";
 import { UsageError } from "./errors.ts";
 import { findRun } from "./find.ts";
 import { isOpen } from "./list.ts";
@@ -54,9 +54,10 @@ export async function backup({ words: [to = ""], journal }: Request): Promise<st
   }
   try {
     await copy(join(journal, FILE), file);
-  } catch (error) {
+  } catch (cause) {
     await rm(file, { force: true });
-    throw error;
+    const what = `${join(journal, FILE)} could not be copied to ${to}`;
+    throw new JournalFailedError({ what, final: false, cause, hint: "nothing was written" });
   }
   return `${to} is a copy of ${join(journal, FILE)}; conversations, in ${join(journal, "sessions")}, are files of their own`;
 }

@@ -39,7 +39,7 @@ export function openDatabase(directory: string, timeoutMs = OPEN_TIMEOUT_MS): Sq
     }
     const what = isDamaged(error)
       ? "an undamaged SQLite database"
-      : "a file, in a writable folder, that can be opened and written";
+      : "a file, in a writable folder, that can be opened and written, on a disk with room";
     throw new InvalidValueError({
       field: "journal",
       value: path,
