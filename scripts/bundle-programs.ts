@@ -10,6 +10,7 @@ const PROGRAMS: Readonly<Record<string, readonly [app: string, programs: Readonl
   {
     "ravi-demo": ["apps/demo", { main: "src/main.ts" }],
     "ravi-arena": ["apps/arena", { main: "src/main.ts" }],
+    restate: ["apps/restate", { worker: "src/worker.ts", cancel: "src/cancel.ts" }],
     "example-chat": ["examples/chat", { main: "src/main.ts" }],
     "example-web": ["examples/web", { main: "src/main.ts" }],
     "ravi-acceptance": [

@@ -36,7 +36,7 @@ describe("T19: publishing", () => {
       ]);
       expect(manifest).toHaveProperty("description");
       const scripts = Object.keys((manifest as { scripts?: object }).scripts ?? {});
-      expect(scripts.toSorted()).toEqual(["build", "test", "types"]);
+      expect(scripts.toSorted()).toEqual(["build", "test"]);
     },
   );
 

@@ -34,7 +34,7 @@ export class WorkerProcess {
     const args = { ingress, admin, port: "0", model, key, ...(hold !== undefined && { hold }) };
     const worker = new WorkerProcess(
       run(
-        "worker.ts",
+        "worker",
         Object.entries(args).map(([name, value]) => `--${name}=${value}`),
       ),
     );
@@ -67,8 +67,8 @@ export class WorkerProcess {
   }
 }
 
-/** Starts a program of this folder from its source. */
-export function run(program: string, args: readonly string[]): ChildProcess {
-  const flags = ["--conditions=@ravi/source", "--no-warnings", join(import.meta.dirname, program)];
+/** Starts a program of this folder, bundled by scripts/bundle-programs.ts. */
+export function run(program: "worker" | "cancel", args: readonly string[]): ChildProcess {
+  const flags = ["--no-warnings", join(import.meta.dirname, "../dist", `${program}.js`)];
   return spawn(process.execPath, [...flags, ...args], { stdio: ["ignore", "pipe", "pipe"] });
 }

@@ -12,7 +12,7 @@ test("R9: a cancel from another process ends the calls that all workers have in 
   await scene.until(() => scene.calls.underWay === 12);
   expect(scene.calls.callers.size).toBe(2);
   const { ingress, admin } = scene.server;
-  const canceller = run("cancel.ts", [`--ingress=${ingress}`, `--admin=${admin}`, "long"]);
+  const canceller = run("cancel", [`--ingress=${ingress}`, `--admin=${admin}`, "long"]);
   let said = "";
   canceller.stdout?.on("data", (data: Buffer) => (said += data.toString()));
   const exited = once(canceller, "close");

@@ -1,8 +1,8 @@
-import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
+const root = join(import.meta.dirname, "../../..");
 const conditions = ["@ravi/source", "module", "node", "development|production"];
 
 /** The files that take longest. Vitest begins with the largest, so that the conformance suite would run at the end, alone. */
@@ -24,12 +24,15 @@ export default defineConfig({
   ssr: { resolve: { conditions } },
   test: {
     name: "restate",
-    root: import.meta.dirname,
-    include: ["**/*.test.ts"],
+    // As in vitest.config.ts: what it has transformed is found here again, and whatever the files share is loaded once.
+    root,
+    isolate: false,
+    include: ["apps/restate/test-server/*.test.ts"],
+    globalSetup: join(root, "scripts/bundle-programs.ts"),
     testTimeout: 60_000,
     hookTimeout: 60_000,
     // Workers and demos are processes that load the same sources again and again, so their compiled code is cached.
-    env: { NODE_COMPILE_CACHE: join(tmpdir(), "ravi-restate-compile-cache") },
+    env: { NODE_COMPILE_CACHE: join(root, "node_modules/.cache/tests") },
     // Each file has its own servers and mostly waits; more files at once would only slow each other down.
     maxWorkers: 2,
     sequence: { sequencer: LongestFirst },

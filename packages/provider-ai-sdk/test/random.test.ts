@@ -1,4 +1,5 @@
 import { isRaviError, type ModelEvent, textOf, type ToolCall } from "@ravi/kernel";
+import { anyText } from "@ravi/testing/suites";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { fromAiSdk } from "../src/index.ts";
@@ -7,7 +8,7 @@ import { ask, FINISH, fixedModel } from "./support.ts";
 const RUNS = process.env["RAVI_LONG"] ? 5_000 : 200;
 
 const id = fc.constantFrom("a", "b", "", undefined);
-const text = fc.string({ unit: "binary", maxLength: 8 });
+const text = anyText({ maxLength: 8 });
 const metadata = fc.constantFrom(undefined, { p: { s: "sig" } }, { p: { phase: "final_answer" } }, null, 7);
 
 /** Parts as models send them, in any order, and things that no model should send. */

@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import { anyText } from "@ravi/testing/suites";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { sha256 } from "../src/sha256.ts";
@@ -17,7 +18,7 @@ test("without Node, the hash of bytes is the one that Node computes, so names ar
 });
 
 test("without Node, the hash of a text is the one that Node computes, whatever it is made of", () => {
-  const text = fc.string({ unit: "binary", maxLength: 300 });
+  const text = anyText({ maxLength: 300 });
   fc.assert(fc.property(text, encoding, (data, how) => sha256(data, how) === hash("sha256", data, how)));
   expect(sha256("\ud800", "hex")).toBe(hash("sha256", "\ud800", "hex"));
 });

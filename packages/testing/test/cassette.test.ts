@@ -2,6 +2,7 @@ import { isRaviError, type LLMClient, type ModelRequest } from "@ravi/kernel";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { record, replay, scriptedModel } from "../src/index.ts";
+import { anyText } from "../src/suites/index.ts";
 import { failureOf, recording, stream } from "./cassettes/support.ts";
 import { ask, collect, temporaryFile } from "./helpers.ts";
 
@@ -144,7 +145,7 @@ describe("a cassette", () => {
   });
 
   test("replays whatever was recorded, byte for byte", async () => {
-    const text = fc.string({ unit: "binary" });
+    const text = anyText();
     const answer = fc.record({
       text,
       reasoning: text,

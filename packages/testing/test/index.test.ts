@@ -18,6 +18,7 @@ test("the package exports exactly these values", () => {
 
 test("the entry of the suites exports exactly these values", () => {
   expect(Object.keys(suites).toSorted()).toEqual([
+    "anyText",
     "assertHeadcountCase",
     "assertJournalCase",
     "assertLedgerCase",

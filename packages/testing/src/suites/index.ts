@@ -1,5 +1,6 @@
 // Test suites that every implementation of a contract passes. A separate entry, because they import vitest and fast-check.
 
+export { anyText } from "./any-text.ts";
 export {
   assertJournalCase,
   describeJournal,
