@@ -160,11 +160,11 @@ describe("where all slots are taken", () => {
     expect(paid).toBe(0);
   });
 
-  test("nor if the permissions are of plain JavaScript and do not say that they do something", async () => {
+  test("nor if the permissions do not say whether they do something", async () => {
     const rules = [{ effect: "deny", action: "tool", target: "pay", agent: "clerk" }] as const;
     const given = rulePermissions({ rules, otherwise: "allow" });
-    const plain: Omit<Permissions, "isNoop"> = { check: (request) => given.check(request) };
-    await working(plain as Permissions);
+    const plain: Permissions = { check: (request) => given.check(request) };
+    await working(plain);
     expect(paid).toBe(0);
   });
 

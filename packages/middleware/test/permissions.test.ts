@@ -121,6 +121,31 @@ describe("J11: permissions by rules", () => {
     }
   });
 
+  describe("a rule about the arguments of a tool", () => {
+    const tooMuch: PermissionRule["when"] = ({ arguments: given }) =>
+      typeof given === "object" && given !== null && Number(Reflect.get(given, "usd")) > 50;
+    const rules: readonly PermissionRule[] = [{ effect: "allow" }, { effect: "deny", when: tooMuch }];
+
+    test.each<[string, PermissionRequest["arguments"], boolean]>([
+      ["the text of a model, as a runtime asks", '{"usd":80}', false],
+      ["the same below", '{"usd":20}', true],
+      ["data, as a StrategyAgent asks", { usd: 80 }, false],
+      ["the same below", { usd: 20 }, true],
+      ["no arguments, which models may write as an empty text", "", true],
+      ["a text that is no JSON", "usd: 80", false],
+    ])("gets them as data: %s", async (_, given, isAllowed) => {
+      expect(await decide(rules, request({ arguments: given }))).toBe(isAllowed);
+    });
+
+    test("the input of a hire stays the text that it is", async () => {
+      const seen: unknown[] = [];
+      const when: PermissionRule["when"] = (asked) => (seen.push(asked.arguments), true);
+      await decide([{ effect: "allow", when }], request({ action: "hire", arguments: '{"usd":80}' }));
+      await decide([{ effect: "allow", when }], request({ action: "llm" }));
+      expect(seen).toEqual(['{"usd":80}', undefined]);
+    });
+  });
+
   test("J4: it is a no-op only when it can deny nothing", () => {
     expect(rulePermissions({ rules: [], otherwise: "allow" }).isNoop).toBe(true);
     expect(rulePermissions({ rules: [] }).isNoop).toBe(false);

@@ -1,4 +1,4 @@
-import type { AuditLog, Memory, Permissions, RunScope, Telemetry } from "@ravi/kernel";
+import type { AuditLog, Memory, Permissions, RunScope, Skippable, Telemetry } from "@ravi/kernel";
 
 // The defaults for services that were not given. Each is marked with `isNoop` and is therefore never called.
 
@@ -43,7 +43,7 @@ export function activeServices(given: {
   return Object.values(services).every((service) => service === undefined) ? undefined : services;
 }
 
-function unlessNoop<S extends { readonly isNoop: boolean }>(service: S | null): S | undefined {
+function unlessNoop<S extends Skippable>(service: S | null): S | undefined {
   // Untyped code may put anything here: only `true` leaves the service out.
   const isNoop: unknown = service?.isNoop;
   return service === null || isNoop === true ? undefined : service;

@@ -11,9 +11,10 @@ export interface Logger {
   error(message: string, fields?: JsonObject): void;
 }
 
-/** A service that may do nothing. If `isNoop` is true it is not called. */
+/** A service that may do nothing. */
 export interface Skippable {
-  readonly isNoop: boolean;
+  /** If true, it is not called. Default: false. */
+  readonly isNoop?: boolean | undefined;
 }
 
 export interface MemoryItem {
@@ -38,6 +39,11 @@ export interface PermissionRequest {
   readonly target: string;
   /** Of the agent that is to be hired. */
   readonly version?: string | undefined;
+  /**
+   * For a tool, a runtime gives the JSON text that the model wrote, which has passed the tool's schema: parse it before you look for a
+   * field. A `StrategyAgent` gives data. (`when` of a rule of `rulePermissions` gets data from both.) For a hire, the input. Absent for
+   * a model.
+   */
   readonly arguments?: JsonValue | undefined;
   readonly scope: RunScope;
 }

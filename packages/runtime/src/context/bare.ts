@@ -10,6 +10,7 @@ import {
   type ModelResponse,
   NO_HOOKS,
   type Outcome,
+  type Skippable,
   type Tally,
   type ToolContext,
   type ToolLeaf,
@@ -47,8 +48,8 @@ export function isBare({ ports, plan }: Pick<Execution, "ports" | "plan">): bool
   return isOff(permissions) && isOff(telemetry) && isOff(auditLog);
 }
 
-function isOff(service: { readonly isNoop: boolean } | undefined): boolean {
-  return service === undefined || service.isNoop;
+function isOff(service: Skippable | undefined): boolean {
+  return service === undefined || service.isNoop === true;
 }
 
 /** The options of a model call. Plain fields and no getters, because a model that wraps another may spread them, or write them to a log. */

@@ -166,9 +166,8 @@ export class Execution implements RunContext {
   }
   get lendsSlot(): boolean {
     const { permissions } = this.ports;
-    // Untyped permissions may not say whether they do something: then they are asked.
-    const isNoop: unknown = permissions?.isNoop;
-    return permissions === undefined || isNoop === true;
+    // Permissions that do not say whether they do something are asked.
+    return permissions === undefined || permissions.isNoop === true;
   }
   get validator(): JsonSchemaValidator | undefined {
     return this.ports.validator;

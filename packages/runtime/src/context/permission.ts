@@ -12,7 +12,7 @@ export function denialOf(
   version?: string | undefined,
 ): MaybePromise<string | undefined> {
   const { permissions } = exec.ports;
-  if (permissions === undefined || permissions.isNoop) return undefined;
+  if (permissions === undefined || permissions.isNoop === true) return undefined;
   const request: PermissionRequest = {
     agentId: exec.agentId,
     action,
