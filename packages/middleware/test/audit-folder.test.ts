@@ -1,17 +1,17 @@
 import disk, { mkdtemp, open, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { FileAuditLog } from "@ravi/middleware";
 
-const synced: string[] = [];
-vi.spyOn(disk, "open").mockImplementation(async (path, ...rest) => {
-  const file = await open(path, ...rest);
-  const sync = file.sync.bind(file);
-  return Object.assign(file, { sync: () => (synced.push(String(path)), sync()) });
-});
-
 test("J11: a new log is on the disk with its name in its folder, once, before its first entry is confirmed", async () => {
+  const synced: string[] = [];
+  const opening = vi.spyOn(disk, "open").mockImplementation(async (path, ...rest) => {
+    const file = await open(path, ...rest);
+    const sync = file.sync.bind(file);
+    return Object.assign(file, { sync: () => (synced.push(String(path)), sync()) });
+  });
+  onTestFinished(() => opening.mockRestore());
   const folder = await realpath(await mkdtemp(join(tmpdir(), "ravi-audit-")));
   try {
     const path = join(folder, "audit.jsonl");

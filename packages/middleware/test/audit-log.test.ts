@@ -1,6 +1,6 @@
 import { execFile, fork, type ForkOptions, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import {
+import files, {
   appendFile,
   mkdir,
   mkdtemp,
@@ -367,6 +367,21 @@ describe("J11: an audit that can be proved", () => {
     await (await FileAuditLog.open(path)).append(entry(2));
     expect(await FileAuditLog.verify(path)).toMatchObject({ ok: true, entries: 2, torn: false });
     expect(await readdir(folder)).toEqual(["audit.jsonl"]);
+  });
+
+  test("J11: nor is one that its writer has finished meanwhile", async () => {
+    const whole = await written(2);
+    await writeFile(path, whole.slice(0, -9));
+    // The log was read up to the half line by now, and its place is not claimed yet.
+    const finishing = vi.spyOn(files, "realpath").mockImplementationOnce(async (name) => {
+      await appendFile(path, whole.slice(-9));
+      return realpath(String(name));
+    });
+    onTestFinished(() => finishing.mockRestore());
+    await expect(FileAuditLog.open(path)).rejects.toMatchObject({ code: "JOURNAL_LOCKED" });
+    expect(await readFile(path, "utf8")).toBe(whole);
+    expect(await readdir(folder)).toEqual(["audit.jsonl"]);
+    expect(await (await FileAuditLog.open(path)).verify()).toMatchObject({ ok: true, entries: 2 });
   });
 
   test("a log cut off at any byte, as by a crash, keeps every whole line and goes on", async () => {

@@ -284,7 +284,7 @@ async function sleep(clock: Clock, delayMs: number, run: LiveRun): Promise<void>
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = clock.setTimer?.(resolve, delayMs);
   // A run that is to be suspended is not restarted here, so there is nothing to wait for.
-  if (timer === undefined || run.draining !== undefined) resolve();
+  if (timer === undefined || run.suspended !== undefined || run.draining !== undefined) resolve();
   const unlisten = run.token.onCancel(() => resolve());
   run.wake = resolve;
   await promise.finally(() => {

@@ -191,6 +191,37 @@ describe("closing", () => {
     expect(await within(run.result)).toMatchObject({ status: "suspended" });
   });
 
+  test("T4: nor does closing wait for the time of that next go to come", async () => {
+    const clock = virtualClock();
+    const shaky = agent("shaky", async () => {
+      throw new TypeError("oops");
+    });
+    const restart = { shouldRetry: () => true, delayMs: () => 60_000, reset: () => {} };
+    const runtime = new Runtime({ journal: new MemoryJournal(), clock, restart });
+    const run = runtime.run(shaky, "");
+    await turns();
+    expect(await within(runtime.close())).toBeUndefined();
+    expect(await within(run.result)).toMatchObject({ status: "suspended" });
+  });
+
+  test("T4: nor if it is closed while the agents below the crashed one are being stopped", async () => {
+    const closing: Promise<void>[] = [];
+    const child = agent("child", async (ctx) => {
+      ctx.signal.addEventListener("abort", () => void closing.push(runtime.close()));
+      return done(String(await ctx.waitFor("never")));
+    });
+    const lead = agent("lead", async (ctx) => {
+      await ctx.spawn(child, { input: "" });
+      throw new TypeError("oops");
+    });
+    const restart = { shouldRetry: () => true, delayMs: () => 60_000, reset: () => {} };
+    const runtime = new Runtime({ journal: new MemoryJournal(), clock: virtualClock(), restart });
+    const run = runtime.run(lead, "");
+    expect(await within(run.result)).toMatchObject({ status: "suspended" });
+    expect(closing).toHaveLength(1);
+    expect(await within(Promise.all(closing))).toEqual([undefined]);
+  });
+
   test("T4: a run whose journal takes nothing more is not started again: every go would end at its first entry", async () => {
     const journal = new MemoryJournal();
     const fault = new Error("the disk is full");
