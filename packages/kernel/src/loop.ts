@@ -8,6 +8,7 @@ export { type Linked, LinkedList } from "./core/linked.ts";
 export { KEY_SHAPES, type KeyShape, secretPatterns, secretRemover } from "./core/secrets.ts";
 export { quietly } from "./core/quietly.ts";
 export { checkSpelling } from "./core/spelling.ts";
+export { hasCode } from "./core/has-code.ts";
 export { makeFolders } from "./core/make-folders.ts";
 export { tellLog } from "./core/tell-log.ts";
 export { hasEnded, type ProcessReads, processStart } from "./core/process-life.ts";
@@ -24,7 +25,7 @@ export { type CheckedPorts, checkPort, checkPorts } from "./loop/check-ports.ts"
 export { checkEvent } from "./loop/check-event.ts";
 export { checkModel } from "./loop/check-model.ts";
 export { checkAgent, checkAgents, checkHosted, isAgent } from "./loop/check-agent.ts";
-export { answerDeltas } from "./loop/answer-deltas.ts";
+export { answerDeltas, answerEvents } from "./loop/answer-deltas.ts";
 export { answerMisfit, answerProblem, isContent } from "./loop/answer.ts";
 export { type Backoff, backoffMs } from "./loop/backoff.ts";
 export { type Denial, denialBy } from "./loop/denial.ts";

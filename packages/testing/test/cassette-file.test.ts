@@ -202,6 +202,14 @@ describe("a cassette's file", () => {
     const file = temporaryFile("run.jsonl");
     const model = scriptedModel(["1"]);
     expect(() => record(model, "")).toThrow(/the path of a file/);
+    expect(() => Reflect.apply(record, undefined, [model])).toThrow(
+      /cassette is undefined; expected the path/,
+    );
+    const taken = temporaryFile("taken");
+    writeFileSync(taken, "");
+    expect(() => record(model, `${taken}/run.jsonl`)).toThrow(
+      /cassette is ".*"; expected a file that can be/,
+    );
     expect(() => record(model, file, { redact: "secret" as never })).toThrow(
       /a list of strings and regular expressions/,
     );

@@ -8,10 +8,9 @@ import {
   isRaviError,
   JournalFailedError,
 } from "@ravi/kernel";
-import { checkPort } from "@ravi/kernel/loop";
+import { checkPort, hasCode } from "@ravi/kernel/loop";
 import {
   appendFlags,
-  hasCode,
   type HistoryFile,
   type HistoryFiles,
   makeFolder,

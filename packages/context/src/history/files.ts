@@ -50,10 +50,6 @@ export function appendFlags(): number {
   return O_RDWR | O_APPEND | O_CREAT | (O_NOFOLLOW ?? 0);
 }
 
-export function hasCode(error: unknown, code: string): boolean {
-  return typeof error === "object" && error !== null && "code" in error && error.code === code;
-}
-
 /** Writes all bytes, since one `write` may write fewer than asked for. */
 export async function writeAll(file: HistoryFile, bytes: Uint8Array): Promise<void> {
   for (let done = 0; done < bytes.length;) {

@@ -1,3 +1,5 @@
+import { hasCode } from "./has-code.ts";
+
 /** What it needs of `node:fs`. */
 interface Folders {
   mkdirSync(path: string, options: { readonly mode: number }): unknown;
@@ -20,7 +22,7 @@ export function makeFolders(path: string, folders: Folders, paths: Paths): strin
     return path;
   } catch (error) {
     const above = paths.dirname(path);
-    if (isMissing(error) && above !== path && found(above) === undefined) {
+    if (hasCode(error, "ENOENT") && above !== path && found(above) === undefined) {
       const first = makeFolders(above, folders, paths);
       const own = makeFolders(path, folders, paths);
       return first ?? own;
@@ -28,8 +30,4 @@ export function makeFolders(path: string, folders: Folders, paths: Paths): strin
     if (found(path)?.isDirectory() !== true) throw error;
     return undefined;
   }
-}
-
-function isMissing(error: unknown): boolean {
-  return typeof error === "object" && error !== null && Reflect.get(error, "code") === "ENOENT";
 }

@@ -1,3 +1,5 @@
+import { hasCode } from "./has-code.ts";
+
 /** How a process looks at others of its machine: with Node's `process.kill`, and the text of a file. Both may throw. */
 export interface ProcessReads {
   readonly kill: (pid: number, signal: 0) => unknown;
@@ -26,7 +28,7 @@ function isAlive(pid: number, { kill }: ProcessReads): boolean {
     kill(pid, 0);
     return true;
   } catch (error) {
-    return !(typeof error === "object" && error !== null && "code" in error && error.code === "ESRCH");
+    return !hasCode(error, "ESRCH");
   }
 }
 

@@ -24,3 +24,13 @@ export function answerDeltas(
     return isNew && Boolean(part.text) ? [{ type: part.type, delta: part.text }] : [];
   });
 }
+
+/** The same with its tool calls, for a reader of the stream. */
+export function answerEvents(response: ModelResponse): readonly ModelEvent[] {
+  const calls = (response.message.toolCalls ?? []).map(
+    ({ id, name, arguments: delta }, index): ModelEvent => {
+      return { type: "toolCall", index, id, name, delta };
+    },
+  );
+  return [...answerDeltas(response, undefined), ...calls];
+}

@@ -30,7 +30,6 @@ export interface SessionToValidate {
 }
 
 const LAYER = "sessionValidation";
-/** A child's id is derived from its parent's (`session/hire:helper#1`). */
 const SESSION_ID = /^\w[\w.:@#/-]{0,511}$/;
 
 /** Refuses a run whose session is malformed or must not be used, before anything is spent on it. */

@@ -1,5 +1,5 @@
 import { JournalLockedError } from "@ravi/kernel";
-import { field } from "@ravi/kernel/provider";
+import { hasCode } from "@ravi/kernel/loop";
 import { nodeModule } from "../common/node-module.ts";
 import { isOwner, localProcesses } from "./owner.ts";
 
@@ -111,7 +111,7 @@ async function create(name: string, owner: string): Promise<boolean> {
   } catch (error) {
     // Only EEXIST means that the claim exists. After any other error (too many open files, for example) it may exist and be
     // another's.
-    if (field(error, "code") === "EEXIST") return false;
+    if (hasCode(error, "EEXIST")) return false;
     throw error;
   }
   try {
@@ -143,7 +143,7 @@ async function ownerOf(name: string): Promise<string | undefined> {
     if (isOld) return "";
     return isNamed ? owner : "a writer that has just started";
   } catch (error) {
-    if (field(error, "code") === "ENOENT") return undefined;
+    if (hasCode(error, "ENOENT")) return undefined;
     throw error;
   }
 }
@@ -153,7 +153,7 @@ async function remove(name: string): Promise<void> {
   try {
     await unlink(name);
   } catch (error) {
-    if (field(error, "code") !== "ENOENT") throw error;
+    if (!hasCode(error, "ENOENT")) throw error;
   }
 }
 

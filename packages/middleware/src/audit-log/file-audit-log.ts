@@ -8,8 +8,7 @@ import {
   JournalFailedError,
   JournalLockedError,
 } from "@ravi/kernel";
-import { checkPort } from "@ravi/kernel/loop";
-import { field } from "@ravi/kernel/provider";
+import { checkPort, hasCode } from "@ravi/kernel/loop";
 import { nodeModule } from "../common/node-module.ts";
 import { type ChainReport, ChainReader, link } from "./chain.ts";
 import { claimPosition, sweepClaims } from "./claim.ts";
@@ -236,17 +235,15 @@ async function* piecesOf(path: string, start: number): AsyncGenerator<string> {
     if (!(await nodeModule("node:fs/promises").stat(path)).isFile()) throw noFile(path);
     yield* createReadStream(path, { encoding: "utf8", start, highWaterMark: 1_048_576 });
   } catch (error) {
-    if (field(error, "code") === "ENOENT") return;
+    if (hasCode(error, "ENOENT")) return;
     throw error;
   }
 }
 
-/** Below a file, or no name at all: there can be no log. */
-const NO_FILE: ReadonlySet<unknown> = new Set(["ENOTDIR", "ERR_INVALID_ARG_VALUE"]);
-
 function unreadable(path: string, cause: unknown): unknown {
   if (isRaviError(cause)) return cause;
-  if (NO_FILE.has(field(cause, "code"))) return noFile(path, cause);
+  // Below a file, or no name at all: there can be no log.
+  if (hasCode(cause, "ENOTDIR") || hasCode(cause, "ERR_INVALID_ARG_VALUE")) return noFile(path, cause);
   return unusable(`the audit log ${path} could not be read`, cause);
 }
 

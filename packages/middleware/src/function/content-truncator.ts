@@ -1,5 +1,5 @@
 import { checkFields, checkInteger } from "@ravi/kernel";
-import { shorten } from "@ravi/kernel/loop";
+import { LEAST_RESULT_CHARS, shorten } from "@ravi/kernel/loop";
 import type { FunctionMiddleware } from "../types.ts";
 
 export interface ContentTruncatorOptions {
@@ -10,7 +10,11 @@ export interface ContentTruncatorOptions {
 /** Shortens results that would fill the prompt. The beginning and the end are kept, and the model is told how much is missing. */
 export function contentTruncator(options: ContentTruncatorOptions = {}): FunctionMiddleware {
   checkFields("contentTruncator", options, ["maxLength"]);
-  const maxLength = checkInteger("contentTruncator.maxLength", options.maxLength ?? 20_000, 200);
+  const maxLength = checkInteger(
+    "contentTruncator.maxLength",
+    options.maxLength ?? 20_000,
+    LEAST_RESULT_CHARS,
+  );
   return {
     level: "function",
     name: "contentTruncator",

@@ -1,6 +1,5 @@
 import { type MaybePromise, checkFields, checkInteger, InvalidValueError } from "@ravi/kernel";
-import { checkPort } from "@ravi/kernel/loop";
-import { field } from "@ravi/kernel/provider";
+import { checkPort, hasCode } from "@ravi/kernel/loop";
 import type { OnGuardError } from "../guard.ts";
 import { checkNames } from "../common/options.ts";
 import { isInside, pathProblem, resolvePath } from "./path.ts";
@@ -123,7 +122,7 @@ async function diskProblem({ full, roots, maxBytes, disk }: DiskQuestion): Promi
       return "the path leads out of the allowed folders through a symbolic link";
   } catch (error) {
     // Not a failure of the guard: the path itself leads nowhere.
-    if (field(error, "code") === "ELOOP") return "the path leads into a loop of symbolic links";
+    if (hasCode(error, "ELOOP")) return "the path leads into a loop of symbolic links";
     throw error;
   }
   const size = await disk.sizeOf(full);

@@ -1,4 +1,4 @@
-import { field } from "@ravi/kernel/provider";
+import { hasCode } from "@ravi/kernel/loop";
 import { nodeModule } from "../common/node-module.ts";
 import { resolvePath } from "./path.ts";
 import type { FileDisk } from "./file-validator.ts";
@@ -54,7 +54,6 @@ function isAbsolute(target: string, parent: string): boolean {
 
 /** Nothing exists there, or it is not a link. */
 function undefinedIfMissing(error: unknown): undefined {
-  const code = field(error, "code");
-  if (code === "ENOENT" || code === "ENOTDIR" || code === "EINVAL") return undefined;
+  if (["ENOENT", "ENOTDIR", "EINVAL"].some((code) => hasCode(error, code))) return undefined;
   throw error;
 }

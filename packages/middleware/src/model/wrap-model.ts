@@ -18,12 +18,18 @@ import {
   NO_HOOKS,
   systemClock,
 } from "@ravi/kernel";
-import { answerMisfit, checkModel, checkPorts, guardedHooks, hasMethod } from "@ravi/kernel/loop";
+import {
+  answerEvents,
+  answerMisfit,
+  checkModel,
+  checkPorts,
+  guardedHooks,
+  hasMethod,
+} from "@ravi/kernel/loop";
 import { checkFunction, checkText } from "../common/options.ts";
 import { MiddlewarePipeline } from "../pipeline.ts";
 import { ChatCall } from "./call/chat-call.ts";
 import { eventChannel } from "./call/event-channel.ts";
-import { eventsOf } from "./call/transforms.ts";
 
 export interface WrapModelOptions {
   /** The caller's name in hooks and traces. Default: the model's id, with `/` replaced by `:`. */
@@ -124,7 +130,8 @@ function readStream(
   const run = async (): Promise<void> => {
     try {
       const response = await drive(call, () => call.stream((event) => channel.push(event)));
-      if (!call.hasStreamed) for (const event of eventsOf(response)) await channel.push(event);
+      // From a cache, or held back for a judge.
+      if (!call.hasStreamed) for (const event of answerEvents(response)) await channel.push(event);
       await channel.push({ type: "finish", response });
       channel.close();
     } catch (error) {

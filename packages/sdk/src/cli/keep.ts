@@ -2,6 +2,7 @@ import { existsSync, statSync } from "node:fs";
 import { open, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import process from "node:process";
+import { hasCode } from "@ravi/kernel/loop";
 import { Runtime } from "@ravi/runtime";
 import { InvalidValueError, JournalFailedError } from "@ravi/sdk";
 import { UsageError } from "./errors.ts";
@@ -49,7 +50,7 @@ export async function backup({ words: [to = ""], journal }: Request): Promise<st
   try {
     await (await open(file, "wx", 0o600)).close();
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    if (!hasCode(error, "EEXIST")) throw error;
     throw wrong("file", to, "a file that does not exist yet; nothing was written");
   }
   try {

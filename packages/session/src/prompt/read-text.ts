@@ -1,7 +1,6 @@
 import { lstat, readdir, readFile, stat } from "node:fs/promises";
 import { InvalidValueError } from "@ravi/kernel";
-import { messageOf } from "@ravi/kernel/loop";
-import { hasCode } from "../has-code.ts";
+import { hasCode, messageOf } from "@ravi/kernel/loop";
 
 /** A longer file is taken for a mistake. */
 const MAX_BYTES = 1_000_000;

@@ -1,9 +1,8 @@
 import { Buffer } from "node:buffer";
 import { join, resolve } from "node:path";
 import { checkBoolean, checkFields, InvalidValueError, isRaviError, JournalFailedError } from "@ravi/kernel";
-import { checkPort } from "@ravi/kernel/loop";
+import { checkPort, hasCode } from "@ravi/kernel/loop";
 import { sessionFailed } from "../errors.ts";
-import { hasCode } from "../has-code.ts";
 import { FileLog, closeAndRelease, type Opened } from "./file-log.ts";
 import {
   APPEND,

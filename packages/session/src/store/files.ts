@@ -1,6 +1,6 @@
 import { constants } from "node:fs";
 import { dirname } from "node:path";
-import { hasCode } from "../has-code.ts";
+import { hasCode } from "@ravi/kernel/loop";
 
 /** The file operations that `FileSessionStore` needs. Default: the disk of this machine. */
 export interface SessionFiles {

@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { hasCode } from "../has-code.ts";
+import { hasCode } from "@ravi/kernel/loop";
 import { APPEND, type SessionFiles, withFile, writeAll } from "./files.ts";
 
 const RENEW_MS = 10_000;

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
-import { hasCode } from "../has-code.ts";
+import { hasCode } from "@ravi/kernel/loop";
 import {
   APPEND,
   CREATE,

@@ -7,6 +7,7 @@ import {
   type ModelResponse,
   type SerializedError,
 } from "@ravi/kernel";
+import { hasCode } from "@ravi/kernel/loop";
 import { field, tryParse } from "@ravi/kernel/provider";
 
 /** A client whose calls are in the file. Written before its first call. */
@@ -57,8 +58,7 @@ export function readCassette(file: string): Cassette | undefined {
   try {
     bytes = readFileSync(file);
   } catch (cause) {
-    // Not `instanceof`: it may be of another realm, as in jest.
-    if ((cause as { readonly code?: unknown }).code === "ENOENT") return undefined;
+    if (hasCode(cause, "ENOENT")) return undefined;
     throw new InvalidValueError({
       field: "cassette",
       value: file,

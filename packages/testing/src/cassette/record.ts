@@ -101,19 +101,21 @@ interface Appender {
 }
 
 function openFile(file: string, client: LLMClient, append: boolean): Appender {
-  mkdirSync(dirname(file), { recursive: true });
   const before = readCassette(file);
   const known = before?.lines.filter((line) => line.type === "call" && line.client === client.id) ?? [];
   if (known.length > 0 && !append) {
     const expected = `a file without calls of ${client.id} (it has ${known.length}): delete it to record again, or set append: true`;
     throw new InvalidValueError({ field: "cassette", value: file, expected });
   }
-  // Otherwise the next line would be appended to a cut-off one.
-  if (before !== undefined && before.wholeBytes < before.bytes) truncateSync(file, before.wholeBytes);
-  if (before?.endsOpen === true) appendFileSync(file, "\n");
+  toDisk(file, () => {
+    mkdirSync(dirname(file), { recursive: true });
+    // Otherwise the next line would be appended to a cut-off one.
+    if (before !== undefined && before.wholeBytes < before.bytes) truncateSync(file, before.wholeBytes);
+    if (before?.endsOpen === true) appendFileSync(file, "\n");
+  });
   let introduced = before?.lines.some((line) => line.type === "client" && line.id === client.id) ?? false;
   // Each line is one write at the end of the file, so that several writers do not mix.
-  const put = (line: CassetteLine): void => appendLine(file, `${JSON.stringify(line)}\n`);
+  const put = (line: CassetteLine): void => toDisk(file, () => appendLine(file, `${JSON.stringify(line)}\n`));
   return {
     calls: known.length,
     write(line) {
@@ -129,9 +131,8 @@ function openFile(file: string, client: LLMClient, append: boolean): Appender {
 
 /** Writes a whole line or nothing: what a full disk accepted of it would be joined with the next line. */
 function appendLine(file: string, line: string): void {
-  let handle: number | undefined;
+  const handle = openSync(file, "a", 0o600);
   try {
-    handle = openSync(file, "a", 0o600);
     const { size } = fstatSync(handle);
     try {
       appendFileSync(handle, line);
@@ -139,10 +140,17 @@ function appendLine(file: string, line: string): void {
       ftruncateSync(handle, size);
       throw error;
     }
+  } finally {
+    closeSync(handle);
+  }
+}
+
+/** An error of the disk is reported as one of the file that was given. */
+function toDisk(file: string, write: () => unknown): void {
+  try {
+    write();
   } catch (cause) {
     const expected = `a file that can be written: ${messageOf(cause)}`;
     throw new InvalidValueError({ field: "cassette", value: file, expected, cause });
-  } finally {
-    if (handle !== undefined) closeSync(handle);
   }
 }

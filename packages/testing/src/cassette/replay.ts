@@ -9,7 +9,7 @@ import {
   type ModelRequest,
   type ModelResponse,
 } from "@ravi/kernel";
-import { answerDeltas } from "@ravi/kernel/loop";
+import { answerEvents } from "@ravi/kernel/loop";
 import { describeRequest } from "../answers/describe.ts";
 import { type CallLine, type CassetteLine, readCassette } from "./format.ts";
 import { type Recording, requestHash, take } from "./match.ts";
@@ -123,12 +123,7 @@ function chooseClient(lines: readonly CassetteLine[], file: string, id: string |
 /** The events of a call. If it was not recorded as a stream, each part of the answer is one event. */
 function eventsOf({ events, response }: CallLine): readonly ModelEvent[] {
   if (events !== undefined) return events;
-  if (response === undefined) return [];
-  const { toolCalls = [] } = response.message;
-  const calls = toolCalls.map(({ id, name, arguments: delta }, index): ModelEvent => {
-    return { type: "toolCall", index, id, name, delta };
-  });
-  return [...answerDeltas(response, undefined), ...calls, { type: "finish", response }];
+  return response === undefined ? [] : [...answerEvents(response), { type: "finish", response }];
 }
 
 function responseOf({ response, events = [], n }: CallLine, file: string): ModelResponse {

@@ -1,5 +1,6 @@
+import { hasCode } from "@ravi/kernel/loop";
 import { nodeModule } from "../../node-module.ts";
-import { hasCode, type HistoryLock } from "../files.ts";
+import type { HistoryLock } from "../files.ts";
 import { canTell, claimName, isClaim, isOwnerGone, ownerOf } from "./owner.ts";
 
 /** An append is short. A lock that is not free after this time is held by a process that hangs. */

@@ -1,5 +1,4 @@
-import type { ModelEvent, ModelResponse, StreamTransform } from "@ravi/kernel";
-import { answerDeltas } from "@ravi/kernel/loop";
+import type { ModelEvent, StreamTransform } from "@ravi/kernel";
 
 /**
  * Puts an event through the transforms. Layers add their transforms from the outermost on; an event comes from the inside, so the
@@ -35,13 +34,4 @@ function pushAll(transform: StreamTransform, events: readonly ModelEvent[]): rea
   return events.length === 1 && events[0] !== undefined
     ? transform.push(events[0])
     : events.flatMap((event) => transform.push(event));
-}
-
-/** The deltas of an answer that was not streamed (from a cache, or held back for a judge). */
-export function eventsOf(response: ModelResponse): readonly ModelEvent[] {
-  const { toolCalls = [] } = response.message;
-  const calls = toolCalls.map(({ id, name, arguments: delta }, index): ModelEvent => {
-    return { type: "toolCall", index, id, name, delta };
-  });
-  return [...answerDeltas(response, undefined), ...calls];
 }
