@@ -94,8 +94,8 @@ export interface RunSummary {
    */
   readonly error?: Pick<SerializedError, "code" | "message"> | undefined;
   /**
-   * Why it was cancelled, if it has not ended yet; it may be cut. It does no more work: it ends in the process that has it, or when it is next
-   * resumed. Absent if nobody has cancelled it, if it has ended, or if the journal or the engine does not tell.
+   * Why it was cancelled, if it has not ended yet; it may be cut. It does no more work: it ends in the process that has it, or when it
+   * is next resumed. Absent if nobody has cancelled it, if it has ended, or if the journal or the engine does not tell.
    */
   readonly cancelReason?: string | undefined;
 }

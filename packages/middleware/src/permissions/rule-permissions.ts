@@ -28,8 +28,8 @@ export interface PermissionRule {
   /** The tenant of the run; null for a run without one. */
   readonly tenant?: string | null | readonly (string | null)[] | undefined;
   /**
-   * A condition that the fields cannot express. It gets the arguments of a tool as data (`{ path: "/etc/passwd" }`). If it throws, or returns anything but true or false, the request is denied,
-   * whatever the rule's effect.
+   * A condition that the fields cannot express. It gets the arguments of a tool as data (`{ path: "/etc/passwd" }`). If it throws, or
+   * returns anything but true or false, the request is denied, whatever the rule's effect.
    */
   readonly when?: ((request: PermissionRequest) => MaybePromise<boolean>) | undefined;
   /** The reason that a denied request gets. */
