@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtemp, readdir, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { mkdtemp, open as openFile, readdir, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
@@ -644,6 +644,23 @@ describe("the command line", () => {
     const { child, ended } = started(PROGRAM, ["runs", "--all", "--json"]);
     child.stdout?.destroy();
     expect(await ended).toMatchObject({ stderr: "" });
+  });
+
+  test("says in one line that its output could not be written, as on a full disk", async () => {
+    await run(speaker("ok"), "go", { journal, runId: "a" });
+    // A file that was opened for reading takes no output.
+    const closed = await openFile(join(journal, "ravi.db"), "r");
+    const env = { ...process.env, RAVI_JOURNAL: journal };
+    const args = ["--conditions=@ravi/source", PROGRAM, "runs", "--all"];
+    const child = spawn(process.execPath, args, { env, stdio: ["ignore", closed.fd, "pipe"] });
+    let stderr = "";
+    child.stderr?.on("data", (text) => (stderr += String(text)));
+    const code = await new Promise((resolve) => child.on("close", resolve));
+    await closed.close();
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringMatching(/^ravi: E[A-Z]+: .*write\n$/),
+    });
   });
 });
 
