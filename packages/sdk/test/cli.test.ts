@@ -689,3 +689,14 @@ test("so is one that waits until a time that is no date", async () => {
   await handle.suspend();
   expect(await ravi("show", "odd")).toContain("for a time, until 9000000000000000");
 });
+
+test("a run whose status is damaged is listed with all runs", async () => {
+  for (const runId of ["a", "b"]) await run(speaker("ok"), "go", { journal, runId });
+  const database = new DatabaseSync(join(journal, "ravi.db"));
+  database.exec("UPDATE runs SET status = 'complefed' WHERE id = 'a'");
+  database.close();
+  const all = await ravi("runs", "--all");
+  expect(all).toMatch(/^a +speaker@1 +complefed /m);
+  expect(all).not.toContain("not shown");
+  expect(JSON.parse(await ravi("runs", "--all", "--json"))).toHaveLength(2);
+});
