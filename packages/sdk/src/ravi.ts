@@ -5,10 +5,11 @@ import { perform } from "./cli/perform.ts";
 
 // The program `ravi`: looks at the runs of a journal and answers them. It runs no agents, so it needs none.
 
-// Whoever reads the output may stop early, as `head` does.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-  if (error.code !== "EPIPE") throw error;
-  process.exit(0);
+  // Whoever reads the output may stop early, as `head` does.
+  if (error.code === "EPIPE") process.exit(0);
+  process.stderr.write(`ravi: ${errorMessage(error)}\n`);
+  process.exit(1);
 });
 
 const print = (text: string): void => void process.stdout.write(`${text}\n`);

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtemp, readdir, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { mkdtemp, open as openFile, readdir, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
@@ -645,6 +645,23 @@ describe("the command line", () => {
     child.stdout?.destroy();
     expect(await ended).toMatchObject({ stderr: "" });
   });
+
+  test("says in one line that its output could not be written, as on a full disk", async () => {
+    await run(speaker("ok"), "go", { journal, runId: "a" });
+    // A file that was opened for reading takes no output.
+    const closed = await openFile(join(journal, "ravi.db"), "r");
+    const env = { ...process.env, RAVI_JOURNAL: journal };
+    const args = ["--conditions=@ravi/source", PROGRAM, "runs", "--all"];
+    const child = spawn(process.execPath, args, { env, stdio: ["ignore", closed.fd, "pipe"] });
+    let stderr = "";
+    child.stderr?.on("data", (text) => (stderr += String(text)));
+    const code = await new Promise((resolve) => child.on("close", resolve));
+    await closed.close();
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringMatching(/^ravi: E[A-Z]+: .*write\n$/),
+    });
+  });
 });
 
 test.each([9e15, -9e15, 1.5e300])(
@@ -671,4 +688,15 @@ test("so is one that waits until a time that is no date", async () => {
   await expect.poll(() => runs({ journal })).toMatchObject([{ waitingFor: [{ until: 9e15 }] }]);
   await handle.suspend();
   expect(await ravi("show", "odd")).toContain("for a time, until 9000000000000000");
+});
+
+test("a run whose status is damaged is listed with all runs", async () => {
+  for (const runId of ["a", "b"]) await run(speaker("ok"), "go", { journal, runId });
+  const database = new DatabaseSync(join(journal, "ravi.db"));
+  database.exec("UPDATE runs SET status = 'complefed' WHERE id = 'a'");
+  database.close();
+  const all = await ravi("runs", "--all");
+  expect(all).toMatch(/^a +speaker@1 +complefed /m);
+  expect(all).not.toContain("not shown");
+  expect(JSON.parse(await ravi("runs", "--all", "--json"))).toHaveLength(2);
 });

@@ -20,7 +20,8 @@ export function isOpen(status: RunStatus): boolean {
 export async function listRuns({ journal, options, now }: Request): Promise<string> {
   const all = (await runs({ journal })).toSorted((one, other) => other.startedAt - one.startedAt);
   const wanted = statusesOf(options.all === true, options.status);
-  const shown = all.filter(({ status }) => wanted.includes(status));
+  // A damaged status is none of them.
+  const shown = wanted === STATUSES ? all : all.filter(({ status }) => wanted.includes(status));
   if (options.json === true) return json(shown);
   const rest = all.length - shown.length;
   const more = rest === 0 ? [] : [`${rest} not shown${options.status === undefined ? ": --all" : ""}`];
