@@ -10,6 +10,7 @@ import {
   type JsonValue,
   NO_HOOKS,
   type RootHandle,
+  type RunEvent,
   RunId,
   type RunSummary,
   systemIds,
@@ -30,12 +31,14 @@ import { Admin } from "./client/admin.ts";
 import { admitRoot } from "./client/admit.ts";
 import { follow, type FollowOptions } from "./client/handle.ts";
 import { pruneBefore, pruneRuns } from "./client/prune.ts";
+import { recordOf } from "./client/record.ts";
 import { RootClient } from "./client/root-client.ts";
 import { checkSent, type RestateSendOptions } from "./client/send.ts";
 import { launchRun, type RestateRunOptions } from "./client/start.ts";
 import { type Http2Handler, listenOn, type ListenOptions, type Listening } from "./endpoint.ts";
 import { Ingress } from "./ingress.ts";
 import { OPTIONS, type RestateRuntimeOptions } from "./options.ts";
+import { unblockWhileWaiting } from "./unblock.ts";
 import { wallClock } from "./wall-clock.ts";
 import { workerHandler } from "./worker.ts";
 
@@ -98,6 +101,11 @@ export interface RestateRuntime {
   cancel(runId: string, reason: string): Promise<void>;
   /** The runs that the server knows. */
   list(): Promise<readonly RunSummary[]>;
+  /**
+   * What a run has done so far, as the events that observers get: each answer as one text, and without steps, progress and deltas. Later
+   * calls return the same events, and what is new after them. Rejects with an `InvalidValueError` if the server does not know the run.
+   */
+  recordedEvents(runId: string): Promise<readonly RunEvent[]>;
   /** Deletes a run that is over. Rejects if it is still under way. */
   delete(runId: string): Promise<void>;
   /**
@@ -235,6 +243,11 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
       await roots.stop(RunId(runId), reason);
     },
     list: () => admin.list(),
+    async recordedEvents(runId) {
+      checkOpen(closed.signal);
+      const reading = recordOf(ingress, RunId(runId), closed.signal);
+      return unblockWhileWaiting(reading, () => roots.unblock(runId));
+    },
     async delete(runId) {
       await roots.forget(RunId(runId));
     },

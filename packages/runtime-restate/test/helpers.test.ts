@@ -14,11 +14,15 @@ const hired = async (name: string) => {
     flush: () => {},
     expect: () => {},
     register: (one: Agent) => registered.push(one),
+    record: () => {},
+    recordDenied: () => {},
   };
   const spec = {
     key: "hire",
     fingerprint: "f",
     agent,
+    agentId: AgentId(name, "1"),
+    execId: "run/hire",
     input: "",
     supervision: () => ({}),
     denial: () => undefined,

@@ -29,6 +29,32 @@ test("J3: what the agents of a run tell at once goes in one parcel, each in its 
   expect(sent).toEqual(["run: a1 b1 a2", "other: c1"]);
 });
 
+test("J3: what is known to be at the server when its parcel goes is left out, and what the server has taken is confirmed", async () => {
+  const clock = virtualClock();
+  const sent: unknown[] = [];
+  let isDown = true;
+  const send = async (_: string, events: readonly NumberedEvent[]): Promise<void> => {
+    if (isDown) throw new Error("down");
+    sent.push(events.map(({ n }) => n));
+  };
+  const publisher = new Publishers({ clock, send, closed: new AbortController().signal }).of("run");
+  let known = 0;
+  const confirmed: number[] = [];
+  const add = (n: number): void =>
+    publisher.add(told("a", n), { isNeeded: () => n > known, onSent: () => void confirmed.push(n) });
+  add(1);
+  await clock.advance(100);
+  isDown = false;
+  add(2);
+  add(3);
+  known = 2;
+  await clock.advance(100);
+  expect([sent, confirmed]).toEqual([[[3]], [3]]);
+  add(2);
+  await clock.advance(100);
+  expect(sent).toEqual([[3]]);
+});
+
 test("J3: very many events go in several parcels, in order, and what comes meanwhile goes after them", async () => {
   const sent: (readonly NumberedEvent[])[] = [];
   const publishers = new Publishers({

@@ -1,5 +1,6 @@
 import type { JsonObject } from "../core/json.ts";
 import type { MaybePromise } from "../core/types.ts";
+import type { ToolCall } from "../model/messages.ts";
 import type { Usage } from "../model/usage.ts";
 import type { Ledger } from "./ledger.ts";
 
@@ -50,6 +51,10 @@ export interface Effect<T = unknown> {
   readonly key: string;
   /** A description for people. */
   readonly what: string;
+  /** The tool call that it makes; absent for a model call. For engines that tell what was done. */
+  readonly call?: ToolCall | undefined;
+  /** Whether what a model says is not what its agent says, and is not told to observers. */
+  readonly isQuiet?: boolean | undefined;
   /**
    * What to do if it was begun before a crash and has no end. `retry`: make it again and report it as in doubt. `ask`: suspend the run
    * until somebody decides.

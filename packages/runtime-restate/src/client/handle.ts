@@ -10,7 +10,7 @@ import {
   type RunStatus,
 } from "@ravi/kernel";
 import { type EventListener, messageOf, tellListener, tellLog } from "@ravi/kernel/loop";
-import type { Ingress, Target } from "../ingress.ts";
+import type { Ingress } from "../ingress.ts";
 import { ROOT, TOPIC, WATCHER } from "../names.ts";
 import { pause } from "../pause.ts";
 import type { RunView } from "../root/messages.ts";
@@ -18,15 +18,8 @@ import { unknownRun } from "../root/unknown-run.ts";
 import { FIRST } from "../topic/log.ts";
 import type { Page } from "../topic/object.ts";
 import { unblockWhileWaiting } from "../unblock.ts";
+import { poll, pollDelay } from "./poll.ts";
 import { detachedResult, resultOf, shaped } from "./result.ts";
-
-/** How long one poll waits for an answer. */
-const POLL_TIMEOUT_MS = 5_000;
-
-/** The pause between two polls, in milliseconds: short at first, then longer while nothing changes. */
-function pollDelay(polls: number): number {
-  return Math.min(500, 5 * 2 ** polls);
-}
 
 export interface FollowOptions {
   readonly runId: RunId;
@@ -182,17 +175,5 @@ async function* eventsOf(
     const wasOver = over.aborted;
     if (events.length === 0) await pause(pollDelay(polls), wasOver ? signal : awake);
     if (events.length > 0 || over.aborted !== wasOver) polls = 0;
-  }
-}
-
-/** Calls with a time limit and tries again: a call that went to a dead worker would wait too long; the next goes to another one. */
-async function poll<T>(ingress: Ingress, target: Target, what: unknown, signal: AbortSignal): Promise<T> {
-  for (;;) {
-    const late = AbortSignal.timeout(POLL_TIMEOUT_MS);
-    try {
-      return await ingress.call<T>(target, what, AbortSignal.any([signal, late]));
-    } catch (error) {
-      if (signal.aborted || !late.aborted) throw error;
-    }
   }
 }

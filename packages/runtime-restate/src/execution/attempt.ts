@@ -1,6 +1,7 @@
 import type { Context, internal, RestatePromise } from "@restatedev/restate-sdk";
 import {
   type Agent,
+  type AgentEvent,
   type BlobStore,
   CancellationError,
   CancellationToken,
@@ -18,7 +19,8 @@ import type { AbandonedCall, Entered, FromExec, Settle, Standing, Stopped } from
 import { stopError } from "../root/stop-error.ts";
 import { UsedAccount } from "./account.ts";
 import type { RootChannel } from "./root-channel.ts";
-import type { Publisher } from "./publisher.ts";
+import type { Publisher, Repeatable } from "./publisher.ts";
+import { storedEvent } from "./stored-event.ts";
 
 export interface AttemptOptions {
   readonly context: Context;
@@ -52,6 +54,10 @@ export class Attempt {
   suspension: SuspendedError | undefined;
   /** Settlements that the root has not received yet. */
   unsettled: readonly (Settle | AbandonedCall)[] = [];
+  /** How much it has told for the record. */
+  private recorded = 0;
+  /** How much of that the server has, as far as this attempt or the journal knows. A long replay need not send all of it again. */
+  recordSent = 0;
   /** How many children it has hired. */
   hired = 0;
   /** The children that it may join and ask, with the schemas of their results. */
@@ -188,6 +194,40 @@ export class Attempt {
     const { at } = this.standing;
     this.standing = { ...this.standing, at: Math.max(at, stopped.deadline ?? at) };
     this.token.cancel(stopError(stopped));
+  }
+
+  /**
+   * Tells something for the record. Only what the journal says, and in the same order in every attempt: what was told before is recognised
+   * by its number.
+   */
+  record(event: AgentEvent): void {
+    const { execId, supervision } = this.start;
+    const n = ++this.recorded;
+    if (n <= this.recordSent) return;
+    this.publish({ execId, agentId: supervision.agentId }, n, event, {
+      isNeeded: () => n > this.recordSent,
+      onSent: () => this.learnSent(n),
+    });
+  }
+
+  /** Takes over how much of the record the server has. */
+  learnSent(n: number | undefined): void {
+    this.recordSent = Math.max(this.recordSent, n ?? 0);
+  }
+
+  /** Tells for the record that a child was denied, which has no attempt that could. */
+  recordDenied(child: { readonly execId: string; readonly agentId: string }, ...events: AgentEvent[]): void {
+    for (const [before, event] of events.entries()) this.publish(child, before + 1, event);
+  }
+
+  private publish(
+    { execId, agentId }: { readonly execId: string; readonly agentId: string },
+    n: number,
+    event: AgentEvent,
+    more?: Repeatable,
+  ): void {
+    const { event: stored } = storedEvent(event);
+    this.publisher.add({ n, at: this.standing.at, agentId, execId, event: stored, isRecord: true }, more);
   }
 
   /** Suspends the execution if the journal has another step than the one that is requested. */

@@ -1,6 +1,6 @@
 import type { Operation, Settled } from "@ravi/kernel";
 import type { Attempt } from "./attempt.ts";
-import { paying, settledOf } from "./calls.ts";
+import { paying, type SettledCall, settledOf } from "./calls.ts";
 import { childOf } from "./child.ts";
 import { hiring } from "./hiring.ts";
 import type { Lane } from "./lane.ts";
@@ -25,11 +25,14 @@ export async function batch(
   });
   const settled = await driver.drive(branches);
   if (attempt.suspension !== undefined) throw attempt.suspension;
-  return Promise.all(
-    settled.map(async (one, at) => {
+  const all = await Promise.all(
+    settled.map(async (one, at): Promise<SettledCall> => {
       const operation = operations[at];
       const isCall = operation !== undefined && operation.kind !== "hire" && operation.kind !== "wait";
-      return isCall ? settledOf(attempt, operation, one) : one;
+      return isCall ? settledOf(attempt, operation, one) : { settled: one, events: [] };
     }),
   );
+  // In the order of the batch, which is the same in a replay.
+  for (const { events } of all) for (const event of events) attempt.record(event);
+  return all.map((each) => each.settled);
 }

@@ -1,4 +1,5 @@
 import {
+  type AgentEvent,
   type Effect,
   errorFromJSON,
   errorToJSON,
@@ -16,6 +17,7 @@ import { fetchStored, type Stored } from "./bodies.ts";
 import type { Attempt } from "./attempt.ts";
 import { pausing } from "./pause.ts";
 import { pay, type Recorded } from "./payment.ts";
+import { eventsOfCall } from "./record.ts";
 import { awaiting, type Steps } from "./steps.ts";
 import { reportWarnings } from "./dispatch.ts";
 import type { AdmissionTurn } from "./admission-order.ts";
@@ -41,9 +43,9 @@ export function* paying(
     const settle = attempt.unsettled;
     attempt.unsettled = [];
     let isFresh = false;
-    const closure = (): Promise<Recorded> => {
+    const closure = async (): Promise<Recorded> => {
       isFresh = true;
-      return pay({
+      const recorded = await pay({
         effect,
         fingerprint,
         from: attempt.from(lane),
@@ -58,6 +60,7 @@ export function* paying(
         attemptOver: attempt.isOver,
         warn: (warnings) => reportWarnings(attempt, warnings),
       });
+      return { ...recorded, recordSent: attempt.recordSent };
     };
     const recorded = yield* awaiting(context.run(effect.kind, closure, { serde: json<Recorded>() }), {
       cut: false,
@@ -65,6 +68,7 @@ export function* paying(
     turn.pass();
     checkSameRequest(attempt, effect, fingerprint, recorded);
     attempt.learn(recorded);
+    attempt.learnSent(recorded.recordSent);
     if (recorded.verdict === "done") {
       attempt.unsettled = [...attempt.unsettled, ...recorded.settle];
       attempt.used.add(recorded.paid, recorded.attempt);
@@ -89,16 +93,23 @@ export function* paying(
   }
 }
 
+/** The value or error of a call for the agent, and what is on record of it. */
+export interface SettledCall {
+  readonly settled: Settled;
+  readonly events: readonly AgentEvent[];
+}
+
 /** Turns the record of a call into the value or error for the agent. */
-export async function settledOf(attempt: Attempt, effect: Effect, one: Settled): Promise<Settled> {
-  if (!one.ok) return one;
+export async function settledOf(attempt: Attempt, effect: Effect, one: Settled): Promise<SettledCall> {
+  if (!one.ok) return { settled: one, events: [] };
   const made = one.value as CallResult;
-  if ("skipped" in made) return { ok: true, value: effect.skipped?.() };
-  const { stored } = made.recorded;
+  if ("skipped" in made) return { settled: { ok: true, value: effect.skipped?.() }, events: [] };
+  const { stored, paid } = made.recorded;
   const body = stored === undefined ? {} : await readBody(attempt, stored);
   if (!made.isFresh) effect.replayed?.(body);
-  if (body["error"] === undefined) return { ok: true, value: effect.restore(body) };
-  return { ok: false, error: errorFromJSON(body["error"] as SerializedError) };
+  const events = eventsOfCall(effect, body, paid);
+  if (body["error"] === undefined) return { settled: { ok: true, value: effect.restore(body) }, events };
+  return { settled: { ok: false, error: errorFromJSON(body["error"] as SerializedError) }, events };
 }
 
 /**

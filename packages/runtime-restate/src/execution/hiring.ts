@@ -16,6 +16,7 @@ import { refuseOwnLedger } from "../own-ledger.ts";
 import { refuseHelper } from "../refuse-helper.ts";
 import type { Launch } from "../root/messages.ts";
 import type { Attempt } from "./attempt.ts";
+import { eventOfHire } from "./record.ts";
 import { bytesOf, MOST, tooLarge } from "../sizes.ts";
 import { awaiting, type Steps } from "./steps.ts";
 
@@ -57,9 +58,14 @@ export function* hiring(
   );
   const { at, denied, keys: recorded } = yield* awaiting(asked, { cut: false });
   for (const [place, key] of keys.entries()) attempt.expect(key, recorded[place] ?? "nobody");
+  for (const spec of specs) attempt.record(eventOfHire(spec));
+  const deny = (spec: HireSpec, refused: SerializedError): void => {
+    seats.set(spec.key, deniedSeat(refused, at));
+    attempt.recordDenied(spec, { type: "started", input: spec.input }, { type: "error", error: refused });
+  };
   const wanted = specs.filter((spec, place) => {
     const refused = denied[place] ?? undefined;
-    if (refused !== undefined) seats.set(spec.key, deniedSeat(refused, at));
+    if (refused !== undefined) deny(spec, refused);
     return refused === undefined;
   });
   if (wanted.length === 0) return seats;
@@ -77,10 +83,10 @@ export function* hiring(
   });
   // One message for all of them: the tree's object writes its state once, however many are hired.
   const hired = yield* awaiting(attempt.callAll("hire", messages), { cut: false });
-  for (const [place, { key, execId, agent }] of wanted.entries()) {
+  for (const [place, spec] of wanted.entries()) {
     const refused = hired[place]?.denied;
-    if (refused !== undefined) seats.set(key, deniedSeat(refused, at));
-    else attempt.children.set(execId, agent.output);
+    if (refused !== undefined) deny(spec, refused);
+    else attempt.children.set(spec.execId, spec.agent.output);
   }
   return seats;
 }

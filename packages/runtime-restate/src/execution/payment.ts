@@ -32,6 +32,8 @@ export type Recorded = {
   readonly attempt: number;
   readonly stored?: Stored | undefined;
   readonly paid: readonly Paid[];
+  /** How much of the execution's record the server had by then. */
+  readonly recordSent?: number | undefined;
   /** Settlements that the root has not received yet. They go with the next message. */
   readonly settle: readonly (Settle | AbandonedCall)[];
 };

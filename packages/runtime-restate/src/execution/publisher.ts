@@ -12,8 +12,21 @@ const LINGER_MS = 100;
 const MOST_EVENTS = 1_000;
 const MOST_BYTES = 8 * 1024 * 1024;
 
-/** Must not throw. */
-type Send = (events: readonly NumberedEvent[]) => Promise<void>;
+/** Returns whether the server has them. Must not throw. */
+type Send = (events: readonly NumberedEvent[]) => Promise<boolean>;
+
+/** Of an event that the server may have already. */
+export interface Repeatable {
+  /** Whether it is still to be sent. Asked just before. */
+  readonly isNeeded: () => boolean;
+  /** The server has it. */
+  readonly onSent: () => void;
+}
+
+interface Waiting {
+  readonly event: NumberedEvent;
+  readonly more: Repeatable | undefined;
+}
 
 export interface PublishersOptions {
   readonly clock: Clock;
@@ -44,14 +57,16 @@ export class Publishers {
   }
 
   /** A lost event must not fail the run, so the error is only logged. */
-  private async sendOrLog(runId: string, events: readonly NumberedEvent[]): Promise<void> {
+  private async sendOrLog(runId: string, events: readonly NumberedEvent[]): Promise<boolean> {
     const { send, closed, logger } = this.options;
     try {
       await send(runId, events);
+      return true;
     } catch (error) {
       // After closing, the next attempt in another process publishes again what is missing.
-      if (closed.aborted) return;
+      if (closed.aborted) return false;
       tellLog(logger, "warn", `could not publish ${events.length} events of ${runId}: ${messageOf(error)}`);
+      return false;
     }
   }
 }
@@ -60,7 +75,7 @@ export class Publishers {
 export class Publisher {
   private readonly send: Send;
   private readonly onIdle: () => void;
-  private waiting: NumberedEvent[] = [];
+  private waiting: Waiting[] = [];
   private sending: Promise<void> | undefined;
   private readonly clock: Clock;
   private sendNow: (() => void) | undefined;
@@ -72,8 +87,8 @@ export class Publisher {
     this.onIdle = onIdle;
   }
 
-  add(event: NumberedEvent): void {
-    this.waiting.push(event);
+  add(event: NumberedEvent, more?: Repeatable): void {
+    this.waiting.push({ event, more });
     this.sending ??= this.drain();
   }
 
@@ -88,9 +103,12 @@ export class Publisher {
   private async drain(): Promise<void> {
     await this.linger();
     while (this.waiting.length > 0) {
-      const waiting = this.waiting;
+      const waiting = this.waiting.filter(({ more }) => more?.isNeeded() !== false);
       this.waiting = [];
-      for (const message of inMessages(waiting)) await this.send(message);
+      for (const message of inMessages(waiting)) {
+        const hasArrived = await this.send(message.map(({ event }) => event));
+        if (hasArrived) for (const { more } of message) more?.onSent();
+      }
     }
     this.sending = undefined;
     this.onIdle();
@@ -108,17 +126,17 @@ export class Publisher {
 }
 
 /** The events in messages that the server accepts. A large one may be in a message of its own. */
-function* inMessages(events: readonly NumberedEvent[]): Generator<readonly NumberedEvent[]> {
-  let message: NumberedEvent[] = [];
+function* inMessages(waiting: readonly Waiting[]): Generator<readonly Waiting[]> {
+  let message: Waiting[] = [];
   let bytes = 0;
-  for (const event of events) {
-    const more = sizeOf(event);
+  for (const each of waiting) {
+    const more = sizeOf(each.event);
     if (message.length > 0 && (message.length === MOST_EVENTS || bytes + more > MOST_BYTES)) {
       yield message;
       message = [];
       bytes = 0;
     }
-    message.push(event);
+    message.push(each);
     bytes += more;
   }
   if (message.length > 0) yield message;

@@ -19,6 +19,7 @@ import { outcomeToJSON } from "../outcome.ts";
 import type { Launch } from "../root/messages.ts";
 import { scopeOfRun } from "../scope.ts";
 import { Attempt } from "./attempt.ts";
+import { eventOfEnd } from "./record.ts";
 import { reportMismatch } from "./mismatch.ts";
 import { RestateEngine } from "./engine.ts";
 import type { MessageBatcher } from "./message-batcher.ts";
@@ -81,7 +82,10 @@ async function host(
   const attempt = await Attempt.open({ context, start, channel, publisher, ports, blobs, register });
   const engine = new RestateEngine(attempt, { isWatched, restart });
   try {
+    attempt.record({ type: "started", input: launch.input });
     const outcome = withinSize(execId, await options.createContext(engine, ports).run());
+    const ended = eventOfEnd(outcome);
+    if (ended !== undefined) attempt.record(ended);
     await publisher.flush();
     const status = outcome.status === "timedOut" ? "failed" : outcome.status;
     const account = engine.used.toJSON(start.supervision, execId as ExecId, status);

@@ -15,6 +15,7 @@ import { json } from "../json.ts";
 import type { Mail, Standing, Wanted } from "../root/messages.ts";
 import type { Attempt } from "./attempt.ts";
 import { bytesOf, MOST, tooLarge } from "../sizes.ts";
+import { eventOfWait } from "./record.ts";
 import { extending, standstill } from "./standstill.ts";
 import { awaiting, type Steps } from "./steps.ts";
 
@@ -85,6 +86,8 @@ export function* waiting(attempt: Attempt, lane: number, spec: WaitSpec): Steps<
   attempt.applyStop(wanted);
   attempt.token.check();
   if (wanted.got !== undefined) return wanted.got.value;
+  const request = eventOfWait(spec);
+  if (request !== undefined) attempt.record(request);
   const { value, standing } = yield* awaiting(delivered.promise, { cut: true });
   attempt.learn(standing);
   return value;

@@ -9,7 +9,7 @@ const LARGE = 64 * 1024;
 /** In bytes. A page has one event at least, whatever its size. */
 export const MOST_OF_PAGE = 4 * 1024 * 1024;
 
-/** An event that is stored by itself, under `keyOf(seq)`. */
+/** An event that is stored by itself. */
 export type LargeEvent = { readonly seq: number; readonly bytes: number };
 
 /** What is in a stored value: the event itself, or where it is. */
@@ -32,6 +32,8 @@ export type NumberedEvent = {
   readonly agentId: string;
   readonly execId: string;
   readonly event: JsonObject;
+  /** Whether it is for the record, and not for observers. All of those are numbered. */
+  readonly isRecord?: boolean | undefined;
 };
 
 export interface Head {
@@ -67,12 +69,25 @@ export function append(head: Head, events: readonly NumberedEvent[]): Appended {
   return { head: { ...head, next, told }, added };
 }
 
-/** The key of an event that is stored by itself. */
-export function keyOf(seq: number): string {
-  return `event:${seq}`;
+/** The names of the stored values of one log. They must never change, because runs live longer than deployments. */
+export interface LogNames {
+  readonly head: string;
+  /** The value that has this event. */
+  readonly chunkOf: (seq: number) => string;
+  /** An event that is stored by itself. */
+  readonly keyOf: (seq: number) => string;
 }
 
-/** The key of the stored value that has this event. */
-export function chunkOf(seq: number): string {
-  return `events:${Math.floor(seq / CHUNK)}`;
-}
+/** What observers are told. */
+export const TOLD: LogNames = {
+  head: "head",
+  chunkOf: (seq) => `events:${Math.floor(seq / CHUNK)}`,
+  keyOf: (seq) => `event:${seq}`,
+};
+
+/** What was done, from the journals of the executions: each answer once and whole. */
+export const RECORD: LogNames = {
+  head: "recordHead",
+  chunkOf: (seq) => `records:${Math.floor(seq / CHUNK)}`,
+  keyOf: (seq) => `record:${seq}`,
+};

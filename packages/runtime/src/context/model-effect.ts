@@ -91,7 +91,11 @@ export class ModelEffect implements Effect<ModelResponse>, ReportedCall {
 
   /** Whether anybody is told what the answer says. */
   get isHeard(): boolean {
-    return this.exec.engine.isWatched && this.leaf.quiet !== true;
+    return this.exec.engine.isWatched && !this.isQuiet;
+  }
+
+  get isQuiet(): boolean {
+    return this.leaf.quiet === true;
   }
 
   get what(): string {
@@ -104,7 +108,7 @@ export class ModelEffect implements Effect<ModelResponse>, ReportedCall {
 
   /** Makes the begin entry, with the amount that stays charged after a crash in the middle of the call. */
   begin(): MaybePromise<JsonObject> {
-    return this.leaf.quiet === true ? andThen(this.beginning(), quietly) : this.beginning();
+    return this.isQuiet ? andThen(this.beginning(), quietly) : this.beginning();
   }
 
   private beginning(): MaybePromise<JsonObject> {

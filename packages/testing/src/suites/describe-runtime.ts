@@ -15,6 +15,7 @@ import type {
 } from "./runtime/stage.ts";
 import { eventCases } from "./runtime/events.ts";
 import { onEventCases } from "./runtime/on-event.ts";
+import { recordCases } from "./runtime/record.ts";
 import { reasonCases } from "./runtime/reasons.ts";
 import { waitCases } from "./runtime/waits.ts";
 
@@ -23,6 +24,7 @@ export const runtimeCases: readonly RuntimeCase[] = [
   ...lifeCases,
   ...waitCases,
   ...reasonCases,
+  ...recordCases,
   ...hireCases,
   ...ruleCases,
   ...askCases,
