@@ -12,17 +12,18 @@ const folders = globSync(["{packages,apps,examples}/*/package.json", "bench/pack
   .filter((folder) => existsSync(join(root, folder, "test")))
   .toSorted();
 
-const all = folders.flatMap((folder) => {
-  const name = nameOf(folder);
+const all = [...Map.groupBy(folders, nameOf)].flatMap(([name, together]) => {
   // Loading what they import costs as much as all tests together, and they change nothing that they share.
   const tests = project(name, {
     isolate: false,
-    include: [`${folder}/test/**/*.test.ts`],
-    exclude: [`${folder}/test/cost/**`],
+    include: together.map((folder) => `${folder}/test/**/*.test.ts`),
+    exclude: together.map((folder) => `${folder}/test/cost/**`),
   });
-  if (!existsSync(join(root, folder, "test/cost"))) return [tests];
+  const costly = together.filter((folder) => existsSync(join(root, folder, "test/cost")));
+  if (costly.length === 0) return [tests];
   // What is counted there depends on what the engine has compiled, so on whatever has run before in the same process.
-  return [tests, project(`${name}/cost`, { isolate: true, include: [`${folder}/test/cost/**/*.test.ts`] })];
+  const include = costly.map((folder) => `${folder}/test/cost/**/*.test.ts`);
+  return [tests, project(`${name}/cost`, { isolate: true, include })];
 });
 
 // Vitest would resolve all of them before it drops those that are not asked for: 0.6 s of 1.6 s of processor time at each start.
@@ -32,9 +33,16 @@ const projects = isByName ? all.filter(({ test }) => asked.some((name) => test?.
 
 export default defineConfig({ test: { projects, passWithNoTests: false } });
 
+/**
+ * The small examples have no script for their tests and are tested together, by that of the root: a start of vitest takes more than
+ * most of them.
+ */
 function nameOf(folder: string): string {
-  const manifest = JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8")) as { name: string };
-  return manifest.name;
+  const { name, scripts } = JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8")) as {
+    readonly name: string;
+    readonly scripts?: Readonly<Record<string, string>>;
+  };
+  return scripts?.["test"] === undefined ? "examples" : name;
 }
 
 function project(

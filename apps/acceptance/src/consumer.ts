@@ -85,10 +85,10 @@ export async function linkDependencies(
 }
 
 /**
- * Installs a package in pnpm's layout: each package sees only its own dependencies, and the consumer sees only this package. Peer
+ * Installs packages in pnpm's layout: each package sees only its own dependencies, and the consumer sees only these packages. Peer
  * dependencies are left out.
  */
-export async function installAlone(consumer: Consumer, packageFolder: string): Promise<void> {
+export async function installAlone(consumer: Consumer, ...packageFolders: readonly string[]): Promise<void> {
   const placed = new Map<string, string>();
   const place = async (folder: string): Promise<string> => {
     const { name, dependencies = {} } = readManifest(join(root, folder));
@@ -106,8 +106,10 @@ export async function installAlone(consumer: Consumer, packageFolder: string): P
     }
     return target;
   };
-  const { name } = readManifest(join(root, packageFolder));
-  await link(await place(packageFolder), join(consumer.folder, "node_modules", name));
+  for (const packageFolder of packageFolders) {
+    const { name } = readManifest(join(root, packageFolder));
+    await link(await place(packageFolder), join(consumer.folder, "node_modules", name));
+  }
 }
 
 /** The same files under another path. */

@@ -38,7 +38,7 @@ describe("the packed kernel, installed into an empty folder", () => {
   test("type-checks in every setting, and runs", { timeout: TIMEOUT }, async () => {
     await using consumer = await emptyConsumer();
     const tarball = await tarballOf("packages/kernel");
-    const installed = await sh("npm", ["install", "--no-audit", "--no-fund", tarball], {
+    const installed = await sh("npm", ["install", "--offline", "--no-audit", "--no-fund", tarball], {
       cwd: consumer.folder,
     });
     expect(installed).toMatchObject({ code: 0 });
@@ -257,7 +257,7 @@ void run("clerk", "x");`,
   expect(stdout.trim().split("\n")).toHaveLength(5);
 });
 
-test.each([
+const WITHOUT_PLATFORM = [
   "architectures",
   "context",
   "flow",
@@ -269,15 +269,24 @@ test.each([
   "runtime",
   "session",
   "supervision",
-])(
-  "the types of %s need neither those of Node nor those of a browser",
+];
+
+test(
+  `the types of ${WITHOUT_PLATFORM.join(", ")} need neither those of Node nor those of a browser`,
   { timeout: TIMEOUT },
-  async (name) => {
+  async () => {
     await using consumer = await emptyConsumer();
-    await installAlone(consumer, `packages/${name}`);
-    await consumer.write("main.ts", `export * from "@ravi/${name}";`);
+    await installAlone(consumer, ...WITHOUT_PLATFORM.map((name) => `packages/${name}`));
+    for (const name of WITHOUT_PLATFORM) await consumer.write(`${name}.ts`, `export * from "@ravi/${name}";`);
+    // None of them brings such types along, which would be there for the others too.
+    await consumer.write("absent.ts", "export const absent = [() => process, () => document];");
     const settings = { module: "nodenext", target: "es2023", lib: ["ES2023", "ESNext.Disposable"] };
-    expect(await consumer.compile(settings, ["main.ts"])).toMatchObject({ stdout: "", code: 0 });
+    const files = [...WITHOUT_PLATFORM.map((name) => `${name}.ts`), "absent.ts"];
+    const { stdout } = await consumer.compile(settings, files);
+    expect(stdout.trim().split("\n")).toEqual([
+      expect.stringMatching(/absent\.ts\(1,30\): .*Cannot find name 'process'/),
+      expect.stringMatching(/absent\.ts\(1,45\): .*Cannot find name 'document'/),
+    ]);
   },
 );
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { demo, demoJson, type Printed, withFolder } from "./run.ts";
+import { demo, demoJson, ordinaryJson, type Printed, withFolder } from "./run.ts";
 
 const LONG = process.env["RAVI_LONG"] !== undefined;
 /** In the short run every so manieth entry is a place to die at. */
@@ -19,7 +19,7 @@ async function killAndGoOn(at: number): Promise<Printed | "over before"> {
 
 describe("killed for good at entry N of its journal, and resumed", { timeout: 1_800_000 }, () => {
   test("the report is the same, and the bill too but for calls that were in flight", async () => {
-    const whole = await demoJson();
+    const whole = await ordinaryJson();
     let next = 1;
     const lane = async (): Promise<void> => {
       for (;;) {
@@ -54,7 +54,7 @@ test("Ctrl-C keeps the run's place and says how to go on", async () => {
     });
     expect(stopped).toMatchObject({ code: 130, signal: null });
     expect(stopped.stderr).toContain(`--journal ${folder} --resume`);
-    const [whole, resumed] = await Promise.all([demoJson(), demoJson("--journal", folder, "--resume")]);
+    const [whole, resumed] = await Promise.all([ordinaryJson(), demoJson("--journal", folder, "--resume")]);
     expect(resumed.output).toBe(whole.output);
   });
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { demo, demoJson, FROM_SOURCE } from "./run.ts";
+import { demo, demoJson, FROM_SOURCE, ordinaryJson, ordinaryRun } from "./run.ts";
 
 test("the team answers from the documents, and says what was not settled", async () => {
   const { code, stdout, stderr } = await demo([], { program: FROM_SOURCE });
@@ -17,7 +17,7 @@ test("the team answers from the documents, and says what was not settled", async
 });
 
 test("--json prints one object and nothing else, the same every time but for the run's id", async () => {
-  const [one, two] = await Promise.all([demo(["--json"]), demo(["--json"])]);
+  const [one, two] = await Promise.all([ordinaryRun(), demo(["--json"])]);
   expect(one.stdout.trimEnd().split("\n")).toHaveLength(1);
   const { runId, ...rest } = JSON.parse(one.stdout) as { runId: string };
   const { runId: other, ...again } = JSON.parse(two.stdout) as { runId: string };
@@ -30,7 +30,7 @@ test("--json prints one object and nothing else, the same every time but for the
 });
 
 test("the server's own bill agrees with our books, call by call and dollar by dollar", async () => {
-  const { costUsd, bill, agents } = await demoJson();
+  const { costUsd, bill, agents } = await ordinaryJson();
   expect(bill?.costUsd).toBeCloseTo(costUsd, 9);
   expect(agents.reduce((sum, agent) => sum + agent.costUsd, 0)).toBeCloseTo(costUsd, 9);
   expect(agents.map(({ id, parent, priority, status }) => ({ id, parent, priority, status }))).toEqual([
@@ -46,7 +46,7 @@ test("the server's own bill agrees with our books, call by call and dollar by do
 });
 
 test("wired by the sdk it gives the same result as wired by hand", async () => {
-  const [hand, sdk] = await Promise.all([demoJson(), demoJson("--sdk")]);
+  const [hand, sdk] = await Promise.all([ordinaryJson(), demoJson("--sdk")]);
   expect({ ...sdk, runId: "" }).toEqual({ ...hand, runId: "" });
 });
 
@@ -77,7 +77,7 @@ test("a budget with no room for a call is told as that, and not as a soft landin
 });
 
 test("with few seats everybody waits for one, and the report is the same; with one seat nobody can be hired", async () => {
-  const [whole, three] = await Promise.all([demoJson(), demoJson("--agents", "3")]);
+  const [whole, three] = await Promise.all([ordinaryJson(), demoJson("--agents", "3")]);
   expect(three.output).toBe(whole.output);
   // Where the researcher holds the last seat, its fact-checker could never get one: it says that the price is not settled.
   const tight = await demoJson("--agents", "2");

@@ -64,7 +64,21 @@ export async function demo(
 }
 
 export async function demoJson(...args: string[]): Promise<Printed> {
-  const { stdout, stderr } = await demo(["--json", ...args]);
+  return printedBy(await demo(["--json", ...args]));
+}
+
+let ordinary: Promise<Ran> | undefined;
+
+/** The run without any option, with which others are compared. It is the same every time, which a test checks, so it is made once. */
+export function ordinaryRun(): Promise<Ran> {
+  return (ordinary ??= demo(["--json"]));
+}
+
+export async function ordinaryJson(): Promise<Printed> {
+  return printedBy(await ordinaryRun());
+}
+
+function printedBy({ stdout, stderr }: Ran): Printed {
   if (stdout === "") throw new Error(`the demo printed nothing: ${stderr}`);
   return JSON.parse(stdout) as Printed;
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { childLaunch, rootLaunch } from "./fakes.ts";
-import { over, StoredTree } from "./tree.ts";
+import { LARGE, over, StoredTree } from "./tree.ts";
 
 const CHILD = "run/hire:a";
 
@@ -92,7 +92,7 @@ describe("a message from outside", () => {
 
   test("R24: it is refused where there is no room to keep it, and then it does not count as sent", async () => {
     const tree = await StoredTree.start(rootLaunch());
-    const noise = randomBytes(14 * 1024 * 1024).toString("base64");
+    const noise = randomBytes(LARGE).toString("base64");
     const large = (id: string) => ({ to: CHILD, message: { ...letter(id).message, content: noise } });
     expect(await tree.say("send", large("m1"))).toBe(null);
     const answer = await tree.say("send", large("m2"));

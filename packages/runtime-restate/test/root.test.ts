@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { type Actual, type ChargeOptions, errorToJSON, type Supervision, ToolError } from "@ravi/kernel";
 import { childLaunch, rootLaunch, TurnLedger } from "./fakes.ts";
-import { admission, over, PORTS, StoredTree } from "./tree.ts";
+import { admission, LARGE, over, PORTS, StoredTree } from "./tree.ts";
 import { fitOutcome, noRoomFor } from "../src/root/outcome-size.ts";
 import { STATE_SERDE } from "../src/root/state-serde.ts";
 
@@ -721,7 +721,7 @@ test("R24: a result that has no room beside others that may still be joined is a
   for (const [at, name] of ["a", "b", "c"].entries())
     await tree.say("hire", { ...hire(at + 1, name), isJoinable: true });
   // What hardly packs: three quarters of it are left.
-  const large = randomBytes(14 * 1024 * 1024).toString("base64");
+  const large = randomBytes(LARGE).toString("base64");
   await ended("a", large);
   await ended("b", large.slice(7));
   await ended("c", "small");
@@ -739,7 +739,7 @@ test("R24: a result that has no room beside others that may still be joined is a
 
 test("R24: what is delivered early is refused where there is no room for it, and takes none from the result", async () => {
   const tree = await StoredTree.start(rootLaunch());
-  const large = randomBytes(14 * 1024 * 1024).toString("base64");
+  const large = randomBytes(LARGE).toString("base64");
   expect(await tree.say("deliver", { id: "1", name: "go", value: large })).toBe(null);
   const second = await tree.say("deliver", { id: "2", name: "go", value: large.slice(7) });
   expect(second).toMatchObject({
@@ -754,7 +754,7 @@ test("R24: what is delivered early is refused where there is no room for it, and
 
 test("R24: what is delivered to somebody who waits is refused where there is no room for it, and the wait goes on", async () => {
   const tree = await StoredTree.start(rootLaunch());
-  const large = randomBytes(14 * 1024 * 1024).toString("base64");
+  const large = randomBytes(LARGE).toString("base64");
   for (const key of ["a", "b"])
     await tree.say("want", { execId: "run", lane: 1, key, name: "go", awakeable: `told ${key}` });
   expect(await tree.say("deliver", { id: "1", name: "go", value: large })).toBe(null);
@@ -771,7 +771,7 @@ test("R24: what is delivered to somebody who waits is refused where there is no 
 test("R24: a message to a child is refused where there is no room for it beside those that it has not read", async () => {
   const tree = await StoredTree.start(rootLaunch());
   await tree.say("hire", hire(1, "a"));
-  const large = randomBytes(14 * 1024 * 1024).toString("base64");
+  const large = randomBytes(LARGE).toString("base64");
   const ask = (id: string, content: string) => {
     const message = { id, from: "lead", content, at: 0 };
     return tree.say("ask", { execId: "run", lane: 2, child: "run/hire:a", message, awakeable: id });
@@ -789,7 +789,7 @@ test("R24: a message to a child is refused where there is no room for it beside 
 test("R24: what comes with a message to a child takes room too", async () => {
   const tree = await StoredTree.start(rootLaunch());
   await tree.say("hire", hire(1, "a"));
-  const large = randomBytes(14 * 1024 * 1024).toString("base64");
+  const large = randomBytes(LARGE).toString("base64");
   for (const [id, url] of Object.entries({ m1: large, m2: large.slice(7) })) {
     const message = { id, from: "lead", content: "?", attachments: [{ type: "image", url }], at: 0 } as const;
     await tree.say("ask", { execId: "run", lane: 2, child: "run/hire:a", message, awakeable: id });
@@ -800,7 +800,7 @@ test("R24: what comes with a message to a child takes room too", async () => {
 
 test("R24: what was given to an execution takes no room from its result", async () => {
   const tree = await StoredTree.start(rootLaunch());
-  const large = randomBytes(14 * 1024 * 1024).toString("base64");
+  const large = randomBytes(LARGE).toString("base64");
   await tree.say("want", { execId: "run", lane: 1, key: "a", name: "go", awakeable: "told" });
   await tree.say("deliver", { id: "1", name: "go", value: large });
   const outcome = { status: "completed", result: { output: large.slice(7) } };
@@ -812,7 +812,7 @@ test("R24: nor do messages that it has not read", async () => {
   const tree = await StoredTree.start(rootLaunch());
   await tree.say("hire", hire(1, "a"));
   const child = "run/hire:a";
-  const large = randomBytes(14 * 1024 * 1024).toString("base64");
+  const large = randomBytes(LARGE).toString("base64");
   const message = { id: "m", from: "lead", content: large, at: 0 };
   await tree.say("ask", { execId: "run", lane: 2, child, message, awakeable: "m" });
   const outcome = { status: "completed", result: { output: large.slice(7) } };
@@ -825,7 +825,7 @@ test("R24: so is a small one beside so many that were given already, came early,
   const root = state.execs["run"];
   if (root === undefined) throw new Error("there is no root");
   const values = Array.from({ length: 600 }, (_, n) => {
-    return [`wait#${n}`, { lane: 1, value: randomBytes(45_000).toString("base64") }] as const;
+    return [`wait#${n}`, { lane: 1, value: randomBytes(42_500).toString("base64") }] as const;
   });
   const given = { ...state, execs: { run: { ...root, given: Object.fromEntries(values) } } };
   const early = { ...state, signals: { go: values.map(([, { value }]) => value) } };
@@ -849,7 +849,7 @@ test("R24: nor are so many small results that they have no room together", async
   const kept = state.execs["run/hire:a"];
   if (kept === undefined) throw new Error("nobody was hired");
   const execs = Array.from({ length: 600 }, (_, n) => {
-    const output = randomBytes(45_000).toString("base64");
+    const output = randomBytes(42_500).toString("base64");
     return [`run/hire:b#${n}`, { ...kept, outcome: { status: "completed", result: { output } } }] as const;
   });
   const full = { ...state, execs: { ...state.execs, ...Object.fromEntries(execs) } };

@@ -11,6 +11,9 @@ export const PORTS: TreePorts = {
   ledger: (root: Supervision) => new TurnLedger(root.executionBudget),
 };
 
+/** So many bytes of noise have room in a state, and the same once more beside them has none: packed, 24 MiB are the most. */
+export const LARGE = 12.25 * 1024 * 1024;
+
 /** The root object without its server: what is kept goes through JSON between any two messages. */
 export class StoredTree {
   readonly launched: Launch[] = [];
