@@ -13,6 +13,7 @@ import {
   cancel,
   conversation,
   ConversationBusyError,
+  ExecutionTracker,
   resume,
   type RunEvent,
   run,
@@ -212,6 +213,35 @@ describe("what goes wrong in a turn is not part of the conversation", () => {
     const chat = conversation(agent({ name: "flaky", model }), { journal, retry: false, restart: false });
     expect((await chat.send("One")).status).toBe("failed");
     expect((await chat.send("One")).output).toBe("I know 1.");
+  });
+
+  test("nor is one whose budget is used up before the first answer, however often it is said", async () => {
+    const tenant = new ExecutionTracker({ maxTokens: 10 }, { scope: "tenant acme" });
+    const model = scriptedModel(({ messages }) => `I know ${messages.length}.`);
+    const options = { id: "c", journal };
+    const chat = conversation(agent({ name: "counter", model, budget: tenant }), options);
+    for (const word of ["Hello", "Hello?"]) {
+      const { status, output, stoppedBy } = await chat.send(word);
+      expect([status, output, stoppedBy?.scope]).toEqual(["partial", "", "tenant acme"]);
+    }
+    expect(await chat.messages()).toEqual([]);
+    await chat.close();
+    const nextDay = conversation(agent({ name: "counter", model }), options);
+    expect((await nextDay.send("Hello")).output).toBe("I know 1.");
+    await nextDay.close();
+  });
+
+  test("one that a limit stops later is", async () => {
+    const spins = tool({ name: "spin", description: "Spins.", input: z.object({}), execute: () => "spun" });
+    const model = scriptedModel(({ tools }) =>
+      tools === undefined ? "As far as I got." : { toolCalls: [{ name: "spin" }] },
+    );
+    const chat = conversation(agent({ name: "spinner", model, tools: [spins], maxSteps: 1 }));
+    expect((await chat.send("Spin")).status).toBe("partial");
+    expect((await chat.messages()).map(({ role }) => role)).toEqual(
+      expect.arrayContaining(["user", "assistant"]),
+    );
+    await chat.close();
   });
 });
 

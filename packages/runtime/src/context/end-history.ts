@@ -8,9 +8,13 @@ import type { Execution } from "./execution.ts";
 /** How long a history may take after the run was cancelled. Longer than a listener: a disk may be busy, or far away. */
 const HISTORY_MS = 1_000;
 
-/** Stores what the run has added to its history, if it has a result. */
+/**
+ * Stores what the run has added to its history, if it has a result. Not if its budget was used up before the first answer: who
+ * said something to it will say it again, and the next run would read it twice.
+ */
 export function keepHistory({ exec, outcome }: Ending): MaybePromise<void> {
   if (exec.ports.history === undefined || !("result" in outcome)) return undefined;
+  if (outcome.result.stopReason === "budget" && !exec.history.isAnswered) return undefined;
   const { supervision, engine } = exec;
   const keep = (): MaybePromise<void> => waitUnlessCancelled(exec.history.keep(), waitFor(exec, outcome));
   // The root of a durable run fails here: it can be resumed, and then has its result and writes its history again.

@@ -69,6 +69,11 @@ export class Window {
     return this.lastSaid === undefined ? "" : textOf(this.lastSaid);
   }
 
+  /** Whether what is to be stored has an answer. */
+  get isAnswered(): boolean {
+    return this.own?.some(({ role }) => role === "assistant") === true;
+  }
+
   read(options: WindowOptions): MaybePromise<readonly ChatMessage[]> {
     const { history } = this.exec.ports;
     if (!this.loaded && history !== undefined && this.key() !== undefined) {
