@@ -290,6 +290,53 @@ test("a parent keeps what a child told it before it failed", async () => {
   expect(result).toMatchObject({ status: "completed", output: "I cannot tell, to x" });
 });
 
+test("a question that nobody had answered when the agent went on is not asked again", async () => {
+  const [journal, server, clock] = [new MemoryJournal(), new Server(), virtualClock()];
+  const clerk = agent("clerk", async (_ctx, inbox) => {
+    const [first, second] = [await inbox.receive(), await inbox.receive()];
+    await inbox.reply(second, `${String(first.content)} and ${String(second.content)}`);
+    return done("");
+  });
+  const lead = agent("lead", async (ctx) => {
+    const handle = await ctx.spawn(clerk, { input: "" });
+    const first = await ctx.ask(handle, "one", { timeoutS: 1 }).catch(() => "no answer");
+    await ctx.llm(server.model, ask("x"));
+    return done(`${String(first)}, ${String(await ctx.ask(handle, "two", { timeoutS: 1 }))}`);
+  });
+  server.isDown = true;
+  const run = new Runtime({ journal, clock }).run(lead, "", { runId: "r" });
+  await turns();
+  await clock.advance(1_000);
+  expect(await within(run.result)).toMatchObject({ status: "failed" });
+  server.isDown = false;
+  const { result } = new Runtime({ journal, clock, agents: [lead, clerk] }).resume("r", {
+    retryFailed: true,
+  });
+  expect(await within(result)).toMatchObject({ status: "completed", output: "no answer, one and two" });
+});
+
+test("a sibling of a failed child that had done its work is not run again", async () => {
+  const [journal, server] = [new MemoryJournal(), new Server()];
+  let runs = 0;
+  const quick = agent("quick", async () => done(String(++runs)));
+  const worker = asker(server, "worker");
+  const lead = agent("lead", async (ctx) => {
+    const outcomes = await ctx.batch([
+      { kind: "hire", agent: quick, input: "" },
+      { kind: "hire", agent: worker, input: "a" },
+    ]);
+    const outputs = outcomes.map((outcome) => {
+      if ("error" in outcome) throw outcome.error;
+      return "result" in outcome ? outcome.result.output : outcome.status;
+    });
+    return done(outputs.join("; "));
+  });
+  await outage(journal, server, lead, 1);
+  const result = await retried(journal, lead, quick, worker);
+  expect(result).toMatchObject({ status: "completed", output: `1; ${DONE}` });
+  expect(runs).toBe(1);
+});
+
 test.each(["its own code", "a child"])(
   "what it recorded before %s failed is not made again",
   async (what) => {
