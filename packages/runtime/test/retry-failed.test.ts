@@ -2,6 +2,7 @@ import {
   type Agent,
   type ChatContext,
   defineTool,
+  type FunctionContext,
   type Journal,
   type LLMClient,
   type ModelResponse,
@@ -313,6 +314,30 @@ test("a question that nobody had answered when the agent went on is not asked ag
     retryFailed: true,
   });
   expect(await within(result)).toMatchObject({ status: "completed", output: "no answer, one and two" });
+});
+
+test("a tool that the run has failed with is not called again: it may have done its work", async () => {
+  const journal = new MemoryJournal();
+  let [paid, isDown] = [0, true];
+  const pay = defineTool({ name: "pay", description: "", input: z.object({}), execute: () => ++paid });
+  const lead = agent("lead", async (ctx) => {
+    const { content } = await ctx.tool({ id: "c", name: "pay", arguments: "{}" }, pay);
+    return done(String(content));
+  });
+  const layer: Pipeline<FunctionContext> = {
+    isNoop: false,
+    admit() {},
+    async run(_, core) {
+      const result = await core();
+      if (isDown) throw new RangeError("the layer is down");
+      return result;
+    },
+  };
+  const runtime = new Runtime({ journal, agents: [lead], pipelines: { function: layer } });
+  expect(await runtime.run(lead, "", { runId: "r" }).result).toMatchObject({ status: "failed" });
+  isDown = false;
+  const { status, error } = await runtime.resume("r", { retryFailed: true }).result;
+  expect([status, error?.message, paid]).toEqual(["failed", expect.stringContaining("layer is down"), 1]);
 });
 
 test("a sibling of a failed child that had done its work is not run again", async () => {
