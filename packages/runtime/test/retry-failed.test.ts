@@ -2,6 +2,7 @@ import {
   type Agent,
   type ChatContext,
   defineTool,
+  type FunctionContext,
   type Journal,
   type LLMClient,
   type ModelResponse,
@@ -288,6 +289,77 @@ test("a parent keeps what a child told it before it failed", async () => {
   server.isDown = false;
   const result = await within(retried(journal, lead, clerk));
   expect(result).toMatchObject({ status: "completed", output: "I cannot tell, to x" });
+});
+
+test("a question that nobody had answered when the agent went on is not asked again", async () => {
+  const [journal, server, clock] = [new MemoryJournal(), new Server(), virtualClock()];
+  const clerk = agent("clerk", async (_ctx, inbox) => {
+    const [first, second] = [await inbox.receive(), await inbox.receive()];
+    await inbox.reply(second, `${String(first.content)} and ${String(second.content)}`);
+    return done("");
+  });
+  const lead = agent("lead", async (ctx) => {
+    const handle = await ctx.spawn(clerk, { input: "" });
+    const first = await ctx.ask(handle, "one", { timeoutS: 1 }).catch(() => "no answer");
+    await ctx.llm(server.model, ask("x"));
+    return done(`${String(first)}, ${String(await ctx.ask(handle, "two", { timeoutS: 1 }))}`);
+  });
+  server.isDown = true;
+  const run = new Runtime({ journal, clock }).run(lead, "", { runId: "r" });
+  await turns();
+  await clock.advance(1_000);
+  expect(await within(run.result)).toMatchObject({ status: "failed" });
+  server.isDown = false;
+  const { result } = new Runtime({ journal, clock, agents: [lead, clerk] }).resume("r", {
+    retryFailed: true,
+  });
+  expect(await within(result)).toMatchObject({ status: "completed", output: "no answer, one and two" });
+});
+
+test("a tool that the run has failed with is not called again: it may have done its work", async () => {
+  const journal = new MemoryJournal();
+  let [paid, isDown] = [0, true];
+  const pay = defineTool({ name: "pay", description: "", input: z.object({}), execute: () => ++paid });
+  const lead = agent("lead", async (ctx) => {
+    const { content } = await ctx.tool({ id: "c", name: "pay", arguments: "{}" }, pay);
+    return done(String(content));
+  });
+  const layer: Pipeline<FunctionContext> = {
+    isNoop: false,
+    admit() {},
+    async run(_, core) {
+      const result = await core();
+      if (isDown) throw new RangeError("the layer is down");
+      return result;
+    },
+  };
+  const runtime = new Runtime({ journal, agents: [lead], pipelines: { function: layer } });
+  expect(await runtime.run(lead, "", { runId: "r" }).result).toMatchObject({ status: "failed" });
+  isDown = false;
+  const { status, error } = await runtime.resume("r", { retryFailed: true }).result;
+  expect([status, error?.message, paid]).toEqual(["failed", expect.stringContaining("layer is down"), 1]);
+});
+
+test("a sibling of a failed child that had done its work is not run again", async () => {
+  const [journal, server] = [new MemoryJournal(), new Server()];
+  let runs = 0;
+  const quick = agent("quick", async () => done(String(++runs)));
+  const worker = asker(server, "worker");
+  const lead = agent("lead", async (ctx) => {
+    const outcomes = await ctx.batch([
+      { kind: "hire", agent: quick, input: "" },
+      { kind: "hire", agent: worker, input: "a" },
+    ]);
+    const outputs = outcomes.map((outcome) => {
+      if ("error" in outcome) throw outcome.error;
+      return "result" in outcome ? outcome.result.output : outcome.status;
+    });
+    return done(outputs.join("; "));
+  });
+  await outage(journal, server, lead, 1);
+  const result = await retried(journal, lead, quick, worker);
+  expect(result).toMatchObject({ status: "completed", output: `1; ${DONE}` });
+  expect(runs).toBe(1);
 });
 
 test.each(["its own code", "a child"])(

@@ -1,8 +1,25 @@
 import { describe, expect, test } from "vitest";
-import { type Agent, defineTool, type NeedsDecisionError, type RestartPolicy, RunId } from "@ravi/kernel";
+import {
+  type Agent,
+  defineTool,
+  type JournalRecord,
+  type NeedsDecisionError,
+  type RestartPolicy,
+  RunId,
+} from "@ravi/kernel";
 import { type Decision, MemoryJournal, Runtime } from "@ravi/runtime";
 import { virtualClock } from "@ravi/testing";
-import { agent, closed, cut, done, hangingPayer, turns, until, within } from "../support/helpers.ts";
+import {
+  agent,
+  closed,
+  cut,
+  done,
+  FakeLedger,
+  hangingPayer,
+  turns,
+  until,
+  within,
+} from "../support/helpers.ts";
 import * as z from "zod";
 import { RUN_START } from "../../src/journal/facts/run-facts.ts";
 
@@ -151,6 +168,57 @@ describe("T5: several calls that are in doubt", () => {
     expect(begun).toBe(1);
   });
 });
+
+test.each([1, 2])(
+  "T5: nor is a call of somebody %i levels below it, of whom no end is on record",
+  async (levels) => {
+    const [whole, clock] = [new MemoryJournal(), virtualClock()];
+    let begun = 0;
+    const execute = (): Promise<never> => {
+      begun++;
+      return new Promise<never>(() => {});
+    };
+    const stuck = defineTool({ name: "stuck", description: "", input: z.object({}), execute });
+    let hired = agent("worker", async (ctx) => {
+      await ctx.tool({ id: "c", name: "stuck", arguments: "{}" }, stuck);
+      return done("never");
+    });
+    for (let level = 1; level <= levels; level++) {
+      const below = hired;
+      hired = agent(`manager${level}`, async (ctx) =>
+        done((await ctx.hire({ agent: below, input: "" })).status),
+      );
+    }
+    const lead = agent("lead", async (ctx) => {
+      const { status } = await ctx.hire({ agent: hired, input: "", timeoutS: 1 });
+      return done(`${status} ${String(await ctx.waitFor("go"))}`);
+    });
+    const ledger = () => new FakeLedger({ maxToolCalls: 5 });
+    const first = new Runtime({ journal: whole, clock, ledger });
+    first.run(lead, "", { runId: "r" });
+    await until(() => begun === 1);
+    await clock.advance(2_000);
+    await closed(first, clock, 1_000);
+    const isLost = ({ exec, phase }: JournalRecord): boolean => exec !== "r" && phase === "end";
+    const journal = cut(
+      "r",
+      whole.load(RunId("r")).filter((record) => !isLost(record)),
+    );
+    const second = new Runtime({ journal, agents: [lead], ledger });
+    const told = (await second.inspect("r")).agents.slice(2).map((one) => one.status);
+    expect(told).toEqual(Array.from({ length: levels }, () => "cancelled"));
+    await second.deliver("r", "go", "on");
+    const { status, output, agents } = await second.resume("r").result;
+    expect([status, output, begun]).toEqual(["completed", "partial on", 1]);
+    // It may have done its work, so it counts, and whoever made it has ended with the one above.
+    expect(agents?.map((one) => `${one.status} ${one.toolCalls}`)).toEqual([
+      "completed 0",
+      "partial 0",
+      ...Array.from({ length: levels - 1 }, () => "cancelled 0"),
+      "cancelled 1",
+    ]);
+  },
+);
 
 test("T5: nothing of a batch is made before all of it is decided on, also if a tool may no longer be repeated", async () => {
   const made: string[] = [];
