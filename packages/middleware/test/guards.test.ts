@@ -115,6 +115,12 @@ describe("R27: contentFilter", () => {
     ).toBe(true);
   });
 
+  it("R27: in another letter case it is another word only if told so", async () => {
+    const layer = contentFilter({ blocked: ["May"], ignoreCase: false });
+    expect((await through(layer, { messages: [user("you may")] })).error).toBeUndefined();
+    expect(isTrip((await through(layer, { messages: [user("in May")] })).error)).toBe(true);
+  });
+
   it("R27: sides can be chosen, tool arguments count, and expressions serve too", async () => {
     const pattern = await linearPattern("ACCOUNT", /acc-\d{3}/i);
     expect(
@@ -296,6 +302,10 @@ describe("R27: promptInjection", () => {
     expect(flagged.error).toBeUndefined();
     expect(flagged.trips).toHaveLength(1);
     expect(isTrip((await through(promptInjection({ score: () => 0.9 }))).error)).toBe(true);
+    for (const threshold of [0.9, 0.91])
+      expect(isTrip((await through(promptInjection({ score: () => 0.9, threshold }))).error)).toBe(
+        threshold === 0.9,
+      );
     expect(isTrip((await through(promptInjection({ score: () => Number.NaN }))).error)).toBe(true);
     expect(
       isTrip(

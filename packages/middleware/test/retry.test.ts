@@ -73,6 +73,9 @@ describe("R27: retry", () => {
     const waits = hooks.events.map(({ payload }) => Number(Reflect.get(payload, "delayMs")));
     expect(waits.slice(0, 5)).toEqual([999, 1_999, 3_999, 7_999, 15_999]);
     expect(waits.slice(5)).toEqual([29_999, 29_999, 29_999]);
+    const own = setup({ script: [overloaded()], layers: [retry({ capMs: 1_500, random: () => 0.5 })] });
+    await finish(own.run(), own.clock);
+    expect(own.clock.now()).toBe(500 + 750 + 750);
   });
 
   it("R27: with a base of 0 there is no wait, however many failures there were", async () => {
@@ -97,6 +100,15 @@ describe("R27: retry", () => {
     const hopeless = setup({ script: [overloaded(3_600_000), "ok"], layers: [retry()] });
     expect(isRaviError(await finish(hopeless.run(), hopeless.clock), "PROVIDER_ERROR")).toBe(true);
     expect(hopeless.clock.now()).toBe(0);
+
+    for (const [maxRetryAfterMs, until] of [
+      [7_000, 7_000],
+      [6_999, 0],
+    ]) {
+      const own = setup({ script: [overloaded(7_000), "ok"], layers: [retry({ maxRetryAfterMs })] });
+      await finish(own.run(), own.clock);
+      expect(own.clock.now()).toBe(until);
+    }
   });
 
   it.each([

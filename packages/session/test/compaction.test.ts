@@ -75,6 +75,18 @@ it("O12: one that failed is tried after the next turn, one that gained nothing w
   expect(tried).toEqual([1, 6, 8, 9, 10]);
 });
 
+it("O12: with auto false it is made only if somebody asks for it", async () => {
+  const log: string[] = [];
+  const agent = session({
+    model: scriptedModel(() => ({ text: "a long answer", usage: { inputTokens: 99, outputTokens: 0 } })),
+    extensions: [recorder(log)],
+    compaction: { strategy: keepLast(1), contextWindow: 100, reserveTokens: 20, auto: false },
+  });
+  await agent.invoke("a");
+  expect(log.filter((event) => event.includes("compact"))).toEqual([]);
+  expect((await agent.runCompaction()).status).toBe("compacted");
+});
+
 it("O12: asked for in a turn, it runs after the turn", async () => {
   const log: string[] = [];
   const model = scriptedModel([{ toolCalls: [{ name: "tidy", arguments: {} }] }, "Done with it."]);

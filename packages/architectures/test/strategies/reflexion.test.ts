@@ -99,6 +99,15 @@ describe("J10: Reflexion", () => {
     expect(asked(nobody.model.calls[0]?.request)).toBe("the task");
   });
 
+  test.each([
+    [2, 2],
+    [0, undefined],
+  ])("as many lessons are recalled as it is told: %s", async (lessons, limit) => {
+    const memory = notebook();
+    await run(new Reflexion({ lessons }), ["one", scored(0.9)], { memory });
+    expect(memory.limit).toBe(limit);
+  });
+
   test("a memory that fails costs its lessons, and nothing else", async () => {
     const memory: Memory = {
       isNoop: false,
