@@ -5,6 +5,7 @@ import {
   type Hooks,
   type LLMClient,
   MiddlewareTermination,
+  type Permissions,
   ProviderError,
   type RunEvent,
   SessionId,
@@ -75,6 +76,24 @@ describe("run", () => {
     });
     expect(spans.events.map(({ name }) => name)).toEqual(["ravi.llm", "ravi.tool", "ravi.llm", "ravi.run"]);
     expect(audited).toMatchObject([{ action: "tool", target: "shout", outcome: "ok" }]);
+  });
+
+  test("what the permissions deny is not done, and the model is told why", async () => {
+    let shouts = 0;
+    const shout = tool({ name: "shout", description: "", input: z.object({}), execute: () => ++shouts });
+    const model = scriptedModel([{ toolCalls: [{ name: "shout" }, { name: "shout" }] }, "Quiet, then."]);
+    const asked: string[] = [];
+    const permissions: Permissions = {
+      isNoop: false,
+      check({ action, target }) {
+        asked.push(`${action} ${target}`);
+        return action === "tool" ? { allow: false, reason: "it is late" } : { allow: true };
+      },
+    };
+    const { status } = await run(agent({ name: "shouter", model, tools: [shout] }), "Hi", { permissions });
+    expect([status, shouts]).toEqual(["completed", 0]);
+    expect(JSON.stringify(model.calls[1]?.request.messages)).toContain("it is late");
+    expect(asked.filter((one) => one === "tool shout")).toHaveLength(2);
   });
 
   test("gives a result whatever the status, and `unwrap` throws the run's own error", async () => {
