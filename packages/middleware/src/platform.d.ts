@@ -1,14 +1,5 @@
 // The platform features that this package uses. It is compiled without DOM and Node types.
 
-interface AbortSignal {
-  readonly aborted: boolean;
-  readonly reason: unknown;
-  throwIfAborted(): void;
-  addEventListener(type: "abort", listener: () => void, options?: { once?: boolean }): void;
-  removeEventListener(type: "abort", listener: () => void): void;
-}
-declare const AbortSignal: { prototype: AbortSignal };
-
 declare function setTimeout(callback: () => void, delayMs: number): unknown;
 declare function clearTimeout(timer: unknown): void;
 
