@@ -3,7 +3,6 @@ import {
   isRaviError,
   type JsonObject,
   type JsonValue,
-  type Memory,
   type RunContext,
   type Tool,
   type ToolCall,
@@ -46,15 +45,15 @@ export async function recallLessons(
  * Stores a lesson; returns whether that succeeded. After a crash it may be stored again with the same key, so that the memory can
  * detect it.
  */
-export async function keepLesson(deps: Dependencies, lesson: string): Promise<boolean> {
-  const { memory, runtime, scope } = deps;
+export async function keepLesson({ memory, runtime, scope }: Dependencies, lesson: string): Promise<boolean> {
   if (memory.isNoop) return false;
   const keep: Tool<unknown, JsonValue> = {
     name: "memory_remember",
     description: "Keeps a lesson.",
     input: ANY,
     idempotent: true,
-    execute: (_, { idempotencyKey }) => keepOnce(memory, scope, lesson, idempotencyKey),
+    execute: async (_, { idempotencyKey: key }) =>
+      (await memory.remember(scope, lesson, { kind: "lesson", key })).id,
   };
   const call = { id: "remember", name: keep.name, arguments: JSON.stringify({ lesson }) };
   return (await askMemory(runtime, call, keep)) !== undefined;
@@ -76,13 +75,4 @@ async function askMemory(
     if (isRaviError(error, "BUDGET_EXHAUSTED") && error.dimension === "toolCalls") return undefined;
     throw error;
   }
-}
-
-async function keepOnce(
-  memory: Memory,
-  scope: Dependencies["scope"],
-  lesson: string,
-  key: string,
-): Promise<string> {
-  return (await memory.remember(scope, lesson, { kind: "lesson", key })).id;
 }
