@@ -16,7 +16,7 @@ export { validPrompt } from "./compaction/prompt.ts";
 export { SelectiveToolCall, type SelectiveToolCallOptions } from "./compaction/selective-tool-call.ts";
 export { SlidingWindow, type SlidingWindowOptions } from "./compaction/sliding-window.ts";
 export { Summarization, type SummarizationOptions } from "./compaction/summarization.ts";
-export { SUMMARY_NAME } from "./compaction/summary/summary-message.ts";
+export { SUMMARY_NAME } from "./compaction/summary.ts";
 export { TokenBudget, type TokenBudgetOptions } from "./compaction/token-budget.ts";
 export type { CountTokens } from "./compaction/token-counter.ts";
 export {

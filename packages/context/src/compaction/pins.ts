@@ -1,6 +1,6 @@
 import type { ChatMessage, UserMessage } from "@ravi/kernel";
-import { countLeadingSystem, markValid } from "./prompt.ts";
-import { isSummary } from "./summary/summary-message.ts";
+import { countLeadingSystem, markValid } from "../prompt.ts";
+import { isSummary } from "../summary.ts";
 
 /**
  * The messages that are kept although they are outside of the window, by index: the first user message (what the conversation is

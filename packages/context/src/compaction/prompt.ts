@@ -1,6 +1,6 @@
 import { type ChatMessage, InvalidValueError, type ToolCall, type ToolMessage } from "@ravi/kernel";
 import { uniqueIds } from "@ravi/kernel/provider";
-import { type CallingMessage, hasCalls, isValidPrompt } from "./prompt-check.ts";
+import { type CallingMessage, hasCalls, isValidPrompt } from "./summary/prompt-check.ts";
 
 /** The result of a call that never returned, so that the model knows about it. */
 const NO_RESULT = "No result: the run ended before this call returned. It may or may not have happened.";

@@ -6,7 +6,7 @@ import {
   type CompactionStrategy,
   textOf,
 } from "@ravi/kernel";
-import { hasCalls } from "./prompt-check.ts";
+import { hasCalls } from "./summary/prompt-check.ts";
 import { markValid, validPrompt } from "./prompt.ts";
 
 export interface SelectiveToolCallOptions {

@@ -6,7 +6,7 @@ import {
   type CompactionStrategy,
   InvalidValueError,
 } from "@ravi/kernel";
-import { pinned, pinsOf, windowFrom } from "./pins.ts";
+import { pinned, pinsOf, windowFrom } from "./summary/pins.ts";
 import { lastGroupStart, markValid, validPrompt } from "./prompt.ts";
 
 export interface SlidingWindowOptions {

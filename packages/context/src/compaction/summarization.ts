@@ -13,10 +13,10 @@ import {
   textOf,
   type UserMessage,
 } from "@ravi/kernel";
-import { clip } from "./clip.ts";
-import { pinned, type Pins, pinsOf, withSummary } from "./pins.ts";
+import { clip } from "./summary/clip.ts";
+import { pinned, type Pins, pinsOf, withSummary } from "./summary/pins.ts";
 import { lastGroupStart, validPrompt } from "./prompt.ts";
-import { isSummary, summaryMessage, summaryText } from "./summary/summary-message.ts";
+import { isSummary, summaryMessage, summaryText } from "./summary.ts";
 import { SummaryMemory } from "./summary/summary-memory.ts";
 import { maxRequestTokens, splitTranscript, summaryRequest } from "./summary/summary-request.ts";
 import { type CountTokens, type TokenCounter, tokenCounter } from "./token-counter.ts";

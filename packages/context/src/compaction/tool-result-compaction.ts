@@ -7,7 +7,7 @@ import {
   type ContentPart,
   type ToolMessage,
 } from "@ravi/kernel";
-import { clip } from "./clip.ts";
+import { clip } from "./summary/clip.ts";
 import { lastGroupStart, markValid, validPrompt } from "./prompt.ts";
 
 export interface ToolResultCompactionOptions {

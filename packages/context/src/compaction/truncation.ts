@@ -6,7 +6,7 @@ import {
   type CompactionStrategy,
   InvalidValueError,
 } from "@ravi/kernel";
-import { pinned, type Pins, pinsOf, windowFrom } from "./pins.ts";
+import { pinned, type Pins, pinsOf, windowFrom } from "./summary/pins.ts";
 import { lastGroupStart, markValid, validPrompt } from "./prompt.ts";
 import { type CountTokens, type TokenCounter, tokenCounter } from "./token-counter.ts";
 

@@ -1,5 +1,5 @@
 import type { ChatMessage, CompactionContext, UserMessage } from "@ravi/kernel";
-import { startsWith } from "../prompt-check.ts";
+import { startsWith } from "./prompt-check.ts";
 
 /** A summary, and the messages at the beginning of the list that it covers. */
 export interface KnownSummary {

@@ -1,6 +1,6 @@
 import type { ChatMessage, ContentPart, LLMClient, ModelRequest } from "@ravi/kernel";
 import { estimateTokens } from "@ravi/kernel/loop";
-import { clip } from "../clip.ts";
+import { clip } from "./clip.ts";
 
 /** Long results and arguments are shortened before they are summarised: their middle rarely matters for the summary. */
 const MAX_PIECE = 4_000;
