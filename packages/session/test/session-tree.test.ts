@@ -1,0 +1,137 @@
+import { type ChatMessage, JournalFailedError } from "@ravi/kernel";
+import { MemorySessionStore, type SessionEntry, type SessionLog, type SessionStore } from "@ravi/session";
+import { scriptedModel } from "@ravi/testing";
+import { expect, it } from "vitest";
+import { session } from "./support.ts";
+
+const model = scriptedModel(() => "yes", { record: false });
+const said = (id: string, parent: string | null, content: string): SessionEntry => {
+  return { kind: "message", id, parent, at: 1, message: { role: "user", content } };
+};
+
+/** A store with these entries in session "s", whatever they are. */
+function stored(...entries: readonly SessionEntry[]): MemorySessionStore {
+  const store = new MemorySessionStore();
+  const log = store.open("s");
+  log.append(entries, { at: 1 });
+  log.close();
+  return store;
+}
+
+const opened = (store: MemorySessionStore, sessionId = "s") => session({ model, store, sessionId }).open();
+
+const texts = (messages: readonly ChatMessage[]): unknown[] => messages.map(({ content }) => content);
+
+it.each<[string, readonly SessionEntry[]]>([
+  ["two entries have the id b", [said("a", null, "1"), said("b", "a", "2"), said("b", "a", "3")]],
+  [
+    "the parent x of entry c does not exist",
+    [said("a", null, "1"), said("b", "a", "2"), said("c", "x", "3")],
+  ],
+  [
+    "the parent c of entry c does not exist",
+    [said("a", null, "1"), said("b", "a", "2"), said("c", "c", "3")],
+  ],
+])("O19: a session in which %s is refused, and the line is named", async (problem, entries) => {
+  await expect(opened(stored(...entries))).rejects.toMatchObject({
+    code: "JOURNAL_CORRUPT",
+    message: expect.stringContaining(problem),
+    // The first line is the header.
+    line: 4,
+    position: 2,
+  });
+});
+
+it("O19: a session goes on where its last leaf says, with or without a note", async () => {
+  const store = stored(said("a", null, "1"), said("b", "a", "2"), {
+    kind: "leaf",
+    id: "l",
+    parent: null,
+    at: 1,
+    target: "a",
+  });
+  const manager = await opened(store);
+  expect([manager.leaf, texts(await manager.messages())]).toEqual(["a", ["1"]]);
+  const begun = stored(said("a", null, "1"), { kind: "leaf", id: "l", parent: null, at: 1, target: null });
+  const fresh = await opened(begun);
+  expect([fresh.leaf, await fresh.messages()]).toEqual([null, []]);
+});
+
+it("O19: a label that was removed is gone, also when the session is opened again", async () => {
+  const store = new MemorySessionStore();
+  const one = session({ model, store, sessionId: "s" });
+  await one.invoke("first");
+  const first = one.sessionManager.leaf ?? "";
+  await one.sessionManager.label(first, "start");
+  await one.sessionManager.label(first, "begin");
+  expect(one.sessionManager.labels).toEqual(new Map([[first, "begin"]]));
+  await one.sessionManager.label(first, null);
+  expect(one.sessionManager.labels).toEqual(new Map());
+  await one.close();
+  expect((await opened(store)).labels).toEqual(new Map());
+});
+
+it("O19: a fork has the labels of what it has, and of nothing else, and says where it comes from", async () => {
+  const store = new MemorySessionStore();
+  const one = session({ model, store, sessionId: "s" });
+  await one.invoke("first");
+  const first = one.sessionManager.leaf ?? "";
+  await one.invoke("second");
+  const second = one.sessionManager.leaf ?? "";
+  await one.sessionManager.label(first, "kept");
+  await one.sessionManager.label(second, "left behind");
+  await one.fork(first, { newSession: true, note: "another try" });
+  const manager = one.sessionManager;
+  expect(manager.labels).toEqual(new Map([[first, "kept"]]));
+  expect(manager.info?.origin).toEqual({ sessionId: "s", entryId: first });
+  expect(texts(await manager.messages())).toEqual(["first", "yes"]);
+});
+
+it("O19: what is written while another entry is being written comes after it, and one that fails holds nobody up", async () => {
+  const store = new MemorySessionStore();
+  const full = new JournalFailedError({ what: "append", final: false, cause: "full" });
+  // Each write takes a moment, and the first one fails.
+  let writes = 0;
+  const slow: SessionStore = {
+    list: () => store.list(),
+    delete: (id) => store.delete(id),
+    open(id) {
+      const log = store.open(id);
+      const write = log.append.bind(log);
+      const append: SessionLog["append"] = async (...given) => {
+        await new Promise((resolve) => setImmediate(resolve));
+        if (++writes === 1) throw full;
+        return write(...given);
+      };
+      return Object.assign(log, { append });
+    },
+  };
+  const agent = session({ model, store: slow, sessionId: "s" });
+  const manager = await agent.open();
+  const written = ["bad", "a", "b", "c"].map((name) => manager.appendCustom(name, { name }));
+  const [bad, ...good] = await Promise.allSettled(written);
+  expect(bad).toEqual({ status: "rejected", reason: full });
+  const ids = good.map((each) => (each.status === "fulfilled" ? each.value : each.reason));
+  expect(manager.path().map(({ id }) => id)).toEqual(ids);
+  // Not awaited: it is written before the session is closed.
+  const late = manager.appendCustom("d", null);
+  await agent.close();
+  const again = await opened(store);
+  expect(again.path().map(({ id }) => id)).toEqual([...ids, await late]);
+});
+
+it("O19: data of an extension is what it was when it was given, and has a name", async () => {
+  const manager = await opened(new MemorySessionStore());
+  const data = { list: [1] };
+  const written = manager.appendCustom("notes", data);
+  data.list.push(2);
+  expect(await manager.read(await written)).toMatchObject({
+    kind: "custom",
+    name: "notes",
+    data: { list: [1] },
+  });
+  for (const name of ["", 7, undefined])
+    await expect(manager.appendCustom(name as never, null)).rejects.toMatchObject({ field: "name" });
+  await expect(manager.label("nothing", "x")).rejects.toMatchObject({ field: "entry id" });
+  await expect(manager.read("nothing")).rejects.toMatchObject({ field: "entry id" });
+});
