@@ -3,7 +3,6 @@ import { mkdtemp, open as openFile, readdir, rm, stat, symlink, writeFile } from
 import { tmpdir } from "node:os";
 import { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { AgentId, ProviderError, RunId } from "@ravi/kernel";
 import { SqliteJournal } from "@ravi/runtime";
 import { scriptedModel, virtualClock } from "@ravi/testing";
@@ -24,8 +23,9 @@ import {
 } from "@ravi/sdk";
 import { perform } from "../src/cli/perform.ts";
 
-const PROGRAM = fileURLToPath(new URL("../src/ravi.ts", import.meta.url));
-const ASKING = fileURLToPath(new URL("./programs/asking.ts", import.meta.url));
+// As scripts/bundle-programs.ts has bundled them.
+const PROGRAM = join(import.meta.dirname, "../node_modules/.cache/programs/ravi.js");
+const ASKING = join(import.meta.dirname, "../node_modules/.cache/programs/asking.js");
 
 let journal: string;
 
@@ -48,7 +48,7 @@ interface Ended {
 
 function started(file: string, args: readonly string[]): { child: ChildProcess; ended: Promise<Ended> } {
   const env = { ...process.env, RAVI_JOURNAL: journal };
-  const child = spawn(process.execPath, ["--conditions=@ravi/source", file, ...args], { env });
+  const child = spawn(process.execPath, [file, ...args], { env });
   onTestFinished(() => void child.kill("SIGKILL"));
   const { promise: ended, resolve, reject } = Promise.withResolvers<Ended>();
   let [stdout, stderr] = ["", ""];

@@ -1,14 +1,14 @@
 import { spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { fileURLToPath } from "node:url";
 import { join } from "node:path";
 import { MemoryJournal } from "@ravi/runtime";
 import { scriptedModel } from "@ravi/testing";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { agent, type RunOptions, start } from "@ravi/sdk";
 
-const program = fileURLToPath(new URL("./programs/interrupted.ts", import.meta.url));
+// As scripts/bundle-programs.ts has bundled it.
+const program = join(import.meta.dirname, "../node_modules/.cache/programs/interrupted.js");
 let directory: string;
 
 beforeEach(async () => {
@@ -28,7 +28,7 @@ interface Ended {
 
 /** Runs the program; each time its output matches one of the texts, in their order, it gets a SIGINT. */
 function interrupted(args: readonly string[], ...when: readonly RegExp[]): Promise<Ended> {
-  const child = spawn(process.execPath, ["--conditions=@ravi/source", program, ...args]);
+  const child = spawn(process.execPath, [program, ...args]);
   const { promise, resolve, reject } = Promise.withResolvers<Ended>();
   const waiting = [...when];
   let stdout = "";

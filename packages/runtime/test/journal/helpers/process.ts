@@ -17,10 +17,12 @@ export interface Running {
   readonly ended: Promise<{ code: number | null; signal: string | null; stderr: string }>;
 }
 
-/** Starts one of the programs beside this file in a process of its own. */
+const PROGRAMS = join(import.meta.dirname, "../../../node_modules/.cache/programs");
+
+/** Starts one of the programs beside this file, as scripts/bundle-programs.ts has bundled it, in a process of its own. */
 export function start(program: string, args: readonly string[], wrap: readonly string[] = []): Running {
-  const file = join(import.meta.dirname, program);
-  const command = [...wrap, process.execPath, "--conditions=@ravi/source", "--no-warnings", file, ...args];
+  const file = join(PROGRAMS, program.replace(/\.ts$/, ".js"));
+  const command = [...wrap, process.execPath, "--no-warnings", file, ...args];
   const child = spawn(command[0] ?? "", command.slice(1), { stdio: ["pipe", "pipe", "pipe"] });
   onTestFinished(() => void child.kill("SIGKILL"));
   const lines: string[] = [];
