@@ -341,6 +341,55 @@ describe("R8: the time in which the run is suspended does not count for the time
   });
 });
 
+describe("R8: the time in which no process has the run does not count for the time limit of a hire", () => {
+  const rest = agent("worker", async (ctx) => {
+    await ctx.sleepUntil(HOUR * 99);
+    return done("too late");
+  });
+  const boss = agent("boss", async (ctx) => {
+    const hire = { agent: rest, input: "", timeoutS: 60, onTimeout: "leave" } as const;
+    return done((await ctx.hire(hire)).status);
+  });
+
+  /** Works for 25 seconds, the last sign of life after 15, is dead for an hour, and is resumed. */
+  async function afterDeaths(deaths: number) {
+    const clock = virtualClock({ now: 1_000 });
+    const journal = new MemoryJournal({ clock });
+    for (let life = 0; life < deaths; life++) {
+      // A process that dies is one whose time stands still.
+      const own = virtualClock({ now: clock.now() });
+      const runtime = new Runtime({ clock: own, journal, agents: [boss] });
+      const dying = life === 0 ? runtime.run(boss, "", { runId: "r" }) : runtime.resume("r");
+      dying.result.catch(() => {});
+      await turns(50);
+      for (let s = 0; s < 25; s += 5) {
+        await clock.advance(5_000);
+        await own.advance(5_000);
+      }
+      await clock.advance(HOUR);
+    }
+    const run = new Runtime({ clock, journal, agents: [boss] }).resume("r");
+    await turns(50);
+    return { clock, run };
+  }
+
+  test("but that up to its last sign of life does", async () => {
+    const { clock, run } = await afterDeaths(1);
+    await clock.advance(44_500);
+    expect(run.status).toBe("running");
+    await clock.advance(1_000);
+    expect((await run.result).output).toBe("timedOut");
+  });
+
+  test("however often it dies", async () => {
+    const { clock, run } = await afterDeaths(2);
+    await clock.advance(29_500);
+    expect(run.status).toBe("running");
+    await clock.advance(1_000);
+    expect((await run.result).output).toBe("timedOut");
+  });
+});
+
 describe("R23: a question to a child", () => {
   test("its time stands still too while the child waits for a person, also if it did so before it was asked", async () => {
     const clock = virtualClock();

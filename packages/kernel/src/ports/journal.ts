@@ -117,9 +117,15 @@ export interface Journal {
   /**
    * Takes a run for `ttlMs`, or renews it for the same owner, under the same epoch. Gives null if another owner holds it and its
    * time has not run out. Every new claim has a higher epoch than all before it, also if the run was deleted in between. Throws an
-   * `InvalidValueError` if the owner is empty or `ttlMs` is not a whole number above 0.
+   * `InvalidValueError` if the owner is empty or `ttlMs` is not a whole number above 0. If the run is taken from an owner that did not
+   * give it back, `lapsedAt` may say until when that one had claimed it, in epoch milliseconds: without it, the time in which no process
+   * had the run counts for the time limits of hires.
    */
-  claim(runId: RunId, owner: string, ttlMs: number): MaybePromise<{ readonly epoch: number } | null>;
+  claim(
+    runId: RunId,
+    owner: string,
+    ttlMs: number,
+  ): MaybePromise<{ readonly epoch: number; readonly lapsedAt?: number | undefined } | null>;
   /** Who holds the run, and until when (epoch milliseconds), for error messages. Undefined if nobody does. */
   holder?(runId: RunId): MaybePromise<{ readonly owner: string; readonly expires: number } | undefined>;
   /** Gives the claim back. Does nothing if it has a newer epoch. */

@@ -183,6 +183,8 @@ export class Recording {
   readonly execs = new Map<ExecId, ExecRecording>();
   /** All entries, without attempts that were withdrawn before anything was sent. */
   readonly records: readonly CountedRecord[];
+  /** When the process that wrote it last is known to have lived, if it died. Epoch milliseconds. */
+  aliveUntil: number | undefined;
 
   constructor(records: readonly CountedRecord[]) {
     const ends = records.filter(({ phase, body }) => phase === "end" && body["withdrawn"] === true);

@@ -10,6 +10,7 @@ import {
   type RunId,
 } from "@ravi/kernel";
 import { andThen } from "../promises/and-then.ts";
+import type { Granted } from "../journal/claims.ts";
 import { lockedBy } from "../journal/parts/owner.ts";
 import { isWritable } from "../journal/parts/plain-json.ts";
 import { type Heartbeat, Heartbeats } from "./heartbeats.ts";
@@ -39,6 +40,8 @@ export class RunJournal implements Heartbeat {
   private readonly owner: string;
   private readonly heartbeats: Heartbeats;
   private readonly epoch: number;
+  /** The last sign of life of the process that had the run before, if it did not give it back. Epoch milliseconds. */
+  readonly aliveUntil: number | undefined;
   private lost: Error | undefined;
   private released = false;
   private renewing: Promise<void> | undefined;
@@ -48,11 +51,14 @@ export class RunJournal implements Heartbeat {
   private answers = 0;
   private idle: PromiseWithResolvers<void> | undefined;
 
-  private constructor(journal: Journal, runId: RunId, owner: string, clock: Clock, epoch: number) {
+  private constructor(journal: Journal, runId: RunId, owner: string, clock: Clock, claim: Granted) {
     this.journal = journal;
     this.runId = runId;
     this.owner = owner;
-    this.epoch = epoch;
+    this.epoch = claim.epoch;
+    // A journal of somebody else may say anything here.
+    const lapsedAt: unknown = claim.lapsedAt;
+    this.aliveUntil = Number.isFinite(lapsedAt) ? Number(lapsedAt) - CLAIM_TTL_MS : undefined;
     this.heartbeats = Heartbeats.of(clock);
     this.heartbeats.add(this);
   }
@@ -60,9 +66,8 @@ export class RunJournal implements Heartbeat {
   /** Claims the run for this process. Throws a `JournalLockedError` if another owner has it. */
   static claim(journal: Journal, runId: RunId, owner: string, clock: Clock): MaybePromise<RunJournal> {
     const claim = journal.claim(runId, owner, CLAIM_TTL_MS);
-    const taken = (granted: { readonly epoch: number } | null): MaybePromise<RunJournal> => {
-      const epoch = granted?.epoch;
-      if (epoch !== undefined) return new RunJournal(journal, runId, owner, clock, epoch);
+    const taken = (granted: Granted | null): MaybePromise<RunJournal> => {
+      if (granted?.epoch !== undefined) return new RunJournal(journal, runId, owner, clock, granted);
       return lockedError(journal, runId).then((error) => {
         throw error;
       });

@@ -7,6 +7,15 @@ export interface Claim {
   readonly epoch: number;
   /** Epoch milliseconds. */
   readonly expires: number;
+  /** Until when an owner that did not give it back had claimed it, if it was taken from one. Epoch milliseconds. */
+  readonly lapsedAt?: number | undefined;
+}
+
+/** What a journal says of a claim. */
+export type Granted = Pick<Claim, "epoch" | "lapsedAt">;
+
+export function granted({ epoch, lapsedAt }: Claim): Granted {
+  return lapsedAt === undefined ? { epoch } : { epoch, lapsedAt };
 }
 
 export interface ClaimRequest {
@@ -29,7 +38,8 @@ export function decideClaim(current: Claim | undefined, request: ClaimRequest, f
   if (current.owner === owner) return { owner, epoch: current.epoch, expires };
   const gone = current.owner !== null && request.isGone?.(current.owner) === true;
   if (isHeld(current, now) && !gone) return null;
-  return { owner, epoch: current.epoch + 1, expires };
+  const claim = { owner, epoch: current.epoch + 1, expires };
+  return current.owner === null ? claim : { ...claim, lapsedAt: current.expires };
 }
 
 /** Whether the claim is held and has not lapsed. */

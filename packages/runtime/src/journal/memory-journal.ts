@@ -16,7 +16,7 @@ import {
 } from "@ravi/kernel";
 import { checkPorts, LinkedList, TextIndex } from "@ravi/kernel/loop";
 import { Watchers } from "./parts/watchers.ts";
-import { checkClaim, decideClaim, heldBy, type Held, isHeld } from "./claims.ts";
+import { checkClaim, decideClaim, granted, type Granted, heldBy, type Held, isHeld } from "./claims.ts";
 import { checkList } from "./entries/entry-check.ts";
 import { MemoryRun } from "./parts/memory-run.ts";
 import { lockedBy } from "./parts/owner.ts";
@@ -65,7 +65,7 @@ export class MemoryJournal implements Journal {
     this.keepEnded = keepEnded === undefined ? Infinity : checkInteger("keepEnded", keepEnded, 0);
   }
 
-  claim(runId: RunId, owner: string, ttlMs: number): { readonly epoch: number } | null {
+  claim(runId: RunId, owner: string, ttlMs: number): Granted | null {
     checkClaim(owner, ttlMs);
     const now = this.clock.now();
     const run = this.find(runId);
@@ -76,7 +76,7 @@ export class MemoryJournal implements Journal {
       run.claim = claim;
       this.ended.delete(run);
     }
-    return { epoch: claim.epoch };
+    return granted(claim);
   }
 
   holder(runId: RunId): Held | undefined {

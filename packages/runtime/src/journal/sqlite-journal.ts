@@ -19,7 +19,7 @@ import {
 } from "@ravi/kernel";
 import { checkPorts, hasMethod } from "@ravi/kernel/loop";
 import { pause } from "../platform.ts";
-import { checkClaim, heldBy, type Held } from "./claims.ts";
+import { checkClaim, granted, type Granted, heldBy, type Held } from "./claims.ts";
 import { encodeEntries } from "./entries/entry-codec.ts";
 import { bodyOf } from "./entries/large-body.ts";
 import { NotedWaits } from "./facts/noted-waits.ts";
@@ -134,17 +134,19 @@ export class SqliteJournal implements Journal {
     return this.commits.isFailed;
   }
 
-  async claim(runId: RunId, owner: string, ttlMs: number): Promise<{ readonly epoch: number } | null> {
+  async claim(runId: RunId, owner: string, ttlMs: number): Promise<Granted | null> {
     const id = RunId(runId);
     checkClaim(owner, ttlMs);
     return this.write(() => {
       this.checkFile();
-      const isGone = (other: string): boolean => this.unreleased.has(id, other) || isOwnerGone(other);
+      let isGivenBack = false;
+      const isGone = (other: string): boolean =>
+        (isGivenBack = this.unreleased.has(id, other)) || isOwnerGone(other);
       const claim = this.runs.claim(id, { owner, ttlMs, now: this.clock.now(), isGone });
       if (claim === null) return null;
       this.unreleased.delete(id);
       this.appender.expect(id, claim.epoch);
-      return { epoch: claim.epoch };
+      return isGivenBack ? { epoch: claim.epoch } : granted(claim);
     });
   }
 

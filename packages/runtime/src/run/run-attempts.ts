@@ -101,7 +101,10 @@ export class RunAttempts implements Attempts {
 
   private async resume(journal: RunJournal, from: Continuation, recording: Recording): Promise<RunResult> {
     this.statuses = recording.aboutRun(RUN_STATUS)?.attempt ?? 0;
-    await this.note(journal, from.isRetried === true ? RETRIED : { status: "running" }, true);
+    const { aliveUntil } = journal;
+    const running = aliveUntil === undefined ? { status: "running" } : { status: "running", aliveUntil };
+    await this.note(journal, from.isRetried === true ? RETRIED : running, true);
+    recording.aliveUntil = aliveUntil;
     return this.runAgain(journal, from, recording);
   }
 

@@ -3,7 +3,7 @@ import { type Linked, LinkedList } from "@ravi/kernel/loop";
 import type { Recording } from "../engine/recording.ts";
 import { timer } from "../engine/waiting.ts";
 import { addTo } from "./add-to.ts";
-import { type Interval, lengthOf, recordedSuspensions, recordedWaits, type Wait } from "./recorded-waits.ts";
+import { type Interval, lengthOf, recordedRests, recordedWaits, type Wait } from "./recorded-waits.ts";
 
 /** Something for which an agent stands still: an answer from outside, or its seat. */
 export interface Still {
@@ -26,7 +26,7 @@ export interface AskClock extends Linked<AskClock> {
 
 /** What a clock has to know when it starts. */
 export interface StillSoFar {
-  /** How long the child has stood still in that time, or the run was suspended, before it was resumed. */
+  /** How long the child has stood still in that time, or no process had the run, before it was resumed. */
   readonly ms: number;
   /** Whether it still did when the run broke off. */
   readonly isOpen: boolean;
@@ -43,7 +43,7 @@ export class AskClocks {
   private readonly clocks = new LinkedList<AskClock>();
   private standing: Set<Still> | undefined;
   private recorded: Map<string, Wait[]> | undefined;
-  private suspensions: readonly Interval[] | undefined;
+  private rests: readonly Interval[] | undefined;
   /** One for all: to set and cancel one for each child took 6 % of the time of a bare team of eight. */
   private timer: TimerHandle | undefined;
   private firesAt = Infinity;
@@ -108,8 +108,8 @@ export class AskClocks {
   before(recording: Recording | undefined, child: ExecId, from: number, now: number): StillSoFar {
     if (recording === undefined || from >= now) return NOT_YET;
     const below = (this.recorded ??= byChild(recordedWaits(recording))).get(child) ?? [];
-    const suspensions = (this.suspensions ??= recordedSuspensions(recording));
-    const ms = lengthOf([...below, ...suspensions], from, now);
+    const rests = (this.rests ??= recordedRests(recording));
+    const ms = lengthOf([...below, ...rests], from, now);
     return { ms, isOpen: below.some(({ until }) => until === undefined) };
   }
 }

@@ -33,15 +33,22 @@ export function recordedWaits(recording: Recording): readonly Wait[] {
   });
 }
 
-/** The times in which the run was suspended. */
-export function recordedSuspensions(recording: Recording): readonly Interval[] {
+/** The times in which no process had the run: it was suspended, or the process had died. */
+export function recordedRests({ records, aliveUntil }: Recording): readonly Interval[] {
   const found: Interval[] = [];
+  /** The time of the newest entry so far: whoever wrote it was alive. */
+  let last = 0;
   let since: number | undefined;
-  for (const { key, body, at } of recording.records) {
-    if (key !== RUN_STATUS) continue;
-    if (since !== undefined) found.push({ since, until: at });
-    since = body["status"] === "suspended" ? at : undefined;
+  for (const { key, body, at } of records) {
+    if (key === RUN_STATUS) {
+      const died = body["aliveUntil"];
+      if (typeof died === "number") since ??= Math.max(died, last);
+      if (since !== undefined) found.push({ since, until: at });
+      since = body["status"] === "suspended" ? at : undefined;
+    }
+    last = Math.max(last, at);
   }
+  if (aliveUntil !== undefined) since ??= Math.max(aliveUntil, last);
   if (since !== undefined) found.push({ since, until: undefined });
   return found;
 }

@@ -1,4 +1,7 @@
+import { RunId } from "@ravi/kernel";
+import { virtualClock } from "@ravi/testing";
 import { describeJournal } from "@ravi/testing/suites";
+import { expect, test } from "vitest";
 import { MemoryJournal } from "../../src/journal/memory-journal.ts";
 import { SqliteJournal } from "../../src/journal/sqlite-journal.ts";
 import { temporaryDirectory } from "./helpers/directory.ts";
@@ -26,4 +29,18 @@ describeJournal("SqliteJournal", ({ clock }) => openAt(temporaryDirectory(), clo
     await journal.close();
     return openAt(places.get(journal) ?? "", clock);
   },
+});
+
+test.each([
+  ["MemoryJournal", (clock: { now(): number }) => new MemoryJournal({ clock })],
+  ["SqliteJournal", (clock: { now(): number }) => openAt(temporaryDirectory(), clock)],
+] as const)("R24: %s says until when a claim was held that it takes from somebody", async (_, open) => {
+  const clock = virtualClock({ now: 1_000 });
+  const journal = open(clock);
+  await journal.claim(RunId("r"), "one", 500);
+  await clock.advance(300);
+  await journal.claim(RunId("r"), "one", 500);
+  await clock.advance(5_000);
+  expect(await journal.claim(RunId("r"), "two", 500)).toEqual({ epoch: 2, lapsedAt: 1_800 });
+  await journal.close();
 });

@@ -111,6 +111,21 @@ export const claimCases: readonly JournalCase[] = [
   },
   {
     rule: "R24",
+    says: "a claim that was taken from somebody may say until when that one had it; no other claim says so",
+    async run({ journal, clock }) {
+      expect((await journal.claim(R1, "one", TTL))?.lapsedAt).toBeUndefined();
+      await clock.advance(TTL * 10);
+      const epoch = await claimed(journal, R1, "one");
+      expect((await journal.claim(R1, "one", TTL))?.lapsedAt).toBeUndefined();
+      await journal.release(R1, epoch);
+      expect((await journal.claim(R1, "two", TTL))?.lapsedAt).toBeUndefined();
+      const later = clock.now() + TTL;
+      await clock.advance(TTL * 10);
+      expect([undefined, later]).toContain((await journal.claim(R1, "three", TTL))?.lapsedAt);
+    },
+  },
+  {
+    rule: "R24",
     says: "a claim that lapsed and that nobody took still writes, and is renewed",
     async run({ journal, clock }) {
       const epoch = await claimed(journal, R1, "one");
