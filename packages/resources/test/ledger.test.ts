@@ -136,6 +136,17 @@ describe("R18: reserve before each attempt, settle after", () => {
     expect(root.remaining().cost).toBe(0);
   });
 
+  test("R18: it tells by how much a limit here or above is exceeded, the most of any", () => {
+    const root = new ExecutionTracker({ maxCostUsd: 1, maxTokens: 100, maxTurns: 3 }, { scope: "lead" });
+    const child = root.child({ maxTokens: 30, maxToolCalls: 1 }, "researcher");
+    expect(child.overrun()).toEqual({ tokens: 0, cost: 0, turns: 0, toolCalls: 0 });
+    child.charge({ tokens: 101, cost: 1.1, turns: 3, toolCalls: 3 });
+    expect(child.overrun()).toEqual({ tokens: 71, cost: 0.1, turns: 0, toolCalls: 2 });
+    expect(root.overrun()).toEqual({ tokens: 1, cost: 0.1, turns: 0, toolCalls: 0 });
+    child.raise({ tokens: 70 });
+    expect([child.overrun().tokens, root.overrun().tokens]).toEqual([1, 0]);
+  });
+
   test("R18: without usage the whole reservation is charged", () => {
     const tracker = new ExecutionTracker({ maxTokens: 1000, maxCostUsd: 1 });
     tracker.reserve(CALL).settle({ estimated: true });

@@ -3,7 +3,7 @@ import { type HireOutcome, type JournalRecord, type Meter, NO_USAGE, RunId } fro
 import { scriptedModel, virtualClock } from "@ravi/testing";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
 import { World } from "./engine/world.ts";
-import { agent, ask, cut, done, FakeHeadcount, turns, until } from "./support/helpers.ts";
+import { agent, ask, cut, done, FakeHeadcount, FakeLedger, turns, until } from "./support/helpers.ts";
 
 const model = scriptedModel(() => ({ text: "ok", usage: { inputTokens: 10, outputTokens: 1 } }), {
   record: false,
@@ -95,6 +95,55 @@ describe("a hire says what it and all below it took", () => {
     const runtime = new Runtime({ headcount: () => new FakeHeadcount(1), meter });
     const { output } = await runtime.run(boss, "").result;
     expect(output).toBe("failed 10 0.25, completed 10 0.25, denied 0 0");
+  });
+
+  test("T5: also if it failed, was cut off or denied, a replay says the same, and so does whoever hired those", async () => {
+    const failing = agent("failing", async (ctx) => {
+      await ctx.llm(model, ask("x"));
+      throw new Error("no");
+    });
+    const greedy = agent("greedy", async (ctx) => {
+      for (const text of ["one", "two"]) await ctx.llm(model, ask(text));
+      return done("");
+    });
+    const boss = agent("boss", async (ctx) => {
+      const failed = await ctx.hire({ agent: failing, input: "" });
+      const stopped = await ctx.hire({ agent: greedy, input: "", executionBudget: { maxTurns: 1 } });
+      const full = await ctx.batch([0, 1].map(() => ({ kind: "hire", agent: leaf, input: "" }) as const));
+      const told = [failed, stopped, ...full].map(
+        (each) => `${tell(each)} ${each.stoppedBy?.dimension ?? ""}`,
+      );
+      return done(told.join(", "));
+    });
+    const top = agent("top", async (ctx) => {
+      const outcome = await ctx.hire({ agent: boss, input: "" });
+      await ctx.record("end", () => "of the hire");
+      return done(`${tell(outcome)}: ${"result" in outcome ? outcome.result.output : ""}`);
+    });
+    const ports = {
+      agents: [top],
+      headcount: () => new FakeHeadcount(2),
+      ledger: () => new FakeLedger(),
+      meter,
+    };
+    const journal = new MemoryJournal();
+    const { output: whole } = await new Runtime({ ...ports, journal }).run(top, "", { runId: "r" }).result;
+    expect(whole).toBe(
+      "completed 30 0.75: failed 10 0.25 , partial 10 0.25 turns, completed 10 0.25 , denied 0 0 ",
+    );
+    const records = journal.load(RunId("r")).filter(({ key }) => key !== "run:status");
+    // What was in flight may have been paid twice, and then counts twice.
+    const calls = (count: number, of: JournalRecord["phase"]): number =>
+      records.slice(0, count).filter(({ key, phase }) => key.startsWith("llm:") && phase === of).length;
+    const quiet = records
+      .map((_, at) => at + 1)
+      .filter((count) => calls(count, "begin") === calls(count, "end"));
+    expect(quiet.length).toBeGreaterThan(10);
+    for (const count of quiet) {
+      const runtime = new Runtime({ ...ports, journal: cut("r", records.slice(0, count)) });
+      const { output } = await runtime.resume("r").result;
+      expect({ count, output }).toEqual({ count, output: whole });
+    }
   });
 
   test("one that lives on says what it took until then, and a replay says the same", async () => {

@@ -4,6 +4,7 @@ import {
   AgentId,
   type AgentResult,
   type ChatContext,
+  type ExecutionBudgetOptions,
   isRaviError,
   type JournalRecord,
   type LLMClient,
@@ -137,6 +138,58 @@ describe("T5: a resumed run makes the calls that the undisturbed run makes", () 
     const { whole, resumed } = await comesTo(lead, { pipelines: { chat: twice } }, started);
     expect(Number(whole)).toBeGreaterThan(0);
     expect(resumed.length).toBeGreaterThan(0);
+    expect(new Set(resumed)).toEqual(new Set([whole]));
+  });
+});
+
+describe("T6: what a resumed run is told of its budget is what it was told before", () => {
+  /** Says what was left before and after each call. */
+  const told = (calls: readonly Usage[], limit: "tokens" | "cost"): Agent["run"] =>
+    async function run(ctx) {
+      const left = [ctx.budget[limit]];
+      for (const [n, usage] of calls.entries()) {
+        const once = model(`m${n}`, () => ({ usage }));
+        await ctx.llm(once, ask(`${n}`));
+        left.push(ctx.budget[limit]);
+      }
+      await ctx.record("end", () => "of the calls");
+      return done(left.join(" "));
+    };
+  const hiring = (run: Agent["run"], executionBudget?: ExecutionBudgetOptions): Agent =>
+    agent("lead", async (ctx) => {
+      const outcome = await ctx.hire({ agent: agent("kid", run), input: "", executionBudget });
+      return done("result" in outcome ? outcome.result.output : outcome.status);
+    });
+
+  const dollars = told(
+    [1, 2, 3, 4].map(() => ({ inputTokens: 90, outputTokens: 10 })),
+    "cost",
+  );
+  test.each([
+    ["an agent", agent("lead", dollars)],
+    ["a helper", hiring(dollars)],
+  ])("T6: %s, to the last digit of its dollars", async (_, lead) => {
+    const { whole, resumed } = await comesTo(lead, {}, { executionBudget: { maxCostUsd: 1 } });
+    expect(whole).toBe("1 0.9 0.8 0.7 0.6");
+    expect(resumed.length).toBeGreaterThan(4);
+    expect(new Set(resumed)).toEqual(new Set([whole]));
+  });
+
+  const tokens = told([LARGE], "tokens");
+  const own = new ExecutionTracker({ maxTokens: 1_000_000 });
+  test.each([
+    ["an agent", agent("lead", tokens), 300],
+    [
+      "an agent with a ledger of its own",
+      { ...agent("lead", tokens), defaults: { executionBudget: own } },
+      300,
+    ],
+    ["a helper", hiring(tokens), 300],
+    ["a helper with a limit of its own", hiring(tokens, { maxTokens: 300 }), 2_000],
+  ])("T6: %s, also after it has exceeded it", async (_, lead, maxTokens) => {
+    const { whole, resumed } = await comesTo(lead, {}, { executionBudget: { maxTokens } });
+    expect(whole).toBe("300 0");
+    expect(resumed.length).toBeGreaterThan(1);
     expect(new Set(resumed)).toEqual(new Set([whole]));
   });
 });

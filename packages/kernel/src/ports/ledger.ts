@@ -82,7 +82,13 @@ export interface Ledger {
   raise?(more: Partial<Spend>): MaybePromise<void>;
   /** Makes the ledger of a hired agent. `scope` names the agent in errors and warnings. */
   child(budget: ExecutionBudgetOptions, scope: string): Ledger;
+  /** What may still be reserved, here and in every ledger above. */
   remaining(): Remaining;
+  /**
+   * By how much a limit is exceeded, here or in a ledger above: in each dimension the most of any, and 0 if none is. Without it, a
+   * resumed agent that has exceeded a limit is told of more than was left before that.
+   */
+  overrun?(): Spend;
   readonly used: Spend;
   /** The whole state as plain JSON, for an engine that stores it. */
   snapshot(): JsonObject;

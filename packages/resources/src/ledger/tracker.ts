@@ -145,6 +145,14 @@ export class ExecutionTracker implements Ledger {
     return left;
   }
 
+  /** By how much a limit is exceeded, here or in a ledger above: in each dimension the most of any, and 0 if none is. */
+  overrun(): Spend {
+    const most = { ...NOTHING };
+    for (let at: Account | undefined = this.account; at !== undefined; at = at.parent)
+      for (const { unit } of DIMENSIONS) most[unit] = Math.max(most[unit], at.used[unit] - at.caps[unit]);
+    return toSpend(most);
+  }
+
   /**
    * Sets money aside for one call, here and in every ledger above. Throws a `BudgetExhaustedError` that names the ledger which refuses. If
    * any of them has a limit in dollars, a model call (tokens or turns) without a cost throws an `InvalidValueError`. A meter's estimate

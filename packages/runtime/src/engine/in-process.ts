@@ -28,6 +28,7 @@ import { andThen } from "../promises/and-then.ts";
 import { hostAgent } from "../context/host-agent.ts";
 import { inThisScope, withScope } from "../scope.ts";
 import type { Account } from "../tree/accounts.ts";
+import { NOTHING_SPENT } from "../tree/spends.ts";
 import { UnreplayedSpend } from "../tree/unreplayed-spend.ts";
 import type { Answer } from "../tree/signals.ts";
 import type { Tree } from "../tree/tree.ts";
@@ -206,13 +207,8 @@ export class InProcessEngine implements DurableEngine, Recorded, Replaying {
     if (recording === undefined || this.replay?.isCatchingUp !== true) return left;
     // The restored ledger already contains everything on record. What the agent has not asked for again was not spent yet when it
     // first asked for its budget, so it is added back.
-    const unreplayed = (this.lazyUnreplayed ??= new UnreplayedSpend(recording, this.start.execId)).spend;
-    return {
-      tokens: plus(left.tokens, unreplayed.tokens),
-      cost: plus(left.cost, unreplayed.cost),
-      turns: plus(left.turns, unreplayed.turns),
-      toolCalls: plus(left.toolCalls, unreplayed.toolCalls),
-    };
+    this.lazyUnreplayed ??= new UnreplayedSpend(recording, this.start.execId);
+    return this.lazyUnreplayed.addTo(left, this.ledger?.overrun?.() ?? NOTHING_SPENT);
   }
 
   isPaused(n: number): MaybePromise<boolean> {
@@ -399,9 +395,4 @@ export class InProcessEngine implements DurableEngine, Recorded, Replaying {
     const { waits } = this.tree;
     return waits.addTimer(waits.describe(this.account, name, { kind: "timer", name, until }));
   }
-}
-
-/** Null is no limit, and stays so. */
-function plus(left: number | null, more: number): number | null {
-  return left === null ? null : left + more;
 }

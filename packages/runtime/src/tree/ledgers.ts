@@ -10,6 +10,7 @@ import {
 import { isLedger, least, messageOf } from "@ravi/kernel/loop";
 import { logOf, type RunLog } from "../run-log.ts";
 import { tryOrLog } from "../promises/try-or-log.ts";
+import { NOTHING_SPENT } from "./spends.ts";
 
 /**
  * The ledger of an execution, combined with the one that the user gave to the agent (`defaults.executionBudget`), if there is one: every
@@ -85,6 +86,15 @@ function jointLedger(first: Ledger, second: Ledger, log: RunLog | undefined): Jo
         cost: least(a.cost, b.cost),
         turns: least(a.turns, b.turns),
         toolCalls: least(a.toolCalls, b.toolCalls),
+      };
+    },
+    overrun() {
+      const [a, b] = [first.overrun?.() ?? NOTHING_SPENT, second.overrun?.() ?? NOTHING_SPENT];
+      return {
+        tokens: Math.max(a.tokens, b.tokens),
+        cost: Math.max(a.cost, b.cost),
+        turns: Math.max(a.turns, b.turns),
+        toolCalls: Math.max(a.toolCalls, b.toolCalls),
       };
     },
     get used() {

@@ -1,4 +1,4 @@
-import { ExecId, type Spend } from "@ravi/kernel";
+import { ExecId, type Remaining, type Spend } from "@ravi/kernel";
 import { type Recording, stepOf } from "../engine/recording.ts";
 import { raisesOf, spendsOf } from "./spends.ts";
 
@@ -31,8 +31,15 @@ export class UnreplayedSpend {
     mine.onTaken = subtract;
   }
 
-  get spend(): Spend {
-    return { ...this.sum, cost: this.sum.cost / NANOS };
+  /** What was left before it, if `left` is left now and limits are exceeded by `over`. */
+  addTo(left: Remaining, over: Spend): Remaining {
+    const { tokens, cost, turns, toolCalls } = this.sum;
+    return {
+      tokens: before(left.tokens, over.tokens, tokens),
+      cost: dollarsBefore(left.cost, over.cost, cost / NANOS),
+      turns: before(left.turns, over.turns, turns),
+      toolCalls: before(left.toolCalls, over.toolCalls, toolCalls),
+    };
   }
 
   private add(key: string | undefined, spend: Partial<Spend>, sign: 1 | -1): void {
@@ -53,6 +60,22 @@ export class UnreplayedSpend {
 }
 
 const NANOS = 1e9;
+
+/** Null is no limit, and stays so. While a limit is exceeded nothing is left, and it may have been exceeded before too. */
+function before(left: number | null, over: number, spend: number): number | null {
+  if (left === null) return null;
+  return over > 0 ? Math.max(0, left - over + spend) : left + spend;
+}
+
+/** A ledger that counts whole nano-dollars gives exact amounts, so this is one too: 0.7 and 0.2 are 0.9, not 0.8999999999999999. */
+function dollarsBefore(left: number | null, over: number, spend: number): number | null {
+  const dollars = before(left, over, spend);
+  return left === null || dollars === null || inNanos(left) !== left ? dollars : inNanos(dollars);
+}
+
+function inNanos(dollars: number): number {
+  return Math.round(dollars * NANOS) / NANOS;
+}
 
 function zero(): Sum {
   return { tokens: 0, cost: 0, turns: 0, toolCalls: 0 };
