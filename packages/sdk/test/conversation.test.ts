@@ -544,6 +544,7 @@ test("wrong options are refused at once", () => {
     // With a place behind it, it has to be the id of a run, of whichever turn.
     [{ id: "x".repeat(500) }, /conversation options\.id/],
     [{ journal: 7 }, /journal is 7/],
+    [{ hooks: { dispatch() {} } }, /hooks is an object/],
     [{ budget: { usd: -1 } }, /budget\.usd/],
     [{ total: { dollars: 1 } }, /total\.dollars/],
     [{ total: { messages: 1.5 } }, /total\.messages/],

@@ -551,11 +551,14 @@ test.each([
   ["journal", ""],
   ["journal", 7],
   ["hooks", {}],
+  // Nobody could ask it what it listens to, so it would never be told anything.
+  ["hooks", { dispatch() {} }],
   ["history", []],
   ["compaction", () => []],
   ["onEvent", "print"],
   ["handleSignals", "yes"],
   ["prices", 3],
+  ["prices", { price: () => ({ usd: 1 }) }],
   ["retry", 3],
   ["restart", 3],
   // Without a journal there is nothing to restart from.
@@ -568,11 +571,10 @@ test.each([
   "an option of the wrong kind (%s) is refused by its name, before anything is opened or paid",
   async (name, value) => {
     const model = scriptedModel(["Hello."]);
-    const refused = run(agent({ name: "a", model }), "Hi", { [name]: value });
-    await expect(refused).rejects.toMatchObject({
-      code: "INVALID_VALUE",
-      field: expect.stringContaining(name),
-    });
+    const wrong = { code: "INVALID_VALUE", field: expect.stringContaining(name) };
+    const one = agent({ name: "a", model });
+    await expect(run(one, "Hi", { [name]: value })).rejects.toMatchObject(wrong);
+    await expect(estimate(one, "Hi", { [name]: value })).rejects.toMatchObject(wrong);
     expect(model.calls).toEqual([]);
   },
 );

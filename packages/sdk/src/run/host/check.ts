@@ -1,5 +1,5 @@
 import { checkBoolean, InvalidValueError } from "@ravi/kernel";
-import { hasMethod, isAgent } from "@ravi/kernel/loop";
+import { checkPort, hasMethod, isAgent } from "@ravi/kernel/loop";
 import { retry as retryLayer } from "@ravi/middleware";
 import { checkLayers } from "../../agents/layers.ts";
 import { hasModule } from "../../node-module.ts";
@@ -17,8 +17,9 @@ export function checkHost(options: HostOptions): void {
     (journal !== undefined && typeof journal !== "string" && !hasMethod(journal, "append"))
   )
     wrong("journal", journal, "the path of a directory, or a Journal");
-  if (hooks !== undefined && !hasMethod(hooks, "dispatch"))
-    wrong("hooks", hooks, "Hooks, such as a HookManager of @ravi/hooks");
+  // The runtime does not see these hooks, only those that record calls in front of them.
+  if (hooks !== undefined && !(hasMethod(hooks, "has") && hasMethod(hooks, "dispatch")))
+    wrong("hooks", hooks, "Hooks with the methods has and dispatch, such as a HookManager of @ravi/hooks");
   if (history !== undefined && !hasMethod(history, "load"))
     wrong("history", history, "a HistoryProvider, such as a FileHistory of @ravi/context");
   if (compaction !== undefined && !hasMethod(compaction, "compact"))
@@ -29,6 +30,7 @@ export function checkHost(options: HostOptions): void {
       prices,
       'prices such as { "provider:model": { input: 0.5, output: 1.5 } }, or a PriceBook',
     );
+  if (typeof prices?.price === "function") checkPort("prices", prices, ["price", "worstPrice"]);
   if (onEvent !== undefined && typeof onEvent !== "function")
     wrong("onEvent", onEvent, "a function that takes an event");
   if (handleSignals !== undefined) checkBoolean("handleSignals", handleSignals);
