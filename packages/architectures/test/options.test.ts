@@ -57,6 +57,21 @@ describe("what a compiler would have caught is refused by name", () => {
 });
 
 describe("prompts", () => {
+  test("one that returns no text, such as an async one, is named, and its question is not asked", async () => {
+    const critique = (async () => "Criticise!") as never;
+    const model = scriptedModel(["A draft."]);
+    const agent = new StrategyAgent({
+      name: "a",
+      model,
+      architecture: new SelfRefine({ prompts: { critique } }),
+    });
+    const ctx = bareContext();
+    await expect(agent.run(ctx, ctx.inbox("go"))).rejects.toThrow(
+      /SelfRefine\.prompts\.critique\(\) is .*; expected a string/,
+    );
+    expect(model.calls).toHaveLength(1);
+  });
+
   test("any of them can be said in other words, and the rest stays", async () => {
     const prompts = {
       critique: ({ answer }: { answer: string }) => `Was ist falsch an: ${answer}`,

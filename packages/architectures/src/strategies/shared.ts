@@ -55,17 +55,19 @@ export function ownPrompts<P extends object>(
 ): P {
   if (own === undefined) return prompts;
   const field = `${owner}.prompts`;
-  for (const [name, prompt] of Object.entries(checkFields(field, own, Object.keys(prompts)))) {
-    if (prompt !== undefined && typeof prompt !== "function")
-      throw new InvalidValueError({
-        field: `${field}.${name}`,
-        value: prompt,
-        expected: "a function that returns a string",
-      });
-  }
-  return {
-    ...prompts,
-    ...Object.fromEntries(Object.entries(own).filter(([, prompt]) => prompt !== undefined)),
+  const replaced = Object.entries(checkFields(field, own, Object.keys(prompts)))
+    .filter(([, prompt]) => prompt !== undefined)
+    .map(([name, prompt]) => [name, checkedPrompt(`${field}.${name}`, prompt)] as const);
+  return { ...prompts, ...Object.fromEntries(replaced) };
+}
+
+function checkedPrompt(field: string, prompt: unknown): (about: unknown) => string {
+  if (typeof prompt !== "function")
+    throw new InvalidValueError({ field, value: prompt, expected: "a function that returns a string" });
+  return function (this: unknown, about) {
+    const text: unknown = Reflect.apply(prompt, this, [about]);
+    if (typeof text === "string") return text;
+    throw new InvalidValueError({ field: `${field}()`, value: text, expected: "a string" });
   };
 }
 
