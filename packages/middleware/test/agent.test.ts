@@ -187,6 +187,12 @@ describe("R27: rateLimiter", () => {
     expect((await through(keyed, { clock, sessionId: "x" })).ran).toBe(0);
   });
 
+  it("R27: a key that is no text, such as a promise, is refused: each would be a group of its own", async () => {
+    const layer = rateLimiter({ limit: 1, key: (async () => "all") as never });
+    const { error, ran } = await through(layer);
+    expect([String(error), ran]).toEqual([expect.stringMatching(/rateLimiter\.key\(\) is .*a string/), 0]);
+  });
+
   it("R27: of more tenants than are kept for good, none is forgotten within its window", async () => {
     const clock = virtualClock();
     const layer = rateLimiter({ limit: 1, windowMs: 1_000 });

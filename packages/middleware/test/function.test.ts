@@ -207,6 +207,18 @@ describe("R27: approval", () => {
     expect(asked).toHaveLength(1);
   });
 
+  it.each<[string, () => unknown]>([
+    ["nothing", () => undefined],
+    ["an object", () => ({ pay: 5 })],
+    ["a promise of a text", () => Promise.resolve("Pay?")],
+    ["a promise that fails", () => Promise.reject(new Error("a broken question"))],
+  ])("R27: where %s is given instead of a question, the usual one is asked", async (_, give) => {
+    const { asked, gate } = asking(true);
+    const layer = approval({ question: () => give() as string, when: () => give() as boolean });
+    await admit(layer, functionContext(), gate);
+    expect(asked[0]?.question).toMatchObject({ question: "tester wants to call search. Allow it?" });
+  });
+
   it("R27: arguments that are not JSON are described, not lost", async () => {
     const { asked, gate } = asking(true);
     const cyclic: Record<string, unknown> = {};

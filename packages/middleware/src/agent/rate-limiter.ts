@@ -1,4 +1,4 @@
-import { type AgentRunContext, checkFields, checkInteger } from "@ravi/kernel";
+import { type AgentRunContext, checkFields, checkInteger, InvalidValueError } from "@ravi/kernel";
 import { trip } from "../guard.ts";
 import { checkFunction, checkNumber, checkWord } from "../common/options.ts";
 import { sleep } from "../common/timer.ts";
@@ -48,7 +48,10 @@ export function rateLimiter(options: RateLimiterOptions = {}): AgentMiddleware {
         sweep(starts, now - windowMs);
         sweepAt = Math.max(SWEEP_AT, starts.size * 2);
       }
-      const key = keyOf(context);
+      const key: unknown = keyOf(context);
+      // Each promise or object would be a group of its own, and nothing would be limited.
+      if (typeof key !== "string")
+        throw new InvalidValueError({ field: `${LAYER}.key()`, value: key, expected: "a string" });
       const times = dropUntil(starts.get(key) ?? [], now - windowMs);
       // No waiting run can have a start time later than this.
       capAt(times, onExceed === "wait" ? now + maxWaitMs : now);

@@ -1,5 +1,5 @@
 import { type FunctionContext, type RunMeta, checkFields, HookEvent } from "@ravi/kernel";
-import { type Approval, readApproval } from "@ravi/kernel/loop";
+import { type Approval, quietly, readApproval } from "@ravi/kernel/loop";
 import { asJson } from "../common/as-json.ts";
 import { hookBase } from "../guard.ts";
 import { checkFunction, checkNames } from "../common/options.ts";
@@ -68,22 +68,16 @@ export function approval(options: ApprovalOptions = {}): FunctionMiddleware {
   };
 }
 
+/** An undefined from a forgotten `return`, or a promise, must not let a call pass. Neither must a predicate that fails. */
 function needsApproval(when: ApprovalOptions["when"], context: FunctionContext): boolean {
-  try {
-    // An undefined from a forgotten `return` must not let a call pass.
-    return when?.(context) !== false;
-  } catch {
-    return true;
-  }
+  return quietly(() => when?.(context)) !== false;
 }
 
 function questionOf(question: ApprovalOptions["question"], context: FunctionContext): string {
-  const plain = `${context.agentName} wants to call ${context.functionName}. Allow it?`;
-  try {
-    return question?.(context) ?? plain;
-  } catch {
-    return plain;
-  }
+  const own: unknown = quietly(() => question?.(context));
+  return typeof own === "string"
+    ? own
+    : `${context.agentName} wants to call ${context.functionName}. Allow it?`;
 }
 
 /**
