@@ -69,6 +69,13 @@ it("O11: the parts stand in their order", async () => {
   expect(text).not.toContain("Knead");
 });
 
+it("O11: what is appended has to be a text", async () => {
+  const model = scriptedModel(["ok"]);
+  const agent = session({ model, prompt: { append: () => ({ said: "APPENDED" }) as never } });
+  await expect(agent.invoke("Hello")).rejects.toThrow(/SessionAgent\.prompt\.append\(\) is .*a string/);
+  expect(model.calls).toEqual([]);
+});
+
 it("O11: SYSTEM.md, else SOUL.md, else the default", async () => {
   for (const [files, expected] of [
     [{ "SOUL.md": "I am the soul." }, "I am the soul."],

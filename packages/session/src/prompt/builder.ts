@@ -73,6 +73,7 @@ export class PromptBuilder {
   async build(facts: Omit<PromptFacts, "appended">): Promise<string> {
     const { append = "" } = this.options;
     const appended = typeof append === "string" ? append : await append();
+    if (!isTextOrNone(appended)) wrong("append()", appended, "a string");
     const key = JSON.stringify([facts, appended]);
     const known = this.cached.get(key);
     if (known !== undefined) return known;
