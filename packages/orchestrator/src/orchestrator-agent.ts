@@ -16,10 +16,10 @@ import {
   planLoop,
   toolLoop,
 } from "@ravi/kernel/loop";
-import { handoffsFor } from "./handoffs.ts";
-import { type DynamicHiring, dynamicHiring } from "./helpers.ts";
+import { handoffsFor } from "./team/handoffs.ts";
+import { type DynamicHiring, dynamicHiring } from "./team/helpers.ts";
 import type { OrchestratorAgentOptions } from "./options.ts";
-import { Team, type TeamOptions } from "./team.ts";
+import { Team, type TeamOptions } from "./team/team.ts";
 
 const OWNER = "OrchestratorAgent";
 const OWN_FIELDS = [

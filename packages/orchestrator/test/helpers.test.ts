@@ -4,7 +4,7 @@ import { bareContext } from "@ravi/kernel/loop";
 import { OrchestratorAgent } from "@ravi/orchestrator";
 import { type Answer, scriptedModel, virtualClock } from "@ravi/testing";
 import * as z from "zod";
-import { dynamicHiring } from "../src/helpers.ts";
+import { dynamicHiring } from "../src/team/helpers.ts";
 import { agent, hands, lead, toldIn } from "./support.ts";
 
 const count = defineTool({

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { isPromiseLike, type Permit, Priority } from "@ravi/kernel";
 import { FairPool } from "@ravi/resources";
 import { virtualClock } from "@ravi/testing";
-import { FairQueue } from "../src/pool/fair-queue.ts";
+import { FairQueue } from "../src/pool/parts/fair-queue.ts";
 
 const RUNS = process.env["RAVI_LONG"] ? 5_000 : 200;
 const WEIGHTED = [Priority.LOW, Priority.NORMAL, Priority.HIGH, Priority.CRITICAL] as const;

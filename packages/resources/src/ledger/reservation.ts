@@ -1,6 +1,6 @@
 import { type Actual, InvalidValueError, type Reservation, type Settlement, type Spend } from "@ravi/kernel";
 import type { Account } from "./account.ts";
-import { release, spend } from "./chain.ts";
+import { release, spend } from "./parts/chain.ts";
 import { type Amounts, spentAmounts, toSpend } from "./units.ts";
 
 /** Money that is set aside for one call, in a ledger and in all ledgers above it. */

@@ -1,5 +1,5 @@
 import { checkFields, type Clock, type ExecutionBudgetOptions, InvalidValueError } from "@ravi/kernel";
-import { readSnapshot } from "./snapshot.ts";
+import { readSnapshot } from "./parts/snapshot.ts";
 import { ExecutionTracker } from "./tracker.ts";
 
 export interface RestoreLedgersOptions {

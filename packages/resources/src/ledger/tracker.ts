@@ -20,11 +20,11 @@ import {
 } from "@ravi/kernel";
 import { asOwn, checkPort, keepShapes } from "@ravi/kernel/loop";
 import { type Account, openAccount } from "./account.ts";
-import { addCapped, findOverrun, findRefusal, hold, spend } from "./chain.ts";
-import { overrunError, refusalError, unpricedError } from "./refusal.ts";
-import { raiseAll, raisedBudget } from "./raise.ts";
+import { addCapped, findOverrun, findRefusal, hold, spend } from "./parts/chain.ts";
+import { overrunError, refusalError, unpricedError } from "./parts/refusal.ts";
+import { raiseAll, raisedBudget } from "./parts/raise.ts";
 import { eachOpen, HeldReservation, type OpenReservation } from "./reservation.ts";
-import { type LedgerState, readSnapshot, warnedOf, writeSnapshot } from "./snapshot.ts";
+import { type LedgerState, readSnapshot, warnedOf, writeSnapshot } from "./parts/snapshot.ts";
 import { spendOf } from "./spend-of.ts";
 import {
   addedAmounts,

@@ -16,8 +16,8 @@ import {
   type TimerHandle,
 } from "@ravi/kernel";
 import { checkPort, onAbort, type TimerClock, withTimers } from "@ravi/kernel/loop";
-import { type Bucket, fill, fullBucket, take, waitFor } from "./bucket.ts";
-import { FairQueue } from "./fair-queue.ts";
+import { type Bucket, fill, fullBucket, take, waitFor } from "./parts/bucket.ts";
+import { FairQueue } from "./parts/fair-queue.ts";
 
 export interface FairPoolOptions {
   /** How many calls may run at once. Default: no limit. */

@@ -1,7 +1,7 @@
 import { BudgetExhaustedError, InvalidValueError } from "@ravi/kernel";
-import type { Account } from "./account.ts";
+import type { Account } from "../account.ts";
 import { hasRoom } from "./chain.ts";
-import { type Amounts, DIMENSIONS, type SpendDimension, inUserUnit } from "./units.ts";
+import { type Amounts, DIMENSIONS, type SpendDimension, inUserUnit } from "../units.ts";
 
 const OPTION = {
   tokens: "maxTokens",

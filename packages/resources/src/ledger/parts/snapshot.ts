@@ -1,7 +1,7 @@
 import { checkFields, checkInteger, InvalidValueError, type JsonObject } from "@ravi/kernel";
-import type { Account } from "./account.ts";
-import type { WrapUpReserve } from "./wrap-up.ts";
-import { type Amounts, DIMENSIONS, type SpendDimension } from "./units.ts";
+import type { Account } from "../account.ts";
+import type { WrapUpReserve } from "../wrap-up.ts";
+import { type Amounts, DIMENSIONS, type SpendDimension } from "../units.ts";
 
 const VERSION = 1;
 

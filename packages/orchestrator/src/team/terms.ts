@@ -7,7 +7,7 @@ import {
   Priority,
 } from "@ravi/kernel";
 import { checkDelegateChoices } from "@ravi/kernel/loop";
-import type { SubAgentConfig } from "./options.ts";
+import type { SubAgentConfig } from "../options.ts";
 
 /** Without a limit, a sub-agent that hangs would keep the orchestrator waiting for ever. */
 const DEFAULT_ASK_TIMEOUT_S = 120;

@@ -1,8 +1,8 @@
 import { executionBudget, type ExecutionBudget } from "@ravi/kernel";
-import type { Account } from "./account.ts";
-import { warningAt } from "./limits.ts";
-import { type Amounts, DIMENSIONS, MAX_AMOUNT, withAmount, inUserUnit } from "./units.ts";
-import { computeHeldBack } from "./wrap-up.ts";
+import type { Account } from "../account.ts";
+import { warningAt } from "../limits.ts";
+import { type Amounts, DIMENSIONS, MAX_AMOUNT, withAmount, inUserUnit } from "../units.ts";
+import { computeHeldBack } from "../wrap-up.ts";
 
 /** Adds to the limits of a ledger and of all ledgers above it. A dimension without a limit is not changed. */
 export function raiseAll(account: Account, more: Amounts): void {

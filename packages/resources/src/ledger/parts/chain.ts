@@ -1,7 +1,7 @@
 import type { BudgetWarning, Settlement } from "@ravi/kernel";
-import type { Account } from "./account.ts";
-import { type Amounts, DIMENSIONS, MAX_AMOUNT, withAmount, NOTHING, inUserUnit } from "./units.ts";
-import { computeHeldBack } from "./wrap-up.ts";
+import type { Account } from "../account.ts";
+import { type Amounts, DIMENSIONS, MAX_AMOUNT, withAmount, NOTHING, inUserUnit } from "../units.ts";
+import { computeHeldBack } from "../wrap-up.ts";
 
 /**
  * Whether `wanted` fits. Checked for every dimension, also if nothing is wanted of it: a ledger that has exceeded any limit

@@ -1,7 +1,7 @@
 import { type Agent, agentName, checkFields, type DelegateTool, InvalidValueError } from "@ravi/kernel";
 import { checkAgent, delegateTo } from "@ravi/kernel/loop";
 import { safeName } from "./names.ts";
-import type { SubAgentConfig } from "./options.ts";
+import type { SubAgentConfig } from "../options.ts";
 import { termsOf } from "./terms.ts";
 
 const KNOWN = [

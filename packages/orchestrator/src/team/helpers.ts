@@ -19,7 +19,7 @@ import {
 } from "@ravi/kernel/loop";
 import { helperSchema, readHelper } from "./helper-args.ts";
 import { safeName } from "./names.ts";
-import type { DynamicHiringOptions } from "./options.ts";
+import type { DynamicHiringOptions } from "../options.ts";
 import { termsOf } from "./terms.ts";
 
 export const HIRE_HELPER = "hire_helper";
