@@ -149,3 +149,16 @@ test("J11: claims of the dead to places that were passed are removed when the lo
   const { [`audit.jsonl.${size}.0.claim`]: _taken, ...left } = stay;
   expect((await readdir(folder)).toSorted()).toEqual(["audit.jsonl", ...Object.keys(left)].toSorted());
 });
+
+test("J11: a claim to the place where the next line goes stays, also of the dead: another process may be taking it over", async () => {
+  const log = await FileAuditLog.open(path);
+  await log.append(entry(1));
+  const size = Buffer.byteLength(await readFile(path, "utf8"));
+  const dead = localProcesses().me.replace(/\d+:\d+$/, "4194305:1\nx");
+  await writeFile(`${path}.${size}.0.claim`, dead);
+  await writeFile(`${path}.${size - 1}.0.claim`, dead);
+  const again = await FileAuditLog.open(path);
+  expect((await readdir(folder)).toSorted()).toEqual(["audit.jsonl", `audit.jsonl.${size}.0.claim`]);
+  await again.append(entry(2));
+  expect(await readdir(folder)).toEqual(["audit.jsonl"]);
+});

@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import { MemoryHistory, SlidingWindow } from "@ravi/context";
 import { AgentId, ProviderError } from "@ravi/kernel";
 import { PriceBook } from "@ravi/resources";
 import { scriptedModel } from "@ravi/testing";
@@ -27,6 +28,19 @@ describe("estimate", () => {
     expect((await estimate(plain(), "Hi", { prices, budget: { turns: 2 } })).calls).toBe(2);
   });
 
+  test("counts each attempt in full, in tokens and in dollars", async () => {
+    const once = await estimate(plain(), "Hi", { prices, retry: false });
+    const twice = await estimate(plain(), "Hi", { prices, retry: { maxRetries: 1 } });
+    expect(twice.tokens).toBe(2 * (once.tokens ?? 0));
+    expect(twice.usd).toBeCloseTo(2 * (once.usd ?? 0), 10);
+  });
+
+  test("counts what is said to a model when it has to answer again", async () => {
+    const { tokens, calls } = await estimate(plain(), "Hi", { prices, retry: false });
+    // The second of three calls has one such message in its prompt, and the third has two, of up to 1,200 tokens each.
+    expect([calls, (tokens ?? 0) > 3 * 1_200]).toEqual([3, true]);
+  });
+
   test("bounds any other agent by its limits alone, since tools, layers and histories are not known", async () => {
     const model = scriptedModel(["Hi."]);
     const caps = { usd: 1, tokens: 500_000, calls: 100 };
@@ -39,6 +53,10 @@ describe("estimate", () => {
     );
     expect(await estimate(plain(), "Hi", { prices, sessionId: "s" })).toEqual(caps);
     expect(await estimate(plain(), "Hi", { prices, middleware: { chat: [] } })).toEqual(caps);
+    const history = new MemoryHistory();
+    expect(await estimate(plain(), "Hi", { prices, history })).toEqual(caps);
+    const compaction = new SlidingWindow({ messages: 10 });
+    expect(await estimate(plain(), "Hi", { prices, compaction })).toEqual(caps);
     expect(await estimate(team({ name: "t", model, members: [plain()] }), "Hi", { prices })).toEqual(caps);
   });
 

@@ -1,12 +1,22 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { access, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fallback } from "@ravi/middleware";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
-import { scriptedModel } from "@ravi/testing";
+import { scriptedModel, virtualClock } from "@ravi/testing";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
 import * as z from "zod";
-import { agent, inspect, run, type RunTree, team, tool, type TreeNode } from "@ravi/sdk";
+import {
+  agent,
+  inspect,
+  recordedEvents,
+  run,
+  type RunTree,
+  start,
+  team,
+  tool,
+  type TreeNode,
+} from "@ravi/sdk";
 
 let journal: string;
 
@@ -79,6 +89,41 @@ test("inspect gives the tree and the result of a run again, down to its calls, w
   expect(report).toMatchObject({ openCalls: [], inDoubt: [], result: { output: "done" } });
   expect(report.result?.unwrap().output).toBe("done");
   expect(JSON.parse(JSON.stringify(report))).toMatchObject({ tree: { agentId: "lead" }, result: { cost } });
+});
+
+test("inspect gives the calls that have ended in the order in which they did, each with its time, and the others apart", async () => {
+  const memory = new MemoryJournal();
+  const clock = virtualClock();
+  const waits = (name: string, ms: number) =>
+    tool({
+      name,
+      description: "Waits.",
+      input: z.object({}),
+      execute: () => new Promise<string>((resolve) => clock.setTimer(() => resolve("done"), ms)),
+    });
+  const tools = [waits("slow", 2_000), waits("fast", 1_000), waits("hung", 1_000_000)];
+  const model = scriptedModel([{ toolCalls: tools.map(({ name }) => ({ name })) }, { text: "done" }]);
+  const clerk = agent({ name: "clerk", model, tools });
+  const handle = start(clerk, "go", { journal: memory, runId: "r", clock });
+  const ended = async () => (await inspect("r", { journal: memory, clock })).tree.agents()[0]?.calls ?? [];
+  await expect.poll(async () => (await clock.advance(1_000), (await ended()).length)).toBe(3);
+  const { openCalls } = await inspect("r", { journal: memory, clock });
+  expect((await ended()).map(({ name, durationMs }) => [name, durationMs])).toEqual([
+    ["scripted:scripted", 0],
+    ["fast", 1_000],
+    ["slow", 2_000],
+  ]);
+  expect(openCalls.map(({ name }) => name)).toEqual(["hung"]);
+  await Promise.all([handle.suspend(), clock.advance(10_000)]);
+});
+
+test("recordedEvents refuses a folder without a journal, and makes none", async () => {
+  const none = join(journal, "none");
+  await expect(recordedEvents("run-1", { journal: none })).rejects.toMatchObject({
+    field: "journal",
+    message: expect.stringContaining("the directory that the run was recorded in; this one does not exist"),
+  });
+  await expect(access(none)).rejects.toMatchObject({ code: "ENOENT" });
 });
 
 test("inspect refuses a folder without a journal, a run that is not there, and options that it has not", async () => {

@@ -42,7 +42,7 @@ it.each<[string, readonly SessionEntry[]]>([
   });
 });
 
-it("O19: a session goes on where its last leaf says, with or without a note", async () => {
+it("O19: a session goes on where its last leaf says, also before its first message", async () => {
   const store = stored(said("a", null, "1"), said("b", "a", "2"), {
     kind: "leaf",
     id: "l",
@@ -134,4 +134,40 @@ it("O19: data of an extension is what it was when it was given, and has a name",
     await expect(manager.appendCustom(name as never, null)).rejects.toMatchObject({ field: "name" });
   await expect(manager.label("nothing", "x")).rejects.toMatchObject({ field: "entry id" });
   await expect(manager.read("nothing")).rejects.toMatchObject({ field: "entry id" });
+});
+
+it("O19: a fork has the system prompt of what it has, once, so that a turn of it can be told again", async () => {
+  const store = new MemorySessionStore();
+  const agent = session({ model, store, sessionId: "s", prompt: "Be brief." });
+  await agent.invoke("first");
+  await agent.invoke("second");
+  const { leaf } = agent.sessionManager;
+  await agent.fork(leaf ?? "", { newSession: true });
+  const manager = agent.sessionManager;
+  const prompts = manager.entries().filter(({ kind }) => kind === "prompt");
+  const asked = await Promise.all(manager.path().map(({ id }) => manager.read(id)));
+  const used = asked.flatMap((entry) => (entry.kind === "message" ? (entry.prompt ?? []) : []));
+  expect([prompts.length, new Set(used)]).toEqual([1, new Set(prompts.map(({ id }) => id))]);
+  expect(await manager.read(prompts[0]?.id ?? "")).toMatchObject({ kind: "prompt" });
+});
+
+it("O19: nobody goes to an entry that is no part of the conversation, here or in a new session", async () => {
+  const store = new MemorySessionStore();
+  const agent = session({ model, store, sessionId: "s" });
+  await agent.invoke("first");
+  const manager = agent.sessionManager;
+  const { leaf } = manager;
+  await manager.label(leaf ?? "", "start");
+  const label = manager.entries().find(({ kind }) => kind === "label");
+  for (const newSession of [false, true])
+    for (const [id, expected] of [
+      [label?.id ?? "", "an entry that is part of the conversation (not a leaf, label or prompt)"],
+      ["nothing", "an entry of session s"],
+    ] as const)
+      await expect(agent.fork(id, { newSession })).rejects.toMatchObject({
+        code: "INVALID_VALUE",
+        field: "entry id",
+        message: expect.stringContaining(expected),
+      });
+  expect([agent.sessionManager.sessionId, agent.sessionManager.leaf]).toEqual(["s", leaf]);
 });

@@ -1,0 +1,93 @@
+import { MemorySessionStore } from "@ravi/session";
+import { describe, expect, it } from "vitest";
+import { redactor } from "../src/tree/redact.ts";
+import { type Draft, Session } from "../src/tree/session.ts";
+
+// A turn that was interrupted is told again from its start: what it has written before is found, and not written twice.
+
+const says = (content: string): Draft => ({ kind: "message", message: { role: "user", content } });
+
+/** A session in which turn `t1` has written two messages, and turn `t2`, of another run, one after them. */
+async function twoTurns(): Promise<Session> {
+  let ids = 0;
+  const session = new Session({
+    log: new MemorySessionStore().open("s"),
+    redact: redactor([]),
+    now: () => 1,
+    newId: () => `id${++ids}`,
+  });
+  session.numberIds("t1");
+  await session.append(says("one"));
+  await session.append(says("two"));
+  session.numberIds("t2");
+  await session.append(says("three"));
+  return session;
+}
+
+async function again(session: Session, ...drafts: readonly Draft[]): Promise<string[]> {
+  session.numberIds("t1");
+  session.returnTo(null);
+  const written: string[] = [];
+  for (const draft of drafts) written.push(await session.append(draft));
+  return written;
+}
+
+const path = (session: Session): string[] => session.path().map(({ id }) => id);
+
+describe("O19: a turn that is told again", () => {
+  it("O19: finds what it has written, and goes on after what others have written since", async () => {
+    const session = await twoTurns();
+    expect(await again(session, says("one"), says("two"))).toEqual(["t1-1", "t1-2"]);
+    expect(session.entries()).toHaveLength(3);
+    expect(await session.append(says("four"))).toBe("t1-3");
+    expect(path(session)).toEqual(["t1-1", "t1-2", "t2-1", "t1-3"]);
+    // The next one follows that, and not once more what came from others.
+    expect(await session.append(says("five"))).toBe("t1-4");
+    expect(path(session)).toEqual(["t1-1", "t1-2", "t2-1", "t1-3", "t1-4"]);
+    const texts = (await session.messages()).map(({ content }) => content);
+    expect(texts).toEqual(["one", "two", "three", "four", "five"]);
+  });
+
+  it("O19: finds also what it has written after what others have written", async () => {
+    const session = await twoTurns();
+    await again(session, says("one"), says("two"), says("four"));
+    expect(await again(session, says("one"), says("two"), says("four"))).toEqual(["t1-1", "t1-2", "t1-3"]);
+    expect([path(session), session.entries().length]).toEqual([["t1-1", "t1-2", "t2-1", "t1-3"], 4]);
+  });
+
+  it("O19: that says something else writes it under another name, on a branch of its own", async () => {
+    const session = await twoTurns();
+    expect(await again(session, says("one"), says("other"))).toEqual(["t1-1", "t1-2.2"]);
+    expect(path(session)).toEqual(["t1-1", "t1-2.2"]);
+    expect(session.entries()).toHaveLength(4);
+  });
+
+  it("O19: at another place writes it under another name, although it says the same", async () => {
+    const session = await twoTurns();
+    session.numberIds("t1");
+    session.returnTo("t2-1");
+    expect(await session.append(says("one"))).toBe("t1-1.2");
+    expect(path(session)).toEqual(["t1-1", "t1-2", "t2-1", "t1-1.2"]);
+  });
+
+  it("O19: and has nothing new to say leaves the session where others have taken it", async () => {
+    const session = await twoTurns();
+    await again(session, says("one"), says("two"));
+    await session.writeLeaf();
+    expect(session.entries().map(({ kind }) => kind)).toEqual(["message", "message", "message"]);
+    // Whoever goes back without telling a turn again says so.
+    session.numberIds(undefined);
+    session.moveTo("t1-1");
+    await session.writeLeaf();
+    expect(session.entries().at(-1)).toMatchObject({ kind: "leaf", parent: null, entry: { target: "t1-1" } });
+    await session.writeLeaf();
+    expect(session.entries()).toHaveLength(4);
+  });
+
+  it("O19: an id that cannot be in a file is refused, and nothing is written", async () => {
+    const session = await twoTurns();
+    for (const id of ["", "a b", "a/b", "ä", "x".repeat(121)])
+      await expect(session.append(says("x"), id)).rejects.toMatchObject({ field: "entry id" });
+    expect(session.entries()).toHaveLength(3);
+  });
+});
