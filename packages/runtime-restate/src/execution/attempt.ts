@@ -20,6 +20,7 @@ import { stopError } from "../root/stop-error.ts";
 import { UsedAccount } from "./account.ts";
 import type { RootChannel } from "./root-channel.ts";
 import type { Publisher, Repeatable } from "./publisher.ts";
+import type { CallEntry } from "./record.ts";
 import { storedEvent } from "./stored-event.ts";
 
 export interface AttemptOptions {
@@ -200,7 +201,7 @@ export class Attempt {
    * Tells something for the record. Only what the journal says, and in the same order in every attempt: what was told before is recognised
    * by its number.
    */
-  record(event: AgentEvent): void {
+  record(event: AgentEvent | CallEntry): void {
     const { execId, supervision } = this.start;
     const n = ++this.recorded;
     if (n <= this.recordSent) return;
@@ -223,10 +224,10 @@ export class Attempt {
   private publish(
     { execId, agentId }: { readonly execId: string; readonly agentId: string },
     n: number,
-    event: AgentEvent,
+    event: AgentEvent | CallEntry,
     more?: Repeatable,
   ): void {
-    const { event: stored } = storedEvent(event);
+    const stored = event.type === "call" ? event : storedEvent(event).event;
     this.publisher.add({ n, at: this.standing.at, agentId, execId, event: stored, isRecord: true }, more);
   }
 
