@@ -261,6 +261,53 @@ test.each(["RaviExecution", "RaviWatcher"])(
   },
 );
 
+test.each(["calls a model", "hires"])(
+  "R24: an execution whose run was deleted meanwhile ends when it %s, without doing so, and is not tried for ever",
+  async (next) => {
+    const model = scriptedModel(() => "ok");
+    const runId = `deleted: ${next}`;
+    const isHeld = Promise.withResolvers<void>();
+    const isFree = Promise.withResolvers<string>();
+    const hold = defineTool({
+      name: "hold",
+      description: "",
+      input: ANYTHING,
+      idempotent: true,
+      execute: () => {
+        isHeld.resolve();
+        return isFree.promise;
+      },
+    });
+    const child = agent("child", async () => expect.fail("nobody is hired"));
+    const orphan = agent("orphan", async (ctx) => {
+      await ctx.tool({ id: "c1", name: "hold", arguments: "{}" }, hold);
+      if (next === "hires") await ctx.hire({ agent: child, input: "" });
+      else await ctx.llm(model, { messages: [{ role: "user", content: "hello" }] });
+      return done("called");
+    });
+    const runtime = await house(server).create({ agents: [orphan] });
+    const handle = runtime.run(orphan, "", { runId });
+    await isHeld.promise;
+    const headers = { accept: "application/json", "content-type": "application/json" };
+    const post = async (path: string, body: object): Promise<Response> =>
+      fetch(`${server.admin}${path}`, { method: "POST", headers, body: JSON.stringify(body) });
+    // As `delete` does to a run that is over, though one of its executions, on a worker that nobody reached, is not.
+    const cleared = await post("/services/RaviRoot/state", { object_key: runId, new_state: {} });
+    expect(cleared.ok).toBe(true);
+    await expect(handle.result).rejects.toMatchObject({ code: "INVALID_VALUE", field: "runId" });
+    isFree.resolve("free");
+    const query = `SELECT status FROM sys_invocation WHERE target_service_key = '${runId}' AND target_service_name IN ('RaviExecution', 'RaviWatcher')`;
+    const statuses = async (): Promise<string[]> => {
+      const { rows } = (await (await post("/query", { query })).json()) as { rows: { status: string }[] };
+      return rows.map(({ status }) => status);
+    };
+    while ((await statuses()).some((status) => status !== "completed"))
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    expect(model.calls).toEqual([]);
+    await runtime.close();
+  },
+);
+
 test("R24: a message to a tree that a deployment holds which is gone is moved to the newest, and keeps nobody out", async () => {
   const waiter = agent("waiter", async (ctx) => done(JSON.stringify(await ctx.waitFor("word"))));
   const held = Promise.withResolvers<void>();

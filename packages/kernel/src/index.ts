@@ -155,6 +155,7 @@ export type {
   PostedRecord,
   RunSummary,
 } from "./ports/journal.ts";
+export type { RecordedCall, RunHolder, RunReport } from "./ports/run-report.ts";
 export type {
   Actual,
   BudgetWarning,

@@ -12,6 +12,7 @@ import {
   type RootHandle,
   type RunEvent,
   RunId,
+  type RunReport,
   type RunSummary,
   systemIds,
 } from "@ravi/kernel";
@@ -30,8 +31,9 @@ import { checkDelivered, checkOpen, checkOptions } from "./check.ts";
 import { Admin } from "./client/admin.ts";
 import { admitRoot } from "./client/admit.ts";
 import { follow, type FollowOptions } from "./client/handle.ts";
+import { inspectRun } from "./client/inspect.ts";
 import { pruneBefore, pruneRuns } from "./client/prune.ts";
-import { recordOf } from "./client/record.ts";
+import { eventsIn, recordOf } from "./client/record.ts";
 import { RootClient } from "./client/root-client.ts";
 import { checkSent, type RestateSendOptions } from "./client/send.ts";
 import { launchRun, type RestateRunOptions } from "./client/start.ts";
@@ -101,6 +103,11 @@ export interface RestateRuntime {
   cancel(runId: string, reason: string): Promise<void>;
   /** The runs that the server knows. */
   list(): Promise<readonly RunSummary[]>;
+  /**
+   * What is known of a run: who has worked and for how much, its calls, what it waits for, and its result if it is over. It needs no
+   * agents. Rejects with an `InvalidValueError` if the server does not know the run.
+   */
+  inspect(runId: string): Promise<RunReport>;
   /**
    * What a run has done so far, as the events that observers get: each answer as one text, and without steps, progress and deltas. Later
    * calls return the same events, and what is new after them. Rejects with an `InvalidValueError` if the server does not know the run.
@@ -246,6 +253,11 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
     async recordedEvents(runId) {
       checkOpen(closed.signal);
       const reading = recordOf(ingress, RunId(runId), closed.signal);
+      return eventsIn(await unblockWhileWaiting(reading, () => roots.unblock(runId)));
+    },
+    async inspect(runId) {
+      checkOpen(closed.signal);
+      const reading = inspectRun(ingress, RunId(runId), closed.signal);
       return unblockWhileWaiting(reading, () => roots.unblock(runId));
     },
     async delete(runId) {

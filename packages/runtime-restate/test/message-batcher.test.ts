@@ -1,5 +1,8 @@
+import { TerminalError } from "@restatedev/restate-sdk";
 import { expect, test, vi } from "vitest";
+import { answerOf } from "../src/execution/deleted-run.ts";
 import { MessageBatcher } from "../src/execution/message-batcher.ts";
+import { RootChannel } from "../src/execution/root-channel.ts";
 import { Ingress } from "../src/ingress.ts";
 
 interface Request {
@@ -102,4 +105,16 @@ test("R24: a root that does not answer is looked after, again and again until it
   } finally {
     vi.useRealTimers();
   }
+});
+
+test("R24: to an execution, a run that is not known any more is an end for good; to the server it is no reason to try again", async () => {
+  const send = async (): Promise<Response> => Response.json({ isUnknown: true });
+  const ingress = new Ingress({ url: "http://localhost:8080", fetch: send });
+  const channel = new RootChannel(new MessageBatcher(ingress), ingress, "run");
+  const asked = channel.ask("crashed", { at: 1, execId: "run", nonce: "n" }, new AbortController().signal);
+  await expect(asked).rejects.toBeInstanceOf(TerminalError);
+  expect(answerOf("run", [{ denied: undefined }], undefined)).toEqual([{ denied: undefined }]);
+  expect(() => answerOf("run", [{ isUnknown: true }], undefined)).toThrow(TerminalError);
+  expect(() => answerOf("run", { isUnknown: true }, undefined)).toThrow("run was deleted");
+  expect(() => answerOf("run", undefined, new TerminalError("no"))).toThrow("no");
 });

@@ -1,6 +1,6 @@
 import { type Effect, type JsonObject, NO_USAGE, ToolError } from "@ravi/kernel";
 import { describe, expect, test } from "vitest";
-import { eventOfEnd, eventOfWait, eventsOfCall } from "../src/execution/record.ts";
+import { entryOfCall, eventOfEnd, eventOfWait, eventsOfCall, nameOf } from "../src/execution/record.ts";
 import { OVER, played } from "./played.ts";
 
 const effect = (more: Partial<Effect>): Effect => ({
@@ -79,6 +79,43 @@ describe("what is on record of a call", () => {
   });
 });
 
+describe("the entry of a call", () => {
+  const at = { at: 20, startedAt: 10, paid: [paid] };
+
+  test("R24: a model call has the name of the model that has answered, and what it has used", () => {
+    const model = effect({ key: "llm:openai/gpt-5/mini#12" });
+    const call = { type: "call", key: model.key, kind: "llm", startedAt: 10, endedAt: 20 };
+    const used = { usage: paid.usage, costUsd: 0.5 };
+    expect(entryOfCall(model, response(), at)).toEqual({
+      ...call,
+      ...used,
+      name: "openai:gpt-5/mini",
+      status: "ok",
+    });
+    const sentTo = { provider: "anthropic", model: "m" };
+    expect(entryOfCall(model, { ...response(), sentTo }, at).name).toBe("anthropic:m");
+    const failed = entryOfCall(model, { error: {} }, { at: 20, paid: [] });
+    expect(failed).toEqual({
+      ...call,
+      startedAt: 20,
+      name: "openai:gpt-5/mini",
+      status: "error",
+      usage: NO_USAGE,
+      costUsd: 0,
+    });
+  });
+
+  test.each<[JsonObject, string]>([
+    [{ content: "yes", isError: false }, "ok"],
+    [{ content: "no", isError: true }, "error"],
+    [{ error: {} }, "error"],
+  ])("R24: a tool call with the outcome %j is %s", (body, status) => {
+    const pay = effect({ kind: "tool", key: "tool:0:1", call: { id: "c1", name: "pay", arguments: "{}" } });
+    expect(entryOfCall(pay, body, at)).toMatchObject({ name: "pay", status });
+    expect(nameOf(effect({ kind: "tool", key: "tool:0:1" }))).toBe("tool:0:1");
+  });
+});
+
 describe("recordedEvents", () => {
   const event = (seq: number) => ({
     seq,
@@ -104,6 +141,18 @@ describe("recordedEvents", () => {
       expect((await runtime.recordedEvents("r")).map(({ seq }) => seq)).toEqual([1, 2, 3]);
       const isRecord = true;
       expect(from).toEqual([1, 3, 3, 3].map((at) => ({ from: at, isRecord })));
+    });
+  });
+
+  test("J3: calls on record are no events, and leave no gap", async () => {
+    const entry = { ...event(2), event: { type: "call", key: "llm:a#1" } };
+    const read = { events: [event(1), entry, event(3)], isClosed: true };
+    await played({ standings: OVER, read }, async (runtime) => {
+      const events = await runtime.recordedEvents("r");
+      expect(events.map(({ seq, event: told }) => [seq, "step" in told && told.step])).toEqual([
+        [1, 1],
+        [2, 3],
+      ]);
     });
   });
 

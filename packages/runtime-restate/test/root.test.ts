@@ -1,9 +1,17 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { type Actual, type ChargeOptions, errorToJSON, type Supervision, ToolError } from "@ravi/kernel";
+import {
+  type Actual,
+  type ChargeOptions,
+  errorToJSON,
+  NO_USAGE,
+  type Supervision,
+  ToolError,
+} from "@ravi/kernel";
 import { childLaunch, rootLaunch, TurnLedger } from "./fakes.ts";
 import { admission, LARGE, over, PORTS, StoredTree } from "./tree.ts";
 import { fitOutcome, noRoomFor } from "../src/root/outcome-size.ts";
+import { wholeViewOf } from "../src/root/decide.ts";
 import { STATE_SERDE } from "../src/root/state-serde.ts";
 
 const hire = (lane: number, name: string, onFull: "deny" | "queue" = "deny") => ({
@@ -25,6 +33,26 @@ test("R24: the root is started with its input and what came with it, and no mess
   expect(tree.launched).toEqual([given]);
   const kept = JSON.stringify(tree.state);
   expect([kept.includes("What is this?"), kept.includes(picture.url)]).toEqual([false, false]);
+});
+
+describe("the whole view of a tree", () => {
+  test("R24: has the calls that were begun, and counts what is reserved for them, also while the run goes on", async () => {
+    const tree = await StoredTree.start(rootLaunch({ maxTurns: 5 }));
+    const usage = { ...NO_USAGE, inputTokens: 40 };
+    const asked = { ...admission("run", 1, "llm:a/b#1", "a"), name: "a:b", usage };
+    await tree.say("admit", { ...asked, reserve: { turns: 1, tokens: 40, cost: 0.25 } });
+    await tree.say("admit", { ...admission("run", 1, "tool:pay#1", "b"), reserve: { toolCalls: 1 } });
+    const view = wholeViewOf(tree.state, PORTS);
+    expect(view?.summary).toMatchObject({ runId: "run", status: "running", entries: 2 });
+    expect(view?.openCalls).toEqual([
+      { execId: "run", key: "llm:a/b#1", name: "a:b", startedAt: 1_001 },
+      { execId: "run", key: "tool:pay#1", name: "tool:pay#1", startedAt: 1_002 },
+    ]);
+    expect(view?.accounts).toMatchObject([
+      { status: "running", usage, costUsd: 0.25, modelCalls: 1, wasteUsd: 0 },
+    ]);
+    expect(wholeViewOf(null, PORTS)).toBeNull();
+  });
 });
 
 describe("admission", () => {

@@ -22,6 +22,6 @@ export {
   type RuntimeOptions,
   type SendOptions,
 } from "./runtime.ts";
-export type { RecordedCall, RunHolder, RunReport } from "./report.ts";
+export type { RecordedCall, RunHolder, RunReport } from "@ravi/kernel";
 export { getRunScope } from "./scope.ts";
 export { wallClock } from "./wall-clock.ts";

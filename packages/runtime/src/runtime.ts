@@ -21,6 +21,8 @@ import {
   type RunSummary,
   Supervision,
   systemIds,
+  type RunHolder,
+  type RunReport,
 } from "@ravi/kernel";
 import {
   answerable,
@@ -41,7 +43,6 @@ import {
 import { type Ports, type RuntimePorts, resolvePorts } from "./ports.ts";
 import { noJournal, RunDriver, wrongRun } from "./run/run-driver.ts";
 import { newStart, type RunOptions } from "./run-start.ts";
-import type { RunHolder, RunReport } from "./report.ts";
 import { holderOf, inspectRun } from "./run/inspect.ts";
 import { pruneRuns } from "./run/prune-runs.ts";
 import { recordedEvents } from "./run/recorded-events.ts";

@@ -66,20 +66,19 @@ function endingOf(outcome: HireOutcome): Ending {
 }
 
 function buildResult(runId: RunId, view: RunView, ending: Ending): RunResult {
+  return { runId, ...ending, ...accountedOf(view) };
+}
+
+/** What a run has used, and within which limits. */
+export function accountedOf(
+  view: RunView,
+): Pick<RunResult, "usage" | "cost" | "inDoubt" | "limits" | "agents" | "exceeded"> {
   const { inDoubt = [], accounts = [] } = view;
   const usage = accounts.reduce((sum, account) => addUsage(sum, account.usage), NO_USAGE);
   const cost = accounts.reduce<number | null>((sum, { costUsd }) => addCost(sum, costUsd), 0);
   const { limits, exceeded } = limitsOf(view);
-  return {
-    runId,
-    ...ending,
-    usage,
-    cost,
-    inDoubt,
-    limits,
-    agents: accounts,
-    ...(exceeded !== undefined && { exceeded }),
-  };
+  const whole = { usage, cost, inDoubt, limits, agents: accounts };
+  return exceeded === undefined ? whole : { ...whole, exceeded };
 }
 
 function limitsOf(view: RunView): Pick<RunResult, "limits" | "exceeded"> {

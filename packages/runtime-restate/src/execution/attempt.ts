@@ -18,8 +18,10 @@ import type { Answer, Message, MessageName, NamedMessage } from "../root/decide.
 import type { AbandonedCall, Entered, FromExec, Settle, Standing, Stopped } from "../root/messages.ts";
 import { stopError } from "../root/stop-error.ts";
 import { UsedAccount } from "./account.ts";
+import { answerOf } from "./deleted-run.ts";
 import type { RootChannel } from "./root-channel.ts";
 import type { Publisher, Repeatable } from "./publisher.ts";
+import type { CallEntry } from "./record.ts";
 import { storedEvent } from "./stored-event.ts";
 
 export interface AttemptOptions {
@@ -134,11 +136,11 @@ export class Attempt {
   /** Sends a message to the root through the journal and awaits its answer. */
   call<N extends MessageName>(name: N, message: Message<N>): RestatePromise<Answer<N>> {
     const serdes = { inputSerde: json<Message<N>>(), outputSerde: json<Answer<N>>() };
-    return this.context.genericCall<Message<N>, Answer<N>>({
-      ...this.to(name),
-      parameter: message,
-      ...serdes,
-    });
+    const asked = { ...this.to(name), parameter: message, ...serdes };
+    const { runId } = this.start.supervision;
+    return this.context
+      .genericCall<Message<N>, Answer<N>>(asked)
+      .map((answer, failure) => answerOf(runId, answer, failure));
   }
 
   /** Sends several messages of the same kind as one. They are decided in the given order. */
@@ -148,11 +150,11 @@ export class Attempt {
       inputSerde: json<{ said: readonly NamedMessage[] }>(),
       outputSerde: json<Answer<N>[]>(),
     };
-    return this.context.genericCall<{ said: readonly NamedMessage[] }, Answer<N>[]>({
-      ...this.to("several"),
-      parameter: { said },
-      ...serdes,
-    });
+    const asked = { ...this.to("several"), parameter: { said }, ...serdes };
+    const { runId } = this.start.supervision;
+    return this.context
+      .genericCall<{ said: readonly NamedMessage[] }, Answer<N>[]>(asked)
+      .map((answers, failure) => answerOf(runId, answers, failure));
   }
 
   /** Sends a message to the root through the journal, without an answer. */
@@ -200,7 +202,7 @@ export class Attempt {
    * Tells something for the record. Only what the journal says, and in the same order in every attempt: what was told before is recognised
    * by its number.
    */
-  record(event: AgentEvent): void {
+  record(event: AgentEvent | CallEntry): void {
     const { execId, supervision } = this.start;
     const n = ++this.recorded;
     if (n <= this.recordSent) return;
@@ -223,10 +225,10 @@ export class Attempt {
   private publish(
     { execId, agentId }: { readonly execId: string; readonly agentId: string },
     n: number,
-    event: AgentEvent,
+    event: AgentEvent | CallEntry,
     more?: Repeatable,
   ): void {
-    const { event: stored } = storedEvent(event);
+    const stored = event.type === "call" ? event : storedEvent(event).event;
     this.publisher.add({ n, at: this.standing.at, agentId, execId, event: stored, isRecord: true }, more);
   }
 

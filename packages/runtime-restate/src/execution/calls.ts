@@ -17,7 +17,7 @@ import { fetchStored, type Stored } from "./bodies.ts";
 import type { Attempt } from "./attempt.ts";
 import { pausing } from "./pause.ts";
 import { pay, type Recorded } from "./payment.ts";
-import { eventsOfCall } from "./record.ts";
+import { type CallEntry, entryOfCall, eventsOfCall } from "./record.ts";
 import { awaiting, type Steps } from "./steps.ts";
 import { reportWarnings } from "./dispatch.ts";
 import type { AdmissionTurn } from "./admission-order.ts";
@@ -96,7 +96,7 @@ export function* paying(
 /** The value or error of a call for the agent, and what is on record of it. */
 export interface SettledCall {
   readonly settled: Settled;
-  readonly events: readonly AgentEvent[];
+  readonly events: readonly (AgentEvent | CallEntry)[];
 }
 
 /** Turns the record of a call into the value or error for the agent. */
@@ -107,7 +107,7 @@ export async function settledOf(attempt: Attempt, effect: Effect, one: Settled):
   const { stored, paid } = made.recorded;
   const body = stored === undefined ? {} : await readBody(attempt, stored);
   if (!made.isFresh) effect.replayed?.(body);
-  const events = eventsOfCall(effect, body, paid);
+  const events = [...eventsOfCall(effect, body, paid), entryOfCall(effect, body, made.recorded)];
   if (body["error"] === undefined) return { settled: { ok: true, value: effect.restore(body) }, events };
   return { settled: { ok: false, error: errorFromJSON(body["error"] as SerializedError) }, events };
 }

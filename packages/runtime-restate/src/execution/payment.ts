@@ -16,6 +16,7 @@ import {
 import type { Admission, FromExec, AbandonedCall, Settle, Stopped } from "../root/messages.ts";
 import { type Paid, paidOf } from "./account.ts";
 import { store, type Stored } from "./bodies.ts";
+import { nameOf } from "./record.ts";
 import type { RootChannel } from "./root-channel.ts";
 import { EffectLedger } from "./effect-ledger.ts";
 import type { AdmissionTurn } from "./admission-order.ts";
@@ -25,6 +26,8 @@ export type Recorded = {
   readonly key: string;
   readonly fingerprint: string;
   readonly at: number;
+  /** When it was admitted. */
+  readonly startedAt?: number | undefined;
   readonly paused: boolean;
   readonly remaining: Remaining;
   readonly verdict: Exclude<Admission["verdict"], "go"> | "done";
@@ -102,7 +105,7 @@ export async function pay(options: PaymentOptions): Promise<Recorded> {
   const stored = await outcomeOf(options, scope, begun.early, leave);
   attemptOver.throwIfAborted();
   const settle = left === undefined ? effectLedger.close() : [...effectLedger.close(), left];
-  return { ...base, at: clock.now(), verdict: "done", stored, paid, settle };
+  return { ...base, at: clock.now(), startedAt: at, verdict: "done", stored, paid, settle };
 }
 
 async function beginEffect({ effect, isMetered }: PaymentOptions): Promise<Begun> {
@@ -119,7 +122,7 @@ async function admit(options: PaymentOptions, nonce: string, { wanted, usage }: 
   const { effect, from, settle, channel, clock, turn, attemptOver } = options;
   const { key, onDoubt } = effect;
   await turn.reached();
-  const asked = { key, nonce, onDoubt, reserve: wanted, usage, settle };
+  const asked = { key, nonce, onDoubt, name: nameOf(effect), reserve: wanted, usage, settle };
   const answered = channel.ask("admit", { ...from, at: clock.now(), ...asked }, attemptOver);
   turn.pass();
   try {

@@ -9,13 +9,16 @@ import {
   type JsonObject,
   type ModelResponse,
   NO_USAGE,
+  type RecordedCall,
   type SerializedError,
   type ToolResult,
+  type Usage,
   type WaitSpec,
   errorToJSON,
 } from "@ravi/kernel";
 import { addCost, answerDeltas, answerMisfit, listedQuestion } from "@ravi/kernel/loop";
 import type { Paid } from "./account.ts";
+import type { Recorded } from "./payment.ts";
 
 // What is told of a run afterwards. All of it comes from the journal, so that a replay tells the same, under the same numbers.
 
@@ -48,11 +51,44 @@ function eventsOfTool({ key, call }: Effect, body: JsonObject, paid: readonly Pa
   return [...usage, { type: "toolResult", callId, name, content, isError: isError === true }];
 }
 
+/** A call that has ended, as it is in the record. */
+export type CallEntry = JsonObject & Omit<RecordedCall, "execId"> & { readonly type: "call" };
+
+export function entryOfCall(
+  effect: Effect,
+  body: JsonObject,
+  { at: endedAt, startedAt = endedAt, paid }: Pick<Recorded, "at" | "startedAt" | "paid">,
+): CallEntry {
+  const { key, kind } = effect;
+  const call = { type: "call", key, kind, name: nameOf(effect, body), startedAt, endedAt } as const;
+  if (kind === "llm") {
+    const { usage = NO_USAGE, costUsd = 0 } = sumOf(paid) ?? {};
+    return { ...call, status: body["response"] === undefined ? "error" : "ok", usage, costUsd };
+  }
+  const isError = body["isError"] === true || body["error"] !== undefined;
+  return { ...call, status: isError ? "error" : "ok" };
+}
+
+const MODEL = /^[a-z]+:(?<model>.*)#\d+$/s;
+
+/** What is called: the tool, or the model that has answered, as hooks name it. */
+export function nameOf({ key, call }: Effect, body: JsonObject = {}): string {
+  if (call !== undefined) return call.name;
+  const substitute = body["sentTo"] as { readonly provider: string; readonly model: string } | undefined;
+  if (substitute !== undefined) return `${substitute.provider}:${substitute.model}`;
+  return MODEL.exec(key)?.groups?.["model"]?.replace("/", ":") ?? key;
+}
+
 function usageOf(paid: readonly Paid[]): AgentEvent[] {
-  if (paid.length === 0) return [];
+  const sum = sumOf(paid);
+  return sum === undefined ? [] : [{ type: "usage", ...sum }];
+}
+
+/** Undefined if nothing was paid. */
+function sumOf(paid: readonly Paid[]): { usage: Usage; costUsd: number | null } | undefined {
+  if (paid.length === 0) return undefined;
   const usage = paid.reduce((sum, each) => addUsage(sum, each.usage), NO_USAGE);
-  const costUsd = paid.reduce<number | null>((sum, each) => addCost(sum, each.costUsd), 0);
-  return [{ type: "usage", usage, costUsd }];
+  return { usage, costUsd: paid.reduce<number | null>((sum, each) => addCost(sum, each.costUsd), 0) };
 }
 
 function errorIn(body: JsonObject): AgentEvent[] {

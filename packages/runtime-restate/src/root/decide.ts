@@ -1,4 +1,11 @@
-import { errorToJSON, InvalidValueError, type SerializedError, type Spend, Supervision } from "@ravi/kernel";
+import {
+  type AgentAccount,
+  errorToJSON,
+  InvalidValueError,
+  type SerializedError,
+  type Spend,
+  Supervision,
+} from "@ravi/kernel";
 import { type Keepers, refuseUnkept } from "@ravi/kernel/loop";
 import * as hires from "./hires.ts";
 import * as mailing from "./mail.ts";
@@ -7,9 +14,9 @@ import * as money from "./money.ts";
 import type { Outbox } from "./outbox.ts";
 import { addSpend } from "./spend.ts";
 import { type ExecState, newRoot, NOTHING_SPENT, type RootState } from "./state.ts";
-import { reasonsOf, statusOf, suspensionIn, waitsOf } from "./summary.ts";
+import { reasonsOf, statusOf, summaryOf, suspensionIn, waitsOf } from "./summary.ts";
 import * as talk from "./talk.ts";
-import { accountsOf, rootOf, type TreePorts, TreeSession } from "./tree.ts";
+import { accountsOf, accountsWithOpen, rootOf, type TreePorts, TreeSession } from "./tree.ts";
 
 /** The messages to an existing tree. Each is decided at once: no handler waits or throws. */
 export const MESSAGES = {
@@ -195,11 +202,33 @@ function isEmpty(record: Readonly<Record<string, unknown>>): boolean {
 /** The standings of a run, for its clients. */
 export function runViewOf(state: RootState | null, ports: TreePorts): messages.RunView {
   if (state === null) return { known: false, version: 0, status: "pending" };
+  const { version } = state;
+  const status = statusOf(state);
+  if (status === "running" || status === "waiting")
+    return { known: true, version, agentId: rootOf(state).agentId, status };
+  return standingsOf(state, ports, accountsOf(state));
+}
+
+/** Everything that is known of a run, also while it runs. Null if there is none. */
+export function wholeViewOf(state: RootState | null, ports: TreePorts): messages.WholeView | null {
+  if (state === null) return null;
+  const openCalls = Object.entries(state.execs).flatMap(([execId, { marks }]) =>
+    Object.entries(marks).map(([key, { name = key, at: startedAt = state.startedAt }]) => {
+      return { execId, key, name, startedAt };
+    }),
+  );
+  return { ...standingsOf(state, ports, accountsWithOpen(state)), summary: summaryOf(state), openCalls };
+}
+
+function standingsOf(
+  state: RootState,
+  ports: TreePorts,
+  accounts: readonly AgentAccount[],
+): messages.RunView {
   const { version, result, inDoubt } = state;
   const status = statusOf(state);
   const error = suspensionIn(state);
   const { agentId, launch, raised } = rootOf(state);
-  if (status === "running" || status === "waiting") return { known: true, version, agentId, status };
   const { supervision } = launch;
   const granted = Object.values(raised).reduce<Spend>(addSpend, NOTHING_SPENT);
   const rest = {
@@ -207,7 +236,7 @@ export function runViewOf(state: RootState | null, ports: TreePorts): messages.R
     result,
     inDoubt,
     // If a layer has answered for the root, no agent has begun.
-    accounts: launch.refused === undefined ? accountsOf(state) : [],
+    accounts: launch.refused === undefined ? accounts : [],
     supervision,
     granted,
     used: usedBy(state),

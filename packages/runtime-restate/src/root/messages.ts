@@ -92,6 +92,8 @@ export type AdmitMessage = FromExec & {
   /** Different for each time that the closure runs, so that a repeated message is not taken for a second try. */
   readonly nonce: string;
   readonly onDoubt: "retry" | "ask";
+  /** The tool or the model that is called, for reports. */
+  readonly name?: string | undefined;
   readonly reserve?: Partial<Spend> | undefined;
   /** What the reserved tokens consist of. */
   readonly usage?: Usage | undefined;
@@ -243,6 +245,16 @@ export type RaiseMessage = FromExec & { readonly key: string; readonly more: Par
 export type SuspendedMessage = At & { readonly execId: string; readonly error: SerializedError };
 export type ResumeMessage = At & { readonly decisions: Decisions };
 export type Resumed = { readonly refused?: SerializedError | undefined };
+
+/** A call that was begun, and whose end the tree does not know. */
+export type OpenCall = {
+  readonly execId: string;
+  readonly key: string;
+  readonly name: string;
+  readonly startedAt: number;
+};
+/** Everything that the tree knows of a run, for reports. */
+export type WholeView = RunView & { readonly summary: JsonObject; readonly openCalls: readonly OpenCall[] };
 
 /** The state of a run, as its clients see it. */
 export type RunView = {

@@ -48,7 +48,7 @@ export async function admit(tree: TreeSession, message: AdmitMessage): Promise<A
     if (refused === undefined) reserved = id;
   }
   const attempt = (known?.attempt ?? 0) + 1;
-  exec.marks[key] = { attempt, nonce, lane, reserved };
+  exec.marks[key] = { attempt, nonce, lane, reserved, at: message.at, name: message.name };
   state.entries++;
   const remaining = ledgers.remaining(execId);
   return { ...answer, remaining, verdict: "go", attempt, reserved, refused };

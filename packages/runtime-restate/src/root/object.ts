@@ -16,6 +16,7 @@ import {
   type NamedMessage,
   runViewOf,
   startedBefore,
+  wholeViewOf,
 } from "./decide.ts";
 import type { StartMessage } from "./messages.ts";
 import { checkFormat, type RootState } from "./state.ts";
@@ -55,10 +56,13 @@ export function rootObject(ports: TreePorts): restate.VirtualObjectDefinition<ty
   };
   const standings = async (context: restate.ObjectSharedContext): Promise<unknown> =>
     runViewOf(await readState(context), ports);
+  const report = async (context: restate.ObjectSharedContext): Promise<unknown> =>
+    wholeViewOf(await readState(context), ports);
   const handlers: Record<string, Handler> = {
     start: restate.handlers.object.exclusive(NO_JOURNAL, start),
     forget: restate.handlers.object.exclusive(NO_JOURNAL, forget),
     standings: restate.handlers.object.shared(NO_JOURNAL, standings),
+    report: restate.handlers.object.shared(NO_JOURNAL, report),
   };
   for (const name of Object.keys(MESSAGES) as MessageName[]) {
     const handler: Handler = async (context, message) => {

@@ -34,6 +34,9 @@ export interface Mark {
   readonly nonce: string;
   readonly lane: number;
   readonly reserved?: string | undefined;
+  /** When it was begun, and what is called, for reports. */
+  readonly at?: number | undefined;
+  readonly name?: string | undefined;
 }
 
 /** A value that an execution waits for. */

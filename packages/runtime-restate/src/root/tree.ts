@@ -10,7 +10,7 @@ import {
 } from "@ravi/kernel";
 import { addCost } from "@ravi/kernel/loop";
 import { TreeLedgers, type LedgerFactory } from "./tree-ledgers.ts";
-import { withLost } from "./lost.ts";
+import { addLost, withLost } from "./lost.ts";
 import type { Launch, AbandonedCall, Settle, Standing, Stopped, UsedSoFar } from "./messages.ts";
 import { emptyOutbox, type Outbox } from "./outbox.ts";
 import { type HeadcountFactory, Seats } from "./seats.ts";
@@ -233,6 +233,23 @@ export function accountsOf(state: RootState): AgentAccount[] {
       status: accountStatusOf(exec),
     };
   });
+}
+
+/** The same, with what is reserved for model calls that have not been settled. */
+export function accountsWithOpen(state: RootState): AgentAccount[] {
+  const open = Map.groupBy(Object.values(state.open), ({ exec }) => exec);
+  return accountsOf(state).map((account) =>
+    (open.get(account.execId) ?? []).reduce<AgentAccount>((sum, reserved) => {
+      if (reserved.spend.turns === undefined) return sum;
+      const { usage, costUsd, modelCalls } = addLost(undefined, reserved, false);
+      return {
+        ...sum,
+        usage: addUsage(sum.usage, usage),
+        costUsd: addCost(sum.costUsd, costUsd),
+        modelCalls: sum.modelCalls + modelCalls,
+      };
+    }, account),
+  );
 }
 
 const NOTHING_USED: UsedSoFar = Object.freeze({

@@ -5,8 +5,12 @@ export const UNKNOWN = { isUnknown: true } as const;
 
 /** Throws an `InvalidValueError` if the answer says that the run is not known. */
 export function knownAnswer(answer: unknown, runId: string): unknown {
-  if (typeof answer === "object" && answer !== null && "isUnknown" in answer) throw unknownRun(runId);
+  if (isUnknown(answer)) throw unknownRun(runId);
   return answer;
+}
+
+export function isUnknown(answer: unknown): boolean {
+  return typeof answer === "object" && answer !== null && "isUnknown" in answer;
 }
 
 export function unknownRun(runId: string): InvalidValueError {

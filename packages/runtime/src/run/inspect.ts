@@ -8,6 +8,9 @@ import {
   type RunResult,
   type RunSummary,
   Supervision,
+  type RecordedCall,
+  type RunHolder,
+  type RunReport,
 } from "@ravi/kernel";
 import { runLimits } from "@ravi/kernel/loop";
 import { keepersIn, keepersOf } from "./keepers.ts";
@@ -20,7 +23,6 @@ import { listedReason, errorIn, WITH_ERROR } from "../journal/facts/reasons.ts";
 import { summaryOf } from "../journal/facts/recorded-status.ts";
 import { RUN_START, RUN_STATUS } from "../journal/facts/run-facts.ts";
 import { isEnded } from "../journal/retention.ts";
-import type { RecordedCall, RunHolder, RunReport } from "../report.ts";
 import { totalOf } from "../tree/accounts.ts";
 import { readAccounts } from "../tree/restore.ts";
 import { NOTHING_SPENT, plus, raisesOf } from "../tree/spends.ts";

@@ -12,5 +12,18 @@ describeRuntime(
     ledger: (root) => new FakeLedger(root.executionBudget),
   },
   // They are the runtime's own and not the engine's: this house starts agents on engines, and nothing around them.
-  { without: ["restart", "layers", "checks", "waits", "reasons", "record", "onEvent", "prune", "send"] },
+  {
+    without: [
+      "restart",
+      "layers",
+      "checks",
+      "waits",
+      "reasons",
+      "record",
+      "inspect",
+      "onEvent",
+      "prune",
+      "send",
+    ],
+  },
 );

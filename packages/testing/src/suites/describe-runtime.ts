@@ -15,6 +15,7 @@ import type {
 } from "./runtime/stage.ts";
 import { eventCases } from "./runtime/events.ts";
 import { onEventCases } from "./runtime/on-event.ts";
+import { inspectCases } from "./runtime/inspects.ts";
 import { recordCases } from "./runtime/record.ts";
 import { reasonCases } from "./runtime/reasons.ts";
 import { waitCases } from "./runtime/waits.ts";
@@ -25,6 +26,7 @@ export const runtimeCases: readonly RuntimeCase[] = [
   ...waitCases,
   ...reasonCases,
   ...recordCases,
+  ...inspectCases,
   ...hireCases,
   ...ruleCases,
   ...askCases,

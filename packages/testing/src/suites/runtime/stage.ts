@@ -18,6 +18,7 @@ import {
   type RestartPolicy,
   type RootHandle,
   type RunEvent,
+  type RunReport,
   type RunSummary,
   type StandardSchema,
   type Supervision,
@@ -42,7 +43,7 @@ export interface RuntimeSetup {
  * What not every runtime can do. `restart`: restart a root whose own code threw. `layers`: run the layers around a root before
  * its input is recorded. `checks`: check what the caller asks for, including signals and decisions, and report in the result
  * which limits applied. `waits`: say in the list what a run waits for, and refuse what is delivered to a run that has ended. `reasons`:
- * say in the list why a run has failed, is suspended or was cancelled. `record`: give what is on record of a run as events. `onEvent`: call a listener with each event. `prune`: delete what
+ * say in the list why a run has failed, is suspended or was cancelled. `record`: give what is on record of a run as events. `inspect`: report on a run. `onEvent`: call a listener with each event. `prune`: delete what
  * ended long ago. `send`: give an agent at work a message, which it may notice by `hasMail` of its inbox. These are features of Ravi's own
  * runtime, so a bare engine lacks them.
  */
@@ -53,6 +54,7 @@ export type RuntimeAbility =
   | "waits"
   | "reasons"
   | "record"
+  | "inspect"
   | "onEvent"
   | "prune"
   | "send";
@@ -106,6 +108,8 @@ export interface RuntimeUnderTest {
   delete(runId: string): Promise<void>;
   /** Needed for the ability `record`. */
   recordedEvents?(runId: string): Promise<readonly RunEvent[]>;
+  /** Needed for the ability `inspect`. */
+  inspect?(runId: string): Promise<RunReport>;
   /** Needed for the ability `prune`. */
   prune?(options: { readonly olderThanMs: number }): Promise<readonly string[]>;
   close(options?: { readonly drain?: boolean }): Promise<void>;

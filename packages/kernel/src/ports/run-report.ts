@@ -1,4 +1,7 @@
-import type { AgentAccount, ExecId, RunLimits, RunResult, RunSummary, Usage } from "@ravi/kernel";
+import type { AgentAccount, RunLimits, RunResult } from "../agent/handle.ts";
+import type { ExecId } from "../core/ids.ts";
+import type { Usage } from "../model/usage.ts";
+import type { RunSummary } from "./journal.ts";
 
 /** Everything that is on record of a run. Its agents are not needed to read it, and nothing is changed. */
 export interface RunReport extends RunSummary {
