@@ -149,7 +149,7 @@ export const waitCases: readonly RuntimeCase[] = [
       const lead = agent("lead", async (ctx) => {
         const handle = await ctx.spawn(clerk, { input: "" });
         await ctx.waitFor("ask");
-        return done(word(await ctx.ask(handle, "well?", { timeoutS: 0.1 })));
+        return done(word(await ctx.ask(handle, "well?", { timeoutS: 0.4 })));
       });
       const runtime = await create({ agents: [lead, clerk, napper] });
       const handle = runtime.run(lead, "", { runId: "wait-22" });
