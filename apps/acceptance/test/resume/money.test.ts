@@ -3,6 +3,7 @@ import {
   type Agent,
   AgentId,
   type AgentResult,
+  BudgetExhaustedError,
   type ChatContext,
   type ExecutionBudgetOptions,
   isRaviError,
@@ -191,6 +192,54 @@ describe("T6: what a resumed run is told of its budget is what it was told befor
     expect(whole).toBe("300 0");
     expect(resumed.length).toBeGreaterThan(1);
     expect(new Set(resumed)).toEqual(new Set([whole]));
+  });
+});
+
+describe("T5: what was granted before a crash may be spent after it", () => {
+  const refusal = new BudgetExhaustedError({ dimension: "tokens", used: 600, limit: 600, scope: "lead" });
+  const asking = agent("kid", async (ctx) => {
+    await ctx.requestBudget?.(refusal);
+    return done("");
+  });
+
+  test.each([
+    ["to the agent", (ctx: Parameters<Agent["run"]>[0]) => ctx.requestBudget?.(refusal)],
+    [
+      "to a helper that has ended",
+      (ctx: Parameters<Agent["run"]>[0]) => ctx.hire({ agent: asking, input: "" }),
+    ],
+  ])("T5: %s", async (_, request) => {
+    const lead = agent("lead", async (ctx) => {
+      await request(ctx);
+      await ctx.waitFor("go");
+      return done(`${await asMany(ctx)}`);
+    });
+    const ends: unknown[] = [];
+    for (const isCut of [false, true]) {
+      const journal = new MemoryJournal();
+      let runtime = new Runtime({ ...rules, journal });
+      const told = Promise.withResolvers<string>();
+      let run = runtime.run(lead, "", {
+        runId: RUN,
+        executionBudget: { maxTokens: 600 },
+        onEvent: ({ event }) => {
+          if (event.type === "progress") told.resolve((event.data as { readonly name: string }).name);
+        },
+      });
+      await runtime.deliver(RUN, await told.promise, { tokens: 1_000 });
+      while ((await runtime.inspect(RUN)).waitingFor?.[0]?.name !== "go")
+        await new Promise((resolve) => setImmediate(resolve));
+      if (isCut) {
+        await runtime.close();
+        runtime = new Runtime({ ...rules, agents: [lead], journal });
+        run = runtime.resume(RUN);
+      }
+      await runtime.deliver(RUN, "go", true);
+      const { output, limits } = await run.result;
+      ends.push([output, limits?.executionBudget?.maxTokens]);
+    }
+    expect(ends[0]).toEqual([expect.stringMatching(/^[1-9]/), 1_600]);
+    expect(ends[1]).toEqual(ends[0]);
   });
 });
 

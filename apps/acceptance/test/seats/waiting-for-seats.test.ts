@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type Agent, type HireOutcome, type RunContext, RunId } from "@ravi/kernel";
+import { type Agent, type HireOutcome, Priority, type RunContext, RunId } from "@ravi/kernel";
 import { MemoryJournal } from "@ravi/runtime";
 import { SpawnTracker } from "@ravi/supervision";
 import { virtualClock } from "@ravi/testing";
@@ -228,6 +228,45 @@ describe("R24: seats are where they were after a crash", () => {
       expect({ count, result: result?.output }).toEqual({ count, result: "a b c d" });
       expect({ count, held: seats?.held ?? 1 }).toEqual({ count, held: 1 });
     }
+  });
+
+  test("one who had waited for its seat and has it keeps it before those who were hired earlier and still wait", async () => {
+    const asked: string[] = [];
+    const said = model(() => "x");
+    const worker = (name: string): Agent =>
+      agent(name, async (ctx) => {
+        for (const call of [`${name}1`, `${name}2`]) {
+          asked.push(call);
+          await ctx.llm(said, { messages: [{ role: "user", content: call }] });
+        }
+        return done(name);
+      });
+    const lead = agent("lead", async (ctx) => {
+      const team = [
+        ["first", Priority.NORMAL],
+        ["waiting", Priority.NORMAL],
+        ["urgent", Priority.HIGH],
+      ] as const;
+      const hires = team.map(
+        ([name, priority]) =>
+          ({ kind: "hire", agent: worker(name), input: "", priority, onFull: "queue" }) as const,
+      );
+      return done((await ctx.batch(hires)).map((one) => one.status).join(" "));
+    });
+    const journal = new MemoryJournal();
+    const start = { runId: "r", spawnBudget: { maxAgents: 2, allowPreempt: false } };
+    await governed({ journal }).run(lead, "", start).result;
+    const whole = ["first1", "first2", "urgent1", "urgent2", "waiting1", "waiting2"];
+    expect(asked).toEqual(whole);
+    const records = journal.load(RunId("r"));
+    const isUrgent = ({ exec, phase }: (typeof records)[number]): boolean =>
+      exec.includes("urgent") && phase === "end";
+    const count = records.findIndex(isUrgent) + 1;
+    expect(count).toBeGreaterThan(0);
+    asked.length = 0;
+    await governed({ journal: cutJournal("r", records.slice(0, count)), agents: [lead] }).resume("r").result;
+    // It asks for what is on record again first.
+    expect(asked).toEqual(["urgent1", "urgent2", "waiting1", "waiting2"]);
   });
 
   test("one who fails before it has asked again for whom it had hired gives their seats back with its own", async () => {
