@@ -33,14 +33,14 @@ export function recordedWaits(recording: Recording): readonly Wait[] {
   });
 }
 
-/** The times in which the run was suspended. */
+/** The times in which the run was suspended, or had failed, until it was continued. */
 export function recordedSuspensions(recording: Recording): readonly Interval[] {
   const found: Interval[] = [];
   let since: number | undefined;
   for (const { key, body, at } of recording.records) {
     if (key !== RUN_STATUS) continue;
     if (since !== undefined) found.push({ since, until: at });
-    since = body["status"] === "suspended" ? at : undefined;
+    since = body["status"] === "suspended" || body["status"] === "failed" ? at : undefined;
   }
   if (since !== undefined) found.push({ since, until: undefined });
   return found;
