@@ -551,6 +551,33 @@ describe("R27: retry, fallback and timeout together", () => {
     expect(context.model).toBe(spare);
   });
 
+  it("R27: nor is that of an outer fallback, if one inside of another is given up", async () => {
+    const clock = virtualClock();
+    const calls: string[] = [];
+    const named = (name: string, act: () => Promise<never>) => ({
+      ...fakeModel(name),
+      generate: () => {
+        calls.push(name);
+        return act();
+      },
+    });
+    const fails = (): Promise<never> => Promise.reject(overloaded());
+    const hangs = (): Promise<never> => (calls.length === 4 ? new Promise(() => {}) : fails());
+    const main = named("main", fails);
+    const [outer, inner] = [named("outer", fails), named("inner", hangs)];
+    const context = chatContext({ clock, model: main });
+    const pipeline = new MiddlewarePipeline<ChatContext>([
+      retry({ maxRetries: 1, random: () => 0 }),
+      timeout({ timeoutMs: 1_000 }),
+      fallback({ models: [outer] }),
+      fallback({ models: [inner] }),
+    ]);
+    await finish(pipeline.run(context, coreOf(context)), clock);
+    const round = ["main", "inner", "outer", "inner"];
+    expect(calls).toEqual([...round, ...round]);
+    expect(context.model).toBe(main);
+  });
+
   it.each([
     ["retry", () => retry({ baseMs: 10, random: () => 1 })],
     ["fallback", () => fallback({ models: [fakeModel("spare")] })],

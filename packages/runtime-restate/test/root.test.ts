@@ -338,6 +338,25 @@ describe("hiring", () => {
     expect((await waited("run/hire:a")).stillMs).toBe(after.stillMs);
   });
 
+  test("R8: an execution stands still while it or one below it is suspended, until it is resumed or runs again", async () => {
+    const tree = await StoredTree.start(rootLaunch());
+    await tree.say("hire", hire(1, "a"));
+    const below = hire(1, "b");
+    const launch = { ...below.launch, execId: "run/hire:a/hire:b" };
+    await tree.say("hire", { ...below, execId: "run/hire:a", launch });
+    const waited = () => tree.say("waited", { execId: "run", lane: 1, child: "run/hire:a" });
+    const error = errorToJSON(new Error("a decision is needed"));
+    const { execId } = launch;
+    await tree.say("doubt", { execId, lane: 1, key: "tool#1", awakeable: "d", error });
+    expect(await waited()).toMatchObject({ stillMs: 1, isStill: true });
+    await tree.say("resume", { decisions: { "tool#1": "retry" } });
+    expect(await waited()).toMatchObject({ stillMs: 2, isStill: false });
+    await tree.say("suspended", { execId, error });
+    expect(await waited()).toMatchObject({ stillMs: 3, isStill: true });
+    await tree.say("admit", admission(execId, 1, "llm#1", "a"));
+    expect(await waited()).toMatchObject({ isStill: false });
+  });
+
   test("R24: nobody waits for a slot for whose input there is no room", async () => {
     const tree = await StoredTree.start(rootLaunch({ maxAgents: 2 }));
     const seeing = (name: string, onFull: "deny" | "queue") => {

@@ -782,6 +782,68 @@ test.each([{ timeoutS: 60 }, { executionBudget: { deadlineS: 60 } }])(
   },
 );
 
+test.each(["a person was waited for", "the run was suspended", "a seat was waited for"])(
+  "nor does the time count in which %s before it failed",
+  async (why) => {
+    const clock = virtualClock({ now: 1_000 });
+    const [journal, server] = [new MemoryJournal({ clock }), new Server()];
+    const worker = agent("worker", async (ctx) => {
+      await ctx.sleepUntil((await ctx.now()) + 10_000);
+      if (why === "a person was waited for") await ctx.waitFor("word");
+      await ctx.sleepUntil((await ctx.now()) + 10_000);
+      const { message } = await ctx.llm(server.model, ask("x"));
+      await ctx.sleepUntil((await ctx.now()) + 30_000);
+      return done(String(message.content));
+    });
+    const lead = agent("lead", async (ctx) => {
+      const outcome = await ctx.hire({ agent: worker, input: "", timeoutS: 60, onFull: "queue" });
+      if ("error" in outcome) throw outcome.error;
+      return done("result" in outcome ? outcome.result.output : outcome.status);
+    });
+    const seat = Promise.withResolvers<void>();
+    if (why !== "a seat was waited for") seat.resolve();
+    const headcount = (): FakeHeadcount => {
+      const { acquire } = new FakeHeadcount();
+      return Object.assign(new FakeHeadcount(), {
+        acquire: async (...wanted: Parameters<typeof acquire>) => {
+          await seat.promise;
+          return acquire(...wanted);
+        },
+      });
+    };
+    const options = { journal, clock, agents: [lead, worker], headcount };
+    const pass = async (ms: number): Promise<void> => {
+      await turns(50);
+      await clock.advance(ms);
+      await turns(50);
+    };
+    server.isDown = true;
+    let runtime = new Runtime(options);
+    let run = runtime.run(lead, "", { runId: "r" });
+    if (why === "a seat was waited for") await pass(3_600_000);
+    seat.resolve();
+    await pass(10_000);
+    if (why === "a person was waited for") {
+      await pass(3_600_000);
+      await runtime.deliver("r", "word", true);
+    } else if (why === "the run was suspended") {
+      const closing = runtime.close();
+      await pass(0);
+      await closing;
+      await pass(3_600_000);
+      runtime = new Runtime(options);
+      run = runtime.resume("r");
+    }
+    await pass(10_000);
+    expect(await within(run.result)).toMatchObject({ status: "failed", error: { message: "down" } });
+    await clock.advance(600_000);
+    server.isDown = false;
+    const again = new Runtime(options).resume("r", { retryFailed: true });
+    await pass(30_000);
+    expect(await within(again.result)).toMatchObject({ output: "to x" });
+  },
+);
+
 test.each(["itself", "in a child"])(
   "a run whose own deadline has passed meanwhile calls no model any more, %s",
   async (where) => {

@@ -203,6 +203,28 @@ describe("telemetry", () => {
   });
 });
 
+describe("permissions", () => {
+  test.each([
+    ['{"usd":80}', { usd: 80 }],
+    ["", {}],
+  ])("J11: get the arguments %j of a tool as data", async (text, data) => {
+    const asked: unknown[] = [];
+    const check: Permissions["check"] = ({ action, arguments: given }) => {
+      asked.push([action, given]);
+      return { allow: true };
+    };
+    const worker = agent("worker", async (ctx) => {
+      await ctx.tool({ ...call("shout"), arguments: text }, shout);
+      await ctx.hire({ agent: child, input: '{"usd":80}' });
+      return done("");
+    });
+    await new Runtime({ permissions: { check } }).run(worker, "").result;
+    expect(asked).toEqual(expect.arrayContaining([["tool", data]]));
+    // The input of a hire is a text, whatever it looks like.
+    expect(asked).toEqual(expect.arrayContaining([["hire", '{"usd":80}']]));
+  });
+});
+
 describe("the audit log", () => {
   test("J9: hires, denials, approvals, tool calls and cancellations are provable", async () => {
     const auditLog = new Audit();

@@ -22,6 +22,7 @@ import {
   toolContent,
 } from "@ravi/sdk";
 import { perform } from "../src/cli/perform.ts";
+import { questionOf } from "../src/cli/waits.ts";
 
 // As scripts/bundle-programs.ts has bundled them.
 const PROGRAM = join(import.meta.dirname, "../node_modules/.cache/programs/ravi.js");
@@ -699,4 +700,13 @@ test("a run whose status is damaged is listed with all runs", async () => {
   expect(all).toMatch(/^a +speaker@1 +complefed /m);
   expect(all).not.toContain("not shown");
   expect(JSON.parse(await ravi("runs", "--all", "--json"))).toHaveLength(2);
+});
+
+test.each([
+  [{ tool: "pay", callId: "c", arguments: '{"usd":12}' }, 'pay {"usd":12}'],
+  [{ tool: "pay", callId: "c" }, "pay with arguments that are too long to be listed"],
+  // An agent has called it on its own.
+  [{ tool: "pay" }, "pay"],
+])("of a call in doubt that is listed as %j, %j is shown", (question, shown) => {
+  expect(questionOf({ kind: "decision", question })).toBe(shown);
 });

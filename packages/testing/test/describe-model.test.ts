@@ -79,6 +79,21 @@ describe("the suite", () => {
       );
   });
 
+  test("tells that of an error too whose message cannot be set, such as that of an aborted fetch", async () => {
+    const cached = modelCases.find(({ says }) => says.includes("cached input"));
+    assert(cached !== undefined);
+    const told: string[] = [];
+    for (const error of [new DOMException("aborted", "AbortError"), Object.freeze(new Error("frozen"))]) {
+      const generate = (): Promise<never> => Promise.reject(error);
+      const open: ModelSuite["open"] = (setup) => ({ client: { ...clientOf(setup), generate } });
+      told.push(await assertModelCase(cached, { open }).then(String, String));
+    }
+    expect(told).toEqual([
+      expect.stringMatching(/^AbortError: aborted\nThis case needs "cachedUsage"/),
+      "Error: frozen",
+    ]);
+  });
+
   test("tells what a case needs that fails, and how to leave it out", async () => {
     const cached = modelCases.find(({ says }) => says.includes("cached input"));
     assert(cached !== undefined);

@@ -39,11 +39,7 @@ export interface PermissionRequest {
   readonly target: string;
   /** Of the agent that is to be hired. */
   readonly version?: string | undefined;
-  /**
-   * For a tool, a runtime gives the JSON text that the model wrote, which has passed the tool's schema: parse it before you look for a
-   * field. A `StrategyAgent` gives data. (`when` of a rule of `rulePermissions` gets data from both.) For a hire, the input. Absent for
-   * a model.
-   */
+  /** For a tool, what the model wrote, as data that has passed the tool's schema. For a hire, the input. Absent for a model. */
   readonly arguments?: JsonValue | undefined;
   readonly scope: RunScope;
 }

@@ -30,7 +30,7 @@ export function timeout(options: TimeoutOptions = {}): ChatMiddleware {
     level: "chat",
     name: "timeout",
     async process(context, next) {
-      const outer = context.signal;
+      const { signal: outer, model } = context;
       const token = new CancellationToken(outer);
       token.check();
       context.signal = token.signal;
@@ -42,6 +42,8 @@ export function timeout(options: TimeoutOptions = {}): ChatMiddleware {
           // The timeout error comes first: the abort that follows must not be taken for a cancellation from outside.
           givenUp.reject(timeoutError(context, timeoutMs));
           token.cancel(`the call took longer than ${timeoutMs} ms`);
+          // Last: of several layers inside that have changed it, each sets back what it has found.
+          context.model = model;
         },
         timeoutMs,
       );

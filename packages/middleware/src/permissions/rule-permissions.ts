@@ -3,7 +3,6 @@ import {
   checkFields,
   InvalidValueError,
   type MaybePromise,
-  parseJson,
   type PermissionDecision,
   type PermissionRequest,
   type Permissions,
@@ -28,8 +27,8 @@ export interface PermissionRule {
   /** The tenant of the run; null for a run without one. */
   readonly tenant?: string | null | readonly (string | null)[] | undefined;
   /**
-   * A condition that the fields cannot express. It gets the arguments of a tool as data (`{ path: "/etc/passwd" }`). If it throws, or
-   * returns anything but true or false, the request is denied, whatever the rule's effect.
+   * A condition that the fields cannot express. If it throws, or returns anything but true or false, the request is denied,
+   * whatever the rule's effect.
    */
   readonly when?: ((request: PermissionRequest) => MaybePromise<boolean>) | undefined;
   /** The reason that a denied request gets. */
@@ -100,20 +99,10 @@ async function appliesTo(rule: PermissionRule, request: PermissionRequest): Prom
     isOneOf(rule.user, scope.userId) &&
     isOneOf(rule.tenant, scope.tenantId);
   if (!isMatch || rule.when === undefined) return isMatch;
-  const answer: unknown = await rule.when(withData(request));
+  const answer: unknown = await rule.when(request);
   // An answer that is neither true nor false is an error: nothing is allowed by accident.
   if (typeof answer === "boolean") return answer;
   throw new InvalidValueError({ field: "when", value: answer, expected: "true or false" });
-}
-
-/**
- * The arguments of a tool as data. A runtime asks with the text of the model, in which a condition on a field would find nothing, and so
- * deny nothing. Throws if the text is not JSON; then the request is denied.
- */
-function withData(request: PermissionRequest): PermissionRequest {
-  const { action, arguments: given } = request;
-  if (action !== "tool" || typeof given !== "string") return request;
-  return { ...request, arguments: given === "" ? {} : parseJson(given, "arguments") };
 }
 
 /** An agent is meant by its name, in all versions, or by `name@version`. */

@@ -184,11 +184,12 @@ export class TreeSession {
   }
 }
 
-/** The executions that wait for an answer from outside, and all above them. Who was told to stop waits for nothing. */
+/** The executions that wait for an answer from outside or are suspended, and all above them. Who was told to stop waits for nothing. */
 function awaitingAnswers(execs: RootState["execs"]): ReadonlySet<string> {
   const waiting = new Set<string>();
-  for (const [execId, { phase, stopped, wants }] of Object.entries(execs)) {
-    if (phase === "over" || stopped !== undefined || Object.keys(wants).length === 0) continue;
+  for (const [execId, { phase, stopped, suspended, wants }] of Object.entries(execs)) {
+    if (phase === "over" || stopped !== undefined) continue;
+    if (suspended === undefined && Object.keys(wants).length === 0) continue;
     for (let above: string | null = execId; above !== null && !waiting.has(above);) {
       waiting.add(above);
       above = execs[above]?.parent ?? null;

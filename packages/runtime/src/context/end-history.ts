@@ -14,7 +14,8 @@ const HISTORY_MS = 1_000;
  */
 export function keepHistory({ exec, outcome }: Ending): MaybePromise<void> {
   if (exec.ports.history === undefined || !("result" in outcome)) return undefined;
-  if (outcome.result.stopReason === "budget" && !exec.history.isAnswered) return undefined;
+  const { stopReason, output } = outcome.result;
+  if (stopReason === "budget" && output === "" && !exec.history.isAnswered) return undefined;
   const { supervision, engine } = exec;
   const keep = (): MaybePromise<void> => waitUnlessCancelled(exec.history.keep(), waitFor(exec, outcome));
   // The root of a durable run fails here: it can be resumed, and then has its result and writes its history again.

@@ -1,14 +1,14 @@
-import type { JsonValue, MaybePromise, PermissionRequest } from "@ravi/kernel";
+import { type JsonValue, type MaybePromise, parseJson, type PermissionRequest } from "@ravi/kernel";
 import { denialBy } from "@ravi/kernel/loop";
 import type { Execution } from "./execution.ts";
 import { audit } from "./observe.ts";
 
-/** Asks the permission policy. Returns why the action is not permitted; undefined if it is. */
+/** Asks the permission policy; for a tool, with the text of its arguments. Returns why the action is not permitted; undefined if it is. */
 export function denialOf(
   exec: Execution,
   action: PermissionRequest["action"],
   target: string,
-  args?: JsonValue | undefined,
+  args?: string | undefined,
   version?: string | undefined,
 ): MaybePromise<string | undefined> {
   const { permissions } = exec.ports;
@@ -18,7 +18,7 @@ export function denialOf(
     action,
     target,
     ...(version !== undefined && { version }),
-    arguments: args,
+    arguments: action === "tool" && args !== undefined ? dataOf(args) : args,
     scope: exec.scope,
   };
   return denialBy(permissions, request, (denial) => {
@@ -26,4 +26,9 @@ export function denialOf(
     audit(exec, { action, target: shown, outcome: "denied", details: { reason } });
     return message;
   });
+}
+
+/** A policy that denies by a field would find none in a text. It was read before, against the schema, so it is JSON. */
+function dataOf(text: string): JsonValue {
+  return text === "" ? {} : (parseJson(text, "arguments") as JsonValue);
 }

@@ -90,14 +90,13 @@ function withoutFailures(
   });
 }
 
-/** A hire whose time goes on where it stopped: none of it passes while the run has failed. The time of the run itself does. */
+/**
+ * A hire whose time goes on where it stopped: none of it passes while the run has failed. The time of the run itself does. How long the
+ * parent waits is counted by its clock, as for a run that was suspended.
+ */
 function withTimeLater(begin: JsonObject, ms: number, latest: number): JsonObject {
-  const { deadline, until } = begin;
-  return {
-    ...begin,
-    ...(typeof deadline === "number" && { deadline: Math.min(deadline + ms, latest) }),
-    ...(typeof until === "number" && { until: until + ms }),
-  };
+  const { deadline } = begin;
+  return typeof deadline === "number" ? { ...begin, deadline: Math.min(deadline + ms, latest) } : begin;
 }
 
 /** Epoch milliseconds; infinity if there is no limit. */

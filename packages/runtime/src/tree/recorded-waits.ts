@@ -33,7 +33,7 @@ export function recordedWaits(recording: Recording): readonly Wait[] {
   });
 }
 
-/** The times in which no process had the run: it was suspended, or the process had died. */
+/** The times in which no process had the run, until one continued it: it was suspended, it had failed, or its process had died. */
 export function recordedRests({ records, aliveUntil }: Recording): readonly Interval[] {
   const found: Interval[] = [];
   /** The time of the newest entry so far: whoever wrote it was alive. */
@@ -41,10 +41,10 @@ export function recordedRests({ records, aliveUntil }: Recording): readonly Inte
   let since: number | undefined;
   for (const { key, body, at } of records) {
     if (key === RUN_STATUS) {
-      const died = body["aliveUntil"];
+      const { status, aliveUntil: died } = body;
       if (typeof died === "number") since ??= Math.max(died, last);
       if (since !== undefined) found.push({ since, until: at });
-      since = body["status"] === "suspended" ? at : undefined;
+      since = status === "suspended" || status === "failed" ? at : undefined;
     }
     last = Math.max(last, at);
   }

@@ -54,6 +54,19 @@ test("R10: a history that could not be read once is read the next time", async (
   expect((await new Runtime({ history }).run(talker, "").result).output).toBe("1");
 });
 
+test.each([
+  ["nothing, if there is no answer", "", []],
+  ["what was said, if there is one", "as far as I got", ["hello"]],
+])("R4: a run whose budget is used up leaves %s", async (_, output, kept) => {
+  const history = new FakeHistory();
+  const talker = agent("talker", async (ctx, inbox) => {
+    await ctx.remember({ role: "user", content: inbox.input });
+    return { status: "partial", output, stopReason: "budget" };
+  });
+  const { status } = await new Runtime({ history }).run(talker, "hello", { sessionId: "s" }).result;
+  expect([status, history.texts("talker")]).toEqual(["partial", kept]);
+});
+
 test("R4: two runs of one conversation that say the same are two runs", async () => {
   const kept: ChatMessage[] = [];
   const history: HistoryProvider = {

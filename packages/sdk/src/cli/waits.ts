@@ -17,7 +17,7 @@ export function questionOf({ kind, question }: Pick<PendingWait, "kind" | "quest
   if (!isCall) return visible(asText(question));
   const { tool, arguments: given } = question as { readonly tool: unknown; readonly arguments?: unknown };
   // An agent may call tools on its own, and then only the tool is on record of a call that was cut off.
-  if (kind === "decision" && given === undefined) return visible(asText(tool));
+  if (kind === "decision" && !("callId" in question)) return visible(asText(tool));
   return visible(`${asText(tool)} ${asText(given ?? TOO_LONG)}`);
 }
 

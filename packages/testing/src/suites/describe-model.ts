@@ -84,7 +84,9 @@ export async function assertModelCase(each: ModelCase, suite: ModelSuite): Promi
 function withNeeds(error: unknown, { needs = [] }: ModelCase): unknown {
   if (!(error instanceof Error) || needs.length === 0 || error.message === NO_STREAM) return error;
   const names = needs.map((need) => JSON.stringify(need)).join(", ");
-  error.message += `\nThis case needs ${names}. If the client, or the server that it is tested with, lacks one, list that in \`without\``;
+  const value = `${error.message}\nThis case needs ${names}. If the client, or the server that it is tested with, lacks one, list that in \`without\``;
+  // Not assigned: a DOMException, as of an aborted fetch, has only a getter. A frozen error stays as it is.
+  Reflect.defineProperty(error, "message", { value });
   return error;
 }
 
