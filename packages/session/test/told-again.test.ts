@@ -55,6 +55,12 @@ describe("O19: a turn that is told again", () => {
     expect([path(session), session.entries().length]).toEqual([["t1-1", "t1-2", "t2-1", "t1-3"], 4]);
   });
 
+  it("O19: keeps the place of what is no message, which may refer to what comes before it", async () => {
+    const session = await twoTurns();
+    await again(session, says("one"), says("two"), { kind: "custom", name: "notes", data: 1 });
+    expect(path(session)).toEqual(["t1-1", "t1-2", "t1-3"]);
+  });
+
   it("O19: that says something else writes it under another name, on a branch of its own", async () => {
     const session = await twoTurns();
     expect(await again(session, says("one"), says("other"))).toEqual(["t1-1", "t1-2.2"]);

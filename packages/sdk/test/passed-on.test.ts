@@ -1,0 +1,56 @@
+import { MemoryHistory } from "@ravi/context";
+import { AgentId, Priority, type RunScope } from "@ravi/kernel";
+import { MemoryJournal } from "@ravi/runtime";
+import { scriptedModel } from "@ravi/testing";
+import { expect, test, vi } from "vitest";
+import { type Agent, agent, resume, run, start } from "@ravi/sdk";
+
+// Options of the sdk that the runtime takes too: each has to get there.
+
+const patient: Agent = {
+  id: AgentId("patient"),
+  run: async (ctx) => ({
+    status: "completed",
+    output: String(await ctx.waitFor("word")),
+    stopReason: "done",
+  }),
+};
+
+test("a run is cancelled by its signal, and so is one that is resumed", async () => {
+  const journal = new MemoryJournal();
+  const stop = new AbortController();
+  const first = start(patient, "go", { journal, runId: "first", signal: stop.signal });
+  await expect.poll(() => journal.list()).toMatchObject([{ waitingFor: [{ name: "word" }] }]);
+  stop.abort(new Error("enough"));
+  expect((await first.result).status).toBe("cancelled");
+
+  await start(patient, "go", { journal, runId: "second" }).suspend();
+  const signal = AbortSignal.abort(new Error("enough"));
+  expect((await resume("second", { agents: patient, journal, signal })).status).toBe("cancelled");
+});
+
+test("an agent knows whose run it is, its metadata and its priority", async () => {
+  let scope: RunScope | undefined;
+  const curious: Agent = {
+    id: AgentId("curious"),
+    async run(ctx) {
+      scope = ctx.scope;
+      return { status: "completed", output: "", stopReason: "done" };
+    },
+  };
+  const told = { userId: "ada", tenantId: "acme", sessionId: "s", metadata: { ticket: 7 } };
+  const { tree } = await run(curious, "go", { ...told, priority: Priority.HIGH });
+  expect(scope).toMatchObject(told);
+  expect(tree.agents()[0]?.priority).toBe(Priority.HIGH);
+});
+
+test("a conversation is kept where the user gives a history, also without a session's id", async () => {
+  const history = new MemoryHistory();
+  const append = vi.spyOn(history, "append");
+  const clerk = () => agent({ name: "clerk", model: scriptedModel(["Hello."]) });
+  await run(clerk(), "Hi.", { history });
+  expect(append.mock.calls.flatMap(([, messages]) => messages)).toMatchObject([
+    { role: "user", content: "Hi." },
+    { role: "assistant", content: "Hello." },
+  ]);
+});
