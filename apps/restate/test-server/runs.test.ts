@@ -308,6 +308,27 @@ test.each(["calls a model", "hires"])(
   },
 );
 
+test("R24: of all messages of a run, the server keeps nothing when they are answered", async () => {
+  const model = scriptedModel(() => "ok");
+  const talker = agent("talker", async (ctx) => {
+    for (let n = 0; n < 3; n++) await ctx.llm(model, { messages: [{ role: "user", content: `${n}` }] });
+    return done("said");
+  });
+  const runtime = await house(server).create({ agents: [talker] });
+  const runId = "answered";
+  const handle = runtime.run(talker, "", { runId });
+  expect((await handle.result).output).toBe("said");
+  await Array.fromAsync(handle.events());
+  const query = `SELECT target_service_name AS service FROM sys_invocation WHERE target_service_key = '${runId}' AND status = 'completed'`;
+  const headers = { accept: "application/json", "content-type": "application/json" };
+  const asked = { method: "POST", headers, body: JSON.stringify({ query }) };
+  const { rows } = (await (await fetch(`${server.admin}/query`, asked)).json()) as {
+    rows: { service: string }[];
+  };
+  expect(rows.map(({ service }) => service).toSorted()).toEqual(["RaviExecution", "RaviWatcher"]);
+  await runtime.close();
+});
+
 test("R24: a message to a tree that a deployment holds which is gone is moved to the newest, and keeps nobody out", async () => {
   const waiter = agent("waiter", async (ctx) => done(JSON.stringify(await ctx.waitFor("word"))));
   const held = Promise.withResolvers<void>();

@@ -46,7 +46,10 @@ export interface RestateRuntimeOptions extends Omit<ContextPorts, "clock" | "ids
   readonly clock?: Clock | undefined;
   /** The source of run ids. Default: random. */
   readonly ids?: IdSource | undefined;
-  /** Whether model calls are streamed to the run's topic. Each batch of events is a message to the server. Default: true. */
+  /**
+   * Whether model calls are streamed to the run's topic. Each batch of events is a message to the server. If not, observers are told
+   * nothing of what models say. Default: true.
+   */
   readonly stream?: boolean | undefined;
   /**
    * The longest that one call may take, in seconds. The server cuts off a call a minute after that, and it is then made again.

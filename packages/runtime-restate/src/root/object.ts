@@ -31,8 +31,11 @@ type Several = (
   message: { readonly said: readonly NamedMessage[] },
 ) => Promise<unknown>;
 
-/** The effect of a message is in the state, so its journal is not kept. */
-const NO_JOURNAL = { journalRetention: 0 } as const;
+/**
+ * The effect of a message is in the state, so neither its journal nor its answer is kept. (The server gives each message that comes from
+ * outside an idempotency key, and would keep the answer for a day.)
+ */
+const NO_JOURNAL = { journalRetention: 0, idempotencyRetention: 0 } as const;
 
 /**
  * The object of one tree: its headcount, its money and the marks of calls that were begun. A handler reads the state, decides,

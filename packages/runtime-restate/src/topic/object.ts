@@ -18,7 +18,7 @@ import {
   TOLD,
 } from "./log.ts";
 
-const NO_JOURNAL = { journalRetention: 0, enableLazyState: true } as const;
+const NO_JOURNAL = { journalRetention: 0, idempotencyRetention: 0, enableLazyState: true } as const;
 
 /** A part of the events. `isClosed` means that no more will follow. */
 export type Page = { readonly events: readonly RunEvent[]; readonly isClosed: boolean };
