@@ -10,7 +10,7 @@ import { MemoryJournal, Runtime } from "@ravi/runtime";
 import { virtualClock } from "@ravi/testing";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import { agent, done, turns, until, within } from "../support/helpers.ts";
+import { agent, closed, done, turns, until, within } from "../support/helpers.ts";
 
 const tool = defineTool({ name: "t", description: "", input: z.object({}), execute: () => "ok" });
 
@@ -52,6 +52,39 @@ describe("R21: what layers ask for before a call", () => {
     });
     expect(await within(run.result)).toMatchObject({ status: "completed", output: "completed" });
     expect(asked).toEqual(expected);
+  });
+
+  it("R24: an answer to one call is not taken for the next that is asked about by the same name, also after a restart", async () => {
+    const [journal, clock] = [new MemoryJournal(), virtualClock()];
+    const deployed: string[] = [];
+    const input = z.object({ to: z.string() });
+    const deploy = defineTool({
+      name: "deploy",
+      description: "",
+      input,
+      execute: ({ to }) => deployed.push(to),
+    });
+    const caller = {
+      ...agent("caller", async (ctx) => {
+        for (const to of ["test", "production"])
+          await ctx.tool({ id: to, name: "deploy", arguments: JSON.stringify({ to }) }, deploy);
+        return done("deployed");
+      }),
+      pipelines: { function: gated("approval:deploy") },
+    };
+    const first = new Runtime({ journal, clock });
+    const run = first.run(caller, "", { runId: "r" });
+    await until(() => run.status === "suspended");
+    await first.deliver("r", "approval:deploy", true);
+    await until(() => deployed.length === 1 && run.status === "suspended");
+    await closed(first, clock);
+    const second = new Runtime({ journal, clock, agents: [caller] });
+    const { result } = second.resume("r");
+    expect(await within(result)).toBe("pending");
+    expect(deployed).toEqual(["test"]);
+    await second.deliver("r", "approval:deploy", true);
+    expect(await within(result)).toMatchObject({ status: "completed" });
+    expect(deployed).toEqual(["test", "production"]);
   });
 
   it("R11: a name alone is asked for with no question, and told as plain JSON", async () => {

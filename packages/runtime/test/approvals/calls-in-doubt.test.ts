@@ -14,6 +14,7 @@ import {
   closed,
   cut,
   done,
+  FakeHeadcount,
   FakeLedger,
   hangingPayer,
   turns,
@@ -191,10 +192,19 @@ test.each([1, 2])(
     }
     const lead = agent("lead", async (ctx) => {
       const { status } = await ctx.hire({ agent: hired, input: "", timeoutS: 1 });
-      return done(`${status} ${String(await ctx.waitFor("go"))}`);
+      const word = await ctx.waitFor("go");
+      // Their seats are free again.
+      const helpers = Array.from(
+        { length: levels + 1 },
+        () => ({ kind: "hire", agent: helper, input: "" }) as const,
+      );
+      const helped = (await ctx.batch(helpers)).filter((one) => one.status === "completed").length;
+      return done(`${status} ${String(word)} ${helped}`);
     });
+    const helper = agent("helper", async () => done(""));
     const ledger = () => new FakeLedger({ maxToolCalls: 5 });
-    const first = new Runtime({ journal: whole, clock, ledger });
+    const headcount = () => new FakeHeadcount(levels + 1);
+    const first = new Runtime({ journal: whole, clock, ledger, headcount });
     first.run(lead, "", { runId: "r" });
     await until(() => begun === 1);
     await clock.advance(2_000);
@@ -204,14 +214,14 @@ test.each([1, 2])(
       "r",
       whole.load(RunId("r")).filter((record) => !isLost(record)),
     );
-    const second = new Runtime({ journal, agents: [lead], ledger });
+    const second = new Runtime({ journal, agents: [lead], ledger, headcount });
     const told = (await second.inspect("r")).agents.slice(2).map((one) => one.status);
     expect(told).toEqual(Array.from({ length: levels }, () => "cancelled"));
     await second.deliver("r", "go", "on");
     const { status, output, agents } = await second.resume("r").result;
-    expect([status, output, begun]).toEqual(["completed", "partial on", 1]);
+    expect([status, output, begun]).toEqual(["completed", `partial on ${levels + 1}`, 1]);
     // It may have done its work, so it counts, and whoever made it has ended with the one above.
-    expect(agents?.map((one) => `${one.status} ${one.toolCalls}`)).toEqual([
+    expect(agents?.slice(0, levels + 2).map((one) => `${one.status} ${one.toolCalls}`)).toEqual([
       "completed 0",
       "partial 0",
       ...Array.from({ length: levels - 1 }, () => "cancelled 0"),
