@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import {
   type AgentRunContext,
   type AuditEntry,
+  type AuditLog,
   type Layer,
   CancellationToken,
   isCancellation,
@@ -324,5 +325,8 @@ describe("R27: auditLogger", () => {
     expect((await through(auditLogger({ log: broken }))).ran).toBe(0);
     expect((await through(auditLogger({ log: broken, onError: "allow" }))).ran).toBe(1);
     expect((await through(auditLogger({ log: { ...broken, isNoop: true } }))).ran).toBe(1);
+    // Untyped code may have a method here: only `true` leaves the log out.
+    const unclear = { ...broken, isNoop: () => false } as object as AuditLog;
+    expect((await through(auditLogger({ log: unclear }))).ran).toBe(0);
   });
 });

@@ -79,6 +79,14 @@ const lead = agent("lead", async (ctx) => {
   return done("");
 });
 
+test("J8: telemetry and an audit log are left out only if they say so clearly: untyped code may have a method there", async () => {
+  const [telemetry, auditLog] = [new Spans(), new Audit()];
+  for (const service of [telemetry, auditLog]) Object.assign(service, { isNoop: () => false });
+  await new Runtime({ telemetry, auditLog }).run(child, "").result;
+  expect(telemetry.told).toContain("+ ravi.run child");
+  expect(auditLog.lines).not.toEqual([]);
+});
+
 describe("telemetry", () => {
   test("J8: there is a span around the run, each hire, each model call and each tool call, which records a failure of the tool", async () => {
     const telemetry = new Spans();

@@ -25,7 +25,7 @@ export async function recallLessons(
   query: string,
   limit: number,
 ): Promise<readonly string[]> {
-  if (memory.isNoop || limit === 0) return [];
+  if (memory.isNoop === true || limit === 0) return [];
   const recall: Tool<unknown, JsonValue> = {
     name: "memory_recall",
     description: "Recalls lessons.",
@@ -46,7 +46,7 @@ export async function recallLessons(
  * detect it.
  */
 export async function keepLesson({ memory, runtime, scope }: Dependencies, lesson: string): Promise<boolean> {
-  if (memory.isNoop) return false;
+  if (memory.isNoop === true) return false;
   const keep: Tool<unknown, JsonValue> = {
     name: "memory_remember",
     description: "Keeps a lesson.",

@@ -42,6 +42,13 @@ describe("J10: Reflexion", () => {
     },
   );
 
+  test("a memory is left out only if it says so clearly: untyped code may have a method there", async () => {
+    const memory = Object.assign(notebook(), { isNoop: () => false } as object);
+    await run(new Reflexion(), ["one", scored(0.1), "lesson", "two", scored(0.9)], { memory });
+    expect([...memory.kept.values()].flat()).toEqual(["lesson"]);
+    expect(memory.limit).toBeGreaterThan(0);
+  });
+
   test("stops at the first attempt that reaches 0.8", async () => {
     const { result, model, events } = await run(new Reflexion(), [
       "one",

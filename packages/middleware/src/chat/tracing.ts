@@ -29,7 +29,7 @@ export function tracing(options: TracingOptions): ChatMiddleware {
     level: "chat",
     name: "tracing",
     async process(context, next) {
-      if (telemetry.isNoop) return next();
+      if (telemetry.isNoop === true) return next();
       const began = context.clock.now();
       const span = quietly(() =>
         telemetry.startSpan(`chat ${context.model.info.model}`, attributesOf(context)),

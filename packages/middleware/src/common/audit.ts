@@ -59,7 +59,7 @@ async function write(
   failure?: unknown,
 ): Promise<void> {
   const { context, log, target } = call;
-  if (log.isNoop) return;
+  if (log.isNoop === true) return;
   const { runId, execId, tenantId } = context.meta;
   const action = `${call.action}.${phase}`;
   try {

@@ -7,18 +7,18 @@ import type { Execution } from "./execution.ts";
 
 /** Whether there is telemetry. Ask first, so that attributes are built only if somebody gets them. */
 export function isMeasured({ ports }: Execution): boolean {
-  return ports.telemetry !== undefined && !ports.telemetry.isNoop;
+  return ports.telemetry !== undefined && ports.telemetry.isNoop !== true;
 }
 
 /** Whether there is an audit log. */
 export function isAudited({ ports }: Execution): boolean {
-  return ports.auditLog !== undefined && !ports.auditLog.isNoop;
+  return ports.auditLog !== undefined && ports.auditLog.isNoop !== true;
 }
 
 /** Starts a span around a piece of work. Returns undefined if there is no telemetry, or if it fails. */
 export function startSpan(exec: Execution, name: string, attributes: JsonObject): Span | undefined {
   const { telemetry } = exec.ports;
-  if (telemetry === undefined || telemetry.isNoop) return undefined;
+  if (telemetry === undefined || telemetry.isNoop === true) return undefined;
   const { agentId, execId, supervision } = exec;
   try {
     return telemetry.startSpan(name, { runId: supervision.runId, execId, agentId, ...attributes });
@@ -58,7 +58,7 @@ function tellSpan(exec: Execution, tell: () => void): void {
 /** Adds an entry to the audit log. A `key` in the details identifies the call, because a replay may report the same one again. */
 export function audit(exec: Execution, entry: Omit<AuditEntry, "at" | "actor">): void {
   const { auditLog, clock } = exec.ports;
-  if (auditLog === undefined || auditLog.isNoop) return;
+  if (auditLog === undefined || auditLog.isNoop === true) return;
   const details = { runId: exec.supervision.runId, execId: exec.execId, ...entry.details };
   try {
     const written = auditLog.append({ at: clock.now(), actor: exec.agentId, ...entry, details });
