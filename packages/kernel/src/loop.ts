@@ -87,6 +87,8 @@ export {
   checkHireChoices,
   checkHireSpelling,
   secondHireArgument,
+  askOptions,
+  type AskOptions,
   spawnTerms,
 } from "./loop/hire-choices.ts";
 export { isParsed, type Parsed, parseWith } from "./loop/parse-with.ts";

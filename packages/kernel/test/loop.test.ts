@@ -654,6 +654,9 @@ describe("R12, R23: bareContext runs any agent without rules", () => {
     const handle = await ctx.spawn(clerk, { input: "" });
     await expect(ctx.ask(handle, "early", { timeoutS: -1 })).rejects.toMatchObject({ field: "ask.timeoutS" });
     await expect(ctx.ask(handle, "early", { timeoutS: 5 })).rejects.toThrow("clock.setTimer");
+    await expect(ctx.ask(handle, "early", { timeoutMs: 5 } as never)).rejects.toThrow(
+      "ask options.timeoutMs",
+    );
     // The child ends without a reply to this one, and nobody else waits for any.
     await expect(ctx.ask(handle, "late")).rejects.toThrow("without a reply");
     expect(heard).toEqual(["late"]);

@@ -391,6 +391,17 @@ describe("R8: the time in which no process has the run does not count for the ti
 });
 
 describe("R23: a question to a child", () => {
+  test("is not asked with an option that nobody knows, such as a time limit under another name", async () => {
+    const boss = agent("boss", async (ctx) => {
+      const handle = await ctx.spawn(
+        agent("clerk", async (_, inbox) => done(String((await inbox.take()) ?? "nothing"))),
+        { input: "" },
+      );
+      return done(await ctx.ask(handle, "well?", { timeoutMs: 10 } as never).then(String, String));
+    });
+    expect((await new Runtime().run(boss, "").result).output).toContain("ask options.timeoutMs");
+  });
+
   test("its time stands still too while the child waits for a person, also if it did so before it was asked", async () => {
     const clock = virtualClock();
     const runtime = new Runtime({ clock });

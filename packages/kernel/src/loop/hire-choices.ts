@@ -1,5 +1,6 @@
 import type { HireLeaf } from "../agent/leaves.ts";
-import { asOwn, checkRecord } from "../core/check.ts";
+import type { RunContext } from "../agent/run-context.ts";
+import { asOwn, checkFields, checkRecord } from "../core/check.ts";
 import { meantBy } from "../core/spelling.ts";
 import { InvalidValueError } from "../errors/errors.ts";
 import { shortName } from "../errors/show.ts";
@@ -26,6 +27,13 @@ export function spawnTerms<T>(options: Terms<T>): Terms<T> {
   checkRecord("spawn", options, "an object with the options of a hire, such as { input }");
   checkHireSpelling(options);
   return asOwn<Terms<T>>(options, SPAWN_OPTIONS);
+}
+
+export type AskOptions = NonNullable<Parameters<RunContext["ask"]>[2]>;
+
+/** Refuses an option of `ask` that nobody would read: a time limit under another name would be none. */
+export function askOptions(options: AskOptions): AskOptions {
+  return checkFields("ask options", options, ["timeoutS", "attachments"]);
 }
 
 const HIRE_FIELDS: ReadonlySet<string> = new Set([

@@ -47,6 +47,7 @@ import {
   type WindowOptions,
 } from "@ravi/kernel";
 import {
+  type AskOptions,
   checkEvent,
   engineRunMeta,
   type LinkedList,
@@ -263,11 +264,7 @@ export class Execution implements RunContext {
     return runExclusive(this, `join:${handle.agentId}`, () => join(this, handle) as Promise<HireOutcome<T>>);
   }
 
-  ask(
-    handle: RunHandle,
-    message: JsonValue,
-    options: Parameters<RunContext["ask"]>[2] = {},
-  ): Promise<JsonValue> {
+  ask(handle: RunHandle, message: JsonValue, options: AskOptions = {}): Promise<JsonValue> {
     const problem = handleProblem("ask.handle", handle);
     if (problem !== undefined) return rejected(problem);
     const key = this.nextKey("ask", handle.agentId);

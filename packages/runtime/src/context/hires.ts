@@ -5,11 +5,16 @@ import {
   isPromiseLike,
   type JsonValue,
   type MaybePromise,
-  type RunContext,
   type RunHandle,
   ToolError,
 } from "@ravi/kernel";
-import { checkMessage, ownAttachments, refuseSpawnTime } from "@ravi/kernel/loop";
+import {
+  type AskOptions,
+  askOptions,
+  checkMessage,
+  ownAttachments,
+  refuseSpawnTime,
+} from "@ravi/kernel/loop";
 import { rejected } from "../promises/rejected.ts";
 import { andThen } from "../promises/and-then.ts";
 import type { Execution } from "./execution.ts";
@@ -90,8 +95,9 @@ export async function ask(
   key: string,
   handle: RunHandle,
   message: JsonValue,
-  { timeoutS, attachments: given }: NonNullable<Parameters<RunContext["ask"]>[2]>,
+  options: AskOptions,
 ): Promise<JsonValue> {
+  const { timeoutS, attachments: given } = askOptions(options);
   const timeoutMs = milliseconds("ask.timeoutS", timeoutS);
   // It has to be JSON, because after a crash the child reads it from its record.
   checkMessage("ask.message", message);

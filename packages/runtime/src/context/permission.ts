@@ -30,5 +30,5 @@ export function denialOf(
 
 /** A policy that denies by a field would find none in a text. It was read before, against the schema, so it is JSON. */
 function dataOf(text: string): JsonValue {
-  return text === "" ? {} : (parseJson(text, "arguments") as JsonValue);
+  return text === "" ? {} : parseJson(text, "arguments");
 }

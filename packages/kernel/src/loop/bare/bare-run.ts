@@ -11,7 +11,7 @@ import type {
   OutcomesOf,
   ToolResult,
 } from "../../agent/leaves.ts";
-import type { RunContext, WindowOptions } from "../../agent/run-context.ts";
+import type { WindowOptions } from "../../agent/run-context.ts";
 import { type RunScope, scopeForWorker } from "../../agent/scope.ts";
 import type { Clock, IdSource } from "../../core/clock.ts";
 import { type AgentId, agentName, ExecId, hiredId } from "../../core/ids.ts";
@@ -41,7 +41,14 @@ import { bothHooks } from "../both-hooks.ts";
 import { checkAgent } from "../check-agent.ts";
 import { checkEvent } from "../check-event.ts";
 import { Conversation } from "../conversation.ts";
-import { checkHireChoices, checkHireSpelling, secondHireArgument, spawnTerms } from "../hire-choices.ts";
+import {
+  type AskOptions,
+  askOptions,
+  checkHireChoices,
+  checkHireSpelling,
+  secondHireArgument,
+  spawnTerms,
+} from "../hire-choices.ts";
 import { readStream } from "../read-stream.ts";
 import { answerDeltas } from "../answer-deltas.ts";
 import { soundUsage } from "../sound-usage.ts";
@@ -193,19 +200,16 @@ export class BareRun implements BareContext {
     return waitWithin(this.childOf(handle).outcome, this.meta.cancellation) as Promise<HireOutcome<T>>;
   }
 
-  async ask(
-    handle: RunHandle,
-    message: JsonValue,
-    options: Parameters<RunContext["ask"]>[2] = {},
-  ): Promise<JsonValue> {
+  async ask(handle: RunHandle, message: JsonValue, options: AskOptions = {}): Promise<JsonValue> {
     const { inbox, outcome } = this.childOf(handle);
-    const delayMs = timeLimitOf("ask.timeoutS", options.timeoutS, this.tree.clock);
+    const { timeoutS, attachments: given } = askOptions(options);
+    const delayMs = timeLimitOf("ask.timeoutS", timeoutS, this.tree.clock);
     checkMessage("ask.message", message);
-    const attachments = ownAttachments("ask.attachments", options.attachments);
+    const attachments = ownAttachments("ask.attachments", given);
     const late = (): Error =>
       new ToolError({
         toolName: handle.agentId,
-        message: `${handle.agentId} did not reply within ${options.timeoutS} s`,
+        message: `${handle.agentId} did not reply within ${timeoutS} s`,
       });
     // A child that has ended will not reply.
     const ended = outcome.then((): never => {
