@@ -14,7 +14,6 @@ import type { Granted } from "../journal/claims.ts";
 import { lockedBy } from "../journal/parts/owner.ts";
 import { isWritable } from "../journal/parts/plain-json.ts";
 import { type Heartbeat, Heartbeats } from "./heartbeats.ts";
-import { eventLoopTurn } from "./waiting.ts";
 
 /** Two heartbeats, so that one may be late. */
 const CLAIM_TTL_MS = 30_000;
@@ -126,20 +125,16 @@ export class RunJournal implements Heartbeat {
     this.idle = undefined;
   }
 
-  /**
-   * Waits until the store has answered all appends, and those that follow from them in the same turn, such as the end of a call that was
-   * withdrawn when its begin was on record. Until then `load` may miss what they say.
-   */
-  settled(): MaybePromise<void> {
-    // What a store answers at once is followed by the next entry at once.
-    return this.open + this.answers === 0 ? undefined : this.settledLater();
+  /** Settles when the store has answered all appends; undefined if it has. Until then `load` may miss what they say. */
+  settled(): Promise<void> | undefined {
+    if (this.open === 0) return undefined;
+    this.idle ??= Promise.withResolvers();
+    return this.idle.promise;
   }
 
-  private async settledLater(): Promise<void> {
-    do {
-      if (this.open > 0) await (this.idle ??= Promise.withResolvers()).promise;
-      await eventLoopTurn();
-    } while (this.open > 0);
+  /** Whether the store answers later. Then the entry that follows from an answer, such as that a call was withdrawn, comes later too. */
+  get isLate(): boolean {
+    return this.open + this.answers > 0;
   }
 
   /**

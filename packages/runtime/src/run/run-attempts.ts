@@ -20,6 +20,7 @@ import { type Doubt, doubtsOf, needsDecision, stillValid } from "../engine/decis
 import { Recording } from "../engine/recording.ts";
 import { afterRetries, RETRIED } from "../engine/retried.ts";
 import type { RunJournal } from "../engine/run-journal.ts";
+import { eventLoopTurn } from "../engine/waiting.ts";
 import { RUN_STATUS, RUN_WAITS } from "../journal/facts/run-facts.ts";
 import { askedIn } from "./asked-calls.ts";
 import { isStatusGiven, statusRecord } from "./result-record.ts";
@@ -205,12 +206,20 @@ export class RunAttempts implements Attempts {
       void hooks.dispatch(HookEvent.RETRY, { ...base, attempt, delayMs, error: errorToJSON(crash) });
     }
     await sleep(clock, delayMs, this.run);
-    await this.awaitJournal("append", store.settled());
+    await this.settled(store);
     const known = await this.awaitJournal("load", journal?.load(runId));
     const recording = new Recording(afterRetries(runId, known ?? []));
     // The list of runs is to forget what the crashed attempt has waited for.
     if (recording.aboutRun(RUN_WAITS) !== undefined) await this.note(store, { status: "running" }, true);
     return recording;
+  }
+
+  /** Waits for all that the crashed attempt has to record. */
+  private async settled(store: RunJournal): Promise<void> {
+    await this.awaitJournal("append", store.settled());
+    if (!store.isLate) return;
+    await eventLoopTurn();
+    if (store.settled() !== undefined) await this.settled(store);
   }
 
   private close(journal: RunJournal, result: RunResult): MaybePromise<RunResult> {

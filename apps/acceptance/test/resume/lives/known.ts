@@ -90,6 +90,19 @@ export const KNOWN: Readonly<Record<string, Plan>> = {
     lives: [[], [{ at: 3, when: "turn", deed: "cancel", n: 0 }]],
     retries: 1,
   }),
+  "a journal that answers each append of a crashed attempt in time is not given up": plan({
+    root: {
+      ...life(
+        { do: "sleep", s: 100 },
+        spawn(tool("asksTwice"), spawn(llm)),
+        spawn({ do: "receive", after: "reply" }),
+      ),
+      end: "throw",
+    },
+    maxAgents: 3,
+    isRestarted: true,
+    lives: [[]],
+  }),
 };
 
 function plan(more: Pick<Plan, "root" | "lives"> & Partial<Plan>): Plan {
