@@ -52,7 +52,7 @@ describe("R19: arguments that a client has parsed already", () => {
     expect(asked).toEqual([text]);
   });
 
-  it("are text for those who permit and approve calls, also of an agent that makes the call itself", async () => {
+  it("are data for those who permit calls, also of an agent that makes the call itself", async () => {
     const seen: unknown[] = [];
     const permissions = {
       isNoop: false,
@@ -69,7 +69,7 @@ describe("R19: arguments that a client has parsed already", () => {
     const handle = runtime.run(own, "", { runId: "permitted" });
     await runtime.deliver("permitted", "approval:permitted:tool:add#1", true);
     expect(await handle.result).toMatchObject({ output: "1 two" });
-    expect(seen).toContainEqual(expect.objectContaining({ action: "tool", arguments: text }));
+    expect(seen).toContainEqual(expect.objectContaining({ action: "tool", arguments: JSON.parse(text) }));
   });
 
   it("cost what the provider says, even if JSON cannot write them; the model is told", async () => {
