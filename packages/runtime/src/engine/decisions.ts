@@ -27,17 +27,17 @@ export interface Doubt extends InDoubt {
 
 /** Calls that were begun, never ended, and may not be made again without a decision. */
 export function doubtsOf(records: readonly JournalRecord[]): readonly Doubt[] {
-  const ended = new Set<string>();
-  for (const { exec, key, phase } of records) if (phase === "end") ended.add(`${exec}:${key}`);
-  const endedHires = endedHiresIn(records);
   const open = new Map<string, Doubt>();
   for (const { exec, key, phase, body } of records) {
+    if (phase !== "begin" || body["ask"] !== true) continue;
     const full = `${exec}:${key}`;
-    if (phase !== "begin" || body["ask"] !== true || ended.has(full) || isBelowEnded(exec, endedHires))
-      continue;
     open.set(full, { execId: exec, key, full, tool: textAt(body, "tool") });
   }
-  return [...open.values()];
+  // Most runs have none, and a run may have a hundred thousand entries.
+  if (open.size === 0) return [];
+  for (const { exec, key, phase } of records) if (phase === "end") open.delete(`${exec}:${key}`);
+  const endedHires = endedHiresIn(records);
+  return [...open.values()].filter(({ execId }) => !isBelowEnded(execId, endedHires));
 }
 
 /**

@@ -1,7 +1,8 @@
 import { type AgentId, ExecId, type JournalRecord, Priority } from "@ravi/kernel";
 import { accountStatus, type HireBegin, restoreOutcome } from "../engine/hire-record.ts";
-import { attemptOf, isModelCall, type Recording, stepOf } from "../engine/recording.ts";
+import { attemptOf, isModelCall, type Recording } from "../engine/recording.ts";
 import type { Account, Accounts } from "./accounts.ts";
+import { ByStep } from "./by-step.ts";
 import type { RecordedHire } from "./recorded-hires.ts";
 import { mayBeSent, wasSent, type SpendOnRecord } from "./spends.ts";
 import type { Tree } from "./tree.ts";
@@ -55,7 +56,7 @@ function openAccounts(tree: Restorable, hires: readonly RecordedHire[]): void {
 
 /** For a call whose end is not on record, what was set aside counts as spent. */
 function chargeSpends(accounts: Accounts, spends: readonly SpendOnRecord[]): void {
-  const called = new Set<string>();
+  const called = new ByStep<true>();
   for (const spent of spends) {
     const { exec, spend, isNested } = spent;
     const { usage, toolCalls = 0, retries = 0, waste = 0, cost = 0 } = spend;
@@ -64,9 +65,8 @@ function chargeSpends(accounts: Accounts, spends: readonly SpendOnRecord[]): voi
     account.toolCalls += toolCalls;
     account.retries += retries;
     // A model call counts once, however many attempts at it are on record.
-    const call = stepOf(spent);
-    if (!isNested && isModelCall(spent) && wasSent(spend) && !called.has(call)) {
-      called.add(call);
+    if (!isNested && isModelCall(spent) && wasSent(spend) && called.get(spent) === undefined) {
+      called.set(spent, true);
       account.modelCalls++;
     }
     if (usage !== undefined) account.charge(usage, spend.priced === true ? cost : null, waste);

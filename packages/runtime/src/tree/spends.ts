@@ -1,7 +1,8 @@
 import type { CallNote, ExecId, JournalRecord, JsonObject, Spend, Usage } from "@ravi/kernel";
 import { textAt } from "../engine/body.ts";
 import { endedHiresIn, isBelowEnded } from "../engine/ended-hires.ts";
-import { attemptOf, RAISE, type Recording, SPEND, spendKey, stepOf } from "../engine/recording.ts";
+import { RAISE, type Recording, SPEND, spendKey } from "../engine/recording.ts";
+import { ByAttempt, ByStep } from "./by-step.ts";
 
 // What a run has spent, read from its journal. It is the counterpart of `context/money`: a begin entry has the reservation of one call, the
 // effect's first, which is number 0; notes have the calls beside it, and what the first took if the begin entry does not cover it; an end
@@ -64,13 +65,13 @@ function* sumOf(end: JournalRecord): Generator<SpendOnRecord> {
 function* extraCall(note: JournalRecord, { ends, notes, begins }: Index): Generator<SpendOnRecord> {
   const { exec, body } = note;
   const call = body["call"] as CallNote["call"];
-  const isNewest = notes.get(attemptOf(note)) === note;
+  const isNewest = notes.get(note) === note;
   // `openFirstCall` yields the first, with the begin entry.
   if (!isNewest || call === FIRST) return;
   const key = textAt(body, "of");
-  const end = ends.get(attemptOf({ ...note, key }));
+  const end = ends.get({ ...note, key });
   if (end !== undefined && hasInSum(end, call)) return;
-  const isNewestAttempt = begins.get(stepOf({ exec, key }))?.attempt === note.attempt;
+  const isNewestAttempt = begins.get({ exec, key })?.attempt === note.attempt;
   const isOpen = end === undefined && isNewestAttempt && body["spend"] === undefined;
   yield { exec, key, spend: spendIn(body), isNested: true, willRepeat: false, isOpen };
 }
@@ -78,14 +79,14 @@ function* extraCall(note: JournalRecord, { ends, notes, begins }: Index): Genera
 /** The call that an effect was begun for, if the effect has no end, or ended without waiting for it. */
 function* openFirstCall(begin: JournalRecord, index: Index): Generator<SpendOnRecord> {
   const { exec, key, body } = begin;
-  const end = index.ends.get(attemptOf(begin));
+  const end = index.ends.get(begin);
   if (end !== undefined && hasInSum(end, FIRST)) return;
   // The begin entry of a tool has no reservation, but the tool may have been called.
   const isTool = body["tool"] !== undefined;
   const newest = noteOn(begin, FIRST, index) ?? begin;
   const spend = isTool ? ONE_TOOL_CALL : spendIn(newest.body);
   const willRepeat = isTool && end === undefined && !isNeverMadeAgain(begin, index);
-  const isNewestAttempt = index.begins.get(stepOf(begin)) === begin;
+  const isNewestAttempt = index.begins.get(begin) === begin;
   const isOpen = end === undefined && isNewestAttempt && newest.body["spend"] === undefined;
   yield { exec, key, spend, isNested: end !== undefined, willRepeat, isOpen };
 }
@@ -94,42 +95,41 @@ const ONE_TOOL_CALL: RecordedSpend = Object.freeze({ toolCalls: 1 });
 
 /** Whether somebody has decided on the call, or the agent that would make it again has ended. */
 function isNeverMadeAgain(begin: JournalRecord, { decided, begins, endedHires }: Index): boolean {
-  if (decided.has(attemptOf(begin))) return true;
-  const isNewest = begins.get(stepOf(begin)) === begin;
+  if (decided.get(begin) !== undefined) return true;
+  const isNewest = begins.get(begin) === begin;
   return isNewest && isBelowEnded(begin.exec, endedHires);
 }
 
 interface Index {
   /** The ends of attempts at effects. */
-  readonly ends: ReadonlyMap<string, JournalRecord>;
-  /** Attempts that somebody decided on after a crash: nobody makes them again. */
-  readonly decided: ReadonlySet<string>;
+  readonly ends: ByAttempt<JournalRecord>;
+  /** The ends of attempts that somebody decided on after a crash: nobody makes them again. */
+  readonly decided: ByAttempt<JournalRecord>;
   /** The newest note on each call. */
-  readonly notes: ReadonlyMap<string, JournalRecord>;
+  readonly notes: ByAttempt<JournalRecord>;
   /** The newest begin of each effect. */
-  readonly begins: ReadonlyMap<string, JournalRecord>;
+  readonly begins: ByStep<JournalRecord>;
   /** Hires that have ended: neither they nor those below them make anything again. */
   readonly endedHires: ReadonlySet<string>;
 }
 
 function indexOf({ records }: Recording): Index {
-  const ends = new Map<string, JournalRecord>();
-  const notes = new Map<string, JournalRecord>();
-  const begins = new Map<string, JournalRecord>();
-  const decided = new Set<string>();
+  const ends = new ByAttempt<JournalRecord>();
+  const notes = new ByAttempt<JournalRecord>();
+  const begins = new ByStep<JournalRecord>();
+  const decided = new ByAttempt<JournalRecord>();
   for (const record of records) {
     const { key, phase } = record;
-    if (key.startsWith(SPEND)) notes.set(attemptOf(record), record);
-    else if (phase === "begin") begins.set(stepOf(record), record);
-    else if (phase === "end" && isDecided(record)) decided.add(attemptOf(record));
-    else if (phase === "end") ends.set(attemptOf(record), record);
+    if (key.startsWith(SPEND)) notes.set(record, record);
+    else if (phase === "begin") begins.set(record, record);
+    else if (phase === "end") (isDecided(record) ? decided : ends).set(record, record);
   }
   return { ends, notes, decided, begins, endedHires: endedHiresIn(records) };
 }
 
 /** The newest note on that call of an effect. */
 function noteOn(effect: JournalRecord, call: number, { notes }: Index): JournalRecord | undefined {
-  return notes.get(attemptOf({ ...effect, key: spendKey(effect.key, call) }));
+  return notes.get({ ...effect, key: spendKey(effect.key, call) });
 }
 
 /** Whether somebody has decided on it after a crash. Then it stays charged as the crash has left it. */
@@ -172,11 +172,14 @@ export function mayBeSent(end: JournalRecord | undefined): boolean {
 
 /** The ends of effects with calls that were abandoned, and whose charge is still not known. */
 export function* endsWithOpenCalls(recording: Recording): Generator<JournalRecord> {
-  const index = indexOf(recording);
+  // Only if there are any: the index of a long run takes a tenth of a second.
+  let index: Index | undefined;
   for (const end of recording.records) {
     if (end.phase !== "end" || isDecided(end)) continue;
-    const isUncharged = (call: number): boolean => noteOn(end, call, index)?.body["spend"] === undefined;
-    if (billIn(end).open?.some(isUncharged) === true) yield end;
+    const { open } = billIn(end);
+    if (open === undefined) continue;
+    const known = (index ??= indexOf(recording));
+    if (open.some((call) => noteOn(end, call, known)?.body["spend"] === undefined)) yield end;
   }
 }
 
