@@ -5,7 +5,7 @@ import type { OpenAIOptions } from "@ravi/provider-openai";
 import { loopbackAnthropic, loopbackOpenAI, scriptedModel } from "@ravi/testing";
 import { afterEach, describe, expect, expectTypeOf, test, vi } from "vitest";
 import { agent, model, type ModelOptions, type ModelOptionsOf, run } from "@ravi/sdk";
-import { peerFailure } from "../src/models/providers.ts";
+import { peerFailure } from "../src/models/load/providers.ts";
 
 afterEach(() => vi.unstubAllEnvs());
 

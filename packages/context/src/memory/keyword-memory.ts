@@ -20,7 +20,7 @@ import {
 import { checkPorts } from "@ravi/kernel/loop";
 import { MemoryHistory } from "../history/memory-history.ts";
 import { Queues } from "../history/file/queues.ts";
-import { Partition } from "./partition.ts";
+import { Partition } from "./parts/partition.ts";
 
 export interface KeywordMemoryOptions {
   /** Where memories are stored. Default: in this process. A `FileHistory` stores them on the disk. */

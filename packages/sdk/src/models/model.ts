@@ -1,9 +1,9 @@
 import { checkFields, checkInteger, InvalidValueError, type LLMClient } from "@ravi/kernel";
 import { asOwn, checkRecord, hasMethod } from "@ravi/kernel/loop";
 import { checkBaseURL, checkClientParts, fieldsOf, namesOnly, wireLimits } from "@ravi/kernel/provider";
-import { lazyModel } from "./lazy-model.ts";
+import { lazyModel } from "./load/lazy-model.ts";
 import type { ModelOptions, ModelOptionsOf, Models, ProviderOptions } from "./options.ts";
-import { BUILT_IN, OF_ALL, type Provider } from "./providers.ts";
+import { BUILT_IN, OF_ALL, type Provider } from "./load/providers.ts";
 
 type Options = ProviderOptions & Pick<ModelOptions, "models">;
 

@@ -1,5 +1,5 @@
 import { checkFields, checkInteger, checkOneOf, InvalidValueError } from "@ravi/kernel";
-import type { ProviderOptions } from "./options.ts";
+import type { ProviderOptions } from "../options.ts";
 
 // The providers check these too. But they are loaded at the first call, and a wrong value has to be reported where it was written.
 

@@ -2,7 +2,7 @@ import { InvalidValueError, type LLMClient } from "@ravi/kernel";
 import { messageOf } from "@ravi/kernel/loop";
 import type { anthropic } from "@ravi/provider-anthropic";
 import { checkAnthropicOptions, checkOpenAIOptions } from "./check-options.ts";
-import type { ProviderOptions } from "./options.ts";
+import type { ProviderOptions } from "../options.ts";
 
 /** A provider that is named by a prefix. */
 export interface Provider {
