@@ -250,6 +250,52 @@ describe("R14, R15: preemption, end to end", () => {
     expect(model.calls).toHaveLength(2);
   });
 
+  test("R15: the call that a preempted agent has in flight is draining, and ends as usual", async () => {
+    const { promise: answered, resolve: answer } = Promise.withResolvers<string>();
+    const called = Promise.withResolvers<void>();
+    const model = scriptedModel(() => {
+      called.resolve();
+      return answered;
+    });
+    let tracker: SpawnTracker | undefined;
+    const drained: string[] = [];
+    const look = (): number =>
+      drained.push(`${tracker?.paused.length} paused, ${tracker?.draining.length} draining`);
+    const slow = agent("slow", async (ctx) => {
+      const { message } = await ctx.llm(model, ask("one"));
+      await ctx.check();
+      return done(message.content);
+    });
+    const hooks = new HookManager();
+    const stopped = Promise.withResolvers<void>();
+    hooks.on(HookEvent.PREEMPTED, () => stopped.resolve());
+    const urgent = agent("urgent", async () => {
+      await called.promise;
+      look();
+      answer("it was paid for");
+      await stopped.promise;
+      await new Promise((resolve) => setImmediate(resolve));
+      look();
+      return done("urgent");
+    });
+    const lead = agent("lead", async (ctx) => {
+      const child = await ctx.spawn(slow, { input: "", priority: Priority.LOW });
+      await called.promise;
+      await ctx.hire({ agent: urgent, input: "", priority: Priority.HIGH });
+      const outcome = await ctx.join(child);
+      return done("result" in outcome ? outcome.result.output : outcome.status);
+    });
+    const runtime = governed({
+      hooks,
+      headcount: (root) => (tracker = new SpawnTracker(root.spawnBudget, { rootId: root.rootId })),
+    });
+    const result = await runtime.run(lead, "", { spawnBudget: { maxAgents: 2 } }).result;
+    expect(result.output).toBe("it was paid for");
+    expect(drained).toEqual(["1 paused, 1 draining", "1 paused, 0 draining"]);
+    look();
+    expect(drained.at(-1)).toBe("0 paused, 0 draining");
+  });
+
   test("R15: with onPreempt: return it gives what it has, as paused", async () => {
     const model = scriptedModel(() => "ok");
     const { promise: gate, resolve: open } = Promise.withResolvers<void>();

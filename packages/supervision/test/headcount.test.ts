@@ -137,6 +137,34 @@ describe("R14: acquire", () => {
     expect(two.paused).toEqual([a]);
   });
 
+  test("R15: a victim is draining until it waits for its slot, or is released", async () => {
+    const three = tracker(3);
+    three.acquire(a, LOW);
+    three.acquire(b, LOW);
+    three.acquire(c, HIGH);
+    const urgent = three.acquire(d, CRITICAL);
+    expect(three.draining).toEqual([b, a]);
+    const again = three.whenResumed(b);
+    expect(three.draining).toEqual([a]);
+    expect(three.paused).toEqual([b, a]);
+    three.release(a);
+    expect(three.draining).toEqual([]);
+    urgent.release();
+    await again;
+    expect(three.draining).toEqual([]);
+  });
+
+  test("R15: a queued hire, and a paused agent that was restored, drain nothing", () => {
+    const two = tracker(2);
+    two.acquire(a, LOW);
+    two.acquire(b, HIGH);
+    void two.acquire(c, NORMAL, { onFull: "queue" });
+    expect(two.draining).toEqual([a]);
+    const restored = SpawnTracker.restore(two.snapshot());
+    expect(restored.paused).toEqual([a]);
+    expect(restored.draining).toEqual([]);
+  });
+
   test("R14: a victim's later release frees nothing", () => {
     const two = tracker(2);
     const victim = two.acquire(a, LOW);

@@ -70,6 +70,11 @@ export class Member implements HeapNode<Member> {
     return this.state === "paused" || this.state === "queued";
   }
 
+  /** It has lost its slot in the middle of a step. Of an agent that was restored and not acquired again, no step is under way. */
+  get isDraining(): boolean {
+    return this.state === "paused" && this.claimed && this.waiters === undefined;
+  }
+
   /** It waits, or awaits somebody below it who does. */
   get isStalled(): boolean {
     return this.awaited > 0 || this.isWaiting;

@@ -42,6 +42,14 @@ export class RosterHeadcount implements Headcount {
       .map(({ id }) => id);
   }
 
+  /** Of the `paused` ones, those that still finish a step: they have not begun to wait for a slot (`whenResumed`). */
+  get draining(): readonly AgentId[] {
+    return this.roster
+      .waiting()
+      .filter((member) => member.isDraining)
+      .map(({ id }) => id);
+  }
+
   /** How many agents were ever hired, including the root. A queued hire counts, unless it is released before it got a slot. */
   get totalSpawned(): number {
     return this.roster.tree.total;
