@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { findChrome } from "./browser.ts";
+import { findChrome } from "../../../scripts/find-chrome.ts";
 
 test("without a browser, it is said where it was looked for and what to do", () => {
   expect(() => findChrome(undefined, ["/no/chrome", "/no/chromium"])).toThrow(

@@ -10,6 +10,8 @@ const OPTIONS = {
   reason: { type: "string" },
   text: { type: "string" },
   force: { type: "boolean" },
+  port: { type: "string" },
+  "read-only": { type: "boolean" },
   "older-than": { type: "string" },
   help: { type: "boolean", short: "h" },
   version: { type: "boolean", short: "v" },
@@ -36,6 +38,12 @@ const COMMANDS = {
     words: [1, 1],
     options: ["follow", "json"],
     does: "what its agents have said and done; --follow: and what they do from now on",
+  },
+  page: {
+    usage: "[--port <port>] [--read-only]",
+    words: [0, 0],
+    options: ["port", "read-only"],
+    does: "shows all of it in a browser, with buttons to answer; needs @ravi/devtools",
   },
   approve: {
     usage: "<run> [<wait>]",

@@ -5,6 +5,7 @@ import { type CommandLine, type CommandName, HELP, readCommandLine } from "./com
 import { backup, checkJournal, deleteRun, pruneRuns } from "./keep.ts";
 import { listRuns } from "./list.ts";
 import { logRun } from "./log.ts";
+import { showPage } from "./page.ts";
 import { printable } from "./printable.ts";
 import { showRun } from "./show.ts";
 
@@ -21,6 +22,7 @@ const COMMANDS: { readonly [name in CommandName]: (request: Request) => Promise<
   runs: listRuns,
   show: showRun,
   log: logRun,
+  page: showPage,
   approve,
   deny,
   deliver: answer,

@@ -1,0 +1,275 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { ConsoleMessage, Page } from "playwright-core";
+import { expect, onTestFinished, test } from "vitest";
+import type { WatchedRuns } from "@ravi/devtools";
+import {
+  type AgentAccount,
+  AgentId,
+  ExecId,
+  executionBudget,
+  type JsonValue,
+  type PendingWait,
+  Priority,
+  RunId,
+  type RunReport,
+} from "@ravi/kernel";
+import { scriptedModel } from "@ravi/testing";
+import { agentOf, done, opened, painter, runtimeWithJournal } from "../test/page.ts";
+import { PAYLOADS } from "./payloads.ts";
+import { button, choose, tab, table, useBrowser } from "./browser.ts";
+
+useBrowser();
+
+const log = (page: Page): Promise<string[]> =>
+  page.getByRole("list", { name: "Log" }).getByRole("listitem").allInnerTexts();
+
+test("a run is seen while it works: who was hired, what was said, what each has used", async () => {
+  const runtime = runtimeWithJournal();
+  const model = scriptedModel(() => "The sky is blue.");
+  const helper = agentOf("helper", async (ctx) => {
+    const { message } = await ctx.llm(model, { messages: [{ role: "user", content: "Which colour?" }] });
+    return done(String(message.content));
+  });
+  const lead = agentOf("lead", async (ctx) => {
+    await ctx.hire({ agent: helper, input: "Look up" });
+    return done(String(await ctx.waitFor("go on")));
+  });
+  const page = await tab((await opened(runtime)).url);
+  const handle = runtime.run(lead, "Describe the sky");
+  await choose(page, "lead");
+  await page.getByRole("region", { name: "lead waits for an answer" }).waitFor();
+  expect(page.url()).not.toContain("key=");
+  const [, first = "", second = ""] = await table(page);
+  expect(first).toMatch(/^lead\s+running/);
+  expect(second).toMatch(/^helper\/1\s+completed\s+normal\s+1\s+0/);
+  expect((await log(page)).join("\n")).toContain("The sky is blue.");
+  expect(await page.getByRole("list", { name: "Calls" }).getByRole("listitem").count()).toBe(1);
+
+  await page.getByRole("textbox", { name: /^Answer/ }).fill("fine");
+  await button(page, "Send").click();
+  await page.locator("h2 .badge.completed").waitFor();
+  expect((await handle.result).output).toBe("fine");
+  expect(await page.getByText("waits for an answer").count()).toBe(0);
+  expect(await button(page, "Cancel the run").count()).toBe(0);
+
+  // The key is kept for this tab, and the run is in the address.
+  await page.reload();
+  await page.locator("h2 .badge.completed").waitFor();
+  await expect.poll(async () => (await log(page)).join("\n")).toContain("The sky is blue.");
+});
+
+test("what is being typed stays while the run goes on", async () => {
+  const runtime = runtimeWithJournal();
+  const page = await tab((await opened(runtime)).url);
+  const handle = runtime.run(painter, "");
+  await choose(page, "painter");
+  const field = page.getByRole("textbox", { name: /^Answer/ });
+  await field.fill("bl");
+  // Another run begins, and is listed.
+  void runtime.run(
+    agentOf("other", async () => done("")),
+    "",
+  ).result;
+  await button(page, /^other/).waitFor();
+  await page.waitForResponse(/\/api\/runs\?/);
+  expect(await field.inputValue()).toBe("bl");
+  await field.pressSequentially("ue");
+  await button(page, "Send").click();
+  expect((await handle.result).output).toBe("blue");
+});
+
+test("a run is cancelled for a reason that is asked for first", async () => {
+  const runtime = runtimeWithJournal();
+  const handle = runtime.run(painter, "");
+  const page = await tab((await opened(runtime)).url);
+  await choose(page, "painter");
+  page.once("dialog", (dialog) => void dialog.dismiss());
+  await button(page, "Cancel the run").click();
+  expect(await page.locator("h2 .badge.cancelled").count()).toBe(0);
+  page.once("dialog", (dialog) => void dialog.accept("wrong door"));
+  await button(page, "Cancel the run").click();
+  await page.locator("h2 .badge.cancelled").waitFor();
+  expect((await handle.result).error?.message).toContain("wrong door");
+});
+
+const execId = ExecId(RunId("run"));
+const agentId = AgentId("lead");
+const wait = (more: Partial<PendingWait>): PendingWait => ({
+  kind: "approval",
+  name: "approval:tool:1:0",
+  agentId,
+  execId,
+  since: 7,
+  ...more,
+});
+
+/** One run that waits, and what is delivered to it. */
+function waitingRun(waitingFor: readonly PendingWait[], more: Partial<RunReport> = {}) {
+  const delivered: [string, JsonValue][] = [];
+  const report = reportOf({ waitingFor, ...more });
+  const runs: WatchedRuns = {
+    list: () => [report],
+    inspect: () => report,
+    recordedEvents: () => [],
+    deliver: (_, name, value) => void delivered.push([name, value]),
+    cancel: () => {},
+  };
+  return { runs, delivered };
+}
+
+function reportOf(more: Partial<RunReport>): RunReport {
+  const account: AgentAccount = {
+    execId,
+    agentId,
+    parent: null,
+    priority: Priority.NORMAL,
+    status: "suspended",
+    usage: { inputTokens: 1, outputTokens: 1 },
+    costUsd: 0.01,
+    modelCalls: 1,
+    toolCalls: 0,
+    retries: 0,
+    wasteUsd: 0,
+  };
+  return {
+    runId: RunId("run"),
+    agent: "lead@1",
+    status: "suspended",
+    startedAt: 1,
+    updatedAt: 2,
+    entries: 3,
+    input: "go",
+    usage: account.usage,
+    cost: 0.01,
+    limits: { spawnBudget: null, executionBudget: executionBudget({ maxCostUsd: 1 }) },
+    agents: [account],
+    calls: [],
+    inDoubt: [],
+    ...more,
+  };
+}
+
+test("a tool call is shown with its arguments, and allowed or refused with a reason", async () => {
+  const question = { tool: "refund", callId: "c", arguments: { usd: 50 } };
+  const { runs, delivered } = waitingRun([wait({ question })]);
+  const page = await tab((await opened(runs)).url);
+  await choose(page, "lead");
+  await page.getByText('refund {\n  "usd": 50\n}').waitFor();
+  await button(page, "Approve").click();
+  await page.getByRole("textbox", { name: /^Reason/ }).fill("too much");
+  await button(page, "Deny").click();
+  await expect.poll(() => delivered).toHaveLength(2);
+  expect(delivered).toEqual([
+    ["approval:tool:1:0", true],
+    ["approval:tool:1:0", { approved: false, reason: "too much" }],
+  ]);
+});
+
+test("more budget is granted as an amount", async () => {
+  const { runs, delivered } = waitingRun([wait({ name: `approval:budget:${execId}` })]);
+  const page = await tab((await opened(runs)).url);
+  await choose(page, "lead");
+  await button(page, "Grant").click();
+  await page.getByRole("textbox", { name: "Dollars to add" }).fill("2.5");
+  await button(page, "Grant").click();
+  await button(page, "Deny").click();
+  await expect.poll(() => delivered).toHaveLength(2);
+  expect(delivered).toEqual([
+    [`approval:budget:${execId}`, { cost: 2.5 }],
+    [`approval:budget:${execId}`, false],
+  ]);
+});
+
+test("a decision cannot be made here: the page says how", async () => {
+  const { runs } = waitingRun([wait({ kind: "decision", name: "run:tool:1:0" })]);
+  const page = await tab((await opened(runs)).url);
+  await choose(page, "lead");
+  await page.getByText('Resume the run with decisions: { "run:tool:1:0": "retry" }').waitFor();
+  expect(await button(page, /Approve|Deny|Send/).count()).toBe(0);
+});
+
+test("a page that only looks has no buttons but those that choose", async () => {
+  const { runs } = waitingRun([wait({}), wait({ kind: "signal", name: "colour" })]);
+  const page = await tab((await opened(runs, { readOnly: true })).url);
+  await choose(page, "lead");
+  await page.getByRole("region", { name: "lead waits for an answer" }).waitFor();
+  expect(await page.locator("main button, main input").count()).toBe(0);
+});
+
+test("T14: nothing that models, tools, users and errors say becomes more than text", async () => {
+  const all = PAYLOADS.join("\n");
+  const report = reportOf({
+    agent: `${PAYLOADS[1]}@1`,
+    input: all,
+    tenantId: all,
+    error: { code: null, message: all },
+    heldBy: { owner: all },
+    inDoubt: PAYLOADS,
+    waitingFor: PAYLOADS.map((text) => wait({ kind: "signal", name: text, question: text })),
+    calls: PAYLOADS.map((text) => ({
+      execId,
+      key: text,
+      kind: "tool",
+      name: text,
+      status: "ok",
+      startedAt: 1,
+      endedAt: 2,
+    })),
+  });
+  const events = PAYLOADS.map((text, seq) => ({
+    seq,
+    at: 1,
+    agentId,
+    execId,
+    event: { type: "text", delta: text } as const,
+  }));
+  const runs: WatchedRuns = {
+    ...waitingRun([]).runs,
+    list: () => [report],
+    inspect: () => report,
+    recordedEvents: () => events,
+  };
+  const page = await tab((await opened(runs)).url);
+  const asked: string[] = [];
+  page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+  await page.getByRole("navigation").getByRole("button").first().click();
+  await page
+    .getByText(PAYLOADS.at(-1) ?? "")
+    .first()
+    .waitFor();
+  const lines = page.getByRole("list", { name: "Log" }).locator(".said");
+  await expect.poll(() => lines.count()).toBe(PAYLOADS.length);
+  expect(await lines.evaluateAll((items) => items.map(({ textContent }) => textContent))).toEqual(PAYLOADS);
+  const tags = await page.locator("main *").evaluateAll((items) => items.map(({ tagName }) => tagName));
+  const ours = "BUTTON DIV H2 INPUT LI OL P PRE SECTION SPAN STRONG TABLE TBODY TD TH THEAD TR".split(" ");
+  expect([...new Set(tags)].toSorted()).toEqual(ours);
+  expect(asked.filter((path) => !/^\/(?:api\/runs|icon\.svg$)/.test(path))).toEqual([]);
+});
+
+test("T14: no other site can show the page in a frame", async () => {
+  const { url } = await opened(waitingRun([wait({})]).runs);
+  const other = createServer((_, response) => {
+    response.writeHead(200, { "content-type": "text/html" }).end(`<iframe src="${url}"></iframe>`);
+  }).listen(0, "127.0.0.1");
+  onTestFinished(() => void other.close());
+  await once(other, "listening");
+  const page = await tab("about:blank", /frame-ancestors/);
+  const isRefusal = (line: ConsoleMessage): boolean => line.text().includes("frame-ancestors 'none'");
+  await Promise.all([
+    page.waitForEvent("console", isRefusal),
+    page.goto(`http://localhost:${(other.address() as AddressInfo).port}`),
+  ]);
+  expect(await page.frameLocator("iframe").locator("button").count()).toBe(0);
+});
+
+test("T14: without its key the page says what to do; when the server is gone it says so", async () => {
+  const first = await opened(waitingRun([wait({})]).runs);
+  const page = await tab(first.url.replace(/#.*/, ""), /401|ERR_CONNECTION_REFUSED/);
+  await page.getByText("open the page by the whole address that was printed").waitFor();
+  await page.goto(first.url);
+  await choose(page, "lead");
+  await first.close();
+  await page.getByText("The server does not answer").waitFor();
+});
