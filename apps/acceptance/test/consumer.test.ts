@@ -128,8 +128,6 @@ describe("a package's README example, with the kernel and that package alone", (
     // What stands in for a server or a model, where an example needs one.
     if (folder !== "packages/testing" && example.includes('"@ravi/testing"'))
       await consumer.install("packages/testing");
-    // It shows runs, so somebody has to run something.
-    if (folder === "packages/devtools") await consumer.install("packages/runtime");
     await consumer.write("example.ts", example);
     expect(await consumer.run("example.ts")).toMatchObject({ stderr: "", code: 0 });
   });

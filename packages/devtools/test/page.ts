@@ -2,23 +2,28 @@ import { request } from "node:http";
 import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
 import { type OpenPage, openPage, type PageOptions, type WatchedRuns } from "@ravi/devtools";
-import { type Agent, AgentId, type AgentResult, type RunContext } from "@ravi/kernel";
-import { MemoryJournal, Runtime } from "@ravi/runtime";
+import type { JsonValue, RunEvent, RunReport } from "@ravi/kernel";
 
-export function runtimeWithJournal(): Runtime {
-  const runtime = new Runtime({ journal: new MemoryJournal() });
-  onTestFinished(() => runtime.close());
-  return runtime;
+interface Stubbed {
+  readonly list?: WatchedRuns["list"];
+  readonly inspect?: WatchedRuns["inspect"];
+  readonly deliver?: (runId: string, name: string, value: JsonValue) => void;
+  readonly cancel?: (runId: string, reason: string) => void;
+  readonly report?: object;
+  readonly events?: readonly object[];
 }
 
-export const done = (output: string): AgentResult => ({ status: "completed", output, stopReason: "done" });
-
-export function agentOf(name: string, act: (ctx: RunContext) => Promise<AgentResult>): Agent {
-  return { id: AgentId(name), run: act };
+/** Runs of which only this is told. */
+export function stub(told: Stubbed = {}): WatchedRuns {
+  const { list = () => [], deliver = () => {}, cancel = () => {}, report = {}, events = [] } = told;
+  return {
+    list,
+    inspect: told.inspect ?? (() => report as RunReport),
+    recordedEvents: () => events as readonly RunEvent[],
+    deliver,
+    cancel,
+  };
 }
-
-/** Asks for a colour, and says it. */
-export const painter: Agent = agentOf("painter", async (ctx) => done(String(await ctx.waitFor("colour"))));
 
 export async function opened(runs: WatchedRuns, options?: PageOptions): Promise<OpenPage> {
   const page = await openPage(runs, options);
@@ -26,7 +31,7 @@ export async function opened(runs: WatchedRuns, options?: PageOptions): Promise<
   return page;
 }
 
-export interface Answer {
+interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: string;
@@ -63,11 +68,4 @@ export async function askJson(
   body?: unknown,
 ): Promise<Record<string, unknown>> {
   return JSON.parse((await ask(page, path, { body })).body) as Record<string, unknown>;
-}
-
-/** Until a run waits for somebody. */
-export async function waiting(runtime: Runtime): Promise<void> {
-  while (!(await runtime.list()).some(({ waitingFor = [] }) => waitingFor.length > 0)) {
-    await new Promise((resolve) => setImmediate(resolve));
-  }
 }

@@ -1,25 +1,27 @@
 import assert from "node:assert/strict";
-import { openPage } from "@ravi/devtools";
-import { type Agent, AgentId } from "@ravi/kernel";
-import { MemoryJournal, Runtime } from "@ravi/runtime";
+import { openPage, type WatchedRuns } from "@ravi/devtools";
+import { InvalidValueError } from "@ravi/kernel";
 
-// Any runtime with a journal. With `SqliteJournal.open(".ravi")` the page shows the runs of all processes that use that folder.
-const runtime = new Runtime({ journal: new MemoryJournal() });
-
-const page = await openPage(runtime);
-assert.match(page.url, /^http:\/\/127\.0\.0\.1:\d+\/#key=[\w-]{22}$/); // print it, and open it in a browser
-
-// This agent asks a person. The page shows the question, and a field for the answer.
-const painter: Agent = {
-  id: AgentId("painter"),
-  async run(ctx) {
-    const colour = await ctx.waitFor("colour");
-    return { status: "completed", output: `painted ${String(colour)}`, stopReason: "done" };
+// What the page asks. A `Runtime` with a journal has all of it: openPage(new Runtime({ journal: SqliteJournal.open(".ravi") }))
+// shows the runs of every process that uses that folder. Here there are none.
+const runs: WatchedRuns = {
+  list: () => [],
+  inspect: (runId) => {
+    throw new InvalidValueError({ field: "run", value: runId, expected: "the id of a run; there are none" });
   },
+  recordedEvents: () => [],
+  deliver: () => {},
+  cancel: () => {},
 };
-const handle = runtime.run(painter, "Paint the door.");
-await runtime.deliver(handle.runId, "colour", "blue"); // what the button on the page does
-assert.equal((await handle.result).output, "painted blue");
 
-await page.close();
-await runtime.close();
+const page = await openPage(runs);
+try {
+  // Print it, and open it in a browser. Whoever has it can see and answer all runs.
+  assert.match(page.url, /^http:\/\/127\.0\.0\.1:\d+\/#key=[\w-]{22}$/);
+  const [address, key] = page.url.split("#key=");
+  assert.equal((await fetch(`${address}api/runs`)).status, 401); // nobody gets anything without the key
+  const answer = await fetch(`${address}api/runs`, { headers: { authorization: `Bearer ${key}` } });
+  assert.deepEqual(((await answer.json()) as { runs: unknown }).runs, []);
+} finally {
+  await page.close();
+}

@@ -157,7 +157,7 @@ describe("calls", () => {
       call({ startedAt: 2_000, endedAt: 5_000, kind: "tool", execId: ExecId(RunId("run"), "other") }),
       call({ startedAt: 2_000, endedAt: 3_000, costUsd: null }),
     ];
-    expect(barsOf(report({ calls }), 9_000).map(({ call: _, ...bar }) => bar)).toEqual([
+    expect(barsOf(report({ calls }), 9_000)).toMatchObject([
       { who: "lead", left: 0, width: 0.25, text: "1.0 s, $0.25" },
       { who: "run/other", left: 0.25, width: 0.75, text: "3.0 s" },
       { who: "lead", left: 0.25, width: 0.25, text: "1.0 s, cost unknown" },

@@ -22,7 +22,7 @@ async function ask(path, body) {
   const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
   const sent = body === undefined ? { headers } : { method: "POST", headers, body: JSON.stringify(body) };
   const response = await fetch(path, sent);
-  const answer = await response.json();
+  const answer = /** @type {{ readonly error?: string }} */ (await response.json());
   if (!response.ok) throw new Error(answer.error);
   return answer;
 }

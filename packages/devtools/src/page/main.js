@@ -18,6 +18,10 @@ let known = "";
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let next;
 let isLooking = false;
+/** Whether somebody has chosen or answered something while it looked. */
+let isAskedAgain = false;
+/** Why the last answer was refused, until the next one. */
+let refusal = "";
 
 const status = byId("status");
 const more = byId("more");
@@ -43,25 +47,27 @@ function choose(runId) {
   selected = runId;
   view = undefined;
   known = "";
+  refusal = "";
   location.hash = runId === null ? "" : String(new URLSearchParams({ run: runId }));
   void look();
 }
 
 /** Looks now, and then again and again while the page is seen. */
 async function look() {
+  isAskedAgain = isLooking;
   if (isLooking) return;
   isLooking = true;
   clearTimeout(next);
   const begun = performance.now();
   try {
     await lookOnce();
-    say("");
+    say(refusal);
   } catch (error) {
     say(error instanceof TypeError ? "The server does not answer. Trying again …" : messageOf(error));
   }
   isLooking = false;
-  if (!document.hidden)
-    next = setTimeout(() => void look(), Math.max(LOOK_EVERY_MS, REST * (performance.now() - begun)));
+  const restMs = isAskedAgain ? 0 : Math.max(LOOK_EVERY_MS, REST * (performance.now() - begun));
+  if (!document.hidden) next = setTimeout(() => void look(), restMs);
 }
 
 async function lookOnce() {
@@ -76,7 +82,8 @@ async function lookOnce() {
   const seen = JSON.stringify([summary, summary.status === "running" && now]);
   if (seen === known) return;
   const shown = await showRun(runId);
-  if (runId !== selected) return void look();
+  // Somebody has chosen another one meanwhile.
+  if (runId !== selected) return;
   view ??= runView(byId("run"), isReadOnly ? { answer: undefined, cancel: undefined } : actionsOf(runId));
   view.draw(shown);
   if (shown.report.entries > 0) view.log.add(await showEvents(runId, view.log.known));
@@ -97,12 +104,13 @@ function actionsOf(runId) {
 
 /** @param {() => Promise<void>} action */
 async function act(action) {
+  refusal = "";
   try {
     await action();
-    await look();
   } catch (error) {
-    say(messageOf(error));
+    refusal = messageOf(error);
   }
+  await look();
 }
 
 /** @param {unknown} error */

@@ -76,11 +76,16 @@ function asText(value) {
   return typeof value === "string" ? value : JSON.stringify(value, null, 2);
 }
 
-/** The arguments as data, if they are a text of JSON. @param {unknown} value */
+/**
+ * The value itself, or what it says if it is a text of JSON.
+ *
+ * @param {unknown} value
+ * @returns {unknown}
+ */
 function parsed(value) {
   if (typeof value !== "string") return value;
   try {
-    return JSON.parse(value);
+    return /** @type {unknown} */ (JSON.parse(value));
   } catch {
     return value;
   }

@@ -3,24 +3,49 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { ConsoleMessage, Page } from "playwright-core";
 import { expect, onTestFinished, test } from "vitest";
-import type { WatchedRuns } from "@ravi/devtools";
+import { type OpenPage, openPage, type PageOptions, type WatchedRuns } from "@ravi/devtools";
 import {
+  type Agent,
   type AgentAccount,
   AgentId,
+  type AgentResult,
   ExecId,
   executionBudget,
   type JsonValue,
   type PendingWait,
   Priority,
+  type RunContext,
   RunId,
   type RunReport,
+  textOf,
 } from "@ravi/kernel";
+import { MemoryJournal, Runtime } from "@ravi/runtime";
 import { scriptedModel } from "@ravi/testing";
-import { agentOf, done, opened, painter, runtimeWithJournal } from "../test/page.ts";
 import { PAYLOADS } from "./payloads.ts";
 import { button, choose, tab, table, useBrowser } from "./browser.ts";
 
 useBrowser();
+
+const done = (output: string): AgentResult => ({ status: "completed", output, stopReason: "done" });
+const agentOf = (name: string, run: (ctx: RunContext) => Promise<AgentResult>): Agent => ({
+  id: AgentId(name),
+  run,
+});
+
+/** Asks for a colour, and says it. */
+const painter = agentOf("painter", async (ctx) => done(JSON.stringify(await ctx.waitFor("colour"))));
+
+function runtimeWithJournal(): Runtime {
+  const runtime = new Runtime({ journal: new MemoryJournal() });
+  onTestFinished(() => runtime.close());
+  return runtime;
+}
+
+async function opened(runs: WatchedRuns, options?: PageOptions): Promise<OpenPage> {
+  const page = await openPage(runs, options);
+  onTestFinished(() => page.close());
+  return page;
+}
 
 const log = (page: Page): Promise<string[]> =>
   page.getByRole("list", { name: "Log" }).getByRole("listitem").allInnerTexts();
@@ -30,11 +55,11 @@ test("a run is seen while it works: who was hired, what was said, what each has 
   const model = scriptedModel(() => "The sky is blue.");
   const helper = agentOf("helper", async (ctx) => {
     const { message } = await ctx.llm(model, { messages: [{ role: "user", content: "Which colour?" }] });
-    return done(String(message.content));
+    return done(textOf(message));
   });
   const lead = agentOf("lead", async (ctx) => {
     await ctx.hire({ agent: helper, input: "Look up" });
-    return done(String(await ctx.waitFor("go on")));
+    return done(JSON.stringify(await ctx.waitFor("go on")));
   });
   const page = await tab((await opened(runtime)).url);
   const handle = runtime.run(lead, "Describe the sky");
@@ -50,7 +75,7 @@ test("a run is seen while it works: who was hired, what was said, what each has 
   await page.getByRole("textbox", { name: /^Answer/ }).fill("fine");
   await button(page, "Send").click();
   await page.locator("h2 .badge.completed").waitFor();
-  expect((await handle.result).output).toBe("fine");
+  expect((await handle.result).output).toBe('"fine"');
   expect(await page.getByText("waits for an answer").count()).toBe(0);
   expect(await button(page, "Cancel the run").count()).toBe(0);
 
@@ -77,7 +102,7 @@ test("what is being typed stays while the run goes on", async () => {
   expect(await field.inputValue()).toBe("bl");
   await field.pressSequentially("ue");
   await button(page, "Send").click();
-  expect((await handle.result).output).toBe("blue");
+  expect((await handle.result).output).toBe('"blue"');
 });
 
 test("a run is cancelled for a reason that is asked for first", async () => {
@@ -165,6 +190,24 @@ test("a tool call is shown with its arguments, and allowed or refused with a rea
     ["approval:tool:1:0", true],
     ["approval:tool:1:0", { approved: false, reason: "too much" }],
   ]);
+});
+
+test("why an answer was refused stays to be read, until the next answer", async () => {
+  const { runs } = waitingRun([wait({})]);
+  const refusals = ["somebody else has answered it"];
+  const deliver = (): void => {
+    const [why] = refusals.splice(0);
+    if (why !== undefined) throw new Error(why);
+  };
+  const page = await tab((await opened({ ...runs, deliver })).url, /500/);
+  await choose(page, "lead");
+  await button(page, "Approve").click();
+  const status = page.getByRole("status");
+  await expect.poll(() => status.innerText()).toBe("somebody else has answered it");
+  for (let looks = 0; looks < 2; looks++) await page.waitForResponse(/\/api\/runs\?/);
+  expect(await status.innerText()).toBe("somebody else has answered it");
+  await button(page, "Approve").click();
+  await expect.poll(() => status.innerText()).toBe("");
 });
 
 test("more budget is granted as an amount", async () => {
@@ -271,5 +314,7 @@ test("T14: without its key the page says what to do; when the server is gone it 
   await page.goto(first.url);
   await choose(page, "lead");
   await first.close();
-  await page.getByText("The server does not answer").waitFor();
+  await expect
+    .poll(() => page.getByRole("status").innerText())
+    .toBe("The server does not answer. Trying again …");
 });
