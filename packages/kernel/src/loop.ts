@@ -132,6 +132,7 @@ export {
 } from "./loop/tool-turn.ts";
 export { warningsIn } from "./loop/warnings-in.ts";
 export { truncateText } from "./loop/truncate.ts";
+export { padText, textWidth } from "./core/text-width.ts";
 export { type PlatformTimers, type TimerClock, withTimers } from "./run/with-timers.ts";
 export { abortable } from "./run/abortable.ts";
 export { onAbort } from "./run/on-abort.ts";

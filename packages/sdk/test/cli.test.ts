@@ -502,6 +502,13 @@ describe("runs that have ended", () => {
     expect(failed?.error).toMatchObject({ message: expect.stringContaining("on strike") });
   });
 
+  test("are listed in columns, also if their names are wide on a terminal", async () => {
+    for (const runId of ["研究", "plain"]) await run(speaker("Done."), "Go.", { journal, runId });
+    const listed = await ravi("runs", "--all");
+    expect(listed).toMatch(/^研究 {3}speaker@1 {2}completed/m);
+    expect(listed).toMatch(/^plain {2}speaker@1 {2}completed/m);
+  });
+
   test("show which calls were given up", async () => {
     const deaf = tool({
       name: "deaf",
@@ -572,7 +579,7 @@ describe("runs that have ended", () => {
     expect(await on("show", "run-1")).toMatch(/output +ok/);
     expect(await on("log", "run-1")).toContain("says: ok");
     expect(await inspect("run-1", { journal: sealed })).toMatchObject({ status: "completed" });
-    await expect(on("cancel", "run-1")).rejects.toThrow();
+    await expect(on("prune", "--older-than", "0s")).rejects.toThrow(/can be created and written/);
     expect(await readdir(sealed)).toEqual(["ravi.db"]);
   });
 

@@ -73,6 +73,13 @@ describe("a tree of who spent what", () => {
     expect(inspect(tree)).toBe(String(tree));
   });
 
+  test("prints names that are wide on a terminal in columns too", () => {
+    const wide = runTree([account("lead", null), account("研究员🙂", "lead")], new CallLog());
+    const [first = "", second = ""] = String(wide).split("\n");
+    // Four characters, one of which is two units long, in eight columns.
+    expect(first.indexOf("completed") - second.indexOf("completed")).toBe(3);
+  });
+
   test("prints as Mermaid, where a name is never markup", () => {
     expect(tree.toMermaid().split("\n").slice(0, 3)).toEqual([
       "flowchart TD",
