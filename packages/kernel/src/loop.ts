@@ -91,6 +91,7 @@ export {
   type AskOptions,
   spawnTerms,
 } from "./loop/hire-choices.ts";
+export { type CutOff, cutOffOf } from "./loop/why-cut-off.ts";
 export { isParsed, type Parsed, parseWith } from "./loop/parse-with.ts";
 export { type Approval, readApproval } from "./loop/read-approval.ts";
 export { readAgain, readOutcome } from "./loop/read-again.ts";

@@ -2,6 +2,7 @@ import { totalTokens } from "@ravi/kernel";
 import { padText, textWidth } from "@ravi/kernel/loop";
 import { count, usd } from "./figures.ts";
 import type { TreeNode } from "./run-tree.ts";
+import { cutOffWords } from "./stopped-by.ts";
 
 interface Row {
   readonly name: string;
@@ -26,7 +27,9 @@ export function drawText(root: TreeNode): string {
 
 function rowsOf(node: TreeNode, first: string, rest: string): Row[] {
   const { agentId, status, modelCalls, toolCalls, usage, costUsd, retries, wasteUsd } = node;
+  const cutOff = cutOffWords(node);
   const extras = [
+    ...(cutOff === undefined ? [] : [cutOff]),
     ...(retries > 0 ? [`${retries} retried`] : []),
     ...(wasteUsd > 0 ? [`${usd(wasteUsd)} wasted`] : []),
   ];
