@@ -37,6 +37,37 @@ function manifestViolations(member: Member): string[] {
   ];
 }
 
+/**
+ * Compares each manifest with the references of the tsconfig files: without a reference `tsc -b` does not build first what a package
+ * needs, which is seen only where nothing was built before. Returns one line for each difference.
+ */
+export function referenceViolations(members: readonly Member[]): string[] {
+  return members.flatMap((member) => {
+    const { dependencies, peerDependencies, optionalDependencies, devDependencies } = member.manifest;
+    const needed = ours({ ...dependencies, ...peerDependencies, ...optionalDependencies });
+    const declared = new Set([...needed, ...ours(devDependencies ?? {})]);
+    const referred = new Set(member.references.map(({ to }) => to));
+    const built = new Set(
+      member.references.filter(({ from }) => from === "tsconfig.build.json").map(({ to }) => to),
+    );
+    const inBuild = member.folder.startsWith("packages/") ? needed.filter((name) => !built.has(name)) : [];
+    const { folder } = member;
+    return [
+      ...inBuild.map((name) => `${folder}/tsconfig.build.json does not refer to ${name}`),
+      ...[...declared]
+        .filter((name) => !referred.has(name) && !inBuild.includes(name))
+        .map((name) => `no tsconfig of ${folder} refers to ${name}`),
+      ...[...referred]
+        .filter((name) => !declared.has(name))
+        .map((name) => `${folder} refers to ${name}, which is not among its dependencies`),
+    ];
+  });
+}
+
+function ours(dependencies: Readonly<Record<string, string>>): string[] {
+  return Object.keys(dependencies).filter((name) => name.startsWith(SCOPE));
+}
+
 function importViolations(member: Member, file: SourceFile): string[] {
   const say = (specifier: string, why: string): string =>
     `${member.folder}/${file.path} imports ${specifier}: ${why}`;

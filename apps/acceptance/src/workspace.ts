@@ -20,6 +20,15 @@ export interface Member {
   readonly folder: string;
   readonly manifest: Manifest;
   readonly files: readonly SourceFile[];
+  /** The packages that its tsconfig files refer to. */
+  readonly references: readonly Reference[];
+}
+
+export interface Reference {
+  /** The file that refers: `tsconfig.build.json`. */
+  readonly from: string;
+  /** `@ravi/kernel` */
+  readonly to: string;
 }
 
 export interface SourceFile {
@@ -46,7 +55,16 @@ function readMember(folder: string): Member {
     folder: relative(root, folder),
     manifest: readManifest(folder),
     files: files.map((path) => ({ path, imports: importsOf(readFileSync(join(folder, path), "utf8")) })),
+    references: globSync("tsconfig*.json", { cwd: folder }).flatMap((from) =>
+      referencesOf(readFileSync(join(folder, from), "utf8")).map((to) => ({ from, to })),
+    ),
   };
+}
+
+/** The packages that a tsconfig refers to. One has comments, so that `JSON.parse` would not read it. */
+export function referencesOf(tsconfig: string): string[] {
+  const found = tsconfig.matchAll(/"path":\s*"[./]+(?:packages\/)?([\w-]+)\/tsconfig\.build\.json"/g);
+  return [...found].map((match) => `@ravi/${match[1]}`);
 }
 
 /**

@@ -1,6 +1,8 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { violations } from "../src/boundaries.ts";
-import { importsOf, type Member, readWorkspace } from "../src/workspace.ts";
+import { referenceViolations, violations } from "../src/boundaries.ts";
+import { importsOf, type Member, readWorkspace, referencesOf, root } from "../src/workspace.ts";
 
 const workspace = readWorkspace();
 
@@ -14,6 +16,7 @@ function member(
     folder,
     manifest: { name: folder.replace("packages/", "@ravi/"), ...manifest },
     files: [{ path, imports }],
+    references: [],
   };
 }
 const onKernel = { dependencies: { "@ravi/kernel": "workspace:^" } };
@@ -101,5 +104,48 @@ describe("only the kernel", () => {
       'type I = import("i").I;',
     ].join("\n");
     expect(importsOf(source)).toEqual(["a", "b", "c", "d", "e", "f", "g", "h", "i"]);
+  });
+});
+
+describe("references of the tsconfig files", () => {
+  test("every package, app and example refers to what its manifest names, and to nothing else", () => {
+    expect(workspace.flatMap(({ references }) => references).length).toBeGreaterThan(50);
+    expect(referenceViolations(workspace)).toEqual([]);
+  });
+
+  test.each(["tsconfig.json", "tsconfig.foreign.json"])("%s of the root refers to every package", (file) => {
+    const packages = workspace.filter(({ folder }) => folder.startsWith("packages/"));
+    const names = packages.map(({ manifest }) => manifest.name);
+    expect(referencesOf(readFileSync(join(root, file), "utf8")).toSorted()).toEqual(names.toSorted());
+  });
+
+  const from = "tsconfig.build.json";
+  const tested = { ...onKernel, devDependencies: { "@ravi/testing": "workspace:^" } };
+  test.each<[string, Member["manifest"], Member["references"], string]>([
+    [
+      "one that the build lacks",
+      { name: "@ravi/x", ...onKernel },
+      [{ from: "tsconfig.test.json", to: "@ravi/kernel" }],
+      "packages/x/tsconfig.build.json does not refer to @ravi/kernel",
+    ],
+    [
+      "one that the tests lack",
+      { name: "@ravi/x", ...tested },
+      [{ from, to: "@ravi/kernel" }],
+      "no tsconfig of packages/x refers to @ravi/testing",
+    ],
+    [
+      "one too many",
+      { name: "@ravi/x", ...onKernel },
+      [
+        { from, to: "@ravi/kernel" },
+        { from, to: "@ravi/hooks" },
+      ],
+      "packages/x refers to @ravi/hooks, which is not among its dependencies",
+    ],
+  ])("%s is caught", (_, manifest, references, message) => {
+    expect(referenceViolations([{ folder: "packages/x", manifest, files: [], references }])).toEqual([
+      message,
+    ]);
   });
 });

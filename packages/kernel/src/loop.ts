@@ -91,6 +91,7 @@ export {
   type AskOptions,
   spawnTerms,
 } from "./loop/hire-choices.ts";
+export { type CutOff, cutOffOf } from "./loop/why-cut-off.ts";
 export { isParsed, type Parsed, parseWith } from "./loop/parse-with.ts";
 export { type Approval, readApproval } from "./loop/read-approval.ts";
 export { readAgain, readOutcome } from "./loop/read-again.ts";
@@ -132,6 +133,7 @@ export {
 } from "./loop/tool-turn.ts";
 export { warningsIn } from "./loop/warnings-in.ts";
 export { truncateText } from "./loop/truncate.ts";
+export { padText, textWidth } from "./core/text-width.ts";
 export { type PlatformTimers, type TimerClock, withTimers } from "./run/with-timers.ts";
 export { abortable } from "./run/abortable.ts";
 export { onAbort } from "./run/on-abort.ts";

@@ -2,6 +2,15 @@ import { getEventListeners } from "node:events";
 import { describe, expect, test, vi } from "vitest";
 import { CancellationError, CancellationToken, cancellationOf, DeadlineExceededError } from "@ravi/kernel";
 
+/** Its signal throws whenever somebody leaves it. */
+function unleavable(): AbortController {
+  const controller = new AbortController();
+  controller.signal.removeEventListener = () => {
+    throw new TypeError("Illegal invocation");
+  };
+  return controller;
+}
+
 describe("R9: CancellationToken", () => {
   test("R9: cancel is idempotent and keeps the first reason", () => {
     const token = new CancellationToken();
@@ -148,6 +157,17 @@ describe("R9: CancellationToken", () => {
       expect(() => new CancellationToken(outer as never)).toThrow(
         /^signal is .*; expected an AbortSignal, such as/,
       );
+  });
+
+  test("R9: an outer signal that throws when it is left does not lose the result of a run, and is not heard again", () => {
+    const outer = unleavable();
+    const [ended, cancelled] = [new CancellationToken(outer.signal), new CancellationToken(outer.signal)];
+    const heard = vi.fn();
+    for (const token of [ended, cancelled]) token.onCancel(heard);
+    ended.dispose();
+    cancelled.cancel("now");
+    outer.abort("later");
+    expect([ended.reason, cancelled.reason, heard.mock.calls.length]).toEqual([undefined, "now", 1]);
   });
 
   test("R9: an error of ours passes through an outer signal as it is", () => {

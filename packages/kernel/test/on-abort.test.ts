@@ -78,3 +78,11 @@ test("abortable gives the outcome, or the cancellation as soon as its signal abo
     code: "CANCELLED",
   });
 });
+
+test("R9: a signal that throws when it is left does not cost what was waited for", async () => {
+  const { signal } = new AbortController();
+  signal.removeEventListener = () => {
+    throw new TypeError("Illegal invocation");
+  };
+  expect(await abortable(Promise.resolve("done"), signal)).toBe("done");
+});

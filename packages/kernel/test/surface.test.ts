@@ -133,6 +133,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "checkSpelling",
       "checkTools",
       "checkTransform",
+      "cutOffOf",
       "delegateTo",
       "deliveryId",
       "denialBy",
@@ -179,6 +180,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "ownAttachments",
       "ownMetadata",
       "ownSchema",
+      "padText",
       "parseWith",
       "planLoop",
       "platformModules",
@@ -213,6 +215,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "tellOwn",
       "tellTermination",
       "textSchema",
+      "textWidth",
       "tighterBudget",
       "toToolResult",
       "toldOf",
@@ -313,7 +316,7 @@ test("the exported types are these", () => {
     `"AbortSignalLike AcquireOptions Actual Agent AgentAccount AgentContext AgentDefaults AgentEvent AgentResult AgentRun AgentRunContext AgentSession AnswerOf AnyRaviError Architecture AssistantMessage Attachment AuditEntry AuditLog BlobStore Branded BudgetDimension BudgetExhaustedInit BudgetWarning CallNote CallOptions CancellationTokenConstructor ChargeOptions ChatContext ChatMessage ClassifiedError Clock CompactionContext CompactionStrategy ContentPart ContextPorts CreateRunContext DelegateTool Dependencies DurableEngine Effect EffectScope ErrorByCode Estimate ExecutionBudget ExecutionBudgetFactory ExecutionBudgetOptions ExecutionStart FilePart FinishReason FunctionContext Gate Headcount Heard HireLeaf HireOutcome HireSpec HireUsage HistoryKey HistoryProvider HookBase HookPayloads Hooks IdSource ImagePart Inbox InboxMessage InferSchema Journal JournalEntry JournalRecord JournalWatch JsonLimits JsonObject JsonPrimitive JsonSchema JsonSchemaValidator JsonValue KnownPrice LLMClient Layer Leaf Lease Ledger Limiter LimiterRequest LlmLeaf LlmOptions LlmOutcome Logger MaybePromise Memory MemoryItem Meter Middleware MiddlewareLevel ModelEvent ModelInfo ModelRequest ModelResponse Next Operation Outcome OutcomeOf OutcomesOf OuterCall PendingWait PermissionDecision PermissionRequest Permissions Permit Pipeline Pipelines PostedItem PostedRecord Price ProviderErrorInit QueueOptions RaviErrorOptions ReasoningPart RecordedCall Remaining Reservation ReserveOptions RestartPolicy RootHandle RootOptions RunContext RunEvent RunHandle RunHolder RunLimits RunMetaChildOptions RunMetaOptions RunReport RunResult RunScope RunStatus RunSummary SchemaIssue SchemaLike SchemaResult SerializedError Settled Settlement Skippable Span SpawnBudget SpawnBudgetFactory SpawnBudgetOptions SpawnChildOptions Spend Spent StandardSchema StopReason StoppedBy StreamTransform SystemMessage Tally Telemetry TextPart TimerHandle Tool ToolCall ToolContent ToolContext ToolDefinition ToolErrorInit ToolLeaf ToolMessage ToolOutcome ToolResult ToolSpec Usage Used UserMessage WaitSpec WindowOptions"`,
   );
   expect(typesOf("loop.ts").join(" ")).toMatchInlineSnapshot(
-    `"AdmitRunOptions AdmittedRun AgentBaseParts AgentParts AnswerShape Approval AskOptions AtOnce Backoff BareContext BareContextOptions BareInbox BareInboxOptions CheckedBySchemas CheckedPorts Decision Decisions DelegateOptions Denial Direct EventListener Finish Hired InDoubt Indexed Instructions Keepers KeyShape LandOptions Linked LoopDetector LoopExtension LoopInput LoopLimits LoopLimitsOptions LoopOptions LoopPlan LoopStep LoopVerdict ModelSettings Parsed PlatformModules PlatformTimers ProcessReads ProcessTable RunStartOptions TimerClock ToolTurn ToolTurnOptions Turn TurnContext"`,
+    `"AdmitRunOptions AdmittedRun AgentBaseParts AgentParts AnswerShape Approval AskOptions AtOnce Backoff BareContext BareContextOptions BareInbox BareInboxOptions CheckedBySchemas CheckedPorts CutOff Decision Decisions DelegateOptions Denial Direct EventListener Finish Hired InDoubt Indexed Instructions Keepers KeyShape LandOptions Linked LoopDetector LoopExtension LoopInput LoopLimits LoopLimitsOptions LoopOptions LoopPlan LoopStep LoopVerdict ModelSettings Parsed PlatformModules PlatformTimers ProcessReads ProcessTable RunStartOptions TimerClock ToolTurn ToolTurnOptions Turn TurnContext"`,
   );
   expect(typesOf("provider.ts").join(" ")).toMatchInlineSnapshot(
     `"CallIds ClientParts ConnectionFault FailureContext FailureVerdict Fields HeaderSource IdGiver KeyPlaces Notice ObjectSchema PlatformTimers ProviderCall ProviderCallSetup Refusal Scrub ServerEvent ServerEventReader WireLimits WireLimitsOptions"`,

@@ -5,6 +5,7 @@ import type * as Os from "node:os";
 import type * as Path from "node:path";
 import type * as Sqlite from "node:sqlite";
 import type * as Timers from "node:timers";
+import type * as Urls from "node:url";
 import type * as Zlib from "node:zlib";
 import { platformModules } from "@ravi/kernel/loop";
 import { sha256 } from "./sha256.ts";
@@ -21,6 +22,7 @@ interface Modules {
   readonly "node:path": typeof Path;
   readonly "node:sqlite": typeof Sqlite;
   readonly "node:timers": typeof Timers;
+  readonly "node:url": typeof Urls;
   readonly "node:zlib": typeof Zlib;
 }
 

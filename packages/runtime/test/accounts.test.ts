@@ -144,6 +144,36 @@ describe("R18, O4: who used what", () => {
   });
 });
 
+test("O4: an account says why its agent was cut off, and by whose limit; after a restart and by the record too", async () => {
+  const model = scriptedModel(() => "ok", { record: false });
+  const worker = agent("worker", async (ctx) => {
+    for (;;) await ctx.llm(model, ask("?"));
+  });
+  const lead = agent("lead", async (ctx) => {
+    await ctx.hire({ agent: worker, input: "", executionBudget: { maxTurns: 1 } });
+    await ctx.hire({ agent: worker, input: "" });
+    return done(String(await ctx.waitFor("go")));
+  });
+  const rules = { meter, ledger: () => new FakeLedger({ maxTurns: 3 }), agents: [lead, worker] };
+  const stoppedBy = { dimension: "turns", scope: "fake" };
+  const cutOff = [
+    { agentId: "worker/1", status: "partial", stopReason: "budget", stoppedBy: { ...stoppedBy, limit: 1 } },
+    { agentId: "worker/2", status: "partial", stopReason: "budget", stoppedBy: { ...stoppedBy, limit: 3 } },
+  ];
+  const journal = new MemoryJournal();
+  const first = new Runtime({ ...rules, journal });
+  const run = first.run(lead, "", { runId: "r" });
+  await until(() => run.status === "suspended");
+  expect((await first.inspect("r")).agents.slice(1)).toMatchObject(cutOff);
+  await first.close();
+  const second = new Runtime({ ...rules, journal });
+  await second.deliver("r", "go", "on");
+  const { agents = [] } = await second.resume("r").result;
+  expect(agents[0]).not.toHaveProperty("stopReason");
+  expect(agents.slice(1)).toMatchObject(cutOff);
+  expect((await second.inspect("r")).agents).toEqual(agents);
+});
+
 test("O4: a call that a layer has answered went to nobody, also by the record", async () => {
   const model = scriptedModel(() => "ok", { record: false });
   const answering: Pipelines["chat"] = {

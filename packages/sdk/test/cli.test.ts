@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtemp, open as openFile, readdir, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { chmod, mkdtemp, open as openFile, readdir, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
@@ -502,6 +502,13 @@ describe("runs that have ended", () => {
     expect(failed?.error).toMatchObject({ message: expect.stringContaining("on strike") });
   });
 
+  test("are listed in columns, also if their names are wide on a terminal", async () => {
+    for (const runId of ["研究", "plain"]) await run(speaker("Done."), "Go.", { journal, runId });
+    const listed = await ravi("runs", "--all");
+    expect(listed).toMatch(/^研究 {3}speaker@1 {2}completed/m);
+    expect(listed).toMatch(/^plain {2}speaker@1 {2}completed/m);
+  });
+
   test("show which calls were given up", async () => {
     const deaf = tool({
       name: "deaf",
@@ -553,6 +560,36 @@ describe("runs that have ended", () => {
     expect(await ravi("delete", "over")).toBe("over is deleted");
     expect(await ravi("delete", "open", "--force")).toBe("open is deleted");
     expect(await runs({ journal })).toEqual([]);
+  });
+
+  test("can be looked at where nothing can be written", async () => {
+    const root = await mkdtemp(join(tmpdir(), "ravi-cli-"));
+    onTestFinished(() => rm(root, { recursive: true, force: true }));
+    const sealed = join(root, "sealed");
+    await run(speaker("ok"), "go", { journal: sealed, runId: "run-1" });
+    await chmod(root, 0o755);
+    await chmod(join(sealed, "ravi.db"), 0o444);
+    await chmod(sealed, 0o555);
+    // Root may write everywhere, so it acts as somebody else meanwhile.
+    const isRoot = process.geteuid?.() === 0;
+    if (isRoot) process.seteuid?.(65_534);
+    onTestFinished(() => (isRoot ? process.seteuid?.(0) : undefined));
+    const on = (...args: readonly string[]): Promise<string> => performed(args, { RAVI_JOURNAL: sealed });
+    expect(await on("runs", "--all")).toMatch(/run-1 .* completed/);
+    expect(await on("show", "run-1")).toMatch(/output +ok/);
+    expect(await on("log", "run-1")).toContain("says: ok");
+    expect(await inspect("run-1", { journal: sealed })).toMatchObject({ status: "completed" });
+    await expect(on("prune", "--older-than", "0s")).rejects.toThrow(/can be created and written/);
+    expect(await readdir(sealed)).toEqual(["ravi.db"]);
+  });
+
+  test("of another program are not copied by backup", async () => {
+    const other = new DatabaseSync(join(journal, "ravi.db"));
+    other.exec("CREATE TABLE songs (name TEXT)");
+    other.close();
+    const file = join(journal, "copy.db");
+    await expect(ravi("backup", file)).rejects.toThrow(/a Ravi journal; this is another program's SQLite/);
+    expect(await readdir(journal)).toEqual(["ravi.db"]);
   });
 
   test("are in a backup, which only its owner may read", async () => {

@@ -119,7 +119,7 @@ describe("a run with a journal", () => {
       close.mockRestore();
       process.off("unhandledRejection", note);
     });
-    const wrong = { journal, limiter: {} } as object;
+    const wrong = { journal, priority: "urgent" } as object;
     expect(() => start(clerk().agent, "Hi", wrong)).toThrow(
       expect.objectContaining({ code: "INVALID_VALUE" }),
     );

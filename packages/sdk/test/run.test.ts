@@ -20,6 +20,7 @@ import * as z from "zod";
 import {
   agent,
   AgentId,
+  conversation,
   estimate,
   getRunScope,
   HookEvent,
@@ -505,6 +506,24 @@ describe("sessions", () => {
     { role: "user", content: "One" },
     { role: "assistant", content: "I have heard 1 messages." },
   ];
+
+  test.each([
+    "limiter",
+    "permissions",
+    "telemetry",
+    "auditLog",
+    "validator",
+    "logger",
+    "clock",
+    "ids",
+    "signal",
+  ])("a wrong %s is refused alike by run, estimate and conversation", async (name) => {
+    const options = { [name]: "wrong" };
+    const refused = new RegExp(`${name} is "wrong"; expected a`);
+    await expect(run(clerk, "Hi", options)).rejects.toThrow(refused);
+    await expect(estimate(clerk, "Hi", options)).rejects.toThrow(refused);
+    if (name !== "signal") expect(() => conversation(clerk, options)).toThrow(refused);
+  });
 
   test.each([
     ["messages", [...SAID, { role: "user", content: "Two" }]],

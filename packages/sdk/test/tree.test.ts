@@ -73,6 +73,35 @@ describe("a tree of who spent what", () => {
     expect(inspect(tree)).toBe(String(tree));
   });
 
+  test("says of an agent that was cut off by what and whose, with the names of the sdk's options", () => {
+    const stoppedBy = {
+      dimension: "turns",
+      used: 5,
+      limit: 5,
+      scope: "lead",
+      hint: "raise maxTurns",
+    } as const;
+    const cut = runTree(
+      [
+        account("lead", null),
+        account("slow", "lead", { status: "partial", stopReason: "deadline" }),
+        account("dear", "lead", { status: "partial", stopReason: "budget", stoppedBy }),
+      ],
+      new CallLog(),
+    );
+    expect(String(cut)).toMatch(/^├─ slow .*\$0\.0100 {2}deadline$/m);
+    expect(String(cut)).toMatch(/^└─ dear .*\$0\.0100 {2}budget: turns of lead$/m);
+    expect(cut.toMermaid()).toMatch(/partial #40;budget#58; turns of lead#41;/);
+    expect(cut.agents().at(-1)?.stoppedBy?.hint).toBe("raise budget.turns");
+  });
+
+  test("prints names that are wide on a terminal in columns too", () => {
+    const wide = runTree([account("lead", null), account("研究员🙂", "lead")], new CallLog());
+    const [first = "", second = ""] = String(wide).split("\n");
+    // Four characters, one of which is two units long, in eight columns.
+    expect(first.indexOf("completed") - second.indexOf("completed")).toBe(3);
+  });
+
   test("prints as Mermaid, where a name is never markup", () => {
     expect(tree.toMermaid().split("\n").slice(0, 3)).toEqual([
       "flowchart TD",

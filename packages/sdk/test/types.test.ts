@@ -45,6 +45,20 @@ test("without `output` the shape is not known", async () => {
   expect(result.output).toBe("Hi.");
 });
 
+test("an agent of a known type has the schema for it", () => {
+  type Count = z.infer<typeof answer>;
+  const model = scriptedModel(["x"]);
+  const members = [agent({ name: "member", model })];
+  expectTypeOf(agent<Count>({ name: "counter", model, output: answer })).toExtend<Agent<Count>>();
+  // @ts-expect-error -- without `output` nothing checks that it is a `Count`
+  const unread = agent<Count>({ name: "counter", model });
+  // @ts-expect-error -- nor if the type comes from where it is used
+  const used: Agent<Count> = agent({ name: "counter", model });
+  // @ts-expect-error -- nor in a team
+  const lead = team<Count>({ name: "lead", model, members });
+  expect([unread.id, used.id, lead.id]).toEqual(["counter", "counter", "lead"]);
+});
+
 test("a team's output, a tool's arguments and an estimate have their types", () => {
   const member = agent({ name: "member", model: scriptedModel(["x"]) });
   const lead = team({ name: "lead", model: scriptedModel(["x"]), members: [member], output: answer });

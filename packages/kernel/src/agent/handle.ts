@@ -96,6 +96,10 @@ export interface AgentAccount {
   readonly parent: AgentId | null;
   readonly priority: Priority;
   readonly status: RunStatus | "denied" | "paused";
+  /** Why it stopped, if its status is `partial`. */
+  readonly stopReason?: StopReason | undefined;
+  /** The limit that stopped it, if `stopReason` is `budget`. */
+  readonly stoppedBy?: StoppedBy | undefined;
   readonly usage: Usage;
   /** Dollars; null if the price of a call is not known. */
   readonly costUsd: number | null;

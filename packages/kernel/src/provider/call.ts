@@ -5,6 +5,7 @@ import { ProviderError } from "../errors/errors.ts";
 import type { RaviError } from "../errors/base.ts";
 import type { CallOptions } from "../model/llm.ts";
 import { cancellationOf } from "../run/cancellation.ts";
+import { leaveSignal } from "../run/leave-signal.ts";
 
 /** A call in progress. It ends if its caller aborts, or if the server is silent for too long. */
 export interface ProviderCall {
@@ -78,7 +79,7 @@ export function startCall(options: CallOptions | undefined, setup: ProviderCallS
     },
     close() {
       watch.stop();
-      caller?.removeEventListener("abort", onAbort);
+      if (caller !== undefined) leaveSignal(caller, onAbort);
       if (!completed) controller.abort(stopped);
     },
   };

@@ -1,5 +1,6 @@
 import { type AbortSignalLike, isPromiseLike, type MaybePromise } from "../core/types.ts";
 import { cancellationOf } from "./cancellation.ts";
+import { leaveSignal } from "./leave-signal.ts";
 
 /**
  * Waits for `work`, or rejects as soon as the signal aborts: work that never settles must not keep its caller. What becomes of the
@@ -19,6 +20,6 @@ export async function abortable<T>(
   try {
     return await promise;
   } finally {
-    signal.removeEventListener("abort", stop);
+    leaveSignal(signal, stop);
   }
 }

@@ -4,6 +4,7 @@ import { type Linked, LinkedList } from "../core/linked.ts";
 import type { AbortSignalLike } from "../core/types.ts";
 import { CancellationError } from "../errors/errors.ts";
 import { isCancellation } from "../errors/is.ts";
+import { leaveSignal } from "./leave-signal.ts";
 
 /**
  * A token for cooperative cancellation. Cancelling a token cancels its children, never its parent, and the first reason stays. A
@@ -206,7 +207,10 @@ class Token implements CancellationToken, Listener {
     this.isListening = true;
     if (outer !== undefined) {
       // Assigned to a constant first: see docs/decisions/0012.
-      const onOuterAbort = (): void => this.fire(cancellationOf(outer));
+      const onOuterAbort = (): void => {
+        // A signal that could not be left still calls.
+        if (this.onOuterAbort === onOuterAbort) this.fire(cancellationOf(outer));
+      };
       this.onOuterAbort = onOuterAbort;
       outer.addEventListener("abort", onOuterAbort, { once: true });
     } else {
@@ -224,7 +228,7 @@ class Token implements CancellationToken, Listener {
     if (!this.isListening) return;
     this.isListening = false;
     this.onOuterAbort = undefined;
-    if (onOuterAbort !== undefined) outer?.removeEventListener("abort", onOuterAbort);
+    if (onOuterAbort !== undefined && outer !== undefined) leaveSignal(outer, onOuterAbort);
     parent?.remove(this);
   }
 

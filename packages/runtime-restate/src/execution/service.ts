@@ -12,7 +12,7 @@ import {
   type RestartPolicy,
   Supervision,
 } from "@ravi/kernel";
-import { messageOf, scopeForWorker, tellLog } from "@ravi/kernel/loop";
+import { cutOffOf, messageOf, scopeForWorker, tellLog } from "@ravi/kernel/loop";
 import type { Ingress } from "../ingress.ts";
 import { EXECUTION } from "../names.ts";
 import { outcomeToJSON } from "../outcome.ts";
@@ -88,7 +88,8 @@ async function host(
     if (ended !== undefined) attempt.record(ended);
     await publisher.flush();
     const status = outcome.status === "timedOut" ? "failed" : outcome.status;
-    const account = engine.used.toJSON(start.supervision, execId as ExecId, status);
+    const used = engine.used.toJSON(start.supervision, execId as ExecId, status);
+    const account = { ...used, ...cutOffOf(outcome) };
     return { at: engine.now(), outcome: outcomeToJSON(outcome), account, settle: attempt.unsettled };
   } catch (error) {
     const { suspension } = attempt;

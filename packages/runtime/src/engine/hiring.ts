@@ -246,6 +246,7 @@ export class Hiring implements Recordable<HireOutcome>, Linked<Hiring> {
 
   private endOutOfTime(): HireOutcome {
     this.account.status = "partial";
+    this.account.cutOff = { stopReason: OUT_OF_TIME.stopReason };
     this.countAsChild();
     return { status: "partial", result: OUT_OF_TIME, ...this.addToParent() };
   }

@@ -33,7 +33,7 @@ import { UnreplayedSpend } from "../tree/unreplayed-spend.ts";
 import type { Answer } from "../tree/signals.ts";
 import type { Tree } from "../tree/tree.ts";
 import { Children } from "./children.ts";
-import type { Decisions } from "@ravi/kernel/loop";
+import { cutOffOf, type Decisions } from "@ravi/kernel/loop";
 import { armDeadline } from "./deadline.ts";
 import { accountStatus } from "./hire-record.ts";
 import { InProcessScope } from "./effect-scope.ts";
@@ -140,6 +140,7 @@ export class InProcessEngine implements DurableEngine, Recorded, Replaying {
     this.disarmDeadline?.();
     if (outcome !== undefined) {
       account.status = accountStatus(outcome);
+      account.cutOff = cutOffOf(outcome);
       tree.endBelow(execId);
     } else {
       account.status = tree.suspension === undefined ? "failed" : "suspended";

@@ -36,7 +36,7 @@ import { GroupCommit } from "./sqlite/group-commit.ts";
 import { groupStore } from "./sqlite/group-store.ts";
 import { Items } from "./sqlite/items.ts";
 import { Log } from "./sqlite/log.ts";
-import { openDatabase } from "./sqlite/open-database.ts";
+import { openDatabase, openReadOnly } from "./sqlite/open-database.ts";
 import { prune } from "./sqlite/prune.ts";
 import { Runs, type StoredRun } from "./sqlite/runs.ts";
 import { sameFile } from "./sqlite/same-file.ts";
@@ -49,6 +49,12 @@ export interface SqliteJournalOptions {
   readonly clock?: Clock | undefined;
   /** Milliseconds that a write waits in total for other writing processes. Default: 10,000. */
   readonly busyTimeoutMs?: number | undefined;
+  /**
+   * With true, a journal that is there is opened to be looked at, also where nothing can be written: a backup, a read-only disk. Every
+   * write is refused, and what others write is seen only if they had it open before. With "ifNeeded" so if it cannot be opened
+   * otherwise. Default: false.
+   */
+  readonly readOnly?: boolean | "ifNeeded" | undefined;
 }
 
 /**
@@ -116,9 +122,14 @@ export class SqliteJournal implements Journal {
    * keeps the file locked for 10 s.
    */
   static open(directory: string, options: SqliteJournalOptions = {}): SqliteJournal {
-    checkFields("options", options, ["clock", "busyTimeoutMs"]);
+    checkFields("options", options, ["clock", "busyTimeoutMs", "readOnly"]);
     checkPorts("options", { clock: options.clock });
-    const db = openDatabase(directory);
+    const { readOnly = false } = options;
+    if (![true, false, "ifNeeded"].includes(readOnly)) {
+      const expected = 'true, false or "ifNeeded"';
+      throw new InvalidValueError({ field: "readOnly", value: readOnly, expected });
+    }
+    const db = opened(directory, readOnly);
     try {
       return new SqliteJournal(db, options);
     } catch (cause) {
@@ -363,5 +374,20 @@ export class SqliteJournal implements Journal {
     if (this.closing === undefined) return;
     const expected = "an open journal; open the directory again";
     throw new InvalidValueError({ field: "journal", value: "closed", expected });
+  }
+}
+
+function opened(directory: string, readOnly: boolean | "ifNeeded"): DatabaseSync {
+  if (readOnly === true) return openReadOnly(directory);
+  try {
+    return openDatabase(directory);
+  } catch (error) {
+    if (readOnly === false || !isRaviError(error, "INVALID_VALUE")) throw error;
+    try {
+      return openReadOnly(directory);
+    } catch {
+      // It is not because of the writing.
+      throw error;
+    }
   }
 }

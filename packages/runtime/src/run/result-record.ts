@@ -58,7 +58,9 @@ function copyOf(keys: readonly string[]): string[] {
 }
 
 function accountRecord(account: AgentAccount): JsonObject {
-  return { ...account, usage: { ...account.usage } };
+  const { stoppedBy } = account;
+  const copy = { ...account, usage: { ...account.usage } };
+  return stoppedBy === undefined ? copy : { ...copy, stoppedBy: { ...stoppedBy } };
 }
 
 /** As plain data: values with a `toJSON` method make serializing the whole record three times as slow. */

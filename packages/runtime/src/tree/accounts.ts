@@ -11,7 +11,7 @@ import {
   type Usage,
   type Used,
 } from "@ravi/kernel";
-import { addCost } from "@ravi/kernel/loop";
+import { addCost, type CutOff } from "@ravi/kernel/loop";
 
 const LIVING: ReadonlySet<AgentAccount["status"]> = new Set(["pending", "running", "suspended"]);
 
@@ -22,6 +22,8 @@ export class Account implements Tally, Used {
   parent: AgentId | null = null;
   priority: Priority;
   status: AgentAccount["status"] = "pending";
+  /** Why it was cut off, if it was. */
+  cutOff: CutOff | undefined;
   usage: Usage = NO_USAGE;
   modelCalls = 0;
   toolCalls = 0;
@@ -99,7 +101,7 @@ export class Account implements Tally, Used {
     // Everything that a failed or cancelled agent has paid is waste, because its parent got nothing for it.
     const isLost = status === "cancelled" || status === "failed";
     const wasteUsd = (isLost ? this.nano : this.wasteNano) / 1e9;
-    return {
+    const account = {
       execId,
       agentId,
       parent,
@@ -112,6 +114,7 @@ export class Account implements Tally, Used {
       retries,
       wasteUsd,
     };
+    return this.cutOff === undefined ? account : { ...account, ...this.cutOff };
   }
 }
 

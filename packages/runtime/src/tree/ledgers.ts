@@ -22,10 +22,13 @@ export function withAgentLedger(agent: Agent, ledger: Ledger | undefined, log?: 
   return ledger === undefined ? given : jointLedger(ledger, given, log);
 }
 
+/** A symbol, because a ledger of a user may have a field of any name. */
+const EXTRA = Symbol("ravi.extraLedger");
+
 /** Two ledgers as one; the second is the user's own. */
 interface JointLedger extends Ledger {
   readonly first: Ledger;
-  readonly extra: Ledger;
+  readonly [EXTRA]: Ledger;
 }
 
 /** The restored ledger of a resumed execution, combined with the users' own ledgers of all agents above it. */
@@ -37,20 +40,20 @@ export function withExtraOf(
 ): Ledger {
   let ledger = restored;
   for (let at = parent; at !== undefined && isJoint(at); at = at.first) {
-    ledger = jointLedger(ledger, at.extra.child({}, scope), log);
+    ledger = jointLedger(ledger, at[EXTRA].child({}, scope), log);
   }
   return ledger;
 }
 
 function isJoint(ledger: Ledger): ledger is JointLedger {
-  return "extra" in ledger;
+  return EXTRA in ledger;
 }
 
 /** Combines two independent ledgers. Every call reserves from both of them or from neither. */
 function jointLedger(first: Ledger, second: Ledger, log: RunLog | undefined): JointLedger {
   return {
     first,
-    extra: second,
+    [EXTRA]: second,
     async reserve(estimate, options) {
       const one = await first.reserve(estimate, options);
       let two: Reservation;

@@ -1,4 +1,5 @@
 import { type AgentId, ExecId, type JournalRecord, Priority } from "@ravi/kernel";
+import { cutOffOf } from "@ravi/kernel/loop";
 import { accountStatus, type HireBegin, restoreOutcome } from "../engine/hire-record.ts";
 import { attemptOf, isModelCall, type Recording } from "../engine/recording.ts";
 import type { Account, Accounts } from "./accounts.ts";
@@ -47,8 +48,11 @@ function openAccounts(tree: Restorable, hires: readonly RecordedHire[]): void {
     account.parent = parentId;
     // A hire without an end, whose parent has ended, was cancelled with it.
     const isCancelled = end === undefined && over.has(begin.exec);
-    if (end !== undefined) account.status = accountStatus(restoreOutcome(end.body));
-    else if (isCancelled) account.status = "cancelled";
+    if (end !== undefined) {
+      const outcome = restoreOutcome(end.body);
+      account.status = accountStatus(outcome);
+      account.cutOff = cutOffOf(outcome);
+    } else if (isCancelled) account.status = "cancelled";
     if (end !== undefined || isCancelled) over.add(execId);
     else unclaimedHires.set(execId, agentId);
   }

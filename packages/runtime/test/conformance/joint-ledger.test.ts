@@ -1,3 +1,4 @@
+import { expect } from "vitest";
 import type { Ledger } from "@ravi/kernel";
 import { describeLedger, type LedgerSetup } from "@ravi/testing/suites";
 import { withAgentLedger } from "../../src/tree/ledgers.ts";
@@ -17,6 +18,7 @@ function fixed(ledger: Ledger): Ledger {
     charge: (spent, options) => ledger.charge(spent, options),
     child: (budget, scope) => fixed(ledger.child(budget, scope)),
     remaining: () => ledger.remaining(),
+    overrun: () => ledger.overrun?.() ?? expect.unreachable("a plain ledger has it"),
     get used() {
       return ledger.used;
     },

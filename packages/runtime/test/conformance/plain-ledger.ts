@@ -83,6 +83,12 @@ export class PlainLedger implements Ledger {
     return map((name) => (left(name) === Infinity ? null : Math.max(0, left(name) / 1e6)));
   }
 
+  overrun(): Spend {
+    return map((name) =>
+      Math.max(0, ...this.chain.map(({ limits, spent }) => (spent[name] - limits[name]) / 1e6)),
+    );
+  }
+
   get used(): Spend {
     return map((name) => this.spent[name] / 1e6);
   }

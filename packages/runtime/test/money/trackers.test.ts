@@ -53,6 +53,31 @@ test("R18: trackers of a grandparent and of a parent both count for a grandchild
   expect({ top: top.used.turns, middle: middle.used.turns }).toEqual({ top: 1, middle: 1 });
 });
 
+test("R18: a ledger with a field `extra` of its own is not taken for two when its run is resumed", async () => {
+  class Ledgers extends FakeLedger {
+    readonly extra = "for the holidays";
+  }
+  const journal = new MemoryJournal();
+  const model = scriptedModel(() => "ok");
+  const helper = agent("helper", async (ctx) => {
+    const word = String(await ctx.waitFor("go"));
+    await ctx.llm(model, ask("?"));
+    return done(word);
+  });
+  const lead = agent("lead", async (ctx) => {
+    const outcome = await ctx.hire({ agent: helper, input: "" });
+    return done(outcome.status === "completed" ? outcome.result.output : outcome.status);
+  });
+  const ledger = () => new Ledgers();
+  const first = new Runtime({ journal, ledger });
+  const run = first.run(lead, "", { runId: "r" });
+  await until(() => run.status === "suspended");
+  await first.close();
+  const second = new Runtime({ journal, ledger, agents: [lead] });
+  await second.deliver("r", "go", "gone");
+  expect(await second.resume("r").result).toMatchObject({ status: "completed", output: "gone" });
+});
+
 test("R18: a ledger that cannot take back what came too late does not hide why it was too late, and is heard of", async () => {
   const logged: string[] = [];
   const logger: Logger = {

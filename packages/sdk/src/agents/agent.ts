@@ -1,4 +1,11 @@
-import { checkFields, InvalidValueError, isDelegate, type Ledger, type LLMClient } from "@ravi/kernel";
+import {
+  checkFields,
+  InvalidValueError,
+  isDelegate,
+  type Ledger,
+  type LLMClient,
+  type SchemaLike,
+} from "@ravi/kernel";
 import { answerShape, asOwn, isLedger, SETTINGS } from "@ravi/kernel/loop";
 import { ReActAgent, type ReActAgentOptions } from "@ravi/react-agent";
 import { type Budget, checkBudget, toExecutionBudget } from "../limits.ts";
@@ -24,6 +31,9 @@ export interface AgentOptions<T = unknown> extends Omit<
   /** Layers around this agent's runs, model calls and tool calls. They are inside the layers that `run` is given. */
   readonly middleware?: Layers | undefined;
 }
+
+/** An answer of a known type needs the schema that it is read with: without one, nothing would have checked it. */
+export type NeedsOutput<T> = unknown extends T ? unknown : { readonly output: SchemaLike<T> | undefined };
 
 /** Every known option; any other name is refused. */
 export const AGENT_OPTIONS = [
@@ -57,7 +67,7 @@ const OUTPUT_RETRIES = 2;
  * Creates an agent that calls its model, runs the tools that the model asks for, and repeats until the model answers. With
  * `output`, the answer has the type of that schema. Throws an `InvalidValueError` if an option is wrong or unknown.
  */
-export function agent<T = unknown>(options: AgentOptions<T>): ReActAgent<T> {
+export function agent<T = unknown>(options: AgentOptions<T> & NeedsOutput<NoInfer<T>>): ReActAgent<T> {
   checkFields("agent", options, AGENT_OPTIONS);
   const { model, models, budget, middleware, ...rest } = asOwn<AgentOptions<T>>(options, AGENT_OPTIONS);
   checkList("agent.tools", rest.tools, "tools");

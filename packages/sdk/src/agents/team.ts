@@ -25,7 +25,7 @@ import {
 import { resolveModel } from "../models/model.ts";
 import type { Models } from "../models/options.ts";
 import { checkAgent } from "../run/host/check.ts";
-import { AGENT_OPTIONS, type AgentOptions, budgetOf, checkList } from "./agent.ts";
+import { AGENT_OPTIONS, type AgentOptions, budgetOf, checkList, type NeedsOutput } from "./agent.ts";
 import { rememberBlueprint } from "./blueprint.ts";
 import { hasRetry, pipelinesOf } from "./layers.ts";
 
@@ -103,7 +103,7 @@ export const TEAM_OPTIONS = [
  * Creates an agent that leads others. Its model hands tasks to the members, and each of them works within a headcount slot and
  * a budget of its own. Throws an `InvalidValueError` if an option is wrong or unknown.
  */
-export function team<T = unknown>(options: TeamOptions<T>): OrchestratorAgent<T> {
+export function team<T = unknown>(options: TeamOptions<T> & NeedsOutput<NoInfer<T>>): OrchestratorAgent<T> {
   checkFields("team", options, TEAM_OPTIONS);
   const {
     model,

@@ -4,11 +4,11 @@ import { join, resolve } from "node:path";
 import process from "node:process";
 import { hasCode } from "@ravi/kernel/loop";
 import { Runtime } from "@ravi/runtime";
-import { InvalidValueError, JournalFailedError } from "@ravi/sdk";
+import { InvalidValueError, isRaviError, JournalFailedError } from "@ravi/sdk";
 import { UsageError } from "./errors.ts";
 import { findRun } from "./find.ts";
 import { isOpen } from "./list.ts";
-import { within } from "./open.ts";
+import { lookingAt, within } from "./open.ts";
 import type { Request } from "./perform.ts";
 import { durationMs } from "./time.ts";
 
@@ -54,9 +54,10 @@ export async function backup({ words: [to = ""], journal }: Request): Promise<st
     throw wrong("file", to, "a file that does not exist yet; nothing was written");
   }
   try {
-    await copy(join(journal, FILE), file);
+    await copy(journal, file);
   } catch (cause) {
     await rm(file, { force: true });
+    if (isRaviError(cause)) throw cause;
     const what = `${join(journal, FILE)} could not be copied to ${to}`;
     throw new JournalFailedError({ what, final: false, cause, hint: "nothing was written" });
   }
@@ -64,10 +65,13 @@ export async function backup({ words: [to = ""], journal }: Request): Promise<st
 }
 
 /** `to` is an empty file. */
-async function copy(from: string, to: string): Promise<void> {
+async function copy(journal: string, to: string): Promise<void> {
   const { DatabaseSync } = await import("node:sqlite");
-  const database = new DatabaseSync(from, { readOnly: true });
+  const database = new DatabaseSync(join(journal, FILE), { readOnly: true });
   try {
+    database.prepare("PRAGMA schema_version").get();
+    // It is a database. Throws if it is one of another program.
+    await lookingAt(journal, async () => {});
     database.prepare("VACUUM INTO ?").run(to);
   } finally {
     database.close();

@@ -1,7 +1,7 @@
 import { Runtime } from "@ravi/runtime";
 import { type RunStatus, type RunSummary, runs } from "@ravi/sdk";
 import { UsageError } from "./errors.ts";
-import { within } from "./open.ts";
+import { lookingAt } from "./open.ts";
 import type { Request } from "./perform.ts";
 import { json, oneLine } from "./printable.ts";
 import { table } from "./table.ts";
@@ -37,7 +37,7 @@ export async function listRuns({ journal, options, now }: Request): Promise<stri
 /** Those that say that they run, and that no process has: it was killed. */
 async function leftAlone(journal: string, shown: readonly RunSummary[]): Promise<ReadonlySet<string>> {
   const left = new Set<string>();
-  await within(journal, async (open) => {
+  await lookingAt(journal, async (open) => {
     const runtime = new Runtime({ journal: open });
     for (const { runId, status } of shown) {
       if (status !== "running" || (await runtime.holder(runId)) !== undefined) continue;

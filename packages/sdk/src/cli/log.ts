@@ -11,7 +11,7 @@ import {
 import { dollars, grouped } from "./amounts.ts";
 import { findRun } from "./find.ts";
 import { isOpen } from "./list.ts";
-import { within } from "./open.ts";
+import { lookingAt } from "./open.ts";
 import type { Request } from "./perform.ts";
 import { json, visible } from "./printable.ts";
 import { dateOf } from "./time.ts";
@@ -26,7 +26,7 @@ const LOOK_EVERY_MS = 500;
 export async function logRun({ words: [given = ""], journal, options, print }: Request): Promise<string> {
   const { runId } = await findRun(journal, given, "look");
   const write = (event: RunEvent): string => (options.json === true ? json(event, 0) : entryOf(event));
-  return within(journal, async (open) => {
+  return lookingAt(journal, async (open) => {
     const read = (): Promise<readonly RunEvent[]> => new Runtime({ journal: open }).recordedEvents(runId);
     if (options.follow !== true) return (await read()).map(write).join("\n");
     let printed = 0;

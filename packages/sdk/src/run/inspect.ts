@@ -4,7 +4,7 @@ import { type Limits, limitsOf } from "../limits.ts";
 import type { CallAccount, Calls } from "../tree/call-log.ts";
 import { type RunTree, runTree } from "../tree/run-tree.ts";
 import { checkOnRecord } from "./host/journals.ts";
-import { outside, type OutsideOptions } from "./outside.ts";
+import { looking, type OutsideOptions } from "./outside.ts";
 import { type SdkResult, sdkResult } from "./result.ts";
 
 /** What is on record of a run, whether it is over or not. */
@@ -26,7 +26,7 @@ export interface RunReport extends Omit<Recorded, "agents" | "calls" | "limits" 
 export async function inspect(runId: string, options: OutsideOptions): Promise<RunReport> {
   checkFields("options", options, ["journal", "clock"]);
   checkOnRecord(options.journal);
-  return reportOf(await outside(options, (runtime) => runtime.inspect(runId)));
+  return reportOf(await looking(options, (runtime) => runtime.inspect(runId)));
 }
 
 function reportOf({ agents, calls, limits, result, ...rest }: Recorded): RunReport {

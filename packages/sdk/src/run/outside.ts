@@ -7,7 +7,7 @@ import {
   type RunSummary,
 } from "@ravi/kernel";
 import { type DeliverOptions, Runtime } from "@ravi/runtime";
-import { borrowJournal, checkGiven, checkOnRecord, missingIn } from "./host/journals.ts";
+import { borrowJournal, borrowToLook, checkGiven, checkOnRecord, missingIn } from "./host/journals.ts";
 
 /** Where the run is on record. */
 export interface OutsideOptions {
@@ -52,7 +52,7 @@ export async function runs(options: OutsideOptions): Promise<readonly RunSummary
   checkFields("options", options, ["journal", "clock"]);
   checkGiven(options.journal);
   if (missingIn(options.journal) !== undefined) return [];
-  return outside(options, (runtime) => runtime.list());
+  return looking(options, (runtime) => runtime.list());
 }
 
 /**
@@ -62,18 +62,24 @@ export async function runs(options: OutsideOptions): Promise<readonly RunSummary
 export async function recordedEvents(runId: string, options: OutsideOptions): Promise<readonly RunEvent[]> {
   checkFields("options", options, ["journal", "clock"]);
   checkOnRecord(options.journal);
-  return outside(options, (runtime) => runtime.recordedEvents(runId));
+  return looking(options, (runtime) => runtime.recordedEvents(runId));
 }
 
 /** Calls a runtime that runs no agents and only accesses the journal. */
-export async function outside<R>(
+async function outside<R>(
   { journal, clock }: OutsideOptions,
   act: (runtime: Runtime) => Promise<R>,
+  borrow: typeof borrowToLook = borrowJournal,
 ): Promise<R> {
-  const borrowed = borrowJournal(journal, clock);
+  const borrowed = borrow(journal, clock);
   try {
     return await act(new Runtime({ journal: borrowed.journal, clock }));
   } finally {
     await borrowed.release();
   }
+}
+
+/** The same for calls that write nothing. */
+export function looking<R>(options: OutsideOptions, act: (runtime: Runtime) => Promise<R>): Promise<R> {
+  return outside(options, act, borrowToLook);
 }

@@ -18,6 +18,7 @@ import {
 import { type Limits, limitsOf } from "../limits.ts";
 import type { Calls } from "../tree/call-log.ts";
 import { type RunTree, runTree } from "../tree/run-tree.ts";
+import { withSdkNames } from "../tree/stopped-by.ts";
 
 /** How a run ended and what it used. Every end gives a result; `status` says which end it was. */
 export type SdkResult<T = unknown> = CompletedResult<T> | UnfinishedResult<T>;
@@ -112,29 +113,6 @@ export function sdkResult<T>(result: RunResult<T>, { agentId, asked, log }: Resu
     toJSON: () => toJSON(made),
   };
   return Object.freeze(made);
-}
-
-/** Names of the kernel's options, and what the sdk calls them. */
-const OPTIONS: ReadonlyMap<string, string> = new Map([
-  ["maxCostUsd", "budget.usd"],
-  ["maxTokens", "budget.tokens"],
-  ["maxTurns", "budget.turns"],
-  ["maxToolCalls", "budget.toolCalls"],
-  ["maxOutputTokens", "settings.maxOutputTokens"],
-]);
-
-/**
- * The hint of the ledger, with the names of the sdk's options. Replaced only here: records have the ledger's own text, the same with any
- * wiring. A ledger that the user made (its scope is not an agent of the run) keeps the names of its own limits: to
- * raise `budget` would not help.
- */
-function withSdkNames(stoppedBy: StoppedBy, agents: readonly AgentAccount[]): StoppedBy {
-  const { hint, scope } = stoppedBy;
-  if (hint === undefined) return stoppedBy;
-  const isOfRun = agents.some(({ agentId }) => agentId === scope);
-  const named = (name: string): string =>
-    isOfRun || name === "maxOutputTokens" ? (OPTIONS.get(name) ?? name) : name;
-  return { ...stoppedBy, hint: hint.replace(/\bmax[A-Z]\w*/g, named) };
 }
 
 function unwrap<T>(result: SdkResult<T>): CompletedResult<T> {

@@ -1,6 +1,7 @@
 import { totalTokens } from "@ravi/kernel";
 import { count, usd } from "./figures.ts";
 import type { TreeNode } from "./run-tree.ts";
+import { cutOffWords } from "./stopped-by.ts";
 
 /**
  * Draws the tree as a Mermaid flowchart. Nodes have numbers as ids, since the name of an agent may contain anything; the names
@@ -12,7 +13,9 @@ export function drawMermaid(root: TreeNode): string {
   const draw = (node: TreeNode): string => {
     const id = `a${next++}`;
     const { agentId, status, usage, costUsd } = node;
-    const words = [agentId, status, count(totalTokens(usage), "token"), usd(costUsd)];
+    const cutOff = cutOffWords(node);
+    const end = cutOff === undefined ? status : `${status} (${cutOff})`;
+    const words = [agentId, end, count(totalTokens(usage), "token"), usd(costUsd)];
     lines.push(`  ${id}["${words.map(escape).join("<br/>")}"]`);
     for (const child of node.children) lines.push(`  ${id} --> ${draw(child)}`);
     return id;

@@ -2,6 +2,7 @@ import { type AgentAccount, type AgentId, addUsage, type Usage } from "@ravi/ker
 import { addCost } from "@ravi/kernel/loop";
 import type { CallAccount, Calls } from "./call-log.ts";
 import { drawMermaid } from "./mermaid.ts";
+import { withSdkNames } from "./stopped-by.ts";
 import { drawText } from "./text.ts";
 
 /** One agent of a run: what it used itself and, in `total`, together with everyone it hired. */
@@ -31,7 +32,11 @@ export interface RunTree {
 export function runTree(accounts: readonly [AgentAccount, ...AgentAccount[]], log: Calls): RunTree {
   const [first] = accounts;
   const byParent = Map.groupBy(accounts.slice(1), ({ parent }) => parent ?? first.agentId);
-  const root = nodeOf(first, byParent, log);
+  const named = (account: AgentAccount): AgentAccount => {
+    const { stoppedBy } = account;
+    return stoppedBy === undefined ? account : { ...account, stoppedBy: withSdkNames(stoppedBy, accounts) };
+  };
+  const root = nodeOf(first, { byParent, log, named });
   const tree: RunTree = {
     root,
     callsNotListed: log.dropped,
@@ -45,16 +50,24 @@ export function runTree(accounts: readonly [AgentAccount, ...AgentAccount[]], lo
   return Object.freeze(tree);
 }
 
+interface Sources {
+  readonly byParent: Map<AgentId, AgentAccount[]>;
+  readonly log: Calls;
+  /** An account, with the names of the sdk's options. */
+  readonly named: (account: AgentAccount) => AgentAccount;
+}
+
 /**
  * Each list of children is removed when it is used. Otherwise accounts that name one another as parents would recurse without
  * end.
  */
-function nodeOf(account: AgentAccount, byParent: Map<AgentId, AgentAccount[]>, log: Calls): TreeNode {
+function nodeOf(account: AgentAccount, sources: Sources): TreeNode {
+  const { byParent, log, named } = sources;
   const hired = byParent.get(account.agentId) ?? [];
   byParent.delete(account.agentId);
-  const children = hired.map((child) => nodeOf(child, byParent, log));
+  const children = hired.map((child) => nodeOf(child, sources));
   return {
-    ...account,
+    ...named(account),
     calls: log.of(account.execId),
     children,
     total: {

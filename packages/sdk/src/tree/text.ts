@@ -1,6 +1,8 @@
 import { totalTokens } from "@ravi/kernel";
+import { padText, textWidth } from "@ravi/kernel/loop";
 import { count, usd } from "./figures.ts";
 import type { TreeNode } from "./run-tree.ts";
+import { cutOffWords } from "./stopped-by.ts";
 
 interface Row {
   readonly name: string;
@@ -11,12 +13,12 @@ interface Row {
 export function drawText(root: TreeNode): string {
   const rows = rowsOf(root, "", "");
   const widest = (of: (row: Row) => string | undefined): number =>
-    rows.reduce((width, row) => Math.max(width, of(row)?.length ?? 0), 0);
+    rows.reduce((width, row) => Math.max(width, textWidth(of(row) ?? "")), 0);
   const nameWidth = widest(({ name }) => name);
   const widths = rows[0]?.cells.map((_, at) => widest(({ cells }) => cells[at]));
   return rows
     .map(({ name, cells }) =>
-      [name.padEnd(nameWidth), ...cells.map((cell, at) => pad(cell, widths?.[at] ?? 0, at))]
+      [padText(name, nameWidth), ...cells.map((cell, at) => pad(cell, widths?.[at] ?? 0, at))]
         .join("  ")
         .trimEnd(),
     )
@@ -25,7 +27,9 @@ export function drawText(root: TreeNode): string {
 
 function rowsOf(node: TreeNode, first: string, rest: string): Row[] {
   const { agentId, status, modelCalls, toolCalls, usage, costUsd, retries, wasteUsd } = node;
+  const cutOff = cutOffWords(node);
   const extras = [
+    ...(cutOff === undefined ? [] : [cutOff]),
     ...(retries > 0 ? [`${retries} retried`] : []),
     ...(wasteUsd > 0 ? [`${usd(wasteUsd)} wasted`] : []),
   ];
@@ -51,5 +55,5 @@ function rowsOf(node: TreeNode, first: string, rest: string): Row[] {
 
 /** The first and the last cell are words and aligned left; the others are numbers and aligned right. */
 function pad(cell: string, width: number, at: number): string {
-  return at === 0 || at === 5 ? cell.padEnd(width) : cell.padStart(width);
+  return padText(cell, width, at === 0 || at === 5 ? "end" : "start");
 }

@@ -73,6 +73,14 @@ export class HonestLedger implements Ledger {
     return { tokens: left("tokens"), cost: left("cost"), turns: left("turns"), toolCalls: left("toolCalls") };
   }
 
+  overrun(): Spend {
+    const most = (name: keyof Spend): number => {
+      const all = this.chain.map(({ limits, used }) => used[name] - (limits[name] ?? Infinity));
+      return this.shown(name, Math.max(0, ...all));
+    };
+    return { tokens: most("tokens"), cost: most("cost"), turns: most("turns"), toolCalls: most("toolCalls") };
+  }
+
   get used(): Spend {
     const { used } = this.account;
     return { ...used, cost: this.shown("cost", used.cost) };

@@ -312,6 +312,37 @@ export const PLANTED_LEDGERS: readonly PlantedLedger[] = [
     },
   },
   {
+    says: "sees only its own limits when asked how far they are exceeded",
+    caughtBy: "an overrun is how far a limit of the chain is exceeded",
+    Broken: class extends HonestLedger {
+      override overrun() {
+        return new HonestLedger({ budget: {}, scope: "" }, { ...this.account, parent: undefined }).overrun();
+      }
+    },
+  },
+  {
+    says: "says by how much a limit is not yet exceeded",
+    caughtBy: "an overrun is how far a limit of the chain is exceeded",
+    Broken: class extends HonestLedger {
+      override overrun() {
+        const { used, limits } = this.account;
+        return { ...super.overrun(), tokens: used.tokens - (limits.tokens ?? Infinity) };
+      }
+    },
+  },
+  {
+    says: "adds up how far the limits of its chain are exceeded",
+    caughtBy: "an overrun is how far a limit of the chain is exceeded",
+    Broken: class extends HonestLedger {
+      override overrun() {
+        const over = this.chain.map(({ used, limits }) =>
+          Math.max(0, used.tokens - (limits.tokens ?? Infinity)),
+        );
+        return { ...super.overrun(), tokens: over.reduce((sum, each) => sum + each, 0) };
+      }
+    },
+  },
+  {
     says: "hands out its living state as a snapshot",
     caughtBy: "a snapshot is plain JSON",
     Broken: class extends HonestLedger {

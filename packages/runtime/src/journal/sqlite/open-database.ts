@@ -49,7 +49,46 @@ export function openDatabase(directory: string, timeoutMs = OPEN_TIMEOUT_MS): Sq
   }
 }
 
-function prepareFile(directory: string): string {
+/**
+ * Opens a `ravi.db` that is there, and that may lie where nothing can be written: on a disk or in a folder that is read-only. Throws an
+ * `InvalidValueError`.
+ */
+export function openReadOnly(directory: string): Sqlite.DatabaseSync {
+  const path = pathOf(directory);
+  const refuse = (expected: string, cause: unknown): never => {
+    throw new InvalidValueError({ field: "journal", value: path, expected, cause });
+  };
+  let db: Sqlite.DatabaseSync | undefined;
+  try {
+    if (headerOf(path) === undefined) refuse("a Ravi journal; this file is empty", undefined);
+    db = connectReadOnly(path);
+    if (isNew(db, path)) refuse("a Ravi journal; this database is empty", undefined);
+    db.exec(`PRAGMA cell_size_check = ON; PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    return db;
+  } catch (error) {
+    db?.close();
+    if (error instanceof InvalidValueError) throw error;
+    return refuse(
+      `a file that can be read; with its ${FILE}-wal, if there is one, it needs a folder that can be written (${messageOf(error)})`,
+      error,
+    );
+  }
+}
+
+/**
+ * A journal that was closed has no write-ahead log. SQLite would make one, even to read it, and where it cannot, it has to be told that
+ * the file does not change. It does, or may, if there is a log.
+ */
+function connectReadOnly(path: string): Sqlite.DatabaseSync {
+  const { DatabaseSync } = nodeModule("node:sqlite");
+  if (nodeFiles().existsSync(`${path}-wal`)) return new DatabaseSync(path, { readOnly: true });
+  const url = nodeModule("node:url").pathToFileURL(path);
+  url.searchParams.set("immutable", "1");
+  return new DatabaseSync(url, { readOnly: true });
+}
+
+/** Absolute: SQLite would read a path that begins with `file:` as a URL with options. */
+function pathOf(directory: string): string {
   if (typeof directory !== "string" || directory.length === 0 || directory.includes("\0")) {
     throw new InvalidValueError({
       field: "directory",
@@ -57,8 +96,11 @@ function prepareFile(directory: string): string {
       expected: "the path of a directory, as a non-empty string",
     });
   }
-  // Absolute: SQLite would read a path that begins with `file:` as a URL with options.
-  const path = nodeModule("node:path").resolve(directory, FILE);
+  return nodeModule("node:path").resolve(directory, FILE);
+}
+
+function prepareFile(directory: string): string {
+  const path = pathOf(directory);
   try {
     makeFolders(directory, nodeFiles(), nodeModule("node:path"));
     // SQLite would make it readable for everybody. The files that it creates beside it get the mode of this one.

@@ -1,5 +1,5 @@
-import { checkBoolean, InvalidValueError } from "@ravi/kernel";
-import { checkPort, hasMethod, isAgent } from "@ravi/kernel/loop";
+import { checkBoolean, checkSignal, InvalidValueError } from "@ravi/kernel";
+import { checkPort, checkPorts, hasMethod, isAgent } from "@ravi/kernel/loop";
 import { retry as retryLayer } from "@ravi/middleware";
 import { checkLayers } from "../../agents/layers.ts";
 import { hasModule } from "../../node-module.ts";
@@ -38,6 +38,10 @@ export function checkHost(options: HostOptions): void {
     const expected = "false here, where there is no process that a signal could reach";
     throw new InvalidValueError({ field: "handleSignals", value: true, expected });
   }
+  // A runtime checks these too, but `estimate` has none, and a conversation has one only when something is said.
+  const { limiter, permissions, telemetry, auditLog, validator, signal, logger, clock, ids } = options;
+  checkPorts("options", { limiter, permissions, telemetry, auditLog, validator, logger, clock, ids });
+  checkSignal("signal", signal);
   if (middleware !== undefined) checkLayers("middleware", middleware);
   if (retry !== undefined && retry !== false) {
     if (typeof retry !== "object" || retry === null)

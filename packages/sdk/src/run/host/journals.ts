@@ -1,4 +1,4 @@
-import { type Clock, InvalidValueError, type Journal } from "@ravi/kernel";
+import { type Clock, InvalidValueError, isRaviError, type Journal } from "@ravi/kernel";
 import { SqliteJournal } from "@ravi/runtime";
 import { nodeModule } from "../../node-module.ts";
 
@@ -88,6 +88,17 @@ export function borrowJournal(
       await shared.journal.close();
     },
   };
+}
+
+/** The same to look at what is on record: also where it cannot be written. That one is not shared, as runs need one that can. */
+export function borrowToLook(given: string | Journal, clock: Clock | undefined): BorrowedJournal {
+  try {
+    return borrowJournal(given, clock);
+  } catch (error) {
+    if (typeof given !== "string" || !isRaviError(error, "INVALID_VALUE")) throw error;
+    const journal = SqliteJournal.open(given, { clock, readOnly: "ifNeeded" });
+    return { journal, directory: given, release: () => journal.close() };
+  }
 }
 
 /** A journal that has failed for good (a full disk, say) stays with the runs that use it; the next run opens a new one. */

@@ -1,6 +1,6 @@
 import type { BudgetWarning } from "@ravi/kernel";
 import { expect } from "vitest";
-import { admits, DIMENSIONS, expectLeft, expectUsed, type LedgerCase, ROOT } from "./stage.ts";
+import { admits, DIMENSIONS, expectLeft, expectOverrun, expectUsed, type LedgerCase, ROOT } from "./stage.ts";
 
 export const chargeCases: readonly LedgerCase[] = [
   {
@@ -87,6 +87,26 @@ export const chargeCases: readonly LedgerCase[] = [
       for (const ledger of [one, root, beside]) expectLeft(ledger, "tokens", null);
       await one.reserve({ turns: 3, tokens: 1_000_000 });
       expect(await admits(() => one.reserve({ turns: 1 }))).toBe(false);
+    },
+  },
+  {
+    rule: "R18",
+    says: "an overrun is how far a limit of the chain is exceeded: the most of any, and nothing where all is within",
+    async run({ open }) {
+      const root = await open({ maxTokens: 100, maxCostUsd: 1, maxTurns: 10 });
+      if (root.overrun === undefined) return expect(typeof root.overrun).toBe("undefined");
+      const child = root.child({ maxTokens: 20, maxToolCalls: 1 }, "child");
+      const beside = root.child({ maxTokens: 500 }, "beside");
+      expectOverrun(child, {});
+      await beside.reserve({ tokens: 50, cost: 0.5, turns: 5 });
+      await child.charge({ tokens: 20, turns: 5, toolCalls: 1 });
+      for (const ledger of [child, beside, root]) expectOverrun(ledger, {});
+      await child.charge({ tokens: 40, cost: 1.25, toolCalls: 2 });
+      expectOverrun(child, { tokens: 40, cost: 0.25, toolCalls: 2 });
+      expectOverrun(beside, { cost: 0.25 });
+      await beside.charge({ tokens: 150 });
+      expectOverrun(child, { tokens: 110, cost: 0.25, toolCalls: 2 });
+      expectOverrun(root, { tokens: 110, cost: 0.25 });
     },
   },
   {

@@ -55,8 +55,17 @@ export async function admits(act: () => MaybePromise<unknown>): Promise<boolean>
 
 /** Compares what was spent. Dollars may differ by less than a millionth, because they are converted from other units. */
 export function expectUsed(ledger: Ledger, spent: Partial<Spend>, which = ""): void {
-  const { tokens, cost, turns, toolCalls } = ledger.used;
-  const expected = { ...NOTHING, ...spent };
+  expectSpend(ledger.used, spent, which);
+}
+
+/** Compares by how much its limits are exceeded. */
+export function expectOverrun(ledger: Ledger, by: Partial<Spend>): void {
+  expectSpend(ledger.overrun?.(), by);
+}
+
+function expectSpend(found: Spend | undefined, spend: Partial<Spend>, which = ""): void {
+  const { tokens, cost, turns, toolCalls } = found ?? expect.unreachable(`no amounts ${which}`);
+  const expected = { ...NOTHING, ...spend };
   expect({ which, tokens, cost: rounded(cost), turns, toolCalls }).toEqual({
     which,
     ...expected,

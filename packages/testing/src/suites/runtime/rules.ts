@@ -102,7 +102,12 @@ export const ruleCases: readonly RuntimeCase[] = [
       const setup = { headcount: caps.headcount, ledger: caps.ledger, meter: caps.meter };
       const runtime = await create({ agents: [lead, middle, worker, sleeper], ...setup });
       const options = { spawnBudget: { maxAgents: 3 }, executionBudget: { maxTurns: 100 } };
-      const { output, status, usage } = await runtime.run(lead, "", options).result;
+      const { output, status, usage, agents } = await runtime.run(lead, "", options).result;
+      // Not every engine has accounts.
+      if (agents !== undefined)
+        expect(agents.filter(({ stopReason }) => stopReason !== undefined)).toMatchObject([
+          { status: "partial", stopReason: "budget", stoppedBy: { dimension: "turns", limit: 1 } },
+        ]);
       expect([status, output]).toEqual([
         "completed",
         "completed:9 partial:3 denied:0 cancelled:true cancelled:true timedOut:true turns false",
