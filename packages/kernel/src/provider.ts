@@ -1,6 +1,7 @@
 // What authors of providers share: functions over what a server sends and what goes wrong on the way to it. The network is
 // the provider's.
 
+export { saidBehind } from "./errors/facts.ts";
 export { causeChain } from "./provider/causes.ts";
 export { checkRequest } from "./provider/check-request.ts";
 export { incomplete, parseAnswer, parseEvent } from "./provider/answer-text.ts";

@@ -274,6 +274,7 @@ test("the exports of @ravi/kernel/provider are these", () => {
       "reasonMeantBy",
       "refuseRedirect",
       "retryAfterMs",
+      "saidBehind",
       "scrubber",
       "serverEvents",
       "shortId",

@@ -1,6 +1,6 @@
 import { askedWaitMs, detailedWaitMs } from "./asked-wait.ts";
 import type { RaviError } from "./base.ts";
-import { field, partsOf, statusOf, textsIn } from "./facts.ts";
+import { field, partsOf, saidBehind, statusOf, textsIn } from "./facts.ts";
 import { isMarked, isRaviError } from "./is.ts";
 import { ErrorKind, isRetryableKind } from "./kinds.ts";
 
@@ -245,7 +245,8 @@ function chainOf(error: unknown): readonly unknown[] {
 
 function factsOf(chain: readonly unknown[]): Facts {
   const parts = chain.flatMap(partsOf);
-  const message = textsIn(parts, ["message"]).join(" ").slice(0, 8_000);
+  const behind = parts.flatMap((part) => saidBehind(part) ?? []);
+  const message = [...textsIn(parts, ["message"]), ...behind].join(" ").slice(0, 8_000);
   return {
     status: statusOf(parts),
     code: textsIn(parts, ["code", "type", "name"]).join(" ").slice(0, 8_000),

@@ -5,6 +5,12 @@ export function partsOf(error: unknown): readonly unknown[] {
   return [error, field(error, "error")];
 }
 
+/** What the server behind a gateway said. The gateway's own message says nothing: "Provider returned error". */
+export function saidBehind(report: unknown): string | undefined {
+  const raw = field(field(report, "metadata"), "raw");
+  return typeof raw === "string" && raw !== "" ? raw : undefined;
+}
+
 export function statusOf(parts: readonly unknown[]): number | undefined {
   return parts.map(statusIn).find((status) => status !== undefined);
 }
