@@ -50,6 +50,7 @@ export {
   wireLimits,
   type WireLimitsOptions,
 } from "./provider/options.ts";
+export { type AnswerReading, answerReader, type WireAnswer } from "./provider/read-answer.ts";
 export { reasonMeantBy } from "./provider/reason-words.ts";
 export { type Refusal, refuseRedirect, shortRefusal } from "./provider/refusal.ts";
 export { headerSecrets, type Scrub, scrubber, urlSecrets } from "./provider/scrub.ts";
