@@ -3,7 +3,6 @@ import {
   checkInteger,
   type Clock,
   errorToJSON,
-  isPromiseLike,
   type JsonObject,
   type JsonPrimitive,
   type SerializedError,
@@ -11,7 +10,7 @@ import {
   systemClock,
   type Telemetry,
 } from "@ravi/kernel";
-import { checkPorts } from "@ravi/kernel/loop";
+import { checkPorts, quietly } from "@ravi/kernel/loop";
 import { checkListener } from "./checks.ts";
 
 /** A finished span. */
@@ -118,12 +117,6 @@ export class EventRecorder implements Telemetry {
     this.seen++;
     // The array grows to twice the limit before it is cut, so that a full recorder costs no more per event than an empty one.
     if (this.kept.push(event) >= 2 * this.limit) this.kept.splice(0, this.limit);
-    // What `onEvent` throws is ignored, also if it rejects later.
-    try {
-      const told: unknown = this.onEvent?.(event);
-      if (isPromiseLike(told)) told.then(undefined, () => {});
-    } catch {
-      // Ignored, as above.
-    }
+    quietly(() => this.onEvent?.(event));
   }
 }

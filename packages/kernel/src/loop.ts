@@ -99,7 +99,6 @@ export { readResult } from "./loop/read-result.ts";
 export { readStream, refuseNoEvent, refuseNoStream } from "./loop/read-stream.ts";
 export {
   isStop,
-  messageOf,
   argumentsText,
   readArguments,
   withTextArguments,
@@ -107,6 +106,7 @@ export {
   toolFailure,
   toolFailureOf,
 } from "./loop/tool-call.ts";
+export { messageOf } from "./errors/message-of.ts";
 export { toldOf, toldOfDenial } from "./loop/told.ts";
 export { withoutThoughts } from "./loop/thoughts.ts";
 export { toolProgress } from "./loop/tool-progress.ts";

@@ -1,6 +1,7 @@
 // What authors of providers share: functions over what a server sends and what goes wrong on the way to it. The network is
 // the provider's.
 
+export { saidBehind } from "./errors/facts.ts";
 export { causeChain } from "./provider/causes.ts";
 export { checkRequest } from "./provider/check-request.ts";
 export { incomplete, parseAnswer, parseEvent } from "./provider/answer-text.ts";
@@ -49,6 +50,7 @@ export {
   wireLimits,
   type WireLimitsOptions,
 } from "./provider/options.ts";
+export { type AnswerReading, answerReader, type WireAnswer } from "./provider/read-answer.ts";
 export { reasonMeantBy } from "./provider/reason-words.ts";
 export { type Refusal, refuseRedirect, shortRefusal } from "./provider/refusal.ts";
 export { headerSecrets, type Scrub, scrubber, urlSecrets } from "./provider/scrub.ts";

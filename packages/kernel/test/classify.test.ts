@@ -14,7 +14,7 @@ import {
 
 const http = (
   status: number,
-  body: { message?: string; code?: string; type?: string; details?: unknown } = {},
+  body: { message?: string; code?: string; type?: string; details?: unknown; metadata?: unknown } = {},
 ): unknown => Object.assign(new Error(`${status} ${body.message ?? ""}`), { status, error: body });
 
 describe("O6: classifyError", () => {
@@ -190,6 +190,11 @@ describe("O6: classifyError", () => {
       "CONTEXT_OVERFLOW",
     ],
     ["a gateway's code", { error: { code: 429, message: "upstream" } }, "RATE_LIMIT"],
+    [
+      "a prompt that is too long for the server behind a gateway",
+      http(400, { message: "Provider returned error", metadata: { raw: "prompt is too long: 9 > 8" } }),
+      "CONTEXT_OVERFLOW",
+    ],
     ["a gateway's code as text", { error: { code: "502", message: "upstream" } }, "SERVER_ERROR"],
     [
       "a wrapped refusal",

@@ -247,6 +247,7 @@ test("the exports of @ravi/kernel/provider are these", () => {
       "OversizedAnswer",
       "RedirectedRequest",
       "UnusableAnswer",
+      "answerReader",
       "callIds",
       "causeChain",
       "checkBaseURL",
@@ -277,6 +278,7 @@ test("the exports of @ravi/kernel/provider are these", () => {
       "reasonMeantBy",
       "refuseRedirect",
       "retryAfterMs",
+      "saidBehind",
       "scrubber",
       "serverEvents",
       "shortId",
@@ -319,7 +321,7 @@ test("the exported types are these", () => {
     `"AdmitRunOptions AdmittedRun AgentBaseParts AgentParts AnswerShape Approval AskOptions AtOnce Backoff BareContext BareContextOptions BareInbox BareInboxOptions CheckedBySchemas CheckedPorts CutOff Decision Decisions DelegateOptions Denial Direct EventListener Finish Hired InDoubt Indexed Instructions Keepers KeyShape LandOptions Linked LoopDetector LoopExtension LoopInput LoopLimits LoopLimitsOptions LoopOptions LoopPlan LoopStep LoopVerdict ModelSettings Parsed PlatformModules PlatformTimers ProcessReads ProcessTable RunStartOptions TimerClock ToolTurn ToolTurnOptions Turn TurnContext"`,
   );
   expect(typesOf("provider.ts").join(" ")).toMatchInlineSnapshot(
-    `"CallIds ClientParts ConnectionFault FailureContext FailureVerdict Fields HeaderSource IdGiver KeyPlaces Notice ObjectSchema PlatformTimers ProviderCall ProviderCallSetup Refusal Scrub ServerEvent ServerEventReader WireLimits WireLimitsOptions"`,
+    `"AnswerReading CallIds ClientParts ConnectionFault FailureContext FailureVerdict Fields HeaderSource IdGiver KeyPlaces Notice ObjectSchema PlatformTimers ProviderCall ProviderCallSetup Refusal Scrub ServerEvent ServerEventReader WireAnswer WireLimits WireLimitsOptions"`,
   );
 });
 

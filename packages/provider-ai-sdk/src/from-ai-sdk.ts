@@ -10,6 +10,7 @@ import {
 import {
   checkRequest,
   field,
+  headerSecrets,
   onceEach,
   type ProviderCall,
   scrubber,
@@ -42,7 +43,7 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): LLMCli
     ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
   });
   const who = { provider, model: model.modelId };
-  const scrub = scrubber([...(options.secrets ?? []), ...Object.values(options.headers ?? {})]);
+  const scrub = scrubber([...(options.secrets ?? []), ...headerSecrets(options.headers)]);
   const notice = onceEach(logger, info);
 
   const begin = (given: CallOptions | undefined): ProviderCall =>
@@ -108,6 +109,7 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): LLMCli
         const answer = collectAnswer(model.provider, request.tools);
         answer.addWhole(result);
         checkEnding(answer);
+        call.complete();
         return answer.response();
       } catch (error) {
         throw failure(error, call);
@@ -134,6 +136,7 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): LLMCli
           yield* answer.add(value);
         }
         checkEnding(answer, "streamed");
+        call.complete();
         yield { type: "finish", response: answer.response() };
       } catch (error) {
         throw failure(error, call);

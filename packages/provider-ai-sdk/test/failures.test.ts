@@ -42,6 +42,13 @@ function apiError(more: object): APICallError {
   });
 }
 
+/** As OpenRouter passes on what the server behind it said. */
+function behindGateway(raw: string): APICallError {
+  const message = "Provider returned error";
+  const data = { error: { message, code: 400, metadata: { raw, provider_name: "x" } } };
+  return apiError({ statusCode: 400, message, data, responseBody: JSON.stringify(data) });
+}
+
 describe("O6: an error of the AI SDK", () => {
   test.each([
     [apiError({ statusCode: 400 }), "FORMAT_ERROR"],
@@ -63,6 +70,7 @@ describe("O6: an error of the AI SDK", () => {
       }),
       "CONTEXT_OVERFLOW",
     ],
+    [behindGateway("This model's maximum context length is 8192 tokens"), "CONTEXT_OVERFLOW"],
     [apiError({ statusCode: 200, message: "Invalid JSON response" }), "SERVER_ERROR"],
     [
       apiError({
@@ -153,6 +161,11 @@ describe("O6: an error of the AI SDK", () => {
     },
   );
 
+  test("says what the server behind a gateway said, since the gateway's own words say nothing", async () => {
+    const { message } = await failingWith(behindGateway("image 3 is broken"));
+    expect(message).toBe("test/small: Provider returned error: image 3 is broken");
+  });
+
   test("a mistake in a program is not tried again", async () => {
     const error = await failingWith(new TypeError("undefined is not a function"));
     expect([error.kind, error.retryable]).toEqual(["UNKNOWN", false]);
@@ -218,6 +231,13 @@ describe("T13: an error", () => {
     for (const key of [...keys.map((each) => each.replace("Bearer ", "")), SECRET])
       expect(inspect(error)).not.toContain(key);
   });
+
+  test("shows no header, and no word of one", async () => {
+    const error = await failingWith(new Error(`not known: ${SECRET}`), {
+      headers: { authorization: `Token ${SECRET}` },
+    });
+    expect(inspect(error)).not.toContain(SECRET);
+  });
 });
 
 test("T10: a model that does not heed its signal is left all the same, when it is silent for too long", async () => {
@@ -261,6 +281,13 @@ test("T4: a reader who stops early lets the stream go", async () => {
   }
   await expect(left.promise).resolves.toBeUndefined();
   expect(getEventListeners(signal, "abort")).toEqual([]);
+});
+
+test("T4: the signal of a call that went well is not aborted at its end", async () => {
+  const sdk = fixedModel({ parts: [FINISH] });
+  await fromAiSdk(sdk).generate(ask("go"));
+  await streamed(fromAiSdk(sdk));
+  expect(sdk.seen.map(({ abortSignal }) => abortSignal?.aborted)).toEqual([false, false]);
 });
 
 test("T4: a thousand pieces cost one timer", async () => {

@@ -84,6 +84,23 @@ test("R19: the names of speakers are said in the text", async () => {
   ]);
 });
 
+test("R19: a blank text that a model has put before its calls is not sent back: Anthropic refuses it", async () => {
+  const model = fixedModel();
+  const call = { id: "c", name: "t", arguments: "{}" };
+  await fromAiSdk(model).generate({
+    messages: [
+      ...ask("go").messages,
+      { role: "assistant", content: "\n\n", toolCalls: [call] },
+      { role: "tool", toolCallId: "c", name: "t", content: "done" },
+      { role: "assistant", content: " " },
+    ],
+  });
+  expect(model.seen[0]?.prompt.slice(1)).toEqual([
+    { role: "assistant", content: [expect.objectContaining({ type: "tool-call" })] },
+    expect.objectContaining({ role: "tool" }),
+  ]);
+});
+
 test("R19: a summary of the reasoning, which no version has a word for, is left out with notice", async () => {
   const logger = notingLogger();
   await fromAiSdk(fixedModel(), { logger }).generate(ask("go", { reasoning: { summary: true } }));
@@ -286,6 +303,16 @@ describe("the system's words", () => {
       content: [{ type: "text", text: "<system>\nlate\n</system>" }],
     });
   });
+
+  test.each([" ", ""])(
+    "are not sent if there are none (%j), early or late: Anthropic refuses them",
+    async (content) => {
+      const model = fixedModel({ provider: "anthropic.messages" });
+      const none: ChatMessage = { role: "system", content };
+      await fromAiSdk(model).generate({ messages: [none, ...ask("go").messages, none] });
+      expect(model.seen[0]?.prompt).toEqual([{ role: "user", content: [{ type: "text", text: "go" }] }]);
+    },
+  );
 
   test("said late stay the system's where the provider takes them", async () => {
     for (const [provider, options] of [

@@ -95,6 +95,12 @@ describe("R19: what a provider needs back with a text", () => {
     expect(content).toEqual([{ type: "text", text: "three", providerOptions: providerMetadata }]);
   });
 
+  test("goes back with a blank text too", async () => {
+    const providerMetadata = { google: { thoughtSignature: "sig" } };
+    const { content } = await sentBack(answer([{ type: "text", text: "\n", providerMetadata }]));
+    expect(content).toEqual([{ type: "text", text: "\n", providerOptions: providerMetadata }]);
+  });
+
   test("nothing is kept of other metadata, and the answer stays a plain text", async () => {
     const providerMetadata = { openai: { itemId: "msg_1", annotations: [] } };
     const { message } = await sentBack(answer([{ type: "text", text: "hi", providerMetadata }]));

@@ -1,6 +1,7 @@
 import {
   type CallOptions,
   InvalidValueError,
+  isCancellation,
   type LLMClient,
   type ModelEvent,
   type ModelInfo,
@@ -10,6 +11,7 @@ import {
   systemClock,
 } from "@ravi/kernel";
 import {
+  answerReader,
   checkRequest,
   headerSecrets,
   headerText,
@@ -20,7 +22,6 @@ import {
   wellFormedJson,
 } from "@ravi/kernel/provider";
 import { collectAnswer } from "./answer/answer.ts";
-import { readAnswer } from "./answer/read.ts";
 import { connect, type Connection } from "./connection.ts";
 import { explain } from "./failure/explain.ts";
 import { knownModel } from "./models.ts";
@@ -129,7 +130,12 @@ export function anthropic(model: string, options: AnthropicOptions = {}): LLMCli
       const { response, outputTool } = await send(call, request, { stream, idempotencyKey });
       ({ headers } = response);
       const answer = collectAnswer({ provider, outputTool, cacheTtl: info.cacheTtl });
-      yield* readAnswer({ response, answer, call, limits });
+      const next = answerReader({ response, call, limits, answer, timers: globalThis });
+      for (let events = await next(); events !== undefined; events = await next())
+        for (const event of events) {
+          yield event;
+          if (isCancellation(call.stopped)) throw call.stopped;
+        }
       yield { type: "finish", response: answer.response() };
     } catch (error) {
       // If the call was cancelled or timed out, that is the error, whatever else failed because of it.

@@ -100,7 +100,7 @@ const mixed: fc.Arbitrary<Mixed> = fc
 
 function expectCalls({ texts, events }: Mixed): void {
   const answer = collect();
-  const seen = [...events, { type: "message_stop" }].flatMap((event) => answer.addEvent(event));
+  const seen = [...events, { type: "message_stop" }].flatMap((event) => answer.add(event, ""));
   const { toolCalls } = answer.response().message;
   expect(toolCalls).toEqual(
     texts.map((text, n) => ({ id: `id${n}`, name: `tool${n % 3}`, arguments: text })),
@@ -170,7 +170,7 @@ describe("T10: tool calls are put together", () => {
       fc.assert(
         fc.property(fc.array(event, { maxLength: 20 }), (events) => {
           const answer = collect();
-          const seen = events.flatMap((one) => answer.addEvent(one));
+          const seen = events.flatMap((one) => answer.add(one, ""));
           const { message } = answer.response();
           const calls = message.toolCalls ?? [];
           expect(new Set(calls.map(({ id }) => id)).size).toBe(calls.length);
@@ -188,7 +188,7 @@ describe("T10: tool calls are put together", () => {
       content_block: { type: "tool_use", id: "x", name: "f", input: {} },
     };
     // With a look back at all that came before, this would take minutes.
-    for (let index = 0; index < 50_000; index++) answer.addEvent({ ...head, index });
+    for (let index = 0; index < 50_000; index++) answer.add({ ...head, index }, "");
     expect(new Set(answer.response().message.toolCalls?.map(({ id }) => id)).size).toBe(50_000);
   });
 

@@ -226,6 +226,13 @@ describe("Retry-After", () => {
     const error = await refused({ status: 529, headers: { "retry-after": "3" } });
     expect(error.retryAfterMs).toBe(3_000);
   });
+
+  test("O6: it is understood in the details of an error of Google, whose quota comes back", async () => {
+    const details = [{ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "34.4s" }];
+    const message = "You exceeded your current quota, please check your plan.";
+    const body = JSON.stringify([{ error: { code: 429, message, status: "RESOURCE_EXHAUSTED", details } }]);
+    expect(await refused({ status: 429, body })).toMatchObject({ kind: "RATE_LIMIT", retryAfterMs: 34_400 });
+  });
 });
 
 describe("T13: secrets", () => {

@@ -472,6 +472,18 @@ describe("an answer of a given shape", () => {
     });
   });
 
+  test("finds a name of its own, however long those of the tools are", async () => {
+    const name = `${"a".repeat(57)}_output`;
+    const body = await bodyOf({
+      ...HELLO,
+      tools: [{ ...TOOL, name }],
+      output: { name, schema: open },
+    });
+    const names = JSON.stringify(body["tools"]).match(/"name":"[^"]*"/g) ?? [];
+    expect(new Set(names).size).toBe(2);
+    expect(names.every((each) => each.length <= '"name":""'.length + 64)).toBe(true);
+  });
+
   test("that no tool can give is told", async () => {
     const schema = { type: "array", items: {} };
     const notices = await noticesOf({ ...HELLO, output: { name: "x", schema } });

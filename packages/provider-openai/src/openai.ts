@@ -7,11 +7,17 @@ import {
   type ModelRequest,
   systemClock,
 } from "@ravi/kernel";
-import { headerSecrets, onceEach, type ProviderCall, scrubber, startCall } from "@ravi/kernel/provider";
+import {
+  answerReader,
+  headerSecrets,
+  onceEach,
+  type ProviderCall,
+  scrubber,
+  startCall,
+} from "@ravi/kernel/provider";
 import { connect, type Connection } from "./connection.ts";
 import { explain } from "./failure/provider-error.ts";
 import { checkOptions, type OpenAIOptions } from "./options.ts";
-import { answerReader, readToEnd } from "./read-answer.ts";
 import { makeSender } from "./send.ts";
 
 /**
@@ -75,7 +81,10 @@ export function openai(model: string, options: OpenAIOptions = {}): LLMClient {
         const response = await send(call, request, { stream, idempotencyKey });
         ({ headers } = response);
         const answer = protocol.collect(provider);
-        await readToEnd({ response, call, limits, answer });
+        const next = answerReader({ response, call, limits, answer, timers: globalThis });
+        while ((await next()) !== undefined) {
+          // The answer collects what counts.
+        }
         return answer.response();
       } catch (error) {
         throw failure(error, call, headers);
@@ -92,7 +101,7 @@ export function openai(model: string, options: OpenAIOptions = {}): LLMClient {
         const response = await send(call, request, { stream: true, idempotencyKey });
         ({ headers } = response);
         const answer = connection().protocol.collect(provider);
-        const next = answerReader({ response, call, limits, answer });
+        const next = answerReader({ response, call, limits, answer, timers: globalThis });
         for (let events = await next(); events !== undefined; events = await next())
           for (const event of events) yield event;
         for (const event of answer.finish()) yield event;

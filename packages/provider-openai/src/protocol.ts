@@ -1,5 +1,5 @@
 import type { ModelEvent, ModelRequest, ModelResponse } from "@ravi/kernel";
-import type { Notice } from "@ravi/kernel/provider";
+import type { Notice, WireAnswer } from "@ravi/kernel/provider";
 import type { Rejection, Remedy } from "./failure/corrections.ts";
 
 /** The body of a request, before it is serialized. */
@@ -17,15 +17,7 @@ export interface Target {
 }
 
 /** Collects one answer. */
-export interface Answer {
-  /** Adds one event of a stream; `name` is its SSE event name. Returns the events to emit. */
-  add(event: unknown, name: string): readonly ModelEvent[];
-  /** Adds an answer that was not streamed. */
-  addWhole(body: unknown): readonly ModelEvent[];
-  /** The server said why the answer ended, so it is complete. */
-  readonly isFinished: boolean;
-  /** Nothing relevant can follow, so reading stops. */
-  readonly isOver: boolean;
+export interface Answer extends WireAnswer {
   /** The remaining events, `finish` last. */
   finish(): readonly ModelEvent[];
   /** The complete response. */

@@ -1,9 +1,8 @@
-import { ErrorKind, type ModelRequest } from "@ravi/kernel";
+import { classifyError, ErrorKind, type ModelRequest } from "@ravi/kernel";
 import { checkRequest, headerText, type Notice, type ProviderCall } from "@ravi/kernel/provider";
 import { APIError } from "openai";
 import type { Connection } from "./connection.ts";
 import { correct, learn, rejectionOf, type Remedy } from "./failure/corrections.ts";
-import { classify } from "./failure/full-message.ts";
 
 interface SendOptions {
   readonly stream: boolean;
@@ -44,7 +43,7 @@ export function makeSender({ model, provider, connection, notice }: SenderSetup)
       if (call.stopped !== undefined || !(error instanceof APIError)) throw error;
       // A prompt that was filtered or is too long was read before it was refused, and Azure charges for that. It must not be sent
       // again.
-      const { kind } = classify(error);
+      const { kind } = classifyError(error);
       if (kind === ErrorKind.CONTENT_BLOCKED || kind === ErrorKind.CONTEXT_OVERFLOW) throw error;
       const remedy = protocol.remedyFor(rejectionOf(error), body);
       if (remedy === undefined) throw error;

@@ -207,6 +207,26 @@ describe("what the Responses API has no place for", () => {
     ]);
   });
 
+  test("T10: tells the model of an image and an unknown part in its own message", async () => {
+    const { logger, said } = listener();
+    const content = [
+      { type: "text", text: "Here:" },
+      { type: "image", url: "https://x.test/a.png" },
+      ...(JSON.parse('[{"type":"video","url":"https://x.test/v"}]') as []),
+    ] as const;
+    expect(await inputOf([{ role: "assistant", content }], { logger })).toEqual(
+      [
+        "Here:",
+        "[an image was left out: only text can be sent here]",
+        '[a part of the type "video" was left out: it cannot be sent here]',
+      ].map((text) => ({ role: "assistant", content: text })),
+    );
+    expect(said).toEqual([
+      "openai/test-model: an image is left out: only text can be sent here",
+      'openai/test-model: a part of the type "video" was left out: it cannot be sent here',
+    ]);
+  });
+
   test("stop sequences and a seed are left out, and that is said once", async () => {
     const { logger, said } = listener();
     await using server = await rawServer((response) => void response.end(OK));

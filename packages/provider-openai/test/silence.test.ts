@@ -184,6 +184,20 @@ describe.each(APIS)("over %s:", (api) => {
       expect(listeners).toBe(0);
     });
 
+    test("by leaving the loop lets go of the body of a fetch that does not heed its signal", async () => {
+      const left = Promise.withResolvers<string>();
+      const fetch = async (): Promise<Response> =>
+        new Response(
+          new ReadableStream({
+            start: (controller) => controller.enqueue(new TextEncoder().encode(piece("a"))),
+            cancel: () => left.resolve("left"),
+          }),
+          { headers: STREAM },
+        );
+      for await (const _ of client({ url: "http://127.0.0.1:9/v1" }, { fetch }).stream?.(HELLO) ?? []) break;
+      expect(await Promise.race([left.promise, turn("kept")])).toBe("left");
+    });
+
     test("by leaving the loop closes the connection", async () => {
       await using server = await rawServer(
         (response) => void response.writeHead(200, STREAM).write(piece("a")),

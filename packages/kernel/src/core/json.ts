@@ -1,4 +1,5 @@
 import { InvalidValueError } from "../errors/errors.ts";
+import { messageOf } from "../errors/message-of.ts";
 import { checkFields, checkInteger } from "./check.ts";
 
 export type JsonPrimitive = string | number | boolean | null;
@@ -41,8 +42,8 @@ export function parseJson(text: string, field: string, limits: JsonLimits = ARGU
   try {
     parsed = JSON.parse(text) as JsonValue;
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new InvalidValueError({ field, value: clip(text), expected: `valid JSON (${why})`, cause });
+    const expected = `valid JSON (${messageOf(cause)})`;
+    throw new InvalidValueError({ field, value: clip(text), expected, cause });
   }
   // Scanning the text is far cheaper than walking the value. The key may also be written with `\u` escapes, so a text with those
   // is walked too.

@@ -1,4 +1,4 @@
-import { field } from "./facts.ts";
+import { field } from "../core/field.ts";
 
 /** How servers write it: "try again in 23.03s", "retry after 45 seconds", "in 9m38.016s", "in 1 minute and 30 seconds". */
 const ASKED =

@@ -1,6 +1,7 @@
+import { field } from "../core/field.ts";
 import { askedWaitMs, detailedWaitMs } from "./asked-wait.ts";
 import type { RaviError } from "./base.ts";
-import { field, partsOf, statusOf, textsIn } from "./facts.ts";
+import { partsOf, saidBehind, statusOf, textsIn } from "./facts.ts";
 import { isMarked, isRaviError } from "./is.ts";
 import { ErrorKind, isRetryableKind } from "./kinds.ts";
 
@@ -87,9 +88,9 @@ interface Facts {
 }
 
 function kindOf({ status: given, code, message, askedMs }: Facts): ErrorKind | undefined {
-  // An error inside of a stream has no status; its type stands for one.
   // Amazon reports a rate limit as a bad request, too.
   const isThrottled = given === 400 && THROTTLED.test(code);
+  // An error inside of a stream has no status; its type stands for one.
   const status = isThrottled ? 429 : (given ?? STATUS_OF_CODE.find(([pattern]) => pattern.test(code))?.[1]);
   const isRefused = status === 400 || status === 422;
   if (isOverflow(code, message) && (given === undefined || isRefused || status === 413)) {
@@ -245,7 +246,8 @@ function chainOf(error: unknown): readonly unknown[] {
 
 function factsOf(chain: readonly unknown[]): Facts {
   const parts = chain.flatMap(partsOf);
-  const message = textsIn(parts, ["message"]).join(" ").slice(0, 8_000);
+  const behind = parts.flatMap((part) => saidBehind(part) ?? []);
+  const message = [...textsIn(parts, ["message"]), ...behind].join(" ").slice(0, 8_000);
   return {
     status: statusOf(parts),
     code: textsIn(parts, ["code", "type", "name"]).join(" ").slice(0, 8_000),

@@ -1,8 +1,16 @@
+import { field } from "../core/field.ts";
+
 // What can be read of an error that is not Ravi's: of a provider's client, or of a server behind it.
 
 /** An error, and the server's own error body if it has one. */
 export function partsOf(error: unknown): readonly unknown[] {
   return [error, field(error, "error")];
+}
+
+/** What the server behind a gateway said. The gateway's own message says nothing: "Provider returned error". */
+export function saidBehind(report: unknown): string | undefined {
+  const raw = field(field(report, "metadata"), "raw");
+  return typeof raw === "string" && raw !== "" ? raw : undefined;
 }
 
 export function statusOf(parts: readonly unknown[]): number | undefined {
@@ -26,8 +34,4 @@ function statusIn(error: unknown): number | undefined {
   const number = typeof code === "string" && /^[45]\d\d$/.test(code) ? Number(code) : code;
   const isStatus = typeof number === "number" && Number.isInteger(number) && number >= 400 && number <= 599;
   return isStatus ? number : undefined;
-}
-
-export function field(value: unknown, key: string): unknown {
-  return typeof value === "object" && value !== null ? Reflect.get(value, key) : undefined;
 }

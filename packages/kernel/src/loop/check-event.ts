@@ -1,6 +1,6 @@
 import type { AgentEvent } from "../agent/events.ts";
 import { InvalidValueError } from "../errors/errors.ts";
-import { messageOf } from "./tool-call.ts";
+import { messageOf } from "../errors/message-of.ts";
 
 /**
  * Throws an `InvalidValueError` if the data of an event cannot be written as JSON: an engine may store it. Checked even if

@@ -1,6 +1,6 @@
 import { isPromiseLike, type MaybePromise } from "../core/types.ts";
+import { messageOf } from "../errors/message-of.ts";
 import type { PermissionDecision, PermissionRequest, Permissions } from "../ports/services.ts";
-import { messageOf } from "./tool-call.ts";
 
 /** Why an action is not permitted. */
 export interface Denial {

@@ -1,8 +1,8 @@
 import { tellLog } from "../core/tell-log.ts";
 import { isPromiseLike, type MaybePromise } from "../core/types.ts";
+import { messageOf } from "../errors/message-of.ts";
 import { type HookBase, type HookEvent, type HookPayloads, type Hooks, NO_HOOKS } from "../ports/hooks.ts";
 import type { Logger } from "../ports/services.ts";
-import { messageOf } from "./tool-call.ts";
 
 /**
  * Hooks promise never to throw. Those with `dispatchOwn` keep that promise. Others are wrapped: what they throw or reject with is

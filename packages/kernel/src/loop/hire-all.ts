@@ -5,6 +5,7 @@ import { textOf } from "../model/messages.ts";
 import { asRavi } from "./bare/bare-child.ts";
 import { bareInbox } from "./bare-inbox.ts";
 import { ownLane } from "./own-lane.ts";
+import { hasLayers } from "./pipeline-levels.ts";
 import { readResult } from "./read-result.ts";
 import { isStop } from "./tool-call.ts";
 
@@ -55,10 +56,8 @@ export function hasNoSeat(outcome: HireOutcome | undefined): boolean {
  * Middleware, a budget and a time limit only work around a child of its own. In the caller's slot they would be dropped silently.
  */
 function canRunInOwnSlot({ agent, executionBudget, timeoutS }: HireLeaf): boolean {
-  const { agent: run, chat, function: call } = agent.pipelines ?? {};
-  const isGuarded = [run, chat, call].some((pipeline) => pipeline !== undefined && !pipeline.isNoop);
   const isLimited = executionBudget !== undefined || agent.defaults?.executionBudget !== undefined;
-  return !isGuarded && !isLimited && timeoutS === undefined;
+  return !hasLayers(agent.pipelines) && !isLimited && timeoutS === undefined;
 }
 
 /** An error that stops the run is thrown on, because here it is the caller's own. */

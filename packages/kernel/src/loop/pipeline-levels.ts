@@ -27,6 +27,11 @@ export function checkLevels(field: string, pipelines: unknown): void {
   }
 }
 
+/** Whether there is any layer around runs, model calls or tool calls. */
+export function hasLayers({ agent, chat, function: call }: Pipelines = {}): boolean {
+  return [agent, chat, call].some((pipeline) => pipeline !== undefined && !pipeline.isNoop);
+}
+
 function areLevels(pipelines: Pipelines): boolean {
   let hasLevels = false;
   for (const level in pipelines) {

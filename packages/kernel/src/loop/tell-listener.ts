@@ -1,8 +1,8 @@
 import type { RunEvent } from "../agent/events.ts";
 import { isPromiseLike } from "../core/types.ts";
+import { messageOf } from "../errors/message-of.ts";
 import { tellLog } from "../core/tell-log.ts";
 import type { Logger } from "../ports/services.ts";
-import { messageOf } from "./tool-call.ts";
 
 /** An observer that is called with each event of a run. */
 export type EventListener = (event: RunEvent) => void;

@@ -5,6 +5,7 @@ import type { MaybePromise } from "../core/types.ts";
 import { isToolContent } from "../model/tool-content.ts";
 import type { ErrorCode } from "../errors/base.ts";
 import { isRaviError } from "../errors/is.ts";
+import { messageOf } from "../errors/message-of.ts";
 import type { ModelResponse } from "../model/llm.ts";
 import type { ToolCall } from "../model/messages.ts";
 import { type JsonSchemaValidator, isStandardSchema } from "../model/schema.ts";
@@ -134,16 +135,4 @@ const STOPS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 /** Whether an error is about the run and not about one call. Such an error must be thrown on, and never shown to a model. */
 export function isStop(error: unknown): boolean {
   return isRaviError(error) && STOPS.has(error.code);
-}
-
-/** The message of anything that was thrown, even if it cannot be converted to text. */
-export function messageOf(error: unknown): string {
-  if (isError(error)) return error.message;
-  try {
-    const text = String(error);
-    // A plain object has no useful `toString`.
-    return text === "[object Object]" ? JSON.stringify(error) : text;
-  } catch {
-    return Object.prototype.toString.call(error);
-  }
 }

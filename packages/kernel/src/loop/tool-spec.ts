@@ -1,4 +1,5 @@
 import { InvalidValueError } from "../errors/errors.ts";
+import { messageOf } from "../errors/message-of.ts";
 import type { ToolSpec } from "../model/llm.ts";
 import { type JsonSchema, type SchemaLike, type StandardSchema, isStandardSchema } from "../model/schema.ts";
 import { mayBeObject } from "../provider/input-schema.ts";
@@ -46,7 +47,7 @@ export function jsonSchemaOf(schema: SchemaLike, field: string): JsonSchema {
     const { $schema: _, ...rest } = jsonSchema.input({ target: "draft-2020-12" });
     return rest;
   } catch (cause) {
-    const said = cause instanceof Error ? cause.message : String(cause);
+    const said = messageOf(cause);
     const why = said === HAS_NONE ? said : `${said}; ${WRITE_AS_TEXT}`;
     throw new InvalidValueError({
       field,

@@ -3,13 +3,14 @@ import { agentName } from "../core/ids.ts";
 import { isPromiseLike, type MaybePromise } from "../core/types.ts";
 import type { RaviError } from "../errors/base.ts";
 import { isRaviError } from "../errors/is.ts";
+import { messageOf } from "../errors/message-of.ts";
 import type { ToolCall, ToolMessage } from "../model/messages.ts";
 import { type DelegateTool, type Tool, isDelegate } from "../model/tool.ts";
 import { atOnceOf } from "./at-once.ts";
 import { hireBy } from "./hire-by.ts";
 import { hireResult } from "./hire-result.ts";
 import { isParsed, type Parsed } from "./parse-with.ts";
-import { isStop, messageOf, readArguments } from "./tool-call.ts";
+import { isStop, readArguments } from "./tool-call.ts";
 import { failure, toMessage, toolResult, unknownTool } from "./tool-message.ts";
 import type { Hired, ToolTurn, ToolTurnOptions, Tools, TurnContext } from "./tool-turn.ts";
 

@@ -1,5 +1,7 @@
 /** Helpers to read values from the network, which must be checked before they are used. */
 
+export { field } from "../core/field.ts";
+
 export type Fields = Readonly<Record<string, unknown>>;
 
 const NONE: Fields = Object.freeze({});
@@ -12,11 +14,6 @@ export function isObject(value: unknown): value is Fields {
 /** The fields of an object; empty for anything else. */
 export function fieldsOf(value: unknown): Fields {
   return isObject(value) ? value : NONE;
-}
-
-/** One field of a value, or undefined. The name must come from our code, never from the sender. */
-export function field(value: unknown, name: string): unknown {
-  return typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
 }
 
 /** The value if it is an array, else an empty array. */

@@ -10,6 +10,7 @@ import {
   missingKey,
   providerError,
   RedirectedRequest,
+  saidBehind,
   type Scrub,
   stringOr,
   textIn,
@@ -111,12 +112,13 @@ function reportOf(error: unknown): unknown {
 function messageOf(error: unknown): string {
   if (typeof error === "string") return error;
   const report = reportOf(error);
-  return (
+  const own =
     textIn(field(error, "message")) ??
     textIn(field(report, "message")) ??
     textIn(field(report, "detail")) ??
-    "the model failed without an error message"
-  );
+    "the model failed without an error message";
+  const behind = saidBehind(report);
+  return behind === undefined ? own : `${own}: ${behind}`;
 }
 
 /** Looks up headers in a plain object, whatever the case of their names. */

@@ -24,7 +24,9 @@ export function assistantParts(message: AssistantMessage, target: AssistantTarge
   for (const part of partsOf(message.content)) {
     switch (part.type) {
       case "text":
-        parts.push(...textPart(part.text).map((text) => ({ ...text, ...metadataOptions(next) })));
+        // Models put blank texts before their calls, which Anthropic refuses to get back.
+        if (next !== undefined || part.text.trim() !== "")
+          parts.push(...textPart(part.text).map((text) => ({ ...text, ...metadataOptions(next) })));
         next = undefined;
         break;
       case "reasoning": {

@@ -26,6 +26,8 @@ export function promptOf(messages: readonly ChatMessage[], target: PromptTarget)
   const writing: Writing = { ...target, ids: callIds(MAX_ID) };
   let opened = false;
   for (const message of messages) {
+    // Anthropic refuses a blank one.
+    if (message.role === "system" && message.content.trim() === "") continue;
     const isLateSystem = message.role === "system" && opened && !target.systemAnywhere;
     if (message.role !== "system") opened = true;
     const mapped = isLateSystem ? lateSystem(message.content) : promptMessage(message, writing);

@@ -1,20 +1,12 @@
 import type { AssistantMessage, ContentPart, FinishReason, ModelEvent, ModelResponse } from "@ravi/kernel";
-import { fieldsOf, isObject, listOf, textIn, UnusableAnswer } from "@ravi/kernel/provider";
+import { fieldsOf, isObject, listOf, textIn, UnusableAnswer, type WireAnswer } from "@ravi/kernel/provider";
 import { ReportedError, unlisted } from "../failure/reported.ts";
 import { type BlockSetup, collectBlocks } from "./blocks.ts";
 import { finishReasonOf } from "./stop-reason.ts";
 import { usageReader, type UsageSetup } from "./usage.ts";
 
 /** Collects one answer. */
-export interface Answer {
-  /** Adds one event of a stream. Returns the events to emit. */
-  addEvent(event: unknown): readonly ModelEvent[];
-  /** Adds a message that was not streamed. */
-  addWhole(message: unknown): readonly ModelEvent[];
-  /** The server said why the answer ended, and no call is left open, so it is complete. */
-  readonly isFinished: boolean;
-  /** Nothing relevant can follow, so reading stops. */
-  readonly isOver: boolean;
+export interface Answer extends WireAnswer {
   /** The response as collected so far. */
   response(): ModelResponse;
 }
@@ -51,10 +43,12 @@ export function collectAnswer(setup: AnswerSetup): Answer {
   };
 
   return {
-    addEvent(data) {
+    add(data, name) {
       const event = unlisted(data);
+      if (name === "error") throw new ReportedError(event);
       if (!isObject(event)) throw new UnusableAnswer("the stream contains an event that is not an object");
-      const { type, index } = event;
+      // Some servers give the type only in the SSE event name.
+      const { type = textIn(name), index } = event;
       switch (type) {
         case "error":
           throw new ReportedError(event);

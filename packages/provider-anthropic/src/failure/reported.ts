@@ -7,6 +7,8 @@ export interface Report {
   /** A word, or the status that a gateway got from the server behind it. */
   readonly code: unknown;
   readonly message: string;
+  /** Google's details say when to try again. */
+  readonly details?: unknown;
 }
 
 /** Reads the body of a refusal or the data of an `error` event. Other shapes of compatible servers are understood too. */
@@ -23,6 +25,7 @@ export function readReport(body: unknown): Report {
       textIn(error) ??
       textIn(message) ??
       (isObject(report) ? JSON.stringify(report) : ""),
+    details: inner["details"],
   };
 }
 
@@ -46,7 +49,7 @@ export class ReportedError extends Error {
 /** Classifies a report (O6). An unknown one counts as a failure of the server. */
 export function classifyReport(report: Report, status: number | undefined): FailureVerdict {
   const { message } = report;
-  const { kind, retryable } = classifyError({ ...report, status });
+  const { kind, retryable, retryAfterMs } = classifyError({ ...report, status });
   if (kind === ErrorKind.UNKNOWN) return { kind: ErrorKind.SERVER_ERROR, status, said: message };
-  return { kind, retryable, status, said: message };
+  return { kind, retryable, status, retryAfterMs, said: message };
 }

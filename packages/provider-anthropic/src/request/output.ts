@@ -1,6 +1,6 @@
 import type { Tool } from "@anthropic-ai/sdk/resources/messages";
 import type { ModelRequest } from "@ravi/kernel";
-import { type Fields, inputSchema, type Notice, plainName } from "@ravi/kernel/provider";
+import { type Fields, inputSchema, type Notice, plainName, uniqueIds } from "@ravi/kernel/provider";
 import { outputSchema } from "./schema.ts";
 
 /** How an answer of a given shape is asked for. */
@@ -17,6 +17,10 @@ export interface OutputQuestion {
   readonly notice: Notice;
 }
 
+/** The longest name that the API accepts. */
+const MAX_NAME = 64;
+const MARK = "_output";
+
 /** Uses the server's structured output if the schema fits it, else a tool. */
 export function planOutput(question: OutputQuestion): OutputPlan | undefined {
   const { output, toolNames, isRefused, notice } = question;
@@ -27,8 +31,14 @@ export function planOutput(question: OutputQuestion): OutputPlan | undefined {
     notice("the schema of the answer is left out: it fits neither structured output nor a tool");
     return undefined;
   }
-  let name = plainName(output.name);
-  while (toolNames.includes(name)) name = `${name.slice(0, 57)}_output`;
+  const name = nameBeside(toolNames, plainName(output.name));
   const description = "Returns the final answer in the requested format.";
   return { by: "tool", tool: { name, description, input_schema: inputSchema(output.schema) } };
+}
+
+/** The wanted name, or a similar one that no tool has. */
+function nameBeside(toolNames: readonly string[], wanted: string): string {
+  const names = uniqueIds(MAX_NAME);
+  for (const name of toolNames) names.give(name);
+  return names.give(toolNames.includes(wanted) ? wanted.slice(0, MAX_NAME - MARK.length) + MARK : wanted);
 }

@@ -1,4 +1,4 @@
-import { ErrorKind, isRaviError, type RaviError } from "@ravi/kernel";
+import { classifyError, ErrorKind, isRaviError, type RaviError } from "@ravi/kernel";
 import {
   type ConnectionFault,
   type FailureContext as CallContext,
@@ -9,7 +9,7 @@ import {
 } from "@ravi/kernel/provider";
 import { APIConnectionError, APIConnectionTimeoutError, APIError } from "openai";
 import { ReportedError } from "./reported-error.ts";
-import { classify, fullMessage } from "./full-message.ts";
+import { fullMessage } from "./full-message.ts";
 
 export interface FailureContext extends CallContext {
   /** The protocol that was used. */
@@ -28,7 +28,7 @@ function judge(error: unknown, api: FailureContext["api"]): FailureVerdict {
   const transport = transportVerdict(error, faultOf(error));
   if (transport !== undefined) return transport;
   const said = fullMessage(error);
-  const { kind, retryable, status, retryAfterMs } = classify(error);
+  const { kind, retryable, status, retryAfterMs } = classifyError(error);
   if (error instanceof ReportedError && kind === ErrorKind.UNKNOWN) {
     return { kind: ErrorKind.SERVER_ERROR, status, said };
   }

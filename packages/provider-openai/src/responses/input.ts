@@ -6,7 +6,14 @@ import type {
   ToolMessage,
   UserMessage,
 } from "@ravi/kernel";
-import { type CallIds, callIds, type Notice, plainName } from "@ravi/kernel/provider";
+import {
+  type CallIds,
+  callIds,
+  leftOut,
+  type Notice,
+  plainName,
+  unknownLeftOut,
+} from "@ravi/kernel/provider";
 import { sendableArguments } from "../request/sendable-arguments.ts";
 import { keptIn, reasoningItem } from "./kept.ts";
 import { inputParts, inputText } from "./parts.ts";
@@ -64,11 +71,13 @@ function assistantItems(message: AssistantMessage, ids: CallIds, context: InputC
       if (call !== undefined) items.push(callItem(call, ids, context));
     }
   };
+  const say = (text: string, more: JsonObject = {}): void => {
+    if (text !== "") items.push({ role: "assistant", content: text, ...more });
+  };
   let phase: string | undefined;
   for (const part of typeof content === "string" ? [{ type: "text", text: content } as const] : content) {
     if (part.type === "text") {
-      if (part.text !== "")
-        items.push({ role: "assistant", content: part.text, ...(phase === undefined ? {} : { phase }) });
+      say(part.text, phase === undefined ? {} : { phase });
       phase = undefined;
     } else if (part.type === "reasoning") {
       const kept = keptIn(part, context.provider);
@@ -82,8 +91,10 @@ function assistantItems(message: AssistantMessage, ids: CallIds, context: InputC
         sendCalls(kept?.calls ?? 0);
         items.push(item);
       }
+    } else if (part.type === "image" || part.type === "file") {
+      say(leftOut(part, "only text can be sent here", context.notice));
     } else {
-      context.notice("images and files in an assistant's message are left out");
+      say(unknownLeftOut(part, context.notice));
     }
   }
   sendCalls(toolCalls.length);

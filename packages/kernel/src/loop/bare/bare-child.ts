@@ -8,10 +8,11 @@ import { executionBudget, type ExecutionBudgetOptions } from "../../policy/execu
 import type { Ledger } from "../../ports/ledger.ts";
 import { isLedger } from "../limits.ts";
 import { isCancellation, isMarked } from "../../errors/is.ts";
+import { messageOf } from "../../errors/message-of.ts";
 import type { BareInbox } from "../bare-inbox.ts";
 import { checkHosted } from "../check-agent.ts";
+import { hasLayers } from "../pipeline-levels.ts";
 import { readResult } from "../read-result.ts";
-import { messageOf } from "../tool-call.ts";
 
 /** A child that runs in a `BareContext`. */
 export interface BareChild<T = unknown> {
@@ -75,12 +76,9 @@ async function runOf<T>(agent: Agent<T>, ctx: RunContext, inbox: BareInbox): Pro
 /** Throws if the agent has middleware: nothing would run it here, and a guard must not be dropped silently. */
 export function refuseLayers(agent: Agent): void {
   checkHosted(agent);
-  const { agent: run, chat, function: call } = agent.pipelines ?? {};
-  const guarded = [run, chat, call].some((pipeline) => pipeline !== undefined && !pipeline.isNoop);
-  if (guarded) {
-    const expected = "an agent without middleware, which a bare context cannot run; use a Runtime";
-    throw new InvalidValueError({ field: `agent ${agent.id}: pipelines`, value: agent.pipelines, expected });
-  }
+  if (!hasLayers(agent.pipelines)) return;
+  const expected = "an agent without middleware, which a bare context cannot run; use a Runtime";
+  throw new InvalidValueError({ field: `agent ${agent.id}: pipelines`, value: agent.pipelines, expected });
 }
 
 /** Throws if there is a limit or a ledger: nothing enforces it here, and the user would only notice from the bill. */

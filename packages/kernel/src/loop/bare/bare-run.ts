@@ -20,6 +20,7 @@ import { checkMessage, checkPlainJson } from "../../core/plain-json.ts";
 import { type AbortSignalLike, isPromiseLike, type MaybePromise } from "../../core/types.ts";
 import { DeadlineExceededError, InvalidValueError, ToolError } from "../../errors/errors.ts";
 import { isCancellation } from "../../errors/is.ts";
+import { messageOf } from "../../errors/message-of.ts";
 import type { LLMClient, ModelEvent, ModelRequest, ModelResponse } from "../../model/llm.ts";
 import type { Attachment, ChatMessage, ToolCall } from "../../model/messages.ts";
 import type { JsonSchemaValidator } from "../../model/schema.ts";
@@ -53,7 +54,7 @@ import { readStream } from "../read-stream.ts";
 import { answerDeltas } from "../answer-deltas.ts";
 import { soundUsage } from "../sound-usage.ts";
 import { refuseSpawnTime } from "../spawn-time.ts";
-import { messageOf, readArguments, toolFailure, toolFailureOf, withTextArguments } from "../tool-call.ts";
+import { readArguments, toolFailure, toolFailureOf, withTextArguments } from "../tool-call.ts";
 import { toolProgress } from "../tool-progress.ts";
 
 type Delta = Exclude<ModelEvent, { type: "finish" }>;

@@ -1,8 +1,8 @@
 import { type JsonValue, parseJson } from "../../../core/json.ts";
+import { messageOf } from "../../../errors/message-of.ts";
 import type { JsonSchemaValidator, SchemaLike } from "../../../model/schema.ts";
 import { type Parsed, parseWith } from "../../parse-with.ts";
 import { withoutThoughts } from "../../thoughts.ts";
-import { messageOf } from "../../tool-call.ts";
 import { unwrapped } from "../answer-shape.ts";
 
 /** How a structured answer is read. */
