@@ -342,6 +342,17 @@ const STREAMS: readonly (readonly [string, string | Buffer, Expected])[] = [
     { usage: { inputTokens: 100, outputTokens: 4, cachedInputTokens: 30, cacheWriteTokens: 60 } },
   ],
   [
+    "all of the input, written into a cache",
+    STOP +
+      usageFrame({
+        prompt_tokens: 100,
+        completion_tokens: 4,
+        prompt_tokens_details: { cached_tokens: 0, cache_write_tokens: 100 },
+      }) +
+      DONE,
+    { usage: { inputTokens: 100, outputTokens: 4, cachedInputTokens: 0, cacheWriteTokens: 100 } },
+  ],
+  [
     "what was found in a cache, as Moonshot reports it",
     STOP + usageFrame({ ...GOOD_USAGE, cached_tokens: 4 }) + DONE,
     { usage: { inputTokens: 5, outputTokens: 2, cachedInputTokens: 4 } },
