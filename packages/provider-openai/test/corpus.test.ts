@@ -251,6 +251,39 @@ const STREAMS: readonly (readonly [string, string | Buffer, Expected])[] = [
     STOP + usageFrame({ prompt_tokens: "5", completion_tokens: "2" }) + DONE,
     { usage: undefined },
   ],
+  ["usage without the output", STOP + usageFrame({ prompt_tokens: 5 }) + DONE, { usage: undefined }],
+  [
+    "more written into a cache, and more reasoning, than there can be",
+    STOP +
+      usageFrame({
+        prompt_tokens: 10,
+        completion_tokens: 4,
+        prompt_tokens_details: { cached_tokens: 6, cache_write_tokens: 9 },
+        completion_tokens_details: { reasoning_tokens: 7 },
+      }) +
+      DONE,
+    {
+      usage: {
+        inputTokens: 10,
+        outputTokens: 4,
+        cachedInputTokens: 6,
+        cacheWriteTokens: 4,
+        reasoningTokens: 4,
+      },
+    },
+  ],
+  [
+    "parts of the input that two chunks report, and that are more than the input together",
+    STOP +
+      usageFrame({ prompt_tokens: 10, completion_tokens: 4, prompt_tokens_details: { cached_tokens: 6 } }) +
+      usageFrame({
+        prompt_tokens: 10,
+        completion_tokens: 4,
+        prompt_tokens_details: { cached_tokens: 1, cache_write_tokens: 9 },
+      }) +
+      DONE,
+    { usage: { inputTokens: 10, outputTokens: 4, cachedInputTokens: 6, cacheWriteTokens: 4 } },
+  ],
   ["usage as text", STOP + usageFrame("many") + DONE, { usage: undefined }],
   ["usage absent", STOP + DONE, { usage: undefined }],
   [
@@ -286,6 +319,18 @@ const STREAMS: readonly (readonly [string, string | Buffer, Expected])[] = [
     { usage: { inputTokens: 9_010, outputTokens: 40, cachedInputTokens: 9_000 } },
   ],
   [
+    "the same, and thoughts that only the total counts",
+    STOP +
+      usageFrame({
+        prompt_tokens: 10,
+        completion_tokens: 40,
+        total_tokens: 9_150,
+        prompt_tokens_details: { cached_tokens: 9_000 },
+      }) +
+      DONE,
+    { usage: { inputTokens: 9_010, outputTokens: 140, cachedInputTokens: 9_000 } },
+  ],
+  [
     "what was written into a cache",
     STOP +
       usageFrame({
@@ -295,6 +340,17 @@ const STREAMS: readonly (readonly [string, string | Buffer, Expected])[] = [
       }) +
       DONE,
     { usage: { inputTokens: 100, outputTokens: 4, cachedInputTokens: 30, cacheWriteTokens: 60 } },
+  ],
+  [
+    "all of the input, written into a cache",
+    STOP +
+      usageFrame({
+        prompt_tokens: 100,
+        completion_tokens: 4,
+        prompt_tokens_details: { cached_tokens: 0, cache_write_tokens: 100 },
+      }) +
+      DONE,
+    { usage: { inputTokens: 100, outputTokens: 4, cachedInputTokens: 0, cacheWriteTokens: 100 } },
   ],
   [
     "what was found in a cache, as Moonshot reports it",

@@ -537,6 +537,25 @@ export const STREAMS: readonly (readonly [string, string, Expected])[] = [
     withUsage({ input_tokens: "5", output_tokens: "2" }),
     { text: "hi", usage: undefined },
   ],
+  ["usage without the output", withUsage({ input_tokens: 5 }), { text: "hi", usage: undefined }],
+  [
+    "more found in a cache, and more reasoning, than there can be",
+    withUsage({
+      ...GOOD_USAGE,
+      input_tokens_details: { cached_tokens: 99, cache_write_tokens: 3 },
+      output_tokens_details: { reasoning_tokens: 99 },
+    }),
+    {
+      text: "hi",
+      usage: {
+        inputTokens: 5,
+        outputTokens: 2,
+        cachedInputTokens: 5,
+        cacheWriteTokens: 0,
+        reasoningTokens: 2,
+      },
+    },
+  ],
   ["usage as text", withUsage("many"), { text: "hi", usage: undefined }],
   ["endless usage", withUsage({ input_tokens: 1e300, output_tokens: 2.5 }), { text: "hi", usage: undefined }],
   [

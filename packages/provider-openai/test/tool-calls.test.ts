@@ -293,6 +293,59 @@ describe("T10: tool calls are put together", () => {
       ],
       [["a", "get_weather", "{}"]],
     ],
+    [
+      "the name in each piece and nothing else, with brackets and quotes in the texts",
+      [
+        { function: head("f", "") },
+        { function: head("f", '{"a":"}') },
+        { function: head("f", '\\"}",') },
+        { function: head("f", '"b":["x"]') },
+        { function: head("f", "}") },
+        { function: head("f", '{"a":"y"}') },
+      ],
+      [
+        ["call_0", "f", '{"a":"}\\"}","b":["x"]}'],
+        ["call_1", "f", '{"a":"y"}'],
+      ],
+    ],
+    [
+      "a new id in each piece, with a bracket in a text",
+      [
+        { index: 0, id: "a", function: head("f", '{"x":"}') },
+        { index: 0, id: "b", function: head("f", '"}') },
+        { index: 0, id: "c", function: head("f", "{}") },
+      ],
+      [
+        ["a", "f", '{"x":"}"}'],
+        ["c", "f", "{}"],
+      ],
+    ],
+    [
+      "index 0 for every call, and no ids",
+      [
+        { index: 0, function: head("f", "{}") },
+        { index: 0, function: head("f", "{}") },
+        { index: 0, function: head("g", "{}") },
+      ],
+      [
+        ["call_0", "f", "{}"],
+        ["call_1", "f", "{}"],
+        ["call_2", "g", "{}"],
+      ],
+    ],
+    [
+      "no ids, no indices and no arguments",
+      [{ function: head("f", "") }, { function: head("g", "") }],
+      [
+        ["call_0", "f", ""],
+        ["call_1", "g", ""],
+      ],
+    ],
+    [
+      "a late id, and an index missing",
+      [{ function: head("f", "{") }, { id: "late", function: tail("}") }],
+      [["late", "f", "{}"]],
+    ],
     ["no arguments", [{ index: 0, id: "a", function: { name: "f" } }], [["a", "f", ""]]],
     [
       "arguments as an object",
@@ -307,6 +360,17 @@ describe("T10: tool calls are put together", () => {
     ],
   ])("with %s", (_name, items, expected) => {
     expect(assembled(items)).toEqual(expected);
+  });
+
+  test("with what the server sent beside the first piece alone", () => {
+    const assembly = assembleToolCalls("gemini");
+    const extra = { google: { thought_signature: "c2ln" } };
+    assembly.add({ index: 0, id: "a", function: head("f", "{"), extra_content: extra });
+    assembly.add({ index: 0, function: tail("}") });
+    const data = JSON.stringify({ extra_content: extra });
+    expect(assembly.calls()).toEqual([
+      { id: "a", name: "f", arguments: "{}", opaque: { provider: "gemini", data } },
+    ]);
   });
 
   test("out of anything, without a crash and with ids of their own", () => {

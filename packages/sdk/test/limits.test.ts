@@ -6,6 +6,7 @@ import { describe, expect, test, vi } from "vitest";
 import * as z from "zod";
 import { ledgerFor } from "../src/run/host/ledger.ts";
 import {
+  type Agent,
   agent,
   DEFAULT_LIMITS,
   deliver,
@@ -406,6 +407,26 @@ test("R18: a paid answer that crosses the cap is delivered and flagged", async (
   const exceeded = [{ dimension: "tokens", used: 5_300, limit: 1_000, scope: "a" }];
   expect(result).toMatchObject({ status: "completed", output: "final", exceeded });
   expect(JSON.parse(JSON.stringify(result))).toMatchObject({ exceeded });
+});
+
+test("T6: an agent that has crossed the cap is told by a resumed run what was left before, as it was told then", async () => {
+  const journal = new MemoryJournal();
+  const model = scriptedModel([{ text: "", usage: { inputTokens: 5_000, outputTokens: 300 } }]);
+  const told: unknown[] = [];
+  const watchful: Agent = {
+    id: AgentId("watchful"),
+    async run(ctx) {
+      told.push(ctx.budget.tokens);
+      await ctx.llm(model, { messages: [{ role: "user", content: "Hi" }], maxOutputTokens: 50 });
+      return { status: "completed", output: String(await ctx.waitFor("word")), stopReason: "done" };
+    },
+  };
+  const first = start(watchful, "go", { journal, runId: "r", budget: { tokens: 1_000, usd: null } });
+  await expect.poll(() => journal.list()).toMatchObject([{ waitingFor: [{ name: "word" }] }]);
+  await first.suspend();
+  await deliver("r", "word", "so", { journal });
+  expect(await resume("r", { agents: watchful, journal })).toMatchObject({ status: "completed" });
+  expect(told).toEqual([1_000, 1_000]);
 });
 
 test("an agent that may ask for more gets it through the handle, under the default limits too", async () => {

@@ -55,7 +55,7 @@ class Uncounted {
 }
 
 /** Wraps a ledger so that its errors name this package's options. With `uncounted`, a call without a known price counts as free. */
-function withSdkErrors(ledger: Ledger, uncounted: Uncounted | undefined): Ledger {
+function withSdkErrors(ledger: ExecutionTracker, uncounted: Uncounted | undefined): Ledger {
   return {
     reserve(estimate, options) {
       if (uncounted === undefined || !isUnpriced(estimate)) return reserve(ledger, estimate, options);
@@ -69,7 +69,8 @@ function withSdkErrors(ledger: Ledger, uncounted: Uncounted | undefined): Ledger
         (budget.maxCostUsd ?? null) === null ? uncounted : undefined,
       ),
     remaining: () => ledger.remaining(),
-    raise: (more) => ledger.raise?.(more),
+    overrun: () => ledger.overrun(),
+    raise: (more) => ledger.raise(more),
     get used() {
       return ledger.used;
     },
