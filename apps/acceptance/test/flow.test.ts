@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { type Agent, type JournalRecord, RunId, textOf } from "@ravi/kernel";
-import { ConditionalFlow, InformationAgent, ParallelFlow, SequentialFlow } from "@ravi/flow";
+import { type Agent, type JournalRecord, ProviderError, RunId, textOf } from "@ravi/kernel";
+import { ConditionalFlow, InformationAgent, ParallelFlow, SequentialFlow, type StepResult } from "@ravi/flow";
 import { ReActAgent } from "@ravi/react-agent";
 import { MemoryJournal } from "@ravi/runtime";
 import { scriptedModel } from "@ravi/testing";
@@ -123,6 +123,73 @@ describe("R24: a crash in the middle of a flow, after any entry of the journal",
       }
     },
   );
+});
+
+describe("R25: a flow of which a part failed", () => {
+  /** Of six documents with two steps each, the second steps of two fail while the server is down. */
+  function batch() {
+    const server = { isDown: true };
+    const paid: string[] = [];
+    const document = (n: number): Agent => {
+      const step = (name: string): Agent => {
+        const model = scriptedModel(() => {
+          if (server.isDown && name === "check" && n % 3 === 0)
+            return new ProviderError({ kind: "AUTH", message: "wrong key", status: 401 });
+          paid.push(`${name} ${n}`);
+          return `${name} ${n}`;
+        }, PRICED);
+        return new ReActAgent({ name: `${name}-${n}`, model });
+      };
+      return new SequentialFlow({ name: `document-${n}`, steps: [step("read"), step("check")] });
+    };
+    const branches = [1, 2, 3, 4, 5, 6].map((n) => ({ agent: document(n), onFull: "queue" as const }));
+    const flow = new ParallelFlow({ name: "night", branches, combine: (results) => outputsOf(results) });
+    return { flow, server, paid };
+  }
+  const outputsOf = (results: readonly StepResult[]): string =>
+    results.map(({ status, output }) => (status === "completed" ? output : status)).join(", ");
+  const DONE = [1, 2, 3, 4, 5, 6].map((n) => `check ${n}`).join(", ");
+  const options = { runId: "r", spawnBudget: { maxAgents: 7 } };
+
+  test("goes on with it when it is retried, and pays for nothing again", async () => {
+    const { flow, server, paid } = batch();
+    const journal = new MemoryJournal();
+    const first = await governed({ journal }).run(flow, "x", options).result;
+    expect(first).toMatchObject({ status: "partial", stopReason: "failed" });
+    expect(first.output).toBe("check 1, check 2, partial, check 4, check 5, partial");
+    server.isDown = false;
+    const again = governed({ journal, agents: [flow] });
+    const result = await again.resume("r", { retryFailed: true }).result;
+    expect(result).toMatchObject({ status: "completed", output: DONE, inDoubt: [] });
+    expect(paid.toSorted()).toEqual([...new Set(paid)].toSorted());
+    expect(paid).toHaveLength(12);
+  });
+
+  test("can be cut off after each entry of that, and still pays for nothing again", async () => {
+    const { flow, server } = batch();
+    const journal = new MemoryJournal();
+    await governed({ journal }).run(flow, "x", options).result;
+    const failed = journal.load(RunId("r")).length;
+    server.isDown = false;
+    await governed({ journal, agents: [flow] }).resume("r", { retryFailed: true }).result;
+    const records = journal.load(RunId("r"));
+    for (let count = failed + 1; count < records.length; count++) {
+      const life = batch();
+      life.server.isDown = false;
+      const cut = cutJournal("r", records.slice(0, count));
+      const answered = records.slice(0, count).filter(isAnswer).length;
+      const result = await governed({ journal: cut, agents: [life.flow] }).resume("r").result;
+      expect({ count, status: result.status, output: result.output, paid: life.paid.length }).toEqual({
+        count,
+        status: "completed",
+        output: DONE,
+        paid: 12 - answered,
+      });
+    }
+  });
+
+  const isAnswer = ({ key, phase, body }: JournalRecord): boolean =>
+    key.startsWith("llm:") && phase === "end" && body["error"] === undefined;
 });
 
 describe("R26: an information agent", () => {

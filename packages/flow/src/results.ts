@@ -16,6 +16,8 @@ export type StepResult = {
   readonly output: string;
   /** Why it was cut off, failed or never started. */
   readonly reason?: string;
+  /** What was wrong with its last answer, if the reason is `invalid`. */
+  readonly problem?: string;
 };
 
 /** A flow's result. `structured` has the result of each step that was started, in order. */
@@ -23,9 +25,9 @@ export type FlowResult = AgentResult<readonly StepResult[]>;
 
 export function toStepResult(name: string, outcome: HireOutcome): StepResult {
   if ("result" in outcome) {
-    const { output, stopReason } = outcome.result;
+    const { output, stopReason: reason, problem } = outcome.result;
     if (outcome.status === "completed") return { name, status: outcome.status, output };
-    return { name, status: outcome.status, output, reason: stopReason };
+    return { name, status: outcome.status, output, reason, ...(problem !== undefined && { problem }) };
   }
   // Flows do not let a late step continue in the background, so one that timed out was cancelled.
   if (outcome.status === "timedOut")

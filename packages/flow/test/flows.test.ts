@@ -171,6 +171,17 @@ describe("R25: a parallel flow", () => {
     expect(result.structured?.map(({ status }) => status)).toEqual(["completed", "partial", "failed"]);
   });
 
+  test("of an answer that did not match its schema it says what was wrong with it", async () => {
+    const problem = "amount is missing; expected a number";
+    const { result } = await run(
+      flow("concat", says("a", "whole"), says("b", { ...partial("{}", "invalid"), problem })),
+    );
+    expect(result.structured).toEqual([
+      { name: "a", status: "completed", output: "whole" },
+      { name: "b", status: "partial", output: "{}", reason: "invalid", problem },
+    ]);
+  });
+
   test("who has not finished has no vote", async () => {
     const { result } = await run(
       flow("vote", says("a", partial("half")), says("b", partial("half")), says("c", "whole")),

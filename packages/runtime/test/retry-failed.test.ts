@@ -1,8 +1,10 @@
 import {
   type Agent,
   type ChatContext,
+  type ChatMessage,
   defineTool,
   type FunctionContext,
+  type HistoryProvider,
   type Journal,
   type LLMClient,
   type ModelResponse,
@@ -950,4 +952,99 @@ test("retryFailed that is no boolean is refused", async () => {
   const runtime = new Runtime({ journal: new MemoryJournal() });
   const options = { retryFailed: "yes" as never };
   await expect(runtime.resume("r", options).result).rejects.toThrow("resume options.retryFailed");
+});
+
+describe("a run that is partial because a part of it failed,", () => {
+  /** What a flow does: hires all, and has part of an answer if some of them failed. */
+  function flow(name: string, ...workers: readonly Agent[]): Agent {
+    return agent(name, async (ctx, { input }) => {
+      const outcomes = await ctx.batch(workers.map((worker) => ({ kind: "hire", agent: worker, input })));
+      const output = outcomes.map((each) => ("result" in each ? each.result.output : each.status)).join("; ");
+      if (outcomes.every(({ status }) => status === "completed")) return done(output);
+      return { status: "partial", output, stopReason: "failed" };
+    });
+  }
+
+  const broken = (server: Server): Agent =>
+    agent("broken", async (ctx, { input }) => {
+      const { message } = await ctx.llm(server.model, ask(`${input}?`));
+      return done(String(message.content));
+    });
+
+  /** Its output while the server is down, then that of the retry. */
+  async function bothTimes(lead: Agent, server: Server, agents: readonly Agent[]): Promise<RunResult[]> {
+    const journal = new MemoryJournal();
+    server.isDown = true;
+    const first = await new Runtime({ journal }).run(lead, "a", { runId: "r" }).result;
+    server.isDown = false;
+    expect(await new Runtime({ journal, agents: [lead] }).resume("r").result).toMatchObject({
+      status: first.status,
+      output: first.output,
+    });
+    return [first, await retried(journal, lead, ...agents)];
+  }
+
+  test("goes on with what failed, and nothing else is done again", async () => {
+    const server = new Server();
+    let runs = 0;
+    const quick = agent("quick", async () => done(String(++runs)));
+    const worker = broken(server);
+    const lead = flow("lead", quick, worker);
+    const [first, second] = await bothTimes(lead, server, [quick, worker]);
+    expect(first).toMatchObject({ status: "partial", stopReason: "failed", output: "1; failed" });
+    expect(second).toMatchObject({ status: "completed", stopReason: "done", output: "1; to a?" });
+    expect([runs, server.paid]).toEqual([1, ["a?"]]);
+  });
+
+  test("also if that was a part of a part", async () => {
+    const server = new Server();
+    let runs = 0;
+    const quick = agent("quick", async () => done(String(++runs)));
+    const worker = broken(server);
+    const inner = flow("inner", quick, worker);
+    const lead = flow("lead", quick, inner);
+    const [first, second] = await bothTimes(lead, server, [quick, worker, inner]);
+    expect(first).toMatchObject({ status: "partial", output: expect.stringMatching(/^\d; \d; failed$/) });
+    expect(second).toMatchObject({
+      status: "completed",
+      output: String(first?.output).replace("failed", "to a?"),
+    });
+    expect([runs, server.paid]).toEqual([2, ["a?"]]);
+  });
+
+  test("stays so if it was cut off by something else", async () => {
+    const server = new Server();
+    const worker = broken(server);
+    const lead = agent("lead", async (ctx, { input }) => {
+      const outcome = await ctx.hire({ agent: worker, input });
+      return { status: "partial", output: outcome.status, stopReason: "steps" };
+    });
+    const [, second] = await bothTimes(lead, server, [worker]);
+    expect([second?.status, server.paid]).toEqual(["partial", []]);
+  });
+
+  test("stays so if what it said is in a conversation by now: it would be said twice", async () => {
+    const server = new Server();
+    const journal = new MemoryJournal();
+    const worker = broken(server);
+    const lead = agent("lead", async (ctx, { input }) => {
+      await ctx.remember({ role: "user", content: input });
+      const outcome = await ctx.hire({ agent: worker, input });
+      await ctx.remember({ role: "assistant", content: outcome.status });
+      return { status: "partial", output: outcome.status, stopReason: "failed" };
+    });
+    const stored: ChatMessage[] = [];
+    const history: HistoryProvider = {
+      load: () => ({ messages: stored, head: stored.length }),
+      append: (_, messages) => void stored.push(...messages),
+      clear() {},
+    };
+    server.isDown = true;
+    await new Runtime({ journal, history }).run(lead, "a", { runId: "r", sessionId: "s" }).result;
+    server.isDown = false;
+    const again = new Runtime({ journal, history, agents: [lead, worker] });
+    expect((await again.resume("r", { retryFailed: true }).result).status).toBe("partial");
+    expect(stored).toHaveLength(2);
+    expect(server.paid).toEqual([]);
+  });
 });

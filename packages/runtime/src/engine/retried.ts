@@ -1,4 +1,5 @@
 import {
+  type AgentResult,
   ExecId,
   type Heard,
   type JournalRecord,
@@ -10,7 +11,7 @@ import {
 import { RUN_START, RUN_STATUS } from "../journal/facts/run-facts.ts";
 import { type CountedRecord, isHire, isModelCall, isNotAStep, stepOf, WITHDRAWN } from "./recording.ts";
 
-/** The status of a run that had failed and is continued from now on. */
+/** The status of a run of which something had failed and that is continued from now on. */
 export const RETRIED: JsonObject = Object.freeze({ status: "running", retried: true });
 
 /**
@@ -116,7 +117,7 @@ function isReplied({ key, phase, body }: JournalRecord): boolean {
   return phase === "note" && key.startsWith("ask:") && "reply" in (body["value"] as Heard);
 }
 
-/** An execution that has failed, and the error that it failed with. */
+/** An execution of which something has failed, and the error that it failed with; undefined if it has part of its answer. */
 interface Failed {
   readonly exec: ExecId;
   readonly error: SerializedError | undefined;
@@ -147,7 +148,7 @@ function placed(record: JournalRecord, at: number): Placed {
 function failuresIn(own: readonly Placed[], error: SerializedError | undefined): Failures {
   const { from, lastCall } = begunLast(own);
   const failures = own.filter(({ record, at }) => at > from && isFailure(record));
-  if (!failures.some(({ record }) => isSame(errorIn(record), error))) {
+  if (error !== undefined && !failures.some(({ record }) => isSame(errorIn(record), error))) {
     // It may have failed with a child that ended while others were being hired.
     const isCause = ({ record, at }: Placed): boolean =>
       at > lastCall && isFailure(record) && isSame(errorIn(record), error);
@@ -175,12 +176,18 @@ function begunLast(own: readonly Placed[]): { readonly from: number; readonly la
   return { from, lastCall };
 }
 
-/** Whether it is the end of a model call or a hire that failed. */
+/** Whether it is the end of a model call or a hire that failed, or of a hire of which a part failed. */
 function isFailure(record: JournalRecord): boolean {
   const { phase, body } = record;
   if (phase !== "end") return false;
   if (isModelCall(record)) return body["error"] !== undefined;
-  return isHire(record) && errorIn(record) !== undefined;
+  return isHire(record) && (errorIn(record) !== undefined || hasFailedPart(body["result"]));
+}
+
+/** Whether a result is only part of an answer because something that it needed has failed, as that of a flow may be. */
+function hasFailedPart(result: JsonValue | undefined): boolean {
+  const { status, stopReason } = (result ?? {}) as Partial<AgentResult>;
+  return status === "partial" && stopReason === "failed";
 }
 
 /** An error as it is recorded: the run's, a call's or a child's. */

@@ -1,12 +1,15 @@
 import {
   type Agent,
   checkBoolean,
+  HistoryRetention,
   InvalidValueError,
   isPromiseLike,
   type Journal,
+  type JsonObject,
   type MaybePromise,
   type RunId,
   type RunResult,
+  Supervision,
 } from "@ravi/kernel";
 import { admitRun, type Decisions, checkDecisions, engineRunMeta, fullDecisions } from "@ravi/kernel/loop";
 import { andThen } from "../promises/and-then.ts";
@@ -94,7 +97,7 @@ export class RunDriver {
     this.withClaim(store, { runId, run, deadline: start.deadline, prepare, end });
   }
 
-  /** Continues a recorded run; with `retryFailed`, also one that has failed. Throws if an option is wrong. */
+  /** Continues a recorded run; with `retryFailed`, also one of which something has failed. Throws if an option is wrong. */
   resume(
     runId: RunId,
     { decisions = {}, retryFailed = false }: Asked,
@@ -116,7 +119,7 @@ export class RunDriver {
       const status = recording.aboutRun(RUN_STATUS);
       const output = this.agents.get(textAt(start.body, "agent"))?.output;
       const result = status === undefined ? undefined : recordedResult(runId, status.body, output);
-      const isRetried = retryFailed && result?.status === "failed";
+      const isRetried = retryFailed && result !== undefined && this.mayRetry(result, start.body);
       if (isRetried) recording = new Recording(afterRetries(runId, records, this.ports.clock.now()));
       else if (result !== undefined) return { result };
       // The recorded input has been through the layers already.
@@ -130,6 +133,17 @@ export class RunDriver {
       return { start: read, from: { recording, decisions: decided, isRetried } };
     };
     this.withClaim(store, { runId, run, deadline: null, prepare, end });
+  }
+
+  /**
+   * Whether it has failed, or has only part of its answer because something of it failed. Not if that part is in a conversation by now,
+   * because the whole answer would be added to it.
+   */
+  private mayRetry({ status, stopReason }: RunResult, start: JsonObject): boolean {
+    if (status === "failed") return true;
+    if (status !== "partial" || stopReason !== "failed") return false;
+    const { retention } = Supervision.fromJSON(start["supervision"]);
+    return this.ports.history === undefined || retention !== HistoryRetention.PERMANENT;
   }
 
   /** The layers around the agent see its input before anything is recorded, so what they remove is never recorded. */

@@ -117,7 +117,8 @@ export interface ResumeOptionsFor<A extends Agent> extends HostOptions {
   readonly decisions?: Decisions | undefined;
   /**
    * Whether a run that has failed is continued too, for instance after an outage or with another key. The model calls and hires that it
-   * failed with are made again; everything else comes from the record. Default: false.
+   * failed with are made again; everything else comes from the record. So is one that is `partial` because a part of it failed (its
+   * `stopReason` is `failed`), unless that part of an answer is in a conversation by now. Default: false.
    */
   readonly retryFailed?: boolean | undefined;
 }
