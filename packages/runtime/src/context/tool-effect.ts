@@ -77,6 +77,8 @@ export class ToolEffect implements Effect<ToolResult>, ReportedTool, Linked<Tool
   isRecordGiven = false;
   span: Span | undefined;
   reservation: Reservation | undefined;
+  /** Present while the call is in `exec.openTools`. */
+  scope: EffectScope | undefined;
 
   constructor(exec: Execution, key: string, { call, tool, onResult }: RequestedTool) {
     this.onResult = onResult;
@@ -192,6 +194,7 @@ export class ToolEffect implements Effect<ToolResult>, ReportedTool, Linked<Tool
     const { reservation, exec } = this;
     if (reservation === undefined) return undefined;
     this.reservation = undefined;
+    this.scope = undefined;
     exec.openTools?.delete(this);
     return andThen(reservation.settle(ONE_TOOL_CALL), reportWarnings, exec);
   }
@@ -329,6 +332,7 @@ function counted(
   const { exec } = call;
   // An engine without `leave` accounts for open calls by itself.
   if (reservation === undefined || scope.leave === undefined) return scope.spent(ONE_CALL);
+  call.scope = scope;
   (exec.openTools ??= new LinkedList()).add(call);
   // In a suspended run a tool on record is still run after its agent has stopped, when nobody settles what is open any more.
   return exec.isOver ? andThen(call.settle(), countIt, scope) : scope.spent(ONE_CALL);
