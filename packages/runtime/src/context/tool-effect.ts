@@ -21,7 +21,14 @@ import {
   type ToolLeaf,
   type ToolResult,
 } from "@ravi/kernel";
-import { type Linked, LinkedList, messageOf, toolFailure, truncateText } from "@ravi/kernel/loop";
+import {
+  type Linked,
+  LinkedList,
+  messageOf,
+  secretPatterns,
+  toolFailure,
+  truncateText,
+} from "@ravi/kernel/loop";
 import { andThen } from "../promises/and-then.ts";
 import { Bill } from "./money/bill.ts";
 import { reportWarnings } from "./money/settlement.ts";
@@ -42,6 +49,7 @@ import { formOf, valueIn } from "./tool-value.ts";
 
 /** How much of a tool's failure observers are told. The model is told all of it. */
 const MAX_TOLD_CHARS = 2_000;
+const SECRETS = secretPatterns("[redacted]");
 
 /** The tool call that the agent has asked for. */
 export type RequestedTool = Pick<ToolLeaf, "call" | "tool" | "validator" | "onResult">;
@@ -241,9 +249,11 @@ export class ToolEffect implements Effect<ToolResult>, ReportedTool, Linked<Tool
     return result;
   }
 
-  /** What the model is told, as an error for observers. */
+  /** What the model is told, as an error for observers: logs and traces are read by more people, so without what looks like a key. */
   private failureIn(result: Pick<ToolResult, "content">): ToolError {
-    const message = truncateText(textOf(result).replace(/^error: /, ""), MAX_TOLD_CHARS);
+    let said = textOf(result).replace(/^error: /, "");
+    for (const [pattern, instead] of SECRETS) said = said.replaceAll(pattern, instead);
+    const message = truncateText(said, MAX_TOLD_CHARS);
     return new ToolError({ toolName: this.tool.name, message });
   }
 
