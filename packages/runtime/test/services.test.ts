@@ -5,6 +5,9 @@ import {
   type AuditEntry,
   type AuditLog,
   defineTool,
+  HookEvent,
+  type HookPayloads,
+  type Hooks,
   type JsonObject,
   type Logger,
   type Memory,
@@ -181,6 +184,29 @@ describe("telemetry", () => {
     await new Runtime({ telemetry: { isNoop: false, startSpan, metric: () => {} } }).run(long, "").result;
     expect(errors).toEqual([expect.stringMatching(/^first x+\n\[.*\]\nx+ last$/)]);
     expect(errors[0]?.length).toBeLessThanOrEqual(2_000);
+  });
+
+  test("T13: what looks like a key in the failure of a tool is told to the model, and to no observer", async () => {
+    const said = "GET https://me:hunter2@db/?token=abcdef failed, Authorization: Bearer abcdefghijk";
+    const heard: unknown[] = [];
+    const leaky = agent("leaky", async (ctx) => {
+      const tool = defineTool({ ...broken, execute: () => Promise.reject(new Error(said)) });
+      heard.push((await ctx.tool(call("broken"), tool)).content);
+      return done("");
+    });
+    const told: unknown[] = [];
+    const recordError = (error: unknown): void => void told.push(Reflect.get(Object(error), "message"));
+    const startSpan = () => ({ setAttribute: () => {}, recordError, end: () => {} });
+    const hooks: Hooks = {
+      has: (event) => event === HookEvent.TOOL_END,
+      dispatch: (_, payload) => void told.push((payload as HookPayloads["tool_end"]).error?.message),
+      drain() {},
+    };
+    const telemetry: Telemetry = { isNoop: false, startSpan, metric: () => {} };
+    await new Runtime({ telemetry, hooks }).run(leaky, "").result;
+    const shown = "GET https://[redacted]@db/?token=[redacted] failed, Authorization: Bearer [redacted]";
+    expect(told).toEqual([shown, shown]);
+    expect(heard).toEqual([`error: ${said}`]);
   });
 
   test("J8: one that is no-op is not asked, and one that throws changes nothing", async () => {

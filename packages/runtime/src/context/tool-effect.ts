@@ -21,7 +21,14 @@ import {
   type ToolLeaf,
   type ToolResult,
 } from "@ravi/kernel";
-import { type Linked, LinkedList, messageOf, toolFailure, truncateText } from "@ravi/kernel/loop";
+import {
+  type Linked,
+  LinkedList,
+  messageOf,
+  secretPatterns,
+  toolFailure,
+  truncateText,
+} from "@ravi/kernel/loop";
 import { andThen } from "../promises/and-then.ts";
 import { Bill } from "./money/bill.ts";
 import { reportWarnings } from "./money/settlement.ts";
@@ -42,6 +49,7 @@ import { formOf, valueIn } from "./tool-value.ts";
 
 /** How much of a tool's failure observers are told. The model is told all of it. */
 const MAX_TOLD_CHARS = 2_000;
+const SECRETS = secretPatterns("[redacted]");
 
 /** The tool call that the agent has asked for. */
 export type RequestedTool = Pick<ToolLeaf, "call" | "tool" | "validator" | "onResult">;
@@ -77,6 +85,8 @@ export class ToolEffect implements Effect<ToolResult>, ReportedTool, Linked<Tool
   isRecordGiven = false;
   span: Span | undefined;
   reservation: Reservation | undefined;
+  /** Present while the call is in `exec.openTools`. */
+  scope: EffectScope | undefined;
 
   constructor(exec: Execution, key: string, { call, tool, onResult }: RequestedTool) {
     this.onResult = onResult;
@@ -192,6 +202,7 @@ export class ToolEffect implements Effect<ToolResult>, ReportedTool, Linked<Tool
     const { reservation, exec } = this;
     if (reservation === undefined) return undefined;
     this.reservation = undefined;
+    this.scope = undefined;
     exec.openTools?.delete(this);
     return andThen(reservation.settle(ONE_TOOL_CALL), reportWarnings, exec);
   }
@@ -238,9 +249,11 @@ export class ToolEffect implements Effect<ToolResult>, ReportedTool, Linked<Tool
     return result;
   }
 
-  /** What the model is told, as an error for observers. */
+  /** What the model is told, as an error for observers: logs and traces are read by more people, so without what looks like a key. */
   private failureIn(result: Pick<ToolResult, "content">): ToolError {
-    const message = truncateText(textOf(result).replace(/^error: /, ""), MAX_TOLD_CHARS);
+    let said = textOf(result).replace(/^error: /, "");
+    for (const [pattern, instead] of SECRETS) said = said.replaceAll(pattern, instead);
+    const message = truncateText(said, MAX_TOLD_CHARS);
     return new ToolError({ toolName: this.tool.name, message });
   }
 
@@ -329,6 +342,7 @@ function counted(
   const { exec } = call;
   // An engine without `leave` accounts for open calls by itself.
   if (reservation === undefined || scope.leave === undefined) return scope.spent(ONE_CALL);
+  call.scope = scope;
   (exec.openTools ??= new LinkedList()).add(call);
   // In a suspended run a tool on record is still run after its agent has stopped, when nobody settles what is open any more.
   return exec.isOver ? andThen(call.settle(), countIt, scope) : scope.spent(ONE_CALL);

@@ -292,6 +292,44 @@ test("T2: a tool that does not stop in time counts as one call, and leaves no re
   expect([ledger.open, ledger.used.toolCalls]).toEqual([0, 1]);
 });
 
+test.each([
+  ["a cancelled run", {}, (run: { cancel(reason: string): void }): void => run.cancel("stop")],
+  ["a run whose time is up", { executionBudget: { deadlineS: 1 } }, () => {}],
+])(
+  "T4: %s says of a tool that does not stop that it is in doubt, and not of one that does",
+  async (...way) => {
+    const [, options, stop] = way;
+    const { clock, ports } = house();
+    let calls = 0;
+    const tool = (name: string, execute: (args: object, context: ToolContext) => Promise<string>) =>
+      defineTool({ name, description: "", input: z.object({}), execute });
+    const stuck = tool("stuck", () => {
+      calls++;
+      return new Promise(() => {});
+    });
+    const obedient = tool("obedient", (_, { signal }) => {
+      calls++;
+      return new Promise((_resolve, reject) =>
+        signal.addEventListener("abort", () => reject(new Error("stopped"))),
+      );
+    });
+    const lead = agent("lead", async (ctx) => {
+      const leaf = (made: typeof stuck) => ({
+        kind: "tool" as const,
+        call: { id: made.name, name: made.name, arguments: "{}" },
+        tool: made,
+      });
+      await ctx.batch([leaf(obedient), leaf(stuck)]);
+      return done("");
+    });
+    const run = new Runtime(ports).run(lead, "", { ...options, runId: "r" });
+    await until(() => calls === 2);
+    stop(run);
+    await clock.advance(2_000);
+    expect((await run.result).inDoubt).toEqual(["r:tool:0:1"]);
+  },
+);
+
 test("R18: a run that comes near its maximum of tool calls is warned of it", async () => {
   const { clock } = house();
   const near = { dimension: "toolCalls", used: 4, limit: 5, scope: "lead" } as const;

@@ -29,9 +29,10 @@ function* abandonAttempts(exec: Execution): Generator<Promise<void>> {
   }
 }
 
-/** Charges the calls of tools that do not stop when they are told to: they were made. */
+/** Charges the calls of tools that do not stop when they are told to: they were made. What comes of them is in doubt. */
 function* abandonTools(exec: Execution): Generator<Promise<void>> {
   for (const call of exec.openTools?.takeAll() ?? []) {
+    call.scope?.leave?.();
     const message = `could not settle a tool call that ${exec.agentId} left unfinished`;
     const settled = tryOrLog(exec, "error", message, () => call.settle());
     if (isPromiseLike(settled)) yield Promise.resolve(settled);
