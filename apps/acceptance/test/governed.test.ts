@@ -12,6 +12,7 @@ import {
   Priority,
   type RunContext,
   type SpawnBudgetOptions,
+  textOf,
 } from "@ravi/kernel";
 import { HookEvent, HookManager } from "@ravi/hooks";
 import { MiddlewarePipeline, piiPipelines, piiRedaction, piiRunRedaction, retry } from "@ravi/middleware";
@@ -264,7 +265,7 @@ describe("R14, R15: preemption, end to end", () => {
     const slow = agent("slow", async (ctx) => {
       const { message } = await ctx.llm(model, ask("one"));
       await ctx.check();
-      return done(message.content);
+      return done(textOf(message));
     });
     const hooks = new HookManager();
     const stopped = Promise.withResolvers<void>();
