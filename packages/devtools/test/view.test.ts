@@ -14,6 +14,7 @@ import {
 import {
   answerIn,
   barsOf,
+  cutOffOf,
   dollars,
   duration,
   isBudget,
@@ -224,6 +225,13 @@ describe("what a run waits for", () => {
     expect(reasonOf(report({ status: "completed", error: { code: null, message: "x" } }))).toBe("");
     expect(reasonOf(report())).toBe("");
   });
+});
+
+test("an agent that was cut off says by what, and whose limit it was", () => {
+  const stoppedBy = { dimension: "tokens", scope: "lead", limit: 10, used: 9 } as const;
+  expect(cutOffOf(account("a", null))).toBe("");
+  expect(cutOffOf(account("a", null, { stopReason: "deadline" }))).toBe("deadline");
+  expect(cutOffOf(account("a", null, { stopReason: "budget", stoppedBy }))).toBe("budget: tokens of lead");
 });
 
 test("priorities have their names", () => {

@@ -1,6 +1,6 @@
 import { bar, fill, make } from "./dom.js";
 import { logOf } from "./log.js";
-import { barsOf, dollars, grouped, isOpen, limitsOf, priorityOf, rowsOf } from "./view.js";
+import { barsOf, cutOffOf, dollars, grouped, isOpen, limitsOf, priorityOf, rowsOf } from "./view.js";
 import { drawWait } from "./waits.js";
 
 /**
@@ -109,7 +109,10 @@ function treeOf({ agents, cost }) {
     const again = retries === 0 ? "" : ` (${grouped(retries)} again)`;
     return make("tr", {}, [
       name,
-      make("td", {}, [make("span", { class: `badge ${status}` }, [status])]),
+      make("td", {}, [
+        make("span", { class: `badge ${status}` }, [status]),
+        make("span", { class: "reason" }, [` ${cutOffOf(account)}`]),
+      ]),
       cell(priorityOf(priority)),
       cell(`${grouped(modelCalls)}${again}`),
       cell(grouped(toolCalls)),

@@ -99,6 +99,12 @@ function parsed(value) {
  */
 export const answerIn = (text) => parsed(text.trim());
 
+/** Why an agent was cut off, in a few words. @param {AgentAccount} account */
+export function cutOffOf({ stopReason, stoppedBy }) {
+  if (stoppedBy === undefined) return stopReason ?? "";
+  return `${stopReason}: ${stoppedBy.dimension} of ${stoppedBy.scope}`;
+}
+
 /**
  * The agents as a tree: each below the one that hired it.
  *

@@ -2,14 +2,14 @@ import process from "node:process";
 import type { openPage } from "@ravi/devtools";
 import { Runtime } from "@ravi/runtime";
 import { UsageError } from "./errors.ts";
-import { within } from "./open.ts";
+import { lookingAt } from "./open.ts";
 import type { Request } from "./perform.ts";
 
 /** A local page on all runs, until the program is interrupted. */
 export async function showPage({ journal, options, print }: Request): Promise<string> {
   const port = portOf(options.port);
   const devtools = await loadDevtools();
-  return within(journal, async (open) => {
+  return lookingAt(journal, async (open) => {
     const readOnly = options["read-only"] === true;
     const page = await devtools.openPage(new Runtime({ journal: open }), { port, readOnly });
     try {
