@@ -14,6 +14,7 @@ export const HELP = `demo: a lead, three researchers, an analyst and a writer an
   --model NAME       use a real model, for real money: openai:gpt-5-mini, anthropic:claude-...; needs a key
   --base-url URL     with --model openai:...: the URL of an OpenAI-compatible server, for example your own
   --price IN,OUT     with --model: its price in dollars per million input and output tokens, if it is not known
+  --page             show the run in a browser too: prints the address of a local page, which stays open until Ctrl-C
   --live             draw the tree even if standard output is not a terminal
   --engine restate   run on a local Restate server with two worker processes (downloads 216 MB the first time)
   --sdk              wire everything with @ravi/sdk instead of by hand; the result is the same
@@ -39,6 +40,7 @@ export interface Args {
   readonly model: string | undefined;
   readonly baseURL: string | undefined;
   readonly price: string | undefined;
+  readonly page: boolean;
   readonly live: boolean;
   readonly engine: "local" | "restate";
   readonly sdk: boolean;
@@ -56,6 +58,7 @@ const OPTIONS = {
   model: { type: "string" },
   "base-url": { type: "string" },
   price: { type: "string" },
+  page: { type: "boolean", default: false },
   live: { type: "boolean", default: false },
   engine: { type: "string", default: "local" },
   sdk: { type: "boolean", default: false },
@@ -81,6 +84,7 @@ export function readArgs(args: readonly string[]): Args {
   if (values.model === undefined && values.price !== undefined)
     wrong("--price", values.price, "--model as well; the stand-in has its own prices");
   if (values.price !== undefined) priceIn(values.price);
+  if (values.json && values.page) wrong("--page", true, "no --json, whose output is one JSON object alone");
   return {
     question:
       values.question.trim() === ""
@@ -94,8 +98,9 @@ export function readArgs(args: readonly string[]): Args {
     model: values.model,
     baseURL: values["base-url"],
     price: values.price,
+    page: values.page,
     live: values.live,
-    engine: engine(values.engine, values.sdk || crashAt !== undefined),
+    engine: engine(values.engine, values.sdk || values.page || crashAt !== undefined),
     sdk: values.sdk,
     json: values.json,
     help: values.help,
@@ -142,7 +147,7 @@ function engine(text: string, isLocalOnly: boolean): "local" | "restate" {
     return wrong(
       "--engine",
       text,
-      "local with --sdk or --crash-at; to try a crash on Restate, kill a worker or the server",
+      "local with --sdk, --page or --crash-at; to try a crash on Restate, kill a worker or the server",
     );
   return text;
 }

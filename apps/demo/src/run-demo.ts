@@ -5,6 +5,7 @@ import { type Outcome, startByHand, type Started } from "./compose.ts";
 import type { Limit } from "./limit.ts";
 import { type Output, watchOutput } from "./output.ts";
 import { type Ended, toJSON, toText } from "./report.ts";
+import { openRunsPage } from "./page.ts";
 import { ROLES } from "./roles.ts";
 import { type Signals, watchSignals } from "./signals.ts";
 import { Board } from "./view/board.ts";
@@ -43,7 +44,8 @@ interface Watched {
 async function runIn(args: Args, watched: Watched): Promise<number> {
   const { isWatched, output, signals } = watched;
   const preempted = Promise.withResolvers<void>();
-  const workplace = await openWorkplace(args, { isWatched, preempted: preempted.promise });
+  const isPaced = isWatched || args.page;
+  const workplace = await openWorkplace(args, { isPaced, preempted: preempted.promise });
   let isKept = false;
   try {
     if (signals.code !== undefined) return signals.code;
@@ -61,6 +63,8 @@ async function runIn(args: Args, watched: Watched): Promise<number> {
     hooks.on(HookEvent.RESUMED, ({ execId }) => board.resumed(execId));
 
     if (!args.json) console.log(introduction(args, limit));
+    await using page = args.page ? await openRunsPage(journal) : undefined;
+    if (page !== undefined) console.log(`page: ${page.url}\n`);
     const { maxAgents } = args;
     const parts = { model, journal, prices, hooks, limit, maxAgents };
     const started = args.engine === "restate" ? await onRestate() : await here();
@@ -86,6 +90,11 @@ async function runIn(args: Args, watched: Watched): Promise<number> {
     if (status === "suspended")
       console.error(`demo: the run is suspended. To continue it: ${resumeLine(args, folder)}`);
     else if (result.error !== undefined) console.error(printable(`demo: ${result.error.message}`));
+    if (page !== undefined && signals.code === undefined) {
+      console.log("The page stays open until Ctrl-C.");
+      await page.untilSignal(signals);
+      return EXIT_CODES[status];
+    }
     return signals.code ?? EXIT_CODES[status];
   } catch (error) {
     // The folder is kept, since the journal in it holds the calls that were already paid for.

@@ -35,7 +35,7 @@ const PACE_MS = 250;
 /** Opens the folder, its lock, the journal and the model. Throws if an option is wrong or the folder cannot be used. */
 export async function openWorkplace(
   args: Args,
-  options: { readonly isWatched: boolean; readonly preempted: Promise<void> },
+  options: { readonly isPaced: boolean; readonly preempted: Promise<void> },
 ): Promise<Workplace> {
   // Wrong options are reported before anything is created.
   const real = args.model === undefined ? undefined : await realModelOf(args.model, args);
@@ -57,7 +57,7 @@ export async function openWorkplace(
         ? await startStandIn({
             // Kept apart from the journal, because the journal is checked against it.
             billFile: path.join(folder, "bill.jsonl"),
-            paceMs: options.isWatched ? PACE_MS : 0,
+            paceMs: options.isPaced ? PACE_MS : 0,
             preempted: args.engine === "restate" ? options.preempted : undefined,
           })
         : undefined;
