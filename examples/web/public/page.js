@@ -1,5 +1,5 @@
 import { listOf } from "./list.js";
-import { addEvent, itemsOf } from "./view.js";
+import { addEvent, itemsOf, itemsOfTurn } from "./view.js";
 
 /** @typedef {import("./view.js").Item} Item */
 
@@ -106,11 +106,11 @@ async function load() {
 /** @returns {Promise<void>} */
 async function read() {
   const before = present;
-  const { messages = [], runId: current } = await request(chatUrl);
+  const { messages = [], lost = [], runId: current } = await request(chatUrl);
   // A turn has begun or ended meanwhile.
   if (present !== before) return read();
   source?.close();
-  past = itemsOf(messages);
+  past = [...itemsOf(messages), ...lost.flatMap(itemsOfTurn)];
   present = [];
   runId = null;
   if (current) watch(current);
@@ -171,7 +171,8 @@ function scrollToEnd() {
 }
 
 /**
- * @typedef {{ error?: string, runId?: string | null, messages?: import("@ravi/sdk").ChatMessage[] }} Answer
+ * @typedef {{ error?: string, runId?: string | null, messages?: import("@ravi/sdk").ChatMessage[],
+ *   lost?: import("@ravi/sdk").RunEvent[][] }} Answer
  *
  * @param {string} path
  * @param {object} [body] Posted if there is one.

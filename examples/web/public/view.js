@@ -30,6 +30,19 @@ export function itemsOf(messages) {
 }
 
 /**
+ * The items of a turn that is over.
+ *
+ * @param {readonly RunEvent[]} events
+ * @returns {Item[]}
+ */
+export function itemsOfTurn(events) {
+  /** @type {Item[]} */
+  const items = [];
+  for (const event of events) addEvent(items, event);
+  return items;
+}
+
+/**
  * Adds an event of the turn that runs to its items.
  *
  * @param {Item[]} items

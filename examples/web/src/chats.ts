@@ -4,6 +4,9 @@ import {
   type Conversation,
   conversation,
   ConversationBusyError,
+  isRaviError,
+  recordedEvents,
+  type RunEvent,
   runs,
 } from "@ravi/sdk";
 import { Turn } from "./turn.ts";
@@ -12,6 +15,15 @@ import { Turn } from "./turn.ts";
 const KEPT = 100;
 /** How long calls under way may take when the server is told to end. */
 const GRACE_MS = 10_000;
+
+/** What a page shows of a chat. */
+export interface Shown {
+  /** The turn that runs. */
+  readonly runId: string | null;
+  readonly messages: readonly ChatMessage[];
+  /** The events of the turns after that which came to no answer, one list for each. */
+  readonly lost: readonly (readonly RunEvent[])[];
+}
 
 /** All chats of the server. A chat is a conversation of the sdk; the journal keeps what must survive the process. */
 export class Chats {
@@ -33,16 +45,30 @@ export class Chats {
   }
 
   /** What was said before the turn that runs, and its run id: its events tell the rest. */
-  async show(
-    chatId: string,
-  ): Promise<{ readonly runId: string | null; readonly messages: readonly ChatMessage[] }> {
-    const runId = this.current(chatId)?.runId;
+  async show(chatId: string): Promise<Shown> {
+    const runId = this.current(chatId)?.runId ?? null;
     const chat = this.open(chatId);
     const messages = await chat.messages();
     await chat.close();
-    if (runId === undefined) return { runId: null, messages };
     // If it is just ending, those behind are its own.
-    return { runId, messages: messages.slice(0, placeOf(runId).head) };
+    const before = runId === null ? messages : messages.slice(0, placeOf(runId).head);
+    return { runId, messages: before, lost: await this.lost(chatId, before.length) };
+  }
+
+  /** Turns that have failed or were stopped are not part of the conversation, but the user has seen them. They are on record. */
+  private async lost(chatId: string, head: number): Promise<Shown["lost"]> {
+    const found: (readonly RunEvent[])[] = [];
+    for (;;) {
+      const runId = `${chatId}:${head}${found.length === 0 ? "" : `.${found.length}`}`;
+      if (this.turns.get(runId)?.isHere === true) return found;
+      try {
+        found.push(await recordedEvents(runId, { journal: this.journal }));
+      } catch (error) {
+        // There is no such run, or no run at all.
+        if (isRaviError(error, "INVALID_VALUE")) return found;
+        throw error;
+      }
+    }
   }
 
   /** The turn that the chat is in; undefined if it waits for the user. */

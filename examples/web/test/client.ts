@@ -3,9 +3,9 @@ import type { AddressInfo } from "node:net";
 import { once } from "node:events";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { ChatMessage, RunEvent } from "@ravi/sdk";
+import type { RunEvent } from "@ravi/sdk";
 import { onTestFinished } from "vitest";
-import { Chats } from "../src/chats.ts";
+import { Chats, type Shown } from "../src/chats.ts";
 import { concierge, NEEDS_APPROVAL } from "../src/concierge.ts";
 import { createWeb } from "../src/server.ts";
 
@@ -56,11 +56,9 @@ export class Client {
     return json.runId ?? `no run: ${json.error}`;
   }
 
-  async chat(
-    chatId: string,
-  ): Promise<{ readonly runId: string | null; readonly messages: readonly ChatMessage[] }> {
+  async chat(chatId: string): Promise<Shown> {
     const response = await fetch(`${this.url}/api/chats/${chatId}`);
-    return (await response.json()) as { runId: string | null; messages: ChatMessage[] };
+    return (await response.json()) as Shown;
   }
 
   /** The events of a run, until the stream ends or the reader leaves. */

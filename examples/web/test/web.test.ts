@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { queryObjects } from "node:v8";
 import { conversation, textOf } from "@ravi/sdk";
 import { expect, onTestFinished, test } from "vitest";
-import { addEvent, type Item, itemsOf } from "../public/view.js";
+import { addEvent, type Item, itemsOf, itemsOfTurn } from "../public/view.js";
 import { Chats } from "../src/chats.ts";
 import { concierge } from "../src/concierge.ts";
 import { sendEvents } from "../src/http.ts";
@@ -46,6 +46,28 @@ test("a message is answered, word by word, and remembered", async () => {
     'You said "hello". Before that you said "count to 12".',
   );
   expect((await client.chat("coffee")).messages).toEqual([]);
+});
+
+test("a turn that came to no answer is still there after a reload, and after a restart, until another is answered", async () => {
+  const dir = await folder();
+  const client = await serve(dir);
+  await follow(client, await client.say("tea", "hello"));
+  for (const text of ["count to 9000", "count to 9001"]) {
+    const runId = await client.say("tea", text);
+    await client.post(`/api/runs/${runId}/stop`, {});
+    await follow(client, runId);
+  }
+  const shown = async (of: Client): Promise<unknown> => (await of.chat("tea")).lost.map(itemsOfTurn);
+  const stopped = { kind: "error", text: "cancelled: stopped by the user" };
+  const both = [
+    [{ kind: "user", text: "count to 9000" }, stopped],
+    [{ kind: "user", text: "count to 9001" }, stopped],
+  ];
+  expect(await shown(client)).toEqual(both);
+  expect(await shown(await serve(dir))).toEqual(both);
+  await follow(client, await client.say("tea", "hello again"));
+  expect(await shown(client)).toEqual([]);
+  expect((await client.chat("coffee")).lost).toEqual([]);
 });
 
 test("who loses the connection again and again misses nothing and gets nothing twice", async () => {
@@ -155,7 +177,7 @@ test("stop ends the answer at once, for everybody who watches, and the chat goes
   expect(list.at(-1)?.event).toBe("end");
   expect(textIn(list)).not.toContain("9000");
   expect(await second).toEqual(list);
-  expect(await client.chat("tea")).toEqual({ runId: null, messages: [] });
+  expect(await client.chat("tea")).toEqual({ runId: null, messages: [], lost: [expect.any(Array)] });
   expect(textIn(await follow(client, await client.say("tea", "hello")))).toContain("the first thing");
 });
 
@@ -164,7 +186,7 @@ test("a second message has to wait until the first is answered", async () => {
   const runId = await client.say("tea", "book a table");
   const busy = await client.post("/api/chats/tea/messages", { text: "hello" });
   expect(busy).toMatchObject({ status: 409, json: { error: expect.stringContaining("busy") as string } });
-  expect(await client.chat("tea")).toEqual({ runId, messages: [] });
+  expect(await client.chat("tea")).toEqual({ runId, messages: [], lost: [] });
   expect(await client.say("coffee", "hello")).toBe("coffee:0");
 });
 

@@ -364,6 +364,15 @@ describe("R13: errors", () => {
     expect(changed("receive#1", "one that it waits for")).not.toContain("changed)");
   });
 
+  test("a call that was decided to fail says so, and asks for nothing", () => {
+    const init = { execId: "r", key: "tool:1:0", what: "the call to pay", decided: "fail" } as const;
+    const { message, pending } = new NeedsDecisionError(init);
+    expect([message, pending]).toEqual([
+      'the call to pay was under way when the run was stopped or crashed, and may or may not have happened; the decision was "fail"',
+      [],
+    ]);
+  });
+
   test("a call that needs a decision says how that came about: a deployment is no crash", () => {
     const { message } = new NeedsDecisionError({ execId: "r", key: "tool:1:0", what: "the call to pay" });
     expect(message).toBe(

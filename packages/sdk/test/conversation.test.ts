@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { type HistoryProvider, textOf } from "@ravi/kernel";
 import { MemoryHistory } from "@ravi/context";
 import { MemoryJournal } from "@ravi/runtime";
-import { scriptedModel } from "@ravi/testing";
+import { scriptedModel, virtualClock } from "@ravi/testing";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod";
 import {
@@ -229,6 +229,27 @@ describe("what goes wrong in a turn is not part of the conversation", () => {
     const nextDay = conversation(agent({ name: "counter", model }), options);
     expect((await nextDay.send("Hello")).output).toBe("I know 1.");
     await nextDay.close();
+  });
+
+  test("nor is one whose time is over before the first answer", async () => {
+    const clock = virtualClock();
+    const { promise: asked, resolve } = Promise.withResolvers<void>();
+    let calls = 0;
+    const model = scriptedModel(({ messages }) => {
+      if (++calls > 1) return `I know ${messages.length}.`;
+      resolve();
+      return new Promise<never>(() => {});
+    });
+    const slow = agent({ name: "slow", model });
+    const chat = conversation(slow, { budget: { seconds: 5 }, clock });
+    const turn = chat.send("Hello");
+    await asked;
+    await clock.advance(5_000);
+    const { status, output, stopReason } = await turn;
+    expect([status, output, stopReason]).toEqual(["partial", "", "deadline"]);
+    expect(await chat.messages()).toEqual([]);
+    expect((await chat.send("Hello")).output).toBe("I know 1.");
+    await chat.close();
   });
 
   test("one that a limit stops later is", async () => {

@@ -339,16 +339,27 @@ export class NeedsDecisionError extends RaviError {
   readonly key: string;
   /**
    * All calls that need a decision, this one first, as the keys that `decisions` takes. The run continues only if all are
-   * decided.
+   * decided. Empty if the decision was made: to fail.
    */
   readonly pending: readonly string[];
-  constructor(init: { execId: string; key: string; what: string; others?: readonly string[] | undefined }) {
+  constructor(init: {
+    execId: string;
+    key: string;
+    what: string;
+    others?: readonly string[] | undefined;
+    decided?: "fail" | undefined;
+  }) {
     read("NeedsDecisionError", init, { execId: "string", key: "string", what: "string" });
-    const pending = [`${init.execId}:${init.key}`, ...(init.others ?? [])];
+    const { what, others = [], decided } = init;
+    const pending = decided === undefined ? [`${init.execId}:${init.key}`, ...others] : [];
     const each = pending.map((key) => `${JSON.stringify(shortName(key))}: "retry" | "skip" | "fail"`);
+    const next =
+      decided === undefined
+        ? `resume with decisions: { ${cut(each.join(", "), MAX_TEXT_CHARS)} }`
+        : `the decision was ${JSON.stringify(decided)}`;
     super({
       code: ErrorCode.NEEDS_DECISION,
-      message: `${shortName(init.what)} was under way when the run was stopped or crashed, and may or may not have happened; resume with decisions: { ${cut(each.join(", "), MAX_TEXT_CHARS)} }`,
+      message: `${shortName(what)} was under way when the run was stopped or crashed, and may or may not have happened; ${next}`,
     });
     this.execId = init.execId;
     this.key = init.key;

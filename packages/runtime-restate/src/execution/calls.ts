@@ -85,7 +85,8 @@ export function* paying(
       // The call was begun and stays charged. Only a call that is made again counts by what it then uses.
       if (decision !== "retry" && effect.kind === "tool") attempt.used.add(ONE_TOOL_CALL, 1);
       if (decision === "skip" && effect.skipped !== undefined) return { skipped: true };
-      if (decision !== "retry") throw new NeedsDecisionError({ execId, key: effect.key, what: effect.what });
+      const { key, what } = effect;
+      if (decision !== "retry") throw new NeedsDecisionError({ execId, key, what, decided: "fail" });
       continue;
     }
     if (start.onPreempt === "return") throw new PausedError({ agentId: start.supervision.agentId });

@@ -9,13 +9,13 @@ import type { Execution } from "./execution.ts";
 const HISTORY_MS = 1_000;
 
 /**
- * Stores what the run has added to its history, if it has a result. Not if its budget was used up before the first answer: who
- * said something to it will say it again, and the next run would read it twice.
+ * Stores what the run has added to its history, if it has a result. Not if it was cut off before the first answer, by its budget or its
+ * time: who said something to it will say it again, and the next run would read it twice.
  */
 export function keepHistory({ exec, outcome }: Ending): MaybePromise<void> {
   if (exec.ports.history === undefined || !("result" in outcome)) return undefined;
-  const { stopReason, output } = outcome.result;
-  if (stopReason === "budget" && output === "" && !exec.history.isAnswered) return undefined;
+  const { status, output } = outcome.result;
+  if (status !== "completed" && output === "" && !exec.history.isAnswered) return undefined;
   const { supervision, engine } = exec;
   const keep = (): MaybePromise<void> => waitUnlessCancelled(exec.history.keep(), waitFor(exec, outcome));
   // The root of a durable run fails here: it can be resumed, and then has its result and writes its history again.

@@ -152,11 +152,12 @@ export class Replay {
     const { engine } = this;
     const { execId } = engine.start;
     const decision = engine.decisions[`${execId}:${key}`];
-    const doubt = new NeedsDecisionError({ execId, key, what: effect.what });
+    const { what } = effect;
     if (decision === "retry") return undefined;
     if (decision === "skip" && effect.skipped !== undefined) return { ok: true, value: effect.skipped() };
-    if (decision === "fail") return { ok: false, error: doubt };
-    return engine.suspendFor(doubt);
+    if (decision === "fail")
+      return { ok: false, error: new NeedsDecisionError({ execId, key, what, decided: decision }) };
+    return engine.suspendFor(new NeedsDecisionError({ execId, key, what }));
   }
 }
 

@@ -50,11 +50,12 @@ export class PositionalWork extends PositionLog {
         return begin === "" ? 0 : times;
       });
       if (attempt > 1 && effect.onDoubt === "ask" && world.decide !== "retry") {
-        const doubt = new NeedsDecisionError({ execId, key: effect.key, what: effect.what });
+        const { key, what } = effect;
         const decision = world.decide === "ask" ? world.decisions.get(idempotencyKey) : world.decide;
         if (decision === "skip" && effect.skipped !== undefined) return effect.record(effect.skipped());
-        if (decision === "fail") return { error: errorToJSON(doubt) };
-        if (decision === undefined) throw (this.suspension = doubt);
+        if (decision === "fail")
+          return { error: errorToJSON(new NeedsDecisionError({ execId, key, what, decided: decision })) };
+        if (decision === undefined) throw (this.suspension = new NeedsDecisionError({ execId, key, what }));
       }
       await world.place(epoch);
       const { ledger } = own;

@@ -62,7 +62,7 @@ export interface LabelEntry extends Base {
   readonly label: string | null;
 }
 
-/** The conversation goes on with this model. */
+/** From here on another model answered. For whoever reads the file: an agent that opens the session uses the `model` that it was given. */
 export interface ModelEntry extends Base {
   readonly kind: "model";
   /** The id of the `LLMClient`. */

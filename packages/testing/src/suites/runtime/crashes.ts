@@ -40,6 +40,8 @@ async function decided(stage: RuntimeStage, runId: string, decision: Decision): 
   const result = await second.resume(runId, { decisions: { [key]: decision } }).result;
   // The tool call counts whatever was decided.
   for (const { toolCalls } of result.agents ?? []) expect(toolCalls).toBe(1);
+  // Nobody is asked to decide again.
+  expect(result.error?.message ?? "").not.toContain("resume with");
   return result.error === undefined ? result.output : `${result.status} ${result.error.code}`;
 }
 
