@@ -196,7 +196,6 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "refuseLimits",
       "refuseNoEvent",
       "refuseNoStream",
-      "refuseSpawnTime",
       "refuseStranger",
       "refuseUnkept",
       "runLimits",
