@@ -38,6 +38,7 @@ export {
   tryParse,
 } from "./provider/json.ts";
 export { leftOut, unknownLeftOut } from "./provider/left-out.ts";
+export { plainType } from "./provider/media-type.ts";
 export { type KeyPlaces, missingKey } from "./provider/missing-key.ts";
 export { type Notice, onceEach } from "./provider/notices.ts";
 export {

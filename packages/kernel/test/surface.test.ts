@@ -270,6 +270,7 @@ test("the exports of @ravi/kernel/provider are these", () => {
       "parseEvent",
       "plainId",
       "plainName",
+      "plainType",
       "providerError",
       "reasonMeantBy",
       "refuseRedirect",
