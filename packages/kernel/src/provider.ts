@@ -2,6 +2,8 @@
 // the provider's.
 
 export { saidBehind } from "./errors/facts.ts";
+export { argumentText } from "./provider/argument-text.ts";
+export { hasField, withoutField } from "./provider/body-fields.ts";
 export { causeChain } from "./provider/causes.ts";
 export { checkRequest } from "./provider/check-request.ts";
 export { incomplete, parseAnswer, parseEvent } from "./provider/answer-text.ts";

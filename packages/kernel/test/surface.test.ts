@@ -244,6 +244,7 @@ test("the exports of @ravi/kernel/provider are these", () => {
       "RedirectedRequest",
       "UnusableAnswer",
       "answerReader",
+      "argumentText",
       "callIds",
       "causeChain",
       "checkBaseURL",
@@ -253,6 +254,7 @@ test("the exports of @ravi/kernel/provider are these", () => {
       "countIn",
       "field",
       "fieldsOf",
+      "hasField",
       "headerSecrets",
       "headerText",
       "incomplete",
@@ -291,6 +293,7 @@ test("the exports of @ravi/kernel/provider are these", () => {
       "urlSecrets",
       "wellFormedJson",
       "wireLimits",
+      "withoutField",
     ]
   `);
 });
