@@ -2,7 +2,7 @@
 // the provider's.
 
 export { saidBehind } from "./errors/facts.ts";
-export { argumentText } from "./provider/argument-text.ts";
+export { argumentObject, argumentText } from "./provider/argument-text.ts";
 export { hasField, withoutField } from "./provider/body-fields.ts";
 export { causeChain } from "./provider/causes.ts";
 export { checkRequest } from "./provider/check-request.ts";

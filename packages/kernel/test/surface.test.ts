@@ -244,6 +244,7 @@ test("the exports of @ravi/kernel/provider are these", () => {
       "RedirectedRequest",
       "UnusableAnswer",
       "answerReader",
+      "argumentObject",
       "argumentText",
       "callIds",
       "causeChain",
