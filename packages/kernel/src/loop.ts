@@ -110,7 +110,6 @@ export { messageOf } from "./errors/message-of.ts";
 export { toldOf, toldOfDenial } from "./loop/told.ts";
 export { withoutThoughts } from "./loop/thoughts.ts";
 export { toolProgress } from "./loop/tool-progress.ts";
-export { refuseSpawnTime } from "./loop/spawn-time.ts";
 export { estimateTokens } from "./loop/estimate-tokens.ts";
 export { Subscription } from "./loop/subscription.ts";
 export { soundUsage } from "./loop/sound-usage.ts";

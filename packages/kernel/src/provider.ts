@@ -2,6 +2,8 @@
 // the provider's.
 
 export { saidBehind } from "./errors/facts.ts";
+export { argumentObject, argumentText } from "./provider/argument-text.ts";
+export { hasField, withoutField } from "./provider/body-fields.ts";
 export { causeChain } from "./provider/causes.ts";
 export { checkRequest } from "./provider/check-request.ts";
 export { incomplete, parseAnswer, parseEvent } from "./provider/answer-text.ts";
@@ -38,6 +40,7 @@ export {
   tryParse,
 } from "./provider/json.ts";
 export { leftOut, unknownLeftOut } from "./provider/left-out.ts";
+export { plainType } from "./provider/media-type.ts";
 export { type KeyPlaces, missingKey } from "./provider/missing-key.ts";
 export { type Notice, onceEach } from "./provider/notices.ts";
 export {

@@ -198,7 +198,6 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "refuseLimits",
       "refuseNoEvent",
       "refuseNoStream",
-      "refuseSpawnTime",
       "refuseStranger",
       "refuseUnkept",
       "runLimits",
@@ -248,6 +247,8 @@ test("the exports of @ravi/kernel/provider are these", () => {
       "RedirectedRequest",
       "UnusableAnswer",
       "answerReader",
+      "argumentObject",
+      "argumentText",
       "callIds",
       "causeChain",
       "checkBaseURL",
@@ -257,6 +258,7 @@ test("the exports of @ravi/kernel/provider are these", () => {
       "countIn",
       "field",
       "fieldsOf",
+      "hasField",
       "headerSecrets",
       "headerText",
       "incomplete",
@@ -274,6 +276,7 @@ test("the exports of @ravi/kernel/provider are these", () => {
       "parseEvent",
       "plainId",
       "plainName",
+      "plainType",
       "providerError",
       "reasonMeantBy",
       "refuseRedirect",
@@ -294,6 +297,7 @@ test("the exports of @ravi/kernel/provider are these", () => {
       "urlSecrets",
       "wellFormedJson",
       "wireLimits",
+      "withoutField",
     ]
   `);
 });

@@ -165,6 +165,19 @@ describe("files", () => {
     expect(JSON.stringify(model.seen[0]?.prompt)).toContain(Buffer.from("café").toString("base64"));
   });
 
+  test("are sent under the plain name of their type, which providers compare", async () => {
+    const model = fixedModel();
+    await fromAiSdk(model).generate({
+      messages: [
+        {
+          role: "user",
+          content: [{ type: "file", url: "data:,a", mediaType: "TEXT/Plain; charset=utf-8" }],
+        },
+      ],
+    });
+    expect(model.seen[0]?.prompt).toMatchObject([{ content: [{ type: "file", mediaType: "text/plain" }] }]);
+  });
+
   test("that are no images are not sent as such: a long text would have been estimated as one image", async () => {
     const model = fixedModel();
     const url = `data:text/plain;base64,${Buffer.from("Buy!").toString("base64")}`;

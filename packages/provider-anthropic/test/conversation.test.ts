@@ -309,6 +309,30 @@ describe("a conversation", () => {
     expect(notices).toEqual(["an image is left out: the result of a tool that failed can only be text"]);
   });
 
+  test("takes a file for what its type says, in capitals too", () => {
+    const { messages } = toConversation(
+      [
+        {
+          role: "user",
+          content: [
+            { type: "file", url: "https://x.test/a", mediaType: "IMAGE/PNG" },
+            { type: "file", url: "https://x.test/b", mediaType: "Application/PDF" },
+            { type: "file", url: "data:text/csv,a", mediaType: "TEXT/CSV" },
+            { type: "file", url: "data:,1", mediaType: "application/json; charset=utf-8" },
+          ],
+        },
+      ],
+      "anthropic",
+      () => undefined,
+    );
+    expect(messages[0]?.content.map(({ type }) => type)).toEqual([
+      "image",
+      "document",
+      "document",
+      "document",
+    ]);
+  });
+
   test("T10: tells the model of a part of a kind that nobody knows", () => {
     const strange = JSON.parse('[{"type":"video","url":"https://x.test/v"}]') as [];
     const { turns, notices } = translate([

@@ -166,6 +166,16 @@ describe("a request", () => {
     ]);
   });
 
+  test("takes a file for what its type says, in capitals too", async () => {
+    const content = [
+      { type: "file", url: "https://x.test/a", mediaType: "IMAGE/PNG" },
+      { type: "file", url: "data:audio/wav;base64,BBBB", mediaType: "Audio/WAV" },
+    ] as const;
+    expect(await inputOf([{ role: "user", content }])).toMatchObject([
+      { content: [{ type: "input_image" }, { type: "input_text" }] },
+    ]);
+  });
+
   test("begins the same from call to call, so that the prompt cache finds it", async () => {
     const turn = (n: number): ChatMessage[] => [
       { role: "user", content: `question ${n}` },

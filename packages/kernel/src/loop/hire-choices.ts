@@ -22,11 +22,18 @@ const SPAWN_OPTIONS = ["input", ...HIRE_TERMS] as const satisfies readonly (keyo
 
 type Terms<T> = Omit<HireLeaf<T>, "kind" | "agent">;
 
-/** For `spawn`, which puts them together with whom it is about: a limit that is inherited is one too. */
+/**
+ * For `spawn`, which puts them together with whom it is about: a limit that is inherited is one too. Refuses `timeoutS`, which limits how
+ * long a parent waits: nobody waits for a spawned agent, so it would have no effect.
+ */
 export function spawnTerms<T>(options: Terms<T>): Terms<T> {
   checkRecord("spawn", options, "an object with the options of a hire, such as { input }");
   checkHireSpelling(options);
-  return asOwn<Terms<T>>(options, SPAWN_OPTIONS);
+  const terms = asOwn<Terms<T>>(options, SPAWN_OPTIONS);
+  if (terms.timeoutS === undefined) return terms;
+  const expected =
+    "undefined, because nobody waits for a spawned agent; limit its time with executionBudget.deadlineS";
+  throw wrong("spawn.timeoutS", terms.timeoutS, expected);
 }
 
 export type AskOptions = NonNullable<Parameters<RunContext["ask"]>[2]>;

@@ -1,5 +1,5 @@
 import type { ModelEvent, ToolCall } from "@ravi/kernel";
-import { field, stringOr, uniqueIds } from "@ravi/kernel/provider";
+import { argumentText, field, stringOr, uniqueIds } from "@ravi/kernel/provider";
 import { type OpaqueMetadata, toolCallMetadata } from "../request/provider-metadata.ts";
 
 type ToolCallEvent = Extract<ModelEvent, { type: "toolCall" }>;
@@ -66,7 +66,7 @@ export function assembleToolCalls({ tag, toolNames }: CallSetup): ToolCallAssemb
     const known = open.get(given);
     const isNew = known === undefined || known.whole;
     const draft = isNew ? begin(given, stringOr(field(part, "toolName"), "")) : known;
-    const input = inputText(field(part, "input"));
+    const input = argumentText(field(part, "input"));
     // The final input counts. If it differs from what was emitted, that cannot be corrected in the stream.
     const rest = input.startsWith(draft.text) ? grow(draft, input.slice(draft.text.length)) : [];
     draft.text = input;
@@ -106,10 +106,4 @@ export function assembleToolCalls({ tag, toolNames }: CallSetup): ToolCallAssemb
         ...(opaque === undefined ? {} : { opaque }),
       })),
   };
-}
-
-/** JSON as text. Some providers give parsed values, which are written out again. */
-function inputText(input: unknown): string {
-  if (typeof input === "string") return input;
-  return input === undefined ? "" : JSON.stringify(input);
 }

@@ -1,5 +1,5 @@
 import type { FilePart, ImagePart } from "@ravi/kernel";
-import { leftOut, type Notice } from "@ravi/kernel/provider";
+import { leftOut, type Notice, plainType } from "@ravi/kernel/provider";
 import { base64, textOfBase64 } from "../base64.ts";
 import type { SpecificationVersion, SupportedUrls } from "../model.ts";
 
@@ -76,14 +76,15 @@ function contentOf(part: Attachment, supported: SupportedUrls): Content {
   const head = DATA_URL.exec(part.url);
   if (head !== null) {
     const body = part.url.slice(head[0].length);
-    const mediaType = part.mediaType ?? (head[1] === undefined || head[1] === "" ? untyped(part) : head[1]);
+    const named = head[1] === undefined || head[1] === "" ? untyped(part) : head[1];
+    const mediaType = plainType(part.mediaType ?? named);
     // Its tokens were estimated as those of an image, and a text may have many more.
-    if (part.type === "image" && !/^image\//i.test(mediaType)) return { problem: "it is not an image" };
+    if (part.type === "image" && !mediaType.startsWith("image/")) return { problem: "it is not an image" };
     return /;\s*base64$/i.test(head[2] ?? "") ? { data: body, mediaType } : percentEncoded(body, mediaType);
   }
   const url = URL.canParse(part.url) ? new URL(part.url) : undefined;
   if (url === undefined) return { problem: "it has no valid URL" };
-  const mediaType = part.mediaType ?? imageTypeOf(url);
+  const mediaType = plainType(part.mediaType ?? imageTypeOf(url));
   if (!isSupported(url, mediaType, supported))
     return { problem: "this model accepts it only as a data: URL" };
   return { url, mediaType };

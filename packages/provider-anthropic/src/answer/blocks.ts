@@ -1,5 +1,5 @@
 import type { ContentPart, ModelEvent, ToolCall } from "@ravi/kernel";
-import { type Fields, fieldsOf, isObject, textIn, tryParse } from "@ravi/kernel/provider";
+import { argumentText, type Fields, fieldsOf, textIn, tryParse } from "@ravi/kernel/provider";
 import { opaquePart } from "../opaque.ts";
 import { type CallDraft, callList } from "./tool-calls.ts";
 
@@ -53,8 +53,9 @@ export function collectBlocks({ provider, outputTool }: BlockSetup): Blocks {
     if (type === "text") return open(index, { kind: "text", pieces: [], input: "" });
     if (type !== "tool_use") return open(index, { kind: "opaque", block: { ...block }, input: [] });
     const name = textIn(block["name"]) ?? "";
-    if (name === outputTool) return open(index, { kind: "text", pieces: [], input: argumentText(input) });
-    const call = list.begin({ id: textIn(block["id"]), name, input: argumentText(input) });
+    const given = argumentText(input) || "{}";
+    if (name === outputTool) return open(index, { kind: "text", pieces: [], input: given });
+    const call = list.begin({ id: textIn(block["id"]), name, input: given });
     return open(index, { kind: "call", call });
   };
   /** Finds the block of a delta. If the block was never started, its first delta tells the type. */
@@ -137,10 +138,4 @@ function partOf(draft: Draft, provider: string): ContentPart | undefined {
   const { block, input } = draft;
   if (input.length === 0) return opaquePart(block, provider);
   return opaquePart({ ...block, input: tryParse(input.join("")) ?? {} }, provider);
-}
-
-/** The arguments as text. Input that the server has parsed already is written out again. */
-function argumentText(input: unknown): string {
-  if (typeof input === "string") return input;
-  return isObject(input) || Array.isArray(input) ? JSON.stringify(input) : "{}";
 }

@@ -4,7 +4,7 @@ import type {
   TextBlockParam,
 } from "@anthropic-ai/sdk/resources/messages";
 import type { ContentPart, FilePart, ImagePart } from "@ravi/kernel";
-import { leftOut, type Notice, unknownLeftOut } from "@ravi/kernel/provider";
+import { leftOut, type Notice, plainType, unknownLeftOut } from "@ravi/kernel/provider";
 import { readDataUrl } from "./data-url.ts";
 
 /** The blocks that a user or a tool may send. */
@@ -54,7 +54,7 @@ function imageBlock(part: ImagePart | FilePart, notice: Notice): InputBlock {
   if (/^https?:/i.test(url)) return { type: "image", source: { type: "url", url } };
   const inline = readDataUrl(url);
   if (inline === undefined) return noteOf(part, "its URL is neither an http(s): nor a data: URL", notice);
-  const named = (inline.mediaType || part.mediaType) ?? "";
+  const named = inline.mediaType || plainType(part.mediaType ?? "");
   const mediaType = IMAGE_TYPES.find((type) => type === named.replace("image/jpg", "image/jpeg"));
   if (mediaType === undefined) return noteOf(part, "only JPEG, PNG, GIF and WebP can be sent", notice);
   const data = inline.base64();
@@ -63,7 +63,8 @@ function imageBlock(part: ImagePart | FilePart, notice: Notice): InputBlock {
 }
 
 function fileBlock(part: FilePart, notice: Notice): InputBlock {
-  const { url, mediaType, name } = part;
+  const { url, name } = part;
+  const mediaType = plainType(part.mediaType);
   if (mediaType.startsWith("image/")) return imageBlock(part, notice);
   const title = name === undefined || name.trim() === "" ? {} : { title: name.slice(0, 500) };
   if (UPLOADED.test(url)) return { type: "document", source: { type: "file", file_id: url }, ...title };

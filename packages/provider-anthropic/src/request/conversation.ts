@@ -3,8 +3,8 @@ import type {
   TextBlockParam,
   ToolResultBlockParam,
 } from "@anthropic-ai/sdk/resources/messages";
-import { type AssistantMessage, type ChatMessage, parseJson, type ToolMessage } from "@ravi/kernel";
-import { type CallIds, callIds, isObject, type Notice, plainName } from "@ravi/kernel/provider";
+import type { AssistantMessage, ChatMessage, ToolMessage } from "@ravi/kernel";
+import { argumentObject, type CallIds, callIds, type Notice, plainName } from "@ravi/kernel/provider";
 import { type InputBlock, inputBlocks, noteOf, textBlocks, unknownNote } from "./content.ts";
 import { opaqueBlock } from "../opaque.ts";
 
@@ -86,7 +86,7 @@ function addAnswer(
   for (const { call, id } of open) {
     const name = plainName(call.name);
     translation.toolNames.add(name);
-    blocks.push({ type: "tool_use", id, name, input: inputOf(call.arguments) });
+    blocks.push({ type: "tool_use", id, name, input: argumentObject(call.arguments) });
   }
   add(turns, "assistant", blocks);
 
@@ -171,21 +171,6 @@ function failureText(blocks: readonly InputBlock[], notice: Notice): string {
     return `[${what} was left out]`;
   });
   return texts.join("\n") || "The tool failed without an error message.";
-}
-
-/**
- * The arguments as an object. If the model wrote something else, or JSON that is too deep or too long, it is sent back as text
- * inside an object, so that the model can see it.
- */
-function inputOf(text: string): unknown {
-  if (text.trim() === "") return {};
-  try {
-    const value = parseJson(text, "arguments");
-    if (isObject(value)) return value;
-  } catch {
-    // Falls through: sent as text.
-  }
-  return { unreadable_arguments: text };
 }
 
 /** Whether the block is thinking, plain or encrypted. */

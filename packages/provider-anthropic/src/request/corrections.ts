@@ -1,6 +1,6 @@
 import { APIError } from "@anthropic-ai/sdk";
 import { ErrorKind } from "@ravi/kernel";
-import { fieldsOf, isObject } from "@ravi/kernel/provider";
+import { fieldsOf, hasField, withoutField } from "@ravi/kernel/provider";
 import { classifyReport, readReport } from "../failure/reported.ts";
 import type { Body } from "./body.ts";
 
@@ -40,9 +40,9 @@ export function correctionOf(error: unknown, sent: Body): Correction | undefined
   const { kind } = classifyReport(report, status);
   if (kind === ErrorKind.CONTENT_BLOCKED || kind === ErrorKind.CONTEXT_OVERFLOW) return undefined;
   const { message } = report;
-  if (UNFIT_SHAPE.test(message) && has(sent, "output_config.format")) return "output_config.format";
+  if (UNFIT_SHAPE.test(message) && hasField(sent, "output_config.format")) return "output_config.format";
   if (!NOT_TAKEN.test(message)) return undefined;
-  const named = OPTIONAL.filter((path) => has(sent, path) && place(message, path) !== -1);
+  const named = OPTIONAL.filter((path) => hasField(sent, path) && place(message, path) !== -1);
   // The first parameter in the message is the refused one; the one to use instead is named after it. If a path and its beginning
   // both match, the longer one wins.
   return named.toSorted((a, b) => place(message, a) - place(message, b) || b.length - a.length)[0];
@@ -50,23 +50,9 @@ export function correctionOf(error: unknown, sent: Body): Correction | undefined
 
 /** The body without the parameters that the server does not support. */
 export function corrected(body: Body, corrections: Iterable<Correction>): Body {
-  const result: Record<string, unknown> = { ...body };
-  for (const path of corrections) {
-    const [key = "", inner] = path.split(".");
-    const value = result[key];
-    if (inner === undefined) Reflect.deleteProperty(result, key);
-    else if (isObject(value)) {
-      const { [inner]: _, ...rest } = value;
-      if (Object.keys(rest).length === 0) Reflect.deleteProperty(result, key);
-      else result[key] = rest;
-    }
-  }
-  return result;
-}
-
-function has(body: Body, path: string): boolean {
-  const [key = "", inner] = path.split(".");
-  return inner === undefined ? key in body : inner in fieldsOf(body[key]);
+  let left = body;
+  for (const path of corrections) if (hasField(left, path)) left = withoutField(left, path);
+  return left;
 }
 
 /** Where the message mentions a parameter: by its whole path, or by its last word. -1 if it does not. */

@@ -1,5 +1,5 @@
-import { field, isObject, listOf, plainId, textIn } from "@ravi/kernel/provider";
-import { type Rejection, type Remedy, UNSUPPORTED, without } from "../failure/corrections.ts";
+import { field, isObject, listOf, plainId, textIn, withoutField } from "@ravi/kernel/provider";
+import { type Rejection, type Remedy, UNSUPPORTED } from "../failure/corrections.ts";
 import type { RequestBody } from "../protocol.ts";
 import { KEPT_FIELDS } from "./kept.ts";
 import { MAX_ID, withSpeaker } from "./messages.ts";
@@ -33,7 +33,7 @@ const REMEDIES: readonly MessageRemedy[] = [
     effect: "reasoning of earlier turns is left out from now on",
     change: (message) =>
       isObject(message) && KEPT_FIELDS.some((name) => name in message)
-        ? KEPT_FIELDS.reduce(without, message)
+        ? KEPT_FIELDS.reduce(withoutField, message)
         : undefined,
   },
   {
@@ -44,7 +44,7 @@ const REMEDIES: readonly MessageRemedy[] = [
       if (!isObject(message) || name === undefined) return undefined;
       const { content } = message;
       return {
-        ...without(message, "name"),
+        ...withoutField(message, "name"),
         content: withSpeaker(name, typeof content === "string" ? content : listOf(content)),
       };
     },

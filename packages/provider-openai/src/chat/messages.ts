@@ -6,7 +6,7 @@ import type {
   ImagePart,
   ToolMessage,
 } from "@ravi/kernel";
-import { leftOut, type Notice, plainName, shortId, unknownLeftOut } from "@ravi/kernel/provider";
+import { leftOut, type Notice, plainName, plainType, shortId, unknownLeftOut } from "@ravi/kernel/provider";
 import type {
   ChatCompletionAssistantMessageParam,
   ChatCompletionContentPart,
@@ -15,7 +15,7 @@ import type {
   ChatCompletionToolMessageParam,
 } from "openai/resources/chat/completions";
 import type { Target } from "../protocol.ts";
-import { isAddress } from "../request/address.ts";
+import { isAddress, isImage, isUploaded } from "../request/attachment.ts";
 import { sendableArguments } from "../request/sendable-arguments.ts";
 import { isKept, keptFields, keptWithCall } from "./kept.ts";
 import { ToolImages } from "./tool-images.ts";
@@ -167,18 +167,13 @@ function imagePart(part: ImagePart | FilePart, notice: Notice): ChatCompletionCo
 
 const NO_URL = "it has no valid URL";
 
-function isImage(part: ImagePart | FilePart): boolean {
-  return part.type === "image" || /^image\//i.test(part.mediaType);
-}
-
 function filePart(part: FilePart, notice: Notice): ChatCompletionContentPart {
   const { url, mediaType, name } = part;
   if (isImage(part)) return imagePart(part, notice);
-  // The id of an uploaded file.
-  if (/^file-[\w-]+$/.test(url)) return { type: "file", file: { file_id: url } };
+  if (isUploaded(url)) return { type: "file", file: { file_id: url } };
   if (!url.startsWith("data:"))
     return { type: "text", text: leftOut(part, "it can only be sent as a data: URL", notice) };
-  const format = AUDIO.get(mediaType);
+  const format = AUDIO.get(plainType(mediaType));
   const comma = url.indexOf(",");
   if (format !== undefined && url.slice(0, comma).endsWith(";base64"))
     return { type: "input_audio", input_audio: { data: url.slice(comma + 1), format } };

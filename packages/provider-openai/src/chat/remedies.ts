@@ -1,4 +1,4 @@
-import { field, fieldsOf, listOf } from "@ravi/kernel/provider";
+import { field, fieldsOf, listOf, withoutField } from "@ravi/kernel/provider";
 import {
   chooseRemedy,
   leaveOut,
@@ -6,7 +6,6 @@ import {
   type Remedy,
   rename,
   UNSUPPORTED,
-  without,
 } from "../failure/corrections.ts";
 import { type SchemaPlaces, schemaRemedy } from "../failure/schema-remedy.ts";
 import type { RequestBody } from "../protocol.ts";
@@ -26,7 +25,7 @@ const REMEDIES: readonly Remedy[] = [
     // Some accounts may not stream the newest models. The answer then comes in one piece.
     param: "stream",
     effect: "answers are not streamed from now on",
-    apply: (body) => without(without(body, "stream"), "stream_options"),
+    apply: (body) => withoutField(withoutField(body, "stream"), "stream_options"),
   },
   {
     param: "response_format",
@@ -58,7 +57,7 @@ function strictRemedy({ status, message }: Rejection, sent: RequestBody): Remedy
     apply: (body) => ({
       ...body,
       tools: listOf(body["tools"]).map((tool) =>
-        isStrict(tool) ? without(fieldsOf(tool), "function.strict") : tool,
+        isStrict(tool) ? withoutField(fieldsOf(tool), "function.strict") : tool,
       ),
     }),
   };
@@ -82,7 +81,7 @@ function schemaOf(body: RequestBody): unknown {
 
 function askInWords(body: RequestBody): RequestBody {
   const schema = schemaOf(body);
-  const rest = without(body, "response_format");
+  const rest = withoutField(body, "response_format");
   if (schema === undefined) return rest;
   return {
     ...rest,

@@ -1,6 +1,5 @@
 import type { ModelEvent, ToolCall } from "@ravi/kernel";
-import { field, textIn, uniqueIds } from "@ravi/kernel/provider";
-import { argumentText } from "../answer/argument-text.ts";
+import { argumentText, field, textIn, uniqueIds } from "@ravi/kernel/provider";
 import { opaqueOf } from "./kept.ts";
 import { type JsonExtent, jsonExtent } from "./json-extent.ts";
 

@@ -1,4 +1,4 @@
-import { field, isObject, stringOr } from "@ravi/kernel/provider";
+import { field, hasField, stringOr, withoutField } from "@ravi/kernel/provider";
 import type { RequestBody } from "../protocol.ts";
 import { fullMessage } from "./full-message.ts";
 
@@ -38,7 +38,7 @@ export function rejectionOf(error: Error): Rejection {
 
 /** Removes the parameter. */
 export function leaveOut(param: string, words?: RegExp): Remedy {
-  return { param, effect: "it is left out from now on", words, apply: (body) => without(body, param) };
+  return { param, effect: "it is left out from now on", words, apply: (body) => withoutField(body, param) };
 }
 
 /** Sends the parameter under another name. */
@@ -47,7 +47,7 @@ export function rename(param: string, to: string): Remedy {
     param,
     to,
     effect: `it is sent as ${to} from now on`,
-    apply: (body) => ({ ...without(body, param), [to]: body[param] }),
+    apply: (body) => ({ ...withoutField(body, param), [to]: body[param] }),
   };
 }
 
@@ -68,7 +68,7 @@ export function chooseRemedy(
   const { status, code, message } = rejection;
   if (status !== 400 && status !== 422) return undefined;
   if (!UNSUPPORTED_CODE.test(code) && !UNSUPPORTED.test(message)) return undefined;
-  const candidates = remedies.filter(({ param }) => isSent(sent, param));
+  const candidates = remedies.filter(({ param }) => hasField(sent, param));
   const named = rejection.param;
   if (named !== "") {
     const last = named.split(".").at(-1);
@@ -92,7 +92,7 @@ function placeOf({ param, words }: Remedy, message: string): number {
 /** Applies everything that was learned to a body. */
 export function correct(body: RequestBody, remedies: readonly Remedy[]): RequestBody {
   return remedies.reduce(
-    (known, remedy) => (isSent(known, remedy.param) ? remedy.apply(known) : known),
+    (known, remedy) => (hasField(known, remedy.param) ? remedy.apply(known) : known),
     body,
   );
 }
@@ -106,23 +106,4 @@ export function learn(learned: Remedy[], found: Remedy): void {
   if (found.repeats !== true && learned.some(({ param, to }) => param === found.param || to === found.param))
     return;
   learned.push(found);
-}
-
-function isSent(body: unknown, param: string): boolean {
-  const [first = "", ...rest] = param.split(".");
-  if (field(body, first) === undefined) return false;
-  return rest.length === 0 || isSent(field(body, first), rest.join("."));
-}
-
-/** A copy without the parameter. An object that is empty after that is removed too. */
-export function without(body: RequestBody, param: string): RequestBody {
-  const [first = "", ...rest] = param.split(".");
-  const result: Record<string, unknown> = { ...body };
-  const inner = result[first];
-  if (rest.length > 0 && isObject(inner)) {
-    const left = without({ ...inner }, rest.join("."));
-    if (Object.keys(left).length > 0) return { ...result, [first]: left };
-  }
-  Reflect.deleteProperty(result, first);
-  return result;
 }

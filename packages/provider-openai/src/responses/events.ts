@@ -1,6 +1,5 @@
 import type { ModelEvent } from "@ravi/kernel";
-import { field, type IdGiver, stringOr, textIn } from "@ravi/kernel/provider";
-import { argumentText } from "../answer/argument-text.ts";
+import { argumentText, field, type IdGiver, stringOr, textIn } from "@ravi/kernel/provider";
 import { type Drafts, typeOf } from "./drafts.ts";
 import { readItem } from "./output.ts";
 import { announce, emitRest, emitArguments, emitPart, emitReasoning, emitWholePart } from "./emit.ts";

@@ -1,6 +1,5 @@
 import type { AssistantMessage, ContentPart, TextPart, ToolCall } from "@ravi/kernel";
-import { field, isObject, listOf, stringOr, textIn } from "@ravi/kernel/provider";
-import { argumentText } from "../answer/argument-text.ts";
+import { argumentText, field, isObject, listOf, stringOr, textIn } from "@ravi/kernel/provider";
 import { keep } from "./kept.ts";
 
 /** The items that the kernel can represent. Items of tools that run at the server are not among them. */

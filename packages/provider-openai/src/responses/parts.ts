@@ -1,6 +1,6 @@
 import type { ContentPart, FilePart, ImagePart, JsonObject } from "@ravi/kernel";
-import { leftOut, type Notice, unknownLeftOut } from "@ravi/kernel/provider";
-import { isAddress } from "../request/address.ts";
+import { leftOut, type Notice, plainType, unknownLeftOut } from "@ravi/kernel/provider";
+import { isAddress, isImage, isUploaded } from "../request/attachment.ts";
 
 /** The parts of a user's message or a tool's result. A part that cannot be sent is replaced by a sentence that says so. */
 export function inputParts(parts: readonly ContentPart[], notice: Notice): JsonObject[] {
@@ -25,12 +25,9 @@ export function inputText(text: string): JsonObject {
   return { type: "input_text", text };
 }
 
-/** The id of an uploaded file. */
-const UPLOADED = /^file-[\w-]+$/;
-
 function imagePart(part: ImagePart | FilePart, notice: Notice): JsonObject {
   const { url } = part;
-  if (UPLOADED.test(url)) return { type: "input_image", detail: "auto", file_id: url };
+  if (isUploaded(url)) return { type: "input_image", detail: "auto", file_id: url };
   return isAddress(url)
     ? { type: "input_image", detail: "auto", image_url: url }
     : withoutAddress(part, notice);
@@ -43,12 +40,12 @@ function withoutAddress(part: ImagePart | FilePart, notice: Notice): JsonObject 
 
 function filePart(part: FilePart, notice: Notice): JsonObject {
   const { url, mediaType, name } = part;
-  if (mediaType.startsWith("image/")) return imagePart(part, notice);
-  if (mediaType.startsWith("audio/") || mediaType.startsWith("video/")) {
+  if (isImage(part)) return imagePart(part, notice);
+  if (/^(?:audio|video)\//.test(plainType(mediaType))) {
     const logged = "audio and video are left out: the Responses API does not accept them";
     return inputText(leftOut(part, "only text, images and documents can be sent here", notice, logged));
   }
-  if (UPLOADED.test(url)) return { type: "input_file", file_id: url };
+  if (isUploaded(url)) return { type: "input_file", file_id: url };
   if (url.startsWith("data:")) return { type: "input_file", file_data: url, filename: name ?? "file" };
   return isAddress(url) ? { type: "input_file", file_url: url } : withoutAddress(part, notice);
 }

@@ -1,5 +1,5 @@
-import { field, listOf, stringOr } from "@ravi/kernel/provider";
-import { chooseRemedy, leaveOut, type Rejection, type Remedy, without } from "../failure/corrections.ts";
+import { field, listOf, stringOr, withoutField } from "@ravi/kernel/provider";
+import { chooseRemedy, leaveOut, type Rejection, type Remedy } from "../failure/corrections.ts";
 import { type SchemaPlaces, schemaRemedy } from "../failure/schema-remedy.ts";
 import type { RequestBody } from "../protocol.ts";
 import { outputInWords } from "../request/output-format.ts";
@@ -42,7 +42,7 @@ function schemaOf(body: RequestBody): unknown {
 
 function askInWords(body: RequestBody): RequestBody {
   const schema = schemaOf(body);
-  const rest = without(body, "text.format");
+  const rest = withoutField(body, "text.format");
   if (schema === undefined) return rest;
   return { ...rest, input: [...listOf(body["input"]), { role: "system", content: outputInWords(schema) }] };
 }

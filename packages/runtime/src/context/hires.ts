@@ -8,13 +8,7 @@ import {
   type RunHandle,
   ToolError,
 } from "@ravi/kernel";
-import {
-  type AskOptions,
-  askOptions,
-  checkMessage,
-  ownAttachments,
-  refuseSpawnTime,
-} from "@ravi/kernel/loop";
+import { type AskOptions, askOptions, checkMessage, ownAttachments } from "@ravi/kernel/loop";
 import { rejected } from "../promises/rejected.ts";
 import { andThen } from "../promises/and-then.ts";
 import type { Execution } from "./execution.ts";
@@ -60,7 +54,6 @@ export function hired(exec: Execution, spec: HireSpec, outcome: HireOutcome): Hi
 
 /** Starts a child and returns its handle without waiting for its end. Throws if it is denied. */
 export async function spawn(exec: Execution, terms: Terms): Promise<RunHandle> {
-  refuseSpawnTime(terms);
   const prepared = await prepareHire(exec, terms, true);
   const { spec } = prepared;
   if (prepared.answered !== undefined) return handleOf(exec, prepared);

@@ -53,7 +53,6 @@ import {
 import { readStream } from "../read-stream.ts";
 import { answerDeltas } from "../answer-deltas.ts";
 import { soundUsage } from "../sound-usage.ts";
-import { refuseSpawnTime } from "../spawn-time.ts";
 import { readArguments, toolFailure, toolFailureOf, withTextArguments } from "../tool-call.ts";
 import { toolProgress } from "../tool-progress.ts";
 
@@ -192,7 +191,6 @@ export class BareRun implements BareContext {
   async spawn<T>(agent: Agent<T>, options: Omit<HireLeaf<T>, "kind" | "agent">): Promise<RunHandle<T>> {
     checkAgent("spawn.agent", agent);
     const terms = spawnTerms(options);
-    refuseSpawnTime(terms);
     checkHireChoices("hire", terms);
     return this.start({ ...terms, agent }, ownAttachments("hire.attachments", terms.attachments)).handle;
   }

@@ -1,7 +1,0 @@
-import { isObject } from "@ravi/kernel/provider";
-
-/** The arguments as text. Servers that send them as parsed JSON are accepted too: the JSON is written out again. */
-export function argumentText(value: unknown): string {
-  if (typeof value === "string") return value;
-  return isObject(value) || Array.isArray(value) ? JSON.stringify(value) : "";
-}
