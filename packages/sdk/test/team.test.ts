@@ -1,6 +1,6 @@
 import { type Hooks, InvalidValueError, type ModelRequest, Priority } from "@ravi/kernel";
 import { MemoryJournal } from "@ravi/runtime";
-import { scriptedModel } from "@ravi/testing";
+import { scriptedModel, virtualClock } from "@ravi/testing";
 import { describe, expect, test, vi } from "vitest";
 import * as z from "zod";
 import {
@@ -178,6 +178,27 @@ describe("team", () => {
     await run(team({ name: "lead", model: scriptedModel(lead), members, retryPolicy }), "Go");
     expect(retryPolicy.shouldRetry).toHaveBeenCalledOnce();
     expect(broken.calls).toHaveLength(1);
+  });
+
+  test("a member that crashed is hired again three times if the team has no policy of its own", async () => {
+    const clock = virtualClock();
+    const broken = scriptedModel(() => new TypeError("oh"));
+    const members = [agent({ name: "broken", model: broken })];
+    const ended = run(team({ name: "lead", model: scriptedModel(lead), members }), "Go", { clock });
+    for (let seconds = 0; seconds < 100; seconds++) await clock.advance(1_000);
+    expect((await ended).status).toBe("completed");
+    expect(broken.calls).toHaveLength(4);
+  });
+
+  test("R16: one that was made with the classes has the limits of the tree that it was made with", async () => {
+    const spawnBudget = { maxAgents: 5, maxDepth: 2, maxTotal: 4 };
+    const made = new OrchestratorAgent({
+      name: "lead",
+      model: scriptedModel(["Done."]),
+      subAgents: [{ agent: worker() }],
+      spawnBudget,
+    });
+    expect((await run(made, "Go")).limits.tree).toMatchObject({ agents: 5, depth: 2, total: 4 });
   });
 
   test("R18: a helper that the model defines is held to the budget of dynamicHiring", async () => {
