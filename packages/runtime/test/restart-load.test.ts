@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { defineTool, type Journal } from "@ravi/kernel";
+import { defineTool, type Journal, textOf } from "@ravi/kernel";
 import * as z from "zod";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
 import { scriptedModel } from "@ravi/testing";
@@ -67,7 +67,7 @@ test("T5: a restart also waits for what follows from an answer of the journal: a
   });
   let calls = 0;
   const model = scriptedModel(() => `answer ${++calls}`);
-  const worker = agent("worker", async (ctx) => done((await ctx.llm(model, ask("?"))).message.content));
+  const worker = agent("worker", async (ctx) => done(textOf((await ctx.llm(model, ask("?"))).message)));
   let starts = 0;
   const lead = agent("lead", async (ctx) => {
     const handle = await ctx.spawn(worker, { input: "" });
