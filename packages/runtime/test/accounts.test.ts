@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import * as z from "zod";
 import { defineTool, type Meter, type Pipelines, Priority, ProviderError, RunId, textOf } from "@ravi/kernel";
 import { scriptedModel } from "@ravi/testing";
@@ -219,10 +219,19 @@ test("O4: an attempt that failed is a retry, and what it cost is waste", async (
     await ctx.llm(model, ask("1"));
     return done("");
   });
-  const runtime = new Runtime({ meter, ledger: () => new FakeLedger({}), pipelines: { chat: retrying } });
-  const { agents, cost } = await runtime.run(lead, "").result;
+  const rules = { meter, pipelines: { chat: retrying } };
+  const journal = new MemoryJournal();
+  const runtime = new Runtime({ ...rules, journal, ledger: () => new FakeLedger({}) });
+  const { agents, cost } = await runtime.run(lead, "", { runId: "r" }).result;
   expect(agents).toMatchObject([{ modelCalls: 1, retries: 1, wasteUsd: 2, costUsd: 3 }]);
   expect(cost).toBe(3);
+  // The same by the record. Its ledger is told the larger of the two: so much the next call may take, and not the sum.
+  const ledger = new FakeLedger({});
+  const charge = vi.spyOn(ledger, "charge");
+  const before = journal.load(RunId("r")).filter(({ key }) => key !== "run:status");
+  const resumed = new Runtime({ ...rules, journal: cut("r", before), agents: [lead], ledger: () => ledger });
+  expect((await resumed.resume("r").result).agents).toEqual(agents);
+  expect(charge.mock.calls).toMatchObject([[{ cost: 3, turns: 2 }, { largest: { tokens: 200, cost: 2 } }]]);
 });
 
 test("T5: a call whose judge could not be reached is still one call after a restart", async () => {

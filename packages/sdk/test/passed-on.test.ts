@@ -1,9 +1,11 @@
 import { MemoryHistory } from "@ravi/context";
-import { AgentId, Priority, type RunScope } from "@ravi/kernel";
+import { AgentId, Priority, ProviderError, type RunScope } from "@ravi/kernel";
+import { MiddlewarePipeline, retry as retryLayer } from "@ravi/middleware";
 import { MemoryJournal } from "@ravi/runtime";
 import { scriptedModel } from "@ravi/testing";
 import { expect, test, vi } from "vitest";
-import { type Agent, agent, resume, run, start } from "@ravi/sdk";
+import * as z from "zod";
+import { type Agent, agent, resume, run, start, tool } from "@ravi/sdk";
 
 // Options of the sdk that the runtime takes too: each has to get there.
 
@@ -53,4 +55,35 @@ test("a conversation is kept where the user gives a history, also without a sess
     { role: "user", content: "Hi." },
     { role: "assistant", content: "Hello." },
   ]);
+});
+
+test.each([undefined, false] as const)(
+  "layers around agents and tools are called, with the option retry: %s",
+  async (retry) => {
+    const called: string[] = [];
+    const layer = (name: string) => async (_: unknown, next: () => PromiseLike<void>) => {
+      called.push(name);
+      await next();
+    };
+    const model = scriptedModel([{ toolCalls: [{ name: "look", arguments: {} }] }, "Done."]);
+    const look = tool({ name: "look", description: "", input: z.object({}), execute: () => "seen" });
+    const middleware = { agent: [layer("agent")], chat: [layer("chat")], function: [layer("function")] };
+    await run(agent({ name: "clerk", model, tools: [look] }), "Hi.", { middleware, retry });
+    expect(called).toEqual(["agent", "chat", "function", "chat"]);
+  },
+);
+
+test("a call of an agent that has a retry of its own is not retried by the run as well", async () => {
+  const model = scriptedModel(() => new ProviderError({ kind: "SERVER_ERROR" }));
+  const chat = new MiddlewarePipeline([retryLayer({ maxRetries: 1, baseMs: 0 })], { level: "chat" });
+  const stubborn: Agent = {
+    id: AgentId("stubborn"),
+    pipelines: { chat },
+    async run(ctx) {
+      await ctx.llm(model, { messages: [{ role: "user", content: "Hi" }] });
+      return { status: "completed", output: "", stopReason: "done" };
+    },
+  };
+  expect((await run(stubborn, "Hi.")).status).toBe("failed");
+  expect(model.calls).toHaveLength(2);
 });

@@ -58,6 +58,17 @@ test("a result cannot be changed, and its JSON has what is in doubt", () => {
 
 const look = tool({ name: "look", description: "", input: z.object({}), execute: () => "seen" });
 
+test("the JSON of a result has what the result has", () => {
+  const stoppedBy = { dimension: "turns", used: 2, limit: 2, scope: "clerk" } as const;
+  const partial = given({ status: "partial", stopReason: "budget", structured: { n: 1 }, stoppedBy });
+  const { status, output, stopReason, structured, limits, usage, cost } = partial;
+  const said = { status, output, stopReason, structured, stoppedBy, limits, usage, cost };
+  expect(JSON.parse(JSON.stringify(partial))).toMatchObject(said);
+  const error = new CancellationError({ reason: "enough" });
+  const failed: unknown = JSON.parse(JSON.stringify(given({ status: "cancelled", error })));
+  expect(failed).toMatchObject({ status: "cancelled", error: { code: "CANCELLED", message: error.message } });
+});
+
 test("where nothing limits the dollars, a model without a price is stopped by the other limits, and told so", async () => {
   const model = scriptedModel(() => ({ toolCalls: [{ name: "look", arguments: {} }] }));
   const result = await run(agent({ name: "clerk", model, tools: [look] }), "Look.", {

@@ -1,7 +1,7 @@
 import { type Hooks, InvalidValueError, type ModelRequest, Priority } from "@ravi/kernel";
 import { MemoryJournal } from "@ravi/runtime";
-import { scriptedModel } from "@ravi/testing";
-import { describe, expect, test } from "vitest";
+import { scriptedModel, virtualClock } from "@ravi/testing";
+import { describe, expect, test, vi } from "vitest";
 import * as z from "zod";
 import {
   agent,
@@ -169,6 +169,49 @@ describe("team", () => {
     const result = await run(team({ name: "lead", model: scriptedModel(lead), members }), "Go");
     expect(result.output).toContain("apiKey is undefined");
     expect(broken.calls).toHaveLength(1);
+  });
+
+  test("a member that crashed is hired again as the team's own policy says", async () => {
+    const broken = scriptedModel(() => new TypeError("oh"));
+    const members = [agent({ name: "broken", model: broken })];
+    const retryPolicy = { shouldRetry: vi.fn(() => false), delayMs: () => 0, reset: () => {} };
+    await run(team({ name: "lead", model: scriptedModel(lead), members, retryPolicy }), "Go");
+    expect(retryPolicy.shouldRetry).toHaveBeenCalledOnce();
+    expect(broken.calls).toHaveLength(1);
+  });
+
+  test("a member that crashed is hired again three times if the team has no policy of its own", async () => {
+    const clock = virtualClock();
+    const broken = scriptedModel(() => new TypeError("oh"));
+    const members = [agent({ name: "broken", model: broken })];
+    const ended = run(team({ name: "lead", model: scriptedModel(lead), members }), "Go", { clock });
+    for (let seconds = 0; seconds < 100; seconds++) await clock.advance(1_000);
+    expect((await ended).status).toBe("completed");
+    expect(broken.calls).toHaveLength(4);
+  });
+
+  test("R16: one that was made with the classes has the limits of the tree that it was made with", async () => {
+    const spawnBudget = { maxAgents: 5, maxDepth: 2, maxTotal: 4 };
+    const made = new OrchestratorAgent({
+      name: "lead",
+      model: scriptedModel(["Done."]),
+      subAgents: [{ agent: worker() }],
+      spawnBudget,
+    });
+    expect((await run(made, "Go")).limits.tree).toMatchObject({ agents: 5, depth: 2, total: 4 });
+  });
+
+  test("R18: a helper that the model defines is held to the budget of dynamicHiring", async () => {
+    const hire = { name: "eye", instructions: "Look.", task: "look", tools: ["look"] };
+    const model = scriptedModel([{ toolCalls: [{ name: "hire_helper", arguments: hire }] }, "Done."]);
+    const helpers = scriptedModel(({ tools }) =>
+      tools === undefined ? "I saw little." : { toolCalls: [{ name: "look", arguments: {} }] },
+    );
+    const look = tool({ name: "look", description: "", input: z.object({}), execute: () => "dark" });
+    const dynamicHiring = { model: helpers, tools: [look], budget: { turns: 3 } };
+    const result = await run(team({ name: "lead", model, dynamicHiring }), "Go");
+    expect(result.status).toBe("completed");
+    expect(helpers.calls).toHaveLength(3);
   });
 
   test("misspelt options are refused by name", () => {
