@@ -96,11 +96,11 @@ test("J8: each span and each entry says for whom it was, and that of a hire how 
     },
     metric() {},
   };
-  const cut = agent("cut", async () => ({ status: "partial", output: "half", stopReason: "steps" }));
+  const short = agent("short", async () => ({ status: "partial", output: "half", stopReason: "steps" }));
   const boss = agent("boss", async (ctx) => {
     await ctx.hire({ agent: child, input: "" });
-    await ctx.hire({ agent: cut, input: "" });
-    await ctx.spawn(cut, { input: "" });
+    await ctx.hire({ agent: short, input: "" });
+    await ctx.spawn(short, { input: "" });
     return done("");
   });
   const auditLog = new Audit();

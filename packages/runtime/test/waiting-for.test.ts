@@ -674,7 +674,7 @@ describe("R24: what a run waits for", () => {
   test("it is found in the record of a journal that does not list it", async () => {
     const silent = class extends MemoryJournal {
       override list(): readonly RunSummary[] {
-        return super.list().map(({ waitingFor: _, ...rest }) => rest);
+        return super.list().map((run) => ({ ...run, waitingFor: undefined }));
       }
     };
     const journal = withoutSummary(new silent());
