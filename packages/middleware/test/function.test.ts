@@ -599,6 +599,15 @@ describe("R27: toolAudit", () => {
     expect(JSON.stringify(open.entries)).toContain("private");
   });
 
+  it("R27: writes down for which user of which customer it was", async () => {
+    const log = auditLog();
+    const context = functionContext({ userId: "ada" });
+    await new MiddlewarePipeline<FunctionContext>([toolAudit({ log })]).run(context, async () => {
+      context.result = { content: "done", isError: false };
+    });
+    expect(log.entries.map(({ details }) => details?.["userId"])).toEqual(["ada", "ada"]);
+  });
+
   it("R27: what a tool threw is written down with its code, and how long it took", async () => {
     const log = auditLog();
     const clock = virtualClock({ now: 1_000 });

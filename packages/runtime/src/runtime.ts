@@ -48,7 +48,8 @@ import { pruneRuns } from "./run/prune-runs.ts";
 import { recordedEvents } from "./run/recorded-events.ts";
 import { checkItem } from "./journal/parts/posted.ts";
 import { isEnded } from "./journal/retention.ts";
-import { recordedStatus, summaryOf } from "./journal/facts/recorded-status.ts";
+import { recordedStatus } from "./journal/facts/recorded-status.ts";
+import { waitsIn } from "./journal/facts/waits-on-record.ts";
 import { LiveHandle, LiveRun } from "./run/live-run.ts";
 import { noTimers } from "./engine/waiting.ts";
 import { EventHub } from "./event-hub.ts";
@@ -288,7 +289,7 @@ export class Runtime {
     // A run that has just begun to wait may not have noted it, and one that was resumed just now may not have got there again.
     const names = [
       ...answerable(live?.summary().waitingFor),
-      ...answerable(journal && (await summaryOf(journal, runId))?.waitingFor),
+      ...answerable(journal && (await waitsIn(journal, runId))),
     ];
     // Without a journal, `post` refuses a run that is not here.
     if (names.includes(name) || (journal === undefined && live === undefined)) return;

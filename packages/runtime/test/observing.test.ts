@@ -153,6 +153,30 @@ describe("J3: a function that is called with each event", () => {
     ]);
   });
 
+  test("J3: hears nothing in a resumed run of an agent that had ended; the record has it", async () => {
+    const helper = agent("helper", async () => done("helped"));
+    const boss = agent("boss", async (ctx) => {
+      await ctx.hire({ agent: helper, input: "" });
+      return done(String(await ctx.waitFor("word")));
+    });
+    const journal = new MemoryJournal();
+    const first = new Runtime({ journal });
+    const begun = first.run(boss, "", { runId: "r" });
+    await until(() => begun.status === "suspended");
+    await first.close();
+    await begun.result;
+
+    const heard: RunEvent[] = [];
+    const second = new Runtime({ journal, agents: [boss, helper] });
+    const resumed = second.resume("r", { onEvent: (event) => void heard.push(event) });
+    await second.deliver("r", "word", "yes");
+    await resumed.result;
+    const ended = (events: readonly RunEvent[]) =>
+      events.flatMap(({ agentId, event }) => (event.type === "completed" ? [agentId] : []));
+    expect(ended(heard)).toEqual(["boss"]);
+    expect(ended(await second.recordedEvents("r"))).toEqual(["helper/1", "boss"]);
+  });
+
   test("R10: sees the deltas of a model that streams, governed or not", async () => {
     for (const ports of [{}, { journal: new MemoryJournal() }]) {
       const model = scriptedModel(["streamed in pieces"]);

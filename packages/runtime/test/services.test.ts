@@ -90,6 +90,36 @@ test("J8: telemetry and an audit log are left out only if they say so clearly: u
   expect(auditLog.lines).not.toEqual([]);
 });
 
+test("J8: each span and each entry says for whom it was, and that of a hire how it ended", async () => {
+  const spans: JsonObject[] = [];
+  const telemetry: Telemetry = {
+    startSpan(_, attributes) {
+      spans.push(attributes);
+      return { setAttribute() {}, recordError() {}, end() {} };
+    },
+    metric() {},
+  };
+  const short = agent("short", async () => ({ status: "partial", output: "half", stopReason: "steps" }));
+  const boss = agent("boss", async (ctx) => {
+    await ctx.hire({ agent: child, input: "" });
+    await ctx.hire({ agent: short, input: "" });
+    await ctx.spawn(short, { input: "" });
+    return done("");
+  });
+  const auditLog = new Audit();
+  const runtime = new Runtime({ telemetry, auditLog });
+  await runtime.run(boss, "", { tenantId: "acme", userId: "ada" }).result;
+  expect(spans).toHaveLength(5);
+  for (const span of spans) expect(span).toMatchObject({ tenantId: "acme", userId: "ada" });
+  const details = auditLog.entries.map((entry) => entry.details);
+  for (const each of details) expect(each).toMatchObject({ tenantId: "acme", userId: "ada" });
+  expect(details.map((each) => each?.["status"])).toEqual([undefined, "completed", "partial", undefined]);
+
+  spans.length = 0;
+  await runtime.run(child, "").result;
+  for (const span of spans) expect(Object.keys(span)).not.toContain("tenantId");
+});
+
 describe("telemetry", () => {
   test("J8: there is a span around the run, each hire, each model call and each tool call, which records a failure of the tool", async () => {
     const telemetry = new Spans();

@@ -13,6 +13,7 @@ import {
   type PendingWait,
   type Pipeline,
   RunId,
+  type RunSummary,
 } from "@ravi/kernel";
 import { MemoryJournal, Runtime, SqliteJournal } from "@ravi/runtime";
 import { temporaryDirectory } from "./journal/helpers/directory.ts";
@@ -668,6 +669,39 @@ describe("R24: what a run waits for", () => {
     await answer("word");
     expect((await result).output).toBe("yes");
     await expect(answer("word")).rejects.toMatchObject({ code: "INVALID_VALUE", field: "runId" });
+  });
+
+  test("it is found in the record of a journal that does not list it", async () => {
+    const silent = class extends MemoryJournal {
+      override list(): readonly RunSummary[] {
+        return super.list().map((run) => ({ ...run, waitingFor: undefined }));
+      }
+    };
+    const journal = withoutSummary(new silent());
+    const first = new Runtime({ journal });
+    const patient = agent("patient", async (ctx) =>
+      done(`${String(await ctx.waitFor("word"))} ${String(await ctx.waitFor("end"))}`),
+    );
+    const { result } = first.run(patient, "", { runId: "r" });
+    const outside = new Runtime({ journal });
+    const waits = async () => (await outside.inspect("r")).waitingFor?.map(({ name }) => name);
+    await until(() => journal.load(RunId("r")).some(({ key }) => key.startsWith("run:waits")));
+    await first.close();
+    await result;
+    expect(await waits()).toEqual(["word"]);
+    await expect(outside.deliver("r", "other", 1, { mustWait: true })).rejects.toThrow(
+      /waits for now: "word"/,
+    );
+    await outside.deliver("r", "word", "a", { mustWait: true });
+    expect(await waits()).toBeUndefined();
+    await expect(outside.deliver("r", "word", 1, { mustWait: true })).rejects.toThrow(
+      /it waits for no answer/,
+    );
+    const second = new Runtime({ journal, agents: [patient] });
+    const resumed = second.resume("r").result;
+    await second.deliver("r", "end", "b");
+    expect((await resumed).output).toBe("a b");
+    expect(await waits()).toBeUndefined();
   });
 
   test("with mustWait, a journal without summaries is asked for its list", async () => {

@@ -75,6 +75,37 @@ it("O12: one that failed is tried after the next turn, one that gained nothing w
   expect(tried).toEqual([1, 6, 8, 9, 10]);
 });
 
+it("O12: one that failed for good is told of, and not paid for again after each turn", async () => {
+  const tried: number[] = [];
+  let turn = 0;
+  const model = scriptedModel(() => ({
+    text: "x",
+    usage: { inputTokens: 900 + 10 * ++turn, outputTokens: 0 },
+  }));
+  const strategy = {
+    compact: () => {
+      tried.push(turn);
+      throw new ProviderError({ kind: "FORMAT_ERROR", message: "no summary with sk-secret-1234 in it" });
+    },
+  };
+  const agent = session({
+    model,
+    secrets: ["sk-secret-1234"],
+    compaction: { strategy, contextWindow: 1_000, reserveTokens: 100 },
+  });
+  const events = agent.events();
+  for (let n = 0; n < 10; n++) expect((await agent.invoke(`${n}`)).output).toBe("x");
+  // As one that gained nothing: at 910, 960 (half of 90 is gone), 980, 990, 1000.
+  expect(tried).toEqual([1, 6, 8, 9, 10]);
+  const told: unknown[] = [];
+  for await (const event of events) {
+    if (event.type === "progress") told.push(event);
+    if (told.length === tried.length) break;
+  }
+  const data = { error: "no summary with [secret] in it" };
+  expect(told).toEqual(tried.map(() => ({ type: "progress", name: "compactionFailed", data })));
+});
+
 it("O12: with auto false it is made only if somebody asks for it", async () => {
   const log: string[] = [];
   const agent = session({

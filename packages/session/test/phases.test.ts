@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { isRaviError } from "@ravi/kernel";
 import { SessionBusyError } from "@ravi/session";
 import { scriptedModel } from "@ravi/testing";
@@ -117,6 +118,16 @@ it("a conversation goes on over a change of the model, and the session says when
   ]);
   expect(agent.sessionManager.path().map(({ kind }) => kind)).toContain("model");
   await expect(agent.setModel("three")).rejects.toMatchObject({ code: "INVALID_VALUE" });
+});
+
+it("a list of models with the first one in it names each of them once", async () => {
+  const [one, two] = ["one", "two"].map((id) => scriptedModel([], { id }));
+  assert(one !== undefined && two !== undefined);
+  const agent = session({ model: one, models: [one, two] });
+  expect(agent.modelRegistry.list()).toEqual([one, two]);
+  await expect(agent.setModel("three")).rejects.toThrow(
+    'model is "three"; expected one of one, two, or an LLMClient',
+  );
 });
 
 it("O14: shutdown ends a running turn and lets go of the session", async () => {

@@ -66,3 +66,25 @@ test("every case has a name of its own, and says which rule it belongs to", () =
   expect(new Set(names).size).toBe(names.length);
   expect(journalCases.filter(({ rule }) => !/^[A-Z]\d+$/.test(rule))).toEqual([]);
 });
+
+test.each<[string, string, Partial<Journal>]>([
+  ["what is no entry", "append: an entry with at: NaN was accepted", { append: async () => {} }],
+  ["what is no item", "post: an item with at: Infinity was accepted", { post: async () => {} }],
+])("of %s it says which one was accepted", async (says, message, broken) => {
+  // Refuses what it can see at a glance, and takes a time that is none.
+  const careless = (setup: JournalSetup): Journal => {
+    const journal = new HonestJournal(setup);
+    const isTime = (at: number): boolean => Number.isFinite(at);
+    const careful: Partial<Journal> = {
+      append: async (run, epoch, entries) =>
+        entries.every(({ at }) => isTime(at))
+          ? journal.append(run, epoch, entries)
+          : broken.append?.(run, epoch, entries),
+      post: async (run, item) => (isTime(item.at) ? journal.post(run, item) : broken.post?.(run, item)),
+    };
+    return Object.assign(Object.create(journal) as HonestJournal, careful);
+  };
+  const found = journalCases.find((each) => each.says.startsWith(says));
+  if (found === undefined) throw new Error("there is no such case");
+  await expect(assertJournalCase(found, careless)).rejects.toThrow(message);
+});

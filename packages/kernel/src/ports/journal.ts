@@ -5,7 +5,9 @@ import type { RunStatus } from "../agent/handle.ts";
 import type { SerializedError } from "../errors/to-json.ts";
 
 /**
- * One entry, unique by (exec, key, attempt, phase). An effect, such as a model call, has a `begin` that is written before anything
+ * One entry, unique by (exec, key, attempt, phase). What is no entry, and is refused by a journal: an empty `exec`, a `key` that is empty or
+ * has a line break in it, an `attempt` that is no whole number, another `phase`, a time that is not finite, a `body` that is no object, or
+ * that JSON cannot write. An effect, such as a model call, has a `begin` that is written before anything
  * is sent, and an `end` with its outcome. A `note` is any other fact: an input, a status, a time.
  */
 export interface JournalEntry {
@@ -30,7 +32,10 @@ export interface JournalRecord extends JournalEntry {
   readonly seq: number;
 }
 
-/** Something sent to a run from outside: a message, an answer, a decision, a request to cancel. */
+/**
+ * Something sent to a run from outside: a message, an answer, a decision, a request to cancel. What is no item, and is refused by a
+ * journal: an empty `id`, another `kind`, a `name` that is no text, a time that is not finite, a `value` that JSON cannot write.
+ */
 export interface PostedItem {
   /** A second item with the same id is ignored. */
   readonly id: string;
@@ -146,7 +151,7 @@ export interface Journal {
    * calls, as entries do. Throws an `InvalidValueError` if it is no item.
    */
   post(runId: RunId, item: PostedItem): MaybePromise<void>;
-  /** What was posted, from the first item whose `seq` is greater than `after`. */
+  /** What was posted, from the first item whose `seq` is greater than `after`. Throws an `InvalidValueError` if that is below 0. */
   items(runId: RunId, after: number): MaybePromise<readonly PostedRecord[]>;
   /** Calls `listener` whenever something may have been posted to the run. Never throws. If it is absent, the runtime polls. */
   watch?(runId: RunId, listener: () => void): JournalWatch;

@@ -61,6 +61,7 @@ async function write(
   const { context, log, target } = call;
   if (log.isNoop === true) return;
   const { runId, execId, tenantId } = context.meta;
+  const userId = context.scope?.userId;
   const action = `${call.action}.${phase}`;
   try {
     await log.append({
@@ -69,7 +70,14 @@ async function write(
       action,
       target,
       outcome,
-      details: { runId, execId, tenantId, ...call.details, ...details },
+      details: {
+        runId,
+        execId,
+        tenantId,
+        ...(typeof userId === "string" && { userId }),
+        ...call.details,
+        ...details,
+      },
     });
   } catch (error) {
     if (call.onError === "allow") return;

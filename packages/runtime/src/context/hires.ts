@@ -47,7 +47,7 @@ export function hireOrFail<F>(
 
 /** Notes a hire that has ended, and returns its outcome. */
 export function hired(exec: Execution, spec: HireSpec, outcome: HireOutcome): HireOutcome {
-  auditHire(exec, spec, outcome);
+  auditHire(exec, spec, outcome.status);
   noteStop(exec, outcome);
   return outcome;
 }
@@ -59,10 +59,10 @@ export async function spawn(exec: Execution, terms: Terms): Promise<RunHandle> {
   if (prepared.answered !== undefined) return handleOf(exec, prepared);
   try {
     const handle = await exec.engine.spawn(spec);
-    auditHire(exec, spec, { status: "completed" });
+    auditHire(exec, spec, undefined);
     return handle;
   } catch (error) {
-    auditHire(exec, spec, { status: "denied" });
+    auditHire(exec, spec, "denied");
     throw error;
   }
 }
@@ -109,15 +109,15 @@ export async function ask(
   });
 }
 
-/** Adds to the audit log who was hired, and whether that was denied. The child's own entries tell what became of it. */
-function auditHire(exec: Execution, spec: HireSpec, { status }: Pick<HireOutcome, "status">): void {
+/** Adds to the audit log who was hired, whether that was denied, and how the child ended; undefined if it has only begun. */
+function auditHire(exec: Execution, spec: HireSpec, status: HireOutcome["status"] | undefined): void {
   if (!isAudited(exec)) return;
   const outcome = status === "denied" ? "denied" : "ok";
   audit(exec, {
     action: "hire",
     target: spec.agentName,
     outcome,
-    details: { key: spec.key, agentId: spec.agentId },
+    details: { key: spec.key, agentId: spec.agentId, ...(status !== undefined && { status }) },
   });
 }
 

@@ -21,7 +21,8 @@ export function startSpan(exec: Execution, name: string, attributes: JsonObject)
   if (telemetry === undefined || telemetry.isNoop === true) return undefined;
   const { agentId, execId, supervision } = exec;
   try {
-    return telemetry.startSpan(name, { runId: supervision.runId, execId, agentId, ...attributes });
+    const { runId } = supervision;
+    return telemetry.startSpan(name, { runId, execId, agentId, ...whom(exec), ...attributes });
   } catch (error) {
     logFailure(exec, "telemetry", error);
     return undefined;
@@ -59,7 +60,7 @@ function tellSpan(exec: Execution, tell: () => void): void {
 export function audit(exec: Execution, entry: Omit<AuditEntry, "at" | "actor">): void {
   const { auditLog, clock } = exec.ports;
   if (auditLog === undefined || auditLog.isNoop === true) return;
-  const details = { runId: exec.supervision.runId, execId: exec.execId, ...entry.details };
+  const details = { runId: exec.supervision.runId, execId: exec.execId, ...whom(exec), ...entry.details };
   try {
     const written = auditLog.append({ at: clock.now(), actor: exec.agentId, ...entry, details });
     if (!isPromiseLike(written)) return;
@@ -70,6 +71,11 @@ export function audit(exec: Execution, entry: Omit<AuditEntry, "at" | "actor">):
   } catch (error) {
     logFailure(exec, "the audit log", error);
   }
+}
+
+/** The customer and the user that the run works for, if they were named: whoever adds up costs needs them at each call. */
+function whom({ scope: { tenantId, userId } }: Execution): JsonObject {
+  return { ...(tenantId !== null && { tenantId }), ...(userId !== null && { userId }) };
 }
 
 function logFailure(exec: Execution, what: string, error: unknown): void {

@@ -4,6 +4,7 @@ import {
   type Journal,
   type JournalRecord,
   type JsonObject,
+  type MaybePromise,
   type RunId,
   type RunResult,
   type RunSummary,
@@ -22,6 +23,7 @@ import { isOwnerGone, lockedBy } from "../journal/parts/owner.ts";
 import { listedReason, errorIn, WITH_ERROR } from "../journal/facts/reasons.ts";
 import { summaryOf } from "../journal/facts/recorded-status.ts";
 import { RUN_START, RUN_STATUS } from "../journal/facts/run-facts.ts";
+import { waitsOnRecord } from "../journal/facts/waits-on-record.ts";
 import { isEnded } from "../journal/retention.ts";
 import { totalOf } from "../tree/accounts.ts";
 import { readAccounts } from "../tree/restore.ts";
@@ -49,6 +51,7 @@ export async function inspectRun(journal: Journal, runId: RunId): Promise<RunRep
   return {
     ...summary,
     ...(await reasonsOf(journal, summary, records.at(-1))),
+    ...(await waitsOf(journal, summary, records)),
     input: textAt(start, "input"),
     ...(heldBy !== undefined && { heldBy }),
     limits: runLimits(
@@ -83,12 +86,27 @@ async function reasonsOf(
   return { ...(error && { error }), ...(cancelReason !== undefined && { cancelReason }) };
 }
 
+/** From the record too, and as far as it can be read. */
+async function waitsOf(
+  journal: Journal,
+  { runId, waitingFor: listed }: RunSummary,
+  records: readonly JournalRecord[],
+): Promise<Pick<RunSummary, "waitingFor">> {
+  const waitingFor = listed ?? (await unlessDamaged(() => waitsOnRecord(journal, runId, records)));
+  return waitingFor === undefined ? {} : { waitingFor };
+}
+
 async function postedReason(journal: Journal, runId: RunId): Promise<string | undefined> {
+  const items = await unlessDamaged(() => journal.items(runId, 0));
+  const cancel = items?.find(({ kind }) => kind === "cancel");
+  return cancel && listedReason(cancel.value);
+}
+
+/** A run of which a post is damaged can be shown, and resumed. */
+async function unlessDamaged<T>(read: () => MaybePromise<T>): Promise<T | undefined> {
   try {
-    const cancel = (await journal.items(runId, 0)).find(({ kind }) => kind === "cancel");
-    return cancel && listedReason(cancel.value);
+    return await read();
   } catch (error) {
-    // A run of which a post is damaged can be shown, and resumed.
     if (isRaviError(error, "JOURNAL_CORRUPT")) return undefined;
     throw error;
   }

@@ -264,6 +264,30 @@ test.each([false, true])(
   },
 );
 
+test.each(["PRAGMA user_version", "PRAGMA application_id", "SELECT 1 FROM sqlite_schema"])(
+  "T5: a journal that another process makes while this one looks at it (%s) is not taken for a foreign file",
+  (statement) => {
+    const directory = temporaryDirectory();
+    const { prepare } = DatabaseSync.prototype;
+    const spy = vi.spyOn(DatabaseSync.prototype, "prepare");
+    onTestFinished(() => spy.mockRestore());
+    let others = 0;
+    spy.mockImplementation(function (this: DatabaseSync, sql: string) {
+      if (sql === statement && others++ === 0) {
+        try {
+          openDatabase(directory, 20).close();
+        } catch (error) {
+          // It has to wait until this one has looked.
+          expect(error).toMatchObject({ code: "JOURNAL_FAILED", retryable: true });
+        }
+      }
+      return prepare.call(this, sql);
+    });
+    openDatabase(directory, 20).close();
+    expect(others).toBeGreaterThan(0);
+  },
+);
+
 test("T5: a journal opens, and says which runs it has, while another process keeps the file locked", async () => {
   const directory = temporaryDirectory();
   await using first = SqliteJournal.open(directory);

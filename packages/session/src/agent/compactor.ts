@@ -4,6 +4,7 @@ import { type CompactionPlan, isDue } from "../compaction/options.ts";
 import { ContextMeter, estimateMessages } from "../compaction/tokens.ts";
 import type { CompactionReason } from "../extensions/events.ts";
 import type { CompactionOutcome, ContextUsage } from "../extensions/extension.ts";
+import type { Redactor } from "../tree/redact.ts";
 import type { Session } from "../tree/session.ts";
 import type { SessionEmitter } from "./emitter.ts";
 
@@ -21,15 +22,20 @@ export class Compactor {
   readonly meter = new ContextMeter();
   private readonly plan: CompactionPlan;
   private readonly emitter: SessionEmitter;
+  private readonly redact: Redactor;
   private isRequested = false;
-  /** After a compaction that gained nothing: the session, and the number of tokens from which it is tried again there. */
+  /**
+   * After a compaction that gained nothing, or that failed and would fail again: the session, and the number of tokens from which it is
+   * tried again there.
+   */
   private retryAt = { sessionId: "", at: 0 };
   /** The session and leaf that the meter's count is for. */
   private measured: string | undefined;
 
-  constructor(plan: CompactionPlan, emitter: SessionEmitter) {
+  constructor(plan: CompactionPlan, emitter: SessionEmitter, redact: Redactor) {
     this.plan = plan;
     this.emitter = emitter;
+    this.redact = redact;
   }
 
   usage(model: LLMClient): ContextUsage {
@@ -64,7 +70,7 @@ export class Compactor {
   }
 
   /**
-   * Compacts after a turn (O12). The turn itself succeeded, so an error here is collected and not thrown, and an abort ends
+   * Compacts after a turn (O12). The turn itself succeeded, so an error here is told and collected, but not thrown, and an abort ends
    * only the compaction.
    */
   async afterTurn(task: CompactionTask): Promise<void> {
@@ -72,14 +78,20 @@ export class Compactor {
     const reason = this.isRequested ? "asked" : "threshold";
     this.isRequested = false;
     this.retryAt = { sessionId: "", at: 0 };
+    const retryLater = (): void => {
+      this.retryAt = { sessionId: task.session.sessionId, at: this.retryThreshold(tokens, task.model) };
+    };
     try {
       const { status } = await this.run(task, reason);
-      if (status === "nothingToDo" || status === "noSmaller")
-        this.retryAt = { sessionId: task.session.sessionId, at: this.retryThreshold(tokens, task.model) };
+      if (status === "nothingToDo" || status === "noSmaller") retryLater();
     } catch (error) {
       if (task.ctx.signal.aborted) return;
       if (isRaviError(error, "SUSPENDED")) throw error;
+      // The strategy may have paid a model that gives no summary, and would after each turn.
+      if (!isRaviError(error) || !error.retryable) retryLater();
       this.emitter.host.collect({ source: "compaction", event: "session_before_compact", error });
+      const data = { error: this.redact.error(error).message };
+      this.emitter.report({ type: "progress", name: "compactionFailed", data });
     }
   }
 

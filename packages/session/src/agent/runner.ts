@@ -53,7 +53,7 @@ export class Runner {
   private current: Turn | undefined;
 
   constructor({ plan, emitter, loader, state, inherited }: RunnerParts) {
-    this.compactor = new Compactor(plan.compaction, emitter);
+    this.compactor = new Compactor(plan.compaction, emitter, plan.redact);
     this.plan = plan;
     this.emitter = emitter;
     this.loader = loader;

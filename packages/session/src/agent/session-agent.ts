@@ -72,7 +72,7 @@ export class SessionAgent extends AgentBase implements ExtensionContext {
     this.cwd = plan.cwd;
     const state: SessionState = { gate: this.gate, model: options.model, queued: [] };
     this.state = state;
-    const models = [options.model, ...(options.models ?? [])];
+    const models = [...new Set([options.model, ...(options.models ?? [])])];
     this.modelRegistry = { get: (id) => models.find((model) => model.id === id), list: () => [...models] };
     this.navigator = new Navigator(plan);
     const emitter = (this.emitter = new SessionEmitter(this));
@@ -228,7 +228,10 @@ export class SessionAgent extends AgentBase implements ExtensionContext {
     await this.gate.exclusively("switchSession", "turn", () => this.navigator.switchTo(id));
   }
 
-  /** Continues the conversation with another model, given as a client or by the id of one of the `models`. */
+  /**
+   * Continues the conversation with another model, given as a client or by the id of one of the `models`. It stays the model of this
+   * object, also after a fork to an earlier entry. Another object that opens the session begins with its own `model`.
+   */
   async setModel(model: LLMClient | string): Promise<void> {
     const chosen = typeof model === "string" ? this.modelRegistry.get(model) : model;
     if (chosen === undefined) {

@@ -43,9 +43,23 @@ export async function attempt<T>(act: () => MaybePromise<T>): Promise<T> {
   return act();
 }
 
-/** Fails unless the call throws or rejects with such an error. */
-export async function expectRefused(error: object, act: () => MaybePromise<unknown>): Promise<void> {
-  await expect(attempt(act)).rejects.toMatchObject(error);
+/** Fails unless the call throws or rejects with such an error. `what` is to be refused: the failure names it. */
+export async function expectRefused(
+  expected: object,
+  act: () => MaybePromise<unknown>,
+  what = "it",
+): Promise<void> {
+  const [outcome] = await Promise.allSettled([attempt(act)]);
+  if (outcome.status === "fulfilled")
+    throw new Error(`${what} was accepted; expected an error with ${fieldsIn(expected)}`);
+  expect(outcome.reason, `${what} was refused`).toMatchObject(expected);
+}
+
+/** The fields of an object in words, such as `at: NaN`. */
+export function fieldsIn(fields: object): string {
+  return Object.entries(fields)
+    .map(([field, value]) => `${field}: ${typeof value === "number" ? value : JSON.stringify(value)}`)
+    .join(", ");
 }
 
 /** What the suite offers under this name. Throws if it offers none: the case should have said that it needs it. */

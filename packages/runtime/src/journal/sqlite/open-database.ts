@@ -153,7 +153,8 @@ function refuseOther(path: string): never {
 
 function setUp(db: Sqlite.DatabaseSync, path: string, timeoutMs: number): void {
   // Most files are not new. Then nothing is written, and nobody waits for other processes that write: this blocks the whole process.
-  if (retryWhileBusy(timeoutMs, () => isNew(db, path))) create(db, path, timeoutMs);
+  if (retryWhileBusy(timeoutMs, () => inTransaction(db, "BEGIN", () => isNew(db, path))))
+    create(db, path, timeoutMs);
   // Changing the mode does not wait for locks by itself.
   const mode = retryWhileBusy(
     timeoutMs,
@@ -170,14 +171,23 @@ function setUp(db: Sqlite.DatabaseSync, path: string, timeoutMs: number): void {
 
 /** Before the write-ahead log is switched on, so that the format is in the file itself from the start. */
 function create(db: Sqlite.DatabaseSync, path: string, timeoutMs: number): void {
-  retryWhileBusy(timeoutMs, () => db.exec("BEGIN IMMEDIATE"));
-  try {
-    // Another process may have created it meanwhile.
-    if (isNew(db, path)) {
+  retryWhileBusy(timeoutMs, () =>
+    inTransaction(db, "BEGIN IMMEDIATE", () => {
+      // Another process may have created it meanwhile.
+      if (!isNew(db, path)) return;
       db.exec(SCHEMA);
       db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${FORMAT}`);
-    }
+    }),
+  );
+}
+
+/** What is read in one transaction is of one moment, also while another process creates the file. */
+function inTransaction<T>(db: Sqlite.DatabaseSync, begin: "BEGIN" | "BEGIN IMMEDIATE", act: () => T): T {
+  db.exec(begin);
+  try {
+    const result = act();
     db.exec("COMMIT");
+    return result;
   } catch (error) {
     // After a full disk SQLite has rolled back already. Another rollback would hide the original error.
     if (db.isTransaction) db.exec("ROLLBACK");

@@ -188,7 +188,7 @@ export const claimCases: readonly JournalCase[] = [
     async run({ journal }) {
       await expectRefused(INVALID, () => journal.claim(R1, "", TTL));
       for (const ttl of [0, -1, Number.NaN, Infinity, 1.5]) {
-        await expectRefused(INVALID, () => journal.claim(R1, "one", ttl));
+        await expectRefused(INVALID, () => journal.claim(R1, "one", ttl), `claim: a ttlMs of ${ttl}`);
       }
       expect(await journal.claim(R1, "one", 1)).not.toBeNull();
     },

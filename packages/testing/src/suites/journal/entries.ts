@@ -1,6 +1,6 @@
 import { ExecId, RunId } from "@ravi/kernel";
 import { expect } from "vitest";
-import { attempt, expectRefused } from "../case.ts";
+import { attempt, expectRefused, fieldsIn } from "../case.ts";
 import { claimed, entry, INVALID, type JournalCase, keysOf, LOCKED, R1, R2, signal } from "./stage.ts";
 
 export const entryCases: readonly JournalCase[] = [
@@ -170,9 +170,8 @@ export const entryCases: readonly JournalCase[] = [
         { exec: "" },
       ];
       for (const fields of wrong) {
-        await expectRefused(INVALID, () =>
-          journal.append(R1, epoch, [entry(R1, "good"), entry(R1, "a", fields)]),
-        );
+        const append = () => journal.append(R1, epoch, [entry(R1, "good"), entry(R1, "a", fields)]);
+        await expectRefused(INVALID, append, `append: an entry with ${fieldsIn(fields)}`);
       }
       expect(await keysOf(journal, R1)).toEqual([]);
       await journal.append(R1, epoch, [entry(R1, "good")]);

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { attempt, expectRefused } from "../case.ts";
+import { attempt, expectRefused, fieldsIn } from "../case.ts";
 import { claimed, INVALID, type JournalCase, R1, R2, signal } from "./stage.ts";
 
 export const postedCases: readonly JournalCase[] = [
@@ -51,9 +51,10 @@ export const postedCases: readonly JournalCase[] = [
         { value: undefined },
       ];
       for (const fields of wrong) {
-        await expectRefused(INVALID, () => journal.post(R1, signal("a", fields)));
+        const post = () => journal.post(R1, signal("a", fields));
+        await expectRefused(INVALID, post, `post: an item with ${fieldsIn(fields)}`);
       }
-      await expectRefused(INVALID, () => journal.items(R1, -1));
+      await expectRefused(INVALID, () => journal.items(R1, -1), "items: after -1");
       expect(await journal.items(R1, 0)).toEqual([]);
     },
   },
