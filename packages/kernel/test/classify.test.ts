@@ -389,6 +389,8 @@ describe("O6: classifyError", () => {
     "Context limit exceeded",
     "context size exceeded",
     "tokens in request more than max tokens allowed",
+    "request too large: exceeds model context window",
+    "The total number of tokens exceeds the model's limit of 128000",
   ];
   test.each(overflows)("O6: a prompt that is too long, in the words %j", (message) => {
     expect(classifyError(http(400, { message })).kind).toBe("CONTEXT_OVERFLOW");

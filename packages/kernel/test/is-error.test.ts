@@ -12,9 +12,14 @@ test.each([
   ["a text", "Error: x", false],
   ["nothing", null, false],
   ["an object that throws when it is asked", hostile(), false],
+  ["a proxy that answers nothing", new Proxy({}, { get: refuse, getPrototypeOf: refuse }), false],
 ])("whether a value is an error: %s", (_, value: unknown, expected) => {
   expect(isError(value)).toBe(expected);
 });
+
+function refuse(): never {
+  throw new Error("no");
+}
 
 function hostile(): object {
   return {

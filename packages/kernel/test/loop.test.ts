@@ -832,4 +832,8 @@ test("R19: what is thrown has a message, whatever it is", () => {
     "Symbol(s)",
   ]);
   expect([Object.create(null), hostile].map(messageOf)).toEqual(["[object Object]", "[object Object]"]);
+  const refuse = hostile.toString;
+  const silent = new Proxy({}, { get: refuse, getPrototypeOf: refuse });
+  const mute = Object.defineProperty(new Error("x"), "message", { get: refuse });
+  expect([silent, mute].map(messageOf)).toEqual(["[object Object]", "[object Error]"]);
 });

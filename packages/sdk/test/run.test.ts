@@ -480,7 +480,33 @@ describe("start", () => {
     expect((await run(greeter(), "Hi", options)).status).toBe("completed");
     expect(warned).toHaveLength(1);
   });
+
+  test.each([
+    ["throws", (thrown: object) => (): never => throwIt(thrown)],
+    ["rejects with", (thrown: object) => async (): Promise<void> => throwIt(thrown)],
+  ])("T8: an `onEvent` that %s what has no text ends neither the run nor the process", async (_, made) => {
+    const trap = (): never => {
+      throw new Error("not for you");
+    };
+    const thrown = [Object.create(null), new Proxy({}, { get: trap, getPrototypeOf: trap })] as object[];
+    for (const each of thrown) {
+      const warned: string[] = [];
+      const quiet = {
+        debug() {},
+        info() {},
+        error() {},
+        warn: (message: string) => void warned.push(message),
+      };
+      const options = { logger: quiet, onEvent: made(each), budget: { usd: null } };
+      expect((await run(greeter(), "Hi", options)).status).toBe("completed");
+      expect(warned).toEqual(["onEvent threw an error; the run continues"]);
+    }
+  });
 });
+
+function throwIt(thrown: unknown): never {
+  throw thrown;
+}
 
 describe("sessions", () => {
   const lastWords = () => scriptedModel(({ messages }) => `I have heard ${messages.length} messages.`);

@@ -3,10 +3,13 @@
  * that Node itself throws is an instance.
  */
 export function isError(value: unknown): value is Error {
-  if (value instanceof Error) return true;
   if (typeof value !== "object" || value === null) return false;
+  // A proxy may refuse to say what it is.
   try {
-    return /^\[object (?:Error|DOMException)\]$/.test(Object.prototype.toString.call(value));
+    return (
+      value instanceof Error ||
+      /^\[object (?:Error|DOMException)\]$/.test(Object.prototype.toString.call(value))
+    );
   } catch {
     return false;
   }

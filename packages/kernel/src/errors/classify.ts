@@ -188,7 +188,7 @@ const PERMANENT = /deactivated|revoked|disabled|suspended|banned|not (?:allowed|
 const OVERFLOW = [
   /context[_ ](?:length|window|size|limit)[_ ]?(?:exceed(?:s|ed)|overflow)/i,
   /maximum (?:context|prompt|input|model) length/i,
-  /exceed(?:s|ed)? (?:the )?(?:model'?s )?(?:max(?:imum)? )?(?:context|input token|model token)/i,
+  /exceed(?:s|ed)? (?:the )?(?:model(?:'?s)? )?(?:max(?:imum)? )?(?:context|input token|model token)/i,
   /prompt (?:is )?too long/i,
   /prompt (?:length )?exceeds (?:the )?max/i,
   /input (?:is too long|length .{0,40}exceeds?|too large)/i,
@@ -196,7 +196,7 @@ const OVERFLOW = [
   /`inputs` (?:tokens \+|must have less than)/i,
   /too many (?:input |prompt )?tokens|tokens in request more than/i,
   /(?:reduce|shorten) the length of (?:the |your )?(?:messages|prompt|input)/i,
-  /token (?:count|limit) .{0,60}exceed/i,
+  /token (?:count|limit) .{0,60}exceed|number of tokens exceeds? the model/i,
   /(?:larger|longer|greater) than the (?:maximum |model'?s )?context/i,
   /exceeds? the available context|exceed_context_size/i,
   /request_too_large|string_above_max_length|context_window_exceeded|model_context_window/i,

@@ -9,7 +9,7 @@ import {
   type RunId,
   type RunStatus,
 } from "@ravi/kernel";
-import { tellLog } from "@ravi/kernel/loop";
+import { messageOf, tellLog } from "@ravi/kernel/loop";
 import type { DeliverOptions, Runtime, SendOptions } from "@ravi/runtime";
 import type { Limits } from "../limits.ts";
 import { CallLog } from "../tree/call-log.ts";
@@ -175,7 +175,7 @@ async function forwardEvents(handle: RootHandle, { onEvent, logger }: HostOption
     if (!failed)
       tellLog(logger ?? console, "warn", "onEvent threw an error; the run continues", {
         runId: handle.runId,
-        error: String(error),
+        error: shown(error),
       });
     failed = true;
   };
@@ -187,6 +187,15 @@ async function forwardEvents(handle: RootHandle, { onEvent, logger }: HostOption
     } catch (error) {
       failedWith(error);
     }
+  }
+}
+
+/** With the name of an error. Not everything that is thrown can be converted to text. */
+function shown(error: unknown): string {
+  try {
+    return String(error);
+  } catch {
+    return messageOf(error);
   }
 }
 

@@ -32,8 +32,8 @@ export interface BillSummary {
 
 /**
  * Adds up a bill file, also while the server is still writing it, or after it was killed. A last line that was cut off was
- * never answered and is left out. Any other damage, and numbers out of sequence (two servers on one file), throw an
- * `InvalidValueError` that names the line.
+ * never answered and is left out. Any other line that is no entry, and numbers out of sequence (two servers on one file), throw an
+ * `InvalidValueError` that names the line. There is no checksum: a changed digit is not noticed.
  */
 export function readBill(file: string): BillSummary {
   let text: string;
