@@ -18,11 +18,11 @@ import {
   startedBefore,
   wholeViewOf,
 } from "./decide.ts";
-import type { StartMessage } from "./messages.ts";
+import { type StartMessage, workflowOf } from "./messages.ts";
 import { checkFormat, type RootState } from "./state.ts";
 import { STATE_SERDE } from "./state-serde.ts";
 import { summaryOf } from "./summary.ts";
-import type { TreePorts } from "./tree.ts";
+import { rootOf, type TreePorts } from "./tree.ts";
 import { UNKNOWN } from "./unknown-run.ts";
 
 type Handler = (context: restate.ObjectContext, message: JsonObject) => Promise<unknown>;
@@ -108,14 +108,20 @@ async function apply<A>(context: restate.ObjectContext, make: () => Promise<Deci
   context.set(STATE, state, STATE_SERDE);
   if (decided.hasNewSummary) context.set(SUMMARY, summaryOf(state));
   for (const { awakeable, value } of outbox.resolved) context.resolveAwakeable(awakeable, value);
-  if (outbox.isOver) sendToTopic(context, "close");
+  const { retries = 0 } = rootOf(state);
+  if (outbox.isOver) sendToTopic(context, "close", { retries });
+  if (outbox.isAgain) sendToTopic(context, "open", { retries });
   for (const launch of outbox.launched) {
-    const { execId: key } = launch;
+    const key = workflowOf(launch);
     context.genericSend({ service: WATCHER, method: "run", key, parameter: launch, inputSerde: json() });
   }
   return answer;
 }
 
-function sendToTopic(context: restate.ObjectContext, method: "close" | "forget"): void {
-  context.genericSend({ service: TOPIC, method, key: context.key, parameter: null, inputSerde: json() });
+function sendToTopic(
+  context: restate.ObjectContext,
+  method: "open" | "close" | "forget",
+  parameter: JsonObject | null = null,
+): void {
+  context.genericSend({ service: TOPIC, method, key: context.key, parameter, inputSerde: json() });
 }

@@ -110,6 +110,11 @@ export interface ExecState {
   outcome?: JsonObject | undefined;
   readonly isJoinable?: boolean | undefined;
   account?: AgentAccount | undefined;
+  /** Once it is over: whether another invocation can go on from what it did, and who has paid for it. */
+  isKept?: boolean | undefined;
+  paidBy?: string | undefined;
+  /** How often it was retried. */
+  retries?: number | undefined;
 }
 
 export interface RootState {
@@ -140,6 +145,8 @@ export interface RootState {
   decisions: Record<string, Decision>;
   inDoubt: string[];
   result?: JsonObject | undefined;
+  /** The nonce of the message that it was last retried with. */
+  retriedBy?: string | undefined;
 }
 
 /** Throws an `InvalidValueError` if the state is of another format. */
