@@ -11,7 +11,7 @@ import {
   type SerializedError,
   type Settled,
 } from "@ravi/kernel";
-import type { Decision } from "@ravi/kernel/loop";
+import { argumentsText, type Decision, listedQuestion } from "@ravi/kernel/loop";
 import { json } from "../json.ts";
 import type { Paid } from "./account.ts";
 import { fetchStored, type Stored } from "./bodies.ts";
@@ -161,13 +161,17 @@ async function readBody(attempt: Attempt, stored: Stored): Promise<JsonObject> {
 }
 
 /** The call may have been made before a crash and must not be made twice: somebody has to decide. */
-function* deciding(attempt: Attempt, lane: number, { key, what }: Effect): Steps<Decision> {
+function* deciding(attempt: Attempt, lane: number, { key, what, call }: Effect): Steps<Decision> {
   const { context, start, channel } = attempt;
   const { execId } = start;
   const decided = context.awakeable<{ decision: Decision }>(json());
   const asked = context.run("doubt", async () => {
     const error = errorToJSON(new NeedsDecisionError({ execId, key, what }));
-    const message = { ...attempt.fromNow(lane), key, awakeable: decided.id, error };
+    const question =
+      call === undefined
+        ? undefined
+        : listedQuestion({ tool: call.name, callId: call.id, arguments: argumentsText(call) });
+    const message = { ...attempt.fromNow(lane), key, awakeable: decided.id, error, question };
     return channel.ask("doubt", message, attempt.isOver);
   });
   const { decision } = yield* awaiting(asked, { cut: false });

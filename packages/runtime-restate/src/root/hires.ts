@@ -146,6 +146,7 @@ export async function over(tree: TreeSession, message: OverMessage): Promise<nul
   for (const key of Object.keys(exec.marks))
     if (exec.isKept === undefined || !Object.hasOwn(exec.doubts, key)) drop(exec.marks, key);
   exec.doubts = {};
+  exec.questions = undefined;
   forgetDecisions(state, execId);
   exec.suspended = undefined;
   // An execution that dies without its `end` message leaves no children running.

@@ -261,6 +261,8 @@ export type DoubtMessage = FromExec & {
   readonly key: string;
   readonly awakeable: string;
   readonly error: SerializedError;
+  /** What is to be decided on, for the list of runs. */
+  readonly question?: JsonValue | undefined;
 };
 /** The agent's own code threw. The nonce is different each time, so that a repeated message does not count as another crash. */
 export type CrashedMessage = At & { readonly execId: string; readonly nonce: string };

@@ -96,7 +96,9 @@ export interface ExecState {
   stillMs: number;
   /** The awakeables that wait until it goes on. */
   watchers?: string[] | undefined;
+  /** The awakeables that wait for a decision, by the keys of the calls; and what is to be decided on. */
   doubts: Record<string, string>;
+  questions?: Record<string, JsonValue> | undefined;
   suspended?: SerializedError | undefined;
   /** Since when somebody has to decide on `doubts`. */
   suspendedAt?: number | undefined;
