@@ -237,6 +237,12 @@ export class Attempt {
       .map((answers, failure) => answerOf(runId, answers, failure));
   }
 
+  /** An answer that the root gives to a message that was sent without one. Rejects if the run was deleted. */
+  answered<T>(promise: RestatePromise<T>): RestatePromise<T> {
+    const { runId } = this.start.supervision;
+    return promise.map((answer, failure) => answerOf(runId, answer, failure));
+  }
+
   /** Sends a message to the root through the journal, without an answer. */
   send<N extends MessageName>(name: N, message: Message<N>): void {
     this.context.genericSend<Message<N>>({ ...this.to(name), parameter: message, inputSerde: json() });

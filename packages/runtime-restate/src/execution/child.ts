@@ -64,7 +64,8 @@ export function* childOf(
 export function* joining(attempt: Attempt, lane: number, child: ExecId): Steps<HireOutcome> {
   const over = attempt.context.awakeable<JsonObject>(json());
   attempt.send("join", { ...attempt.from(lane), child, over: over.id });
-  return outcomeAt(attempt, yield* awaiting(over.promise, { cut: true }), attempt.children.get(child));
+  const outcome = yield* awaiting(attempt.answered(over.promise), { cut: true });
+  return outcomeAt(attempt, outcome, attempt.children.get(child));
 }
 
 /** What a hire asks for, as it is kept. */

@@ -165,10 +165,11 @@ export function* asking(attempt: Attempt, lane: number, question: Question): Ste
     at: from.at,
   };
   attempt.send("ask", { ...from, child, message, awakeable: answered.id });
+  const answer = attempt.answered(answered.promise);
   const heard =
     timeoutMs === undefined
-      ? yield* awaiting(answered.promise, { cut: true })
-      : yield* inTime(attempt, lane, question, timeoutMs, answered.promise);
+      ? yield* awaiting(answer, { cut: true })
+      : yield* inTime(attempt, lane, question, timeoutMs, answer);
   if ("refused" in heard) throw errorFromJSON(heard.refused);
   return heard;
 }

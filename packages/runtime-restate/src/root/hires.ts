@@ -18,7 +18,7 @@ import {
 } from "./messages.ts";
 import { dropMail, takeEarlyMail } from "./mail.ts";
 import { fitOutcome, noRoomFor } from "./outcome-size.ts";
-import { drop, type ExecState, newExec } from "./state.ts";
+import { drop, type ExecState, newExec, type RootState } from "./state.ts";
 import { stopError } from "./stop-error.ts";
 import { endOf } from "./summary.ts";
 import { forgetDecisions } from "./talk.ts";
@@ -243,6 +243,11 @@ export async function end(tree: TreeSession, { execId, awakeable }: EndMessage):
   exec.hasEnded = true;
   dropMail(tree.state, exec);
   return { alone: endIfAlone(tree, execId) };
+}
+
+/** What executions wait for that have ended, and whose children have not. Nobody tells them any more when the run is deleted. */
+export function waitingEnds({ execs }: RootState): string[] {
+  return Object.values(execs).flatMap(({ ender }) => (ender === undefined ? [] : [ender]));
 }
 
 /** The execution lost its seat. It is told when it has one again. */

@@ -257,15 +257,15 @@ export const waitCases: readonly RuntimeCase[] = [
     async run({ create }) {
       const reader = agent("reader", async (ctx) => done(word(await ctx.waitFor("word"))));
       const runtime = await create({ agents: [reader] });
-      const say = (runId: string, id: string): Promise<void> =>
+      const give = (runId: string, id: string): Promise<void> =>
         runtime.deliver(runId, "word", "one", { id, mustExist: true });
       const refused = { code: "INVALID_VALUE", field: "runId" };
-      await expect(say("wait-6-misspelt", "1")).rejects.toMatchObject(refused);
+      await expect(give("wait-6-misspelt", "1")).rejects.toMatchObject(refused);
       const handle = runtime.run(reader, "", { runId: "wait-6" });
-      await say("wait-6", "1");
+      await give("wait-6", "1");
       expect((await handle.result).output).toBe("one");
-      await say("wait-6", "1");
-      await expect(say("wait-6", "2")).rejects.toMatchObject({
+      await give("wait-6", "1");
+      await expect(give("wait-6", "2")).rejects.toMatchObject({
         ...refused,
         message: expect.stringContaining("has not ended; this one is completed") as string,
       });
