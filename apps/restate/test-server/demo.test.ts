@@ -7,6 +7,12 @@ import { expect, test } from "vitest";
 
 const DEMO = join(import.meta.dirname, "../../demo");
 
+/**
+ * The tests wait for what the demo says and for its end, which its own deadline of ten minutes brings about at the latest. On a busy machine
+ * its processes take a minute to load. So this is only for a process that hangs.
+ */
+const HANGS = { timeout: 900_000 } as const;
+
 interface Ran {
   readonly code: number | null;
   readonly stdout: string;
@@ -70,45 +76,53 @@ const onFirst = (said: string, signal: NodeJS.Signals) => {
   };
 };
 
-test("R24: the demo on Restate gives the report, the tree and the bill that it gives in one process, and leaves nothing running", async () => {
-  await inFolder(async (folder) => {
-    const restate = ["--json", "--engine", "restate", "--journal", folder];
-    const [here, there] = [await inOneProcess(), await demo(restate)];
-    expect([there.code, there.stderr]).toEqual([0, ""]);
-    const { runId: _, ...one } = JSON.parse(here.stdout) as { runId: string };
-    const { runId: __, ...other } = JSON.parse(there.stdout) as { runId: string };
-    expect(other).toEqual(one);
-    expect(other).toMatchObject({ status: "completed", events: { preempted: 1, resumed: 1, partial: 1 } });
-    expect(await leftIn(folder)).toEqual([]);
-  });
-});
-
-test("R24: Ctrl-C suspends the demo on Restate and ends its server and workers; resumed, it comes to its end, the same where nothing was in flight", async () => {
-  await inFolder(async (folder) => {
-    const same = ["--engine", "restate", "--journal", folder];
-    const cut = await demo(same, onFirst("researcher/1", "SIGINT"));
-    expect(cut.code).toBe(130);
-    expect(cut.stderr).toMatch(/--resume --engine restate/);
-    expect(await leftIn(folder)).toEqual([]);
-    const ended = await demo(["--json", "--resume", ...same]);
-    expect([ended.code, ended.stderr]).toEqual([0, ""]);
-    const whole = JSON.parse((await inOneProcess()).stdout) as Printed;
-    const { inDoubt = [], runId, ...resumed } = JSON.parse(ended.stdout) as Printed;
-    expect(resumed.status).toBe("completed");
-    // Calls that were in flight are made again and listed in `inDoubt`. The lost attempts stay charged, so a limit may be reached
-    // earlier; if there are none, the result is the same.
-    expect(inDoubt.filter((key) => !key.startsWith(runId))).toEqual([]);
-    if (inDoubt.length > 0) return;
-    const { output, agents, bill } = resumed;
-    expect({ output, agents, bill }).toEqual({
-      output: whole.output,
-      agents: whole.agents,
-      bill: whole.bill,
+test(
+  "R24: the demo on Restate gives the report, the tree and the bill that it gives in one process, and leaves nothing running",
+  HANGS,
+  async () => {
+    await inFolder(async (folder) => {
+      const restate = ["--json", "--engine", "restate", "--journal", folder];
+      const [here, there] = [await inOneProcess(), await demo(restate)];
+      expect([there.code, there.stderr]).toEqual([0, ""]);
+      const { runId: _, ...one } = JSON.parse(here.stdout) as { runId: string };
+      const { runId: __, ...other } = JSON.parse(there.stdout) as { runId: string };
+      expect(other).toEqual(one);
+      expect(other).toMatchObject({ status: "completed", events: { preempted: 1, resumed: 1, partial: 1 } });
+      expect(await leftIn(folder)).toEqual([]);
     });
-  });
-});
+  },
+);
 
-test("R24: a demo that is killed takes its server and its workers along", async () => {
+test(
+  "R24: Ctrl-C suspends the demo on Restate and ends its server and workers; resumed, it comes to its end, the same where nothing was in flight",
+  HANGS,
+  async () => {
+    await inFolder(async (folder) => {
+      const same = ["--engine", "restate", "--journal", folder];
+      const cut = await demo(same, onFirst("researcher/1", "SIGINT"));
+      expect(cut.code).toBe(130);
+      expect(cut.stderr).toMatch(/--resume --engine restate/);
+      expect(await leftIn(folder)).toEqual([]);
+      const ended = await demo(["--json", "--resume", ...same]);
+      expect([ended.code, ended.stderr]).toEqual([0, ""]);
+      const whole = JSON.parse((await inOneProcess()).stdout) as Printed;
+      const { inDoubt = [], runId, ...resumed } = JSON.parse(ended.stdout) as Printed;
+      expect(resumed.status).toBe("completed");
+      // Calls that were in flight are made again and listed in `inDoubt`. The lost attempts stay charged, so a limit may be reached
+      // earlier; if there are none, the result is the same.
+      expect(inDoubt.filter((key) => !key.startsWith(runId))).toEqual([]);
+      if (inDoubt.length > 0) return;
+      const { output, agents, bill } = resumed;
+      expect({ output, agents, bill }).toEqual({
+        output: whole.output,
+        agents: whole.agents,
+        bill: whole.bill,
+      });
+    });
+  },
+);
+
+test("R24: a demo that is killed takes its server and its workers along", HANGS, async () => {
   await inFolder(async (folder) => {
     const killed = await demo(
       ["--engine", "restate", "--journal", folder],

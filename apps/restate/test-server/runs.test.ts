@@ -261,7 +261,7 @@ test.each(["RaviExecution", "RaviWatcher"])(
   },
 );
 
-test.each(["calls a model", "hires"])(
+test.each(["calls a model", "hires", "joins", "asks"])(
   "R24: an execution whose run was deleted meanwhile ends when it %s, without doing so, and is not tried for ever",
   async (next) => {
     const model = scriptedModel(() => "ok");
@@ -279,9 +279,13 @@ test.each(["calls a model", "hires"])(
       },
     });
     const child = agent("child", async () => expect.fail("nobody is hired"));
+    const helper = agent("helper", async () => done("helped"));
     const orphan = agent("orphan", async (ctx) => {
+      const spawned = await ctx.spawn(helper, { input: "" });
       await ctx.tool({ id: "c1", name: "hold", arguments: "{}" }, hold);
       if (next === "hires") await ctx.hire({ agent: child, input: "" });
+      else if (next === "joins") await ctx.join(spawned);
+      else if (next === "asks") await ctx.ask(spawned, "?");
       else await ctx.llm(model, { messages: [{ role: "user", content: "hello" }] });
       return done("called");
     });

@@ -48,6 +48,11 @@ import { workerHandler } from "./worker.ts";
 export interface RestateResumeOptions {
   /** What to do with tool calls that were in flight at a crash, by the key in the suspension's error. */
   readonly decisions?: Decisions | undefined;
+  /**
+   * Whether a run that has failed is continued too, for instance after an outage or with another key. The model calls and hires that it
+   * failed with are made again; everything else comes from the record. Default: false.
+   */
+  readonly retryFailed?: boolean | undefined;
   /** Cancels the run for good when it aborts. */
   readonly signal?: AbortSignalLike | undefined;
   /** Called with each event as it arrives, from the first event of the run on. The result comes after the last one. */
@@ -56,6 +61,7 @@ export interface RestateResumeOptions {
 
 const RESUME_OPTIONS = [
   "decisions",
+  "retryFailed",
   "signal",
   "onEvent",
 ] as const satisfies readonly (keyof RestateResumeOptions)[];
@@ -216,10 +222,11 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
     },
     resume(runId, asked = {}) {
       checkFields("resume options", asked, RESUME_OPTIONS);
-      const { decisions = {}, signal, onEvent } = asked;
+      const { decisions = {}, retryFailed = false, signal, onEvent } = asked;
       if (onEvent !== undefined && typeof onEvent !== "function") throw notAFunction(onEvent);
       const begin = async (): Promise<void> => {
         checkDecisions(decisions);
+        if (checkBoolean("resume options.retryFailed", retryFailed)) await roots.retry(runId, ids.uuid());
         await roots.resume(runId, decisions);
       };
       const cancel = (why: string): void => void roots.stop(runId, why).catch(() => {});

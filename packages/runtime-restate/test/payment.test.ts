@@ -70,6 +70,7 @@ function scene(
     token,
     attemptOver: over.signal,
     warn: () => {},
+    triedBefore: 0,
   };
   return { said, over, token, clock, options };
 }

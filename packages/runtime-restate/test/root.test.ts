@@ -418,7 +418,10 @@ describe("hiring", () => {
     await tree.say("hire", hire(1, "a"));
     await tree.say("enter", { execId: "run/hire:a", stop: "stop-a" });
     const { alone } = await tree.say("end", { execId: "run", lane: 2, awakeable: "ended" });
-    expect([alone, tree.resolved.get("stop-a")]).toEqual([false, { reason: "its parent has ended" }]);
+    expect([alone, tree.resolved.get("stop-a")]).toEqual([
+      false,
+      { reason: "its parent has ended", isOfEnd: true },
+    ]);
     await tree.say("over", over("run/hire:a"));
     expect(tree.resolved.get("ended")).toBe(null);
   });

@@ -25,6 +25,7 @@ describe("R24: what the server carries", () => {
       flush() {},
       from: () => ({ at: 1 }),
       send() {},
+      answered: (promise: unknown) => promise,
     };
     const question = { key: "ask#1", child: "run/hire:a", content: "?", timeoutMs: undefined };
     const steps = asking(attempt as never, 1, question as never);

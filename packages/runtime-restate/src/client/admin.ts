@@ -2,6 +2,7 @@ import { type RunSummary, ToolError } from "@ravi/kernel";
 import { messageOf } from "@ravi/kernel/loop";
 import { EXECUTION, ROOT, SUMMARY, TOPIC, WATCHER } from "../names.ts";
 import { pause, retryDelay } from "../pause.ts";
+import { RETRY } from "../root/messages.ts";
 import { describeStatus, serverUrl } from "../server-url.ts";
 
 export interface AdminOptions {
@@ -115,7 +116,7 @@ export class Admin {
   async kill(execIds: readonly string[]): Promise<void> {
     for (const execId of execIds) {
       const held = await this.invocations(execId, [EXECUTION], "status <> 'completed'");
-      const own = held.filter(({ key }) => key === execId);
+      const own = held.filter(({ key }) => key === execId || key.startsWith(`${execId}${RETRY}`));
       await Promise.all(own.map(({ id }) => this.patch(id, "kill")));
     }
   }
@@ -139,7 +140,8 @@ export class Admin {
     const key = runId.replaceAll("'", "''");
     const rows = await this.query(
       `SELECT id, status, target_service_key, pinned_deployment_id FROM sys_invocation WHERE target_service_name IN (${names}) ` +
-        `AND (target_service_key = '${key}' OR starts_with(target_service_key, '${key}/hire:')) AND ${where}`,
+        `AND (target_service_key = '${key}' OR starts_with(target_service_key, '${key}/hire:') ` +
+        `OR starts_with(target_service_key, '${key}${RETRY}')) AND ${where}`,
     );
     return rows.map(({ id, status, target_service_key, pinned_deployment_id: deployment }) => ({
       id: String(id),

@@ -13,7 +13,7 @@ import { type EventListener, messageOf, tellListener, tellLog } from "@ravi/kern
 import type { Ingress } from "../ingress.ts";
 import { ROOT, TOPIC, WATCHER } from "../names.ts";
 import { pause } from "../pause.ts";
-import type { RunView } from "../root/messages.ts";
+import { type RunView, workflowKey } from "../root/messages.ts";
 import { unknownRun } from "../root/unknown-run.ts";
 import { FIRST } from "../topic/log.ts";
 import type { Page } from "../topic/object.ts";
@@ -50,18 +50,22 @@ export function follow(options: FollowOptions): RootHandle {
   let telling: Promise<void> | undefined;
   const readView = (): Promise<RunView> =>
     poll(ingress, { service: ROOT, key: runId, handler: "standings" }, null, signal);
+  const begun = options.begin();
   const followToEnd = async (): Promise<RunResult> => {
-    await options.begin();
+    await begun;
     status = "running";
     if (onEvent !== undefined) telling = tellAll(runId, events(), { onEvent, logger, signal });
     const ended = new AbortController();
     const finish = (): void => ended.abort();
-    // The end is reported at once. That a run waits or is suspended is only found by looking.
-    ingress.whenOver(WATCHER, runId, signal).then(finish, () => {});
     const awake = AbortSignal.any([signal, ended.signal]);
+    let isAttached = false;
     for (let polls = 0, version = 0; ; polls++) {
       const view = await readView();
       if (!view.known) throw unknownRun(runId);
+      // The end is reported at once. That a run waits or is suspended is only found by looking.
+      if (!isAttached)
+        ingress.whenOver(WATCHER, workflowKey(runId, view.retries ?? 0), signal).then(finish, () => {});
+      isAttached = true;
       if (view.agentId !== undefined) agentId = view.agentId as AgentId;
       const result = shaped(resultOf(runId, view), view, options.agents);
       if (result?.error?.code === "AGENT_NOT_FOUND" && result.status === "suspended") throw result.error;
@@ -84,8 +88,10 @@ export function follow(options: FollowOptions): RootHandle {
   const isLeft = (): boolean => over.signal.aborted && (isLost || status === "suspended");
   /** Somebody may delete the run when it is over, and its topic with it. */
   const isGone = async (): Promise<boolean> => over.signal.aborted && !(await readView()).known;
+  // Before a run that is retried has begun, its events seem to be over.
+  const hasBegun = begun.catch(() => {});
   const events = (): AsyncGenerator<RunEvent, void> =>
-    eventsOf(ingress, runId, signal, { over: over.signal, isLeft, isGone });
+    eventsOf(ingress, runId, signal, { hasBegun, over: over.signal, isLeft, isGone });
   followed.catch(() => {
     isLost = true;
     status = "failed";
@@ -141,6 +147,8 @@ async function tellAll(
 }
 
 interface Reading {
+  /** Never rejects. */
+  readonly hasBegun: Promise<void>;
   /** Aborted when the result is there. */
   readonly over: AbortSignal;
   readonly isLeft: () => boolean;
@@ -152,8 +160,9 @@ async function* eventsOf(
   ingress: Ingress,
   runId: RunId,
   signal: AbortSignal,
-  { over, isLeft, isGone }: Reading,
+  { hasBegun, over, isLeft, isGone }: Reading,
 ): AsyncGenerator<RunEvent, void> {
+  await hasBegun;
   const awake = AbortSignal.any([signal, over]);
   for (let from = FIRST, polls = 0; !signal.aborted; polls++) {
     const isLast = isLeft();

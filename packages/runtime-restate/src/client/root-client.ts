@@ -2,11 +2,12 @@ import { type Clock, errorFromJSON, InvalidValueError } from "@ravi/kernel";
 import { type Decisions, missed, notAwaited } from "@ravi/kernel/loop";
 import { checkOpen } from "../check.ts";
 import type { Ingress } from "../ingress.ts";
-import { ROOT } from "../names.ts";
+import { ROOT, TOPIC } from "../names.ts";
 import type {
   DeliverAnswer,
   DeliverMessage,
   Resumed,
+  Retried,
   SendAnswer,
   SendMessage,
   Started,
@@ -62,6 +63,15 @@ export class RootClient {
     const resumed = (await this.askAfterStart(runId, "resume", { decisions })) as Resumed | null;
     if (resumed?.refused !== undefined) throw errorFromJSON(resumed.refused);
     await this.options.admin.continueRun(runId, this.options.closed);
+  }
+
+  /** Continues a run that has failed. Throws if it cannot be. */
+  async retry(runId: string, nonce: string): Promise<void> {
+    const { ingress, closed } = this.options;
+    const retried = (await this.askAfterStart(runId, "retry", { nonce })) as Retried;
+    if ("refused" in retried) throw errorFromJSON(retried.refused);
+    // Its events go on. The tree says so too, but a reader may be faster than that.
+    await ingress.call({ service: TOPIC, key: runId, handler: "open" }, retried, closed, PATIENCE_MS);
   }
 
   /** Stops a run. Executions that no worker can run are killed at the server. */

@@ -39,6 +39,18 @@ export class UsedAccount implements Used {
     return { usage, costUsd, modelCalls, toolCalls, retries, wasteUsd: wasteNano / 1e9 };
   }
 
+  /** Adds what a failed call has cost that is made again: it counts as a call then. */
+  addFailed(paid: readonly Paid[]): void {
+    for (const { usage, costUsd, toolCalls, isWaste } of paid) {
+      if (toolCalls !== undefined) continue;
+      this.usage = addUsage(this.usage, usage);
+      const nano = Math.round((costUsd ?? 0) * 1e9);
+      if (costUsd === null) this.unpriced++;
+      this.nano += nano;
+      if (isWaste === true) this.wasteNano += nano;
+    }
+  }
+
   /** Adds everything that one call has cost. `attempt` is the number of the recorded attempt at it. */
   add(paid: readonly Paid[], attempt: number): void {
     let tries = 0;

@@ -19,6 +19,8 @@ import type { AbandonedCall, Entered, FromExec, Settle, Standing, Stopped } from
 import { stopError } from "../root/stop-error.ts";
 import { UsedAccount } from "./account.ts";
 import { answerOf } from "./deleted-run.ts";
+import { Recall } from "./kept/recall.ts";
+import type { Kept, Operation, Step } from "./kept/steps.ts";
 import type { RootChannel } from "./root-channel.ts";
 import type { Publisher, Repeatable } from "./publisher.ts";
 import type { CallEntry } from "./record.ts";
@@ -33,7 +35,11 @@ export interface AttemptOptions {
   readonly blobs: BlobStore | undefined;
   /** Makes a hired agent known to this worker, so that it can run the agent too. */
   readonly register: (agent: Agent) => void;
+  /** What an earlier invocation of the execution has done, if its run had failed and is retried. */
+  readonly before: Kept | undefined;
 }
+
+const EARLY_END = { key: "its end", recorded: "more steps", requested: "none" } as const;
 
 type Bell = RestatePromise<{ readonly mail: true }>;
 type Stops = readonly RestatePromise<{ readonly stop: Stopped }>[];
@@ -57,13 +63,24 @@ export class Attempt {
   /** Settlements that the root has not received yet. */
   unsettled: readonly (Settle | AbandonedCall)[] = [];
   /** How much it has told for the record. */
-  private recorded = 0;
+  recorded = 0;
   /** How much of that the server has, as far as this attempt or the journal knows. A long replay need not send all of it again. */
   recordSent = 0;
   /** How many children it has hired. */
   hired = 0;
   /** The children that it may join and ask, with the schemas of their results. */
   readonly children = new Map<string, SchemaLike | undefined>();
+  /** When it hired those that it waits for, by the keys of the hires. */
+  readonly hiredAt = new Map<string, number>();
+  /** What it has done, for a retry of its run. */
+  readonly operations: Operation[] = [];
+  /** What an earlier invocation of it has done. */
+  readonly recall: Recall | undefined;
+  readonly before: Kept | undefined;
+  /** Why it was stopped. */
+  stopped: Stopped | undefined;
+  /** Its standing when it began, and when that was. */
+  private readonly entered: Standing;
   /** How many calls of the current batch wait for a seat. */
   waitingForSeat = 0;
   standing: Standing;
@@ -88,7 +105,13 @@ export class Attempt {
     this.ports = options.ports;
     this.blobs = options.blobs;
     this.register = options.register;
-    this.standing = standing;
+    const { before } = options;
+    this.before = before;
+    this.recall = before === undefined ? undefined : new Recall(before);
+    this.recorded = this.recordSent = before?.recorded ?? 0;
+    this.entered = standing;
+    // While it does what it did before, its time is that of then.
+    this.standing = before === undefined ? standing : { ...standing, at: before.at };
     this.stops = stops;
     this.hasMail = hasMail;
     this.bell = hasMail ? undefined : ringing(bell);
@@ -114,7 +137,8 @@ export class Attempt {
       const late = context.sleep(Math.max(0, deadline - standing.at), "deadline");
       stops.push(late.map(() => ({ stop: { reason: "", deadline } })));
     }
-    const opened = { ...options, start: { ...start, isResumed: !isFresh } };
+    const isResumed = !isFresh || options.before !== undefined;
+    const opened = { ...options, start: { ...start, isResumed } };
     return new Attempt(opened, standing, stops, bell.promise);
   }
 
@@ -123,9 +147,65 @@ export class Attempt {
     return this.context.request().attemptCompletedSignal;
   }
 
+  /** When it began for the first time. */
+  get beganAt(): number {
+    return this.before?.at ?? this.entered.at;
+  }
+
+  /**
+   * Begins an operation of these steps, and gives what is known of each from an earlier invocation, in its place; null for what is to be
+   * made. Suspends the execution if it did something else then.
+   */
+  begin(asked: readonly string[]): {
+    readonly operation: Operation;
+    readonly known: readonly (Step | null)[];
+  } {
+    const { recall } = this;
+    const next = recall?.next;
+    if (
+      next !== undefined &&
+      (next.asked.length !== asked.length || next.asked.some((each, at) => each !== asked[at]))
+    )
+      throw this.mismatch({
+        key: asked.join(", "),
+        recorded: next.asked.join(", "),
+        requested: asked.join(", "),
+      });
+    const known = recall?.take(asked) ?? asked.map(() => null);
+    const operation: Operation = { asked, steps: known, at: this.standing.at };
+    this.operations.push(operation);
+    if (recall === undefined) return { operation, known };
+    if (next !== undefined && recall.isSilent) this.learnTime(next.at);
+    if (known.includes(null)) this.catchUp(recall);
+    operation.at = this.standing.at;
+    return { operation, known };
+  }
+
+  /** Notes what came of an operation. */
+  finish(operation: Operation, steps: readonly (Step | null)[]): void {
+    operation.steps = steps;
+    operation.at = this.standing.at;
+  }
+
+  /** A time before the run failed, put off by how long it had failed. */
+  putOff(at: number): number {
+    const { before, entered } = this;
+    return before === undefined ? at : at + Math.max(0, entered.at - before.endedAt);
+  }
+
+  /** From now on it does what it did not do before. */
+  catchUp(recall: Recall): void {
+    if (!recall.isSilent) return;
+    recall.isSilent = false;
+    const { at, paused, remaining } = this.entered;
+    this.learn({ at: Math.max(at, this.standing.at), paused, remaining });
+  }
+
   /** The head of every message of an execution. Its time is recorded, so that a replay sends the same. */
   from(lane: number): FromExec {
-    return { at: this.standing.at, execId: this.start.execId, lane, used: this.used.total };
+    // While it does what it did before, it has not counted all of it yet.
+    const used = this.recall?.isSilent === true ? undefined : this.used.total;
+    return { at: this.standing.at, execId: this.start.execId, lane, used };
   }
 
   /** Like `from` with the current time, for messages inside a closure, which a replay does not send again. */
@@ -155,6 +235,12 @@ export class Attempt {
     return this.context
       .genericCall<{ said: readonly NamedMessage[] }, Answer<N>[]>(asked)
       .map((answers, failure) => answerOf(runId, answers, failure));
+  }
+
+  /** An answer that the root gives to a message that was sent without one. Rejects if the run was deleted. */
+  answered<T>(promise: RestatePromise<T>): RestatePromise<T> {
+    const { runId } = this.start.supervision;
+    return promise.map((answer, failure) => answerOf(runId, answer, failure));
   }
 
   /** Sends a message to the root through the journal, without an answer. */
@@ -192,6 +278,7 @@ export class Attempt {
   /** Stops the execution if it was told to. */
   applyStop({ stopped }: { readonly stopped?: Stopped | undefined }): void {
     if (stopped === undefined) return;
+    this.stopped ??= stopped;
     this.stops = [];
     const { at } = this.standing;
     this.standing = { ...this.standing, at: Math.max(at, stopped.deadline ?? at) };
@@ -246,8 +333,12 @@ export class Attempt {
 
   /** Suspends the execution if it would end while the journal has more steps. */
   expectEnd(): void {
-    if (this.context.isProcessing()) return;
-    throw this.mismatch({ key: "its end", recorded: "more steps", requested: "none" });
+    if (!this.context.isProcessing()) throw this.mismatch(EARLY_END);
+  }
+
+  /** Suspends the execution if it would end before it has done what an earlier invocation did. One that was stopped may. */
+  expectCaughtUp(): void {
+    if (this.recall?.next !== undefined && this.token.error === undefined) throw this.mismatch(EARLY_END);
   }
 
   mismatch(what: Record<"key" | "recorded" | "requested", string>): SuspendedError {

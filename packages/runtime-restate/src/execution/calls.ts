@@ -5,12 +5,13 @@ import {
   errorToJSON,
   type JsonObject,
   NeedsDecisionError,
+  isRaviError,
   NO_USAGE,
   PausedError,
   type SerializedError,
   type Settled,
 } from "@ravi/kernel";
-import type { Decision } from "@ravi/kernel/loop";
+import { argumentsText, type Decision, listedQuestion } from "@ravi/kernel/loop";
 import { json } from "../json.ts";
 import type { Paid } from "./account.ts";
 import { fetchStored, type Stored } from "./bodies.ts";
@@ -21,6 +22,7 @@ import { type CallEntry, entryOfCall, eventsOfCall } from "./record.ts";
 import { awaiting, type Steps } from "./steps.ts";
 import { reportWarnings } from "./dispatch.ts";
 import type { AdmissionTurn } from "./admission-order.ts";
+import type { Step } from "./kept/steps.ts";
 
 const ONE_TOOL_CALL: readonly Paid[] = Object.freeze([{ usage: NO_USAGE, costUsd: 0, toolCalls: 1 }]);
 
@@ -39,6 +41,8 @@ export function* paying(
   const { context, start, token } = attempt;
   const { execId } = start;
   const fingerprint = effect.fingerprint();
+  const again = attempt.recall?.again(askedOfCall(effect));
+  if (again !== undefined) attempt.used.addFailed(again.paid);
   for (;;) {
     const settle = attempt.unsettled;
     attempt.unsettled = [];
@@ -59,6 +63,7 @@ export function* paying(
         turn,
         attemptOver: attempt.isOver,
         warn: (warnings) => reportWarnings(attempt, warnings),
+        triedBefore: again?.attempts ?? 0,
       });
       return { ...recorded, recordSent: attempt.recordSent };
     };
@@ -94,6 +99,38 @@ export function* paying(
   }
 }
 
+/** What a call asks for, as it is kept. */
+export function askedOfCall(effect: Effect): string {
+  return `call ${effect.key} ${effect.fingerprint()}`;
+}
+
+/** What is kept of a call; null if it was cut off. */
+export function keptOfCall({ kind }: Effect, one: Settled): Step | null {
+  if (one.ok) {
+    const made = one.value as CallResult;
+    return "skipped" in made
+      ? { kind: "decided", skipped: true }
+      : { kind: "call", of: kind, recorded: made.recorded };
+  }
+  const { error } = one;
+  return isRaviError(error, "NEEDS_DECISION") ? { kind: "decided", failure: errorToJSON(error) } : null;
+}
+
+/** A call that an earlier invocation of the execution has made. It is not on record again. */
+export async function recalledCall(attempt: Attempt, effect: Effect, step: Step): Promise<Settled> {
+  if (step.kind === "decided") {
+    attempt.used.add(ONE_TOOL_CALL, 1);
+    if ("failure" in step) return { ok: false, error: errorFromJSON(step.failure) };
+    return { ok: true, value: effect.skipped?.() };
+  }
+  if (step.kind !== "call") throw new TypeError(`${effect.key} was recorded as a ${step.kind}`);
+  const { recorded } = step;
+  attempt.used.add(recorded.paid, recorded.attempt);
+  if (attempt.recall?.isSilent === true) attempt.learn({ ...recorded, at: attempt.standing.at });
+  const one = { ok: true, value: { recorded, isFresh: false } satisfies CallResult } as const;
+  return (await settledOf(attempt, effect, one)).settled;
+}
+
 /** The value or error of a call for the agent, and what is on record of it. */
 export interface SettledCall {
   readonly settled: Settled;
@@ -125,13 +162,17 @@ async function readBody(attempt: Attempt, stored: Stored): Promise<JsonObject> {
 }
 
 /** The call may have been made before a crash and must not be made twice: somebody has to decide. */
-function* deciding(attempt: Attempt, lane: number, { key, what }: Effect): Steps<Decision> {
+function* deciding(attempt: Attempt, lane: number, { key, what, call }: Effect): Steps<Decision> {
   const { context, start, channel } = attempt;
   const { execId } = start;
   const decided = context.awakeable<{ decision: Decision }>(json());
   const asked = context.run("doubt", async () => {
     const error = errorToJSON(new NeedsDecisionError({ execId, key, what }));
-    const message = { ...attempt.fromNow(lane), key, awakeable: decided.id, error };
+    const question =
+      call === undefined
+        ? undefined
+        : listedQuestion({ tool: call.name, callId: call.id, arguments: argumentsText(call) });
+    const message = { ...attempt.fromNow(lane), key, awakeable: decided.id, error, question };
     return channel.ask("doubt", message, attempt.isOver);
   });
   const { decision } = yield* awaiting(asked, { cut: false });

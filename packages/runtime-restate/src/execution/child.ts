@@ -8,12 +8,14 @@ import {
   NO_USAGE,
   type RunHandle,
   type SchemaLike,
+  type Settled,
 } from "@ravi/kernel";
 import { readOutcome } from "@ravi/kernel/loop";
 import { json } from "../json.ts";
-import { outcomeFromJSON } from "../outcome.ts";
+import { outcomeFromJSON, outcomeToJSON } from "../outcome.ts";
 import type { Attempt } from "./attempt.ts";
 import type { Seat } from "./hiring.ts";
+import type { Step } from "./kept/steps.ts";
 import type { Lane } from "./lane.ts";
 import { extending } from "./standstill.ts";
 import { awaiting, type Steps } from "./steps.ts";
@@ -62,14 +64,63 @@ export function* childOf(
 export function* joining(attempt: Attempt, lane: number, child: ExecId): Steps<HireOutcome> {
   const over = attempt.context.awakeable<JsonObject>(json());
   attempt.send("join", { ...attempt.from(lane), child, over: over.id });
-  return outcomeAt(attempt, yield* awaiting(over.promise, { cut: true }), attempt.children.get(child));
+  const outcome = yield* awaiting(attempt.answered(over.promise), { cut: true });
+  return outcomeAt(attempt, outcome, attempt.children.get(child));
+}
+
+/** What a hire asks for, as it is kept. */
+export function askedOfHire({ key, fingerprint }: HireSpec): string {
+  return `hire ${key} ${fingerprint}`;
+}
+
+/** What is kept of a hire. */
+export function keptOfHire(attempt: Attempt, { execId, key }: HireSpec, outcome: HireOutcome): Step {
+  const { usage, costUsd } = outcome;
+  const told = bodies.get(outcome) ?? {
+    ...outcomeToJSON(outcome),
+    ...(usage !== undefined && { usage: { ...usage }, costUsd: costUsd ?? null }),
+  };
+  const hiredAt = attempt.hiredAt.get(key) ?? attempt.standing.at;
+  return { kind: "hire", child: execId, outcome: told, tookMs: Math.max(0, attempt.standing.at - hiredAt) };
+}
+
+/** A hire that an earlier invocation of the execution has made. */
+export function recalledHire(attempt: Attempt, driver: Lane, spec: HireSpec, step: Step): Settled {
+  if (step.kind !== "hire") throw new TypeError(`${spec.key} was recorded as a ${step.kind}`);
+  const { outcome } = step;
+  const { status } = outcome;
+  if (status !== "denied") knowChild(attempt, spec);
+  if (status !== "timedOut") return { ok: true, value: readBody(outcome, spec.agent.output) };
+  const { usage = NO_USAGE, costUsd } = outcome as JsonObject & HireUsage;
+  return { ok: true, value: { status, handle: handleOf(attempt, driver, spec), usage, costUsd } };
+}
+
+/** Notes a child that an earlier invocation of the execution has hired. */
+export function knowChild(attempt: Attempt, { agent, execId }: HireSpec): void {
+  attempt.register(agent);
+  attempt.hired++;
+  attempt.children.set(execId, agent.output);
+}
+
+/** The bodies that outcomes were read from: a structured result may have another form by then. */
+const bodies = new WeakMap<HireOutcome, JsonObject>();
+
+/** The body of the outcome of a child that was joined. */
+export function bodyOf(outcome: HireOutcome): JsonObject {
+  return bodies.get(outcome) ?? outcomeToJSON(outcome);
+}
+
+export function readBody(body: JsonObject, output: SchemaLike | undefined): HireOutcome {
+  const outcome = readOutcome(outcomeFromJSON(body), output);
+  bodies.set(outcome, body);
+  return outcome;
 }
 
 /** A child's outcome has the time of its end. If that is after the deadline of the waiting parent, the parent is stopped too. */
 function outcomeAt(attempt: Attempt, outcome: JsonObject, output: SchemaLike | undefined): HireOutcome {
   const { at } = outcome;
   if (typeof at === "number") attempt.learnTime(Math.max(at, attempt.standing.at));
-  return readOutcome(outcomeFromJSON(outcome), output);
+  return readBody(outcome, output);
 }
 
 /** After the agent has ended: waits until all its children have. */
@@ -92,6 +143,8 @@ export function handleOf(
     agentId,
     status: "running",
     cancel: (reason) => {
+      // It was cancelled before.
+      if (attempt.recall?.isSilent === true) return;
       const message = { at: attempt.standing.at, execId, stopped: { reason } };
       // Inside a call only the channel can be used. Between calls the message must be an entry of the journal.
       if (!lane.isBusy) attempt.send("stop", message);

@@ -1,40 +1,44 @@
-import type {
-  AgentEvent,
-  AgentResult,
-  CancellationToken,
-  DurableEngine,
-  Effect,
-  ExecId,
-  ExecutionStart,
-  Heard,
-  HireOutcome,
-  HireSpec,
-  InboxMessage,
-  JsonObject,
-  JsonValue,
-  MaybePromise,
-  Operation,
-  Remaining,
-  RestartPolicy,
-  RunHandle,
-  Settled,
-  Spend,
-  SuspendedError,
-  WaitSpec,
+import {
+  errorFromJSON,
+  errorToJSON,
+  type SerializedError,
+  type AgentEvent,
+  type AgentResult,
+  type CancellationToken,
+  type DurableEngine,
+  type Effect,
+  type ExecId,
+  type ExecutionStart,
+  type Heard,
+  type HireOutcome,
+  type HireSpec,
+  type InboxMessage,
+  type JsonObject,
+  type JsonValue,
+  type MaybePromise,
+  type Operation,
+  type Remaining,
+  type RestartPolicy,
+  type RunHandle,
+  type Settled,
+  type Spend,
+  type SuspendedError,
+  type WaitSpec,
 } from "@ravi/kernel";
 import { tellLog } from "@ravi/kernel/loop";
 import type { UsedAccount } from "./account.ts";
 import type { Attempt } from "./attempt.ts";
 import { batch } from "./batch.ts";
-import { ending, handleOf, joining } from "./child.ts";
-import { hiring } from "./hiring.ts";
+import { bodyOf, ending, handleOf, joining, knowChild, readBody } from "./child.ts";
+import { goingOn, hiring } from "./hiring.ts";
+import type { Kept } from "./kept/steps.ts";
 import { Lane } from "./lane.ts";
 import { pausing } from "./pause.ts";
 import { forgetCrashes, restartAfter, type Restarting } from "./restart.ts";
 import { checkSize } from "../sizes.ts";
-import { awaiting } from "./steps.ts";
+import { awaiting, type Steps } from "./steps.ts";
 import { storedEvent } from "./stored-event.ts";
-import { asking, recording, reading, sleeping, waiting } from "./waits.ts";
+import { asking, once, recording, reading, sleeping } from "./waits.ts";
 
 export interface EngineOptions {
   readonly isWatched: boolean;
@@ -52,11 +56,13 @@ export class RestateEngine implements DurableEngine {
   restarting: Restarting | undefined;
   private readonly lane: Lane;
   private readonly restart: RestartPolicy | undefined;
-  private published = 0;
+  /** How many events between calls it has told. */
+  published: number;
 
   constructor(attempt: Attempt, { isWatched, restart }: EngineOptions) {
     this.attempt = attempt;
     this.lane = new Lane(attempt);
+    this.published = attempt.before?.published ?? 0;
     this.isWatched = isWatched;
     this.restart = restart;
     this.token.onCancel(({ reason }) => this.wakeByRoot(reason));
@@ -79,6 +85,23 @@ export class RestateEngine implements DurableEngine {
   }
   get raise(): DurableEngine["raise"] {
     return this.isMetered ? (key, more) => this.raiseOnce(key, more) : undefined;
+  }
+
+  /** What another invocation needs to go on from here, if the run is retried. */
+  kept(error: SerializedError): Kept {
+    const { attempt, published } = this;
+    const { input, attachments } = attempt.start;
+    return {
+      input,
+      ...(attachments !== undefined && { attachments }),
+      error,
+      at: attempt.beganAt,
+      endedAt: this.now(),
+      lane: this.lane.number,
+      published,
+      recorded: attempt.recorded,
+      operations: attempt.operations,
+    };
   }
 
   now(): number {
@@ -105,26 +128,65 @@ export class RestateEngine implements DurableEngine {
   }
 
   fact(key: string, make: () => MaybePromise<JsonValue>): Promise<JsonValue> {
-    return this.lane.one(() => recording(this.attempt, key, make));
+    const { attempt } = this;
+    return this.lane.one(() =>
+      once(
+        attempt,
+        "fact",
+        key,
+        () => recording(attempt, key, make),
+        (value) => ({ kind: "fact", value }),
+        ({ value }) => value,
+      ),
+    );
   }
   sleep(key: string, until: number): Promise<void> {
-    return this.lane.one(() => sleeping(this.attempt, key, until));
+    const { attempt } = this;
+    return this.lane.one(() =>
+      once(
+        attempt,
+        "sleep",
+        key,
+        () => sleeping(attempt, key, until),
+        () => ({ kind: "sleep" }),
+        () => undefined,
+      ),
+    );
   }
-  wait(spec: WaitSpec): Promise<JsonValue> {
-    return this.lane.one((lane) => waiting(this.attempt, lane, spec));
+  async wait(spec: WaitSpec): Promise<JsonValue> {
+    return only(await this.all([spec])) as JsonValue;
   }
 
   async spawn(spec: HireSpec): Promise<RunHandle> {
+    const { attempt } = this;
+    const { key, fingerprint, execId: child } = spec;
     return this.lane.operation(async (lane) => {
-      const seats = await this.lane.driveOne(hiring(this.attempt, lane, [spec], "spawn"));
-      const denied = seats.get(spec.key)?.denied;
-      if (denied !== undefined) throw denied;
-      return handleOf(this.attempt, this.lane, spec);
+      const { operation, known } = attempt.begin([`spawn ${key} ${fingerprint}`]);
+      const [before] = known;
+      const denied =
+        before?.kind === "spawn" ? before.denied : await this.lane.driveOne(spawning(attempt, lane, spec));
+      attempt.finish(operation, [{ kind: "spawn", child, denied }]);
+      if (denied !== undefined) throw errorFromJSON(denied);
+      if (before?.kind === "spawn") {
+        knowChild(attempt, spec);
+        await this.lane.driveOne(goingOn(attempt, lane, [spec], known));
+      }
+      return handleOf(attempt, this.lane, spec);
     });
   }
   async join(child: ExecId): Promise<HireOutcome> {
-    this.attempt.checkChild(child);
-    return this.lane.one((lane) => joining(this.attempt, lane, child));
+    const { attempt } = this;
+    attempt.checkChild(child);
+    return this.lane.one((lane) =>
+      once(
+        attempt,
+        "join",
+        child,
+        () => joining(attempt, lane, child),
+        (outcome) => ({ kind: "join", child, outcome: bodyOf(outcome) }),
+        ({ outcome }) => readBody(outcome, attempt.children.get(child)),
+      ),
+    );
   }
 
   async ask(
@@ -133,26 +195,50 @@ export class RestateEngine implements DurableEngine {
     content: JsonValue,
     options: Parameters<DurableEngine["ask"]>[3],
   ): Promise<Heard> {
-    this.attempt.checkChild(child);
+    const { attempt } = this;
+    attempt.checkChild(child);
     const { attachments } = options;
     checkSize("ask.message", attachments === undefined ? content : { content, attachments });
-    return this.lane.one((lane) => asking(this.attempt, lane, { key, child, content, ...options }));
+    return this.lane.one((lane) =>
+      once(
+        attempt,
+        "ask",
+        key,
+        () => asking(attempt, lane, { key, child, content, ...options }),
+        (heard) => ({ kind: "ask", heard }),
+        ({ heard }) => heard,
+      ),
+    );
   }
   /** From the journal alone, so a replay gets the same answers. */
-  hasMail(): boolean {
-    return this.attempt.hasMail;
+  hasMail(key: string): boolean {
+    return this.attempt.recall?.hasMail(`mail ${key}`) ?? this.attempt.hasMail;
   }
   receive(key: string, options: { readonly wait: boolean }): Promise<InboxMessage | null> {
-    return this.lane.one((lane) => reading(this.attempt, lane, key, options.wait));
+    const { attempt } = this;
+    return this.lane.one((lane) =>
+      once(
+        attempt,
+        "mail",
+        key,
+        () => reading(attempt, lane, key, options.wait),
+        (message) => ({ kind: "mail", message }),
+        ({ message }) => message,
+      ),
+    );
   }
   async reply(_key: string, messageId: string, value: JsonValue): Promise<void> {
     checkSize("reply", value);
+    // It was sent before.
+    if (this.attempt.recall?.isSilent === true) return;
     return this.lane.operation(async (lane) => {
       this.attempt.send("reply", { ...this.attempt.from(lane), messageId, value });
     });
   }
 
   publish(event: AgentEvent): void {
+    // It was told before.
+    if (this.attempt.recall?.isSilent === true) return;
     // An event inside a call is published once. One between calls is published again by a replay, so it has a number by which the
     // repeat is recognised. A tool may report something when its call is over already, but never in a replay.
     const isOfTool = event.type === "progress" && event.callId !== undefined;
@@ -170,6 +256,11 @@ export class RestateEngine implements DurableEngine {
 
   async end(outcome: HireOutcome, { isCrash }: { readonly isCrash: boolean }): Promise<void> {
     const { attempt, restart, start } = this;
+    const { recall } = attempt;
+    if (recall !== undefined) {
+      attempt.expectCaughtUp();
+      attempt.catchUp(recall);
+    }
     if (restart !== undefined && start.supervision.isRoot) {
       const error = isCrash && "error" in outcome ? outcome.error : undefined;
       this.restarting = error === undefined ? undefined : await restartAfter(attempt, restart, error);
@@ -183,6 +274,8 @@ export class RestateEngine implements DurableEngine {
 
   private async raiseOnce(key: string, more: Partial<Spend>): Promise<void> {
     const { attempt } = this;
+    // It was raised before.
+    if (attempt.recall?.isSilent === true) return;
     await this.lane.one((lane) =>
       awaiting(attempt.call("raise", { ...attempt.from(lane), key, more }), { cut: false }),
     );
@@ -199,6 +292,12 @@ export class RestateEngine implements DurableEngine {
     const message = { at: attempt.ports.clock.now(), execId, stopped: { reason }, alone: true };
     void attempt.channel.tell("stop", message, attempt.isOver).catch(() => {});
   }
+}
+
+/** Requests the seat of a child that is spawned. Returns why it is denied, if it is. */
+function* spawning(attempt: Attempt, lane: number, spec: HireSpec): Steps<SerializedError | undefined> {
+  const denied = (yield* hiring(attempt, lane, [spec], "spawn")).get(spec.key)?.denied;
+  return denied === undefined ? undefined : errorToJSON(denied);
 }
 
 function only([settled]: readonly Settled[]): unknown {

@@ -6,6 +6,7 @@ import {
   type HireSpec,
   isRaviError,
   type JsonObject,
+  type Operation,
   type RaviError,
   type SerializedError,
   type Supervision,
@@ -16,6 +17,8 @@ import { refuseOwnLedger } from "../own-ledger.ts";
 import { refuseHelper } from "../refuse-helper.ts";
 import type { Launch } from "../root/messages.ts";
 import type { Attempt } from "./attempt.ts";
+import { askedOfHire } from "./child.ts";
+import type { Step } from "./kept/steps.ts";
 import { eventOfHire } from "./record.ts";
 import { bytesOf, MOST, tooLarge } from "../sizes.ts";
 import { awaiting, type Steps } from "./steps.ts";
@@ -58,7 +61,9 @@ export function* hiring(
   );
   const { at, denied, keys: recorded } = yield* awaiting(asked, { cut: false });
   for (const [place, key] of keys.entries()) attempt.expect(key, recorded[place] ?? "nobody");
-  for (const spec of specs) attempt.record(eventOfHire(spec));
+  const agains = specs.map((spec) => attempt.recall?.again(askedOfHire(spec)));
+  for (const [place, spec] of specs.entries())
+    if (agains[place] === undefined) attempt.record(eventOfHire(spec));
   const deny = (spec: HireSpec, refused: SerializedError): void => {
     seats.set(spec.key, deniedSeat(refused, at));
     attempt.recordDenied(spec, { type: "started", input: spec.input }, { type: "error", error: refused });
@@ -71,15 +76,16 @@ export function* hiring(
   if (wanted.length === 0) return seats;
   const messages = wanted.map((spec): Message<"hire"> => {
     const over = how === "spawn" ? undefined : context.awakeable<JsonObject>(json());
-    const { key, agentId, priority, budget, onFull, timeoutMs } = spec;
+    const { key, timeoutMs } = spec;
     attempt.register(spec.agent);
     attempt.hired++;
-    const late = timeoutMs === undefined || how === "spawn" ? undefined : context.sleep(timeoutMs, key);
-    seats.set(key, { over: over?.promise, late, deadline: at + (timeoutMs ?? 0) });
-    const launch = launchOf(attempt, spec, at);
-    const terms = { agentId, priority: priority ?? null, launch, budget: limitsOf(budget), onFull };
-    const isJoinable = spec.isJoinable || spec.onTimeout === "leave";
-    return { ...attempt.from(lane), at, key, ...terms, over: over?.id, isJoinable };
+    // The time that it had used before its run failed counts, and that in which the run had failed does not.
+    const since = at - (agains[specs.indexOf(spec)]?.tookMs ?? 0);
+    const leftMs = timeoutMs === undefined ? undefined : Math.max(0, since + timeoutMs - at);
+    const late = leftMs === undefined || how === "spawn" ? undefined : context.sleep(leftMs, key);
+    seats.set(key, { over: over?.promise, late, deadline: since + (timeoutMs ?? 0) });
+    attempt.hiredAt.set(key, since);
+    return { ...hireMessage(attempt, lane, spec, since), at, over: over?.id };
   });
   // One message for all of them: the tree's object writes its state once, however many are hired.
   const hired = yield* awaiting(attempt.callAll("hire", messages), { cut: false });
@@ -89,6 +95,43 @@ export function* hiring(
     else attempt.children.set(spec.execId, spec.agent.output);
   }
   return seats;
+}
+
+/**
+ * Tells children to go on that an earlier invocation of this execution had hired, and whose ends it has not seen: they were stopped when it
+ * failed. The tree knows which have ended by themselves.
+ */
+export function* goingOn(
+  attempt: Attempt,
+  lane: number,
+  operations: readonly Operation[],
+  known: readonly (Step | null)[],
+): Steps<void> {
+  const { recall } = attempt;
+  const left = operations.flatMap((operation, place) => {
+    const step = known[place] ?? null;
+    if (operation.kind !== "hire" || step === null || recall?.mayGoOn(operation.execId) !== true) return [];
+    const isLeft = step.kind === "spawn" ? step.denied === undefined : isTimedOut(step);
+    return isLeft ? [operation] : [];
+  });
+  if (left.length === 0) return;
+  const since = attempt.putOff(attempt.standing.at);
+  const messages = left.map((spec) => hireMessage(attempt, lane, spec, since));
+  yield* awaiting(attempt.callAll("hire", messages), { cut: false });
+}
+
+function isTimedOut(step: Step): boolean {
+  return step.kind === "hire" && step.outcome["status"] === "timedOut";
+}
+
+/** `since` is when the time of the child begins. */
+function hireMessage(attempt: Attempt, lane: number, spec: HireSpec, since: number): Message<"hire"> {
+  const { key, agentId, priority, budget, onFull } = spec;
+  const launch = launchOf(attempt, spec, since);
+  const terms = { agentId, priority: priority ?? null, launch, budget: limitsOf(budget), onFull };
+  const isJoinable = spec.isJoinable || spec.onTimeout === "leave";
+  const isAgain = attempt.recall === undefined ? undefined : true;
+  return { ...attempt.from(lane), key, ...terms, isJoinable, isAgain };
 }
 
 function deniedSeat(refused: SerializedError, at: number): Seat {

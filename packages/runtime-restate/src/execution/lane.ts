@@ -8,12 +8,14 @@ import { drive, type Steps } from "./steps.ts";
  */
 export class Lane {
   /** The number of the current operation. The root refuses an admission with a lower number than the newest one. */
-  number = 0;
+  number: number;
   private readonly attempt: Attempt;
   private busy: Promise<unknown> | undefined;
 
   constructor(attempt: Attempt) {
     this.attempt = attempt;
+    // An earlier invocation of the execution may still run somewhere, and is refused too.
+    this.number = attempt.before?.lane ?? 0;
   }
 
   get isBusy(): boolean {

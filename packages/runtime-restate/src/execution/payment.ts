@@ -56,6 +56,8 @@ export interface PaymentOptions {
   /** Aborted when the attempt of this closure is over. Nothing receives what it does after that. */
   readonly attemptOver: AbortSignal;
   readonly warn: (warnings: readonly BudgetWarning[]) => void;
+  /** How often an earlier invocation of the execution has tried the call. */
+  readonly triedBefore: number;
 }
 
 /** Milliseconds that a call may go on after it was told to stop. Less than its agent gets. */
@@ -80,7 +82,8 @@ export async function pay(options: PaymentOptions): Promise<Recorded> {
   const nonce = options.ids.uuid();
   const begun = await beginEffect(options);
   const admission = await admit(options, nonce, begun);
-  const { at, paused, remaining, attempt, stopped } = admission;
+  const { at, paused, remaining, stopped } = admission;
+  const attempt = admission.attempt + options.triedBefore;
   const base = { key, fingerprint, at, paused, remaining, attempt, stopped };
   options.warn(admission.warnings);
   if (admission.verdict !== "go") {

@@ -9,6 +9,7 @@ import {
   ExecId,
   type ExecutionStart,
   type HireOutcome,
+  InvalidValueError,
   type RestartPolicy,
   Supervision,
 } from "@ravi/kernel";
@@ -19,6 +20,8 @@ import { outcomeToJSON } from "../outcome.ts";
 import type { Launch } from "../root/messages.ts";
 import { scopeOfRun } from "../scope.ts";
 import { Attempt } from "./attempt.ts";
+import type { Kept } from "./kept/steps.ts";
+import { readKept, readPage, storeKept } from "./kept/store.ts";
 import { eventOfEnd } from "./record.ts";
 import { reportMismatch } from "./mismatch.ts";
 import { RestateEngine } from "./engine.ts";
@@ -60,7 +63,12 @@ export function executionService(
       }
     }),
   ];
-  return restate.workflow({ name: EXECUTION, handlers: { run }, options: { ...options.service, hooks } });
+  const kept = restate.handlers.workflow.shared({ enableLazyState: true }, readPage);
+  return restate.workflow({
+    name: EXECUTION,
+    handlers: { run, kept },
+    options: { ...options.service, hooks },
+  });
 }
 
 async function host(
@@ -78,19 +86,23 @@ async function host(
   }
   const { attemptCompletedSignal: over } = context.request();
   const publisher = options.publishers.of(runId);
-  const start = startOf(agent, launch);
-  const attempt = await Attempt.open({ context, start, channel, publisher, ports, blobs, register });
+  const before = launch.again === undefined ? undefined : await readKept(context, launch.again.before);
+  if (launch.again !== undefined && before === undefined) return notKept(context, launch);
+  const start = startOf(agent, before === undefined ? launch : withInput(launch, before));
+  const attempt = await Attempt.open({ context, start, channel, publisher, ports, blobs, register, before });
   const engine = new RestateEngine(attempt, { isWatched, restart });
   try {
-    attempt.record({ type: "started", input: launch.input });
+    if (before === undefined) attempt.record({ type: "started", input: launch.input });
     const outcome = withinSize(execId, await options.createContext(engine, ports).run());
-    const ended = eventOfEnd(outcome);
-    if (ended !== undefined) attempt.record(ended);
+    const end = eventOfEnd(outcome);
+    if (end !== undefined) attempt.record(end);
     await publisher.flush();
     const status = outcome.status === "timedOut" ? "failed" : outcome.status;
     const used = engine.used.toJSON(start.supervision, execId as ExecId, status);
     const account = { ...used, ...cutOffOf(outcome) };
-    return { at: engine.now(), outcome: outcomeToJSON(outcome), account, settle: attempt.unsettled };
+    const isKept = mayGoOn(attempt, outcome) && storeKept(context, engine.kept(errorToJSON(outcome.error)));
+    const ended = { at: engine.now(), outcome: outcomeToJSON(outcome), account, settle: attempt.unsettled };
+    return { ...ended, isKept, retry: launch.again?.n };
   } catch (error) {
     const { suspension } = attempt;
     if (over.aborted || error instanceof restate.TerminalError) throw error;
@@ -104,6 +116,30 @@ async function host(
     tellLog(ports.logger, "warn", `${execId} crashed and is restarted: ${suspension.reason}`);
     throw new restate.RetryableError(suspension.reason, { retryAfter: restarting.delayMs });
   }
+}
+
+/** Whether it goes on if its run is retried: it has failed, or was stopped because another one had ended. */
+function mayGoOn(
+  { stopped }: Attempt,
+  outcome: HireOutcome,
+): outcome is Extract<HireOutcome, { readonly error: unknown }> {
+  return outcome.status === "failed" || (outcome.status === "cancelled" && stopped?.isOfEnd === true);
+}
+
+/** The input of a root is not kept in its tree. */
+function withInput(launch: Launch, { input, attachments }: Kept): Launch {
+  return { ...launch, input, attachments };
+}
+
+/** The server has forgotten what the execution did. To do all of it again would be paid for again. */
+async function notKept(context: restate.Context, { execId, again }: Launch): Promise<Ended> {
+  const error = new InvalidValueError({
+    field: "resume options.retryFailed",
+    value: true,
+    expected: `the record of ${execId}, which the server has kept no longer than retentionS`,
+  });
+  const at = await context.date.now();
+  return { at, outcome: { status: "failed", failure: errorToJSON(error) }, settle: [], retry: again?.n };
 }
 
 /** The outcome, or a failure if it is too large for the server. */

@@ -14,6 +14,7 @@ import { listedQuestion } from "@ravi/kernel/loop";
 import { json } from "../json.ts";
 import type { Mail, Standing, Wanted } from "../root/messages.ts";
 import type { Attempt } from "./attempt.ts";
+import type { Step, StepKind, StepOf } from "./kept/steps.ts";
 import { bytesOf, MOST, tooLarge } from "../sizes.ts";
 import { eventOfWait } from "./record.ts";
 import { extending, standstill } from "./standstill.ts";
@@ -27,6 +28,31 @@ type Fact = {
   readonly refused?: SerializedError | undefined;
   readonly at: number;
 };
+
+/** What a wait asks for, as it is kept. */
+export function askedOfWait({ key }: WaitSpec): string {
+  return `wait ${key}`;
+}
+
+/**
+ * Makes a step of its own, unless an earlier invocation of the execution has made it. `toStep` says what is kept of it, and `toValue` reads
+ * that.
+ */
+export function* once<K extends StepKind, T>(
+  attempt: Attempt,
+  kind: K,
+  key: string,
+  make: () => Steps<T>,
+  toStep: (value: T) => StepOf<K>,
+  toValue: (step: StepOf<K>) => T,
+): Steps<T> {
+  const { operation, known } = attempt.begin([`${kind} ${key}`]);
+  const step: Step | null = known[0] ?? null;
+  if (step !== null) return toValue(step as StepOf<K>);
+  const value = yield* make();
+  attempt.finish(operation, [toStep(value)]);
+  return value;
+}
 
 /** A value that is computed once and recorded. */
 export function* recording(
@@ -66,6 +92,8 @@ export function* sleeping(attempt: Attempt, key: string, until: number): Steps<v
 export function* waiting(attempt: Attempt, lane: number, spec: WaitSpec): Steps<JsonValue> {
   const { context, channel } = attempt;
   const { key, name } = spec;
+  const before = attempt.recall?.takeValue(name);
+  if (before !== undefined) return before.value;
   attempt.flush(lane);
   const delivered = context.awakeable<Delivered<JsonValue>>(json());
   const asked = context.run(
@@ -137,10 +165,11 @@ export function* asking(attempt: Attempt, lane: number, question: Question): Ste
     at: from.at,
   };
   attempt.send("ask", { ...from, child, message, awakeable: answered.id });
+  const answer = attempt.answered(answered.promise);
   const heard =
     timeoutMs === undefined
-      ? yield* awaiting(answered.promise, { cut: true })
-      : yield* inTime(attempt, lane, question, timeoutMs, answered.promise);
+      ? yield* awaiting(answer, { cut: true })
+      : yield* inTime(attempt, lane, question, timeoutMs, answer);
   if ("refused" in heard) throw errorFromJSON(heard.refused);
   return heard;
 }
@@ -174,6 +203,8 @@ export function* reading(
   wait: boolean,
 ): Steps<InboxMessage | null> {
   const { context, channel } = attempt;
+  const before = attempt.recall?.takeUnread();
+  if (before !== undefined) return before;
   attempt.flush(lane);
   const delivered = context.awakeable<Delivered<InboxMessage>>(json());
   const bell = context.awakeable<null>(json());

@@ -2,14 +2,24 @@ import * as restate from "@restatedev/restate-sdk";
 import { type AgentAccount, CancellationError, errorToJSON, type JsonObject, ToolError } from "@ravi/kernel";
 import { json } from "../json.ts";
 import { EXECUTION, ROOT, WATCHER } from "../names.ts";
-import type { Launch, AbandonedCall, OverMessage, Settle } from "../root/messages.ts";
+import {
+  type Launch,
+  type AbandonedCall,
+  type OverMessage,
+  type Settle,
+  workflowOf,
+} from "../root/messages.ts";
 
 /** The result of an execution's workflow. */
 export type Ended = {
   readonly at: number;
   readonly outcome: JsonObject;
-  readonly account: AgentAccount;
+  readonly account?: AgentAccount | undefined;
   readonly settle: readonly (Settle | AbandonedCall)[];
+  /** Whether another invocation can go on from what it did. */
+  readonly isKept?: boolean | undefined;
+  /** Which retry it was. */
+  readonly retry?: number | undefined;
 };
 
 /**
@@ -26,7 +36,7 @@ export function watcherService(
       const ended = await context.genericCall<Launch, Ended>({
         service: EXECUTION,
         method: "run",
-        key: execId,
+        key: workflowOf(launch),
         parameter: launch,
         inputSerde: json(),
         outputSerde: json(),
@@ -34,7 +44,8 @@ export function watcherService(
       over = { execId, ...ended };
     } catch (error) {
       if (!(error instanceof restate.TerminalError)) throw error;
-      over = { execId, at: 0, outcome: outcomeOfKill(execId, error), settle: [], isKilled: true };
+      const outcome = outcomeOfKill(execId, error);
+      over = { execId, at: 0, outcome, settle: [], isKilled: true, retry: launch.again?.n };
     }
     context.genericSend({ service: ROOT, method: "over", key: runId, parameter: over, inputSerde: json() });
   };

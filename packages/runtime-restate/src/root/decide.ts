@@ -40,6 +40,7 @@ export const MESSAGES = {
   mail: mailing.mail,
   reply: mailing.reply,
   resume: talk.resume,
+  retry: hires.retry,
   send: mailing.send,
   suspended: talk.suspended,
   want: talk.want,
@@ -204,8 +205,8 @@ export function runViewOf(state: RootState | null, ports: TreePorts): messages.R
   if (state === null) return { known: false, version: 0, status: "pending" };
   const { version } = state;
   const status = statusOf(state);
-  if (status === "running" || status === "waiting")
-    return { known: true, version, agentId: rootOf(state).agentId, status };
+  const { agentId, retries } = rootOf(state);
+  if (status === "running" || status === "waiting") return { known: true, version, agentId, status, retries };
   return standingsOf(state, ports, accountsOf(state));
 }
 
@@ -228,7 +229,7 @@ function standingsOf(
   const { version, result, inDoubt } = state;
   const status = statusOf(state);
   const error = suspensionIn(state);
-  const { agentId, launch, raised } = rootOf(state);
+  const { agentId, launch, raised, retries } = rootOf(state);
   const { supervision } = launch;
   const granted = Object.values(raised).reduce<Spend>(addSpend, NOTHING_SPENT);
   const rest = {
@@ -241,7 +242,7 @@ function standingsOf(
     granted,
     used: usedBy(state),
   };
-  return { known: true, version, agentId, status, ...rest, ...keepersOf(ports) };
+  return { known: true, version, agentId, status, retries, ...rest, ...keepersOf(ports) };
 }
 
 /** What the whole tree has spent. Executions that are over have left their sum to one above them. */

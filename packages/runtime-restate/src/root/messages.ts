@@ -34,7 +34,21 @@ export type Launch = {
   readonly onPreempt: "park" | "return";
   /** For a root: the answer of a layer around the agent. Nothing is started then. */
   readonly refused?: JsonObject | undefined;
+  /** Which retry it is, and the workflow that has kept what was done before. */
+  readonly again?: { readonly n: number; readonly before: string } | undefined;
 };
+
+/** The key of an execution's workflow. A workflow runs once, so each retry has one of its own. */
+export function workflowOf({ execId, again }: Pick<Launch, "execId" | "again">): string {
+  return workflowKey(execId, again?.n ?? 0);
+}
+
+export function workflowKey(execId: string, retries: number): string {
+  return retries === 0 ? execId : `${execId}${RETRY}${retries}`;
+}
+
+/** Before the number of a retry, in the key of a workflow. */
+export const RETRY = "/retry:";
 
 /** What became of a reservation. */
 export type Settle = {
@@ -85,7 +99,12 @@ export type Standing = {
 };
 
 /** Why an execution is to end. With a `deadline` it ran out of time and may return what it has. */
-export type Stopped = { readonly reason: string; readonly deadline?: number | undefined };
+export type Stopped = {
+  readonly reason: string;
+  readonly deadline?: number | undefined;
+  /** Whether the reason is that one above it has ended. It goes on if that one is retried. */
+  readonly isOfEnd?: boolean | undefined;
+};
 
 export type AdmitMessage = FromExec & {
   readonly key: string;
@@ -144,6 +163,8 @@ export type HireMessage = FromExec & {
   readonly over?: string | undefined;
   /** False if nobody can join the child later. */
   readonly isJoinable?: boolean | undefined;
+  /** Whether its parent is retried: a child that had failed, or was stopped then, goes on. */
+  readonly isAgain?: boolean | undefined;
 };
 export type Hired = { readonly denied?: SerializedError | undefined };
 
@@ -154,6 +175,10 @@ export type OverMessage = At & {
   readonly settle: readonly (Settle | AbandonedCall)[];
   /** Whether it was ended from outside and could not report anything. */
   readonly isKilled?: boolean | undefined;
+  /** Whether another invocation can go on from what it did. */
+  readonly isKept?: boolean | undefined;
+  /** Which retry of the execution has ended. */
+  readonly retry?: number | undefined;
 };
 export type JoinMessage = FromExec & { readonly child: string; readonly over: string };
 export type WaitedMessage = FromExec & {
@@ -236,6 +261,8 @@ export type DoubtMessage = FromExec & {
   readonly key: string;
   readonly awakeable: string;
   readonly error: SerializedError;
+  /** What is to be decided on, for the list of runs. */
+  readonly question?: JsonValue | undefined;
 };
 /** The agent's own code threw. The nonce is different each time, so that a repeated message does not count as another crash. */
 export type CrashedMessage = At & { readonly execId: string; readonly nonce: string };
@@ -245,6 +272,10 @@ export type RaiseMessage = FromExec & { readonly key: string; readonly more: Par
 export type SuspendedMessage = At & { readonly execId: string; readonly error: SerializedError };
 export type ResumeMessage = At & { readonly decisions: Decisions };
 export type Resumed = { readonly refused?: SerializedError | undefined };
+/** The nonce is different for each call of `resume`, so that a repeated message does not count as another retry. */
+export type RetryMessage = At & { readonly nonce: string };
+/** How often the run was retried so far; or why it cannot be. */
+export type Retried = { readonly retries: number } | { readonly refused: SerializedError };
 
 /** A call that was begun, and whose end the tree does not know. */
 export type OpenCall = {
@@ -262,6 +293,8 @@ export type RunView = {
   readonly version: number;
   readonly agentId?: string | undefined;
   readonly status: "pending" | "running" | "waiting" | "suspended" | "over";
+  /** How often it was retried. */
+  readonly retries?: number | undefined;
   readonly error?: SerializedError | undefined;
   readonly result?: JsonObject | undefined;
   readonly inDoubt?: readonly string[] | undefined;

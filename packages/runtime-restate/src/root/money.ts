@@ -30,6 +30,8 @@ export async function admit(tree: TreeSession, message: AdmitMessage): Promise<A
   if (standing.paused) return { ...answer, verdict: "parked" };
   if (known !== undefined) {
     if (message.onDoubt === "ask" && state.decisions[full] !== "retry") {
+      // Of this lane now, so that it is not forgotten with those of earlier ones.
+      exec.marks[key] = { ...known, lane };
       return { ...answer, verdict: "doubt", attempt: known.attempt };
     }
     // The call was begun and its outcome is not known: it is reported as in doubt, and its reservation counts as spent.

@@ -18,11 +18,12 @@ import {
   startedBefore,
   wholeViewOf,
 } from "./decide.ts";
-import type { StartMessage } from "./messages.ts";
+import { type StartMessage, workflowOf } from "./messages.ts";
 import { checkFormat, type RootState } from "./state.ts";
+import { waitingEnds } from "./hires.ts";
 import { STATE_SERDE } from "./state-serde.ts";
 import { summaryOf } from "./summary.ts";
-import type { TreePorts } from "./tree.ts";
+import { rootOf, type TreePorts } from "./tree.ts";
 import { UNKNOWN } from "./unknown-run.ts";
 
 type Handler = (context: restate.ObjectContext, message: JsonObject) => Promise<unknown>;
@@ -53,6 +54,7 @@ export function rootObject(ports: TreePorts): restate.VirtualObjectDefinition<ty
   const forget: Handler = async (context) => {
     const state = await readState(context);
     if (state === null || state.result === undefined) return { isGone: state === null };
+    for (const awakeable of waitingEnds(state)) context.resolveAwakeable(awakeable, null);
     context.clearAll();
     sendToTopic(context, "forget");
     return { isGone: true };
@@ -70,7 +72,7 @@ export function rootObject(ports: TreePorts): restate.VirtualObjectDefinition<ty
   for (const name of Object.keys(MESSAGES) as MessageName[]) {
     const handler: Handler = async (context, message) => {
       const state = await readState(context);
-      if (state === null) return UNKNOWN;
+      if (state === null) return unknown(context, name, message);
       checkKeepers(state, ports);
       return apply(context, () => decide(state, ports, name, message as never));
     };
@@ -87,6 +89,14 @@ export function rootObject(ports: TreePorts): restate.VirtualObjectDefinition<ty
     options: { retryPolicy: OBJECT_RETRIES },
     handlers: { ...handlers, several: restate.handlers.object.exclusive(NO_JOURNAL, several) },
   });
+}
+
+/** The answer of a run that is not known. Whoever sent a message without waiting for its answer waits for an awakeable in it. */
+function unknown(context: restate.ObjectContext, name: MessageName, message: JsonObject): typeof UNKNOWN {
+  const awakeable = name === "join" ? message["over"] : message["awakeable"];
+  if ((name === "join" || name === "ask") && typeof awakeable === "string")
+    context.resolveAwakeable(awakeable, UNKNOWN);
+  return UNKNOWN;
 }
 
 /** Null if there is none. One of another format is left to a worker that knows it: the server retries until one answers. */
@@ -108,14 +118,20 @@ async function apply<A>(context: restate.ObjectContext, make: () => Promise<Deci
   context.set(STATE, state, STATE_SERDE);
   if (decided.hasNewSummary) context.set(SUMMARY, summaryOf(state));
   for (const { awakeable, value } of outbox.resolved) context.resolveAwakeable(awakeable, value);
-  if (outbox.isOver) sendToTopic(context, "close");
+  const { retries = 0 } = rootOf(state);
+  if (outbox.isOver) sendToTopic(context, "close", { retries });
+  if (outbox.isAgain) sendToTopic(context, "open", { retries });
   for (const launch of outbox.launched) {
-    const { execId: key } = launch;
+    const key = workflowOf(launch);
     context.genericSend({ service: WATCHER, method: "run", key, parameter: launch, inputSerde: json() });
   }
   return answer;
 }
 
-function sendToTopic(context: restate.ObjectContext, method: "close" | "forget"): void {
-  context.genericSend({ service: TOPIC, method, key: context.key, parameter: null, inputSerde: json() });
+function sendToTopic(
+  context: restate.ObjectContext,
+  method: "open" | "close" | "forget",
+  parameter: JsonObject | null = null,
+): void {
+  context.genericSend({ service: TOPIC, method, key: context.key, parameter, inputSerde: json() });
 }

@@ -7,8 +7,10 @@ export interface Outbox {
   readonly launched: Launch[];
   /** The run is over, and no more events will come. */
   isOver: boolean;
+  /** The run was over and goes on. */
+  isAgain: boolean;
 }
 
 export function emptyOutbox(): Outbox {
-  return { resolved: [], launched: [], isOver: false };
+  return { resolved: [], launched: [], isOver: false, isAgain: false };
 }

@@ -7,6 +7,11 @@ export function addSpend(a: Spend, b: Partial<Spend>): Spend {
   return combine(a, b, (x, y) => x + y);
 }
 
+/** Undoes `addSpend`. */
+export function subtractSpend(a: Spend, b: Partial<Spend>): Spend {
+  return combine(a, b, (x, y) => x - y);
+}
+
 /** The larger value of each dimension. */
 export function mostSpend(a: Spend, b: Partial<Spend>): Spend {
   return combine(a, b, Math.max);

@@ -96,7 +96,9 @@ export interface ExecState {
   stillMs: number;
   /** The awakeables that wait until it goes on. */
   watchers?: string[] | undefined;
+  /** The awakeables that wait for a decision, by the keys of the calls; and what is to be decided on. */
   doubts: Record<string, string>;
+  questions?: Record<string, JsonValue> | undefined;
   suspended?: SerializedError | undefined;
   /** Since when somebody has to decide on `doubts`. */
   suspendedAt?: number | undefined;
@@ -110,6 +112,11 @@ export interface ExecState {
   outcome?: JsonObject | undefined;
   readonly isJoinable?: boolean | undefined;
   account?: AgentAccount | undefined;
+  /** Once it is over: whether another invocation can go on from what it did, and who has paid for it. */
+  isKept?: boolean | undefined;
+  paidBy?: string | undefined;
+  /** How often it was retried. */
+  retries?: number | undefined;
 }
 
 export interface RootState {
@@ -140,6 +147,8 @@ export interface RootState {
   decisions: Record<string, Decision>;
   inDoubt: string[];
   result?: JsonObject | undefined;
+  /** The nonce of the message that it was last retried with. */
+  retriedBy?: string | undefined;
 }
 
 /** Throws an `InvalidValueError` if the state is of another format. */

@@ -80,7 +80,14 @@ export function waitsOf({ execs, startedAt, result }: RootState): readonly Pendi
       return { kind, name, ...who, since, ...(question !== undefined && { question }) };
     });
     const doubts = Object.keys(exec.doubts).map((key): PendingWait => {
-      return { kind: "decision", name: `${execId}:${key}`, ...who, since: exec.suspendedAt ?? startedAt };
+      const question = exec.questions?.[key];
+      return {
+        kind: "decision",
+        name: `${execId}:${key}`,
+        ...who,
+        since: exec.suspendedAt ?? startedAt,
+        ...(question !== undefined && { question }),
+      };
     });
     return [...wanted, ...doubts];
   });

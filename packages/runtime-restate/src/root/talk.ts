@@ -85,11 +85,12 @@ export async function doubt(
   tree: TreeSession,
   message: DoubtMessage,
 ): Promise<{ decision: Decision | null }> {
-  const { execId, key, awakeable, error } = message;
+  const { execId, key, awakeable, error, question } = message;
   const exec = tree.exec(execId);
   const decision = tree.state.decisions[`${execId}:${key}`];
   if (exec === undefined || decision !== undefined) return { decision: decision ?? null };
   exec.doubts[key] = awakeable;
+  if (question !== undefined) exec.questions = { ...exec.questions, [key]: question };
   exec.suspended = error;
   exec.suspendedAt = message.at;
   return { decision: null };
@@ -124,6 +125,7 @@ export async function resume(tree: TreeSession, message: ResumeMessage): Promise
       const decision = decisions[`${execId}:${key}`];
       if (decision === undefined) continue;
       drop(exec.doubts, key);
+      if (exec.questions !== undefined) drop(exec.questions, key);
       tree.resolve(awakeable, { decision } satisfies JsonValue);
     }
     if (Object.keys(exec.doubts).length === 0) exec.suspended = undefined;

@@ -12,7 +12,7 @@ import {
 } from "@ravi/kernel";
 import { warningsIn } from "@ravi/kernel/loop";
 import { addLost } from "./lost.ts";
-import { addSpend, mostSpend } from "./spend.ts";
+import { addSpend, mostSpend, subtractSpend } from "./spend.ts";
 import type { AbandonedCall, Settle } from "./messages.ts";
 import { drop, type ExecState, type OpenReservation, type RootState } from "./state.ts";
 
@@ -187,7 +187,16 @@ export class TreeLedgers {
     for (const [id, { exec }] of Object.entries(open)) if (exec === execId) await this.forfeit(id);
     const exec = execs[execId];
     const payer = exec === undefined ? undefined : payerAbove(this.state, exec);
-    if (exec !== undefined && payer !== undefined) this.charge(payer, exec.own);
+    if (exec === undefined || payer === undefined) return;
+    this.charge(payer, exec.own);
+    exec.paidBy = payer;
+  }
+
+  /** An execution that was over goes on: it counts for itself again. */
+  reopen(exec: ExecState): void {
+    const payer = this.state.execs[exec.paidBy ?? ""];
+    if (payer !== undefined) payer.own = subtractSpend(payer.own, exec.own);
+    exec.paidBy = undefined;
   }
 
   private charge(execId: string, spent: Partial<Spend>): void {

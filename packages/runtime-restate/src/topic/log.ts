@@ -42,12 +42,24 @@ export interface Head {
   /** The last number `n` of each execution. */
   readonly told: Record<string, number>;
   isClosed: boolean;
+  /** How often its run was retried. */
+  retries?: number | undefined;
 }
 
 /** As in one process, events are counted from 1. */
 export const FIRST = 1;
 
 export const EMPTY: Head = { next: FIRST, told: {}, isClosed: false };
+
+/** No more events follow of this retry of the run. */
+export function closed(head: Head, retries: number): Head {
+  return retries < (head.retries ?? 0) ? head : { ...head, isClosed: true };
+}
+
+/** The run was over and goes on. The server and its client both say so. */
+export function opened(head: Head, retries: number): Head {
+  return retries <= (head.retries ?? 0) ? head : { ...head, isClosed: false, retries };
+}
 
 export interface Appended {
   readonly head: Head;

@@ -6,6 +6,7 @@ import { bytesOf } from "../sizes.ts";
 import {
   append,
   CHUNK,
+  closed,
   EMPTY,
   type Head,
   isLarge,
@@ -14,6 +15,7 @@ import {
   type LogNames,
   MOST_OF_PAGE,
   type NumberedEvent,
+  opened,
   RECORD,
   TOLD,
 } from "./log.ts";
@@ -46,10 +48,12 @@ export function topicObject(): restate.VirtualObjectDefinition<typeof TOPIC, unk
     const events = await eventsBetween(context, log, from, next);
     return { events, isClosed: isClosed && from + events.length >= next };
   };
-  const close = async (context: restate.ObjectContext): Promise<void> => {
-    for (const { head } of [TOLD, RECORD])
-      context.set(head, { ...((await context.get<Head>(head)) ?? EMPTY), isClosed: true });
-  };
+  const change =
+    (how: (head: Head, retries: number) => Head) =>
+    async (context: restate.ObjectContext, message: { readonly retries: number } | null): Promise<void> => {
+      for (const { head } of [TOLD, RECORD])
+        context.set(head, how((await context.get<Head>(head)) ?? EMPTY, message?.retries ?? 0));
+    };
   const forget = async (context: restate.ObjectContext): Promise<void> => context.clearAll();
   return restate.object({
     name: TOPIC,
@@ -57,7 +61,8 @@ export function topicObject(): restate.VirtualObjectDefinition<typeof TOPIC, unk
     handlers: {
       tell: restate.handlers.object.exclusive(NO_JOURNAL, tell),
       read: restate.handlers.object.shared(NO_JOURNAL, read),
-      close: restate.handlers.object.exclusive(NO_JOURNAL, close),
+      close: restate.handlers.object.exclusive(NO_JOURNAL, change(closed)),
+      open: restate.handlers.object.exclusive(NO_JOURNAL, change(opened)),
       forget: restate.handlers.object.exclusive(NO_JOURNAL, forget),
     },
   });

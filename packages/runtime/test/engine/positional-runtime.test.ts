@@ -24,6 +24,7 @@ describeRuntime(
       "onEvent",
       "prune",
       "send",
+      "retryFailed",
     ],
   },
 );

@@ -18,6 +18,7 @@ import { onEventCases } from "./runtime/on-event.ts";
 import { inspectCases } from "./runtime/inspects.ts";
 import { recordCases } from "./runtime/record.ts";
 import { reasonCases } from "./runtime/reasons.ts";
+import { retryCases } from "./runtime/retries.ts";
 import { waitCases } from "./runtime/waits.ts";
 
 /** All cases of `describeRuntime`. */
@@ -34,6 +35,7 @@ export const runtimeCases: readonly RuntimeCase[] = [
   ...onEventCases,
   ...sendCases,
   ...crashCases,
+  ...retryCases,
 ];
 
 export interface RuntimeSuiteOptions {

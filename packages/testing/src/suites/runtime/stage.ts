@@ -44,7 +44,8 @@ export interface RuntimeSetup {
  * its input is recorded. `checks`: check what the caller asks for, including signals and decisions, and report in the result
  * which limits applied. `waits`: say in the list what a run waits for, and refuse what is delivered to a run that has ended. `reasons`:
  * say in the list why a run has failed, is suspended or was cancelled. `record`: give what is on record of a run as events. `inspect`: report on a run. `onEvent`: call a listener with each event. `prune`: delete what
- * ended long ago. `send`: give an agent at work a message, which it may notice by `hasMail` of its inbox. These are features of Ravi's own
+ * ended long ago. `send`: give an agent at work a message, which it may notice by `hasMail` of its inbox. `retryFailed`: continue a run that
+ * has failed. These are features of Ravi's own
  * runtime, so a bare engine lacks them.
  */
 export type RuntimeAbility =
@@ -57,7 +58,8 @@ export type RuntimeAbility =
   | "inspect"
   | "onEvent"
   | "prune"
-  | "send";
+  | "send"
+  | "retryFailed";
 
 export type SuiteRunOptions = Pick<
   RunStartOptions,
@@ -79,6 +81,8 @@ export interface RuntimeUnderTest {
     runId: string,
     options?: {
       readonly decisions?: Readonly<Record<string, "retry" | "skip" | "fail">>;
+      /** Needed for the ability `retryFailed`. */
+      readonly retryFailed?: boolean | undefined;
       readonly onEvent?: EventListener | undefined;
     },
   ): RootHandle;

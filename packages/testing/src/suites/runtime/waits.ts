@@ -6,13 +6,16 @@ import {
   type PendingWait,
   type Pipeline,
 } from "@ravi/kernel";
+import { scriptedModel } from "../../scripted-model.ts";
 import {
   agent,
   call,
   done,
+  hangingOnce,
   outputOf,
   type RuntimeCase,
   type RuntimeUnderTest,
+  say,
   tool,
   until,
   untilWaiting,
@@ -210,19 +213,59 @@ export const waitCases: readonly RuntimeCase[] = [
   {
     rule: "R24",
     needs: "waits",
+    says: "the list says which call somebody has to decide on, with its arguments, until that is decided",
+    async run({ create, crash }) {
+      const refund = { id: "c7", name: "pay", arguments: '{"refund":"r7"}' };
+      const model = scriptedModel([{ toolCalls: [refund] }]);
+      const { tool: pay, calls } = hangingOnce("pay", false);
+      const payer = agent("payer", async (ctx) => {
+        const { message } = await ctx.llm(model, say("pay it back"));
+        for (const each of message.toolCalls ?? []) await ctx.tool(each, pay);
+        return done(word(await ctx.waitFor("word")));
+      });
+      const waitingFor = async (from: RuntimeUnderTest): Promise<readonly PendingWait[] | undefined> =>
+        (await from.list()).find(({ runId }) => runId === "wait-30")?.waitingFor;
+      const first = await create({ agents: [payer] });
+      first.run(payer, "", { runId: "wait-30" });
+      await until(() => calls() === 1);
+      await crash(first);
+      const second = await create({ agents: [payer] });
+      expect((await second.resume("wait-30").result).error?.code).toBe("NEEDS_DECISION");
+      const name = "wait-30:tool:pay#1";
+      const question = { tool: "pay", callId: "c7", arguments: refund.arguments };
+      expect(await waitingFor(second)).toEqual([
+        {
+          kind: "decision",
+          name,
+          question,
+          execId: "wait-30",
+          agentId: "payer",
+          since: expect.any(Number) as number,
+        },
+      ]);
+      const decided = second.resume("wait-30", { decisions: { [name]: "skip" } });
+      await untilWaiting(decided);
+      await until(async () => (await waitingFor(second))?.[0]?.kind === "signal");
+      await second.deliver("wait-30", "word", "done");
+      expect((await decided.result).output).toBe("done");
+    },
+  },
+  {
+    rule: "R24",
+    needs: "waits",
     says: "with mustExist, what is delivered to a run that is not known or has ended is refused; a repeated delivery is not",
     async run({ create }) {
       const reader = agent("reader", async (ctx) => done(word(await ctx.waitFor("word"))));
       const runtime = await create({ agents: [reader] });
-      const say = (runId: string, id: string): Promise<void> =>
+      const give = (runId: string, id: string): Promise<void> =>
         runtime.deliver(runId, "word", "one", { id, mustExist: true });
       const refused = { code: "INVALID_VALUE", field: "runId" };
-      await expect(say("wait-6-misspelt", "1")).rejects.toMatchObject(refused);
+      await expect(give("wait-6-misspelt", "1")).rejects.toMatchObject(refused);
       const handle = runtime.run(reader, "", { runId: "wait-6" });
-      await say("wait-6", "1");
+      await give("wait-6", "1");
       expect((await handle.result).output).toBe("one");
-      await say("wait-6", "1");
-      await expect(say("wait-6", "2")).rejects.toMatchObject({
+      await give("wait-6", "1");
+      await expect(give("wait-6", "2")).rejects.toMatchObject({
         ...refused,
         message: expect.stringContaining("has not ended; this one is completed") as string,
       });

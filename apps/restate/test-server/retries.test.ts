@@ -1,0 +1,111 @@
+import {
+  type Agent,
+  AgentId,
+  type AgentResult,
+  type ModelRequest,
+  ProviderError,
+  textOf,
+} from "@ravi/kernel";
+import { scriptedModel } from "@ravi/testing";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { RestateServer } from "../src/server.ts";
+import { house } from "./house.ts";
+
+let server: RestateServer;
+beforeAll(async () => void (server = await RestateServer.start()));
+afterAll(() => server.stop());
+
+const done = (output: string): AgentResult => ({ status: "completed", output, stopReason: "done" });
+const agent = (name: string, run: Agent["run"]): Agent => ({ id: AgentId(name), run });
+const say = (content: string): ModelRequest => ({ messages: [{ role: "user", content }] });
+
+/** As somebody does by hand. */
+async function killExecution(key: string): Promise<void> {
+  const query = `SELECT id FROM sys_invocation WHERE target_service_name = 'RaviExecution' AND target_service_key = '${key}'`;
+  const headers = { accept: "application/json", "content-type": "application/json" };
+  const body = JSON.stringify({ query });
+  const answer = await fetch(`${server.admin}/query`, { method: "POST", headers, body });
+  const { rows } = (await answer.json()) as { rows: { id: string }[] };
+  for (const { id } of rows) await fetch(`${server.admin}/invocations/${id}/kill`, { method: "PATCH" });
+}
+
+test(
+  "R24: a run goes on that has more on record than the server takes in one message",
+  { timeout: 180_000 },
+  async () => {
+    const [calls, length] = [18, 2 * 1024 * 1024];
+    const faults = { isWrong: true };
+    const model = scriptedModel(() => "y".repeat(length));
+    const lead = agent("lead", async (ctx) => {
+      let sum = 0;
+      for (let n = 0; n < calls; n++) sum += textOf((await ctx.llm(model, say(String(n)))).message).length;
+      if (faults.isWrong) throw new TypeError("a mistake");
+      return done(String(sum));
+    });
+    const runtime = await house(server, { stream: false }).create({ agents: [lead] });
+    expect((await runtime.run(lead, "", { runId: "large" }).result).status).toBe("failed");
+    faults.isWrong = false;
+    const { output } = await runtime.resume("large", { retryFailed: true }).result;
+    expect([output, model.calls.length]).toEqual([String(calls * length), calls]);
+    await runtime.close();
+  },
+);
+
+test("R24: of several who retry a run at the same moment one does, and all get its result", async () => {
+  let isDown = true;
+  const model = scriptedModel(() => {
+    if (isDown) throw new ProviderError({ kind: "SERVER_ERROR", message: "down" });
+    return "up";
+  });
+  const lead = agent("lead", async (ctx) => done(textOf((await ctx.llm(model, say("?"))).message)));
+  const runtime = await house(server).create({ agents: [lead] });
+  expect((await runtime.run(lead, "", { runId: "many" }).result).status).toBe("failed");
+  const before = model.calls.length;
+  isDown = false;
+  const handles = Array.from({ length: 4 }, () => runtime.resume("many", { retryFailed: true }));
+  expect((await Promise.all(handles.map(({ result }) => result))).map(({ output }) => output)).toEqual(
+    Array.from(handles, () => "up"),
+  );
+  expect(model.calls.length - before).toBe(1);
+  await runtime.delete("many");
+  await runtime.close();
+});
+
+test("R24: a message and a value that it got after a call failed are given to it again, and its events go on", async () => {
+  let isDown = true;
+  const model = scriptedModel(() => {
+    if (isDown) throw new ProviderError({ kind: "SERVER_ERROR", message: "down" });
+    return "up";
+  });
+  const lead = agent("lead", async (ctx, inbox) => {
+    const answer = ctx.llm(model, say("?")).then(({ message }) => textOf(message));
+    const said = await answer.catch(() => undefined);
+    const heard = await inbox.receive();
+    const word = await ctx.waitFor("word");
+    if (said === undefined) throw new TypeError("no answer");
+    return done(JSON.stringify([said, heard.content, word]));
+  });
+  const runtime = await house(server).create({ agents: [lead] });
+  const handle = runtime.run(lead, "", { runId: "talk" });
+  await runtime.send?.("talk", "hello");
+  await runtime.deliver("talk", "word", "now");
+  expect((await handle.result).status).toBe("failed");
+  isDown = false;
+  const again = runtime.resume("talk", { retryFailed: true });
+  const told: string[] = [];
+  for await (const { event } of again.events()) told.push(event.type);
+  expect((await again.result).output).toBe('["up","hello","now"]');
+  expect([told.filter((type) => type === "started").length, told.at(-1)]).toEqual([1, "completed"]);
+  await runtime.close();
+});
+
+test("R24: a run that was killed at the server is not retried: nobody knows what it has paid for", async () => {
+  const lead = agent("lead", async (ctx) => done(JSON.stringify(await ctx.waitFor("never"))));
+  const runtime = await house(server).create({ agents: [lead] });
+  const handle = runtime.run(lead, "", { runId: "killed" });
+  while (handle.status !== "suspended") await new Promise((resolve) => setTimeout(resolve, 5));
+  await killExecution("killed");
+  expect((await handle.result).status).toBe("failed");
+  await expect(runtime.resume("killed", { retryFailed: true }).result).rejects.toThrow("nothing is kept");
+  await runtime.close();
+});

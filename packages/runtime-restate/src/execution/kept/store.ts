@@ -1,0 +1,68 @@
+import type { ObjectContext, ObjectSharedContext, Context } from "@restatedev/restate-sdk";
+import { json } from "../../json.ts";
+import { EXECUTION } from "../../names.ts";
+import { bytesOf, MOST } from "../../sizes.ts";
+import type { Kept, Operation } from "./steps.ts";
+
+// What is kept of an execution is state of its workflow, so it stays as long as the server keeps the workflow.
+
+const HEAD = "kept";
+const pageName = (page: number): string => `kept:${page}`;
+/** In bytes. An operation that is larger has a page of its own. */
+const PAGE = 1024 * 1024;
+
+type Head = Omit<Kept, "operations"> & { readonly pages: number };
+type PageMessage = { readonly page: number | null };
+
+/** Returns whether it could be kept: one operation may have at most what the server takes in a message. */
+export function storeKept(context: ObjectContext, { operations, ...head }: Kept): boolean {
+  if (bytesOf(head) > MOST || operations.some((operation) => bytesOf(operation) > MOST)) return false;
+  let pages = 0;
+  for (const page of inPages(operations)) context.set(pageName(pages++), page, json<readonly Operation[]>());
+  context.set(HEAD, { ...head, pages }, json<Head>());
+  return true;
+}
+
+/** The handler that other invocations read it with: the head without a number, or a page. Null if there is none. */
+export async function readPage(
+  context: ObjectSharedContext,
+  { page }: PageMessage,
+): Promise<Head | readonly Operation[] | null> {
+  if (page === null) return context.get<Head>(HEAD, json());
+  return context.get<readonly Operation[]>(pageName(page), json());
+}
+
+/** Reads what an earlier invocation has kept, under its key. Undefined if there is nothing. */
+export async function readKept(context: Context, key: string): Promise<Kept | undefined> {
+  const read = <T>(page: number | null): Promise<T | null> =>
+    context.genericCall<PageMessage, T | null>({
+      service: EXECUTION,
+      method: "kept",
+      key,
+      parameter: { page },
+      inputSerde: json(),
+      outputSerde: json(),
+    });
+  const head = await read<Head>(null);
+  if (head === null) return undefined;
+  const operations: Operation[] = [];
+  for (let page = 0; page < head.pages; page++)
+    operations.push(...((await read<readonly Operation[]>(page)) ?? []));
+  return { ...head, operations };
+}
+
+function* inPages(operations: readonly Operation[]): Generator<readonly Operation[]> {
+  let page: Operation[] = [];
+  let bytes = 0;
+  for (const operation of operations) {
+    const more = bytesOf(operation);
+    if (page.length > 0 && bytes + more > PAGE) {
+      yield page;
+      page = [];
+      bytes = 0;
+    }
+    page.push(operation);
+    bytes += more;
+  }
+  if (page.length > 0) yield page;
+}

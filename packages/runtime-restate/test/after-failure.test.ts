@@ -1,0 +1,121 @@
+import { NO_USAGE, ProviderError, type SerializedError } from "@ravi/kernel";
+import { describe, expect, test } from "vitest";
+import { afterFailure } from "../src/execution/kept/after-failure.ts";
+import { Recall } from "../src/execution/kept/recall.ts";
+import type { Operation, Step } from "../src/execution/kept/steps.ts";
+
+const down: SerializedError = new ProviderError({ kind: "SERVER_ERROR", message: "down" }).toJSON();
+const other: SerializedError = new ProviderError({ kind: "AUTH", message: "no key" }).toJSON();
+const paid = [{ usage: { ...NO_USAGE, inputTokens: 7 }, costUsd: 0.1 }];
+
+function call(of: "llm" | "tool", error?: SerializedError): Step {
+  const here = error === undefined ? { response: {} } : { error: { ...error } };
+  const remaining = { tokens: null, cost: null, turns: null, toolCalls: null };
+  const known = { key: "k", fingerprint: "f", at: 1, paused: false, remaining, attempt: 2 };
+  return { kind: "call", of, recorded: { ...known, verdict: "done", stored: { here }, paid, settle: [] } };
+}
+
+function hire(child: string, failure?: SerializedError): Step {
+  const outcome =
+    failure === undefined ? { status: "completed" } : { status: "failed", failure: { ...failure } };
+  return { kind: "hire", child, outcome, tookMs: 30 };
+}
+
+function join(child: string, failure?: SerializedError): Step {
+  return { ...hire(child, failure), kind: "join" } as Step;
+}
+
+/** Each of one step, or of several, under the names that are given. */
+function operations(...all: readonly Readonly<Record<string, Step | null>>[]): Operation[] {
+  return all.map((steps, at) => ({ asked: Object.keys(steps), steps: Object.values(steps), at }));
+}
+
+const fact: Step = { kind: "fact", value: 1 };
+const mail: Step = { kind: "mail", message: { id: "m", from: "user", content: "hi", at: 1 } };
+const wait: Step = { kind: "wait", name: "word", value: "now" };
+
+describe("of an execution that has failed", () => {
+  test("R24: the model calls and hires that failed last are made again, with what they had cost, and no tool", () => {
+    const [fine, failed, tool, child] = [call("llm"), call("llm", down), call("tool", down), hire("c", down)];
+    const all = operations(
+      { "call a": call("llm", down) },
+      { "call b": failed, "call c": fine, "call d": tool, "hire e": child },
+    );
+    const { operations: kept, again } = afterFailure({ operations: all, error: down });
+    expect(kept.map(({ steps }) => steps)).toEqual([all[0]?.steps, [null, fine, tool, null]]);
+    expect([...again]).toEqual([
+      ["call b", { paid, attempts: 2, tookMs: 0 }],
+      ["hire e", { paid: [], attempts: 0, tookMs: 30 }],
+    ]);
+  });
+
+  test("R24: what it began and was cut off counts as begun, so that a failure before it stays", () => {
+    const all = operations({ "hire a": hire("a", down) }, { "call b": null });
+    const { operations: kept, again } = afterFailure({ operations: all, error: down });
+    expect([kept, again.size]).toEqual([all, 0]);
+  });
+
+  test("R24: a child that failed while others were hired is the cause, if it failed with the same words", () => {
+    const all = operations({ "hire a": hire("a", down) }, { "hire b": hire("b") });
+    expect([...afterFailure({ operations: all, error: down }).again.keys()]).toEqual(["hire a"]);
+    expect(afterFailure({ operations: all, error: other }).again.size).toBe(0);
+    const since = [...all, ...operations({ "call c": call("llm") })];
+    expect(afterFailure({ operations: since, error: down }).again.size).toBe(0);
+  });
+
+  test("R24: a child that was joined and had failed goes on, and one whose end counts does not", () => {
+    const spawned = (child: string): Step => ({ kind: "spawn", child });
+    const all = operations(
+      { "spawn a": spawned("a") },
+      { "spawn b": spawned("b") },
+      { "join a": join("a") },
+      { "join b": join("b", down) },
+    );
+    const { joined, optional } = afterFailure({ operations: all, error: down });
+    expect([[...joined], [...optional.keys()]]).toEqual([["a"], ["join a"]]);
+    const recall = new Recall({ operations: all, error: down });
+    expect(["a", "b"].map((child) => recall.mayGoOn(child))).toEqual([false, true]);
+  });
+
+  test("R24: what it recorded after a call that failed is forgotten, and what it was told is given back", () => {
+    const all = operations(
+      { "call a": call("llm", down) },
+      { "fact b": fact },
+      { "mail c": mail },
+      { "wait d": wait },
+    );
+    const recall = new Recall({ operations: all, error: down });
+    expect(recall.take(["call a"])).toEqual([null]);
+    expect([recall.take(["fact b"]), recall.hasMail("mail z")]).toEqual([[null], true]);
+    expect([recall.takeUnread()?.id, recall.takeUnread(), recall.hasMail("mail c")]).toEqual([
+      "m",
+      undefined,
+      undefined,
+    ]);
+    expect([recall.takeValue("word"), recall.takeValue("word"), recall.takeValue("x")]).toEqual([
+      { value: "now" },
+      undefined,
+      undefined,
+    ]);
+  });
+
+  test("R24: what it recorded before its own code failed stays, and need not be asked for again", () => {
+    const silent: Step = { kind: "ask", heard: { silent: true, ended: true } };
+    const all = operations(
+      { "call a": call("llm") },
+      { "fact b": fact },
+      { "mail c": mail },
+      { "ask d": silent },
+    );
+    const recall = new Recall({ operations: all, error: other });
+    expect(recall.hasMail("mail c")).toBe(false);
+    expect(recall.take(["call a"])).toEqual(all[0]?.steps);
+    expect(recall.hasMail("mail c")).toBe(true);
+    expect(["mail c", "ask d", "fact b", "fact b"].map((asked) => recall.take([asked])[0])).toEqual([
+      mail,
+      null,
+      fact,
+      null,
+    ]);
+  });
+});
