@@ -43,6 +43,8 @@ export class RunJournal implements Heartbeat {
   readonly aliveUntil: number | undefined;
   private lost: Error | undefined;
   private released = false;
+  /** Whether the end of the run is on its way to the store. */
+  private isClosed = false;
   private renewing: Promise<void> | undefined;
   private holder: Holder | undefined;
   /** How many appends the store has not answered yet, and how many it has answered. */
@@ -95,12 +97,12 @@ export class RunJournal implements Heartbeat {
 
   /**
    * Writes entries. A journal that could not be written to, or was taken over, accepts nothing more, so that the run stops before it pays
-   * again. Nor does a journal that was released, though its store may not know of that yet. If the entries cannot be written as JSON,
+   * again. Nor does a journal that was closed or released, though its store may not know of that yet. If the entries cannot be written as JSON,
    * `append` throws, nothing is written, and the journal can still be used.
    */
   append(entries: readonly JournalEntry[]): MaybePromise<void> {
     this.check();
-    if (this.released) throw new JournalLockedError({ runId: this.runId });
+    if (this.released || this.isClosed) throw new JournalLockedError({ runId: this.runId });
     try {
       const written = this.journal.append(this.runId, this.epoch, entries);
       if (!isPromiseLike(written)) return written;
@@ -115,6 +117,11 @@ export class RunJournal implements Heartbeat {
     } catch (error) {
       return this.fail(error, entries);
     }
+  }
+
+  /** Accepts nothing more: what was appended last is the end of the run. */
+  close(): void {
+    this.isClosed = true;
   }
 
   private countAnswer(): void {

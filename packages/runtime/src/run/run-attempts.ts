@@ -226,7 +226,12 @@ export class RunAttempts implements Attempts {
     const { status } = result;
     const left =
       status === "suspended" ? this.awaitJournal("append", this.run.tree?.waits.writeLeft()) : undefined;
-    const noted = andThen(left, () => this.note(journal, statusRecord(result), isStatusGiven(result)));
+    const noted = andThen(left, () => {
+      const written = this.note(journal, statusRecord(result), isStatusGiven(result));
+      // A call that ends while this is being written is in doubt in the result. Of a suspended run it is better known.
+      if (status !== "suspended") journal.close();
+      return written;
+    });
     return andThen(noted, () => result);
   }
 

@@ -103,6 +103,25 @@ export const KNOWN: Readonly<Record<string, Plan>> = {
     isRestarted: true,
     lives: [[]],
   }),
+  "nothing is recorded after the end of a run, by a tool that ends while the end is on its way to the disk":
+    plan({
+      root: life(
+        { do: "batch", leaves: [tool("value"), { do: "hire", life: life(spawn({ do: "facts" })), terms }] },
+        { do: "sleep", s: 0 },
+        { do: "wait", name: "w0" },
+        { do: "facts" },
+        tool("asks"),
+        { do: "hire", life: life({ do: "sleep", s: 0 }), terms },
+      ),
+      maxAgents: 1,
+      lives: [
+        [
+          { at: 0, when: "now", deed: "deliverTwice", n: 0 },
+          { at: 13, when: "now", deed: "cancel", n: 0 },
+        ],
+        [],
+      ],
+    }),
 };
 
 function plan(more: Pick<Plan, "root" | "lives"> & Partial<Plan>): Plan {
