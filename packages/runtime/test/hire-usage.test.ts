@@ -55,6 +55,24 @@ describe("a hire says what it and all below it took", () => {
     expect(await run(new MemoryJournal(), meter)).toBe("completed 40 1, completed 10 0.25");
   });
 
+  test("if the price of a call below it is not known, its own price is not told as that of all", async () => {
+    const dear = scriptedModel(["ok"], { info: { provider: "dear", model: "d" }, record: false });
+    const priced: Meter = {
+      ...meter,
+      price: ({ provider }) => (provider === "dear" ? { usd: 0.25 } : { unpriced: true }),
+    };
+    const parent = agent("parent", async (ctx) => {
+      await ctx.llm(dear, ask("parent"));
+      return done(tell(await ctx.hire({ agent: leaf, input: "" })));
+    });
+    const boss = agent("boss", async (ctx) => {
+      const outcome = await ctx.hire({ agent: parent, input: "" });
+      return done(String(outcome.costUsd));
+    });
+    const { output, cost } = await new Runtime({ meter: priced }).run(boss, "").result;
+    expect([output, cost]).toEqual(["null", null]);
+  });
+
   test("T5: after a crash at any entry it says the same", async () => {
     const journal = new MemoryJournal();
     const whole = await run(journal, meter);
