@@ -2,6 +2,7 @@ import { describe, expect, test, vi } from "vitest";
 import * as z from "zod";
 import {
   BudgetExhaustedError,
+  type CompactionStrategy,
   defineTool,
   InvalidValueError,
   type Meter,
@@ -212,6 +213,28 @@ test("O4: an attempt that failed is a retry, and what it cost is waste", async (
   const resumed = new Runtime({ ...rules, journal: cut("r", before), agents: [lead], ledger: () => ledger });
   expect((await resumed.resume("r").result).agents).toEqual(agents);
   expect(charge.mock.calls).toMatchObject([[{ cost: 3, turns: 2 }, { largest: { tokens: 200, cost: 2 } }]]);
+});
+
+test("O4: the call of a strategy that summarizes is one of its agent's calls, also by the record", async () => {
+  const model = scriptedModel(() => "ok", { record: false });
+  const compaction: CompactionStrategy = {
+    async compact(messages, context) {
+      await context?.llm?.(model, ask("summarize"));
+      return messages.slice(1);
+    },
+  };
+  const lead = agent("lead", async (ctx) => {
+    await ctx.remember({ role: "user", content: "long" });
+    await ctx.window({});
+    return done("");
+  });
+  const rules = { meter, compaction, ledger: () => new FakeLedger({}) };
+  const journal = new MemoryJournal();
+  const whole = await new Runtime({ ...rules, journal }).run(lead, "", { runId: "r" }).result;
+  expect(whole.agents).toMatchObject([{ modelCalls: 1, costUsd: 1 }]);
+  const before = journal.load(RunId("r")).filter(({ key }) => key !== "run:status");
+  const resumed = new Runtime({ ...rules, journal: cut("r", before), agents: [lead] });
+  expect((await resumed.resume("r").result).agents).toEqual(whole.agents);
 });
 
 test("R18: a meter that answers later is waited for: the call is charged its price", async () => {
