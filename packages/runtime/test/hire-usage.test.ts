@@ -100,6 +100,16 @@ describe("a hire says what it and all below it took", () => {
     }
   });
 
+  test("one of a batch that is refused before it begins: nothing", async () => {
+    const boss = agent("boss", async (ctx) => {
+      const wrong = { kind: "hire", agent: leaf, input: "", timeoutS: -1 } as const;
+      const outcomes = await ctx.batch([wrong, { kind: "hire", agent: leaf, input: "" }]);
+      return done(outcomes.map((each) => tell(each as HireOutcome)).join(", "));
+    });
+    const { output } = await new Runtime({ meter }).run(boss, "").result;
+    expect(output).toBe("failed 0 0, completed 10 0.25");
+  });
+
   test("denied: nothing; failed: what it paid until then", async () => {
     const failing = agent("failing", async (ctx) => {
       await ctx.llm(model, ask("x"));
