@@ -1,6 +1,17 @@
 import { describe, expect, test, vi } from "vitest";
 import * as z from "zod";
-import { defineTool, type Meter, type Pipelines, Priority, ProviderError, RunId, textOf } from "@ravi/kernel";
+import {
+  BudgetExhaustedError,
+  type CompactionStrategy,
+  defineTool,
+  InvalidValueError,
+  type Meter,
+  type Pipelines,
+  Priority,
+  ProviderError,
+  RunId,
+  textOf,
+} from "@ravi/kernel";
 import { scriptedModel } from "@ravi/testing";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
 import { agent, ask, cut, done, FakeHeadcount, FakeLedger, until } from "./support/helpers.ts";
@@ -232,6 +243,71 @@ test("O4: an attempt that failed is a retry, and what it cost is waste", async (
   const resumed = new Runtime({ ...rules, journal: cut("r", before), agents: [lead], ledger: () => ledger });
   expect((await resumed.resume("r").result).agents).toEqual(agents);
   expect(charge.mock.calls).toMatchObject([[{ cost: 3, turns: 2 }, { largest: { tokens: 200, cost: 2 } }]]);
+});
+
+test("O4: the call of a strategy that summarizes is one of its agent's calls, also by the record", async () => {
+  const model = scriptedModel(() => "ok", { record: false });
+  const compaction: CompactionStrategy = {
+    async compact(messages, context) {
+      await context?.llm?.(model, ask("summarize"));
+      return messages.slice(1);
+    },
+  };
+  const lead = agent("lead", async (ctx) => {
+    await ctx.remember({ role: "user", content: "long" });
+    await ctx.window({});
+    return done("");
+  });
+  const rules = { meter, compaction, ledger: () => new FakeLedger({}) };
+  const journal = new MemoryJournal();
+  const whole = await new Runtime({ ...rules, journal }).run(lead, "", { runId: "r" }).result;
+  expect(whole.agents).toMatchObject([{ modelCalls: 1, costUsd: 1 }]);
+  const before = journal.load(RunId("r")).filter(({ key }) => key !== "run:status");
+  const resumed = new Runtime({ ...rules, journal: cut("r", before), agents: [lead] });
+  expect((await resumed.resume("r").result).agents).toEqual(whole.agents);
+});
+
+test("R18: a meter that answers later is waited for: the call is charged its price", async () => {
+  const later: Meter = {
+    estimate: async () => ({ inputTokens: 100, maxOutputTokens: 100, price: { usd: 2 } }),
+    price: async () => ({ usd: 1 }),
+  };
+  const model = scriptedModel([{ text: "ok", usage: { inputTokens: 10, outputTokens: 1 } }]);
+  const lead = agent("lead", async (ctx) => {
+    await ctx.llm(model, ask("1"));
+    return done("");
+  });
+  const ledger = new FakeLedger({});
+  const { cost, agents } = await new Runtime({ meter: later, ledger: () => ledger }).run(lead, "").result;
+  expect(ledger.used).toMatchObject({ tokens: 11, cost: 1, turns: 1 });
+  expect([cost, agents]).toMatchObject([1, [{ costUsd: 1, usage: { inputTokens: 10, outputTokens: 1 } }]]);
+});
+
+test.each([
+  ["a mistake in the code of its model", new TypeError("model.x is not a function")],
+  [
+    "a value that its model refuses",
+    new InvalidValueError({ field: "apiKey", value: "", expected: "a key" }),
+  ],
+  [
+    "a limit that its model keeps",
+    new BudgetExhaustedError({ dimension: "cost", used: 1, limit: 1, scope: "model" }),
+  ],
+])("R18: a call that fails by %s took its turn and no money, since nothing was sent", async (_, error) => {
+  const model = {
+    ...scriptedModel([]),
+    generate: () => {
+      throw error;
+    },
+  };
+  const lead = agent("lead", async (ctx) => {
+    await ctx.llm(model, ask("1")).catch(() => {});
+    return done("");
+  });
+  const ledger = new FakeLedger({});
+  const { cost } = await new Runtime({ meter, ledger: () => ledger }).run(lead, "").result;
+  expect(ledger.used).toMatchObject({ tokens: 0, cost: 0, turns: 1 });
+  expect(cost).toBe(0);
 });
 
 test("T5: a call whose judge could not be reached is still one call after a restart", async () => {

@@ -55,6 +55,24 @@ describe("a hire says what it and all below it took", () => {
     expect(await run(new MemoryJournal(), meter)).toBe("completed 40 1, completed 10 0.25");
   });
 
+  test("if the price of a call below it is not known, its own price is not told as that of all", async () => {
+    const dear = scriptedModel(["ok"], { info: { provider: "dear", model: "d" }, record: false });
+    const priced: Meter = {
+      ...meter,
+      price: ({ provider }) => (provider === "dear" ? { usd: 0.25 } : { unpriced: true }),
+    };
+    const parent = agent("parent", async (ctx) => {
+      await ctx.llm(dear, ask("parent"));
+      return done(tell(await ctx.hire({ agent: leaf, input: "" })));
+    });
+    const boss = agent("boss", async (ctx) => {
+      const outcome = await ctx.hire({ agent: parent, input: "" });
+      return done(String(outcome.costUsd));
+    });
+    const { output, cost } = await new Runtime({ meter: priced }).run(boss, "").result;
+    expect([output, cost]).toEqual(["null", null]);
+  });
+
   test("T5: after a crash at any entry it says the same", async () => {
     const journal = new MemoryJournal();
     const whole = await run(journal, meter);
@@ -80,6 +98,16 @@ describe("a hire says what it and all below it took", () => {
       expect(status).toBe("completed");
       if (open === ended) expect({ count, output }).toEqual({ count, output: whole });
     }
+  });
+
+  test("one of a batch that is refused before it begins: nothing", async () => {
+    const boss = agent("boss", async (ctx) => {
+      const wrong = { kind: "hire", agent: leaf, input: "", timeoutS: -1 } as const;
+      const outcomes = await ctx.batch([wrong, { kind: "hire", agent: leaf, input: "" }]);
+      return done(outcomes.map((each) => tell(each as HireOutcome)).join(", "));
+    });
+    const { output } = await new Runtime({ meter }).run(boss, "").result;
+    expect(output).toBe("failed 0 0, completed 10 0.25");
   });
 
   test("denied: nothing; failed: what it paid until then", async () => {

@@ -197,6 +197,16 @@ test.each([false, true])(
   },
 );
 
+test.each([
+  ["the answer in its shape", { status: "completed", stopReason: "done", structured: { n: 1 } }],
+  ["what was wrong with it", { status: "partial", stopReason: "invalid", problem: "n is missing" }],
+] as const)("recordedEvents tells %s", async (_, more) => {
+  const journal = new MemoryJournal();
+  const shaped = agent("shaped", async () => ({ output: "", ...more }));
+  await new Runtime({ journal }).run(shaped, "go", { runId: "r" }).result;
+  expect((await recorded(journal)).at(-1)?.event).toMatchObject({ type: "completed", result: more });
+});
+
 test("recordedEvents tells failures: of a model, of a hire that was denied, of the run", async () => {
   const journal = new MemoryJournal();
   const broken = scriptedModel([new ProviderError({ kind: "AUTH", message: "wrong key", status: 401 })]);

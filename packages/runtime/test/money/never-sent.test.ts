@@ -321,3 +321,36 @@ describe("T4: a model call that was never sent is not in doubt", () => {
     });
   });
 });
+
+test("T5: a call that a layer has answered under a limiter is not made again after a resume, though nothing was sent", async () => {
+  const world = new World();
+  let asked = 0;
+  const cached: Pipeline<ChatContext> = {
+    isNoop: false,
+    admit() {},
+    async run(context, core) {
+      if (++asked === 1) context.result = answer;
+      else await core();
+    },
+  };
+  const reader = agent("reader", async (ctx) => {
+    const { message } = await ctx.llm(world.model, ask("one"));
+    return done(`${String(message.content)} ${String(await ctx.waitFor("word"))}`);
+  });
+  const more = {
+    agents: [reader],
+    ledger: () => world.ledger,
+    limiter: world.limiter,
+    pipelines: { chat: cached },
+  };
+  const first = world.runtime(more);
+  const run = first.run(reader, "", { runId: "r" });
+  await until(() => run.status === "suspended");
+  await first.close();
+  await run.result;
+  world.isOpen = true;
+  const second = world.runtime(more);
+  await second.deliver("r", "word", "so");
+  expect(await second.resume("r").result).toMatchObject({ status: "completed", output: "fine so" });
+  expect([asked, world.sent]).toEqual([1, 0]);
+});
