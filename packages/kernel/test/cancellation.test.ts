@@ -230,3 +230,11 @@ test("R9: whatever a signal was aborted with, there is an error that says so", (
     expect(cancellationOf({ reason })).toMatchObject({ code: "CANCELLED" });
   }
 });
+
+test("T4: an error that does not say its message cancels as any other reason does", () => {
+  const get = (): never => {
+    throw new Error("no");
+  };
+  const reason = Object.defineProperty(new Error("x"), "message", { get });
+  expect(cancellationOf({ reason }).reason).toBe("the signal was aborted");
+});

@@ -268,10 +268,19 @@ function noop(): void {}
 export function cancellationOf(signal: Pick<AbortSignalLike, "reason">): CancellationError {
   const reason: unknown = signal.reason;
   if (isCancellation(reason)) return reason;
-  // Next aborts with an error that has a name and no message.
-  const text: unknown = isError(reason) ? reason.message || reason.name : reason;
+  const text = wordsOf(reason);
   const why = typeof text === "string" ? text : "the signal was aborted";
   return new CancellationError({ reason: why, cause: reason });
+}
+
+function wordsOf(reason: unknown): unknown {
+  try {
+    // Next aborts with an error that has a name and no message.
+    return isError(reason) ? reason.message || reason.name : reason;
+  } catch {
+    // Any object may throw when it is read. Here nobody would catch that, and it would end the process.
+    return undefined;
+  }
 }
 
 /** Makes a token: `new CancellationToken()`, or `new CancellationToken(signal)` to follow a signal. */
