@@ -2,6 +2,7 @@ import {
   type Agent,
   AgentId,
   type AgentResult,
+  type Hooks,
   type ModelRequest,
   ProviderError,
   textOf,
@@ -108,4 +109,35 @@ test("R24: a run that was killed at the server is not retried: nobody knows what
   expect((await handle.result).status).toBe("failed");
   await expect(runtime.resume("killed", { retryFailed: true }).result).rejects.toThrow("nothing is kept");
   await runtime.close();
+});
+
+test("R24: a run whose worker dies while it fails has failed, and goes on when it is retried", async () => {
+  const faults = { isWrong: true };
+  const isEnding = Promise.withResolvers<void>();
+  const model = scriptedModel(() => "ok");
+  const lead = agent("lead", async (ctx) => {
+    await ctx.llm(model, say("?"));
+    // Another text each time.
+    if (faults.isWrong) throw new TypeError(`a mistake at ${performance.now()}`);
+    return done(textOf((await ctx.llm(model, say("!"))).message));
+  });
+  const hooks: Hooks = {
+    has: () => true,
+    dispatch: async () => {},
+    drain: () => {
+      isEnding.resolve();
+      return new Promise<void>(() => {});
+    },
+  };
+  const home = house(server);
+  const first = await home.create({ agents: [lead], hooks });
+  first.run(lead, "", { runId: "dying" }).result.catch(() => {});
+  await isEnding.promise;
+  await home.crash(first);
+  const second = await home.create({ agents: [lead] });
+  expect((await second.resume("dying").result).status).toBe("failed");
+  faults.isWrong = false;
+  expect((await second.resume("dying", { retryFailed: true }).result).output).toBe("ok");
+  expect(model.calls).toHaveLength(2);
+  await second.close();
 });

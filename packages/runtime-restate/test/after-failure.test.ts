@@ -1,6 +1,7 @@
 import { NO_USAGE, ProviderError, type SerializedError } from "@ravi/kernel";
 import { describe, expect, test } from "vitest";
 import { afterFailure } from "../src/execution/kept/after-failure.ts";
+import { KeptOperations } from "../src/execution/kept/operations.ts";
 import { Recall } from "../src/execution/kept/recall.ts";
 import type { Operation, Step } from "../src/execution/kept/steps.ts";
 
@@ -33,6 +34,14 @@ function operations(...all: readonly Readonly<Record<string, Step | null>>[]): O
 const fact: Step = { kind: "fact", value: 1 };
 const mail: Step = { kind: "mail", message: { id: "m", from: "user", content: "hi", at: 1 } };
 const wait: Step = { kind: "wait", name: "word", value: "now" };
+
+test("R24: of an execution that has taken very many steps nothing is kept, so that a long one does not fill the memory", () => {
+  const kept = new KeptOperations(2);
+  for (const operation of operations({ "fact a": fact }, { "fact b": fact })) kept.add(operation);
+  expect(kept.whole).toHaveLength(2);
+  for (const operation of operations({ "fact c": fact }, { "fact d": fact })) kept.add(operation);
+  expect(kept.whole).toBeUndefined();
+});
 
 describe("of an execution that has failed", () => {
   test("R24: the model calls and hires that failed last are made again, with what they had cost, and no tool", () => {

@@ -28,7 +28,7 @@ export async function played(
       const message = said === "" ? null : (JSON.parse(said) as JsonObject);
       asked.set(handler, message);
       const answer = answers[handler];
-      const made: unknown = typeof answer === "function" ? answer(message, path.at(-2)) : answer;
+      const made: unknown = typeof answer === "function" ? await answer(message, path.at(-2)) : answer;
       response.setHeader("content-type", "application/json");
       if (made instanceof Error) response.statusCode = 500;
       response.end(JSON.stringify(made instanceof Error ? { message: made.message } : (made ?? null)));

@@ -2,6 +2,7 @@ import { type AgentAccount, NO_USAGE, Priority, ProviderError } from "@ravi/kern
 import { expect, test } from "vitest";
 import { closed, EMPTY, opened } from "../src/topic/log.ts";
 import { childLaunch, rootLaunch } from "./fakes.ts";
+import { OVER, played } from "./played.ts";
 import { admission, over, StoredTree } from "./tree.ts";
 
 const failure = { ...new ProviderError({ kind: "SERVER_ERROR", message: "down" }).toJSON() };
@@ -139,4 +140,42 @@ test("R24: the events of a run that is retried go on, whoever says so and in wha
   const again = opened(opened(first, 1), 1);
   expect([again.isClosed, closed(again, 0).isClosed]).toEqual([false, false]);
   expect(opened(closed(again, 1), 1).isClosed).toBe(true);
+});
+
+test("R24: a child that is stopped before it has a slot again can still go on with the next retry", async () => {
+  const tree = await StoredTree.start(rootLaunch({ maxAgents: 2 }));
+  await tree.say("hire", hireOf("run/a"));
+  await tree.say("over", failed("run/a"));
+  await tree.say("over", failed("run"));
+  await tree.say("retry", { nonce: "one" });
+  await tree.say("hire", hireOf("run/b", { lane: 2 }));
+  await tree.say("hire", hireOf("run/a", { lane: 3, isAgain: true, onFull: "queue" }));
+  expect(tree.state.execs["run/a"]?.phase).toBe("queued");
+  await tree.say("end", { execId: "run", lane: 4, awakeable: "ended" });
+  expect(tree.state.execs["run/a"]).toMatchObject({ phase: "over", outcome: { status: "cancelled" } });
+  await tree.say("over", over("run/b"));
+  await tree.say("over", failed("run", 1));
+  await tree.say("retry", { nonce: "two" });
+  await tree.say("hire", hireOf("run/a", { lane: 9, isAgain: true }));
+  expect(tree.launched.at(-1)).toMatchObject({ execId: "run/a", again: { n: 1, before: "run/a" } });
+});
+
+test("R24: a retry does not wait for ever if a deployment that is gone holds a message to the run's events", async () => {
+  const moved = Promise.withResolvers<void>();
+  let held = [{ id: "inv-1", status: "paused", target_service_key: "r", pinned_deployment_id: "gone" }];
+  const answers = {
+    retry: { retries: 1 },
+    open: () => moved.promise,
+    query: () => ({ rows: held }),
+    "resume?deployment=latest": () => {
+      held = [];
+      moved.resolve();
+    },
+    resume: {},
+    standings: OVER,
+  };
+  await played(answers, async (runtime) => {
+    const { status } = await runtime.resume("r", { retryFailed: true }).result;
+    expect(status).toBe("completed");
+  });
 });

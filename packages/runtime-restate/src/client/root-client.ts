@@ -71,7 +71,8 @@ export class RootClient {
     const retried = (await this.askAfterStart(runId, "retry", { nonce })) as Retried;
     if ("refused" in retried) throw errorFromJSON(retried.refused);
     // Its events go on. The tree says so too, but a reader may be faster than that.
-    await ingress.call({ service: TOPIC, key: runId, handler: "open" }, retried, closed, PATIENCE_MS);
+    const target = { service: TOPIC, key: runId, handler: "open" };
+    await unblockWhileWaiting(ingress.call(target, retried, closed, PATIENCE_MS), () => this.unblock(runId));
   }
 
   /** Stops a run. Executions that no worker can run are killed at the server. */

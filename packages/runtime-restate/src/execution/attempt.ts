@@ -19,6 +19,7 @@ import type { AbandonedCall, Entered, FromExec, Settle, Standing, Stopped } from
 import { stopError } from "../root/stop-error.ts";
 import { UsedAccount } from "./account.ts";
 import { answerOf } from "./deleted-run.ts";
+import { KeptOperations } from "./kept/operations.ts";
 import { Recall } from "./kept/recall.ts";
 import type { Kept, Operation, Step } from "./kept/steps.ts";
 import type { RootChannel } from "./root-channel.ts";
@@ -73,7 +74,7 @@ export class Attempt {
   /** When it hired those that it waits for, by the keys of the hires. */
   readonly hiredAt = new Map<string, number>();
   /** What it has done, for a retry of its run. */
-  readonly operations: Operation[] = [];
+  readonly operations = new KeptOperations();
   /** What an earlier invocation of it has done. */
   readonly recall: Recall | undefined;
   readonly before: Kept | undefined;
@@ -173,7 +174,7 @@ export class Attempt {
       });
     const known = recall?.take(asked) ?? asked.map(() => null);
     const operation: Operation = { asked, steps: known, at: this.standing.at };
-    this.operations.push(operation);
+    this.operations.add(operation);
     if (recall === undefined) return { operation, known };
     if (next !== undefined && recall.isSilent) this.learnTime(next.at);
     if (known.includes(null)) this.catchUp(recall);

@@ -31,7 +31,7 @@ import type { Attempt } from "./attempt.ts";
 import { batch } from "./batch.ts";
 import { bodyOf, ending, handleOf, joining, knowChild, readBody } from "./child.ts";
 import { goingOn, hiring } from "./hiring.ts";
-import type { Kept } from "./kept/steps.ts";
+import { keeping } from "./kept/store.ts";
 import { Lane } from "./lane.ts";
 import { pausing } from "./pause.ts";
 import { forgetCrashes, restartAfter, type Restarting } from "./restart.ts";
@@ -39,6 +39,9 @@ import { checkSize } from "../sizes.ts";
 import { awaiting, type Steps } from "./steps.ts";
 import { storedEvent } from "./stored-event.ts";
 import { asking, once, recording, reading, sleeping } from "./waits.ts";
+
+/** Its end is still to be told, and its children are to be ended. Numbers may be left out. */
+const GAP = 100;
 
 export interface EngineOptions {
   readonly isWatched: boolean;
@@ -56,8 +59,10 @@ export class RestateEngine implements DurableEngine {
   restarting: Restarting | undefined;
   private readonly lane: Lane;
   private readonly restart: RestartPolicy | undefined;
+  /** Whether another invocation can go on from what it did. */
+  isKept = false;
   /** How many events between calls it has told. */
-  published: number;
+  private published: number;
 
   constructor(attempt: Attempt, { isWatched, restart }: EngineOptions) {
     this.attempt = attempt;
@@ -85,23 +90,6 @@ export class RestateEngine implements DurableEngine {
   }
   get raise(): DurableEngine["raise"] {
     return this.isMetered ? (key, more) => this.raiseOnce(key, more) : undefined;
-  }
-
-  /** What another invocation needs to go on from here, if the run is retried. */
-  kept(error: SerializedError): Kept {
-    const { attempt, published } = this;
-    const { input, attachments } = attempt.start;
-    return {
-      input,
-      ...(attachments !== undefined && { attachments }),
-      error,
-      at: attempt.beganAt,
-      endedAt: this.now(),
-      lane: this.lane.number,
-      published,
-      recorded: attempt.recorded,
-      operations: attempt.operations,
-    };
   }
 
   now(): number {
@@ -268,8 +256,26 @@ export class RestateEngine implements DurableEngine {
       if (this.restarting !== undefined && error !== undefined) throw attempt.suspend(error);
       forgetCrashes(attempt, restart);
     }
+    if (mayGoOn(attempt, outcome)) this.isKept = await this.keep(errorToJSON(outcome.error));
     if (attempt.hired > 0) await this.lane.one((lane) => ending(attempt, lane));
     else attempt.expectEnd();
+  }
+
+  /** Keeps what it has done, for a retry of its run. What is told and done after this has higher numbers. */
+  private keep(error: SerializedError): Promise<boolean> {
+    const { attempt } = this;
+    const { input, attachments } = attempt.start;
+    const head = {
+      input,
+      ...(attachments !== undefined && { attachments }),
+      error,
+      at: attempt.beganAt,
+      endedAt: this.now(),
+      lane: this.lane.number + GAP,
+      published: this.published + GAP,
+      recorded: attempt.recorded + GAP,
+    };
+    return this.lane.one(() => keeping(attempt.context, head, attempt.operations));
   }
 
   private async raiseOnce(key: string, more: Partial<Spend>): Promise<void> {
@@ -292,6 +298,14 @@ export class RestateEngine implements DurableEngine {
     const message = { at: attempt.ports.clock.now(), execId, stopped: { reason }, alone: true };
     void attempt.channel.tell("stop", message, attempt.isOver).catch(() => {});
   }
+}
+
+/** Whether it goes on if its run is retried: it has failed, or was stopped because another one had ended. */
+function mayGoOn(
+  { stopped }: Attempt,
+  outcome: HireOutcome,
+): outcome is Extract<HireOutcome, { readonly error: unknown }> {
+  return outcome.status === "failed" || (outcome.status === "cancelled" && stopped?.isOfEnd === true);
 }
 
 /** Requests the seat of a child that is spawned. Returns why it is denied, if it is. */

@@ -21,7 +21,7 @@ import type { Launch } from "../root/messages.ts";
 import { scopeOfRun } from "../scope.ts";
 import { Attempt } from "./attempt.ts";
 import type { Kept } from "./kept/steps.ts";
-import { readKept, readPage, storeKept } from "./kept/store.ts";
+import { readKept, readPage } from "./kept/store.ts";
 import { eventOfEnd } from "./record.ts";
 import { reportMismatch } from "./mismatch.ts";
 import { RestateEngine } from "./engine.ts";
@@ -100,9 +100,8 @@ async function host(
     const status = outcome.status === "timedOut" ? "failed" : outcome.status;
     const used = engine.used.toJSON(start.supervision, execId as ExecId, status);
     const account = { ...used, ...cutOffOf(outcome) };
-    const isKept = mayGoOn(attempt, outcome) && storeKept(context, engine.kept(errorToJSON(outcome.error)));
     const ended = { at: engine.now(), outcome: outcomeToJSON(outcome), account, settle: attempt.unsettled };
-    return { ...ended, isKept, retry: launch.again?.n };
+    return { ...ended, isKept: engine.isKept, retry: launch.again?.n };
   } catch (error) {
     const { suspension } = attempt;
     if (over.aborted || error instanceof restate.TerminalError) throw error;
@@ -116,14 +115,6 @@ async function host(
     tellLog(ports.logger, "warn", `${execId} crashed and is restarted: ${suspension.reason}`);
     throw new restate.RetryableError(suspension.reason, { retryAfter: restarting.delayMs });
   }
-}
-
-/** Whether it goes on if its run is retried: it has failed, or was stopped because another one had ended. */
-function mayGoOn(
-  { stopped }: Attempt,
-  outcome: HireOutcome,
-): outcome is Extract<HireOutcome, { readonly error: unknown }> {
-  return outcome.status === "failed" || (outcome.status === "cancelled" && stopped?.isOfEnd === true);
 }
 
 /** The input of a root is not kept in its tree. */

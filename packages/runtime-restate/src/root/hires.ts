@@ -189,7 +189,12 @@ export async function endUnseated(tree: TreeSession): Promise<void> {
     const { phase, stopped } = exec;
     if (phase !== "queued" || stopped === undefined) continue;
     exec.launch = null;
-    await over(tree, { at: tree.state.at, execId, outcome: outcomeOf(stopped), settle: [] });
+    const { retries } = exec;
+    const isKept = retries !== undefined && stopped.isOfEnd;
+    const outcome = outcomeOf(stopped);
+    await over(tree, { at: tree.state.at, execId, outcome, settle: [], retry: retries, isKept });
+    // What it did before is still where it was.
+    if (retries !== undefined) exec.retries = retries === 1 ? undefined : retries - 1;
   }
 }
 

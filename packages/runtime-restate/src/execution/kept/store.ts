@@ -2,6 +2,8 @@ import type { ObjectContext, ObjectSharedContext, Context } from "@restatedev/re
 import { json } from "../../json.ts";
 import { EXECUTION } from "../../names.ts";
 import { bytesOf, MOST } from "../../sizes.ts";
+import { awaiting, type Steps } from "../steps.ts";
+import type { KeptOperations } from "./operations.ts";
 import type { Kept, Operation } from "./steps.ts";
 
 // What is kept of an execution is state of its workflow, so it stays as long as the server keeps the workflow.
@@ -14,13 +16,30 @@ const PAGE = 1024 * 1024;
 type Head = Omit<Kept, "operations"> & { readonly pages: number };
 type PageMessage = { readonly page: number | null };
 
-/** Returns whether it could be kept: one operation may have at most what the server takes in a message. */
-export function storeKept(context: ObjectContext, { operations, ...head }: Kept): boolean {
-  if (bytesOf(head) > MOST || operations.some((operation) => bytesOf(operation) > MOST)) return false;
+/**
+ * Keeps what an execution has done. Returns whether it could be kept: one operation may have at most what the server takes in a message. The
+ * head is recorded first, since an error may have another text in a replay.
+ */
+export function* keeping(
+  context: Context,
+  head: Omit<Kept, "operations">,
+  operations: KeptOperations,
+): Steps<boolean> {
+  const known = yield* awaiting(
+    context.run("kept", () => head, { serde: json<typeof head>() }),
+    { cut: false },
+  );
+  const all = operations.whole;
+  const canBeKept = bytesOf(known) <= MOST && all?.every((operation) => bytesOf(operation) <= MOST) === true;
+  if (all === undefined || !canBeKept) return false;
+  store(context as ObjectContext, { ...known, operations: all });
+  return true;
+}
+
+function store(context: ObjectContext, { operations, ...head }: Kept): void {
   let pages = 0;
   for (const page of inPages(operations)) context.set(pageName(pages++), page, json<readonly Operation[]>());
   context.set(HEAD, { ...head, pages }, json<Head>());
-  return true;
 }
 
 /** The handler that other invocations read it with: the head without a number, or a page. Null if there is none. */
