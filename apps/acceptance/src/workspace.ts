@@ -24,7 +24,7 @@ export interface Member {
   readonly references: readonly Reference[];
 }
 
-export interface Reference {
+interface Reference {
   /** The file that refers: `tsconfig.build.json`. */
   readonly from: string;
   /** `@ravi/kernel` */
