@@ -20,7 +20,11 @@ const PROGRAMS: Readonly<Record<string, Programs>> = {
   "ravi-acceptance": {
     folder: "apps/acceptance",
     into: "dist",
-    input: { program: "src/reference/program.ts", killed: "src/killed/program.ts" },
+    input: {
+      program: "src/reference/program.ts",
+      killed: "src/killed/program.ts",
+      soak: "src/soak/program.ts",
+    },
   },
   restate: {
     folder: "apps/restate",

@@ -5,6 +5,7 @@ import {
   defineTool,
   isRaviError,
   type Journal,
+  type JournalEntry,
   type LLMClient,
   type Meter,
   ProviderError,
@@ -267,6 +268,54 @@ test("recordedEvents tells what a run asks for once, also if it was suspended an
   const over = await recorded(journal);
   expect(requests(over)).toHaveLength(1);
   expect(over.slice(-4).map(({ event }) => event.type)).toEqual(["toolResult", "text", "usage", "completed"]);
+});
+
+test("recordedEvents tells the end of every agent of a run that was cancelled while nobody had it", async () => {
+  const journal = new MemoryJournal();
+  const waiter = agent("waiter", async (ctx) => done(String(await ctx.waitFor("ever"))));
+  const boss = agent("boss", async (ctx) => {
+    await ctx.batch([
+      { kind: "hire", agent: agent("quick", async () => done("")), input: "" },
+      { kind: "hire", agent: waiter, input: "" },
+    ]);
+    return done("");
+  });
+  const first = new Runtime({ journal });
+  const handle = first.run(boss, "go", { runId: "r" });
+  await until(() => handle.status === "suspended");
+  await first.close();
+  await handle.result;
+
+  const second = new Runtime({ journal, agents: [boss] });
+  await second.cancel("r", "no longer needed");
+  expect((await second.resume("r").result).status).toBe("cancelled");
+  const ends = (await recorded(journal)).flatMap(({ agentId, event }) => {
+    if (event.type === "error") return [`${agentId} ${event.error.code}`];
+    return event.type === "completed" ? [`${agentId} completed`] : [];
+  });
+  expect(ends).toEqual(["quick/1 completed", "boss SUSPENDED", "waiter/2 CANCELLED", "boss CANCELLED"]);
+});
+
+test("recordedEvents tells nothing of an agent after its end, such as a tool that was recorded late", async () => {
+  const [journal, slow] = [new MemoryJournal(), new MemoryJournal()];
+  const helper = looping({ name: "helper", model: scriptedModel([calls("Acme"), "$4"]), tools: [price] });
+  const boss = agent("boss", async (ctx) => {
+    await ctx.hire({ agent: helper, input: "" });
+    return done("");
+  });
+  await new Runtime({ journal }).run(boss, "go", { runId: "r" }).result;
+  // As if the helper had run out of time while its tool was being recorded.
+  const [records, id] = [await journal.load(RunId("r")), RunId("r")];
+  const isTool = ({ key, phase }: JournalEntry) => key === "tool:1:0" && phase === "end";
+  const claim = await slow.claim(id, "me", 1_000);
+  const before = records.filter((record) => !isTool(record) && !record.key.startsWith("run:status"));
+  await slow.append(id, claim?.epoch ?? 0, [...before, ...records.filter(isTool)]);
+
+  const types = (events: readonly RunEvent[]) =>
+    events.filter(({ agentId }) => agentId !== "boss").map(({ event }) => event.type);
+  const all = ["started", "usage", "toolCall", "toolResult", "text", "usage", "completed"];
+  expect(types(await recorded(journal))).toEqual(all);
+  expect(types(await recorded(slow))).toEqual(all.filter((type) => type !== "toolResult"));
 });
 
 test("recordedEvents names the run that is not there", async () => {

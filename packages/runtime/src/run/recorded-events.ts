@@ -41,6 +41,10 @@ export async function recordedEvents(journal: Journal, runId: RunId): Promise<re
 class EventReader {
   readonly events: RunEvent[] = [];
   private readonly agents = new Map<ExecId, AgentId>();
+  /** Hired agents of whom no end was told. */
+  private readonly working = new Set<ExecId>();
+  /** Hired agents whose end was told. What is recorded of them after that, as of a tool that did not stop in time, nobody was told. */
+  private readonly over = new Set<ExecId>();
   private readonly asked = new AskedCalls();
   private readonly quiet = new Set<string>();
   /** The tools that were begun, by attempt. */
@@ -68,17 +72,26 @@ class EventReader {
     if (phase === "begin") {
       const { agentId } = body as HireBegin;
       this.add(exec, at, { type: "handoff", to: AgentId(agentName(agentId)), task: textAt(body, "input") });
+      this.over.delete(child);
+      this.working.add(child);
       this.begin(child, agentId, at, body);
     } else {
       const result = body["result"] as ResultRecord | undefined;
-      if (result === undefined) this.addError(child, at, body["failure"] ?? body["error"]);
+      const error = body["failure"] ?? body["error"];
+      if (result === undefined) this.addError(child, at, error);
       else this.add(child, at, { type: "completed", result });
+      if (result !== undefined || error !== undefined) this.end(child);
     }
   }
 
   private begin(exec: ExecId, agentId: AgentId, at: number, body: JsonObject): void {
     this.agents.set(exec, agentId);
     this.add(exec, at, { type: "started", input: textAt(body, "input") });
+  }
+
+  private end(child: ExecId): void {
+    this.working.delete(child);
+    this.over.add(child);
   }
 
   private readModelCall(record: JournalRecord): void {
@@ -121,6 +134,9 @@ class EventReader {
   /** The end of the run, or why it is suspended. */
   private readStatus({ exec, at, body }: JournalRecord): void {
     const { status, output, stopReason, structured, problem } = body as Partial<ResultRecord>;
+    // Whoever cancels a run that nobody has ends its agents, the last one first, and only the run's end is on record.
+    if (body["status"] === "cancelled")
+      for (const child of [...this.working].toReversed()) this.addError(child, at, body["error"]);
     if (status !== "completed" && status !== "partial") return this.addError(exec, at, body["error"]);
     const result = { status, output: output ?? "", stopReason: stopReason ?? "done" };
     this.add(exec, at, {
@@ -157,6 +173,7 @@ class EventReader {
   private add(execId: ExecId, at: number, event: AgentEvent): void {
     const agentId = this.agents.get(execId);
     if (agentId === undefined) throw new Error(`the record has no begin of ${execId}`);
+    if (this.over.has(execId)) return;
     this.events.push({ seq: this.events.length + 1, at, agentId, execId, event });
   }
 }
