@@ -178,8 +178,9 @@ describe("what it tells", () => {
 describe("what it does", () => {
   test.each([
     ["answers", {}],
-    ["answers", { name: "colour", since: 1 }],
-    ["answers", { name: 1, since: 1, value: 1 }],
+    ["answers", { name: "colour", execId: "a", since: 1 }],
+    ["answers", { name: "colour", since: 1, value: 1 }],
+    ["answers", { name: 1, execId: "a", since: 1, value: 1 }],
     ["answers", []],
     ["cancel", {}],
     ["cancel", { reason: "" }],
@@ -207,7 +208,7 @@ describe("what it does", () => {
     const runs = stub({ deliver: () => void done.push("deliver"), cancel: () => void done.push("cancel") });
     const page = await opened(runs, { readOnly: true });
     for (const [what, body] of [
-      ["answers", { name: "a", since: 1, value: 1 }],
+      ["answers", { name: "a", execId: "a", since: 1, value: 1 }],
       ["cancel", { reason: "x" }],
     ] as const)
       expect((await ask(page, `/api/runs/a/${what}`, { body })).status).toBe(403);
