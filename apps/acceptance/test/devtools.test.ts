@@ -97,7 +97,7 @@ describe("the page of devtools on a runtime", () => {
     const lead = agent("lead", async (ctx) => {
       const hire = { kind: "hire", agent: painter, input: "" } as const;
       const both = await ctx.batch([hire, hire]);
-      return done(both.map(({ result }) => result?.output).join());
+      return done(both.map((one) => ("result" in one ? one.result.output : one.status)).join());
     });
     const handle = runtime.run(lead, "", { runId: "door" });
     await waitOf(runtime, 2);

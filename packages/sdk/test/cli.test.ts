@@ -320,7 +320,9 @@ describe("a run that waits", () => {
       id: AgentId("lead"),
       async run(ctx) {
         const hire = { kind: "hire", agent: asker, input: "" } as const;
-        const output = (await ctx.batch([hire, hire])).map(({ result }) => result?.output).join();
+        const output = (await ctx.batch([hire, hire]))
+          .map((one) => ("result" in one ? one.result.output : one.status))
+          .join();
         return { status: "completed", output, stopReason: "done" };
       },
     };
