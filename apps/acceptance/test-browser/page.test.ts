@@ -210,6 +210,49 @@ test("why an answer was refused stays to be read, until the next answer", async 
   await expect.poll(() => status.innerText()).toBe("");
 });
 
+test("of a run that cannot be shown nothing is seen, least of all the buttons of the one before", async () => {
+  const { runs } = waitingRun([wait({})]);
+  const list = () => [
+    reportOf({ waitingFor: [wait({})] }),
+    reportOf({ runId: RunId("bad"), agent: "bad@1" }),
+  ];
+  const inspect = (runId: string): RunReport => {
+    if (runId === "bad") throw new Error("record 3 is damaged");
+    return reportOf({ waitingFor: [wait({})] });
+  };
+  const page = await tab((await opened({ ...runs, list, inspect })).url, /500/);
+  await choose(page, "lead");
+  await button(page, "Approve").waitFor();
+  await choose(page, "bad");
+  await expect.poll(() => page.getByRole("status").innerText()).toBe("record 3 is damaged");
+  expect(await button(page, "Approve").count()).toBe(0);
+  await page.goBack();
+  await button(page, "Approve").waitFor();
+  await page.goBack();
+  await page.getByText("Choose a run.").waitFor();
+  expect(await button(page, "Approve").count()).toBe(0);
+});
+
+test("the list keeps the focus while its runs grow older, others begin, and one is chosen", async () => {
+  const { runs } = waitingRun([]);
+  const begunAt = Date.now();
+  const listed = [reportOf({ startedAt: begunAt, waitingFor: [] })];
+  const page = await tab((await opened({ ...runs, list: () => listed })).url);
+  const lead = page.getByRole("navigation").getByRole("button", { name: /^lead/ });
+  await lead.focus();
+  const before = await lead.innerText();
+  await expect.poll(() => lead.innerText()).not.toBe(before);
+  const isFocused = (): Promise<boolean> => lead.evaluate((element) => element === document.activeElement);
+  expect(await isFocused()).toBe(true);
+  listed.push(reportOf({ runId: RunId("other"), agent: "other@1", startedAt: begunAt + 1 }));
+  await button(page, /^other/).waitFor();
+  expect(await isFocused()).toBe(true);
+  await page.keyboard.press("Enter");
+  await page.locator("main h2").first().waitFor();
+  expect(await lead.getAttribute("aria-current")).toBe("true");
+  expect(await isFocused()).toBe(true);
+});
+
 test("more budget is granted as an amount", async () => {
   const { runs, delivered } = waitingRun([wait({ name: `approval:budget:${execId}` })]);
   const page = await tab((await opened(runs)).url);

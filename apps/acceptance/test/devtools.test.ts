@@ -4,6 +4,8 @@ import {
   type Agent,
   AgentId,
   type AgentResult,
+  type Clock,
+  type PendingWait,
   type RunContext,
   type RunEvent,
   type RunSummary,
@@ -20,8 +22,8 @@ const agent = (name: string, run: (ctx: RunContext) => Promise<AgentResult>): Ag
 const painter = agent("painter", async (ctx) => done(JSON.stringify(await ctx.waitFor("colour"))));
 
 /** A page on a real runtime, and its server as the page asks it. */
-async function opened() {
-  const runtime = new Runtime({ journal: new MemoryJournal() });
+async function opened(clock?: Clock) {
+  const runtime = new Runtime({ clock, journal: new MemoryJournal({ clock }) });
   const page = await openPage(runtime);
   onTestFinished(async () => {
     await page.close();
@@ -41,11 +43,11 @@ async function opened() {
 }
 
 /** What a run waits for, as soon as it waits. */
-async function waitOf(runtime: Runtime): Promise<{ name: string; since: number } | undefined> {
+async function waitOf(runtime: Runtime, many = 1): Promise<PendingWait | undefined> {
   for (;;) {
     const [run] = await runtime.list();
-    const [wait] = run?.waitingFor ?? [];
-    if (wait !== undefined) return wait;
+    const waits = run?.waitingFor ?? [];
+    if (waits.length >= many) return waits[0];
     await new Promise((resolve) => setImmediate(resolve));
   }
 }
@@ -80,13 +82,31 @@ describe("the page of devtools on a runtime", () => {
     const { runtime, ask } = await opened();
     const handle = runtime.run(painter, "", { runId: "door" });
     const wait = await waitOf(runtime);
-    const body = { name: "colour", since: wait?.since, value: "blue" };
+    const body = { ...wait, value: "blue" };
     expect(await ask("/api/runs/door/answers", body)).toEqual({ status: 200, told: {} });
     const { status } = await ask("/api/runs/door/answers", { ...body, value: "red" });
     expect([200, 409]).toContain(status);
     expect((await handle.result).output).toBe('"blue"');
     const late = await ask("/api/runs/door/answers", { ...body, since: 1 });
     expect(late).toMatchObject({ status: 409, told: { error: expect.stringContaining("door") } });
+  });
+
+  test("two agents that wait for the same name since the same moment each get an answer", async () => {
+    const moment = Date.now();
+    const { runtime, ask } = await opened({ now: () => moment });
+    const lead = agent("lead", async (ctx) => {
+      const hire = { kind: "hire", agent: painter, input: "" } as const;
+      const both = await ctx.batch([hire, hire]);
+      return done(both.map((one) => ("result" in one ? one.result.output : one.status)).join());
+    });
+    const handle = runtime.run(lead, "", { runId: "door" });
+    await waitOf(runtime, 2);
+    for (const value of ["blue", "red"]) {
+      const { told } = await ask("/api/runs/door");
+      const [wait] = (told["report"] as RunSummary).waitingFor ?? [];
+      expect(await ask("/api/runs/door/answers", { ...wait, value })).toEqual({ status: 200, told: {} });
+    }
+    expect((await handle.result).output).toBe('"blue","red"');
   });
 
   test("cancels a run for the reason that was given", async () => {

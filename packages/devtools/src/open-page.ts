@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { checkBoolean, checkFields, checkInteger, InvalidValueError, isRaviError } from "@ravi/kernel";
-import { checkPort } from "@ravi/kernel/loop";
+import { checkPort, messageOf } from "@ravi/kernel/loop";
 import { Access } from "./access.ts";
 import { toJson } from "./answers.ts";
 import { HEADERS, sendFile } from "./files.ts";
@@ -60,9 +60,7 @@ async function handle({ runs, isReadOnly, access, request, response }: Exchange)
     const asked = { runs, isReadOnly, request, query: new URLSearchParams(query) };
     sendJson(response, 200, await route(asked, path));
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    if (response.headersSent) response.destroy();
-    else sendJson(response, statusOf(error), { error: message });
+    sendJson(response, statusOf(error), { error: messageOf(error) });
   }
 }
 
@@ -73,8 +71,9 @@ function statusOf(error: unknown): number {
 }
 
 function sendJson(response: ServerResponse, status: number, value: unknown): void {
-  response.writeHead(status, { ...HEADERS, "content-type": "application/json; charset=utf-8" });
-  response.end(toJson(value));
+  // Before anything is sent: it throws if there is something in it that JSON does not have.
+  const body = toJson(value);
+  response.writeHead(status, { ...HEADERS, "content-type": "application/json; charset=utf-8" }).end(body);
 }
 
 function checkPortNumber(value: number): number {

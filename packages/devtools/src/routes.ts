@@ -48,11 +48,11 @@ async function showEvents({ runs, runId, query }: Asked): Promise<unknown> {
 }
 
 async function answer({ runs, runId, request }: Asked): Promise<unknown> {
-  const { name, since, value } = await readJson(request);
-  if (typeof name !== "string" || typeof since !== "number" || value === undefined)
-    throw new HttpError(400, "expected { name, since, value }");
+  const { name, execId, since, value } = await readJson(request);
+  const isWait = typeof name === "string" && typeof execId === "string" && typeof since === "number";
+  if (!isWait || value === undefined) throw new HttpError(400, "expected { name, execId, since, value }");
   // The id is that of `ravi approve` too: of two answers to one question, the second does not count.
-  await runs.deliver(runId, name, value as JsonValue, { id: `ravi ${since}`, mustWait: true });
+  await runs.deliver(runId, name, value as JsonValue, { id: `ravi ${execId} ${since}`, mustWait: true });
   return {};
 }
 

@@ -6,6 +6,7 @@ import { once } from "node:events";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { openPage } from "@ravi/devtools";
 import { InvalidValueError, type RunSummary } from "@ravi/kernel";
+import { Access } from "../src/access.ts";
 import { ask, askJson, opened, stub } from "./page.ts";
 
 describe("T14: who may look", () => {
@@ -63,6 +64,14 @@ describe("T14: who may look", () => {
       const { status } = await ask(page, "/api/runs", { headers: { host, origin: `http://${host}` } });
       expect(status).toBe(200);
     }
+  });
+
+  test("T14: so they are at port 80, which browsers leave out of an address", () => {
+    const askedAt = (host: string) => (): void =>
+      new Access(80).checkSite({ headers: { host, origin: `http://${host}` } });
+    expect(askedAt("127.0.0.1")).not.toThrow();
+    expect(askedAt("localhost")).not.toThrow();
+    expect(askedAt("evil.example")).toThrow("this is not the address of the page");
   });
 
   test("T14: every answer forbids frames, scripts in the page, guessing of types and keeping", async () => {
@@ -173,13 +182,25 @@ describe("what it tells", () => {
       body: '{"error":"the disk is gone"}',
     });
   });
+
+  test("so is what cannot be written as JSON, and what was thrown and is no error", async () => {
+    const report = { agents: [], calls: [], limits: { most: 1n } };
+    const list = (): Promise<never> => Promise.reject(Object.create(null) as Error);
+    const page = await opened(stub({ report, list }));
+    expect(await ask(page, "/api/runs/a")).toMatchObject({
+      status: 500,
+      body: expect.stringContaining("BigInt"),
+    });
+    expect(await ask(page, "/api/runs")).toMatchObject({ status: 500, body: '{"error":"[object Object]"}' });
+  });
 });
 
 describe("what it does", () => {
   test.each([
     ["answers", {}],
-    ["answers", { name: "colour", since: 1 }],
-    ["answers", { name: 1, since: 1, value: 1 }],
+    ["answers", { name: "colour", execId: "a", since: 1 }],
+    ["answers", { name: "colour", since: 1, value: 1 }],
+    ["answers", { name: 1, execId: "a", since: 1, value: 1 }],
     ["answers", []],
     ["cancel", {}],
     ["cancel", { reason: "" }],
@@ -207,7 +228,7 @@ describe("what it does", () => {
     const runs = stub({ deliver: () => void done.push("deliver"), cancel: () => void done.push("cancel") });
     const page = await opened(runs, { readOnly: true });
     for (const [what, body] of [
-      ["answers", { name: "a", since: 1, value: 1 }],
+      ["answers", { name: "a", execId: "a", since: 1, value: 1 }],
       ["cancel", { reason: "x" }],
     ] as const)
       expect((await ask(page, `/api/runs/a/${what}`, { body })).status).toBe(403);

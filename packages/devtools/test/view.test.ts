@@ -18,6 +18,7 @@ import {
   dollars,
   duration,
   isBudget,
+  isNext,
   kindOf,
   limitsOf,
   lineOf,
@@ -66,6 +67,11 @@ const wait = (more: Partial<PendingWait> = {}): PendingWait => ({
   execId: ExecId(RunId("run")),
   since: 1,
   ...more,
+});
+
+test("of several waits of one name, the first gets the next answer", () => {
+  const all = [wait(), wait({ name: "colour" }), wait(), wait({ name: "colour" })];
+  expect(all.map((one) => isNext(one, all))).toEqual([true, true, false, false]);
 });
 
 const shape = (agents: readonly AgentAccount[]) =>

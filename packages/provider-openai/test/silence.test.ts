@@ -5,7 +5,7 @@ import { CancellationToken, DeadlineExceededError, isRaviError, type LLMClient }
 import type { OpenAIOptions } from "@ravi/provider-openai";
 import { virtualClock } from "@ravi/testing";
 import { describe, expect, test } from "vitest";
-import { APIS, client as clientOf, failureOf, HELLO, rawServer, SPOKEN, streamed } from "./support.ts";
+import { APIS, client as clientOf, DONE, failureOf, HELLO, rawServer, SPOKEN, streamed } from "./support.ts";
 
 const STREAM = { "content-type": "text/event-stream" };
 const JSON_TYPE = { "content-type": "application/json" };
@@ -264,6 +264,17 @@ describe.each(APIS)("over %s:", (api) => {
         (response) => void response.writeHead(200, STREAM).write(piece("a") + end("a")),
       );
       expect((await streamed(client(server))).response.finishReason).toBe("stop");
+      await server.closed(1);
+    });
+
+    test("T10: one that says [DONE] in the middle of its answer is not waited for either: it is incomplete", async () => {
+      const clock = virtualClock();
+      await using server = await rawServer(
+        (response) => void response.writeHead(200, STREAM).write(piece("a") + DONE),
+      );
+      // The time stands still, so nothing is given up for its silence.
+      const failure = await failureOf(streamed(client(server, { clock })));
+      expect(failure).toMatchObject({ kind: "SERVER_ERROR", retryable: true });
       await server.closed(1);
     });
 

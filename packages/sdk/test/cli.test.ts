@@ -307,6 +307,35 @@ describe("a run that waits", () => {
     expect((await handle).output).toBe('["Bo",{"n":1}]');
   });
 
+  test("is given one answer after the other, if two of its agents wait for the same name", async () => {
+    const asker: Agent = {
+      id: AgentId("asker"),
+      run: async (ctx) => ({
+        status: "completed",
+        output: JSON.stringify(await ctx.waitFor("name")),
+        stopReason: "done",
+      }),
+    };
+    const lead: Agent = {
+      id: AgentId("lead"),
+      async run(ctx) {
+        const hire = { kind: "hire", agent: asker, input: "" } as const;
+        const output = (await ctx.batch([hire, hire]))
+          .map((one) => ("result" in one ? one.result.output : one.status))
+          .join();
+        return { status: "completed", output, stopReason: "done" };
+      },
+    };
+    // Its time stands still, so both begin to wait in the same moment.
+    const moment = Date.now();
+    const handle = start(lead, "go", { journal, runId: "run-1", clock: { now: () => moment } });
+    await expect.poll(async () => (await runs({ journal }))[0]?.waitingFor ?? []).toHaveLength(2);
+    await handle.suspend();
+    expect(await ravi("deliver", "run-1", "name", "--text", "Bo")).toContain("asker/1 of run run-1");
+    expect(await ravi("deliver", "run-1", "name", "--text", "Al")).toContain("asker/2 of run run-1");
+    expect((await resume("run-1", { agents: lead, journal })).output).toBe('"Bo","Al"');
+  });
+
   test("for more budget is given an amount, not an approval", async () => {
     const model = scriptedModel([{ text: "done" }]);
     const spender = agent({ name: "spender", model, onBudget: "ask" });

@@ -75,7 +75,7 @@ test("ravi page shows the runs of a journal and answers them, and Ctrl-C closes 
   expect(body).toMatchObject({
     selected: { runId: "bill", waitingFor: [{ question: { arguments: '{"usd":12}' } }] },
   });
-  const answer = { name: wait?.name, since: wait?.since, value: true };
+  const answer = { ...wait, value: true };
   expect(await ask("/api/runs/bill/answers", answer)).toEqual({ status: 200, body: {} });
   expect(await resume("bill", { agents: clerk(), journal })).toMatchObject({ output: "It is paid." });
   expect((await ask("/api/runs/bill")).body).toMatchObject({ report: { status: "completed" } });

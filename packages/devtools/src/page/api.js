@@ -57,8 +57,8 @@ export async function showEvents(runId, after) {
  * @param {import("@ravi/kernel").PendingWait} wait
  * @param {unknown} value
  */
-export async function answerWait(runId, { name, since }, value) {
-  await ask(`${pathOf(runId)}/answers`, { name, since, value });
+export async function answerWait(runId, { name, execId, since }, value) {
+  await ask(`${pathOf(runId)}/answers`, { name, execId, since, value });
 }
 
 /**

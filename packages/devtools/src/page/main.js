@@ -1,5 +1,5 @@
 import { answerWait, cancelRun, listRuns, showEvents, showRun } from "./api.js";
-import { byId } from "./dom.js";
+import { byId, make } from "./dom.js";
 import { drawList } from "./list.js";
 import { runView } from "./run.js";
 
@@ -48,6 +48,8 @@ function choose(runId) {
   view = undefined;
   known = "";
   refusal = "";
+  // The buttons of another run must not be seen below the name of this one, which may never be shown: its record may be damaged.
+  byId("run").replaceChildren(make("p", {}, [runId === null ? "Choose a run." : "Reading the run …"]));
   location.hash = runId === null ? "" : String(new URLSearchParams({ run: runId }));
   void look();
 }

@@ -1,6 +1,6 @@
 import { bar, fill, make } from "./dom.js";
 import { logOf } from "./log.js";
-import { barsOf, cutOffOf, dollars, grouped, isOpen, limitsOf, priorityOf, rowsOf } from "./view.js";
+import { barsOf, cutOffOf, dollars, grouped, isNext, isOpen, limitsOf, priorityOf, rowsOf } from "./view.js";
 import { drawWait } from "./waits.js";
 
 /**
@@ -52,7 +52,9 @@ export function runView(main, { answer, cancel }) {
         ),
       );
       const { waitingFor = [] } = report;
-      fill(waits, waitingFor, () => waitingFor.map((wait) => drawWait(wait, answer)));
+      fill(waits, waitingFor, () =>
+        waitingFor.map((wait) => drawWait(wait, isNext(wait, waitingFor) ? answer : undefined)),
+      );
       fill(tree, [report.agents, agentsInAll], () => [
         treeOf(report),
         left(agentsInAll - report.agents.length, "agents"),

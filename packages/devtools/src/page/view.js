@@ -63,6 +63,14 @@ export function kindOf(wait) {
 /** Whether it is a request for more budget, whose answer is an amount. @param {PendingWait} wait */
 export const isBudget = ({ name, execId }) => name === `approval:budget:${execId}`;
 
+/**
+ * Whether it gets the next answer: of several waits of one name, the one that has waited longest does.
+ *
+ * @param {PendingWait} wait
+ * @param {readonly PendingWait[]} all
+ */
+export const isNext = (wait, all) => all.find(({ name }) => name === wait.name) === wait;
+
 /** What is asked: of a tool call its name and its arguments. @param {PendingWait} wait */
 export function questionOf({ question }) {
   if (question === undefined || question === null) return "";

@@ -48,6 +48,8 @@ export function answerReader(reading: AnswerReading): () => Promise<readonly Mod
   const decoder = new TextDecoder();
   const reader = serverEvents(limits.maxPieceBytes);
   let isEnded = false;
+  /** Whether an event of it has come. */
+  let isBegun = false;
   let isStreamed: boolean | undefined;
   /** The answer so far, if it is not streamed or too short to say. */
   let whole = "";
@@ -77,11 +79,14 @@ export function answerReader(reading: AnswerReading): () => Promise<readonly Mod
       return;
     }
     for (const { data, name } of piece === undefined ? reader.end(text) : reader.push(text)) {
-      // OpenAI's mark of the end, which other servers send too, and some before the end.
+      // OpenAI's mark of the end, which other servers send too, and some before they begin.
       const isMark = data.trim() === "[DONE]";
       // An event that only shows that the server is still there may have no data.
-      if (!isMark && data !== "") events.push(...answer.add(read(data, name), name));
-      if (isMark ? !answer.isFinished : !answer.isOver) continue;
+      if (!isMark && data !== "") {
+        isBegun = true;
+        events.push(...answer.add(read(data, name), name));
+      }
+      if (isMark ? !isBegun : !answer.isOver) continue;
       if (piece !== undefined) body.leave();
       isEnded = true;
       return;

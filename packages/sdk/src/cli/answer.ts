@@ -74,9 +74,9 @@ async function approvalOf({ words: [run = "", name = ""], journal }: Request): P
 }
 
 async function give({ journal }: Request, wait: FoundWait, value: JsonValue): Promise<string> {
-  const { runId, name, agentId, since } = wait;
+  const { runId, name, agentId, execId, since } = wait;
   // With an id of this wait: a second answer, of somebody else at the same time, must not be kept for the next one of that name.
-  await deliver(runId, name, value, { journal, mustWait: true, id: `ravi ${since}` });
+  await deliver(runId, name, value, { journal, mustWait: true, id: `ravi ${execId} ${since}` });
   const first = await newestAnswer(journal, wait);
   if (first !== undefined && first !== JSON.stringify(value)) {
     const expected = `a wait that nobody has answered; somebody else has just said ${first}`;

@@ -42,7 +42,8 @@ export function findWait(
   const exact = open.filter((wait) => wait.name === name);
   const [found, ...others] =
     exact.length > 0 ? exact : open.filter((wait) => name === "" || wait.name.endsWith(`:${name}`));
-  if (found !== undefined && others.length === 0) return { ...found, runId };
+  // Of several waits of one name, the one that has waited longest gets the answer.
+  if (found !== undefined && others.every((other) => other.name === found.name)) return { ...found, runId };
   const expected =
     open.length === 0
       ? `a wait of run ${runId}, which is ${status} and waits for no ${kinds.join(" or ")}`
