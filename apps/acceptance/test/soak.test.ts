@@ -6,10 +6,10 @@ const { RAVI_LONG, RAVI_SEED } = process.env;
 const isLong = RAVI_LONG !== undefined;
 
 // What trees do and which calls fail follows from the seed. What has come how far when a process is killed does not: that is up to the
-// machine. Some 3,000 calls and lines are about a minute.
+// machine. Some 3,000 calls and lines are a minute on a busy machine.
 const NEW_SEED = isLong ? Math.floor(Math.random() * 2 ** 31) : 18;
 const SEED = Number(RAVI_SEED ?? NEW_SEED);
-const LONG = { trees: 1e9, kills: 1e9, between: [1_000, 5_000], report: console.log } as const;
+const LONG = { trees: 1e9, kills: 1e9, between: [3_000, 9_000], report: console.log } as const;
 const SHORT = { trees: 8, kills: 4, between: [20, 80] } as const;
 
 function sizeOf(minutes: number): Omit<SoakOptions, "seed"> {
@@ -25,9 +25,9 @@ test(
     expect(Object.values(ended).reduce((sum, each) => sum + each)).toBe(trees);
     expect(kills).toBeGreaterThan(0);
     expect(Number(pages.at(-1)) - Number(pages[0])).toBeLessThan(5);
-    for (const [first, ...more] of heaps)
-      for (const { after, kilobytes } of more)
-        expect((kilobytes - (first?.kilobytes ?? 0)) / (after - (first?.after ?? 0))).toBeLessThan(20);
+    // In a life of 150 trees: kept, their records alone would be 6 MB more.
+    for (const [, second, ...more] of heaps)
+      expect((more.at(-1)?.kilobytes ?? 0) - (second?.kilobytes ?? 0)).toBeLessThan(4_000);
   },
 );
 

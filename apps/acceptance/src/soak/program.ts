@@ -2,7 +2,7 @@ import { writeSync } from "node:fs";
 import { join } from "node:path";
 import { SlidingWindow } from "@ravi/context";
 import { HookManager } from "@ravi/hooks";
-import { isRaviError, type Journal, RunId, type RunResult } from "@ravi/kernel";
+import { isRaviError, type Journal, type RootHandle, RunId, type RunResult } from "@ravi/kernel";
 import { MiddlewarePipeline, retry } from "@ravi/middleware";
 import { openai } from "@ravi/provider-openai";
 import { ExecutionTracker, ModelMeter } from "@ravi/resources";
@@ -12,7 +12,7 @@ import { chance, faultOf, wholeOf } from "./chance.ts";
 import { teamOf } from "./team.ts";
 
 // A service that works on eight trees at once, and begins another when one has ended. It says on standard output what they do and how
-// they end. When it is killed, the next one gets the trees that had not ended.
+// they end. When it is killed, the next one gets the trees that had not ended. SIGTERM suspends them.
 
 /** How a broken service would differ. */
 export type Planted =
@@ -163,22 +163,26 @@ function onEventOf(tree: number): (() => void) | undefined {
   };
 }
 
-async function attempt(tree: number, decisions: Readonly<Record<string, Decision>>): Promise<RunResult> {
+function start(tree: number, isRecorded: boolean, decisions: Readonly<Record<string, Decision>>): RootHandle {
   const runId = `t${tree}`;
   const onEvent = onEventOf(tree);
-  const isRecorded = ((await store.summary(RunId(runId)))?.status ?? "pending") !== "pending";
-  if (isRecorded) return runtime.resume(runId, { decisions, onEvent }).result;
-  return runtime.run(lead, `tree ${tree}`, { runId, onEvent, ...limitsOf(tree) }).result;
+  if (isRecorded) return runtime.resume(runId, { decisions, onEvent });
+  return runtime.run(lead, `tree ${tree}`, { runId, onEvent, ...limitsOf(tree) });
 }
+
+const closing = new AbortController();
 
 /** Until it has ended. Somebody decides on what is in doubt. */
 async function grow(tree: number): Promise<void> {
   const run = `t${tree}`;
   let decisions: Record<string, Decision> = {};
-  for (let tries = 1; ; tries++) {
+  for (let tries = 1; !closing.signal.aborted; tries++) {
     try {
-      const result = await attempt(tree, decisions);
+      const isRecorded = ((await store.summary(RunId(run)))?.status ?? "pending") !== "pending";
+      if (closing.signal.aborted) return;
+      const result = await start(tree, isRecorded, decisions).result;
       if (result.status !== "suspended") return tellEnd(run, result);
+      if (isRaviError(result.error, "SUSPENDED") && closing.signal.aborted) return;
       if (!isRaviError(result.error, "NEEDS_DECISION")) throw result.error ?? new Error("suspended");
       decisions = {};
       for (const key of result.error.pending) {
@@ -209,10 +213,15 @@ function tellEnd(run: string, { status, output, usage, cost, inDoubt = [] }: Run
   }
 }
 
+process.on("SIGTERM", () => {
+  closing.abort();
+  void runtime.close();
+});
+
 let { next } = order;
 const open = [...order.open];
 async function lane(): Promise<void> {
-  for (;;) {
+  while (!closing.signal.aborted) {
     const tree = open.shift() ?? (next < trees ? next++ : undefined);
     if (tree === undefined) return;
     if (tree >= order.next) say({ begins: tree });

@@ -13,6 +13,9 @@ import { RetryPolicy } from "@ravi/supervision";
 import * as z from "zod";
 import { faultOf, wholeOf } from "./chance.ts";
 
+/** What a deputy may spend, together with those that it hires. */
+export const DEPUTY_TOKENS = 3_000;
+
 export interface TeamOptions {
   readonly model: LLMClient;
   readonly seed: number;
@@ -47,7 +50,7 @@ export function teamOf(options: TeamOptions): Agent {
     ...common,
     name: "deputy",
     instructions: "deputy",
-    subAgents: [{ agent: researcher, onFull: "queue" }],
+    subAgents: [{ agent: researcher, onFull: "queue", onPreempt: "return", askTimeoutS: 2 }],
     retryPolicy,
   });
   return new OrchestratorAgent({
@@ -57,8 +60,8 @@ export function teamOf(options: TeamOptions): Agent {
     tools: [write(options, "publish", true)],
     subAgents: [
       { agent: researcher, onFull: "queue", askTimeoutS: 10 },
-      { agent: writer, priority: Priority.HIGH },
-      { agent: deputy },
+      { agent: writer, priority: Priority.HIGH, askTimeoutS: 2, onTimeout: "leave" },
+      { agent: deputy, executionBudget: { maxTokens: DEPUTY_TOKENS } },
     ],
     retryPolicy,
   });

@@ -160,7 +160,7 @@ class Scene implements AsyncDisposable {
     clearInterval(looks);
     if (stderr !== "" || (code !== 0 && signal === null))
       this.findings.fault(`a process ended with ${code}: ${stderr}`);
-    if (signal !== null) for (const tree of this.open) this.findings.interrupt(`t${tree}`);
+    if (!isLast) for (const tree of this.open) this.findings.interrupt(`t${tree}`);
     this.options.report?.(
       `life ${life}: ${signal ?? code}, ${this.next} trees begun, ${this.open.size} open, ${this.provider.calls} calls`,
     );
@@ -178,7 +178,8 @@ class Scene implements AsyncDisposable {
     if (this.happened >= this.killAt) {
       this.killAt = Infinity;
       this.kills++;
-      this.process?.kill("SIGKILL");
+      // Some are only told to stop.
+      this.process?.kill(chance(this.options.seed, this.kills, "term") < 0.2 ? "SIGTERM" : "SIGKILL");
     }
     const { seed } = this.options;
     if (faultOf(["busy"], seed, this.happened) === undefined) return;
@@ -193,7 +194,7 @@ class Scene implements AsyncDisposable {
       this.open.add(said.begins);
       this.next = said.begins + 1;
     }
-    if ("asks" in said) this.act(() => this.approve(said.of, said.asks));
+    if ("asks" in said) this.act(() => this.answer(said.of, said.asks));
     if ("heap" in said)
       this.heaps.at(-1)?.push({ after: said.after, kilobytes: Math.round(said.heap / 1024) });
     if ("did" in said && this.options.planted === "a tool that is repeated" && this.kills === 0)
@@ -215,11 +216,18 @@ class Scene implements AsyncDisposable {
     this.other.exec("ROLLBACK");
   }
 
-  private async approve(runId: string, name: string): Promise<void> {
+  /** Whoever is asked again says the same, and it counts once. Some end the whole run instead. */
+  private async answer(runId: string, name: string): Promise<void> {
+    const { seed } = this.options;
     try {
-      // Whoever is asked again says the same, and it counts once.
-      await this.runtime.deliver(runId, name, chance(this.options.seed, name) < 0.9, { id: name });
+      if (faultOf(["cancels"], seed, name, "answer") === undefined)
+        await this.runtime.deliver(runId, name, chance(seed, name) < 0.9, { id: name });
+      else {
+        this.findings.cancelled.add(runId);
+        await this.runtime.cancel(runId, "planted");
+      }
     } catch (error) {
+      // It has ended.
       if (!isRaviError(error, "INVALID_VALUE")) throw error;
     }
   }
@@ -229,7 +237,7 @@ class Scene implements AsyncDisposable {
     this.act(() => this.check(false));
     for (const { runId, waitingFor = [] } of this.journal.list())
       for (const { kind, name } of waitingFor)
-        if (kind === "approval") this.act(() => this.approve(runId, name));
+        if (kind === "approval") this.act(() => this.answer(runId, name));
     await this.acts;
     this.countPages();
   }
