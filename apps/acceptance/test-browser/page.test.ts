@@ -289,6 +289,22 @@ test("more budget is granted as an amount", async () => {
   ]);
 });
 
+test("so is more of what else was used up; what is no amount is not sent", async () => {
+  const { runs, delivered } = waitingRun([wait({ name: `approval:budget:${execId}` })]);
+  const page = await tab((await opened(runs)).url);
+  await choose(page, "lead");
+  const amount = page.getByRole("textbox", { name: "Dollars to add" });
+  const isValid = (): Promise<boolean> =>
+    amount.evaluate((input) => (input as HTMLInputElement).validity.valid);
+  await amount.fill("five");
+  await button(page, "Grant").click();
+  expect(await isValid()).toBe(false);
+  await amount.fill('{"tokens": 1000}');
+  await button(page, "Grant").click();
+  await expect.poll(() => delivered).toEqual([[`approval:budget:${execId}`, { tokens: 1000 }]]);
+  expect(await isValid()).toBe(true);
+});
+
 test("a decision cannot be made here: the page says how", async () => {
   const { runs } = waitingRun([wait({ kind: "decision", name: "run:tool:1:0" })]);
   const page = await tab((await opened(runs)).url);
