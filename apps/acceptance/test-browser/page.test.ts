@@ -253,6 +253,27 @@ test("the list keeps the focus while its runs grow older, others begin, and one 
   expect(await isFocused()).toBe(true);
 });
 
+test("an answer that may not have arrived can be given again, and the page says so", async () => {
+  const { runs, delivered } = waitingRun([wait({})]);
+  const page = await tab((await opened(runs)).url, /ERR_FAILED/);
+  await choose(page, "lead");
+  await page.route(/\/answers$/, (route) => route.abort(), { times: 1 });
+  await button(page, "Approve").click();
+  const status = page.getByRole("status");
+  await expect.poll(() => status.innerText()).toMatch(/^The server did not answer\. .* again/);
+  await button(page, "Approve").click();
+  await expect.poll(() => status.innerText()).toBe("");
+  expect(delivered).toEqual([["approval:tool:1:0", true]]);
+});
+
+test("a run of another shape than the page knows is not taken for a server that is gone", async () => {
+  const { runs } = waitingRun([]);
+  const inspect = (): RunReport => ({ ...reportOf({}), usage: null as never });
+  const page = await tab((await opened({ ...runs, inspect })).url);
+  await choose(page, "lead");
+  await expect.poll(() => page.getByRole("status").innerText()).toContain("inputTokens");
+});
+
 test("more budget is granted as an amount", async () => {
   const { runs, delivered } = waitingRun([wait({ name: `approval:budget:${execId}` })]);
   const page = await tab((await opened(runs)).url);
@@ -266,6 +287,22 @@ test("more budget is granted as an amount", async () => {
     [`approval:budget:${execId}`, { cost: 2.5 }],
     [`approval:budget:${execId}`, false],
   ]);
+});
+
+test("so is more of what else was used up; what is no amount is not sent", async () => {
+  const { runs, delivered } = waitingRun([wait({ name: `approval:budget:${execId}` })]);
+  const page = await tab((await opened(runs)).url);
+  await choose(page, "lead");
+  const amount = page.getByRole("textbox", { name: "Dollars to add" });
+  const isValid = (): Promise<boolean> =>
+    amount.evaluate((input) => (input as HTMLInputElement).validity.valid);
+  await amount.fill("five");
+  await button(page, "Grant").click();
+  expect(await isValid()).toBe(false);
+  await amount.fill('{"tokens": 1000}');
+  await button(page, "Grant").click();
+  await expect.poll(() => delivered).toEqual([[`approval:budget:${execId}`, { tokens: 1000 }]]);
+  expect(await isValid()).toBe(true);
 });
 
 test("a decision cannot be made here: the page says how", async () => {

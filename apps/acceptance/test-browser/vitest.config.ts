@@ -13,5 +13,7 @@ export default defineConfig({
     // Guards against a hang. The browser's own limits (30 s) are reached first, and say what they have waited for.
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    // The page looks once a second, which is as long as a poll lasts by default.
+    expect: { poll: { timeout: 30_000 } },
   },
 });

@@ -12,6 +12,7 @@ import {
   type RunReport,
 } from "@ravi/kernel";
 import {
+  amountIn,
   answerIn,
   barsOf,
   cutOffOf,
@@ -67,6 +68,17 @@ const wait = (more: Partial<PendingWait> = {}): PendingWait => ({
   execId: ExecId(RunId("run")),
   since: 1,
   ...more,
+});
+
+test.each([
+  ["2.5", { cost: 2.5 }],
+  [" .5 ", { cost: 0.5 }],
+  ['{"tokens": 1000, "turns": 2}', { tokens: 1000, turns: 2 }],
+  ...["", "0", "-1", "five", "Infinity", "1e999", "null", "[1]", '"2"'].map(
+    (text) => [text, undefined] as const,
+  ),
+] as const)("the amount in %j", (text, amount) => {
+  expect(amountIn(text)).toEqual(amount);
 });
 
 test("of several waits of one name, the first gets the next answer", () => {

@@ -50,7 +50,7 @@ export interface RestateResumeOptions {
   readonly decisions?: Decisions | undefined;
   /**
    * Whether a run that has failed is continued too, for instance after an outage or with another key. The model calls and hires that it
-   * failed with are made again; everything else comes from the record. Default: false.
+   * failed with are made again; everything else comes from the record. One that is `partial` stays so. Default: false.
    */
   readonly retryFailed?: boolean | undefined;
   /** Cancels the run for good when it aborts. */

@@ -21,10 +21,25 @@ if (given.has("key")) {
 async function ask(path, body) {
   const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
   const sent = body === undefined ? { headers } : { method: "POST", headers, body: JSON.stringify(body) };
+  const { isOk, answer } = await answerTo(path, sent).catch(() => {
+    throw new Error(body === undefined ? GONE : LOST);
+  });
+  if (!isOk) throw new Error(answer.error);
+  return answer;
+}
+
+const GONE = "The server does not answer. Trying again …";
+// The same answer counts once.
+const LOST = "The server did not answer. What is still shown can be answered again.";
+
+/**
+ * @param {string} path
+ * @param {RequestInit} sent
+ */
+async function answerTo(path, sent) {
   const response = await fetch(path, sent);
   const answer = /** @type {{ readonly error?: string }} */ (await response.json());
-  if (!response.ok) throw new Error(answer.error);
-  return answer;
+  return { isOk: response.ok, answer };
 }
 
 /** @param {string} runId */

@@ -65,7 +65,7 @@ async function look() {
     await lookOnce();
     say(refusal);
   } catch (error) {
-    say(error instanceof TypeError ? "The server does not answer. Trying again …" : messageOf(error));
+    say(messageOf(error));
   }
   isLooking = false;
   const restMs = isAskedAgain ? 0 : Math.max(LOOK_EVERY_MS, REST * (performance.now() - begun));

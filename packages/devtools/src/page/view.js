@@ -107,6 +107,19 @@ function parsed(value) {
  */
 export const answerIn = (text) => parsed(text.trim());
 
+/**
+ * The budget that was typed: dollars, or JSON that names what is added. Undefined if it is neither.
+ *
+ * @param {string} text
+ * @returns {object | undefined}
+ */
+export function amountIn(text) {
+  const usd = Number(text);
+  if (usd > 0 && usd < Infinity) return { cost: usd };
+  const value = answerIn(text);
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? value : undefined;
+}
+
 /** Why an agent was cut off, in a few words. @param {AgentAccount} account */
 export function cutOffOf({ stopReason, stoppedBy }) {
   if (stoppedBy === undefined) return stopReason ?? "";

@@ -1,5 +1,5 @@
 import { make } from "./dom.js";
-import { answerIn, isBudget, kindOf, questionOf } from "./view.js";
+import { amountIn, answerIn, isBudget, kindOf, questionOf } from "./view.js";
 
 /**
  * @typedef {import("@ravi/kernel").PendingWait} PendingWait
@@ -40,10 +40,14 @@ function buttonsOf(wait, answer) {
       ]),
     ];
   if (isBudget(wait)) {
-    const amount = field("Dollars to add");
+    const amount = field('Dollars to add, or {"tokens": 1000}');
     const grant = () => {
-      const cost = Number(amount.value);
-      if (cost > 0) answer(wait, { cost });
+      const given = amountIn(amount.value);
+      amount.setCustomValidity(
+        given === undefined ? 'Expected dollars, or JSON such as {"tokens": 1000}' : "",
+      );
+      if (given === undefined) amount.reportValidity();
+      else answer(wait, given);
     };
     return [
       row(
