@@ -10,7 +10,7 @@ import {
   type Price,
 } from "@ravi/kernel";
 import { checkPort, checkPorts } from "@ravi/kernel/loop";
-import { checkListener, checkSource } from "./checks.ts";
+import { checkListener, checkSource } from "./dispatch/checks.ts";
 import { Attachments } from "./dispatch/attachments.ts";
 import { type CostTally, Tally } from "./tally.ts";
 import { type SetTimer, timersOf } from "./dispatch/timers.ts";

@@ -12,7 +12,7 @@ import {
 } from "@ravi/kernel";
 import { checkPorts } from "@ravi/kernel/loop";
 import { Channel } from "./dispatch/channel.ts";
-import { checkListener } from "./checks.ts";
+import { checkListener } from "./dispatch/checks.ts";
 import { guardCallback, type Listener, type Subscription, subscription } from "./dispatch/listener.ts";
 import { ProblemReporter } from "./dispatch/problem-reporter.ts";
 import { Recursion } from "./dispatch/recursion.ts";

@@ -8,7 +8,7 @@ import {
   type Logger,
 } from "@ravi/kernel";
 import { checkPorts } from "@ravi/kernel/loop";
-import { checkSource } from "./checks.ts";
+import { checkSource } from "./dispatch/checks.ts";
 import { Attachments } from "./dispatch/attachments.ts";
 import type { AnyHookCallback, HookSource } from "./types.ts";
 

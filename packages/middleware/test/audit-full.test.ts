@@ -12,7 +12,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { FileAuditLog } from "@ravi/middleware";
-import { localProcesses } from "../src/audit-log/owner.ts";
+import { localProcesses } from "../src/audit-log/file/owner.ts";
 
 /**
  * Which calls of an open file fail as on a full disk; `appendFile` leaves half of what it was given, also of a claim's name, and

@@ -23,7 +23,7 @@ import type { AuditEntry } from "@ravi/kernel";
 import { FileAuditLog } from "@ravi/middleware";
 import { PATIENCE } from "./support.ts";
 import { ChainReader, type ChainReport } from "../src/audit-log/chain.ts";
-import { localProcesses } from "../src/audit-log/owner.ts";
+import { localProcesses } from "../src/audit-log/file/owner.ts";
 
 const RUNS = process.env["RAVI_LONG"] ? 5_000 : 200;
 
@@ -332,7 +332,7 @@ describe("J11: an audit that can be proved", () => {
     vi.resetModules();
     // What is loaded now must not stay: the files of one worker share their modules.
     onTestFinished(() => void vi.resetModules());
-    const { localProcesses: anew } = await import("../src/audit-log/owner.ts");
+    const { localProcesses: anew } = await import("../src/audit-log/file/owner.ts");
     expect(anew().canTell(anew().me)).toBe(false);
   });
 

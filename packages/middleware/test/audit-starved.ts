@@ -1,6 +1,6 @@
 import { closeSync, existsSync, openSync } from "node:fs";
 import { FileAuditLog } from "@ravi/middleware";
-import { localProcesses } from "../src/audit-log/owner.ts";
+import { localProcesses } from "../src/audit-log/file/owner.ts";
 
 // A process of its own for audit-log.test.ts: it has used up its files, all but none, one, two …, and wants to write where another
 // writes. Says for each whether that one was taken for gone, and whether its claim still stands.

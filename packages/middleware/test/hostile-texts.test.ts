@@ -3,7 +3,7 @@ import type { ChatContext } from "@ravi/kernel";
 import { contentFilter, MiddlewarePipeline, piiRedaction, promptInjection } from "@ravi/middleware";
 import { ADVERSARIAL } from "./adversarial.ts";
 import { answer, chatContext, user } from "./support.ts";
-import { injectionScore } from "../src/text/injection-score.ts";
+import { injectionScore } from "../src/text/scan/injection-score.ts";
 
 describe("T16: hostile texts", () => {
   it.each(Object.entries(ADVERSARIAL))(

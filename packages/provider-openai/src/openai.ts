@@ -15,10 +15,10 @@ import {
   scrubber,
   startCall,
 } from "@ravi/kernel/provider";
-import { connect, type Connection } from "./connection.ts";
+import { connect, type Connection } from "./wire/connection.ts";
 import { explain } from "./failure/provider-error.ts";
 import { checkOptions, type OpenAIOptions } from "./options.ts";
-import { makeSender } from "./send.ts";
+import { makeSender } from "./wire/send.ts";
 
 /**
  * A model of OpenAI over the Responses API, or of any compatible server over Chat Completions, with the official client. Throws an

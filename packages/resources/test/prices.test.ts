@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import type { ModelInfo, Usage } from "@ravi/kernel";
 import { type ListedPrice, PriceBook } from "@ravi/resources";
-import { findListing, ratesFor } from "../src/prices/catalogue.ts";
+import { findListing, ratesFor } from "../src/prices/parts/catalogue.ts";
 import { priceAt, worstPriceAt } from "../src/prices/rates.ts";
 import { complaint } from "./helpers.ts";
 

@@ -4,9 +4,9 @@ import { describe, expect, test } from "vitest";
 import type { ChatMessage, ModelRequest } from "@ravi/kernel";
 import { estimateTokens, FILE_TOKENS, IMAGE_TOKENS } from "@ravi/resources";
 import { anyText } from "@ravi/testing/suites";
-import { charactersToTokens } from "../src/tokens/characters.ts";
+import { charactersToTokens } from "../src/tokens/parts/characters.ts";
 import { RequestCounter } from "../src/tokens/count-request.ts";
-import { cacheShortTexts } from "../src/tokens/short-texts.ts";
+import { cacheShortTexts } from "../src/tokens/parts/short-texts.ts";
 import { type Encoding, loadEncoding, sliced } from "../src/tokens/tokenizer.ts";
 import { complaint } from "./helpers.ts";
 

@@ -52,11 +52,11 @@ import { recordedStatus } from "./journal/facts/recorded-status.ts";
 import { waitsIn } from "./journal/facts/waits-on-record.ts";
 import { LiveHandle, LiveRun } from "./run/live-run.ts";
 import { noTimers } from "./engine/waiting.ts";
-import { EventHub } from "./event-hub.ts";
+import { EventHub } from "./run/event-hub.ts";
 import { LiveRuns } from "./run/live-runs.ts";
 import type { End } from "./promises/end.ts";
 import { checkAmbientScope } from "./scope.ts";
-import { EndedRuns, keepWaitingRun, waitingAgent } from "./waiting-run.ts";
+import { EndedRuns, keepWaitingRun, waitingAgent } from "./run/waiting-run.ts";
 
 /** Options of `Runtime`. All are optional. */
 export interface RuntimeOptions extends RuntimePorts {

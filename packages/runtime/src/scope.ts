@@ -1,5 +1,5 @@
 import { InvalidValueError, type RunScope } from "@ravi/kernel";
-import { moduleIfAny } from "./platform.ts";
+import { moduleIfAny } from "./journal/parts/platform.ts";
 
 const { AsyncLocalStorage } = moduleIfAny("node:async_hooks") ?? {};
 const storage = AsyncLocalStorage === undefined ? undefined : new AsyncLocalStorage<RunScope>();

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { anyText } from "@ravi/testing/suites";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { sha256 } from "../src/sha256.ts";
+import { sha256 } from "../src/journal/parts/sha256.ts";
 
 const encoding = fc.constantFrom("hex" as const, "base64url" as const);
 

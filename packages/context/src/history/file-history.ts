@@ -24,7 +24,7 @@ import { headerLine, messageLines } from "./file/line-format.ts";
 import { lostMessages } from "./file/lost-messages.ts";
 import { checkUpTo, keyText, messageTexts } from "./file/message-text.ts";
 import { nodeFiles } from "./file/node-files.ts";
-import { nodeModule } from "../node-module.ts";
+import { nodeModule } from "./file/node-module.ts";
 import { Queues } from "./file/queues.ts";
 import { scan, type Scan } from "./file/scan.ts";
 

@@ -1,6 +1,6 @@
 import { InvalidValueError } from "@ravi/kernel";
 import { messageOf } from "@ravi/kernel/loop";
-import { nodeModule } from "../node-module.ts";
+import { nodeModule } from "./file/node-module.ts";
 
 /** What a file history needs of a file system: a part of `node:fs/promises`, and a lock. The default is this machine's disk. */
 export interface HistoryFiles {

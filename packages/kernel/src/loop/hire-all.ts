@@ -4,7 +4,7 @@ import { isRaviError } from "../errors/is.ts";
 import { textOf } from "../model/messages.ts";
 import { asRavi } from "./bare/bare-child.ts";
 import { bareInbox } from "./bare-inbox.ts";
-import { ownLane } from "./own-lane.ts";
+import { ownLane } from "./bare/own-lane.ts";
 import { hasLayers } from "./pipeline-levels.ts";
 import { readResult } from "./read-result.ts";
 import { isStop } from "./tool-call.ts";

@@ -1,7 +1,7 @@
 import { checkFields, checkInteger } from "../core/check.ts";
 import { sameValue } from "../core/json.ts";
 import type { ToolCall, ToolMessage } from "../model/messages.ts";
-import { KnownCalls } from "./known-calls.ts";
+import { KnownCalls } from "./tool-loop/steps/known-calls.ts";
 
 /** How often something may repeat (O17). `warn` tells the model, `block` refuses the call, `halt` ends the loop. */
 export interface LoopLimits {

@@ -11,7 +11,7 @@ import type { ToolCall } from "../model/messages.ts";
 import { type JsonSchemaValidator, isStandardSchema } from "../model/schema.ts";
 import type { DelegateTool, Tool } from "../model/tool.ts";
 import { inputOf, unchecked } from "./check-schemas.ts";
-import { lostPart, nameOf } from "./lost-part.ts";
+import { lostPart, nameOf } from "./tool-loop/steps/lost-part.ts";
 import { isParsed, type Parsed, parseWith } from "./parse-with.ts";
 
 /** Parses and checks the arguments that a model wrote, within limits. `problem` is an error message for the model. */

@@ -7,7 +7,7 @@ import type { Attachment, ToolCall, ToolMessage } from "../model/messages.ts";
 import type { JsonSchemaValidator } from "../model/schema.ts";
 import type { DelegateTool, Tool } from "../model/tool.ts";
 import { isCutOff } from "./cut-off.ts";
-import { rejected, Turn } from "./turn.ts";
+import { rejected, Turn } from "./tool-loop/steps/turn.ts";
 
 export interface ToolTurnOptions {
   /** How many calls may run at the same time. Default: all. */

@@ -11,7 +11,7 @@ import {
 import { checkPort, hasCode } from "@ravi/kernel/loop";
 import { nodeModule } from "../common/node-module.ts";
 import { type ChainReport, ChainReader, link } from "./chain.ts";
-import { claimPosition, sweepClaims } from "./claim.ts";
+import { claimPosition, sweepClaims } from "./file/claim.ts";
 
 /** What the log needs of a file system. The default uses `node:fs/promises`. */
 export interface AuditDisk {

@@ -1,7 +1,7 @@
 import { type ChatContext, type ChatMessage, checkFields, textOf } from "@ravi/kernel";
 import { checkOnError, enforce, type OnGuardError, reportTrip } from "../guard.ts";
 import { checkFunction, checkNumber, checkWord, checkWords } from "../common/options.ts";
-import { injectionScore } from "../text/injection-score.ts";
+import { injectionScore } from "../text/scan/injection-score.ts";
 import type { ChatMiddleware } from "../types.ts";
 
 export interface PromptInjectionOptions {

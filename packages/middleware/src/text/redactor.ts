@@ -1,8 +1,8 @@
 import { checkBoolean, checkFields, InvalidValueError, type JsonValue, parseJson } from "@ravi/kernel";
 import { checkWords } from "../common/options.ts";
-import { email } from "./email.ts";
+import { email } from "./scan/email.ts";
 import { chainFilters, filterWhole, type TextFilter } from "./filter.ts";
-import { ipv4, ipv6 } from "./ip.ts";
+import { ipv4, ipv6 } from "./scan/ip.ts";
 import {
   checkPatternName,
   isLinearPattern,
@@ -15,8 +15,8 @@ import { changeList } from "./clean/messages.ts";
 import { card, iban, phone } from "./scan/numbers.ts";
 import type { Detector } from "./reader.ts";
 import { createScanner } from "./scan/scanner.ts";
-import { privateKey, privateKeyEnd } from "./private-key.ts";
-import { apiKey, basic, bearer, jwt } from "./secrets.ts";
+import { privateKey, privateKeyEnd } from "./scan/private-key.ts";
+import { apiKey, basic, bearer, jwt } from "./scan/secrets.ts";
 
 /** The kinds of data that are detected without further patterns. */
 export type PiiKind = "email" | "phone" | "card" | "ip" | "iban" | "secret";

@@ -18,7 +18,7 @@ import {
 } from "@ravi/kernel/provider";
 import { greatestUsage } from "../answer/greatest-usage.ts";
 import { errorIn, ReportedError } from "../failure/reported-error.ts";
-import type { Answer } from "../protocol.ts";
+import type { Answer } from "../wire/protocol.ts";
 import { finishReasonOf } from "./finish.ts";
 import { thoughtPart } from "./kept.ts";
 import { assembleReasoning, beyond } from "./reasoning.ts";

@@ -1,6 +1,6 @@
 import { field, isObject, listOf, plainId, textIn, withoutField } from "@ravi/kernel/provider";
 import { type Rejection, type Remedy, UNSUPPORTED } from "../failure/corrections.ts";
-import type { RequestBody } from "../protocol.ts";
+import type { RequestBody } from "../wire/protocol.ts";
 import { KEPT_FIELDS } from "./kept.ts";
 import { MAX_ID, withSpeaker } from "./messages.ts";
 import { refusesImages, withoutToolImages } from "./tool-images.ts";

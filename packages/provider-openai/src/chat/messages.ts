@@ -14,7 +14,7 @@ import type {
   ChatCompletionMessageParam,
   ChatCompletionToolMessageParam,
 } from "openai/resources/chat/completions";
-import type { Target } from "../protocol.ts";
+import type { Target } from "../wire/protocol.ts";
 import { isAddress, isImage, isUploaded } from "../request/attachment.ts";
 import { sendableArguments } from "../request/sendable-arguments.ts";
 import { isKept, keptFields, keptWithCall } from "./kept.ts";

@@ -1,4 +1,4 @@
-import type { Protocol } from "../protocol.ts";
+import type { Protocol } from "../wire/protocol.ts";
 import { collectAnswer } from "./answer.ts";
 import { chatRemedy } from "./remedies.ts";
 import { chatBody } from "./request.ts";

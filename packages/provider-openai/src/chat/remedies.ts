@@ -8,7 +8,7 @@ import {
   UNSUPPORTED,
 } from "../failure/corrections.ts";
 import { type SchemaPlaces, schemaRemedy } from "../failure/schema-remedy.ts";
-import type { RequestBody } from "../protocol.ts";
+import type { RequestBody } from "../wire/protocol.ts";
 import { outputInWords } from "../request/output-format.ts";
 import { messageRemedy } from "./message-remedies.ts";
 

@@ -4,7 +4,7 @@ import type {
   ChatCompletionFunctionTool,
   ChatCompletionToolChoiceOption,
 } from "openai/resources/chat/completions";
-import type { RequestBody, Target } from "../protocol.ts";
+import type { RequestBody, Target } from "../wire/protocol.ts";
 import { completeBody } from "../request/complete-body.ts";
 import { outputFormat } from "../request/output-format.ts";
 import { perTool } from "../request/per-tool.ts";

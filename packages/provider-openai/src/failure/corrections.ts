@@ -1,5 +1,5 @@
 import { field, hasField, stringOr, withoutField } from "@ravi/kernel/provider";
-import type { RequestBody } from "../protocol.ts";
+import type { RequestBody } from "../wire/protocol.ts";
 import { fullMessage } from "./full-message.ts";
 
 /** How to change a request that the server refused because of one parameter. */

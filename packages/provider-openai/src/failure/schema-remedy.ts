@@ -1,5 +1,5 @@
 import { field, isObject, listOf } from "@ravi/kernel/provider";
-import type { RequestBody } from "../protocol.ts";
+import type { RequestBody } from "../wire/protocol.ts";
 import type { Rejection, Remedy } from "./corrections.ts";
 
 /** Where a protocol has its schemas in the body. */

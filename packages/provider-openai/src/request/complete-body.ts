@@ -1,5 +1,5 @@
 import type { JsonObject, ModelRequest } from "@ravi/kernel";
-import type { RequestBody, Target } from "../protocol.ts";
+import type { RequestBody, Target } from "../wire/protocol.ts";
 
 type Merge = (body: Record<string, unknown>, extra: JsonObject) => void;
 

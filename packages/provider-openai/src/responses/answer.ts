@@ -2,7 +2,7 @@ import type { ModelEvent, ModelResponse, Usage } from "@ravi/kernel";
 import { field, isObject, listOf, stringOr, uniqueIds, UnusableAnswer } from "@ravi/kernel/provider";
 import { greatestUsage } from "../answer/greatest-usage.ts";
 import { errorIn, ReportedError } from "../failure/reported-error.ts";
-import type { Answer } from "../protocol.ts";
+import type { Answer } from "../wire/protocol.ts";
 import { type Draft, type Drafts, makeDrafts } from "./drafts.ts";
 import { emitRest } from "./emit.ts";
 import { readEvent } from "./events.ts";

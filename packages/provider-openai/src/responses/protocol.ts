@@ -1,4 +1,4 @@
-import type { Protocol } from "../protocol.ts";
+import type { Protocol } from "../wire/protocol.ts";
 import { collectResponse } from "./answer.ts";
 import { responsesRemedy } from "./remedies.ts";
 import { responsesBody } from "./request.ts";

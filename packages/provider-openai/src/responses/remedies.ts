@@ -1,7 +1,7 @@
 import { field, listOf, stringOr, withoutField } from "@ravi/kernel/provider";
 import { chooseRemedy, leaveOut, type Rejection, type Remedy } from "../failure/corrections.ts";
 import { type SchemaPlaces, schemaRemedy } from "../failure/schema-remedy.ts";
-import type { RequestBody } from "../protocol.ts";
+import type { RequestBody } from "../wire/protocol.ts";
 import { outputInWords } from "../request/output-format.ts";
 
 /**

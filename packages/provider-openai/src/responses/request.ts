@@ -1,7 +1,7 @@
 import type { JsonObject, ModelRequest } from "@ravi/kernel";
 import { inputSchema, isObject, listOf } from "@ravi/kernel/provider";
 import type { FunctionTool } from "openai/resources/responses/responses";
-import type { RequestBody, Target } from "../protocol.ts";
+import type { RequestBody, Target } from "../wire/protocol.ts";
 import { completeBody } from "../request/complete-body.ts";
 import { outputFormat } from "../request/output-format.ts";
 import { perTool } from "../request/per-tool.ts";

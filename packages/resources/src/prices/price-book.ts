@@ -12,7 +12,7 @@ import {
 } from "@ravi/kernel";
 import { checkPort } from "@ravi/kernel/loop";
 import { ByModel } from "../by-model.ts";
-import { findListing, type Listing, loadPriceData, type PriceData, ratesFor } from "./catalogue.ts";
+import { findListing, type Listing, loadPriceData, type PriceData, ratesFor } from "./parts/catalogue.ts";
 import { ownRates, type OwnPrices, readOwnPrices } from "./own-prices.ts";
 import { inputOf, priceAt, type Rates, worstPriceAt } from "./rates.ts";
 

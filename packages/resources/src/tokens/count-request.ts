@@ -5,8 +5,8 @@ import {
   type ModelRequest,
   type ToolSpec,
 } from "@ravi/kernel";
-import { charactersToTokens } from "./characters.ts";
-import { cacheShortTexts } from "./short-texts.ts";
+import { charactersToTokens } from "./parts/characters.ts";
+import { cacheShortTexts } from "./parts/short-texts.ts";
 import type { CountText } from "./tokenizer.ts";
 
 /** The default token count of an image. Providers charge from 85 to about 1,600 for one; a few models much more. */

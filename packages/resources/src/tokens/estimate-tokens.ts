@@ -1,5 +1,5 @@
 import { isPromiseLike, type MaybePromise, type ModelRequest } from "@ravi/kernel";
-import { charactersToTokens } from "./characters.ts";
+import { charactersToTokens } from "./parts/characters.ts";
 import { RequestCounter } from "./count-request.ts";
 import { type CountText, loadEncoding, sliced } from "./tokenizer.ts";
 

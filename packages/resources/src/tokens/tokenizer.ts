@@ -1,4 +1,4 @@
-import { charactersToTokens } from "./characters.ts";
+import { charactersToTokens } from "./parts/characters.ts";
 
 /** Counts the tokens of a text. It must be fast for every text. */
 export type CountText = (text: string) => number;

@@ -5,7 +5,7 @@ import {
   type MaybePromise,
   type TimerHandle,
 } from "@ravi/kernel";
-import { logOf } from "../run-log.ts";
+import { logOf } from "../run/run-log.ts";
 import type { Execution } from "./execution.ts";
 
 // At its end a run waits for a ledger, a history, listeners and an audit log. None of them may hold it up for good.

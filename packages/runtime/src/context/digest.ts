@@ -1,4 +1,4 @@
-import { hashOf } from "../platform.ts";
+import { hashOf } from "../journal/parts/platform.ts";
 
 const [C1, C2, C3, C4] = [0x239b961b, 0xab0e9789, 0x38b34ae5, 0xa1e38b93] as const;
 

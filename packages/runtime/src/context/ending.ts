@@ -7,7 +7,7 @@ import {
   type MaybePromise,
 } from "@ravi/kernel";
 import { guardedHooks, isAmong, tellOwn, tellTermination } from "@ravi/kernel/loop";
-import { logOf } from "../run-log.ts";
+import { logOf } from "../run/run-log.ts";
 import { reasonOfEnd, waitAtMost, waitUnlessCancelled } from "./bounded-wait.ts";
 import { forgetHistory, keepHistory } from "./end-history.ts";
 import type { Execution } from "./execution.ts";

@@ -15,7 +15,7 @@ import {
   type ToolErrorInit,
 } from "@ravi/kernel";
 import { isUnset, messageOf, readResult, tellOwn } from "@ravi/kernel/loop";
-import { logOf } from "../run-log.ts";
+import { logOf } from "../run/run-log.ts";
 import { andThen } from "../promises/and-then.ts";
 import { end, GRACE_MS, abandonCalls } from "./ending.ts";
 import type { Execution } from "./execution.ts";

@@ -1,6 +1,6 @@
 import type { DurableEngine, Inbox, InboxMessage, JsonValue, MaybePromise } from "@ravi/kernel";
 import { checkMessage } from "@ravi/kernel/loop";
-import { logOf } from "../run-log.ts";
+import { logOf } from "../run/run-log.ts";
 import type { Execution } from "./execution.ts";
 
 const MAX_DELIVERIES = 3;

@@ -1,6 +1,6 @@
 import { type AuditEntry, isPromiseLike, type JsonObject, type Span } from "@ravi/kernel";
 import { messageOf } from "@ravi/kernel/loop";
-import { logOf } from "../run-log.ts";
+import { logOf } from "../run/run-log.ts";
 import type { Execution } from "./execution.ts";
 
 // Telemetry and the audit log observe a run and cannot change it: if one of them fails, that is logged and the run goes on.

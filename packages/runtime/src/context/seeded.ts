@@ -1,4 +1,4 @@
-import { hashOf } from "../platform.ts";
+import { hashOf } from "../journal/parts/platform.ts";
 
 /** The n-th random number of an execution, from 0 up to 1: the same in every replay. */
 export function seededRandom(execId: string, n: number): number {

@@ -1,6 +1,6 @@
 import type { Clock, TimerHandle } from "@ravi/kernel";
 import { type Linked, LinkedList } from "@ravi/kernel/loop";
-import { nextTurn } from "../platform.ts";
+import { nextTurn } from "../journal/parts/platform.ts";
 
 /** Something that is done periodically. */
 export interface Heartbeat extends Linked<Heartbeat> {

@@ -1,5 +1,5 @@
 import { type CancellationToken, type Clock, InvalidValueError, type TimerHandle } from "@ravi/kernel";
-import { nextTurn } from "../platform.ts";
+import { nextTurn } from "../journal/parts/platform.ts";
 
 /** A promise that can be given up. */
 export interface Delay<T> {

@@ -18,7 +18,7 @@ import {
   systemClock,
 } from "@ravi/kernel";
 import { checkPorts, hasMethod } from "@ravi/kernel/loop";
-import { pause } from "../platform.ts";
+import { pause } from "./parts/platform.ts";
 import { checkClaim, granted, type Granted, heldBy, type Held } from "./claims.ts";
 import { encodeEntries } from "./entries/entry-codec.ts";
 import { bodyOf } from "./entries/large-body.ts";

@@ -1,6 +1,6 @@
 import { isPromiseLike, type MaybePromise } from "@ravi/kernel";
 import { messageOf } from "@ravi/kernel/loop";
-import { logOf, type RunLog } from "../run-log.ts";
+import { logOf, type RunLog } from "../run/run-log.ts";
 
 /** Runs something whose failure must not affect the run. An error, thrown or rejected, is logged and given to `onFailure`. */
 export function tryOrLog(

@@ -16,7 +16,7 @@ import {
 import { type Linked, versionName } from "@ravi/kernel/loop";
 import { Drain } from "../engine/drain.ts";
 import { whoseOf } from "../journal/facts/run-facts.ts";
-import type { EventHub } from "../event-hub.ts";
+import type { EventHub } from "./event-hub.ts";
 import type { Tree } from "../tree/tree.ts";
 
 /** A run in this process, from before its tree exists until its result does. */

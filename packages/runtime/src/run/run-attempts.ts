@@ -26,7 +26,7 @@ import { askedIn } from "./asked-calls.ts";
 import { isStatusGiven, statusRecord } from "./result-record.ts";
 import { RunAttempt } from "./run-attempt.ts";
 import type { Ports } from "../ports.ts";
-import { logOf } from "../run-log.ts";
+import { logOf } from "./run-log.ts";
 import type { Start } from "../run-start.ts";
 import { markReadAnswers, restoreTree } from "../tree/restore.ts";
 import { type Attempts, Tree } from "../tree/tree.ts";

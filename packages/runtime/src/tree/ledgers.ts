@@ -8,7 +8,7 @@ import {
   type Settlement,
 } from "@ravi/kernel";
 import { isLedger, least, messageOf } from "@ravi/kernel/loop";
-import { logOf, type RunLog } from "../run-log.ts";
+import { logOf, type RunLog } from "../run/run-log.ts";
 import { tryOrLog } from "../promises/try-or-log.ts";
 import { NOTHING_SPENT } from "./spends.ts";
 

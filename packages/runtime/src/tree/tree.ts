@@ -19,16 +19,16 @@ import {
   type Supervision,
 } from "@ravi/kernel";
 import { type Decisions, messageOf } from "@ravi/kernel/loop";
-import { logOf } from "../run-log.ts";
+import { logOf } from "../run/run-log.ts";
 import type { Recording } from "../engine/recording.ts";
 import type { Holder, RunJournal } from "../engine/run-journal.ts";
 import type { Ports } from "../ports.ts";
-import { checkHeadcount, checkLedger } from "../port-checks.ts";
+import { checkHeadcount, checkLedger } from "../run/port-checks.ts";
 import { type Start, scopeOf } from "../run-start.ts";
 import { Accounts } from "./accounts.ts";
 import { NOTHING_SPENT, plus } from "./spends.ts";
 import { AskClocks } from "./ask-clocks.ts";
-import type { EventHub } from "../event-hub.ts";
+import type { EventHub } from "../run/event-hub.ts";
 import { Mailbox } from "../engine/mailbox.ts";
 import { type SignalTarget, Signals } from "./signals.ts";
 import { Waits, type WaitingRun } from "./waits.ts";

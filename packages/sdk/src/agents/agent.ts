@@ -11,7 +11,7 @@ import { ReActAgent, type ReActAgentOptions } from "@ravi/react-agent";
 import { type Budget, checkBudget, toExecutionBudget } from "../limits.ts";
 import { resolveModel } from "../models/model.ts";
 import type { Models } from "../models/options.ts";
-import { type ClosedLoop, rememberBlueprint } from "./blueprint.ts";
+import { type ClosedLoop, rememberBlueprint } from "./made/blueprint.ts";
 import { hasRetry, type Layers, pipelinesOf } from "./layers.ts";
 
 /** The options of `ReActAgent` (`@ravi/react-agent`), except that `model`, `budget` and `middleware` take this package's forms. */

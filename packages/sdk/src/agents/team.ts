@@ -26,7 +26,7 @@ import { resolveModel } from "../models/model.ts";
 import type { Models } from "../models/options.ts";
 import { checkAgent } from "../run/host/check.ts";
 import { AGENT_OPTIONS, type AgentOptions, budgetOf, checkList, type NeedsOutput } from "./agent.ts";
-import { rememberBlueprint } from "./blueprint.ts";
+import { rememberBlueprint } from "./made/blueprint.ts";
 import { hasRetry, pipelinesOf } from "./layers.ts";
 
 /** An agent to hand work to, and the terms: `SubAgentConfig` of `@ravi/orchestrator`, with `budget` in this package's form. */

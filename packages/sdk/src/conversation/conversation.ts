@@ -14,7 +14,7 @@ import {
   systemIds,
 } from "@ravi/kernel";
 import { asOwn } from "@ravi/kernel/loop";
-import { ownLimits } from "../agents/blueprint.ts";
+import { ownLimits } from "../agents/made/blueprint.ts";
 import { limitsFor } from "../limits.ts";
 import { checkAgent, checkHost } from "../run/host/check.ts";
 import { defaultHistory } from "../run/host/histories.ts";

@@ -8,7 +8,7 @@ import {
 } from "@ravi/kernel";
 import { addCost, checkInput, least, ownAttachments, userMessage } from "@ravi/kernel/loop";
 import type { PriceSource } from "@ravi/resources";
-import { blueprintOf, type ClosedLoop, ownLimits, teamOf } from "../agents/blueprint.ts";
+import { blueprintOf, type ClosedLoop, ownLimits, teamOf } from "../agents/made/blueprint.ts";
 import { isDefaultUsd, type Limits, limitsFor } from "../limits.ts";
 import { checkAgent, checkHost } from "./host/check.ts";
 import { type Metering, meteringFor } from "./host/meters.ts";

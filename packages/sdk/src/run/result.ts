@@ -18,7 +18,7 @@ import {
 import { type Limits, limitsOf } from "../limits.ts";
 import type { Calls } from "../tree/call-log.ts";
 import { type RunTree, runTree } from "../tree/run-tree.ts";
-import { withSdkNames } from "../tree/stopped-by.ts";
+import { withSdkNames } from "../tree/print/stopped-by.ts";
 
 /** How a run ended and what it used. Every end gives a result; `status` says which end it was. */
 export type SdkResult<T = unknown> = CompletedResult<T> | UnfinishedResult<T>;

@@ -7,7 +7,7 @@ import {
   type RootHandle,
 } from "@ravi/kernel";
 import { checkInput } from "@ravi/kernel/loop";
-import { ownLimits } from "../agents/blueprint.ts";
+import { ownLimits } from "../agents/made/blueprint.ts";
 import { isDefaultUsd, limitsFor, toExecutionBudget, toSpawnBudget } from "../limits.ts";
 import { checkAgent, checkHost, checkRunId } from "./host/check.ts";
 import { checkOnRecord } from "./host/journals.ts";

@@ -1,9 +1,9 @@
 import { type AgentAccount, type AgentId, addUsage, type Usage } from "@ravi/kernel";
 import { addCost } from "@ravi/kernel/loop";
 import type { CallAccount, Calls } from "./call-log.ts";
-import { drawMermaid } from "./mermaid.ts";
-import { withSdkNames } from "./stopped-by.ts";
-import { drawText } from "./text.ts";
+import { drawMermaid } from "./print/mermaid.ts";
+import { withSdkNames } from "./print/stopped-by.ts";
+import { drawText } from "./print/text.ts";
 
 /** One agent of a run: what it used itself and, in `total`, together with everyone it hired. */
 export interface TreeNode extends AgentAccount {

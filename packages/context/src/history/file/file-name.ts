@@ -1,4 +1,4 @@
-import { nodeModule } from "../../node-module.ts";
+import { nodeModule } from "./node-module.ts";
 
 const MAX_HINT = 24;
 

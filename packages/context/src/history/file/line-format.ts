@@ -1,4 +1,4 @@
-import { nodeModule } from "../../node-module.ts";
+import { nodeModule } from "./node-module.ts";
 
 /**
  * A file is a header line and then a line for each message, all of them JSON:

@@ -1,5 +1,5 @@
 import { hasCode } from "@ravi/kernel/loop";
-import { nodeModule } from "../../node-module.ts";
+import { nodeModule } from "./node-module.ts";
 import type { HistoryLock } from "../files.ts";
 import { canTell, claimName, isClaim, isOwnerGone, ownerOf } from "./owner.ts";
 

@@ -1,5 +1,5 @@
 import { makeFolders } from "@ravi/kernel/loop";
-import { nodeModule } from "../../node-module.ts";
+import { nodeModule } from "./node-module.ts";
 import type { HistoryFiles } from "../files.ts";
 import { lockFile } from "./lock.ts";
 

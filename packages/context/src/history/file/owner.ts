@@ -1,5 +1,5 @@
 import { hasEnded, processStart, type ProcessTable, processTable } from "@ravi/kernel/loop";
-import { nodeModule } from "../../node-module.ts";
+import { nodeModule } from "./node-module.ts";
 
 /** The form of a claim's name: process id, its start time, a unique part, and where the process is: the host and its process table. */
 const CLAIM_NAME = /^(\d+)\.(\d+)\.[\w-]+@(.*)$/;

@@ -1,5 +1,5 @@
 import type { ChatMessage, Estimate, ModelInfo, ModelRequest, ToolSpec } from "@ravi/kernel";
-import { byteLength } from "../../platform.ts";
+import { byteLength } from "../../journal/parts/platform.ts";
 
 const DEFAULT_OUTPUT = 4_096;
 

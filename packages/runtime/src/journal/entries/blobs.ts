@@ -1,5 +1,5 @@
 import { InvalidValueError, JournalCorruptError } from "@ravi/kernel";
-import { hashOf } from "../../platform.ts";
+import { hashOf } from "../parts/platform.ts";
 
 const PREFIX = "sha256-";
 

@@ -1,6 +1,6 @@
 import { JournalLockedError, type RunId } from "@ravi/kernel";
 import { hasEnded, processStart, type ProcessTable } from "@ravi/kernel/loop";
-import { moduleIfAny } from "../../platform.ts";
+import { moduleIfAny } from "./platform.ts";
 import type { Claim } from "../claims.ts";
 import { processTable } from "./process-table.ts";
 

@@ -1,5 +1,5 @@
 import { type ProcessTable, processTable as tableOf } from "@ravi/kernel/loop";
-import { nodeFiles, nodeModule } from "../../platform.ts";
+import { nodeFiles, nodeModule } from "./platform.ts";
 
 /** Cached: a process never changes its table. */
 let here: ProcessTable | undefined;

@@ -1,5 +1,5 @@
 import type { RunId } from "@ravi/kernel";
-import { nodeZlib } from "../../platform.ts";
+import { nodeZlib } from "../parts/platform.ts";
 
 /** What a row's checksum covers, apart from its run. */
 export interface RowContent {

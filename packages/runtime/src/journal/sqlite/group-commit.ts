@@ -1,5 +1,5 @@
 import { isRaviError, type RaviError, JournalFailedError } from "@ravi/kernel";
-import { nextTurn } from "../../platform.ts";
+import { nextTurn } from "../parts/platform.ts";
 
 /** What a group of writes is executed on. Everything is synchronous, so no other statement comes in between. */
 export interface GroupStore {

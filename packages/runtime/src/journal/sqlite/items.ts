@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { JsonValue, PostedItem, PostedRecord, RunId } from "@ravi/kernel";
-import { nodeZlib } from "../../platform.ts";
+import { nodeZlib } from "../parts/platform.ts";
 import { damaged } from "./errors.ts";
 
 interface ItemRow extends Omit<PostedRecord, "value"> {

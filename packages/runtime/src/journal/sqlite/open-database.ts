@@ -1,7 +1,7 @@
 import type * as Sqlite from "node:sqlite";
 import { InvalidValueError, JournalFailedError } from "@ravi/kernel";
 import { makeFolders, messageOf } from "@ravi/kernel/loop";
-import { nodeFiles, nodeModule, realNow } from "../../platform.ts";
+import { nodeFiles, nodeModule, realNow } from "../parts/platform.ts";
 import { isBusy, isDamaged } from "./errors.ts";
 import { APPLICATION_ID, FORMAT, SCHEMA } from "./schema.ts";
 

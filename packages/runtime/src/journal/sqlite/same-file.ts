@@ -1,4 +1,4 @@
-import { nodeFiles } from "../../platform.ts";
+import { nodeFiles } from "../parts/platform.ts";
 
 /**
  * Returns a check that throws once the opened file is no longer the one at its path. SQLite would continue to write to a file that

@@ -11,7 +11,7 @@ import type {
 import { retry, type RetryOptions } from "@ravi/middleware";
 import { Runtime } from "@ravi/runtime";
 import { RetryPolicy, SpawnTracker } from "@ravi/supervision";
-import { blueprintOf, teamOf } from "../../agents/blueprint.ts";
+import { blueprintOf, teamOf } from "../../agents/made/blueprint.ts";
 import { around, checkLayers, hasRetry, pipelinesOf } from "../../agents/layers.ts";
 import { hasModule } from "../../node-module.ts";
 import { ledgerFor } from "./ledger.ts";

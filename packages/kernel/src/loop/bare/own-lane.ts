@@ -1,12 +1,12 @@
-import type { HireOutcome, Outcome } from "../agent/leaves.ts";
-import type { RunContext } from "../agent/run-context.ts";
-import type { ModelResponse } from "../model/llm.ts";
-import type { ChatMessage } from "../model/messages.ts";
-import { addUsage, NO_USAGE, type Usage } from "../model/usage.ts";
-import type { Hooks } from "../ports/hooks.ts";
-import { bothHooks } from "./both-hooks.ts";
-import { guardedHooks } from "./guarded-hooks.ts";
-import { Conversation } from "./conversation.ts";
+import type { HireOutcome, Outcome } from "../../agent/leaves.ts";
+import type { RunContext } from "../../agent/run-context.ts";
+import type { ModelResponse } from "../../model/llm.ts";
+import type { ChatMessage } from "../../model/messages.ts";
+import { addUsage, NO_USAGE, type Usage } from "../../model/usage.ts";
+import type { Hooks } from "../../ports/hooks.ts";
+import { bothHooks } from "../both-hooks.ts";
+import { guardedHooks } from "../guarded-hooks.ts";
+import { Conversation } from "../conversation.ts";
 
 /** The context of an agent that works in another agent's slot: the other's context, with a conversation of its own. */
 export interface OwnLane {

@@ -1,5 +1,5 @@
-import { type Indexed, TextIndex } from "../core/text-index.ts";
-import type { ToolMessage } from "../model/messages.ts";
+import { type Indexed, TextIndex } from "../../../core/text-index.ts";
+import type { ToolMessage } from "../../../model/messages.ts";
 
 /** What is known about one call of a tool, identified by the text of its arguments. */
 export interface CallRecord extends Indexed<CallRecord> {

@@ -1,5 +1,5 @@
 import { hasEnded, processStart, processTable } from "@ravi/kernel/loop";
-import { nodeModule } from "../common/node-module.ts";
+import { nodeModule } from "../../common/node-module.ts";
 
 /** Information about the processes of this machine. */
 export interface Processes {

@@ -8,22 +8,22 @@ import {
   type Tool,
 } from "@ravi/kernel";
 import { keepLoopShapes, keepShapes, messageOf, planLoop, tellLog } from "@ravi/kernel/loop";
-import { ChatCall } from "./context/chat-call.ts";
-import { Execution } from "./context/execution.ts";
-import { FunctionCall } from "./context/function-call.ts";
-import { AgentCall } from "./context/level-call.ts";
-import { ModelEffect } from "./context/model-effect.ts";
-import { asItIs, Attempt } from "./context/money/attempt.ts";
-import { Bill } from "./context/money/bill.ts";
-import { ToolEffect } from "./context/tool-effect.ts";
-import { InProcessScope } from "./engine/effect-scope.ts";
-import { InProcessEngine } from "./engine/in-process.ts";
-import { Seat } from "./engine/seat.ts";
-import { Identities } from "./journal/entries/identities.ts";
-import { MemoryJournal } from "./journal/memory-journal.ts";
-import type { RuntimePorts } from "./ports.ts";
-import { outside } from "./scope.ts";
-import { wallClock } from "./wall-clock.ts";
+import { ChatCall } from "../context/chat-call.ts";
+import { Execution } from "../context/execution.ts";
+import { FunctionCall } from "../context/function-call.ts";
+import { AgentCall } from "../context/level-call.ts";
+import { ModelEffect } from "../context/model-effect.ts";
+import { asItIs, Attempt } from "../context/money/attempt.ts";
+import { Bill } from "../context/money/bill.ts";
+import { ToolEffect } from "../context/tool-effect.ts";
+import { InProcessScope } from "../engine/effect-scope.ts";
+import { InProcessEngine } from "../engine/in-process.ts";
+import { Seat } from "../engine/seat.ts";
+import { Identities } from "../journal/entries/identities.ts";
+import { MemoryJournal } from "../journal/memory-journal.ts";
+import type { RuntimePorts } from "../ports.ts";
+import { outside } from "../scope.ts";
+import { wallClock } from "../wall-clock.ts";
 
 // A run that waits for ever. While it is there, an object of each class that runs are made of is alive, and V8 keeps the code that was
 // compiled for them: see `keepShapes`.

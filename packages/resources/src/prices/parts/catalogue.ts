@@ -1,5 +1,5 @@
 import type { ModelInfo } from "@ravi/kernel";
-import type { Rates } from "./rates.ts";
+import type { Rates } from "../rates.ts";
 
 /** A price that depends on the size of the input, as the catalogue writes it. */
 interface Tiered {

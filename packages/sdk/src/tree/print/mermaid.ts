@@ -1,6 +1,6 @@
 import { totalTokens } from "@ravi/kernel";
 import { count, usd } from "./figures.ts";
-import type { TreeNode } from "./run-tree.ts";
+import type { TreeNode } from "../run-tree.ts";
 import { cutOffWords } from "./stopped-by.ts";
 
 /**

@@ -1,4 +1,12 @@
-import { begins, type Detector, type Reader, isAlphanumeric, isBase64, isDigit, isLetter } from "./reader.ts";
+import {
+  begins,
+  type Detector,
+  type Reader,
+  isAlphanumeric,
+  isBase64,
+  isDigit,
+  isLetter,
+} from "../reader.ts";
 
 const SPACE = 0x20;
 const HYPHEN = 0x2d;

@@ -1,5 +1,5 @@
 import { KEY_SHAPES, type KeyShape } from "@ravi/kernel/loop";
-import { begins, type Detector, type Reader, isAlphanumeric, isBase64, isDigit } from "./reader.ts";
+import { begins, type Detector, type Reader, isAlphanumeric, isBase64, isDigit } from "../reader.ts";
 
 const DOT = 0x2e;
 const HYPHEN = 0x2d;

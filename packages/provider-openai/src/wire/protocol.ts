@@ -1,6 +1,6 @@
 import type { ModelEvent, ModelRequest, ModelResponse } from "@ravi/kernel";
 import type { Notice, WireAnswer } from "@ravi/kernel/provider";
-import type { Rejection, Remedy } from "./failure/corrections.ts";
+import type { Rejection, Remedy } from "../failure/corrections.ts";
 
 /** The body of a request, before it is serialized. */
 export type RequestBody = Readonly<Record<string, unknown>>;

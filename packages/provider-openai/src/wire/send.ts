@@ -2,7 +2,7 @@ import { classifyError, ErrorKind, type ModelRequest } from "@ravi/kernel";
 import { checkRequest, headerText, type Notice, type ProviderCall } from "@ravi/kernel/provider";
 import { APIError } from "openai";
 import type { Connection } from "./connection.ts";
-import { correct, learn, rejectionOf, type Remedy } from "./failure/corrections.ts";
+import { correct, learn, rejectionOf, type Remedy } from "../failure/corrections.ts";
 
 interface SendOptions {
   readonly stream: boolean;

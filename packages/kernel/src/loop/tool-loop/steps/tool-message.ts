@@ -1,7 +1,7 @@
-import type { ToolOutcome, ToolResult } from "../agent/leaves.ts";
-import type { ToolCall, ToolMessage } from "../model/messages.ts";
-import { toldOf } from "./told.ts";
-import { toolFailure } from "./tool-call.ts";
+import type { ToolOutcome, ToolResult } from "../../../agent/leaves.ts";
+import type { ToolCall, ToolMessage } from "../../../model/messages.ts";
+import { toldOf } from "../../told.ts";
+import { toolFailure } from "../../tool-call.ts";
 
 // Messages to a model about its calls.
 

@@ -1,6 +1,6 @@
 import type { JsonObject, Logger, RunId } from "@ravi/kernel";
 import { tellLog } from "@ravi/kernel/loop";
-import type { Ports } from "./ports.ts";
+import type { Ports } from "../ports.ts";
 
 /** Where something about a run is logged. Many runs share one logger, so each entry names its run. */
 export interface RunLog {

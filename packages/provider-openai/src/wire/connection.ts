@@ -9,11 +9,11 @@ import {
   urlSecrets,
 } from "@ravi/kernel/provider";
 import { OpenAI } from "openai";
-import { CHAT } from "./chat/protocol.ts";
-import { readBaseURL, type OpenAIOptions } from "./options.ts";
+import { CHAT } from "../chat/protocol.ts";
+import { readBaseURL, type OpenAIOptions } from "../options.ts";
 import type { Protocol } from "./protocol.ts";
-import { RESPONSES } from "./responses/protocol.ts";
-import { guardedFetch } from "./wire/guarded-fetch.ts";
+import { RESPONSES } from "../responses/protocol.ts";
+import { guardedFetch } from "./guarded-fetch.ts";
 
 /** The official client for one server, with the secrets to remove from error messages. */
 export interface Connection {

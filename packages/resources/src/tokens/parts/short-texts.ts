@@ -1,4 +1,4 @@
-import type { CountText } from "./tokenizer.ts";
+import type { CountText } from "../tokenizer.ts";
 
 /** The longest text that is cached: names, ids and small arguments, which recur. Most messages are longer. */
 const SHORT = 32;

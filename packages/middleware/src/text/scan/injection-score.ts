@@ -1,5 +1,5 @@
-import { readEscapes } from "./scan/escapes.ts";
-import { plainText } from "./clean/plain.ts";
+import { readEscapes } from "./escapes.ts";
+import { plainText } from "../clean/plain.ts";
 
 /** The maximum that is read; of a longer text, the beginning and the end. */
 const MAX_LENGTH = 200_000;

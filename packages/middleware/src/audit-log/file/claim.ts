@@ -1,6 +1,6 @@
 import { JournalLockedError } from "@ravi/kernel";
 import { hasCode } from "@ravi/kernel/loop";
-import { nodeModule } from "../common/node-module.ts";
+import { nodeModule } from "../../common/node-module.ts";
 import { isOwner, localProcesses } from "./owner.ts";
 
 /** A claim's owner writes its name into it at once. A claim without a name after this time was left by a crash. */

@@ -1,5 +1,5 @@
 import { InvalidValueError } from "@ravi/kernel";
-import type { HookSource } from "./types.ts";
+import type { HookSource } from "../types.ts";
 
 /** Accepts a function or undefined. Anything else would never be called, or fail in the middle of a run. */
 export function checkListener(field: string, value: unknown): void {

@@ -1,4 +1,4 @@
-import { type Detector, type Reader, DIGITS, isAlphanumeric, isDigit, isHex } from "./reader.ts";
+import { type Detector, type Reader, DIGITS, isAlphanumeric, isDigit, isHex } from "../reader.ts";
 
 const DOT = 0x2e;
 const COLON = 0x3a;

@@ -1,7 +1,7 @@
 import { totalTokens } from "@ravi/kernel";
 import { padText, textWidth } from "@ravi/kernel/loop";
 import { count, usd } from "./figures.ts";
-import type { TreeNode } from "./run-tree.ts";
+import type { TreeNode } from "../run-tree.ts";
 import { cutOffWords } from "./stopped-by.ts";
 
 interface Row {

@@ -1,4 +1,4 @@
-import { type Detector, type Reader, DIGITS, isAlphanumeric, isLetter, LETTERS } from "./reader.ts";
+import { type Detector, type Reader, DIGITS, isAlphanumeric, isLetter, LETTERS } from "../reader.ts";
 
 /** The longest local part and domain that RFC 5321 allows. */
 const MAX_LOCAL = 64;
