@@ -2,6 +2,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { isRaviError, type Logger } from "@ravi/kernel";
 import {
+  argumentObject,
+  argumentText,
   callIds,
   checkBaseURL,
   checkClientParts,
@@ -44,6 +46,27 @@ describe("values from the wire", () => {
     for (const wrong of [-1, 1.5, Number.NaN, 2 ** 60, "7", null, undefined]) {
       expect(countIn(wrong)).toBeUndefined();
     }
+  });
+});
+
+describe("T10: the arguments of a call", () => {
+  test.each([
+    ['{"a":1}', '{"a":1}'],
+    [{ a: 1 }, '{"a":1}'],
+    [[1], "[1]"],
+    // A tool without required arguments must not run with what is none.
+    [5, "5"],
+    [false, "false"],
+    [null, ""],
+    [undefined, ""],
+  ])("%j as text", (given, text) => {
+    expect(argumentText(given)).toBe(text);
+  });
+
+  test("that cannot be read are cut, but not within a character", () => {
+    const { unreadable_arguments: shown } = argumentObject(`${"x".repeat(9_999)}👩 and more`);
+    expect(String(shown).isWellFormed()).toBe(true);
+    expect(String(shown)).toHaveLength(10_000);
   });
 });
 

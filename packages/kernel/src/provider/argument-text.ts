@@ -1,10 +1,13 @@
 import { parseJson } from "../core/json.ts";
 import { type Fields, isObject } from "./json.ts";
 
-/** The arguments of a call as text. Servers that send them as parsed JSON are accepted too: the JSON is written out again. */
+/**
+ * The arguments of a call as text. Servers that send them as parsed JSON are accepted too: the JSON is written out again, also if it is no
+ * object, so that the call is refused and not made without arguments.
+ */
 export function argumentText(value: unknown): string {
   if (typeof value === "string") return value;
-  return isObject(value) || Array.isArray(value) ? JSON.stringify(value) : "";
+  return value === undefined || value === null ? "" : JSON.stringify(value);
 }
 
 /** How much of unreadable arguments is sent back to the model. */
@@ -22,5 +25,5 @@ export function argumentObject(text: string): Fields {
   } catch {
     // Falls through: sent as text.
   }
-  return { unreadable_arguments: text.slice(0, SHOWN_CHARACTERS) };
+  return { unreadable_arguments: text.slice(0, SHOWN_CHARACTERS).toWellFormed() };
 }
