@@ -3,7 +3,7 @@
  * what entries share. Loading a file costs more than most of what is in it: the kernel in 24 files took 17 ms to import
  * on a small machine, in two files 2 ms.
  */
-import { globSync, readFileSync, rmSync } from "node:fs";
+import { globSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename } from "node:path";
 import { build } from "rolldown";
 
@@ -56,6 +56,12 @@ await build({
     comments: { jsdoc: false, annotation: true, legal: true },
   },
 });
+
+// The compiler writes two fields that say nothing into each map, 27 bytes of each of the 310 that the sdk brings.
+for (const file of globSync("dist/**/*.d.ts.map")) {
+  const map = readFileSync(file, "utf8");
+  writeFileSync(file, map.replace(`"sourceRoot":"",`, "").replace(`"names":[],`, ""));
+}
 
 /** `./dist/ravi.js` → `./src/ravi.ts` */
 function sourceOf(file: string): string {

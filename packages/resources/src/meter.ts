@@ -10,7 +10,7 @@ import {
   type ModelRequest,
   type Usage,
 } from "@ravi/kernel";
-import { ByModel } from "./by-model.ts";
+import { ByModel } from "./prices/parts/by-model.ts";
 import type { OwnPrices } from "./prices/own-prices.ts";
 import { type BookPrice, PriceBook, type PriceSource } from "./prices/price-book.ts";
 import { type LoadedCounter, loadCounter, type TokenizerChoice } from "./tokens/estimate-tokens.ts";

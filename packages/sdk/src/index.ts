@@ -7,7 +7,7 @@
  * @packageDocumentation
  */
 
-import { checkNode } from "./node.ts";
+import { checkNode } from "./node/check-node.ts";
 
 checkNode(Promise, globalThis);
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { checkNode } from "../src/node.ts";
+import { checkNode } from "../src/node/check-node.ts";
 
 test("a Node that is too old is told so, by its version and by the one that is needed", () => {
   expect(() => checkNode({}, { process: { version: "v20.20.2" } })).toThrow(

@@ -11,7 +11,7 @@ import {
   type KnownPrice,
 } from "@ravi/kernel";
 import { checkPort } from "@ravi/kernel/loop";
-import { ByModel } from "../by-model.ts";
+import { ByModel } from "./parts/by-model.ts";
 import { findListing, type Listing, loadPriceData, type PriceData, ratesFor } from "./parts/catalogue.ts";
 import { ownRates, type OwnPrices, readOwnPrices } from "./own-prices.ts";
 import { inputOf, priceAt, type Rates, worstPriceAt } from "./rates.ts";

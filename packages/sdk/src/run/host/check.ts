@@ -2,7 +2,7 @@ import { checkBoolean, checkSignal, InvalidValueError } from "@ravi/kernel";
 import { checkPort, checkPorts, hasMethod, isAgent } from "@ravi/kernel/loop";
 import { retry as retryLayer } from "@ravi/middleware";
 import { checkLayers } from "../../agents/layers.ts";
-import { hasModule } from "../../node-module.ts";
+import { hasModule } from "../../node/node-module.ts";
 import type { HostOptions } from "../options.ts";
 
 /**

@@ -13,7 +13,7 @@ import { Runtime } from "@ravi/runtime";
 import { RetryPolicy, SpawnTracker } from "@ravi/supervision";
 import { blueprintOf, teamOf } from "../../agents/made/blueprint.ts";
 import { around, checkLayers, hasRetry, pipelinesOf } from "../../agents/layers.ts";
-import { hasModule } from "../../node-module.ts";
+import { hasModule } from "../../node/node-module.ts";
 import { ledgerFor } from "./ledger.ts";
 import { meteringFor } from "./meters.ts";
 import type { HostOptions } from "../options.ts";

@@ -1,5 +1,5 @@
 import type { RunId } from "@ravi/kernel";
-import { hasModule, nodeModule } from "../../node-module.ts";
+import { hasModule, nodeModule } from "../../node/node-module.ts";
 
 /** A run that Ctrl-C stops. */
 export interface Interruptible {

@@ -1,6 +1,6 @@
 import { type Clock, InvalidValueError, isRaviError, type Journal } from "@ravi/kernel";
 import { SqliteJournal } from "@ravi/runtime";
-import { nodeModule } from "../../node-module.ts";
+import { nodeModule } from "../../node/node-module.ts";
 
 /** A journal that is lent to one run. */
 export interface BorrowedJournal {
