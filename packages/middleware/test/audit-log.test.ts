@@ -342,7 +342,7 @@ describe("J11: an audit that can be proved", () => {
     "J11: of a process in a container with this one's host name nobody here can tell whether it has ended",
     () => {
       const program =
-        'import { localProcesses } from "./src/audit-log/owner.ts"; console.log(localProcesses().me);';
+        'import { localProcesses } from "./src/audit-log/file/owner.ts"; console.log(localProcesses().me);';
       const args = ["--conditions=@ravi/source", "--input-type=module", "--eval", program];
       const cwd = join(import.meta.dirname, "..");
       const { stdout } = spawnSync("unshare", [...APART, process.execPath, ...args], { cwd });

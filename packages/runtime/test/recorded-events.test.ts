@@ -305,11 +305,11 @@ test("recordedEvents tells nothing of an agent after its end, such as a tool tha
   });
   await new Runtime({ journal }).run(boss, "go", { runId: "r" }).result;
   // As if the helper had run out of time while its tool was being recorded.
-  const [records, id] = [await journal.load(RunId("r")), RunId("r")];
+  const [records, id] = [journal.load(RunId("r")), RunId("r")];
   const isTool = ({ key, phase }: JournalEntry) => key === "tool:1:0" && phase === "end";
-  const claim = await slow.claim(id, "me", 1_000);
+  const claim = slow.claim(id, "me", 1_000);
   const before = records.filter((record) => !isTool(record) && !record.key.startsWith("run:status"));
-  await slow.append(id, claim?.epoch ?? 0, [...before, ...records.filter(isTool)]);
+  slow.append(id, claim?.epoch ?? 0, [...before, ...records.filter(isTool)]);
 
   const types = (events: readonly RunEvent[]) =>
     events.filter(({ agentId }) => agentId !== "boss").map(({ event }) => event.type);
