@@ -11,14 +11,16 @@ import {
   SimpleSpanProcessor,
 } from "@opentelemetry/sdk-trace-base";
 import { agent, run, team, tool } from "@ravi/sdk";
+import { otelTelemetry } from "@ravi/telemetry-otel";
 import { scriptedModel } from "@ravi/testing";
-import { otelTelemetry } from "./otel-telemetry.ts";
 
 // If the result cannot be printed, for example on a full disk, the program has failed.
 process.stdout.on("error", () => (process.exitCode = 1));
 
+// In a server, `new NodeSDK({ traceExporter }).start()` does this for the whole process; then `otelTelemetry()` needs no tracer.
 const exporter = new InMemorySpanExporter();
 const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
+const telemetry = otelTelemetry({ tracer: provider.getTracer("example") });
 
 const lookUp = tool({
   name: "look_up",
@@ -42,18 +44,15 @@ const lead = team({
   members: [researcher],
 });
 
-const result = await run(lead, "What does Acme ask?", {
-  telemetry: otelTelemetry(provider.getTracer("ravi")),
-  prices: { scripted: { input: 0.25, output: 2 } },
-  validator: () => [],
-});
+const prices = { scripted: { input: 0.25, output: 2 } };
+const result = await run(lead, "What does Acme ask?", { telemetry, prices, validator: () => [] });
 assert.equal(result.status, "completed");
 
 const spans = exporter.getFinishedSpans();
 assert.equal(new Set(spans.map((span) => span.spanContext().traceId)).size, 1); // one trace for the whole tree
 print(undefined, "");
 
-const costs = spans.map(({ attributes }) => Number(attributes["ravi.costUsd"] ?? 0));
+const costs = spans.map(({ attributes }) => Number(attributes["ravi.cost_usd"] ?? 0));
 assert.equal(costs.reduce((sum, each) => sum + each, 0).toFixed(9), result.cost?.toFixed(9));
 await provider.shutdown();
 

@@ -163,7 +163,12 @@ describe("T8: a span that misbehaves changes nothing", () => {
   ];
   test.each(kinds)("T8: one that %s", async (_, runWork) => {
     const errors: unknown[] = [];
-    const logger: Logger = { debug() {}, info() {}, warn() {}, error: (message) => void errors.push(message) };
+    const logger: Logger = {
+      debug() {},
+      info() {},
+      warn() {},
+      error: (message) => void errors.push(message),
+    };
     const outcome = async (spans: Spans | undefined) => {
       const seen: string[] = [];
       const runtime = new Runtime({ telemetry: spans, logger });

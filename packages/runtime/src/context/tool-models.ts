@@ -1,4 +1,11 @@
-import type { AbortSignalLike, EffectScope, LLMClient, ModelRequest, ModelResponse, Span } from "@ravi/kernel";
+import type {
+  AbortSignalLike,
+  EffectScope,
+  LLMClient,
+  ModelRequest,
+  ModelResponse,
+  Span,
+} from "@ravi/kernel";
 import { asItIs, Attempt } from "./money/attempt.ts";
 import { Bill } from "./money/bill.ts";
 import type { Execution } from "./execution.ts";
