@@ -1,4 +1,10 @@
-import type { ChatMessage, ContentPart, ModelResponse, SpanContent } from "@ravi/kernel";
+import {
+  type ChatMessage,
+  type ContentPart,
+  type ModelResponse,
+  type SpanContent,
+  textOf,
+} from "@ravi/kernel";
 import { clean } from "./clean.ts";
 import { finishReason } from "./names.ts";
 import type { Settings } from "./options.ts";
@@ -6,28 +12,22 @@ import type { Settings } from "./options.ts";
 type Part = Readonly<Record<string, unknown>>;
 type Message = Readonly<Record<string, unknown>>;
 
+const INPUT = "gen_ai.input.messages";
+const OUTPUT = "gen_ai.output.messages";
+
 /** The attribute for a piece of content, and its value. Undefined if nothing of it may be recorded. */
 export function contentAttribute(
   content: SpanContent,
   settings: Pick<Settings, "redact" | "maxContentChars">,
 ): readonly [name: string, value: string] | undefined {
   const room = new Room(settings);
-  switch (content.of) {
-    case "arguments":
-      return named("gen_ai.tool.call.arguments", room.take(content.text));
-    case "result":
-      return named("gen_ai.tool.call.result", room.take(content.text));
-    case "input":
-      return messages("gen_ai.input.messages", inputOf([{ role: "user", content: content.text }], room));
-    case "output":
-      return messages("gen_ai.output.messages", [
-        said("assistant", textPart("text", content.text, room), "stop"),
-      ]);
-    case "request":
-      return messages("gen_ai.input.messages", inputOf(content.request.messages, room));
-    case "response":
-      return messages("gen_ai.output.messages", [answerOf(content.response, room)]);
-  }
+  if (content.of === "arguments") return named("gen_ai.tool.call.arguments", room.take(content.text));
+  if (content.of === "result") return named("gen_ai.tool.call.result", room.take(content.text));
+  if (content.of === "request") return messages(INPUT, inputOf(content.request.messages, room));
+  if (content.of === "response") return messages(OUTPUT, [answerOf(content.response, room)]);
+  if (content.of === "input")
+    return messages(INPUT, inputOf([{ role: "user", content: content.text }], room));
+  return messages(OUTPUT, [said("assistant", textPart("text", content.text, room), "stop")]);
 }
 
 /** How much may still be recorded in one attribute. */
@@ -75,7 +75,7 @@ function inputOf(all: readonly ChatMessage[], room: Room): readonly Message[] {
   }
   const missing = all.length - kept.length;
   if (missing > 0) kept.push(said("system", [{ type: "ravi.omitted", messages: missing }]));
-  return kept.reverse();
+  return kept.toReversed();
 }
 
 function answerOf({ message, finishReason: reason }: ModelResponse, room: Room): Message {
@@ -88,8 +88,8 @@ function said(role: string, parts: readonly Part[], reason?: string): Message {
 
 function partsOf(message: ChatMessage, room: Room): readonly Part[] {
   if (message.role === "tool") {
-    const response = contentOf(message, room).map((part) => part["content"] ?? `(${String(part["type"])})`);
-    return [{ type: "tool_call_response", id: message.toolCallId, response: response.join("") }];
+    const response = room.take(textOf(message)) ?? "";
+    return [{ type: "tool_call_response", id: message.toolCallId, response }];
   }
   const parts = contentOf(message, room);
   if (message.role !== "assistant" || message.toolCalls === undefined) return parts;

@@ -1,4 +1,4 @@
-import { context, ProxyTracerProvider, SpanKind, trace, type Tracer } from "@opentelemetry/api";
+import { context, SpanKind, trace, type Tracer } from "@opentelemetry/api";
 import type { JsonObject, Span, Telemetry } from "@ravi/kernel";
 import { CallMetrics } from "./call-metrics.ts";
 import { Instruments } from "./instruments.ts";
@@ -14,9 +14,6 @@ import { NAME, SCOPE } from "./scope.ts";
 export function otelTelemetry(options: OtelTelemetryOptions = {}): Telemetry {
   return new OtelTelemetry(readOptions(options));
 }
-
-/** What the API gives as long as no SDK is registered. */
-const NO_PROVIDER = new ProxyTracerProvider().getDelegate();
 
 class OtelTelemetry implements Telemetry {
   private readonly settings: Settings;
@@ -55,7 +52,10 @@ class OtelTelemetry implements Telemetry {
   }
 }
 
+/** As long as no SDK is registered, the API's own provider stands in for it, and has nobody to ask for a tracer. */
 function hasTracer(): boolean {
-  const provider = trace.getTracerProvider();
-  return !(provider instanceof ProxyTracerProvider) || provider.getDelegate() !== NO_PROVIDER;
+  const provider: object = trace.getTracerProvider();
+  const delegate: unknown = Reflect.get(provider, "getDelegateTracer");
+  if (typeof delegate !== "function") return true;
+  return Reflect.apply(delegate, provider, [NAME, undefined, SCOPE]) !== undefined;
 }

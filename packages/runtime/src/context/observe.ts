@@ -86,7 +86,8 @@ function tellSpan(exec: Execution, tell: () => unknown): void {
   try {
     const told = tell();
     // One in plain JavaScript may be asynchronous.
-    if (isPromiseLike(told)) told.then(undefined, (failure) => logFailure(exec, "telemetry", failure));
+    if (isPromiseLike(told))
+      told.then(undefined, (failure: unknown) => logFailure(exec, "telemetry", failure));
   } catch (failure) {
     logFailure(exec, "telemetry", failure);
   }
