@@ -17,7 +17,7 @@ import { scriptedModel } from "@ravi/testing";
 // If the result cannot be printed, for example on a full disk, the program has failed.
 process.stdout.on("error", () => (process.exitCode = 1));
 
-// In a server, `new NodeSDK({ traceExporter }).start()` does this for the whole process; then `otelTelemetry()` needs no tracer.
+// In a server, `NodeSDK` of @opentelemetry/sdk-node does this for the whole process; then `otelTelemetry()` needs no tracer.
 const exporter = new InMemorySpanExporter();
 const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
 const telemetry = otelTelemetry({ tracer: provider.getTracer("example") });
