@@ -23,7 +23,7 @@ import {
   type RunContext,
   type Telemetry,
 } from "@ravi/kernel";
-import { tracing, MiddlewarePipeline } from "@ravi/middleware";
+import { MiddlewarePipeline, piiRedaction, tracing } from "@ravi/middleware";
 import { OrchestratorAgent } from "@ravi/orchestrator";
 import { ReActAgent } from "@ravi/react-agent";
 import { ExecutionTracker, ModelMeter } from "@ravi/resources";
@@ -374,6 +374,22 @@ describe("how runs end", () => {
     expect(all).toContain("the key is [redacted]");
     expect(all).not.toContain("CANARY");
   });
+});
+
+test("what a layer redacts before the call is not in the content of its span", async () => {
+  const { tracer, ended } = recording();
+  const telemetry = otelTelemetry({ tracer, content: true });
+  const chat = new MiddlewarePipeline([piiRedaction()]);
+  const says = agent("says", async (ctx) => {
+    const asked = { messages: [{ role: "user", content: "Write to ada@example.org" }] } as const;
+    await ctx.llm(scriptedModel(["I write to bob@example.org"]), asked);
+    return done("ok");
+  });
+  await new Runtime({ telemetry, pipelines: { chat } }).run(says, "").result;
+  const { attributes = {} } = ended().find(({ name }) => name === "chat scripted") ?? {};
+  const texts = ["gen_ai.input.messages", "gen_ai.output.messages"].map((name) => String(attributes[name]));
+  expect(texts).toEqual([expect.stringContaining("Write to "), expect.stringContaining("I write to ")]);
+  expect(texts.join("")).not.toContain("example.org");
 });
 
 describe("T8: what fails in OpenTelemetry changes no run", () => {

@@ -103,10 +103,22 @@ describe("content", () => {
   test("T13: what looks like a key is left out even so, also at the place where a text is cut", () => {
     const key = "sk-ant-CANARY00112233445566";
     for (let before = 0; before < 120; before += 1) {
-      const text = `${"x".repeat(before)} ${key} ${"y".repeat(200)}`;
-      const attributes = recorded({ of: "result", text }, { content: true, maxContentChars: 150 });
-      expect(JSON.stringify(attributes)).not.toMatch(/CANARY|445566/);
+      for (const [head, tail] of [[before, 200] as const, [200, before] as const]) {
+        const text = `${"x".repeat(head)} ${key} ${"y".repeat(tail)}`;
+        const attributes = recorded({ of: "result", text }, { content: true, maxContentChars: 150 });
+        expect(JSON.stringify(attributes)).not.toMatch(/CANARY|445566/);
+      }
     }
+  });
+
+  test("T13: a private key that is longer than the limit is left out as a whole", () => {
+    const lines = Array.from({ length: 20 }, (_, at) => `CANARY${at}${"q".repeat(58)}`).join("\n");
+    const pem = `-----BEGIN PRIVATE KEY-----\n${lines}\n-----END PRIVATE KEY-----`;
+    const attributes = recorded(
+      { of: "result", text: `a ${pem} z` },
+      { content: true, maxContentChars: 400 },
+    );
+    expect(attributes["gen_ai.tool.call.result"]).toBe("a [redacted] z");
   });
 
   test("a redactor decides on each text, and may leave it out", () => {

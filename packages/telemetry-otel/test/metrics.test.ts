@@ -1,8 +1,9 @@
 import { BudgetExhaustedError, ProviderError, type Span } from "@ravi/kernel";
 import { expect, test } from "vitest";
 import { otelTelemetry } from "@ravi/telemetry-otel";
+import type { Meter } from "@opentelemetry/api";
 import { AlwaysOffSampler, BasicTracerProvider } from "@opentelemetry/sdk-trace-base";
-import { measuring } from "./support.ts";
+import { measuring, recording } from "./support.ts";
 
 /** A model call that takes as long as the clock is moved. */
 function calls() {
@@ -107,6 +108,27 @@ test("runs, agents and ids are no dimensions: a backend would keep a series for 
     "gen_ai.request.model",
     "gen_ai.token.type",
   ]);
+});
+
+test("a call whose end is told twice is measured once", async () => {
+  const { call, counted } = calls();
+  call(0, (span) => {
+    used(span, 1, 1);
+    span.end();
+  });
+  expect((await counted()).map(({ count }) => count)).toEqual([1, 1, 1]);
+});
+
+test("T8: a meter that throws leaves no span open", () => {
+  const { tracer, ended } = recording();
+  const meter = Object.assign(Object.create(measuring().meter) as Meter, {
+    createHistogram: () => {
+      throw new Error("no meter");
+    },
+  });
+  const span = otelTelemetry({ tracer, meter }).startSpan("ravi.llm", { model: "m" });
+  expect(() => span.end()).toThrow("no meter");
+  expect(ended()).toHaveLength(1);
 });
 
 test("a clock that is set back makes no negative duration", async () => {

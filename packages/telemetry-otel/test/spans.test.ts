@@ -227,12 +227,4 @@ describe("how a span ends", () => {
     for (const secret of ["CANARY", "hunter2", "abcdef"]) expect(all).not.toContain(secret);
     expect(status.message?.length).toBeLessThanOrEqual(2_000);
   });
-
-  test("ends once only", async () => {
-    const { tracer, ended } = recording();
-    const span = otelTelemetry({ tracer }).startSpan("ravi.llm", { model: "m" });
-    span.end();
-    span.end();
-    expect(ended()).toHaveLength(1);
-  });
 });
