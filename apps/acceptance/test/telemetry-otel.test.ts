@@ -4,13 +4,13 @@ import type { AddressInfo } from "node:net";
 import { context, createNoopMeter, type Meter, SpanStatusCode, trace, type Tracer } from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
 import {
-  BasicTracerProvider,
+  TracerProvider,
   InMemorySpanExporter,
   type ReadableSpan,
   type SpanExporter,
   type SpanProcessor,
   SimpleSpanProcessor,
-} from "@opentelemetry/sdk-trace-base";
+} from "@opentelemetry/sdk-trace";
 import {
   type Agent,
   AgentId,
@@ -42,7 +42,7 @@ const ask = { messages: [{ role: "user", content: "?" }] } as const;
 
 function recording(...more: readonly SpanProcessor[]) {
   const exporter = new InMemorySpanExporter();
-  const provider = new BasicTracerProvider({ spanProcessors: [...more, new SimpleSpanProcessor(exporter)] });
+  const provider = new TracerProvider({ spanProcessors: [...more, new SimpleSpanProcessor({ exporter })] });
   const tracer = provider.getTracer("test");
   return { tracer, telemetry: otelTelemetry({ tracer }), ended: () => exporter.getFinishedSpans() };
 }
@@ -350,7 +350,7 @@ describe("how runs end", () => {
 
   test("T13: a key in what agents and tools throw, or in arguments and answers, is in no span", async () => {
     const exporter = new InMemorySpanExporter();
-    const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
+    const provider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] });
     const key = "sk-ant-CANARY00112233445566";
     const throws = defineTool({
       name: "throws",
@@ -407,10 +407,10 @@ describe("T8: what fails in OpenTelemetry changes no run", () => {
     ["a tracer that throws", () => ({ startSpan: boom, startActiveSpan: boom })],
     ["a processor that throws at the start", () => recording({ ...processor, onStart: boom }).tracer],
     ["a processor that throws at the end", () => recording({ ...processor, onEnd: boom }).tracer],
-    ["an exporter that throws", () => recording(new SimpleSpanProcessor(exporter)).tracer],
+    ["an exporter that throws", () => recording(new SimpleSpanProcessor({ exporter })).tracer],
     [
       "an exporter that never answers",
-      () => recording(new SimpleSpanProcessor({ ...exporter, export() {} })).tracer,
+      () => recording(new SimpleSpanProcessor({ exporter: { ...exporter, export() {} } })).tracer,
     ],
   ];
   test.each(hostile)("T8: %s", async (_, make) => {

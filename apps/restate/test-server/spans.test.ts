@@ -20,10 +20,11 @@ class Spans implements Telemetry {
   readonly ended: string[] = [];
   private readonly labels = new Map<Span, string>();
 
-  startSpan(name: string, { agentId, status = "" }: JsonObject, parent?: Span): Span {
-    const label = `${name} ${String(agentId)}`;
+  startSpan(name: string, attributes: JsonObject, parent?: Span): Span {
+    const { agentId } = attributes as { readonly agentId: string };
+    const label = `${name} ${agentId}`;
     const inside = parent && this.labels.get(parent);
-    let how = String(status);
+    let how = "";
     const span: Span = {
       setAttribute: (key, value) => void (key === "status" && (how = ` ${String(value)}`)),
       recordError() {},

@@ -5,11 +5,11 @@
 
 import assert from "node:assert/strict";
 import {
-  BasicTracerProvider,
+  TracerProvider,
   InMemorySpanExporter,
   type ReadableSpan,
   SimpleSpanProcessor,
-} from "@opentelemetry/sdk-trace-base";
+} from "@opentelemetry/sdk-trace";
 import { agent, run, team, tool } from "@ravi/sdk";
 import { otelTelemetry } from "@ravi/telemetry-otel";
 import { scriptedModel } from "@ravi/testing";
@@ -19,7 +19,7 @@ process.stdout.on("error", () => (process.exitCode = 1));
 
 // In a server, `NodeSDK` of @opentelemetry/sdk-node does this for the whole process; then `otelTelemetry()` needs no tracer.
 const exporter = new InMemorySpanExporter();
-const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
+const provider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] });
 const telemetry = otelTelemetry({ tracer: provider.getTracer("example") });
 
 const lookUp = tool({
@@ -66,6 +66,6 @@ function print(parent: string | undefined, indent: string): void {
 
 function about({ attributes, status }: ReadableSpan): string {
   const tokens = attributes["gen_ai.usage.output_tokens"];
-  if (tokens !== undefined) return `: ${String(tokens)} tokens of output`;
+  if (typeof tokens === "number") return `: ${tokens} tokens of output`;
   return status.message === undefined ? "" : `: ${status.message}`;
 }

@@ -1,4 +1,4 @@
-import type { Attributes, AttributeValue } from "@opentelemetry/api";
+import type { Attributes } from "@opentelemetry/api";
 import { agentName, type AgentId, type JsonObject, type JsonValue, Priority } from "@ravi/kernel";
 
 // The names of OpenTelemetry's conventions for generative AI, version 1.41. They are written here because the package that has them marks
@@ -98,7 +98,7 @@ export function otelName(key: string): string {
   return (Object.hasOwn(NAMES, key) ? NAMES[key] : undefined) ?? `ravi.${snakeCase(key)}`;
 }
 
-export function otelValue(key: string, value: JsonValue): AttributeValue {
+export function otelValue(key: string, value: JsonValue): string | number | boolean | string[] {
   if (key === "provider" && typeof value === "string") return known(PROVIDERS, value);
   // One answer has one reason, but the conventions want a list.
   if (otelName(key) === NAMES["finishReason"] && typeof value === "string") return [finishReason(value)];

@@ -1,7 +1,7 @@
 import type { ChatMessage, JsonValue, SpanContent } from "@ravi/kernel";
 import { describe, expect, test } from "vitest";
 import { otelTelemetry, type OtelTelemetryOptions } from "@ravi/telemetry-otel";
-import { AlwaysOffSampler, BasicTracerProvider } from "@opentelemetry/sdk-trace-base";
+import { AlwaysOffSampler, TracerProvider } from "@opentelemetry/sdk-trace";
 import { only, recording } from "./support.ts";
 
 /** What is recorded of a piece of content. */
@@ -24,7 +24,7 @@ describe("content", () => {
   });
 
   test("is not even asked for if the span is not sampled", () => {
-    const tracer = new BasicTracerProvider({ sampler: new AlwaysOffSampler() }).getTracer("test");
+    const tracer = new TracerProvider({ sampler: new AlwaysOffSampler() }).getTracer("test");
     expect(otelTelemetry({ tracer, content: true }).startSpan("plain", {}).addContent).toBeUndefined();
   });
 

@@ -2,14 +2,14 @@ import { BudgetExhaustedError, ProviderError, type Span } from "@ravi/kernel";
 import { expect, test } from "vitest";
 import { otelTelemetry } from "@ravi/telemetry-otel";
 import type { Meter } from "@opentelemetry/api";
-import { AlwaysOffSampler, BasicTracerProvider } from "@opentelemetry/sdk-trace-base";
+import { AlwaysOffSampler, TracerProvider } from "@opentelemetry/sdk-trace";
 import { measuring, recording } from "./support.ts";
 
 /** A model call that takes as long as the clock is moved. */
 function calls() {
   const { meter, counted } = measuring();
   // Sampled out: metrics are of all calls.
-  const tracer = new BasicTracerProvider({ sampler: new AlwaysOffSampler() }).getTracer("test");
+  const tracer = new TracerProvider({ sampler: new AlwaysOffSampler() }).getTracer("test");
   let time = 5_000;
   const telemetry = otelTelemetry({ tracer, meter, clock: { now: () => time } });
   const call = (tookMs: number, tell: (span: Span) => void): void => {

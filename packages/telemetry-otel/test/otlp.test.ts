@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
-import { BasicTracerProvider, BatchSpanProcessor } from "@opentelemetry/sdk-trace-base";
+import { TracerProvider, BatchSpanProcessor } from "@opentelemetry/sdk-trace";
 import { expect, onTestFinished, test } from "vitest";
 import { otelTelemetry } from "@ravi/telemetry-otel";
 
@@ -33,7 +33,7 @@ test("spans are sent to a collector over OTLP, as they are", async () => {
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
   const exporter = new OTLPTraceExporter({ url: `http://127.0.0.1:${port}/v1/traces` });
-  const provider = new BasicTracerProvider({ spanProcessors: [new BatchSpanProcessor(exporter)] });
+  const provider = new TracerProvider({ spanProcessors: [new BatchSpanProcessor({ exporter })] });
 
   const telemetry = otelTelemetry({ tracer: provider.getTracer("ravi") });
   const run = telemetry.startSpan("ravi.run", { agentId: "lead", runId: "r1" });

@@ -8,17 +8,17 @@ import {
   PeriodicExportingMetricReader,
 } from "@opentelemetry/sdk-metrics";
 import {
-  BasicTracerProvider,
+  TracerProvider,
   InMemorySpanExporter,
   type ReadableSpan,
   type SpanProcessor,
   SimpleSpanProcessor,
-} from "@opentelemetry/sdk-trace-base";
+} from "@opentelemetry/sdk-trace";
 
 /** The SDK of OpenTelemetry, with what it would export. */
 export function recording(...more: readonly SpanProcessor[]) {
   const exporter = new InMemorySpanExporter();
-  const provider = new BasicTracerProvider({ spanProcessors: [...more, new SimpleSpanProcessor(exporter)] });
+  const provider = new TracerProvider({ spanProcessors: [...more, new SimpleSpanProcessor({ exporter })] });
   return { provider, tracer: provider.getTracer("test"), ended: () => exporter.getFinishedSpans() };
 }
 
