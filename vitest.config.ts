@@ -4,8 +4,9 @@ import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config
 
 const root = import.meta.dirname;
 
-// Tests run the sources of every @ravi package, not their build. Setting conditions replaces vite's own list.
-const conditions = ["@ravi/source", "module", "node", "development|production"];
+// Tests run the sources of every @ravi package, not their build. Setting conditions replaces vite's own list, which also has "module":
+// Node does not know that one, and cannot read what OpenTelemetry has there.
+const conditions = ["@ravi/source", "node", "development|production"];
 
 const folders = globSync(["{packages,apps,examples}/*/package.json", "bench/package.json"], { cwd: root })
   .map((manifest) => dirname(manifest))

@@ -26,6 +26,7 @@ const PORTABLE = [
   "runtime",
   "sdk",
   "supervision",
+  "telemetry-otel",
 ];
 
 interface Manifest {

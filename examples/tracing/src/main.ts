@@ -5,20 +5,22 @@
 
 import assert from "node:assert/strict";
 import {
-  BasicTracerProvider,
+  TracerProvider,
   InMemorySpanExporter,
   type ReadableSpan,
   SimpleSpanProcessor,
-} from "@opentelemetry/sdk-trace-base";
+} from "@opentelemetry/sdk-trace";
 import { agent, run, team, tool } from "@ravi/sdk";
+import { otelTelemetry } from "@ravi/telemetry-otel";
 import { scriptedModel } from "@ravi/testing";
-import { otelTelemetry } from "./otel-telemetry.ts";
 
 // If the result cannot be printed, for example on a full disk, the program has failed.
 process.stdout.on("error", () => (process.exitCode = 1));
 
+// In a server, `NodeSDK` of @opentelemetry/sdk-node does this for the whole process; then `otelTelemetry()` needs no tracer.
 const exporter = new InMemorySpanExporter();
-const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
+const provider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] });
+const telemetry = otelTelemetry({ tracer: provider.getTracer("example") });
 
 const lookUp = tool({
   name: "look_up",
@@ -42,18 +44,15 @@ const lead = team({
   members: [researcher],
 });
 
-const result = await run(lead, "What does Acme ask?", {
-  telemetry: otelTelemetry(provider.getTracer("ravi")),
-  prices: { scripted: { input: 0.25, output: 2 } },
-  validator: () => [],
-});
+const prices = { scripted: { input: 0.25, output: 2 } };
+const result = await run(lead, "What does Acme ask?", { telemetry, prices, validator: () => [] });
 assert.equal(result.status, "completed");
 
 const spans = exporter.getFinishedSpans();
 assert.equal(new Set(spans.map((span) => span.spanContext().traceId)).size, 1); // one trace for the whole tree
 print(undefined, "");
 
-const costs = spans.map(({ attributes }) => Number(attributes["ravi.costUsd"] ?? 0));
+const costs = spans.map(({ attributes }) => Number(attributes["ravi.cost_usd"] ?? 0));
 assert.equal(costs.reduce((sum, each) => sum + each, 0).toFixed(9), result.cost?.toFixed(9));
 await provider.shutdown();
 
@@ -67,6 +66,6 @@ function print(parent: string | undefined, indent: string): void {
 
 function about({ attributes, status }: ReadableSpan): string {
   const tokens = attributes["gen_ai.usage.output_tokens"];
-  if (tokens !== undefined) return `: ${String(tokens)} tokens of output`;
+  if (typeof tokens === "number") return `: ${tokens} tokens of output`;
   return status.message === undefined ? "" : `: ${status.message}`;
 }

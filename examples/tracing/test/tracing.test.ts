@@ -14,7 +14,7 @@ test("the spans of a team are one trace: calls inside of their agent, a hired ag
   expect(lines.map((line) => line.replace(/: \d+ tokens/, ": n tokens"))).toEqual([
     "invoke_agent lead",
     "  chat scripted: n tokens of output",
-    "  invoke_agent researcher/1",
+    "  invoke_agent researcher",
     "    chat scripted: n tokens of output",
     "    execute_tool look_up: the archive is closed",
     "    chat scripted: n tokens of output",

@@ -197,6 +197,7 @@ export type {
   Permissions,
   Skippable,
   Span,
+  SpanContent,
   Telemetry,
 } from "./ports/services.ts";
 

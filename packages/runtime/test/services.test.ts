@@ -156,15 +156,24 @@ describe("telemetry", () => {
     };
     const cutOff = new ProviderError({ kind: "TIMEOUT", message: "cut off" });
     const failing = agent("failing", async (ctx) => {
-      await ctx.llm(scriptedModel([{ text: "ok", usage: { inputTokens: 5, outputTokens: 1 } }]), ask("1"));
+      const usage = { inputTokens: 5, outputTokens: 1, cachedInputTokens: 4, reasoningTokens: 0 };
+      await ctx.llm(scriptedModel([{ text: "ok", usage }]), ask("1"));
       await ctx.llm(scriptedModel([cutOff]), ask("2"));
       return done("");
     });
     const runtime = new Runtime({ telemetry, meter, ledger: () => new FakeLedger({}) });
     expect((await runtime.run(failing, "").result).status).toBe("failed");
     const called = [
-      { inputTokens: 5, outputTokens: 1, costUsd: 1 },
-      { inputTokens: 3, outputTokens: 2, costUsd: 2 },
+      {
+        inputTokens: 5,
+        outputTokens: 1,
+        cachedInputTokens: 4,
+        reasoningTokens: 0,
+        costUsd: 1,
+        finishReason: "stop",
+        responseId: "scripted-0",
+      },
+      { inputTokens: 3, outputTokens: 2, costUsd: 2, estimated: true },
     ];
     const calls = called.flatMap((each) => Object.entries(each).map((pair) => ["ravi.llm", ...pair]));
     expect(ended).toEqual([...calls, ["ravi.run", "status", "failed"]]);
@@ -196,6 +205,8 @@ describe("telemetry", () => {
     expect(told).toEqual([
       "ravi.llm inputTokens",
       "ravi.llm outputTokens",
+      "ravi.llm finishReason",
+      "ravi.llm responseId",
       "ravi.llm end",
       "ravi.run status",
       "ravi.run end",

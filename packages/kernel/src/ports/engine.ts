@@ -16,6 +16,7 @@ import type { Supervision } from "../policy/supervision.ts";
 import type { CancellationToken } from "../run/cancellation.ts";
 import type { Effect } from "./effect.ts";
 import type { Remaining, Spend } from "./ledger.ts";
+import type { Span } from "./services.ts";
 
 // An engine carries one execution, which is one run of one agent: it makes each effect once, records facts, hires, waits and sleeps.
 // The rules are not in the engine but in the context that `createRunContext` builds on top of it, so that they are the same for
@@ -39,6 +40,8 @@ export interface ExecutionStart {
   readonly onPreempt: "park" | "return";
   /** Whether it was started before, by another process or an earlier attempt. */
   readonly isResumed: boolean;
+  /** The span of the agent that hired it. Absent if that is in another process, or has none. */
+  readonly parentSpan?: Span | undefined;
 }
 
 /** A child to hire. The child holds its slot itself: it is freed at the child's end, whether or not the parent waits for that. */
@@ -64,6 +67,8 @@ export interface HireSpec {
   readonly onFull: "deny" | "queue";
   /** Whether it may be joined after its end. */
   readonly isJoinable: boolean;
+  /** The span of the agent that hires. An engine that starts the child in the same process gives it to the child as `parentSpan`. */
+  readonly span?: Span | undefined;
   /** Its place in the tree. Throws if the tree would become too deep. */
   supervision(): Supervision;
   /** Why it may not be hired; undefined if it may. Called before a slot is taken, and not in a replay. */

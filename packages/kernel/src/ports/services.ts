@@ -2,6 +2,7 @@ import type { RunScope } from "../agent/scope.ts";
 import type { AgentId } from "../core/ids.ts";
 import type { JsonObject, JsonValue } from "../core/json.ts";
 import type { MaybePromise } from "../core/types.ts";
+import type { ModelRequest, ModelResponse } from "../model/llm.ts";
 
 /** Receives log messages. Without one, nothing is logged. */
 export interface Logger {
@@ -53,14 +54,25 @@ export interface Permissions extends Skippable {
   check(request: PermissionRequest): MaybePromise<PermissionDecision>;
 }
 
+/** What a piece of work was given, or what came of it. The objects are those of the run: they must not be changed. */
+export type SpanContent =
+  | { readonly of: "input" | "output" | "arguments" | "result"; readonly text: string }
+  | { readonly of: "request"; readonly request: ModelRequest }
+  | { readonly of: "response"; readonly response: ModelResponse };
+
 export interface Span {
   setAttribute(key: string, value: string | number | boolean): void;
   recordError(error: unknown): void;
   end(): void;
+  /** Calls `work` once, before it returns. Spans that others start meanwhile, such as those of an HTTP client, are inside of this one. */
+  run?(work: () => void): void;
+  /** Gets prompts, answers, arguments and results. Present only if somebody wants them. */
+  addContent?(content: SpanContent): void;
 }
 
 export interface Telemetry extends Skippable {
-  startSpan(name: string, attributes: JsonObject): Span;
+  /** `parent` is the span that this one is inside of. Absent if there is none, or if it is in another process. */
+  startSpan(name: string, attributes: JsonObject, parent?: Span): Span;
   metric(name: string, value: number, attributes?: JsonObject): void;
 }
 

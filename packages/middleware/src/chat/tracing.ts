@@ -60,8 +60,8 @@ function attributesOf({ agentName, meta, model, request }: ChatContext): JsonObj
     "gen_ai.request.max_tokens": request.maxOutputTokens,
     "gen_ai.request.temperature": request.temperature,
     "gen_ai.agent.name": agentName,
-    "ravi.run_id": meta.runId,
-    "ravi.exec_id": meta.execId,
+    "ravi.run.id": meta.runId,
+    "ravi.exec.id": meta.execId,
   };
 }
 

@@ -18,6 +18,7 @@ import type { Answer, Message, MessageName, NamedMessage } from "../root/decide.
 import type { AbandonedCall, Entered, FromExec, Settle, Standing, Stopped } from "../root/messages.ts";
 import { stopError } from "../root/stop-error.ts";
 import { UsedAccount } from "./account.ts";
+import type { ChildSpans } from "./child-spans.ts";
 import { answerOf } from "./deleted-run.ts";
 import { KeptOperations } from "./kept/operations.ts";
 import { Recall } from "./kept/recall.ts";
@@ -36,6 +37,8 @@ export interface AttemptOptions {
   readonly blobs: BlobStore | undefined;
   /** Makes a hired agent known to this worker, so that it can run the agent too. */
   readonly register: (agent: Agent) => void;
+  /** Where its children that this process runs find its span. */
+  readonly spans: ChildSpans;
   /** What an earlier invocation of the execution has done, if its run had failed and is retried. */
   readonly before: Kept | undefined;
 }
@@ -57,6 +60,7 @@ export class Attempt {
   readonly ports: ContextPorts;
   readonly blobs: BlobStore | undefined;
   readonly register: AttemptOptions["register"];
+  readonly spans: ChildSpans;
   readonly token = new CancellationToken();
   readonly used = new UsedAccount();
   /** Set to unwind the execution while it keeps its place at the server. */
@@ -106,6 +110,7 @@ export class Attempt {
     this.ports = options.ports;
     this.blobs = options.blobs;
     this.register = options.register;
+    this.spans = options.spans;
     const { before } = options;
     this.before = before;
     this.recall = before === undefined ? undefined : new Recall(before);

@@ -78,6 +78,7 @@ export function* hiring(
     const over = how === "spawn" ? undefined : context.awakeable<JsonObject>(json());
     const { key, timeoutMs } = spec;
     attempt.register(spec.agent);
+    attempt.spans.note(spec, attempt.isOver);
     attempt.hired++;
     // The time that it had used before its run failed counts, and that in which the run had failed does not.
     const since = at - (agains[specs.indexOf(spec)]?.tookMs ?? 0);

@@ -20,6 +20,7 @@ import { outcomeToJSON } from "../outcome.ts";
 import type { Launch } from "../root/messages.ts";
 import { scopeOfRun } from "../scope.ts";
 import { Attempt } from "./attempt.ts";
+import { ChildSpans } from "./child-spans.ts";
 import type { Kept } from "./kept/steps.ts";
 import { readKept, readPage } from "./kept/store.ts";
 import { eventOfEnd } from "./record.ts";
@@ -50,8 +51,9 @@ export interface ExecutionOptions {
 export function executionService(
   options: ExecutionOptions,
 ): restate.WorkflowDefinition<typeof EXECUTION, unknown> {
+  const spans = new ChildSpans();
   const run = (context: restate.WorkflowContext, launch: Launch): Promise<Ended> =>
-    host(options, context, launch);
+    host(options, spans, context, launch);
   const hooks = [
     reportMismatch(async ({ runId, execId }, why, signal) => {
       const channel = new RootChannel(options.batcher, options.ingress, runId);
@@ -73,6 +75,7 @@ export function executionService(
 
 async function host(
   options: ExecutionOptions,
+  spans: ChildSpans,
   context: restate.WorkflowContext,
   launch: Launch,
 ): Promise<Ended> {
@@ -88,8 +91,19 @@ async function host(
   const publisher = options.publishers.of(runId);
   const before = launch.again === undefined ? undefined : await readKept(context, launch.again.before);
   if (launch.again !== undefined && before === undefined) return notKept(context, launch);
-  const start = startOf(agent, before === undefined ? launch : withInput(launch, before));
-  const attempt = await Attempt.open({ context, start, channel, publisher, ports, blobs, register, before });
+  const own = startOf(agent, before === undefined ? launch : withInput(launch, before));
+  const start = { ...own, parentSpan: spans.parentOf(execId) };
+  const attempt = await Attempt.open({
+    context,
+    start,
+    channel,
+    publisher,
+    ports,
+    blobs,
+    register,
+    spans,
+    before,
+  });
   const engine = new RestateEngine(attempt, { isWatched, restart });
   try {
     if (before === undefined) attempt.record({ type: "started", input: launch.input });

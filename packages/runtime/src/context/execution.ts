@@ -35,6 +35,7 @@ import {
   type RunId,
   type RunMeta,
   type RunScope,
+  type Span,
   type StoppedBy,
   type Supervision,
   type Tally,
@@ -102,6 +103,8 @@ export class Execution implements RunContext {
   audits: Set<Promise<void>> | undefined;
   /** Outcomes of hires that a layer has answered: they have no child, but can be joined. */
   answered: Map<ExecId, HireOutcome> | undefined;
+  /** The span of the whole execution, if there is telemetry. */
+  span: Span | undefined;
   /** See `draft`. */
   drafted: string | undefined;
   /** How many model calls it has made. The key of a tool call contains it, to say which of them asked for it. */

@@ -141,6 +141,10 @@ class Hire implements HireSpec {
     this.retention = terms.retention;
   }
 
+  get span(): HireSpec["span"] {
+    return this.exec.span;
+  }
+
   supervision(): Supervision {
     const { agentId, retention, priority, budget } = this;
     return this.exec.supervision.spawnChild({ agentId, retention, priority, executionBudget: budget });

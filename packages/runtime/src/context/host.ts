@@ -22,7 +22,7 @@ import type { Execution } from "./execution.ts";
 import type { ExecutionInbox } from "./inbox.ts";
 import { missingResult } from "./layer-result.ts";
 import { AgentCall } from "./level-call.ts";
-import { endSpan, isMeasured, startSpan } from "./observe.ts";
+import { addContent, endSpan, isMeasured, startSpan, within } from "./observe.ts";
 import type { Plan } from "./plan.ts";
 
 /**
@@ -35,7 +35,6 @@ export class HostedAgent {
   private readonly startedAt: number;
   private resolve: (outcome: HireOutcome) => void = nobody;
   private reject: (error: unknown) => void = nobody;
-  private span: Span | undefined;
   private grace: { cancel(): void } | undefined;
   private unlisten: (() => void) | undefined;
   private isOver = false;
@@ -55,10 +54,16 @@ export class HostedAgent {
     const { exec, inbox } = this;
     this.resolve = resolve;
     this.reject = reject;
-    this.span = begin(exec, inbox.input, this.startedAt);
+    begin(exec, inbox.input, this.startedAt);
     // Assigned in two steps, because V8 would otherwise allocate the function in its old generation: see docs/decisions/0012.
     const unlisten = exec.token.onCancel((error) => this.giveGrace(error));
     this.unlisten = unlisten;
+    if (exec.span === undefined) this.work();
+    else within(exec, exec.span, () => this.work());
+  }
+
+  private work(): void {
+    const { exec, inbox } = this;
     try {
       const { agent, plan } = exec;
       if (plan.agent !== undefined) return this.runThrough(plan.agent);
@@ -125,7 +130,7 @@ export class HostedAgent {
       if (suspension !== undefined) return this.rejectWhenUnwound(suspension);
       const outcome = withLimit(exec, carried(exec, given));
       const error = "error" in outcome ? outcome.error : undefined;
-      endSpan(exec, this.span, error, { status: outcome.status });
+      endAgentSpan(exec, outcome, error);
       const hasCrashed = error !== undefined && isCrash(error);
       if (!hasCrashed) exec.engine.ending?.();
       const ended = end({ exec, outcome, startedAt, isCrash: hasCrashed });
@@ -141,7 +146,7 @@ export class HostedAgent {
    * recorded under it.
    */
   private rejectWhenUnwound(why: unknown): void {
-    endSpan(this.exec, this.span, why);
+    endSpan(this.exec, this.exec.span, why, { status: "suspended" });
     const left = andThen(this.exec.engine.unwound?.(), () => abandonCalls({ exec: this.exec }));
     if (isPromiseLike(left)) left.then(() => this.reject(why), this.reject);
     else this.reject(why);
@@ -151,17 +156,33 @@ export class HostedAgent {
 function nobody(): void {}
 
 /** Reports the start to observers and hooks, and starts the span. */
-function begin(exec: Execution, input: string, at: number): Span | undefined {
+function begin(exec: Execution, input: string, at: number): void {
   const { isResumed } = exec.engine.start;
   exec.emit({ type: "started", input });
   if (exec.hooks.has(HookEvent.RUN_START))
     tellOwn(exec.hooks, HookEvent.RUN_START, { ...exec.hookBase(isResumed, at), input });
-  if (!isMeasured(exec)) return undefined;
-  const { isRoot, parentId } = exec.supervision;
-  return startSpan(exec, isRoot ? "ravi.run" : "ravi.hire", {
+  if (isMeasured(exec)) exec.span = startAgentSpan(exec, input, isResumed);
+}
+
+function startAgentSpan(exec: Execution, input: string, isResumed: boolean): Span | undefined {
+  const { isRoot, parentId, priority } = exec.supervision;
+  const { agent, parentSpan } = exec.engine.start;
+  const attributes = {
+    priority,
+    ...(agent.version !== undefined && { agentVersion: agent.version }),
     ...(parentId !== null && { parentId }),
     ...(isResumed && { replayed: true }),
-  });
+  };
+  const span = startSpan(exec, isRoot ? "ravi.run" : "ravi.hire", attributes, parentSpan);
+  addContent(exec, span, () => ({ of: "input", text: input }));
+  return span;
+}
+
+function endAgentSpan(exec: Execution, outcome: HireOutcome, error: unknown): void {
+  if (exec.span === undefined) return;
+  const result = "result" in outcome ? outcome.result : undefined;
+  if (result !== undefined) addContent(exec, exec.span, () => ({ of: "output", text: result.output }));
+  endSpan(exec, exec.span, error, { status: outcome.status, stopReason: result?.stopReason });
 }
 
 /** The outcome of an agent that has returned. Throws if its result is invalid, or is no JSON. */

@@ -10,6 +10,7 @@ import {
   MiddlewareError,
   type ModelRequest,
   type ModelResponse,
+  type Span,
   type StreamTransform,
 } from "@ravi/kernel";
 import { checkTransform } from "@ravi/kernel/loop";
@@ -30,7 +31,8 @@ import {
 import { asItIs, Attempt } from "./money/attempt.ts";
 import { Bill } from "./money/bill.ts";
 import { estimateOf, reserveRecord } from "./money/estimate.ts";
-import { endSpan, isMeasured, startSpan } from "./observe.ts";
+import { endModelSpan, startModelSpan } from "./model-span.ts";
+import { isMeasured, within } from "./observe.ts";
 import { copyResponse } from "./copy-response.ts";
 import { restartAnswer, type Sink, streamOut, tellAnswer, type Told } from "./stream-out.ts";
 import { reportCallEnd, reportCallStart, type ReportedCall } from "./report-call.ts";
@@ -55,7 +57,7 @@ export class ModelEffect implements Effect<ModelResponse>, ReportedCall {
   refused: ModelResponse | undefined;
   private readonly bill = new Bill();
   private scope: EffectScope | undefined;
-  private span: ReturnType<typeof startSpan>;
+  private span: Span | undefined;
   private startedAt = 0;
   endedAt: number | undefined;
   /** The model that the last attempt was sent to. */
@@ -132,11 +134,23 @@ export class ModelEffect implements Effect<ModelResponse>, ReportedCall {
 
   // Not async: what it needs at its end is kept in fields, and an async frame would keep it once more.
   startRun(scope: EffectScope): Promise<ModelResponse | void> {
-    const { exec, context, leaf } = this;
+    const { exec } = this;
     this.scope = scope;
     this.startedAt = exec.ports.clock.now();
     reportCallStart(exec, this, this.startedAt);
-    this.span = startModelSpan(exec, this);
+    return isMeasured(exec) ? this.passMeasured() : this.passLayers();
+  }
+
+  private passMeasured(): Promise<ModelResponse | void> {
+    const { exec, key, model } = this;
+    const request = this.context?.request ?? this.leaf.request;
+    const span = startModelSpan(exec, { key, model, request }, exec.span);
+    this.span = span;
+    return span === undefined ? this.passLayers() : within(exec, span, () => this.passLayers());
+  }
+
+  private passLayers(): Promise<ModelResponse | void> {
+    const { exec, context, leaf } = this;
     const { chat } = exec.plan;
     if (chat === undefined || context === undefined) return this.answerOf(leaf, undefined, asItIs);
     return promised(() => chat.run(context, () => this.innermost(context)));
@@ -231,7 +245,7 @@ export class ModelEffect implements Effect<ModelResponse>, ReportedCall {
       throw this.failRun(error);
     }
     this.bill.isClosed = true;
-    this.endSpan();
+    this.endSpan(response);
     this.reportEnd(response);
     return response;
   }
@@ -239,16 +253,13 @@ export class ModelEffect implements Effect<ModelResponse>, ReportedCall {
   failRun(error: unknown): unknown {
     this.sink = undefined;
     this.bill.isClosed = true;
-    this.endSpan(error);
+    this.endSpan(undefined, error);
     this.reportEnd(undefined, error);
     return error;
   }
 
-  private endSpan(error?: unknown): void {
-    if (this.span === undefined) return;
-    const { usage, costUsd } = this.bill;
-    const { inputTokens, outputTokens } = usage;
-    endSpan(this.exec, this.span, error, { inputTokens, outputTokens, costUsd });
+  private endSpan(response: ModelResponse | undefined, error?: unknown): void {
+    if (this.span !== undefined) endModelSpan(this.exec, this.span, this, { response, error }, this.bill);
   }
 
   private reportEnd(response: ModelResponse | undefined, error?: unknown): void {
@@ -314,10 +325,4 @@ function beginEntry(estimate: Estimate, call: ModelEffect, messages: number): Js
 /** For whoever reads the record: the answer is not what the agent says. */
 function quietly(begin: JsonObject): JsonObject {
   return { ...begin, quiet: true };
-}
-
-function startModelSpan(exec: Execution, { key, model }: ReportedCall): ReturnType<typeof startSpan> {
-  return isMeasured(exec)
-    ? startSpan(exec, "ravi.llm", { key, provider: model.info.provider, model: model.info.model })
-    : undefined;
 }

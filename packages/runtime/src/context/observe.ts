@@ -1,4 +1,4 @@
-import { type AuditEntry, isPromiseLike, type JsonObject, type Span } from "@ravi/kernel";
+import { type AuditEntry, isPromiseLike, type JsonObject, type Span, type SpanContent } from "@ravi/kernel";
 import { messageOf } from "@ravi/kernel/loop";
 import { logOf } from "../run/run-log.ts";
 import type { Execution } from "./execution.ts";
@@ -16,21 +16,55 @@ export function isAudited({ ports }: Execution): boolean {
 }
 
 /** Starts a span around a piece of work. Returns undefined if there is no telemetry, or if it fails. */
-export function startSpan(exec: Execution, name: string, attributes: JsonObject): Span | undefined {
+export function startSpan(
+  exec: Execution,
+  name: string,
+  attributes: JsonObject,
+  parent: Span | undefined,
+): Span | undefined {
   const { telemetry } = exec.ports;
   if (telemetry === undefined || telemetry.isNoop === true) return undefined;
   const { agentId, execId, supervision } = exec;
   try {
-    const { runId } = supervision;
-    return telemetry.startSpan(name, { runId, execId, agentId, ...whom(exec), ...attributes });
+    const { runId, sessionId } = supervision;
+    const all = { runId, execId, agentId, sessionId, ...whom(exec), ...attributes };
+    return telemetry.startSpan(name, all, parent);
   } catch (error) {
     logFailure(exec, "telemetry", error);
     return undefined;
   }
 }
 
+/**
+ * Calls `work` inside of the span, so that what others measure there, such as HTTP requests, belongs to it. `work` is called exactly once,
+ * and what it returns or throws counts, whatever the span does.
+ */
+export function within<T>(exec: Execution, span: Span, work: () => T): T {
+  if (span.run === undefined) return work();
+  let settled: (() => T) | undefined;
+  const once = (): (() => T) => (settled ??= settle(work));
+  tellSpan(exec, () => span.run?.(once));
+  return once()();
+}
+
+function settle<T>(work: () => T): () => T {
+  try {
+    const value = work();
+    return () => value;
+  } catch (error) {
+    return () => {
+      throw error;
+    };
+  }
+}
+
+/** Gives the span what the work was given or has made, if anybody wants it. */
+export function addContent(exec: Execution, span: Span | undefined, contentOf: () => SpanContent): void {
+  if (span?.addContent !== undefined) tellSpan(exec, () => span.addContent?.(contentOf()));
+}
+
 /** What is known about a piece of work at its end only. Null and undefined values are left out. */
-type EndAttributes = Readonly<Record<string, string | number | null | undefined>>;
+type EndAttributes = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
 /** Ends a span, if there is one, and records the error in it. */
 export function endSpan(
@@ -48,9 +82,12 @@ export function endSpan(
   tellSpan(exec, () => span.end());
 }
 
-function tellSpan(exec: Execution, tell: () => void): void {
+function tellSpan(exec: Execution, tell: () => unknown): void {
   try {
-    tell();
+    const told = tell();
+    // One in plain JavaScript may be asynchronous.
+    if (isPromiseLike(told))
+      told.then(undefined, (failure: unknown) => logFailure(exec, "telemetry", failure));
   } catch (failure) {
     logFailure(exec, "telemetry", failure);
   }

@@ -5,10 +5,13 @@ import {
   type LLMClient,
   type LlmLeaf,
   type ModelResponse,
+  type Span,
 } from "@ravi/kernel";
 import { tellOwn } from "@ravi/kernel/loop";
 import type { Bill } from "./money/bill.ts";
 import type { Execution } from "./execution.ts";
+import { endModelSpan, startModelSpan } from "./model-span.ts";
+import { within } from "./observe.ts";
 
 // What hooks and observers are told of a model call, whether the agent or a tool has made it.
 
@@ -106,19 +109,26 @@ function withOptionalFields(
   };
 }
 
-/** Makes a model call inside of another effect, and reports its start and end. `bill` is a bill for this call alone. */
+/**
+ * Makes a model call inside of another effect, and reports its start and end. `bill` is a bill for this call alone, `around` the span of
+ * the effect.
+ */
 export async function makeReported(
   exec: Execution,
   call: ReportedCall,
   bill: Bill,
+  around: Span | undefined,
   make: () => Promise<ModelResponse>,
 ): Promise<ModelResponse> {
   const started = exec.ports.clock.now();
   reportCallStart(exec, call, started);
-  const report = (response: ModelResponse | undefined, error?: unknown): void =>
-    void reportCallEnd(exec, call, { response, error, started, replayed: false }, bill);
+  const span = startModelSpan(exec, call, around);
+  const report = (response: ModelResponse | undefined, error?: unknown): void => {
+    endModelSpan(exec, span, call, { response, error }, bill);
+    reportCallEnd(exec, call, { response, error, started, replayed: false }, bill);
+  };
   try {
-    const response = await make();
+    const response = await (span === undefined ? make() : within(exec, span, make));
     report(response);
     return response;
   } catch (error) {

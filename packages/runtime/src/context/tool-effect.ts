@@ -22,6 +22,7 @@ import {
   type ToolResult,
 } from "@ravi/kernel";
 import {
+  argumentsText,
   type Linked,
   LinkedList,
   messageOf,
@@ -38,7 +39,7 @@ import type { Execution } from "./execution.ts";
 import type { FunctionCall } from "./function-call.ts";
 import { layersResult } from "./layer-result.ts";
 import { refuseLate } from "./level-call.ts";
-import { isMeasured, startSpan } from "./observe.ts";
+import { addContent, isMeasured, startSpan, within } from "./observe.ts";
 import { runLayers } from "./plan.ts";
 import { refuseCancelled, reservedInTime } from "./reserved.ts";
 import { reportReplayedTool, reportToolEnd, reportToolStart, type ReportedTool } from "./report-tool.ts";
@@ -178,10 +179,10 @@ export class ToolEffect implements Effect<ToolResult>, ReportedTool, Linked<Tool
   }
 
   private begun(scope: EffectScope): MaybePromise<ToolResult> {
-    const { exec, tool } = this;
+    const { exec } = this;
     this.startedAt = exec.ports.clock.now();
     reportToolStart(this);
-    if (isMeasured(exec)) this.span = startSpan(exec, "ravi.tool", { key: this.key, tool: tool.name });
+    if (isMeasured(exec)) this.span = startToolSpan(this);
     const reserved = andThen(this.reserve(scope), counted, this, scope);
     return andThen(reserved, makeIt, this, scope);
   }
@@ -242,6 +243,7 @@ export class ToolEffect implements Effect<ToolResult>, ReportedTool, Linked<Tool
 
   /** Reports the end to everyone who was told of the start, and to the agent. */
   end(result: ToolResult): ToolResult {
+    addContent(this.exec, this.span, () => ({ of: "result", text: textOf(result) }));
     this.endedAt = result.isError
       ? reportToolEnd(this, "error", this.failureIn(result))
       : reportToolEnd(this, "ok");
@@ -266,6 +268,11 @@ export class ToolEffect implements Effect<ToolResult>, ReportedTool, Linked<Tool
 
   /** Calls the tool, through the layers if there are any. Makes no promise if neither a layer nor the tool makes one. */
   make(scope: EffectScope): MaybePromise<ToolResult> {
+    const { exec, span } = this;
+    return span === undefined ? this.passLayers(scope) : within(exec, span, () => this.passLayers(scope));
+  }
+
+  private passLayers(scope: EffectScope): MaybePromise<ToolResult> {
     const { context } = this;
     const layers = this.exec.plan.function;
     return layers === undefined || context === undefined
@@ -318,7 +325,7 @@ export class ToolEffect implements Effect<ToolResult>, ReportedTool, Linked<Tool
       scope: this.exec.scope,
       idempotencyKey,
       llm: (model, request) => {
-        this.models ??= new ToolModels(this.exec, this.key);
+        this.models ??= new ToolModels(this);
         return this.models.ask(model, request, signal, effect);
       },
       progress: (name, data) => this.tellProgress(name, data, signal),
@@ -330,6 +337,12 @@ export class ToolEffect implements Effect<ToolResult>, ReportedTool, Linked<Tool
     // If it was aborted for a reason of its own, it took too long, and its failure was reported.
     if (!signal.aborted || signal.reason === exec.signal.reason) publishProgress(exec, call.id, name, data);
   }
+}
+
+function startToolSpan({ exec, key, tool, call }: ToolEffect): Span | undefined {
+  const span = startSpan(exec, "ravi.tool", { key, tool: tool.name, callId: call.id }, exec.span);
+  addContent(exec, span, () => ({ of: "arguments", text: argumentsText(call) }));
+  return span;
 }
 
 function counted(

@@ -1,20 +1,32 @@
-import type { AbortSignalLike, EffectScope, LLMClient, ModelRequest, ModelResponse } from "@ravi/kernel";
+import type {
+  AbortSignalLike,
+  EffectScope,
+  LLMClient,
+  ModelRequest,
+  ModelResponse,
+  Span,
+} from "@ravi/kernel";
 import { asItIs, Attempt } from "./money/attempt.ts";
 import { Bill } from "./money/bill.ts";
 import type { Execution } from "./execution.ts";
 import { makeReported } from "./report-call.ts";
 
+/** The tool call that models are asked in. */
+interface AskingTool {
+  readonly exec: Execution;
+  readonly key: string;
+  readonly span: Span | undefined;
+}
+
 /** The model calls that a tool makes during one call. Most tools make none. */
 export class ToolModels {
   /** The sum of what they have cost. */
   readonly bill = new Bill();
-  private readonly exec: Execution;
-  private readonly key: string;
+  private readonly effect: AskingTool;
   private calls = 0;
 
-  constructor(exec: Execution, key: string) {
-    this.exec = exec;
-    this.key = key;
+  constructor(effect: AskingTool) {
+    this.effect = effect;
   }
 
   ask(
@@ -23,10 +35,10 @@ export class ToolModels {
     signal: AbortSignalLike | undefined,
     scope: EffectScope,
   ): Promise<ModelResponse> {
-    const { exec } = this;
+    const { exec, key, span } = this.effect;
     const bill = new Bill(this.bill);
     const number = ++this.calls;
-    const call = { key: `${this.key}/llm#${number}`, model, request };
+    const call = { key: `${key}/llm#${number}`, model, request };
     // Each call has a key of its own: for a key that it knows, a provider returns the answer that it gave before.
     const idempotencyKey = `${scope.idempotencyKey}/llm#${number}`;
     const attempt = new Attempt({
@@ -42,6 +54,6 @@ export class ToolModels {
       sink: undefined,
       accept: asItIs,
     });
-    return makeReported(exec, call, bill, () => attempt.run());
+    return makeReported(exec, call, bill, span, () => attempt.run());
   }
 }

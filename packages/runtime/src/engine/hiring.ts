@@ -354,6 +354,7 @@ export class Hiring implements Recordable<HireOutcome>, Linked<Hiring> {
         deadline: this.times.deadline,
         onPreempt: spec.onPreempt,
         isResumed,
+        parentSpan: spec.span,
       }),
     });
   }

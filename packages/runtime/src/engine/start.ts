@@ -16,6 +16,7 @@ export class InProcessStart implements ExecutionStart {
   readonly deadline: number | null;
   readonly onPreempt: ExecutionStart["onPreempt"];
   readonly isResumed: boolean;
+  readonly parentSpan: ExecutionStart["parentSpan"];
   private readonly tree: Tree;
   private ownScope: RunScope | undefined;
 
@@ -30,6 +31,7 @@ export class InProcessStart implements ExecutionStart {
     this.deadline = deadline;
     this.onPreempt = onPreempt;
     this.isResumed = isResumed;
+    this.parentSpan = options.parentSpan;
   }
 
   get scope(): RunScope {

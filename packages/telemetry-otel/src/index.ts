@@ -1,0 +1,2 @@
+export { otelTelemetry } from "./otel-telemetry.ts";
+export type { OtelTelemetryOptions } from "./options.ts";
