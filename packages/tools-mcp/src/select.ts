@@ -23,7 +23,7 @@ export function checkSelection({ include, exclude }: Selection, ...lists: readon
   for (const [option, names] of Object.entries({ include, exclude })) {
     const unknown = names?.find((name) => !known.has(name));
     if (unknown === undefined) continue;
-    const has = Array.from(known, (name) => shown(String(name)));
+    const has = Array.from(known, (name) => shown(String(name))).toSorted();
     const list = has.length === 0 ? "none" : has.slice(0, 100).join(", ");
     const expected = `the name of one of the server's tools, which are: ${list}`;
     throw new InvalidValueError({ field: option, value: unknown, expected });

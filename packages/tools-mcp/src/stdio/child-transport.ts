@@ -38,6 +38,7 @@ export class ChildTransport implements Transport {
   onmessage?: Transport["onmessage"];
   private readonly options: ChildOptions;
   private readonly lines = new Lines();
+  private unread: string[] = [];
   private readonly exit = Promise.withResolvers<void>();
   private child: ChildProcessWithoutNullStreams | undefined;
   private isOver = false;
@@ -92,16 +93,24 @@ export class ChildTransport implements Transport {
     const lines = this.lines.push(bytes);
     const flood = this.options.gate.take({ bytes: bytes.length, messages: lines?.length ?? 0 });
     if (lines === undefined || flood !== undefined) return this.break(flood ?? TOO_LONG);
-    for (const line of lines) {
-      const message = readMessage(line);
-      if (message === "broken") return this.break("it sent a message that is not valid");
+    this.unread.push(...lines);
+    if (this.unread.length === lines.length) void this.deliver();
+  }
+
+  /** One after the other: the client forgets who waits for progress as soon as it sees the answer, and looks at progress later. */
+  private async deliver(): Promise<void> {
+    for (let at = 0; at < this.unread.length && !this.isOver; at++) {
+      const message = readMessage(this.unread[at] ?? "");
       if (message === null) continue;
+      if (message === "broken") return this.break("it sent a message that is not valid");
       try {
         this.onmessage?.(message);
       } catch (error) {
         this.onerror?.(error instanceof Error ? error : new Error(String(error)));
       }
+      await undefined;
     }
+    this.unread = [];
   }
 
   /** What it says at its end says mostly why it has ended. */
