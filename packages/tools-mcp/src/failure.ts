@@ -41,6 +41,13 @@ function explain(error: unknown, { server, timeoutS, lost, isIdempotent }: Failu
   return `${server} could not be called: ${said}${doubt}`;
 }
 
+/** Why a server cannot be used, as far as it is known. */
+export function whyNot(error: unknown, lost: string | undefined, timeoutS: number): string {
+  // Whoever gave up waiting has then closed the connection.
+  if (field(error, "code") === "REQUEST_TIMEOUT") return `it did not answer within ${timeoutS} s`;
+  return short(lost ?? messageOf(error));
+}
+
 export function short(text: string): string {
   return text.length <= MAX_CHARS ? text : `${text.slice(0, MAX_CHARS)}...`;
 }

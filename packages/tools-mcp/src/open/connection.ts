@@ -1,8 +1,8 @@
 import { Client, type JsonSchemaValidator } from "@modelcontextprotocol/client";
 import { type AbortSignalLike, isRaviError, ToolError } from "@ravi/kernel";
-import { abortable, messageOf, type TimerClock } from "@ravi/kernel/loop";
+import { abortable, type TimerClock } from "@ravi/kernel/loop";
 import { field } from "@ravi/kernel/provider";
-import { short } from "../failure.ts";
+import { whyNot } from "../failure.ts";
 import { type Cleaning, cleaning } from "../secrets.ts";
 import type { Link } from "../tools/link.ts";
 import { FloodGate } from "./flood-gate.ts";
@@ -110,8 +110,10 @@ export class Connection implements Link {
       await client.connect(opened.transport, { timeout: timeoutMs });
       if (this.closed !== undefined) throw this.failure("was closed");
     } catch (error) {
+      const { lost } = this;
       await this.end(opened);
-      throw isRaviError(error) ? error : this.failure(`could not be reached: ${this.lost ?? messageOf(error)}`);
+      if (isRaviError(error)) throw error;
+      throw this.failure(`could not be reached: ${whyNot(error, lost, connectTimeoutS)}`);
     }
     this.session = session;
     return session;
@@ -128,6 +130,6 @@ export class Connection implements Link {
 
   private failure(what: string): ToolError {
     const { name } = this.options;
-    return new ToolError({ toolName: name, message: this.cleaning.inErrors(`the MCP server ${name} ${short(what)}`) });
+    return new ToolError({ toolName: name, message: this.cleaning.inErrors(`the MCP server ${name} ${what}`) });
   }
 }

@@ -1,6 +1,6 @@
 import { type Clock, isRaviError, systemClock, ToolError } from "@ravi/kernel";
-import { checkPort, messageOf, withTimers } from "@ravi/kernel/loop";
-import { short } from "../failure.ts";
+import { checkPort, withTimers } from "@ravi/kernel/loop";
+import { whyNot } from "../failure.ts";
 import { type McpToolsOptions, seconds, toolOptions } from "../options.ts";
 import { type McpTools, toolsOver } from "../tools/mcp-tools.ts";
 import { Connection } from "./connection.ts";
@@ -48,7 +48,7 @@ export async function openMcp(
     const { lost, cleaning } = connection;
     await close();
     if (isRaviError(error)) throw error;
-    const why = cleaning.inErrors(short(lost ?? messageOf(error)));
+    const why = cleaning.inErrors(whyNot(error, lost, connectTimeoutS));
     throw new ToolError({ toolName: name, message: `the MCP server ${name} did not list its tools: ${why}` });
   }
 }

@@ -116,7 +116,7 @@ class Check {
     this.steps += allowed.length;
     if (allowed.includes(value)) return NOTHING_WRONG;
     // To compare large values with thousands of others takes too long.
-    if (typeof value === "object" && value !== null) return UNKNOWN;
+    if (isComposed(value) && allowed.some(isComposed)) return UNKNOWN;
     const some = allowed.slice(0, 20).map(shown).join(", ");
     return wrong(path, `is ${shown(value)}; expected ${allowed.length > 1 ? "one of " : ""}${some}`);
   }
@@ -179,9 +179,16 @@ function named(type: unknown): string {
   return `${/^[aio]/.test(name) ? "an" : "a"} ${name}`;
 }
 
+function isComposed(value: unknown): boolean {
+  return typeof value === "object" && value !== null;
+}
+
+/** Only the beginning of a text is read, since it may be long and be shown for each of thousands of forms. */
 function shown(value: unknown): string {
-  const text = JSON.stringify(value);
-  return text.length <= 80 ? text : `${text.slice(0, 77)}...`;
+  if (isComposed(value)) return named(typeOf(value));
+  return typeof value === "string" && value.length > 80
+    ? `${JSON.stringify(value.slice(0, 77))}...`
+    : JSON.stringify(value);
 }
 
 function oneAtLeast(rulings: readonly Ruling[], path: Path): Ruling {
