@@ -26,6 +26,7 @@ const PORTABLE = [
   "runtime",
   "sdk",
   "supervision",
+  "tools-mcp",
 ];
 
 interface Manifest {

@@ -88,4 +88,3 @@ function changedParts(known: McpToolDefinition, now: McpToolDefinition | undefin
   if (now === undefined) return ["removed"];
   return PARTS.filter((part) => !sameValue(known[part], now[part]));
 }
-

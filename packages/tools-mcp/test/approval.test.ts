@@ -118,7 +118,9 @@ describe("T15: without an approval, what was listed at first is approved", () =>
     const tools = await mcpTools(client);
     client.tools = [defined("read", { inputSchema: null })];
     client.announce();
-    expect(await told(tools, "read")).toMatch(/^error: not called: .* cannot be compared with what was approved/);
+    expect(await told(tools, "read")).toMatch(
+      /^error: not called: .* cannot be compared with what was approved/,
+    );
     client.tools = [defined("read"), defined("read", { description: EVIL })];
     client.announce();
     expect(await told(tools, "read")).toMatch(/cannot be compared/);

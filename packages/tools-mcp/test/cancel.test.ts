@@ -53,7 +53,12 @@ test("T4: after a thousand calls, no listener is left on the signal of the run",
   });
   await using raw = await openMcp(server("raw"));
   const [echo] = raw.tools.filter(({ name }) => name === "echo");
-  const context = { signal: watched, scope: bareContext().scope, idempotencyKey: "", llm: () => Promise.reject(new Error()) };
+  const context = {
+    signal: watched,
+    scope: bareContext().scope,
+    idempotencyKey: "",
+    llm: () => Promise.reject(new Error()),
+  };
   for (let n = 0; n < 50; n++)
     await Promise.all(Array.from({ length: 20 }, () => echo?.execute({ n }, context)));
   expect(listeners).toBe(0);

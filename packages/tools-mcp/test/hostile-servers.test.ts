@@ -8,7 +8,8 @@ import { ask, failureOf, isAlive, server, told, underWay } from "./support.ts";
 // The clocks stand still where a limit is one of time: then it does not matter how fast the machine is.
 
 const IN_DOUBT = "; the call may have been carried out";
-const lost = (why: string): string => `error: the connection to the MCP server "raw" was lost (${why})${IN_DOUBT}`;
+const lost = (why: string): string =>
+  `error: the connection to the MCP server "raw" was lost (${why})${IN_DOUBT}`;
 
 describe("T15: a server costs only an error of that call", () => {
   test.each([
@@ -36,7 +37,11 @@ describe("T15: a server costs only an error of that call", () => {
 
   test.each([
     ["sends a result that is none", "nonsense", /^error: the MCP server "raw" sent a result that is none/],
-    ["refuses the call", "refuse", /^error: the MCP server "raw" refused the call: .*no such vendor \(-32602\)$/],
+    [
+      "refuses the call",
+      "refuse",
+      /^error: the MCP server "raw" refused the call: .*no such vendor \(-32602\)$/,
+    ],
     ["sends data of great depth", "deep", /^error: .*result cannot be used: .*fewer levels of nesting$/],
     ["sends __proto__ in its data", "proto", /^error: .*result cannot be used: .*no key named __proto__$/],
   ])("that %s, and the connection stays", async (_, tool, said) => {
@@ -70,7 +75,9 @@ describe("T15: a server costs only an error of that call", () => {
   test("that never answers, even where the context has no timers", async () => {
     await using raw = await openMcp(server("raw"), { timeoutS: 0.05 });
     // Whichever limit is first, that of the context or that of the client.
-    expect(await told(raw, "hang")).toMatch(/^error: (?:hang took longer than|.* did not answer within) 0\.05 s/);
+    expect(await told(raw, "hang")).toMatch(
+      /^error: (?:hang took longer than|.* did not answer within) 0\.05 s/,
+    );
   });
 
   test("that answers too late: the answer is for nobody", async () => {
@@ -99,7 +106,11 @@ describe("T15: a server costs only an error of that call", () => {
 
 describe("T15: a server that cannot be opened is an error that says why, and leaves nothing", () => {
   test.each([
-    ["ends at its start", "exit", /^the MCP server node could not be reached: its process ended with code 2; it said last: no license$/],
+    [
+      "ends at its start",
+      "exit",
+      /^the MCP server node could not be reached: its process ended with code 2; it said last: no license$/,
+    ],
     ["has a tool without a name", "nameless", /^the MCP server node did not list its tools: /],
   ])("one that %s", async (_, mode, said) => {
     expect(await failureOf(openMcp(server("raw", mode)))).toMatchObject({
@@ -110,7 +121,10 @@ describe("T15: a server that cannot be opened is an error that says why, and lea
 
   test.each(["mute", "unlisted"])("one that never answers: %s", async (mode) => {
     const failure = await failureOf(openMcp(server("raw", mode), { connectTimeoutS: 1 }));
-    expect(failure).toMatchObject({ code: "TOOL_ERROR", message: expect.stringMatching(/it did not answer within 1 s$/) });
+    expect(failure).toMatchObject({
+      code: "TOOL_ERROR",
+      message: expect.stringMatching(/it did not answer within 1 s$/),
+    });
   });
 
   test("one that is no program", async () => {

@@ -34,8 +34,13 @@ test("T15: two tools that get the same name are refused, and both are named", as
 });
 
 test("T15: two tools of one server with the same name are refused", async () => {
-  const failure = await failureOf(mcpTools(fakeClient([defined("a"), defined("a", { description: "other" })])));
-  expect(failure).toMatchObject({ code: "INVALID_VALUE", message: expect.stringContaining('two tools is "a"') });
+  const failure = await failureOf(
+    mcpTools(fakeClient([defined("a"), defined("a", { description: "other" })])),
+  );
+  expect(failure).toMatchObject({
+    code: "INVALID_VALUE",
+    message: expect.stringContaining('two tools is "a"'),
+  });
 });
 
 test("T15: tools of two servers with the same name are refused, and both servers are named", async () => {

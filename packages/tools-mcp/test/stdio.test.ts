@@ -96,7 +96,10 @@ describe("a process", () => {
     await using pages = await openMcp(server("raw", "pages"));
     expect(pages.manifest).toEqual(whole.manifest);
     const failure = await failureOf(openMcp(server("raw", "endless")));
-    expect(failure).toMatchObject({ code: "TOOL_ERROR", message: expect.stringContaining("listMaxPages (64)") });
+    expect(failure).toMatchObject({
+      code: "TOOL_ERROR",
+      message: expect.stringContaining("listMaxPages (64)"),
+    });
   });
 
   test("it gets a few variables and those that are given, and no others", async () => {
@@ -127,7 +130,9 @@ describe("a process", () => {
     const { hanging } = await underWay(raw, "hang");
     await Promise.all([raw.close(), raw.close()]);
     expect(isAlive(pid)).toBe(false);
-    expect((await hanging).content).toMatch(/^error: the connection to the MCP server "raw" was lost \(it was closed\)/);
+    expect((await hanging).content).toMatch(
+      /^error: the connection to the MCP server "raw" was lost \(it was closed\)/,
+    );
     expect((await ask(raw, "echo")).content).toBe("error: the MCP server node was closed");
   });
 });

@@ -22,7 +22,10 @@ export function ask(
   args: object = {},
   options: AskOptions = {},
 ): Promise<ToolResult> {
-  return bareContext(options).tool({ id: "call", name, arguments: JSON.stringify(args) }, toolIn(tools, name));
+  return bareContext(options).tool(
+    { id: "call", name, arguments: JSON.stringify(args) },
+    toolIn(tools, name),
+  );
 }
 
 /** What the model is told. */

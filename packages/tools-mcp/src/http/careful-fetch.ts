@@ -17,7 +17,9 @@ type Id = string | number;
  * The platform's `fetch` with what the client's HTTP transport lacks: limits on what comes back, an end to a request that was cancelled
  * (the client says so to the server, and goes on to wait), and an answer where the server's was cut off.
  */
-export function carefulFetch(options: CarefulFetchOptions): (url: string | URL, init?: RequestInit) => Promise<Response> {
+export function carefulFetch(
+  options: CarefulFetchOptions,
+): (url: string | URL, init?: RequestInit) => Promise<Response> {
   const { gate, clock, noticeTimeoutMs, onFlood } = options;
   const open = new Map<Id, Exchange>();
   return async (url, init = {}) => {
@@ -30,7 +32,9 @@ export function carefulFetch(options: CarefulFetchOptions): (url: string | URL, 
     const exchange = new Exchange({ id, gate, onFlood });
     if (id !== undefined) open.set(id, exchange);
     const isNotice = init.method !== "GET" && id === undefined;
-    const timer = isNotice ? clock.setTimer(() => exchange.abort(new Error("no answer")), noticeTimeoutMs) : undefined;
+    const timer = isNotice
+      ? clock.setTimer(() => exchange.abort(new Error("no answer")), noticeTimeoutMs)
+      : undefined;
     const { signal } = init;
     const stop = (): void => exchange.abort(signal?.reason);
     signal?.addEventListener("abort", stop);

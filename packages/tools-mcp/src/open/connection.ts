@@ -37,6 +37,7 @@ export class Connection implements Link {
   lost: string | undefined;
   private readonly options: ConnectionOptions;
   private readonly gate: FloodGate;
+  private readonly ended = new WeakMap<OpenTransport, Promise<void>>();
   private readonly ending = new Set<Promise<void>>();
   private session: Session | undefined;
   private opening: Promise<Session> | undefined;
@@ -122,14 +123,23 @@ export class Connection implements Link {
   /** Once for each; `close` waits for all. */
   private end(opened: OpenTransport): Promise<void> {
     if (this.current === opened) this.current = undefined;
-    const ended = opened.close().catch(() => undefined);
+    const known = this.ended.get(opened);
+    if (known !== undefined) return known;
+    // Later, because it calls `onclose`, which comes back here.
+    const ended = Promise.resolve()
+      .then(() => opened.close())
+      .catch(() => undefined)
+      .finally(() => this.ending.delete(ended));
+    this.ended.set(opened, ended);
     this.ending.add(ended);
-    void ended.then(() => this.ending.delete(ended));
     return ended;
   }
 
   private failure(what: string): ToolError {
     const { name } = this.options;
-    return new ToolError({ toolName: name, message: this.cleaning.inErrors(`the MCP server ${name} ${what}`) });
+    return new ToolError({
+      toolName: name,
+      message: this.cleaning.inErrors(`the MCP server ${name} ${what}`),
+    });
   }
 }

@@ -14,7 +14,13 @@ export class FloodGate {
   }
 
   /** Returns what is wrong if this is too much within a window of time. */
-  take({ bytes = 0, messages = 0 }: { readonly bytes?: number; readonly messages?: number }): string | undefined {
+  take({
+    bytes = 0,
+    messages = 0,
+  }: {
+    readonly bytes?: number;
+    readonly messages?: number;
+  }): string | undefined {
     const now = this.clock.now();
     if (now - this.since >= LIMITS.windowMs || now < this.since) {
       this.since = now;
@@ -26,7 +32,8 @@ export class FloodGate {
     const seconds = LIMITS.windowMs / 1_000;
     if (this.messages > LIMITS.windowMessages)
       return `it sent more than ${LIMITS.windowMessages} messages within ${seconds} s`;
-    if (this.bytes > LIMITS.windowBytes) return `it sent more than ${LIMITS.windowBytes} bytes within ${seconds} s`;
+    if (this.bytes > LIMITS.windowBytes)
+      return `it sent more than ${LIMITS.windowBytes} bytes within ${seconds} s`;
     return undefined;
   }
 }

@@ -1,11 +1,15 @@
-import { type AuthProvider, StreamableHTTPClientTransport, type Transport } from "@modelcontextprotocol/client";
+import {
+  type AuthProvider,
+  StreamableHTTPClientTransport,
+  type Transport,
+} from "@modelcontextprotocol/client";
 import { checkFields, InvalidValueError, type MaybePromise } from "@ravi/kernel";
 import { checkRecord, type TimerClock } from "@ravi/kernel/loop";
 import { checkHeaders, namesOnly } from "@ravi/kernel/provider";
 import { carefulFetch } from "../http/careful-fetch.ts";
 import { refuse, texts } from "../options.ts";
 import { inAddress, secretValues } from "../secrets.ts";
-import { ChildTransport } from "../stdio/child-transport.ts";
+import { checkProcesses, ChildTransport } from "../stdio/child-transport.ts";
 import { environmentOf } from "../stdio/environment.ts";
 import type { FloodGate } from "./flood-gate.ts";
 
@@ -56,8 +60,10 @@ const EXPECTED = '{ command: "…" } to start a server, or { url: "https://…" 
 
 export function targetOf(given: McpCommand | McpAddress): Target {
   const server = checkRecord("server", given, EXPECTED);
-  if (server["command"] !== undefined && server["url"] === undefined) return commandTarget(given as McpCommand);
-  if (server["url"] !== undefined && server["command"] === undefined) return addressTarget(given as McpAddress);
+  if (server["command"] !== undefined && server["url"] === undefined)
+    return commandTarget(given as McpCommand);
+  if (server["url"] !== undefined && server["command"] === undefined)
+    return addressTarget(given as McpAddress);
   throw new InvalidValueError({ field: "server", value: namesOnly(given), expected: EXPECTED });
 }
 
@@ -67,6 +73,7 @@ function commandTarget(given: McpCommand): Target {
   if (typeof command !== "string" || command === "")
     refuse("server.command", command, "the program to start, such as npx");
   if (cwd !== undefined && (typeof cwd !== "string" || cwd === "")) refuse("server.cwd", cwd, "a folder");
+  checkProcesses();
   const args = texts("server.args", given.args) ?? [];
   const env = variables(given.env);
   return {

@@ -23,9 +23,13 @@ export function toldOf(result: unknown, reading: ResultReading): unknown {
   const structured = field(result, "structuredContent");
   const data = structured === undefined ? undefined : dataOf(structured, reading);
   const parts = partsOf(result, reading, data !== undefined);
-  if (parts.every(({ type }) => type === "text"))
-    return data ?? truncateText(parts.map(textIn).join("\n"), reading.maxResultChars);
-  if (data !== undefined) parts.unshift({ type: "text", text: typeof data === "string" ? data : JSON.stringify(data) });
+  if (parts.every(({ type }) => type === "text")) {
+    const text = parts.map(textIn).join("\n");
+    if (data === undefined) return truncateText(text, reading.maxResultChars);
+    if (text === "") return data;
+  }
+  if (data !== undefined)
+    parts.unshift({ type: "text", text: typeof data === "string" ? data : JSON.stringify(data) });
   return toolContent(shorten(parts, reading.maxResultChars) as typeof parts);
 }
 
@@ -38,7 +42,10 @@ export function problemOf(result: unknown, reading: ResultReading): string {
     return typeof data === "string" ? data : JSON.stringify(data);
   }
   const text = reading.clean(texts.join("\n")).trim();
-  return truncateText(text === "" ? "the server says that it failed, and not why" : text, reading.maxResultChars);
+  return truncateText(
+    text === "" ? "the server says that it failed, and not why" : text,
+    reading.maxResultChars,
+  );
 }
 
 /** The data; as a text if it is too long or has a secret in it that is no text. */

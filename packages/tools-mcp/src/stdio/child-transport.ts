@@ -10,6 +10,11 @@ import { readMessage } from "./read-message.ts";
 // Only types of Node are imported: a bundler for browsers would refuse the whole package.
 const modules = platformModules<{ readonly "node:child_process": typeof Processes }>();
 
+/** Throws an `InvalidValueError` where no process can be started, such as in a browser. */
+export function checkProcesses(): void {
+  modules.get("node:child_process");
+}
+
 export interface ChildOptions {
   readonly command: string;
   readonly args: readonly string[];
@@ -51,7 +56,13 @@ export class ChildTransport implements Transport {
   async start(): Promise<void> {
     const { command, args, env, cwd } = this.options;
     const { spawn } = modules.get("node:child_process");
-    const settings = { env, shell: false, windowsHide: true, detached: hasGroups(), ...(cwd !== undefined && { cwd }) };
+    const settings = {
+      env,
+      shell: false,
+      windowsHide: true,
+      detached: hasGroups(),
+      ...(cwd !== undefined && { cwd }),
+    };
     const child = spawn(command, args, { ...settings, stdio: "pipe" });
     const started = Promise.withResolvers<void>();
     child.once("spawn", started.resolve);

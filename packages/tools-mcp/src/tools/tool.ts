@@ -28,7 +28,11 @@ export function toolOf({ toolName, definition, options, link, offer, server }: T
   // With an output schema in it, the client would make a validator of it, by default one that compiles code.
   const toolDefinition = { name, inputSchema: { ...inputSchema, type: "object" as const } };
 
-  const call = async (args: Record<string, unknown>, signal: AbortSignalLike, onprogress: Heard): Promise<object> => {
+  const call = async (
+    args: Record<string, unknown>,
+    signal: AbortSignalLike,
+    onprogress: Heard,
+  ): Promise<object> => {
     const client = await link.connected(signal);
     await offer.check(toolName, name, client, signal);
     const asked = { signal, onprogress, toolDefinition, timeout: timeoutS * 1_000 };
