@@ -8,7 +8,7 @@ const MAX_NAME = 64;
  * The name under which the model is told of a tool. Characters that providers refuse become `_`; a name that is too long ends in a hash
  * of the whole, so that two long ones stay different.
  */
-export function toolName(serverName: string, prefix: string): string {
+function toolName(serverName: string, prefix: string): string {
   const whole = `${prefix}${serverName}`;
   if (whole.length <= MAX_NAME) return plainName(whole);
   return plainName(shortId(whole, MAX_NAME));

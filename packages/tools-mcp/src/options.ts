@@ -27,7 +27,7 @@ export interface McpToolsOptions {
   readonly name?: string | undefined;
 }
 
-export const TOOLS_OPTIONS = [
+const TOOLS_OPTIONS = [
   "prefix",
   "include",
   "exclude",

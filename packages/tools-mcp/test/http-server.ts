@@ -2,8 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
-import type { ReadableStream } from "node:stream/web";
-import { McpServer, WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/server";
+import { type McpServer, WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/server";
 
 export interface HttpServer extends AsyncDisposable {
   readonly url: string;
@@ -28,7 +27,7 @@ export async function httpServer(handle: Handler): Promise<HttpServer> {
   };
 }
 
-export async function bodyOf(request: IncomingMessage): Promise<string> {
+async function bodyOf(request: IncomingMessage): Promise<string> {
   let text = "";
   for await (const chunk of request) text += String(chunk);
   return text;
@@ -50,7 +49,7 @@ export function fetched(handle: (request: Request) => Promise<Response>): Handle
     outgoing.writeHead(response.status, [...response.headers].flat());
     if (response.body === null) outgoing.end();
     else
-      Readable.fromWeb(response.body as ReadableStream)
+      Readable.fromWeb(response.body)
         .on("error", () => {})
         .pipe(outgoing);
   };

@@ -189,10 +189,10 @@ describe("T4: a cancelled call over HTTP", () => {
   test("a server that is closed leaves no connection, and is not waited for when it says nothing to the goodbye", async () => {
     const arrived = Promise.withResolvers<void>();
     const handle = rawHttp(() => arrived.resolve());
-    let asked = 0;
+    const asked = Promise.withResolvers<void>();
     await using http = await httpServer((request, response) => {
       response.setHeader("mcp-session-id", "s");
-      if (request.method === "DELETE") return asked++;
+      if (request.method === "DELETE") return asked.resolve();
       return handle(request, response);
     });
     const clock = virtualClock();
@@ -200,7 +200,7 @@ describe("T4: a cancelled call over HTTP", () => {
     const call = ask(raw, "read");
     await arrived.promise;
     const closing = raw.close();
-    while (asked === 0) await new Promise(setImmediate);
+    await asked.promise;
     await clock.advance(2_000);
     await closing;
     expect((await call).isError).toBe(true);

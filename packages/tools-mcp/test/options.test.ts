@@ -1,6 +1,6 @@
 import { type McpCommand, mcpTools, openMcp } from "@ravi/tools-mcp";
 import { expect, expectTypeOf, test } from "vitest";
-import { Client } from "@modelcontextprotocol/client";
+import type { Client } from "@modelcontextprotocol/client";
 import { defined, failureOf, fakeClient, server } from "./support.ts";
 
 test.each<[string, object]>([

@@ -165,7 +165,9 @@ const { schema: openSchemas } = fc.letrec<{ schema: object | boolean }>((tie) =>
     fc.record({ uniqueItems: fc.boolean() }),
     fc.record({ contains: tie("schema") }),
     fc.record({ propertyNames: tie("schema") }),
-    fc.record({ if: tie("schema"), then: tie("schema"), else: tie("schema") }),
+    fc
+      .tuple(tie("schema"), tie("schema"), tie("schema"))
+      .map((parts) => Object.fromEntries(["if", "then", "else"].map((name, at) => [name, parts[at]]))),
     fc.record({
       patternProperties: fc.dictionary(fc.constantFrom("^a", "b"), tie("schema")),
       additionalProperties: tie("schema"),

@@ -79,7 +79,7 @@ export class Connection implements Link {
   private async closeAll(): Promise<void> {
     this.leave("it was closed");
     const opening = this.opening;
-    if (this.current !== undefined) this.end(this.current);
+    if (this.current !== undefined) void this.end(this.current);
     await opening?.catch(() => undefined);
     await Promise.all(this.ending);
   }
@@ -103,10 +103,11 @@ export class Connection implements Link {
     this.current = opened;
     const client = new Client({ name: "ravi", version: "1" }, { jsonSchemaValidator: NO_VALIDATION });
     const session: Session = { client, end: () => this.end(opened) };
-    client.onclose = () => {
+    const onclose = (): void => {
       if (this.session === session) this.session = undefined;
       void this.end(opened);
     };
+    Object.assign(client, { onclose });
     try {
       await client.connect(opened.transport, { timeout: timeoutMs });
       if (this.closed !== undefined) throw this.failure("was closed");

@@ -41,7 +41,7 @@ export interface Target {
   open(parts: TransportParts): OpenTransport;
 }
 
-export interface TransportParts {
+interface TransportParts {
   readonly clock: TimerClock;
   readonly gate: FloodGate;
   readonly timeoutMs: number;
@@ -143,10 +143,11 @@ function openAddress(
     ...(authProvider !== undefined && { authProvider }),
   });
   // Called before the client's own, which takes this place when it connects and passes messages on to it.
-  transport.onmessage = () => {
+  const onmessage = (): void => {
     const flood = gate.take({ messages: 1 });
     if (flood !== undefined) lose(flood);
   };
+  Object.assign(transport, { onmessage });
   return {
     transport,
     close: async () => {

@@ -5,7 +5,7 @@ import { describeLink, textOfPart } from "./describe.ts";
 import { MediaRoom } from "./media.ts";
 
 /** How much of a result the model is told. */
-export interface ResultLimits {
+interface ResultLimits {
   readonly maxResultChars: number;
   readonly maxMediaBytes: number;
 }

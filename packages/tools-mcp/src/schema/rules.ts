@@ -39,7 +39,7 @@ export function stringRules(keyword: string, asked: unknown, value: string, path
   const units = value.length;
   if (units < asked || units > 2 * asked) return bounded(keyword, asked, units, path, "characters");
   if (units > MOST_COUNTED) return UNKNOWN;
-  return bounded(keyword, asked, [...value].length, path, "characters");
+  return bounded(keyword, asked, Array.from(value).length, path, "characters");
 }
 
 export function numberRules(keyword: string, asked: unknown, value: number, path: Path): Ruling {

@@ -119,7 +119,7 @@ export class ChildTransport implements Transport {
       } catch (error) {
         this.onerror?.(error instanceof Error ? error : new Error(String(error)));
       }
-      await undefined;
+      await Promise.resolve();
     }
     this.unread = [];
   }

@@ -56,7 +56,7 @@ serveStdio(() => {
     ],
   }));
   server.registerTool("steps", { description: "Tells how far it is." }, async (ctx) => {
-    const progressToken = ctx.mcpReq._meta?.progressToken ?? "";
+    const progressToken = ctx.mcpReq["_meta"]?.progressToken ?? "";
     for (const progress of [1, 2]) {
       const params = { progressToken, progress, total: 2, message: `step ${progress}` };
       await ctx.mcpReq.notify({ method: "notifications/progress", params });
