@@ -50,6 +50,7 @@ export function problemOf(result: unknown, reading: ResultReading): string {
 
 /** The data; as a text if it is too long or has a secret in it that is no text. */
 function dataOf(structured: unknown, { clean, maxResultChars }: ResultReading): unknown {
+  if (typeof structured === "string") return truncateText(clean(structured), maxResultChars);
   try {
     checkPlainJson("structuredContent", structured);
   } catch (error) {
