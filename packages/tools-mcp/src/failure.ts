@@ -1,6 +1,6 @@
 import { type AbortSignalLike, cancellationOf, isRaviError, ToolError } from "@ravi/kernel";
 import { messageOf } from "@ravi/kernel/loop";
-import { field } from "@ravi/kernel/provider";
+import { causeChain, field } from "@ravi/kernel/provider";
 
 const MAX_CHARS = 1_000;
 
@@ -29,7 +29,7 @@ export function failureOf(error: unknown, signal: AbortSignalLike, context: Fail
 
 function explain(error: unknown, { server, timeoutS, lost, isIdempotent }: FailureContext): string {
   const code = field(error, "code");
-  const said = short(messageOf(error));
+  const said = saidBy(error);
   // It may have been carried out: the model must not simply repeat it.
   const doubt = isIdempotent ? "" : "; the call may have been carried out";
   if (code === "REQUEST_TIMEOUT") return `${server} did not answer within ${timeoutS} s${doubt}`;
@@ -45,7 +45,17 @@ function explain(error: unknown, { server, timeoutS, lost, isIdempotent }: Failu
 export function whyNot(error: unknown, lost: string | undefined, timeoutS: number): string {
   // Whoever gave up waiting has then closed the connection.
   if (field(error, "code") === "REQUEST_TIMEOUT") return `it did not answer within ${timeoutS} s`;
-  return short(lost ?? messageOf(error));
+  return lost === undefined ? saidBy(error) : short(lost);
+}
+
+/** "fetch failed" alone says nothing; the code of its cause does. */
+function saidBy(error: unknown): string {
+  const codes = causeChain(error)
+    .slice(1)
+    .map((cause) => field(cause, "code"))
+    .filter((code) => typeof code === "string");
+  const code = codes.find((text) => /^\w{1,60}$/.test(text));
+  return `${short(messageOf(error))}${code === undefined ? "" : ` (${code})`}`;
 }
 
 export function short(text: string): string {

@@ -103,6 +103,7 @@ export interface RawCall {
 export function rawHttp(
   call: (call: RawCall) => unknown,
   onCancelled: (id: number) => void = () => {},
+  tools: () => readonly object[] = () => [{ name: "read", inputSchema: { type: "object" } }],
 ): Handler {
   return async (request, response) => {
     if (request.method !== "POST") return response.writeHead(405).end();
@@ -114,7 +115,7 @@ export function rawHttp(
     const result =
       method === "initialize"
         ? { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo }
-        : { tools: [{ name: "read", inputSchema: { type: "object" } }] };
+        : { tools: tools() };
     response.setHeader("content-type", "application/json");
     return response.end(JSON.stringify({ jsonrpc: "2.0", id, result }));
   };

@@ -9,8 +9,6 @@ import * as z from "zod";
 import { answer, events, fetched, httpServer, rawHttp, sessions } from "./http-server.ts";
 import { ask, failureOf, told } from "./support.ts";
 
-const doubt = "; the call may have been carried out";
-
 function offers(): McpServer {
   const server = new McpServer({ name: "offers", version: "1.0.0" });
   server.registerTool(
@@ -47,6 +45,30 @@ describe("a server over HTTP that was made with the official package", () => {
     for (let n = 0; n < 1_000 && opened.changes.length === 0; n++)
       expect(await told(opened, "look_up", { vendor: "Acme" })).toBe("Acme asks $4980");
     expect(opened.changes).toEqual([{ tool: "wipe", changed: ["new"] }]);
+  });
+
+  test("T15: a change that was not heard of is noticed, if the stream over which it would have been told has ended", async () => {
+    let description = "as it was";
+    const streams: ServerResponse[] = [];
+    const listening = Promise.withResolvers<void>();
+    const handle = rawHttp(
+      (call) => answer(call, "ok"),
+      () => {},
+      () => [{ name: "read", description, inputSchema: { type: "object" } }],
+    );
+    await using http = await httpServer((request, response) => {
+      if (request.method !== "GET") return handle(request, response);
+      if (streams.push(events(response)) > 1) return response.end();
+      response.write(": hello\n\n");
+      return listening.resolve();
+    });
+    await using raw = await openMcp({ url: http.url });
+    await listening.promise;
+    description = "something else";
+    expect(await told(raw, "read")).toBe("ok");
+    streams[0]?.end();
+    for (let n = 0; n < 1_000 && raw.changes.length === 0; n++) await told(raw, "read");
+    expect(await told(raw, "read")).toMatch(/changed its description/);
   });
 
   test("a session that the server has forgotten is begun again at the next call", async () => {
@@ -156,11 +178,12 @@ describe("T15: a server over HTTP costs only an error of that call", () => {
     await using raw = await openMcp({ url: http.url });
     await http[Symbol.asyncDispose]();
     const host = new URL(http.url).host;
-    expect(await told(raw, "read")).toBe(
-      `error: the MCP server "raw" could not be called: fetch failed${doubt}`,
+    // A connection that was kept may be the one that is gone.
+    expect(await told(raw, "read")).toMatch(
+      /^error: the MCP server "raw" could not be called: fetch failed \((?:ECONNREFUSED|UND_ERR_SOCKET)\); the call may/,
     );
     const failure = await failureOf(openMcp({ url: http.url }));
-    expect(failure.message).toBe(`the MCP server ${host} could not be reached: fetch failed`);
+    expect(failure.message).toBe(`the MCP server ${host} could not be reached: fetch failed (ECONNREFUSED)`);
   });
 });
 

@@ -34,7 +34,8 @@ describe("T13: a secret is in no result and no error", () => {
     });
     await using http = await httpServer(handle);
     const headers = { "x-api-key": `${CANARY}-key`, "x-team": "blue" };
-    const token = () => `${CANARY}-token`;
+    let tokens = 0;
+    const token = () => `${CANARY}-token-${tokens++}`;
     const url = `${http.url}?key=${CANARY}-query`;
     await using raw = await openMcp({ url, headers, token });
     const failed = await ask(raw, "read");

@@ -29,7 +29,7 @@ export function carefulFetch(
       const cancelled = idIn(field(field(message, "params"), "requestId"));
       if (cancelled !== undefined) open.get(cancelled)?.cancel();
     }
-    const exchange = new Exchange({ id, gate, onFlood });
+    const exchange = new Exchange({ id, isForNotices: init.method === "GET", gate, onFlood });
     if (id !== undefined) open.set(id, exchange);
     const isNotice = init.method !== "GET" && id === undefined;
     const timer = isNotice

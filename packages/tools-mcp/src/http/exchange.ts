@@ -5,10 +5,15 @@ import { EventSize } from "./event-size.ts";
 export interface ExchangeOptions {
   /** Of the message that is sent, if it is to be answered. */
   readonly id: string | number | undefined;
+  /** Whether it is the stream over which the server tells of changes. */
+  readonly isForNotices: boolean;
   readonly gate: FloodGate;
   /** Called when the server sends too much. */
   readonly onFlood: (reason: string) => void;
 }
+
+/** What the server would have told since is not known: so the list of tools is read again before the next call. */
+const MAYBE_CHANGED = { jsonrpc: "2.0", method: "notifications/tools/list_changed" };
 
 /** One request and its answer. */
 export class Exchange {
@@ -85,7 +90,7 @@ export class Exchange {
         if (isOver) return;
         if (chunk === undefined) {
           over();
-          if (isStream && !events.hasId) this.finish(controller);
+          if (isStream && (this.options.isForNotices || !events.hasId)) this.finish(controller);
           else if (failure === undefined) controller.close();
           else controller.error(failure);
           return;
@@ -108,11 +113,12 @@ export class Exchange {
   }
 
   private finish(controller: ReadableStreamDefaultController<Uint8Array>): void {
-    const { id } = this.options;
-    if (id !== undefined) {
-      const error = { code: -32_000, message: "the server's answer was cut off" };
+    const { id, isForNotices } = this.options;
+    const error = { code: -32_000, message: "the server's answer was cut off" };
+    const said = isForNotices ? MAYBE_CHANGED : { jsonrpc: "2.0", id, error };
+    if (isForNotices || id !== undefined) {
       // Ends what was cut off in the middle first.
-      const event = `\n\ndata: ${JSON.stringify({ jsonrpc: "2.0", id, error })}\n\n`;
+      const event = `\n\ndata: ${JSON.stringify(said)}\n\n`;
       controller.enqueue(new TextEncoder().encode(event));
     }
     controller.close();

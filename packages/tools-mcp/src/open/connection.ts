@@ -43,7 +43,7 @@ export class Connection implements Link {
   private opening: Promise<Session> | undefined;
   private current: OpenTransport | undefined;
   private closed: Promise<void> | undefined;
-  private cleaned: { readonly secrets: number; readonly cleaning: Cleaning } | undefined;
+  private cleaned: { readonly secrets: readonly string[]; readonly cleaning: Cleaning } | undefined;
 
   constructor(options: ConnectionOptions) {
     this.options = options;
@@ -60,9 +60,9 @@ export class Connection implements Link {
   /** Made anew when a token has come that was not known. */
   get cleaning(): Cleaning {
     const { target, secrets } = this.options;
-    const count = target.secrets.size;
-    if (this.cleaned?.secrets !== count)
-      this.cleaned = { secrets: count, cleaning: cleaning([...secrets, ...target.secrets]) };
+    const known = target.secrets();
+    if (this.cleaned?.secrets !== known)
+      this.cleaned = { secrets: known, cleaning: cleaning([...secrets, ...known]) };
     return this.cleaned.cleaning;
   }
 
@@ -103,7 +103,9 @@ export class Connection implements Link {
     this.current = opened;
     const client = new Client({ name: "ravi", version: "1" }, { jsonSchemaValidator: NO_VALIDATION });
     const session: Session = { client, end: () => this.end(opened) };
+    let isOver = false;
     const onclose = (): void => {
+      isOver = true;
       if (this.session === session) this.session = undefined;
       void this.end(opened);
     };
@@ -111,6 +113,8 @@ export class Connection implements Link {
     try {
       await client.connect(opened.transport, { timeout: timeoutMs });
       if (this.closed !== undefined) throw this.failure("was closed");
+      // It may have ended while its answer was read.
+      if (isOver) throw new Error("the connection was lost");
     } catch (error) {
       const { lost } = this;
       await this.end(opened);

@@ -36,8 +36,8 @@ export interface McpAddress {
 export interface Target {
   /** For errors, before the server has said what it is called. No arguments and queries: secrets may be in them. */
   readonly name: string;
-  /** Grows when tokens are asked for. */
-  readonly secrets: Set<string>;
+  /** Another list after each new token. */
+  readonly secrets: () => readonly string[];
   open(parts: TransportParts): OpenTransport;
 }
 
@@ -56,6 +56,7 @@ export interface OpenTransport {
 }
 
 const GOODBYE_MS = 2_000;
+const MAX_TOKENS = 20;
 const EXPECTED = '{ command: "…" } to start a server, or { url: "https://…" } to reach one';
 
 export function targetOf(given: McpCommand | McpAddress): Target {
@@ -76,9 +77,10 @@ function commandTarget(given: McpCommand): Target {
   checkProcesses();
   const args = texts("server.args", given.args) ?? [];
   const env = variables(given.env);
+  const secrets = [...secretValues(env), ...args.flatMap(inAddress)];
   return {
     name: command.split(/[/\\]/).at(-1) ?? command,
-    secrets: new Set([...secretValues(env), ...args.flatMap(inAddress)]),
+    secrets: () => secrets,
     open: ({ clock, gate, onLost }) => {
       const isWindows = process.platform === "win32";
       const environment = environmentOf(process.env, env, isWindows);
@@ -108,20 +110,27 @@ function addressTarget(given: McpAddress): Target {
   if (token !== undefined && typeof token !== "function")
     refuse("server.token", "another value (not shown)", "a function that returns the token");
   const headers = { ...given.headers };
-  const secrets = new Set([...secretValues(headers), ...inAddress(url.href)]);
+  const own = [...secretValues(headers), ...inAddress(url.href)];
+  let secrets: readonly string[] = own;
+  const addToken = (text: string): void => {
+    if (secrets.includes(text)) return;
+    const tokens = secrets.slice(own.length);
+    // A server may repeat one that has been replaced since, but not for ever.
+    secrets = [...own, ...tokens.slice(-MAX_TOKENS), text];
+  };
   return {
     name: url.host,
-    secrets,
-    open: (parts) => openAddress(url, headers, authOf(token, secrets), parts),
+    secrets: () => secrets,
+    open: (parts) => openAddress(url, headers, authOf(token, addToken), parts),
   };
 }
 
-function authOf(token: McpAddress["token"], secrets: Set<string>): AuthProvider | undefined {
+function authOf(token: McpAddress["token"], addToken: (text: string) => void): AuthProvider | undefined {
   if (token === undefined) return undefined;
   return {
     token: async () => {
       const text = await token();
-      if (text !== undefined) secrets.add(text);
+      if (text !== undefined) addToken(text);
       return text;
     },
   };

@@ -24,7 +24,9 @@ export function toolOf({ toolName, definition, options, link, offer, server }: T
   const { name, annotations, inputSchema } = definition;
   const { needsApproval, timeoutS, maxResultChars, maxMediaBytes } = options;
   const isIdempotent = annotations?.readOnlyHint === true || annotations?.idempotentHint === true;
-  const reading = { clean: link.cleaning.inResults, maxResultChars, maxMediaBytes };
+  // Asked for each time: a token may have come since.
+  const clean = (text: string): string => link.cleaning.inResults(text);
+  const reading = { clean, maxResultChars, maxMediaBytes };
   // With an output schema in it, the client would make a validator of it, by default one that compiles code.
   const toolDefinition = { name, inputSchema: { ...inputSchema, type: "object" as const } };
 
@@ -49,7 +51,7 @@ export function toolOf({ toolName, definition, options, link, offer, server }: T
     async execute(args, { signal, progress }) {
       const heard: Heard = (data) => {
         if (signal.aborted) return;
-        progress?.(name, progressData(data, link.cleaning.inResults));
+        progress?.(name, progressData(data, clean));
       };
       let result: object;
       try {
@@ -57,8 +59,8 @@ export function toolOf({ toolName, definition, options, link, offer, server }: T
       } catch (error) {
         link.noteFailure(error);
         const { lost, cleaning } = link;
-        const clean = cleaning.inErrors;
-        throw failureOf(error, signal, { toolName, server, timeoutS, isIdempotent, clean, lost });
+        const about = { toolName, server, timeoutS, isIdempotent, lost };
+        throw failureOf(error, signal, { ...about, clean: cleaning.inErrors });
       }
       if (Reflect.get(result, "isError") === true)
         throw new ToolError({ toolName, message: problemOf(result, reading) });
