@@ -17,27 +17,29 @@ const SERVER = `
     if (id !== undefined) console.log(JSON.stringify({ jsonrpc: "2.0", id, result: answers[method](params) }));
   });`;
 
-await using server = await openMcp(
-  { command: process.execPath, args: ["--eval", SERVER] },
-  { needsApproval: ({ annotations }) => annotations?.readOnlyHint !== true },
-);
+const where = { command: process.execPath, args: ["--eval", SERVER] };
+const server = await openMcp(where, {
+  needsApproval: ({ annotations }) => annotations?.readOnlyHint !== true,
+});
+try {
+  // Give them to an agent: agent({ name: "buyer", model, tools: server.tools }).
+  const [accept, lookUp] = server.tools; // sorted by name
+  assert.ok(lookUp !== undefined && accept !== undefined);
+  assert.deepEqual([lookUp.name, lookUp.idempotent, lookUp.needsApproval], ["offers_look_up", true, false]);
+  assert.deepEqual([accept.name, accept.idempotent, accept.needsApproval], ["offers_accept", false, true]);
 
-// Give them to an agent: agent({ name: "buyer", model, tools: server.tools }).
-const [accept, lookUp] = server.tools; // sorted by name
-assert.ok(lookUp !== undefined && accept !== undefined);
-assert.deepEqual([lookUp.name, lookUp.idempotent, lookUp.needsApproval], ["offers_look_up", true, false]);
-assert.deepEqual([accept.name, accept.idempotent, accept.needsApproval], ["offers_accept", false, true]);
-
-// As an agent calls it. Wrong arguments are an error for the model, and are not sent.
-const call = (vendor: unknown) =>
-  bareContext().tool({ id: "1", name: lookUp.name, arguments: JSON.stringify({ vendor }) }, lookUp);
-assert.equal((await call("Acme")).content, "Acme asks $4980");
-assert.equal(
-  (await call(7)).content,
-  "error: invalid arguments for offers_look_up: vendor: is a number; expected a string",
-);
+  // As an agent calls it. Wrong arguments are an error for the model, and are not sent.
+  const call = (vendor: unknown) =>
+    bareContext().tool({ id: "1", name: lookUp.name, arguments: JSON.stringify({ vendor }) }, lookUp);
+  assert.equal((await call("Acme")).content, "Acme asks $4980");
+  const refusal = "error: invalid arguments for offers_look_up: vendor: is a number; expected a string";
+  assert.equal((await call(7)).content, refusal);
+} finally {
+  await server.close(); // or: await using server = await openMcp(…)
+}
 
 // Keep server.manifest in a file that people review. From then on only what is in it is used: a tool that has changed is refused.
 const approved = structuredClone(server.manifest);
-await using same = await openMcp({ command: process.execPath, args: ["--eval", SERVER] }, { approved });
+const same = await openMcp(where, { approved });
 assert.deepEqual(same.changes, []);
+await same.close();
