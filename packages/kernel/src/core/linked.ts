@@ -18,15 +18,23 @@ export class LinkedList<T extends Linked<T>> {
 
   /** Adds the item at the end. Does nothing if it is in the list already. */
   add(item: T): void {
+    // A list of one item does not touch it: lists hold objects of so many classes that each field takes 70 instructions.
+    if (this.first === undefined) {
+      this.first = this.last = item;
+      return;
+    }
     if (item.before !== undefined || this.first === item) return;
     item.before = this.last;
-    if (this.last === undefined) this.first = item;
-    else this.last.after = item;
+    if (this.last !== undefined) this.last.after = item;
     this.last = item;
   }
 
   /** Removes the item. Does nothing if it is not in the list. */
   delete(item: T): void {
+    if (this.last === item && this.first === item) {
+      this.first = this.last = undefined;
+      return;
+    }
     const { before, after } = item;
     if (before === undefined && this.first !== item) return;
     if (before === undefined) this.first = after;

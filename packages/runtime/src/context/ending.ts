@@ -7,6 +7,7 @@ import {
   type MaybePromise,
 } from "@ravi/kernel";
 import { guardedHooks, isAmong, tellOwn, tellTermination } from "@ravi/kernel/loop";
+import { andThen } from "../promises/and-then.ts";
 import { logOf } from "../run/run-log.ts";
 import { reasonOfEnd, waitAtMost, waitUnlessCancelled } from "./bounded-wait.ts";
 import { forgetHistory, keepHistory } from "./end-history.ts";
@@ -29,31 +30,35 @@ export interface Ending {
   readonly startedAt: number;
 }
 
-/** What is done at the end of an agent, in this order. Most steps have nothing to wait for, and then the end makes no promise. */
-const STEPS: readonly ((ending: Ending) => MaybePromise<void>)[] = [
-  auditCancellation,
-  stopLastOperation,
-  abandonCalls,
-  endChildren,
-  keepHistory,
-  emitEnd,
-  forgetHistory,
-  reportEnd,
-  drainListeners,
-  drainAudits,
-];
-
-/** Ends an agent: does the `STEPS` in order, from the `from`-th on. */
-export function end(ending: Ending, from = 0): MaybePromise<void> {
-  for (let at = from; at < STEPS.length; at++) {
-    const done = STEPS[at]?.(ending);
-    if (isPromiseLike(done)) return endAfter(done, ending, at + 1);
-  }
+/**
+ * Ends an agent, step by step. Most steps have nothing to wait for, and then the end makes no promise. Each step calls the next one: to call
+ * them from a list took 5 % of a bare run, because V8 inlines none of them there.
+ */
+export function end(ending: Ending): MaybePromise<void> {
+  auditCancellation(ending);
+  return andThen(stopLastOperation(ending), endCalls, ending);
 }
 
-// Not inside of the loop: a closure there would make every iteration allocate its variables, even if nothing is awaited.
-function endAfter(done: PromiseLike<void>, ending: Ending, next: number): Promise<void> {
-  return Promise.resolve(done).then(() => end(ending, next));
+function endCalls(_: void, ending: Ending): MaybePromise<void> {
+  return andThen(abandonCalls(ending), endHires, ending);
+}
+
+function endHires(_: void, ending: Ending): MaybePromise<void> {
+  return andThen(endChildren(ending), endHistory, ending);
+}
+
+function endHistory(_: void, ending: Ending): MaybePromise<void> {
+  return andThen(keepHistory(ending), tellObservers, ending);
+}
+
+function tellObservers(_: void, ending: Ending): MaybePromise<void> {
+  emitEnd(ending);
+  return andThen(forgetHistory(ending), tellListeners, ending);
+}
+
+function tellListeners(_: void, ending: Ending): MaybePromise<void> {
+  reportEnd(ending);
+  return andThen(drainListeners(ending), drainAudits, ending);
 }
 
 function auditCancellation({ exec, outcome }: Ending): void {
@@ -141,7 +146,7 @@ function logLateListeners(exec: Execution): void {
   logOf(exec, "warn", problem);
 }
 
-function drainAudits({ exec }: Ending): MaybePromise<void> {
+function drainAudits(_: void, { exec }: Ending): MaybePromise<void> {
   const { audits, agentId } = exec;
   if (audits === undefined || audits.size === 0) return undefined;
   const problem = `the audit log did not answer within ${AUDIT_MS} ms; the last entries of ${agentId} may be missing`;

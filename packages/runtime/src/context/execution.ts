@@ -232,13 +232,13 @@ export class Execution implements RunContext {
     } catch (error) {
       return rejected(error);
     }
-    return runExclusive(this, `a batch of ${leaves.length}`, this.batchFor(leaves), leaves);
+    return runExclusive(this, nameOfBatch(leaves), this.batchFor(leaves), leaves);
   }
 
   /** Like `batch`, but makes no promise if the leaves make none, and may throw. For loops that do nothing else meanwhile. */
   batchAtOnce(leaves: readonly (ToolLeaf | HireLeaf)[]): MaybePromise<(ToolOutcome | HireOutcome)[]> {
     checkLeaves(leaves);
-    const outcomes = runExclusiveAtOnce(this, `a batch of ${leaves.length}`, this.batchFor(leaves), leaves);
+    const outcomes = runExclusiveAtOnce(this, nameOfBatch(leaves), this.batchFor(leaves), leaves);
     // There is no outcome of a model call, because there is no such leaf.
     return outcomes as MaybePromise<(ToolOutcome | HireOutcome)[]>;
   }
@@ -389,6 +389,11 @@ export class Execution implements RunContext {
       ids: ports.ids,
     });
   }
+}
+
+/** Only for errors, so no text is made for the usual batch of one. */
+function nameOfBatch({ length }: readonly Leaf[]): string {
+  return length === 1 ? "a batch of 1" : `a batch of ${length}`;
 }
 
 makeAtOnce(Execution.prototype, (exec, leaves) => exec.batchAtOnce(leaves));

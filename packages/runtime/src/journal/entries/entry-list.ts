@@ -11,8 +11,11 @@ interface KeptEntry extends Omit<JournalEntry, "body"> {
 type Cell = KeptBody | number;
 const WIDTH = 6;
 
-/** The number of cells that an array reserves when the first entry is pushed. So no array is ever moved to a larger one. */
+/** The number of cells that an array reserves when its second entry is pushed. So no array is moved to a larger one twice. */
 const PART = 4 * WIDTH;
+
+/** Never written to. */
+const NONE: Cell[] = [];
 
 /**
  * Entries in memory. They are stored side by side in arrays: with an object for each entry an append costs 0.75 µs instead of 0.35,
@@ -23,7 +26,7 @@ export class EntryList {
   exec: string | undefined;
   key: string | undefined;
   private full: Cell[][] | undefined;
-  private cells: Cell[] = [];
+  private cells: Cell[] = NONE;
 
   get length(): number {
     return ((this.full?.length ?? 0) * PART + this.cells.length) / WIDTH;
@@ -37,13 +40,15 @@ export class EntryList {
     at: number,
     body: KeptBody,
   ): void {
-    if (this.cells.length === PART) {
-      (this.full ??= []).push(this.cells);
-      this.cells = [];
-    }
     this.exec = exec;
     this.key = key;
-    this.cells.push(exec, key, attempt, phase, at, body);
+    const { cells } = this;
+    if (cells.length > 0 && cells.length < PART) cells.push(exec, key, attempt, phase, at, body);
+    else {
+      if (cells.length === PART) (this.full ??= []).push(cells);
+      // Created with its first entry: V8 does not inline a push onto lists that were created empty, which takes four times as long.
+      this.cells = [exec, key, attempt, phase, at, body];
+    }
   }
 
   /** Searches from the last entry to the first, since an end usually follows its begin. */
