@@ -27,6 +27,7 @@ const PORTABLE = [
   "sdk",
   "supervision",
   "telemetry-otel",
+  "tools-mcp",
 ];
 
 interface Manifest {
@@ -136,6 +137,38 @@ describe("in a bundle for browsers, where there is nothing of Node", () => {
     ]);
   });
 
+  test(
+    "tools of MCP servers are called over HTTP, and a process is refused",
+    { timeout: TIMEOUT },
+    async () => {
+      const program = `
+      import { bareContext } from "@ravi/kernel/loop";
+      import { openMcp } from "@ravi/tools-mcp";
+      const results = {
+        initialize: ({ protocolVersion }) => ({ protocolVersion, capabilities: { tools: {} }, serverInfo: { name: "s", version: "1" } }),
+        "tools/list": () => ({ tools: [{ name: "price", inputSchema: { type: "object" } }] }),
+        "tools/call": ({ arguments: { vendor } }) => ({ content: [{ type: "text", text: vendor + " asks 4" }] }),
+      };
+      globalThis.fetch = async (url, { method, body }) => {
+        const { id, method: asked, params } = method === "POST" ? JSON.parse(body) : {};
+        if (id === undefined) return new Response(null, { status: method === "POST" ? 202 : 405 });
+        return Response.json({ jsonrpc: "2.0", id, result: results[asked](params) });
+      };
+      async function tell() {
+        const server = await openMcp({ url: "https://example.com/mcp" });
+        const [tool] = server.tools;
+        const { content } = await bareContext().tool({ id: "1", name: tool.name, arguments: '{"vendor":"Acme"}' }, tool);
+        await server.close();
+        return [content, await openMcp({ command: "x" }).catch((error) => error.message)];
+      }
+      globalThis.told = tell();`;
+      expect(await inBrowser(program, {}, "tools-mcp")).toEqual([
+        "Acme asks 4",
+        "process.version is undefined; expected Node 22.18 or newer, or another platform with node:child_process",
+      ]);
+    },
+  );
+
   test.each(["openai", "anthropic"])(
     "provider-%s answers in a page without a key, and refuses to hold one there",
     { timeout: TIMEOUT },
@@ -197,13 +230,13 @@ test.each(["openai", "anthropic"] as const)(
 );
 
 /**
- * Bundles a program as if it were in the folder of the sdk, from where it finds the built packages, and runs it with the globals of a
+ * Bundles a program as if it were in the folder of a package, from where it finds the built packages, and runs it with the globals of a
  * browser. Returns what it has left in `told`.
  */
-async function inBrowser(program: string, others: object = {}): Promise<unknown> {
+async function inBrowser(program: string, others: object = {}, folder = "sdk"): Promise<unknown> {
   const files = new Map([
-    [join(root, "packages/sdk/main.ts"), program],
-    [join(root, "packages/sdk/parts.ts"), PARTS],
+    [join(root, "packages", folder, "main.ts"), program],
+    [join(root, "packages", folder, "parts.ts"), PARTS],
   ]);
   const [main = ""] = files.keys();
   const { code, missing } = await bundle(main, { platform: "browser", plugins: [inMemory(files)] });

@@ -1,0 +1,63 @@
+import { type AbortSignalLike, cancellationOf, isRaviError, ToolError } from "@ravi/kernel";
+import { messageOf } from "@ravi/kernel/loop";
+import { causeChain, field } from "@ravi/kernel/provider";
+
+const MAX_CHARS = 1_000;
+
+/** Of whom an error speaks, and what its text must not show. */
+export interface FailureContext {
+  readonly toolName: string;
+  /** As errors name it. */
+  readonly server: string;
+  readonly timeoutS: number;
+  readonly isIdempotent: boolean;
+  readonly clean: (text: string) => string;
+  /** Why the connection was lost, if it is known. */
+  readonly lost: string | undefined;
+}
+
+/**
+ * What a failed call throws: a cancellation if that is why, else a `ToolError` for the model. The client's own errors are not kept, not
+ * even as a cause: they hold what was sent and what a server answered.
+ */
+export function failureOf(error: unknown, signal: AbortSignalLike, context: FailureContext): Error {
+  if (signal.aborted) return cancellationOf(signal);
+  if (isRaviError(error, "TOOL_ERROR")) return error;
+  const { toolName, clean, isIdempotent } = context;
+  return new ToolError({ toolName, message: clean(explain(error, context)), retryable: isIdempotent });
+}
+
+function explain(error: unknown, { server, timeoutS, lost, isIdempotent }: FailureContext): string {
+  const code = field(error, "code");
+  const said = saidBy(error);
+  // It may have been carried out: the model must not simply repeat it.
+  const doubt = isIdempotent ? "" : "; the call may have been carried out";
+  if (code === "REQUEST_TIMEOUT") return `${server} did not answer within ${timeoutS} s${doubt}`;
+  if (code === "CONNECTION_CLOSED" || code === "NOT_CONNECTED" || said === "Not connected")
+    return `the connection to ${server} was lost${lost === undefined ? "" : ` (${short(lost)})`}${doubt}`;
+  if (code === "INVALID_RESULT") return `${server} sent a result that is none${doubt}`;
+  // Codes of JSON-RPC are numbers: it is the server that refuses.
+  if (typeof code === "number") return `${server} refused the call: ${said} (${code})`;
+  return `${server} could not be called: ${said}${doubt}`;
+}
+
+/** Why a server cannot be used, as far as it is known. */
+export function whyNot(error: unknown, lost: string | undefined, timeoutS: number): string {
+  // Whoever gave up waiting has then closed the connection.
+  if (field(error, "code") === "REQUEST_TIMEOUT") return `it did not answer within ${timeoutS} s`;
+  return lost === undefined ? saidBy(error) : short(lost);
+}
+
+/** "fetch failed" alone says nothing; the code of its cause does. */
+function saidBy(error: unknown): string {
+  const codes = causeChain(error)
+    .slice(1)
+    .map((cause) => field(cause, "code"))
+    .filter((code) => typeof code === "string");
+  const code = codes.find((text) => /^\w{1,60}$/.test(text));
+  return `${short(messageOf(error))}${code === undefined ? "" : ` (${code})`}`;
+}
+
+export function short(text: string): string {
+  return text.length <= MAX_CHARS ? text : `${text.slice(0, MAX_CHARS)}...`;
+}

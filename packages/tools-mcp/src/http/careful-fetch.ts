@@ -1,0 +1,58 @@
+import type { TimerClock } from "@ravi/kernel/loop";
+import { field, tryParse } from "@ravi/kernel/provider";
+import type { FloodGate } from "../open/flood-gate.ts";
+import { Exchange } from "./exchange.ts";
+
+export interface CarefulFetchOptions {
+  readonly gate: FloodGate;
+  readonly clock: TimerClock;
+  /** For what is only said, and not asked. */
+  readonly noticeTimeoutMs: number;
+  readonly onFlood: (reason: string) => void;
+}
+
+type Id = string | number;
+
+/**
+ * The platform's `fetch` with what the client's HTTP transport lacks: limits on what comes back, an end to a request that was cancelled
+ * (the client says so to the server, and goes on to wait), and an answer where the server's was cut off.
+ */
+export function carefulFetch(
+  options: CarefulFetchOptions,
+): (url: string | URL, init?: RequestInit) => Promise<Response> {
+  const { gate, clock, noticeTimeoutMs, onFlood } = options;
+  const open = new Map<Id, Exchange>();
+  return async (url, init = {}) => {
+    const message = typeof init.body === "string" ? tryParse(init.body) : undefined;
+    const id = idIn(field(message, "id"));
+    if (field(message, "method") === "notifications/cancelled") {
+      const cancelled = idIn(field(field(message, "params"), "requestId"));
+      if (cancelled !== undefined) open.get(cancelled)?.cancel();
+    }
+    const exchange = new Exchange({ id, isForNotices: init.method === "GET", gate, onFlood });
+    if (id !== undefined) open.set(id, exchange);
+    const isNotice = init.method !== "GET" && id === undefined;
+    const timer = isNotice
+      ? clock.setTimer(() => exchange.abort(new Error("no answer")), noticeTimeoutMs)
+      : undefined;
+    const { signal } = init;
+    const stop = (): void => exchange.abort(signal?.reason);
+    signal?.addEventListener("abort", stop);
+    if (signal?.aborted === true) stop();
+    const over = (): void => {
+      timer?.cancel();
+      signal?.removeEventListener("abort", stop);
+      if (id !== undefined && open.get(id) === exchange) open.delete(id);
+    };
+    try {
+      return exchange.guard(await fetch(url, { ...init, signal: exchange.signal }), over);
+    } catch (error) {
+      over();
+      throw error;
+    }
+  };
+}
+
+function idIn(value: unknown): Id | undefined {
+  return typeof value === "string" || typeof value === "number" ? value : undefined;
+}

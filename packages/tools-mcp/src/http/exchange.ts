@@ -1,0 +1,126 @@
+import { LIMITS } from "../limits.ts";
+import { type FloodGate, TOO_LONG } from "../open/flood-gate.ts";
+import { EventSize } from "./event-size.ts";
+
+export interface ExchangeOptions {
+  /** Of the message that is sent, if it is to be answered. */
+  readonly id: string | number | undefined;
+  /** Whether it is the stream over which the server tells of changes. */
+  readonly isForNotices: boolean;
+  readonly gate: FloodGate;
+  /** Called when the server sends too much. */
+  readonly onFlood: (reason: string) => void;
+}
+
+/** What the server would have told since is not known: so the list of tools is read again before the next call. */
+const MAYBE_CHANGED = { jsonrpc: "2.0", method: "notifications/tools/list_changed" };
+
+/** One request and its answer. */
+export class Exchange {
+  private readonly options: ExchangeOptions;
+  private readonly controller = new AbortController();
+  private endBody: (() => void) | undefined;
+
+  constructor(options: ExchangeOptions) {
+    this.options = options;
+  }
+
+  get signal(): AbortSignal {
+    return this.controller.signal;
+  }
+
+  /** Nobody waits for the answer any more. */
+  cancel(): void {
+    if (this.endBody === undefined) this.controller.abort();
+    else this.endBody();
+  }
+
+  abort(reason: unknown): void {
+    this.controller.abort(reason);
+  }
+
+  /**
+   * The same response with limits on its body. If its stream ends before the answer came, an answer that says so is added: the client
+   * would wait for it until the time is up. If it came, a second answer is ignored.
+   */
+  guard(response: Response, whenOver: () => void): Response {
+    const { body, status, statusText, headers } = response;
+    if (body === null || status < 200 || status > 599) {
+      whenOver();
+      return response;
+    }
+    const isStream = /^text\/event-stream\b/i.test(headers.get("content-type") ?? "");
+    const guarded = this.guardedBody(body, isStream, whenOver);
+    return new Response(guarded, { status, statusText, headers });
+  }
+
+  private guardedBody(
+    body: ReadableStream<Uint8Array>,
+    isStream: boolean,
+    whenOver: () => void,
+  ): ReadableStream<Uint8Array> {
+    const reader = body.getReader();
+    const events = new EventSize();
+    let size = 0;
+    let isOver = false;
+    const over = (): boolean => {
+      if (isOver) return false;
+      isOver = true;
+      whenOver();
+      return true;
+    };
+    const leave = (): void => void reader.cancel().catch(() => undefined);
+    return new ReadableStream<Uint8Array>({
+      start: (controller) => {
+        this.endBody = () => {
+          if (!over()) return;
+          leave();
+          if (isStream) this.finish(controller);
+          else controller.error(new Error("cancelled"));
+        };
+      },
+      pull: async (controller) => {
+        let chunk: Uint8Array | undefined;
+        let failure: unknown;
+        try {
+          chunk = (await reader.read()).value;
+        } catch (error) {
+          failure = error;
+        }
+        if (isOver) return;
+        if (chunk === undefined) {
+          over();
+          if (isStream && (this.options.isForNotices || !events.hasId)) this.finish(controller);
+          else if (failure === undefined) controller.close();
+          else controller.error(failure);
+          return;
+        }
+        size += chunk.length;
+        if (isStream) events.take(chunk);
+        const pending = isStream ? events.bytes : size;
+        const flood = this.options.gate.take({ bytes: chunk.length });
+        if (flood === undefined && pending <= LIMITS.messageBytes) return controller.enqueue(chunk);
+        over();
+        leave();
+        controller.error(new Error(flood ?? TOO_LONG));
+        this.options.onFlood(flood ?? TOO_LONG);
+      },
+      cancel: () => {
+        over();
+        leave();
+      },
+    });
+  }
+
+  private finish(controller: ReadableStreamDefaultController<Uint8Array>): void {
+    const { id, isForNotices } = this.options;
+    const error = { code: -32_000, message: "the server's answer was cut off" };
+    const said = isForNotices ? MAYBE_CHANGED : { jsonrpc: "2.0", id, error };
+    if (isForNotices || id !== undefined) {
+      // Ends what was cut off in the middle first.
+      const event = `\n\ndata: ${JSON.stringify(said)}\n\n`;
+      controller.enqueue(new TextEncoder().encode(event));
+    }
+    controller.close();
+  }
+}

@@ -1,0 +1,92 @@
+import { type AbortSignalLike, InvalidValueError, ToolError } from "@ravi/kernel";
+import { abortable, messageOf } from "@ravi/kernel/loop";
+import { changesBetween, manifestOf } from "../manifest.ts";
+import type { McpChange, McpClient, McpManifest } from "../model.ts";
+import { checkSelection, select, type Selection } from "../select.ts";
+import { isSameState, type ListState, ListWatch } from "./list-watch.ts";
+
+export interface OfferOptions extends Selection {
+  readonly approved: McpManifest | undefined;
+  readonly timeoutMs: number;
+}
+
+/**
+ * What a server offers, compared with what was approved. Without an approval, what it offered at first counts as approved: that is what
+ * the model was told. It is listed again after each new connection, and when the server says that its list has changed.
+ */
+export class Offer {
+  readonly approved: McpManifest;
+  current: McpManifest;
+  changes: readonly McpChange[];
+  private readonly options: OfferOptions;
+  private readonly watch: ListWatch;
+  private listedAt: ListState;
+  private listing: Promise<void> | undefined;
+
+  private constructor(
+    options: OfferOptions,
+    approved: McpManifest,
+    first: { readonly current: McpManifest; readonly watch: ListWatch; readonly listedAt: ListState },
+  ) {
+    this.options = options;
+    this.approved = approved;
+    this.current = first.current;
+    this.watch = first.watch;
+    this.listedAt = first.listedAt;
+    this.changes = changesBetween(approved, first.current);
+  }
+
+  /** Lists the tools for the first time. Throws an `InvalidValueError` if the selection or a tool that was chosen cannot be used. */
+  static async of(client: McpClient, options: OfferOptions): Promise<Offer> {
+    const watch = new ListWatch();
+    const listedAt = watch.state(client);
+    const listed = await listOf(client, options.timeoutMs);
+    checkSelection(options, listed, options.approved?.tools);
+    const current = currentOf(client, listed, options);
+    const { approved } = options;
+    const chosen = approved && manifestOf("approved", select(approved.tools, options), approved.instructions);
+    return new Offer(options, chosen ?? current, { current, watch, listedAt });
+  }
+
+  /** Throws a `ToolError` if the tool is not, or not known to be, what was approved. To be asked right before each call. */
+  async check(toolName: string, name: string, client: McpClient, signal: AbortSignalLike): Promise<void> {
+    if (!isSameState(this.listedAt, this.watch.state(client))) {
+      this.listing ??= this.listAgain(client).finally(() => (this.listing = undefined));
+      await abortable(this.listing, signal);
+    }
+    const change = this.changes.find(({ tool }) => tool === name);
+    if (change === undefined) return;
+    const what = change.changed.includes("removed")
+      ? "the server no longer has it"
+      : `the server has changed its ${change.changed.join(", ")} since it was approved`;
+    const todo = "a person has to look at what the server offers now (its manifest) and approve it";
+    throw new ToolError({ toolName, message: `${toolName} was not called: ${what}; ${todo}` });
+  }
+
+  private async listAgain(client: McpClient): Promise<void> {
+    // From before: a change while the list is being read makes it old again.
+    const state = this.watch.state(client);
+    const listed = await listOf(client, this.options.timeoutMs);
+    try {
+      this.current = currentOf(client, listed, this.options);
+    } catch (error) {
+      if (!(error instanceof InvalidValueError)) throw error;
+      const message = `not called: what the server offers now cannot be compared with what was approved (${messageOf(error)})`;
+      throw new ToolError({ message });
+    }
+    this.changes = changesBetween(this.approved, this.current);
+    this.listedAt = state;
+  }
+}
+
+function currentOf(client: McpClient, listed: readonly unknown[], selection: Selection): McpManifest {
+  return manifestOf("the server's list", select(listed, selection), client.getInstructions());
+}
+
+/** All pages, of which the client reads at most 64. */
+async function listOf(client: McpClient, timeout: number): Promise<readonly unknown[]> {
+  // The client would print that there are none.
+  if (client.getServerCapabilities()?.tools === undefined) return [];
+  const { tools } = await client.listTools(undefined, { timeout, cacheMode: "refresh" });
+  return tools;
+}

@@ -1,0 +1,198 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
+import { openMcp } from "@ravi/tools-mcp";
+import { virtualClock } from "@ravi/testing";
+import { describe, expect, test } from "vitest";
+import { ask, failureOf, isAlive, server, told, underWay } from "./support.ts";
+
+// The clocks stand still where a limit is one of time: then it does not matter how fast the machine is.
+
+const IN_DOUBT = "; the call may have been carried out";
+const lost = (why: string): string =>
+  `error: the connection to the MCP server "raw" was lost (${why})${IN_DOUBT}`;
+
+describe("T15: a server costs only an error of that call", () => {
+  test.each([
+    ["dies in the middle of a call", "die", "its process ended with code 3; it said last: out of cheese"],
+    ["is killed in the middle of a call", "kill", "its process ended by SIGKILL"],
+    ["floods with messages", "flood", "it sent more than 10000 messages within 10 s"],
+    ["floods with empty lines", "blank", "it sent more than 10000 messages within 10 s"],
+    ["sends a message without end", "huge", "it sent a message of more than 16777216 bytes"],
+    ["sends half a message", "broken", "it sent a message that is not valid"],
+    ["sends a message of another form", "untyped", "it sent a message that is not valid"],
+  ])("that %s", async (_, tool, why) => {
+    const clock = virtualClock();
+    await using raw = await openMcp(server("raw"), { clock });
+    await using other = await openMcp(server("raw"));
+    const pid = Number(await told(raw, "pid"));
+    expect(await told(raw, tool)).toBe(lost(why));
+    // Another server goes on, and this one is started again for the next call.
+    expect(await told(other, "echo", { a: 1 })).toBe('{"a":1}');
+    await clock.advance(10_000);
+    expect(await told(raw, "echo", { b: 2 })).toBe('{"b":2}');
+    expect(Number(await told(raw, "pid"))).not.toBe(pid);
+    await raw.close();
+    expect(isAlive(pid)).toBe(false);
+  });
+
+  test.each([
+    ["sends a result that is none", "nonsense", /^error: the MCP server "raw" sent a result that is none/],
+    [
+      "refuses the call",
+      "refuse",
+      /^error: the MCP server "raw" refused the call: .*no such vendor \(-32602\)$/,
+    ],
+    ["sends data of great depth", "deep", /^error: .*result cannot be used: .*fewer levels of nesting$/],
+    ["sends __proto__ in its data", "proto", /^error: .*result cannot be used: .*no key named __proto__$/],
+  ])("that %s, and the connection stays", async (_, tool, said) => {
+    await using raw = await openMcp(server("raw"));
+    const pid = await told(raw, "pid");
+    expect(await told(raw, tool)).toMatch(said);
+    expect(await told(raw, "pid")).toBe(pid);
+    expect(Reflect.get({}, "polluted")).toBeUndefined();
+  });
+
+  test.each([
+    ["prints other things too", "noise", "and yet"],
+    ["writes megabytes for people", "chatty", "said a lot"],
+    ["answers what nobody asked, and asks for a model", "stranger", "it was me"],
+    ["sends halves of characters", "halves", "a\uFFFDb"],
+  ])("and none, if it %s", async (_, tool, said) => {
+    await using raw = await openMcp(server("raw"));
+    expect(await told(raw, tool)).toBe(said);
+  });
+
+  test("that never answers: the time limit ends it, and the server is told", async () => {
+    await using raw = await openMcp(server("raw"), { timeoutS: 20 });
+    const clock = virtualClock();
+    const { hanging } = await underWay(raw, "hang", { clock });
+    await clock.advance(20_000);
+    expect((await hanging).content).toBe("error: hang took longer than 20 s");
+    expect(await told(raw, "cancelled")).toMatch(/^\[".*took longer than 20 s"\]$/);
+    expect(clock.pending).toBe(0);
+  });
+
+  test("that never answers, even where the context has no timers", async () => {
+    await using raw = await openMcp(server("raw"), { timeoutS: 0.05 });
+    // Whichever limit is first, that of the context or that of the client.
+    expect(await told(raw, "hang")).toMatch(
+      /^error: (?:hang took longer than|.* did not answer within) 0\.05 s/,
+    );
+  });
+
+  test("that answers too late: the answer is for nobody", async () => {
+    await using raw = await openMcp(server("raw"));
+    const clock = virtualClock();
+    const { hanging } = await underWay(raw, "late", { clock });
+    await clock.advance(60_000);
+    expect((await hanging).isError).toBe(true);
+    expect(await told(raw, "release")).toBe("released");
+    expect(await told(raw, "echo", { a: 1 })).toBe('{"a":1}');
+  });
+
+  test("that writes without end to its error output, while other calls are made", async () => {
+    const clock = virtualClock();
+    const raw = await openMcp(server("raw"), { clock });
+    await using other = await openMcp(server("raw"));
+    const flooding = ask(raw, "errors");
+    for (let n = 0; n < 20; n++) expect(await told(other, "echo", { n })).toBe(`{"n":${n}}`);
+    const closing = raw.close();
+    // It is too busy to notice the end of its input.
+    await clock.advance(2_000);
+    await closing;
+    expect((await flooding).isError).toBe(true);
+  });
+});
+
+describe("T15: a server that cannot be opened is an error that says why, and leaves nothing", () => {
+  test.each([
+    [
+      "ends at its start",
+      "exit",
+      /^the MCP server node could not be reached: its process ended with code 2; it said last: no license$/,
+    ],
+    ["has a tool without a name", "nameless", /^the MCP server node did not list its tools: /],
+  ])("one that %s", async (_, mode, said) => {
+    expect(await failureOf(openMcp(server("raw", mode)))).toMatchObject({
+      code: "TOOL_ERROR",
+      message: expect.stringMatching(said),
+    });
+  });
+
+  test.each(["mute", "unlisted"])("one that never answers: %s", async (mode) => {
+    const failure = await failureOf(openMcp(server("raw", mode), { connectTimeoutS: 1 }));
+    expect(failure).toMatchObject({
+      code: "TOOL_ERROR",
+      message: expect.stringMatching(/it did not answer within 1 s$/),
+    });
+  });
+
+  test("one that is no program", async () => {
+    const failure = await failureOf(openMcp({ command: "/no/such/program", args: ["--token=hush"] }));
+    expect(failure.message).toMatch(/^the MCP server program could not be reached: .*ENOENT/);
+    expect(failure.message).not.toContain("hush");
+  });
+});
+
+describe("after a server has died", () => {
+  test("a call that was under way is not sent again, idempotent or not", async () => {
+    await using raw = await openMcp(server("raw"));
+    const { hanging } = await underWay(raw, "hang");
+    await told(raw, "die");
+    expect((await hanging).content).toMatch(/^error: the connection .* was lost/);
+    // The new process has seen one call, this one.
+    expect(await told(raw, "count")).toBe("1");
+  });
+
+  test("T15: one that floods is not read again before its time is over, and each call says why", async () => {
+    const clock = virtualClock();
+    await using raw = await openMcp(server("raw"), { clock });
+    await told(raw, "flood");
+    const why = "it sent more than 10000 messages within 10 s";
+    expect(await told(raw, "echo")).toBe(`error: the MCP server node could not be reached: ${why}`);
+    await clock.advance(10_000);
+    expect(await told(raw, "echo")).toBe("{}");
+  });
+
+  test("calls at once start it once", async () => {
+    await using raw = await openMcp(server("raw"));
+    await told(raw, "die");
+    const pids = await Promise.all(Array.from({ length: 5 }, () => told(raw, "pid")));
+    expect(new Set(pids).size).toBe(1);
+  });
+});
+
+describe("T4: when a server is closed", () => {
+  test("one that ignores the end of its input and every signal is made to end", async () => {
+    const clock = virtualClock();
+    const raw = await openMcp(server("raw", "stubborn"), { clock });
+    const pid = Number(await told(raw, "pid"));
+    const closing = raw.close();
+    // It is asked twice, and has two seconds for each.
+    await clock.advance(2_000);
+    expect(isAlive(pid)).toBe(true);
+    await clock.advance(2_000);
+    await closing;
+    expect(isAlive(pid)).toBe(false);
+    expect(clock.pending).toBe(0);
+  });
+
+  test("the processes that it has started end too", async () => {
+    const listener = createServer().listen(0, "127.0.0.1");
+    await once(listener, "listening");
+    const { port } = listener.address() as AddressInfo;
+    try {
+      const raw = await openMcp(server("raw"));
+      const connection = once(listener, "connection");
+      await told(raw, "spawn", { port });
+      const [socket] = await connection;
+      const gone = once(socket, "close");
+      socket.on("error", () => {}).resume();
+      await raw.close();
+      // Its connection ends with it. If it lived on, this would wait for ever.
+      expect(await gone).toBeDefined();
+    } finally {
+      listener.close();
+    }
+  });
+});
