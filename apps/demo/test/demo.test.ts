@@ -57,7 +57,9 @@ test("the answer depends on the question that was asked", async () => {
 });
 
 test("--budget 0.01 stops before the cap is passed, by the server's own bill, with a partial report", async () => {
-  const { stdout, code } = await demo(["--json", "--budget", "0.01"]);
+  // One helper at a time: with more, it depends on their order whether the lead can still finish.
+  const args = ["--budget", "0.01", "--agents", "2"];
+  const { stdout, code } = await demo(["--json", ...args]);
   const printed = JSON.parse(stdout) as Awaited<ReturnType<typeof demoJson>>;
   expect(code).toBe(2);
   expect(printed.status).toBe("partial");
@@ -65,8 +67,19 @@ test("--budget 0.01 stops before the cap is passed, by the server's own bill, wi
   expect(printed.bill?.costUsd).toBeGreaterThan(0.002);
   expect(printed.output).toMatch(/Not finished|Acme|Borealis/);
   expect(printed.stoppedBy).toMatchObject({ dimension: "cost", limit: 0.01, scope: "lead" });
-  const shown = await demo(["--budget", "0.01"]);
+  const shown = await demo(args);
   expect(shown.stdout).toMatch(/Stopped by a limit: cost of lead, 0\.\d+ of 0\.01 used/);
+});
+
+test("--budget 0.01 holds by the server's own bill with all helpers at once, and those that were cut off are partial", async () => {
+  const { stdout, code } = await demo(["--json", "--budget", "0.01"]);
+  const printed = JSON.parse(stdout) as Awaited<ReturnType<typeof demoJson>>;
+  expect(printed.bill?.costUsd).toBeLessThanOrEqual(0.01);
+  expect(printed.bill?.costUsd).toBeGreaterThan(0.002);
+  expect(printed.agents.some(({ status }) => status === "partial")).toBe(true);
+  // The lead itself may have got what it needed.
+  expect(code).toBe(printed.status === "partial" ? 2 : 0);
+  expect(printed.stoppedBy !== undefined).toBe(printed.status === "partial");
 });
 
 test("a budget with no room for a call is told as that, and not as a soft landing", async () => {
