@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { ChatMessage } from "@ravi/kernel";
 import { Digest, nameOfText } from "../../src/context/digest.ts";
 
 const nameOf = (value: unknown): string => new Digest().value(value).name();
@@ -125,5 +126,37 @@ describe("the name of a request", () => {
     expect(nameOf(deep(500))).not.toBe(nameOf(deep(501)));
     expect(nameOf(deep(500))).toBe(nameOf(deep(500)));
     expect(() => nameOf({ n: 1n })).toThrow(TypeError);
+  });
+});
+
+describe("the name of a message", () => {
+  const named = (message: ChatMessage): string => new Digest().message(message).name();
+  const text = fc.string({ maxLength: 600 });
+  const call = fc.record({ id: text, name: text, arguments: text });
+  const message: fc.Arbitrary<ChatMessage> = fc.oneof(
+    fc.record({ role: fc.constant("user" as const), content: text }),
+    fc.record({ role: fc.constant("assistant" as const), content: text, toolCalls: fc.array(call) }),
+    fc.record({ role: fc.constant("tool" as const), toolCallId: text, name: text, content: text }),
+  );
+
+  test("R24: is that of any value with these fields, before it is written down and after, and of no other", () => {
+    fc.assert(
+      fc.property(message, message, (one, two) => {
+        expect(named(one)).toBe(nameOf(one));
+        expect(named(one)).toBe(named(written(one) as ChatMessage));
+        expect(named(one) === named(two)).toBe(JSON.stringify(one) === JSON.stringify(two));
+      }),
+    );
+  });
+
+  test("R24: depends on every field of every call", () => {
+    const plain = { id: "a", name: "look_up", arguments: '{"n":1}' };
+    const names = [
+      plain,
+      { ...plain, id: "b" },
+      { ...plain, name: "look" },
+      { ...plain, arguments: '{"n":2}' },
+    ].map((changed) => named({ role: "assistant", content: "", toolCalls: [plain, changed] }));
+    expect(new Set(names).size).toBe(names.length);
   });
 });
