@@ -15,13 +15,13 @@ describe("ids", () => {
     expect(AgentId("lead")).toBe("lead");
     expect(AgentId("researcher", 2)).toBe("researcher/2");
     expect(agentName(AgentId("researcher", "eu/west"))).toBe("researcher");
-    const ids = ["lead", "writer/1", "lead", "lead", "writer/1", "writer/2"];
+    const ids = ["lead", "writer/1", "lead", "lead", "researcher/eu/west", "writer/2"];
     expect(ids.map((id) => agentName(id as AgentId))).toEqual([
       "lead",
       "writer",
       "lead",
       "lead",
-      "writer",
+      "researcher",
       "writer",
     ]);
     expect(agentName(AgentId("lead"))).toBe("lead");

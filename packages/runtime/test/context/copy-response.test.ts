@@ -38,13 +38,18 @@ describe("the copy of an answer for the record", () => {
   });
 
   test("is not made of what is more than text and calls, or is written in a way of its own", () => {
-    const toJSON = (): string => "other";
+    // Its method is not listed among the fields.
+    class Own {
+      toJSON(): string {
+        return "other";
+      }
+    }
     const refused: readonly object[] = [
       { ...answer, message: { role: "assistant", content: [{ type: "text", text: "Hi." }] } },
       { ...answer, message: { ...answer.message, toolCalls: [undefined] } },
-      { ...answer, message: Object.assign(Object.create({ toJSON }) as object, answer.message) },
-      { ...answer, usage: Object.assign(Object.create({ toJSON }) as object, usage) },
-      Object.assign(Object.create({ toJSON }) as object, answer),
+      { ...answer, message: Object.assign(new Own(), answer.message) },
+      { ...answer, usage: Object.assign(new Own(), usage) },
+      Object.assign(new Own(), answer),
       { ...answer, usage: null },
       { finishReason: "stop" },
     ];
