@@ -129,13 +129,12 @@ function checkId(field: string, value: unknown): string {
   return (lastGood = value);
 }
 
+// oxlint-disable-next-line no-control-regex -- these are what an id must not have
+const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f]/;
+// oxlint-disable-next-line no-control-regex -- the same, and halves of surrogate pairs, which may be missing their other half
+const SUSPECT = /[\u0000-\u001f\u007f-\u009f\ud800-\udfff]/;
+
+/** With a regular expression: for an id of 36 characters a loop takes three times as long. */
 function isPrintable(value: string): boolean {
-  let mayBeHalf = false;
-  for (let at = 0; at < value.length; at++) {
-    const code = value.charCodeAt(at);
-    if (code < 0x20 || (code >= 0x7f && code <= 0x9f)) return false;
-    if (code >= 0xd800) mayBeHalf = true;
-  }
-  // Only if there can be a lone surrogate: the call leaves compiled code and costs 0.1 µs for each id.
-  return !mayBeHalf || value.isWellFormed();
+  return !SUSPECT.test(value) || (!UNPRINTABLE.test(value) && value.isWellFormed());
 }

@@ -1,6 +1,4 @@
 import type { ChatMessage } from "@ravi/kernel";
-import { hashOf } from "../journal/parts/platform.ts";
-
 const [C1, C2, C3, C4] = [0x239b961b, 0xab0e9789, 0x38b34ae5, 0xa1e38b93] as const;
 
 /** Tags that come before each value, so that no two values are read as the same numbers. */
@@ -12,15 +10,19 @@ const LIST = 4;
 const OBJECT = 5;
 const END = 6;
 const KEY = 7;
-const LONG_TEXT = 8;
+const ENCODED_TEXT = 8;
 /** A short text in a known field, whose number is added. */
 const TEXT_FIELD = 8;
 const KINDS = 16;
 
 /** A text of up to so many characters is its own name. */
 const SHORT = 27;
-/** A longer text goes through the cryptographic library, which is faster: 9 µs instead of 29 for 10,000 characters. */
-const LONG = 512;
+/** A text that is longer is read as UTF-8, four bytes at a time: of 400 characters that takes 0.25 µs instead of 1.4. */
+const LONG = 64;
+const encoder = new TextEncoder();
+/** Where a long text is encoded, part by part. */
+const bytes = new Uint8Array(16_384);
+const words = new Uint32Array(bytes.buffer);
 
 /** A value at this depth goes through JSON first, which throws a clear error for one that contains itself. */
 const MAX_DEPTH = 32;
@@ -46,8 +48,14 @@ export class Digest {
   }
 
   private longText(text: string): this {
-    this.mixTag(LONG_TEXT, text.length);
-    this.mixCharacters(sha256(text));
+    // Half of a surrogate pair cannot be encoded.
+    if (text.isWellFormed()) {
+      this.mixTag(ENCODED_TEXT, text.length);
+      this.mixEncoded(text);
+    } else {
+      this.mixTag(TEXT, text.length);
+      this.mixCharacters(text);
+    }
     return this;
   }
 
@@ -187,6 +195,39 @@ export class Digest {
     this.c = c;
     this.d = d;
   }
+
+  /** Adds four words at a time, one to each of the four numbers. The last part is filled up with zeros. */
+  private mixEncoded(text: string): void {
+    for (let rest = text; rest.length > 0;) {
+      const { read, written } = encoder.encodeInto(rest, bytes);
+      const end = (written + 15) & ~15;
+      bytes.fill(0, written, end);
+      this.mixWords(end >>> 2);
+      rest = read === rest.length ? "" : rest.slice(read);
+    }
+  }
+
+  private mixWords(count: number): void {
+    let { a, b, c, d } = this;
+    for (let at = 0; at < count; at += 4) {
+      let k = Math.imul(words[at] ?? 0, C1);
+      a ^= Math.imul((k << 15) | (k >>> 17), C2);
+      a = (Math.imul(((a << 19) | (a >>> 13)) + b, 5) + 0x561ccd1b) | 0;
+      k = Math.imul(words[at + 1] ?? 0, C2);
+      b ^= Math.imul((k << 16) | (k >>> 16), C3);
+      b = (Math.imul(((b << 17) | (b >>> 15)) + c, 5) + 0x0bcaa747) | 0;
+      k = Math.imul(words[at + 2] ?? 0, C3);
+      c ^= Math.imul((k << 17) | (k >>> 15), C4);
+      c = (Math.imul(((c << 15) | (c >>> 17)) + d, 5) + 0x96cd1c35) | 0;
+      k = Math.imul(words[at + 3] ?? 0, C4);
+      d ^= Math.imul((k << 18) | (k >>> 14), C1);
+      d = (Math.imul(((d << 13) | (d >>> 19)) + a, 5) + 0x32ac3b17) | 0;
+    }
+    this.a = a;
+    this.b = b;
+    this.c = c;
+    this.d = d;
+  }
 }
 
 const NOTHING = new Digest();
@@ -219,11 +260,6 @@ function knownKey(key: string): number {
     default:
       return 0;
   }
-}
-
-/** Half of a surrogate pair cannot be encoded as bytes, so such a text is hashed as JSON, which escapes it. */
-function sha256(text: string): string {
-  return hashOf(text.isWellFormed() ? text : JSON.stringify(text), "base64url");
 }
 
 /** The value as JSON would write it; undefined if JSON leaves it out. */

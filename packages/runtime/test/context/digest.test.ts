@@ -53,7 +53,10 @@ describe("the name of a request", () => {
     ],
     ["long texts with a lone half of a pair", `${"x".repeat(600)}\ud800`, `${"x".repeat(600)}\udc00`],
     ["long texts of another length", "x".repeat(600), "x".repeat(601)],
-    ["the last that is short and the first that is long", "x".repeat(512), "x".repeat(513)],
+    ["the last that is short and the first that is long", "x".repeat(64), "x".repeat(65)],
+    ["long texts that differ after the first 16 kB", `${"é".repeat(9_000)}a`, `${"é".repeat(9_000)}b`],
+    ["long texts that differ in their last zeros", `${"x".repeat(100)}\0`, "x".repeat(100)],
+    ["a long text and one that was cut before it", ["x".repeat(100), ""], ["", "x".repeat(100)]],
   ])("R24: tells apart %s", (_, one, two) => {
     expect(nameOf(one)).not.toBe(nameOf(two));
   });
@@ -105,6 +108,19 @@ describe("the name of a request", () => {
     expect(Math.min(...differs)).toBeGreaterThan(text.length * 0.8);
   });
 
+  test("R24: a long text has one name, however it was put together and whatever was named before it", () => {
+    const parts = Array.from({ length: 3_000 }, (_, n) => `${n} äöü ☃ 🙂;`);
+    const text = parts.join("");
+    const name = nameOf(text);
+    nameOf("z".repeat(70_000));
+    let rope = "";
+    for (const part of parts) rope += part;
+    expect(nameOf(rope)).toBe(name);
+    expect(nameOf(JSON.parse(JSON.stringify(text)))).toBe(name);
+    const names = new Set(Array.from({ length: 40 }, (_, n) => nameOf(text.slice(0, 16_370 + n))));
+    expect(names.size).toBe(40);
+  });
+
   test("R24: it stays what it was: journals outlive the program that wrote them", () => {
     expect(nameOf([{ role: "user", content: "go", n: [1.5, true, null] }])).toMatchInlineSnapshot(
       `"z0ZjOECy6TJlYI9bP8H3"`,
@@ -112,9 +128,9 @@ describe("the name of a request", () => {
     expect(nameOfText("a text that is longer than the name it gets")).toMatchInlineSnapshot(
       `"ZW43qSxqXVtk17AHZYWA"`,
     );
-    expect(nameOf("long ".repeat(200))).toMatchInlineSnapshot(`"hr4lfafjrR9WySbktRw_"`);
-    expect(nameOf("x".repeat(512))).toMatchInlineSnapshot(`"newU7L8JvkvrSLAoSazi"`);
-    expect(nameOf("x".repeat(513))).toMatchInlineSnapshot(`"G6qwvhcVzl4TTzmPG4yK"`);
+    expect(nameOf("long ".repeat(200))).toMatchInlineSnapshot(`"ziU5kNxdGXI-KkJzBgRC"`);
+    expect(nameOf("x".repeat(64))).toMatchInlineSnapshot(`"8q11z8Cuuwl3VMDd_z1e"`);
+    expect(nameOf("x".repeat(65))).toMatchInlineSnapshot(`"jEPfPpbdvRL_wzTSqllA"`);
     expect(nameOfText("short")).toBe("short");
   });
 

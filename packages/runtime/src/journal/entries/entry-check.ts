@@ -73,14 +73,12 @@ export function checkList(entries: unknown): void {
   throw new InvalidValueError({ field: "entries", value: entries, expected: "a list of entries" });
 }
 
-/** Character by character: a regular expression takes twice as long, which is a hundredth of a run. */
+// oxlint-disable-next-line no-control-regex -- these are what a name must not have
+const CONTROL = /[\u0000-\u001f\u007f]/;
+
+/** With a regular expression: for the id of an execution a loop takes three times as long. */
 function isName(value: unknown): boolean {
-  if (typeof value !== "string" || value.length === 0) return false;
-  for (let at = 0; at < value.length; at++) {
-    const code = value.charCodeAt(at);
-    if (code < 0x20 || code === 0x7f) return false;
-  }
-  return true;
+  return typeof value === "string" && value.length > 0 && !CONTROL.test(value);
 }
 
 function refuse(field: string, value: unknown, expected: string): never {

@@ -79,8 +79,9 @@ export class MemoryRun implements Linked<MemoryRun>, Indexed<MemoryRun>, KnownNa
     return this.runId;
   }
 
-  get exec(): string | undefined {
-    return this.kept.exec;
+  /** Before the first entry the run's own id, which is that of its root's execution and was checked when the run was claimed. */
+  get exec(): string {
+    return this.kept.exec ?? this.runId;
   }
 
   get key(): string | undefined {
