@@ -243,6 +243,87 @@ describe("estimateTokens costs only what is new", () => {
   });
 });
 
+describe("a text is counted word by word", () => {
+  const pieces = fc.oneof(
+    fc.constantFrom(
+      " ",
+      "  ",
+      "\n",
+      "\n\n",
+      "\t",
+      "\r\n",
+      "'",
+      "'s",
+      "'LL",
+      "don't",
+      "/",
+      "//",
+      "(",
+      ");",
+      '":"',
+      "...",
+      "\u00a0",
+      "\u3000",
+    ),
+    fc.constantFrom(
+      "word",
+      "The",
+      "camelCase",
+      "HTTPServer",
+      "naïve",
+      "слово",
+      "你好",
+      "é",
+      "e\u0301",
+      "١٢٣",
+      "🙂",
+      "\ud83d",
+      "<|endoftext|>",
+    ),
+    fc.constantFrom("7", "42", "1234567", "1.5", "a1", "1a", "x-y_z"),
+    fc.string({ unit: "binary", maxLength: 4 }),
+  );
+  const texts = fc.array(pieces, { maxLength: 12 }).map((parts) => parts.join("").slice(0, 120));
+
+  test("the sum is what the vocabulary finds for all of it, the first time and again", () => {
+    fc.assert(
+      fc.property(texts, (text) => {
+        expect(count(text)).toBe(whole(text));
+        expect(count(text)).toBe(whole(text));
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+
+  test("also with more words than it can remember", () => {
+    const numbered = (n: number): string => `word${(n * 7_919) % 100_003}x `;
+    for (let n = 0; n < 60_000; n += 1_000) {
+      const text = Array.from({ length: 1_000 }, (_, at) => numbered(n + at)).join("");
+      count(text);
+    }
+    for (let n = 0; n < 60_000; n += 500) expect(count(numbered(n))).toBe(whole(numbered(n)));
+  });
+
+  test("a word that it knows is not looked up again, and a long one is", () => {
+    const asked: string[] = [];
+    const counting = sliced({
+      countTokens: (text) => {
+        asked.push(text);
+        return 1;
+      },
+    });
+    expect(counting("to be or not to be")).toBe(6);
+    expect(asked).toEqual(["to", " be", " or", " not", " to"]);
+    asked.length = 0;
+    expect(counting(" be, or not")).toBe(4);
+    expect(asked).toEqual([","]);
+    const id = "x".repeat(65);
+    asked.length = 0;
+    expect(counting(id) + counting(id)).toBe(2);
+    expect(asked).toEqual([id, id]);
+  });
+});
+
 describe("the tokenizer is never given a text that would hold it up", () => {
   const sizes: number[] = [];
   const spy: Encoding = {
@@ -287,7 +368,11 @@ describe("the tokenizer is never given a text that would hold it up", () => {
 
   test("beyond 65,536 characters the rest is counted by characters", () => {
     sizes.length = 0;
-    sliced(spy)("word ".repeat(100_000));
+    const letter = (n: number): string => String.fromCharCode(97 + (n % 26));
+    // No two alike, because one that is known is not looked up again.
+    const word = (n: number): string =>
+      `${letter(n)}${letter(n / 26)}${letter(n / 676)}${letter(n / 17_576)} `;
+    sliced(spy)(Array.from({ length: 100_000 }, (_, n) => word(n)).join(""));
     expect(sizes.reduce((a, b) => a + b, 0)).toBe(65_536);
   });
 

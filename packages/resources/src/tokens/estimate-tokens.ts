@@ -1,7 +1,7 @@
 import { isPromiseLike, type MaybePromise, type ModelRequest } from "@ravi/kernel";
 import { charactersToTokens } from "./parts/characters.ts";
 import { RequestCounter } from "./count-request.ts";
-import { type CountText, loadEncoding, sliced } from "./tokenizer.ts";
+import { type CountText, type Encoding, loadEncoding, sliced } from "./tokenizer.ts";
 
 /**
  * How texts are counted. "auto": by `gpt-tokenizer` (o200k) if it is installed, else by characters. "characters": always by characters;
@@ -23,6 +23,15 @@ export interface CounterOptions {
   readonly imageTokens?: number | undefined;
 }
 
+/** The counter of each vocabulary. Shared, because it remembers words. */
+const counters = new WeakMap<Encoding, CountText>();
+
+function counterOf(encoding: Encoding): CountText {
+  let count = counters.get(encoding);
+  if (count === undefined) counters.set(encoding, (count = sliced(encoding)));
+  return count;
+}
+
 /** With "auto" it returns a promise: the vocabulary takes 0.1 s to load. */
 export function loadCounter(options: CounterOptions = {}): MaybePromise<LoadedCounter> {
   const { tokenizer = "auto", imageTokens } = options;
@@ -34,7 +43,7 @@ export function loadCounter(options: CounterOptions = {}): MaybePromise<LoadedCo
   if (tokenizer === "characters") return byCharacters();
   if (tokenizer !== "auto") return counting(tokenizer, "own");
   return loadEncoding().then((encoding) =>
-    encoding === undefined ? byCharacters() : counting(sliced(encoding), "o200k"),
+    encoding === undefined ? byCharacters() : counting(counterOf(encoding), "o200k"),
   );
 }
 

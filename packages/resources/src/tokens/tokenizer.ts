@@ -1,4 +1,5 @@
 import { charactersToTokens } from "./parts/characters.ts";
+import { Words } from "./parts/words.ts";
 
 /** Counts the tokens of a text. It must be fast for every text. */
 export type CountText = (text: string) => number;
@@ -20,18 +21,22 @@ const MAX_CHARACTERS = 65_536;
 /** Allow all special tokens as plain text: a text that spells one is still only text. */
 const NO_SPECIAL = new Set<string>();
 
-/** Counts a text in slices. Each cut adds about one token, so the count is rather too high than too low. */
+/** Counts a text by words, and what has none in slices. Each cut adds about one token, so the count is rather too high than too low. */
 export function sliced(encoding: Encoding): CountText {
-  return (text) => {
-    const end = Math.min(text.length, MAX_CHARACTERS);
+  const count: CountText = (text) => encoding.countTokens(text, { disallowedSpecial: NO_SPECIAL });
+  const words = new Words(count, (text) => {
     let tokens = 0;
-    for (let from = 0; from < end;) {
-      const to = cut(text, from, end);
-      tokens += encoding.countTokens(text.slice(from, to), { disallowedSpecial: NO_SPECIAL });
+    for (let from = 0; from < text.length;) {
+      const to = cut(text, from, text.length);
+      tokens += count(text.slice(from, to));
       from = to;
     }
-    return end === text.length ? tokens : tokens + charactersToTokens(text.slice(end));
-  };
+    return tokens;
+  });
+  return (text) =>
+    text.length <= MAX_CHARACTERS
+      ? words.count(text)
+      : words.count(text.slice(0, MAX_CHARACTERS)) + charactersToTokens(text.slice(MAX_CHARACTERS));
 }
 
 /** The end of the slice that begins at `from`: before a space if possible, so that few words are cut. */
