@@ -35,6 +35,10 @@ export async function resources(): Promise<void> {
     rows.push([`estimateTokens, one new message, history ${length}`, perNewMessage(length, estimateTokens)]);
     rows.push([`plain length / 4 over all of it, history ${length}`, perNewMessage(length, quarter)]);
   }
+  rows.push(["estimateTokens, one new message of 2 kB", perNewMessage(10, estimateTokens, report)]);
+  const { countTokens } = await import("gpt-tokenizer/encoding/o200k_base");
+  const newest = ({ messages }: ModelRequest): number => countTokens(String(messages.at(-1)?.content));
+  rows.push(["gpt-tokenizer over the same", perNewMessage(10, newest, report)]);
 
   const meter = new ModelMeter({ prices: { large: { input: 1, output: 4 } } });
   const info = { provider: "house", model: "large" };
@@ -74,6 +78,12 @@ function message(n: number): ChatMessage {
   };
 }
 
+/** What a tool may return: prose, of which no two are the same. */
+function report(n: number): ChatMessage {
+  const prose = `Report ${n}: sensor prices fell by ${n % 10}.5 % while demand in Northern Europe rose; see table ${n}, "deliveries". `;
+  return { role: "user", content: prose.repeat(20) };
+}
+
 /** Times whole conversations of 50 turns, each a tool call and its result, and subtracts the time to build the messages. */
 function perTurn(estimate: (request: ModelRequest) => unknown): string {
   const turns = 50;
@@ -106,15 +116,19 @@ function perTurn(estimate: (request: ModelRequest) => unknown): string {
 }
 
 /** A conversation that grows by one message per turn. Only the estimate of the grown list is timed. */
-function perNewMessage(length: number, estimate: (request: ModelRequest) => unknown): string {
+function perNewMessage(
+  length: number,
+  estimate: (request: ModelRequest) => unknown,
+  make: (n: number) => ChatMessage = message,
+): string {
   const turns = 50;
   let best = Infinity;
   for (let round = 0; round < ROUNDS; round++) {
-    const messages = Array.from({ length }, (_, n) => message(n));
+    const messages = Array.from({ length }, (_, n) => make(n));
     estimate({ messages });
     let spent = 0;
     for (let turn = 0; turn < turns; turn++) {
-      messages.push(message(messages.length));
+      messages.push(make(messages.length));
       const start = performance.now();
       estimate({ messages });
       spent += performance.now() - start;
