@@ -1,6 +1,7 @@
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { llmsText } from "../../../scripts/llms.ts";
 import { examplesOf, fileLinksOf, listDocuments, readExamples } from "../src/documents.ts";
 import { sh } from "../src/shell.ts";
 import { readWorkspace, root } from "../src/workspace.ts";
@@ -86,6 +87,28 @@ test("the README shows the commands, and the CI runs the very same tests, in one
 test.each(listDocuments())("the links in %s lead to files that exist", (document) => {
   const links = fileLinksOf(source(document));
   expect(links.filter((link) => !existsSync(join(root, dirname(document), link)))).toEqual([]);
+});
+
+describe("llms.txt", () => {
+  const links = fileLinksOf(source("llms.txt"));
+
+  test("is what `npx -y pnpm@12 llms` writes now", () => {
+    expect(source("llms.txt")).toBe(llmsText());
+  });
+
+  test("leads to files that exist", () => {
+    expect(links.filter((link) => !existsSync(join(root, link)))).toEqual([]);
+  });
+
+  test("leads to every document and to every example; single decision records are in their index", () => {
+    const isRecord = (path: string): boolean => path.startsWith("docs/decisions/0");
+    const isInFolder = (path: string): boolean => path.startsWith("examples/");
+    const documents = listDocuments().filter((path) => !isRecord(path) && !isInFolder(path));
+    expect(links).toEqual(expect.arrayContaining(documents));
+    const folders = globSync("examples/*/package.json", { cwd: root }).map((path) => dirname(path));
+    const shown = links.filter(isInFolder).map((path) => path.split("/").slice(0, 2).join("/"));
+    expect(shown.toSorted()).toEqual(folders.toSorted());
+  });
 });
 
 test("what SECURITY.md says to hold is shown by a test, line by line", () => {
