@@ -1,6 +1,6 @@
 /**
- * Writes llms.txt (llmstxt.org): what a language model should know about Ravi first, and where to read on. With `--full` it prints
- * the texts themselves instead, one after the other, without the optional ones.
+ * Writes llms.txt (llmstxt.org): what a language model should know about Ravi first, and where to read on. With `--print` it is only
+ * printed; with `--full`, the texts that it leads to are, one after the other, without the optional ones.
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -43,8 +43,14 @@ const OPTIONAL: readonly Link[] = [
   page("Performance history", "docs/performance-history.md", "earlier figures"),
 ];
 
+// A reader that has seen enough (`| head`) is no failure.
+process.stdout.on("error", () => {});
+if (process.argv.includes("--full")) process.stdout.write(fullText());
+else if (process.argv.includes("--print")) process.stdout.write(llmsText());
+else writeFileSync(join(root, "llms.txt"), llmsText());
+
 /** The text of llms.txt. */
-export function llmsText(): string {
+function llmsText(): string {
   const [, title = "", summary = ""] = /^(# .+)\n\n(.+)\n/.exec(read("README.md")) ?? [];
   const sections = [
     section("Guides", GUIDES),
@@ -87,11 +93,4 @@ function section(title: string, links: readonly Link[]): string {
 
 function shown(path: string): string {
   return path.endsWith(".md") ? read(path) : `\`\`\`ts\n${read(path)}\`\`\`\n`;
-}
-
-if (import.meta.main) {
-  // A reader that has seen enough (`| head`) is no failure.
-  process.stdout.on("error", () => {});
-  if (process.argv.includes("--full")) process.stdout.write(fullText());
-  else writeFileSync(join(root, "llms.txt"), llmsText());
 }

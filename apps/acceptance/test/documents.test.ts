@@ -1,7 +1,6 @@
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { llmsText } from "../../../scripts/llms.ts";
 import { examplesOf, fileLinksOf, listDocuments, readExamples } from "../src/documents.ts";
 import { sh } from "../src/shell.ts";
 import { readWorkspace, root } from "../src/workspace.ts";
@@ -84,6 +83,17 @@ test("the README shows the commands, and the CI runs the very same tests, in one
   expect(source("turbo.json")).toContain('"test:restate": {');
 });
 
+test("every command that a document tells to run is a script of the root", () => {
+  const { scripts } = JSON.parse(source("package.json")) as { scripts: Record<string, string> };
+  const commands = listDocuments().flatMap((document) =>
+    [...source(document).matchAll(/npx -y pnpm@12 (?:--silent )?([a-z][\w:-]*)/g)].map(
+      ([, name = ""]) => name,
+    ),
+  );
+  expect(Object.keys({ ...scripts, exec: "", install: "" })).toEqual(expect.arrayContaining(commands));
+  expect(commands).toContain("ravi");
+});
+
 test.each(listDocuments())("the links in %s lead to files that exist", (document) => {
   const links = fileLinksOf(source(document));
   expect(links.filter((link) => !existsSync(join(root, dirname(document), link)))).toEqual([]);
@@ -92,8 +102,9 @@ test.each(listDocuments())("the links in %s lead to files that exist", (document
 describe("llms.txt", () => {
   const links = fileLinksOf(source("llms.txt"));
 
-  test("is what `npx -y pnpm@12 llms` writes now", () => {
-    expect(source("llms.txt")).toBe(llmsText());
+  test("is what `npx -y pnpm@12 llms` writes now", async () => {
+    const { stdout } = await sh(process.execPath, [join(root, "scripts/llms.ts"), "--print"]);
+    expect(source("llms.txt")).toBe(stdout);
   });
 
   test("leads to files that exist", () => {
