@@ -83,9 +83,43 @@ test("the README shows the commands, and the CI runs the very same tests, in one
   expect(source("turbo.json")).toContain('"test:restate": {');
 });
 
+test("every command that a document tells to run is a script of the root", () => {
+  const { scripts } = JSON.parse(source("package.json")) as { scripts: Record<string, string> };
+  const commands = listDocuments().flatMap((document) =>
+    [...source(document).matchAll(/npx -y pnpm@12 (?:--silent )?([a-z][\w:-]*)/g)].map(
+      ([, name = ""]) => name,
+    ),
+  );
+  expect(Object.keys({ ...scripts, exec: "", install: "" })).toEqual(expect.arrayContaining(commands));
+  expect(commands).toContain("ravi");
+});
+
 test.each(listDocuments())("the links in %s lead to files that exist", (document) => {
   const links = fileLinksOf(source(document));
   expect(links.filter((link) => !existsSync(join(root, dirname(document), link)))).toEqual([]);
+});
+
+describe("llms.txt", () => {
+  const links = fileLinksOf(source("llms.txt"));
+
+  test("is what `npx -y pnpm@12 llms` writes now", async () => {
+    const { stdout } = await sh(process.execPath, [join(root, "scripts/llms.ts"), "--print"]);
+    expect(source("llms.txt")).toBe(stdout);
+  });
+
+  test("leads to files that exist", () => {
+    expect(links.filter((link) => !existsSync(join(root, link)))).toEqual([]);
+  });
+
+  test("leads to every document and to every example; single decision records are in their index", () => {
+    const isRecord = (path: string): boolean => path.startsWith("docs/decisions/0");
+    const isInFolder = (path: string): boolean => path.startsWith("examples/");
+    const documents = listDocuments().filter((path) => !isRecord(path) && !isInFolder(path));
+    expect(links).toEqual(expect.arrayContaining(documents));
+    const folders = globSync("examples/*/package.json", { cwd: root }).map((path) => dirname(path));
+    const shown = links.filter(isInFolder).map((path) => path.split("/").slice(0, 2).join("/"));
+    expect(shown.toSorted()).toEqual(folders.toSorted());
+  });
 });
 
 test("what SECURITY.md says to hold is shown by a test, line by line", () => {

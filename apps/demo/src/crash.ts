@@ -3,9 +3,9 @@ import type { Journal } from "@ravi/kernel";
 
 /**
  * Wraps a journal and kills this process (SIGKILL) when entry `at` of a run is on disk, before the runtime learns that it was
- * written.
+ * written. The last words are how to go on: `resumeLine`.
  */
-export function crashingJournal(journal: Journal, at: number): Journal {
+export function crashingJournal(journal: Journal, at: number, resumeLine: string): Journal {
   let written = 0;
   return {
     claim: (...args) => journal.claim(...args),
@@ -25,7 +25,8 @@ export function crashingJournal(journal: Journal, at: number): Journal {
       written += entries.length;
       await journal.append(runId, epoch, entries);
       if (before >= at || written < at) return;
-      writeSync(process.stderr.fd, `demo: entry ${at} is written; killing this process (--crash-at)\n`);
+      const last = `entry ${at} is written; killing this process (--crash-at). To continue the run: ${resumeLine}`;
+      writeSync(process.stderr.fd, `demo: ${last}\n`);
       process.kill(process.pid, "SIGKILL");
     },
   };

@@ -41,7 +41,7 @@ function inOrder({ agents = [] }: Outcome) {
   return agents.toSorted((a, b) => byHiring(a.agentId, b.agentId));
 }
 
-/** The report as text: what each agent spent, and what the rules did. */
+/** The answer, if there is one, and the report: what each agent spent, and what the rules did. */
 export function toText(ended: Ended): string {
   const { result, bill } = ended;
   const { events } = toJSON(ended);
@@ -55,6 +55,7 @@ export function toText(ended: Ended): string {
   ]);
   const total = ["all", "", result.status, "", String(totalTokens(result.usage)), money(result.cost)];
   const lines = [
+    ...(result.output === "" ? [] : [result.output, ""]),
     ...table([["agent", "priority", "status", "calls", "tokens", "dollars"], ...rows, total]),
     "",
     ...ruleLines(events, inOrder(result).filter(isUnheard).length),
@@ -69,8 +70,13 @@ export function toText(ended: Ended): string {
     lines.push(
       `The server's own bill: ${bill.calls} calls, ${money(bill.costUsd)} dollars (simulated prices; nothing is paid).`,
     );
-  if (result.inDoubt !== undefined && result.inDoubt.length > 0)
-    lines.push(`In flight at the crash, so possibly made twice: ${result.inDoubt.join(", ")}.`);
+  const { runId, inDoubt = [] } = result;
+  if (inDoubt.length > 0)
+    lines.push(
+      "In flight when the run was stopped, so possibly made twice; each model call among them counts with the most that it may have cost:",
+      // Each key begins with the id of the run, and then `/` or `:`.
+      ...inDoubt.map((key) => `  ${key.slice(runId.length + 1)}`),
+    );
   return lines.join("\n");
 }
 

@@ -5,6 +5,7 @@ import { type Outcome, startByHand, type Started } from "./compose.ts";
 import type { Limit } from "./limit.ts";
 import { type Output, watchOutput } from "./output.ts";
 import { type Ended, toJSON, toText } from "./report.ts";
+import { resumeLine } from "./resume-line.ts";
 import { openRunsPage } from "./page.ts";
 import { ROLES } from "./roles.ts";
 import { type Signals, watchSignals } from "./signals.ts";
@@ -86,7 +87,7 @@ async function runIn(args: Args, watched: Watched): Promise<number> {
 
     const ended: Ended = { result, counts: board.counts, bill: workplace.bill() };
     if (args.json) console.log(JSON.stringify(toJSON(ended)));
-    else if (!output.isLost) console.log(printable(`\n${result.output}\n\n${toText(ended)}`));
+    else if (!output.isLost) console.log(printable(`\n${toText(ended)}`));
     if (status === "suspended")
       console.error(`demo: the run is suspended. To continue it: ${resumeLine(args, folder)}`);
     else if (result.error !== undefined) console.error(printable(`demo: ${result.error.message}`));
@@ -153,22 +154,6 @@ function introduction({ question, resume, model }: Args, limit: Limit): string {
         ? `(the model is ${model}; its calls cost real money)`
         : `(the model is ${model}; its price is not known, so tokens are limited instead of dollars: ${limit.tokens} at most)`;
   return `${what}\n${who}\n`;
-}
-
-/** The command that resumes the run, quoted so that it can be pasted into a shell. */
-function resumeLine({ model, baseURL, price, sdk, engine }: Args, folder: string): string {
-  const same = [
-    ...(model === undefined ? [] : ["--model", quoted(model)]),
-    ...(baseURL === undefined ? [] : ["--base-url", quoted(baseURL)]),
-    ...(price === undefined ? [] : ["--price", quoted(price)]),
-    ...(sdk ? ["--sdk"] : []),
-    ...(engine === "restate" ? ["--engine", engine] : []),
-  ];
-  return ["npx -y pnpm@12 demo", "--journal", quoted(folder), "--resume", ...same].join(" ");
-}
-
-function quoted(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }
 
 /** If the terminal reports no size, or 0, assume 100 columns and any number of rows. */

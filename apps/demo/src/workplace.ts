@@ -10,6 +10,7 @@ import { SqliteJournal } from "@ravi/runtime";
 import type { BillSummary, LoopbackServer } from "@ravi/testing";
 import type { Args } from "./args.ts";
 import { crashingJournal } from "./crash.ts";
+import { resumeLine } from "./resume-line.ts";
 import { type Limit, limitFor } from "./limit.ts";
 import { pricesOf, realModel, standInModel } from "./models.ts";
 import { STAND_IN_PRICES, startStandIn } from "./stand-in/server.ts";
@@ -63,7 +64,10 @@ export async function openWorkplace(
         : undefined;
     return {
       folder,
-      journal: args.crashAt === undefined ? journal : crashingJournal(journal, args.crashAt),
+      journal:
+        args.crashAt === undefined
+          ? journal
+          : crashingJournal(journal, args.crashAt, resumeLine(args, folder)),
       ...(real ?? (await standInOf(server, args))),
       bill: () => server?.bill() ?? null,
       close,

@@ -45,6 +45,29 @@ describe("killed for good at entry N of its journal, and resumed", { timeout: 1_
   });
 });
 
+test("killed, it says how to go on; the report then lists what was in flight, and why it is dearer than the bill", async () => {
+  await withFolder(async (folder) => {
+    const killed = await demo(["--journal", folder, "--crash-at", "2"]);
+    expect(killed.stderr).toContain(
+      `To continue the run: npx -y pnpm@12 demo --journal ${folder} --resume\n`,
+    );
+    const { stdout } = await demo(["--journal", folder, "--resume"]);
+    expect(stdout).toMatch(/counts with the most that it may have cost:\n {2}llm:openai\/stand-in#1\n$/);
+  });
+});
+
+test("a run that has no answer yet is reported without an empty place for it", async () => {
+  await withFolder(async (folder) => {
+    const { stdout } = await demo(["--journal", folder], {
+      onLine: (line, kill) => {
+        if (line.includes("hires researcher")) kill("SIGTERM");
+      },
+    });
+    expect(stdout).toContain("suspended");
+    expect(stdout).not.toContain("\n\n\n");
+  });
+});
+
 test("Ctrl-C keeps the run's place and says how to go on", async () => {
   await withFolder(async (folder) => {
     const stopped = await demo(["--journal", folder], {

@@ -33,8 +33,8 @@ const model: LLMClient = {
   },
 };
 
-const ctx = bareContext();
 const editor = new StrategyAgent({ name: "editor", model, architecture: shorten(9) });
+const ctx = bareContext({ agent: editor });
 const result = await editor.run(ctx, ctx.inbox("It rains in Oslo"));
 assert.deepEqual([result.status, result.output], ["completed", "It rains"]);
 

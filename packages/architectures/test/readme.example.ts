@@ -14,7 +14,7 @@ const careful = new StrategyAgent({
 });
 
 // `@ravi/runtime` runs it with budgets and a journal. A bare context enforces no rules, which is enough for trying things out.
-const ctx = bareContext();
+const ctx = bareContext({ agent: careful });
 const result = await careful.run(ctx, ctx.inbox("How many legs have two spiders?"));
 assert.equal(result.status, "completed");
 assert.equal(result.output, "Two spiders have 16 legs.");
@@ -22,7 +22,7 @@ assert.equal(result.output, "Two spiders have 16 legs.");
 // A strategy reports its decisions while it works. Leaving the loop early ends the run.
 const told: string[] = [];
 const panel = new StrategyAgent({ name: "panel", model, architecture: new Debate({ rounds: 1 }) });
-const context = bareContext();
+const context = bareContext({ agent: panel });
 for await (const { seq, event } of panel.stream(context, context.inbox("How many legs have two spiders?"))) {
   if (event.type === "progress") told.push(`${seq} ${event.name} ${JSON.stringify(event.data)}`);
   if (event.type === "completed") assert.equal(event.result.output, "16");

@@ -20,7 +20,7 @@ const agent = new ReActAgent({
 });
 
 // `@ravi/runtime` runs it with budgets and a journal. A bare context enforces no rules, which is enough for trying things out.
-const ctx = bareContext();
+const ctx = bareContext({ agent });
 const result = await agent.run(ctx, ctx.inbox("How many people live in Bern?"));
 
 assert.equal(result.status, "completed");

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import type { LLMClient, ModelResponse } from "@ravi/kernel";
+import { type LLMClient, type ModelResponse, ProviderError } from "@ravi/kernel";
 import { describe, expect, test } from "vitest";
 import { record, scriptedModel } from "../src/index.ts";
 import {
@@ -113,6 +113,17 @@ describe("the suite", () => {
     await expect(failure).rejects.toThrow("inputTokens: 120");
     await expect(failure).rejects.toThrow(
       'This case needs "cachedUsage". If the client, or the server that it is tested with, lacks one, list that in `without`',
+    );
+  });
+
+  test("of a failure of the wrong kind tells which kind it was, and which are right", async () => {
+    const unfinished = modelCases.find(({ says }) => says.includes("before its finish"));
+    assert(unfinished !== undefined);
+    const generate = (): Promise<never> =>
+      Promise.reject(new ProviderError({ kind: "FORMAT_ERROR", message: "no finish" }));
+    const open: ModelSuite["open"] = (setup) => ({ client: { ...clientOf(setup), generate } });
+    await expect(assertModelCase(unfinished, { open })).rejects.toThrow(
+      /to be one of[^]*SERVER_ERROR[^]*FORMAT_ERROR/,
     );
   });
 

@@ -127,7 +127,7 @@ function faultCase(
         const opened = await stage.open(() => ({ text, fault }));
         const error = providerError(await failureOf(way.name, way.call(opened.client, ask("go"))));
         // Some clients cannot tell what went wrong; UNKNOWN is retryable as well (O6).
-        expect(["SERVER_ERROR", "UNKNOWN"]).toContain(error.kind);
+        expect(error.kind).toBeOneOf(["SERVER_ERROR", "UNKNOWN"]);
         expect(error.retryable).toBe(true);
         expect(opened.requests()).toBe(1);
       }
