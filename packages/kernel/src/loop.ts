@@ -22,6 +22,7 @@ export { type AgentParts, checkAgentParts, hasMethod, refusalFor, SETTINGS } fro
 export { asOwn, checkRecord } from "./core/check.ts";
 export { checkMessage } from "./core/plain-json.ts";
 export { type CheckedPorts, checkPort, checkPorts } from "./loop/check-ports.ts";
+export { callProblem } from "./loop/call-problem.ts";
 export { checkEvent } from "./loop/check-event.ts";
 export { checkModel } from "./loop/check-model.ts";
 export { checkAgent, checkAgents, checkHosted, isAgent } from "./loop/check-agent.ts";

@@ -281,6 +281,18 @@ describe("a misspelt field", () => {
   });
 });
 
+test.each<[string, readonly unknown[]]>([
+  ["model", [undefined]],
+  ["model", [{ messages: [] }]],
+  ["request", [{ generate: () => undefined }]],
+  ["request", [{ generate: () => undefined }, []]],
+  ["request.messages", [{ generate: () => undefined }, {}]],
+])("R23: a bare context names what is wrong with a model call: %s", async (field, [model, request]) => {
+  const ctx = bareContext();
+  await expect(ctx.llm(odd(model), odd(request))).rejects.toThrow(refusal(field));
+  expect(() => ctx.emit(odd("working"))).toThrow(refusal("event"));
+});
+
 test.each<[string, object]>([
   // Nothing here would enforce it.
   ["bareContext.executionBudget", { executionBudget: { maxTurns: 1 } }],

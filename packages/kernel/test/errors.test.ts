@@ -186,6 +186,45 @@ describe("R13: errors", () => {
     }
   });
 
+  test("R13: whatever the error is, it keeps its cause", () => {
+    const cause = new Error("why");
+    const because: readonly RaviError[] = [
+      new CancellationError({ reason: "user", cause }),
+      new DeadlineExceededError({ deadline: 1, cause }),
+      new PausedError({ agentId: "a", cause }),
+      new PausedError("a", { cause }),
+      new BudgetExhaustedError({ dimension: "cost", used: 5, limit: 5, scope: "lead", cause }),
+      new MiddlewareTermination({ reason: "blocked word", cause }),
+      new MiddlewareError({ problem: "next() was called twice", cause }),
+      new ProviderError({ kind: "TIMEOUT", cause }),
+      new ToolError({ message: "no index", cause }),
+      new InvalidValueError({ field: "maxAgents", value: -1, expected: "at least 1", cause }),
+      new AgentNotFoundError({ agent: "ghost@2", cause }),
+      new AgentNotFoundError("ghost@2", { known: ["lead@1"], cause }),
+      new NonDeterminismError({ execId: "r", key: "llm#1", recorded: "abc", requested: "def", cause }),
+      new LaneViolationError({ execId: "r", running: "llm#1", attempted: "llm#2", cause }),
+      new NeedsDecisionError({ execId: "r", key: "tool:1:0", what: "the call to send_mail", cause }),
+      new JournalLockedError({ runId: "r", cause }),
+      new JournalLockedError("r", { owner: "worker 7", cause }),
+      new JournalCorruptError({ runId: "r", position: 17, problem: "checksum", cause }),
+      new JournalFailedError({ what: "append", final: true, cause }),
+      new SuspendedError({ reason: "the runtime was closed", cause }),
+    ];
+    expect(new Set(because.map(({ code }) => code))).toEqual(new Set(samples.map(({ code }) => code)));
+    for (const error of because) {
+      expect([error.name, error.cause]).toEqual([error.name, cause]);
+      expect(errorFromJSON(JSON.parse(JSON.stringify(error))).cause).toMatchObject({ message: "why" });
+    }
+    const [unregistered, locked] = [because[11]?.message, because[16]?.message];
+    expect([unregistered, locked]).toEqual([
+      "agent ghost@2 is not registered; registered agents: lead@1",
+      "run r is claimed by worker 7; wait for it to end, or stop it",
+    ]);
+    // An error without one has no such field, so that it is not printed as undefined.
+    const withOne = samples.filter((error) => Object.hasOwn(error, "cause"));
+    expect(withOne.map(({ name }) => name)).toEqual(["JournalFailedError"]);
+  });
+
   test("R13: the failure of a provider needs no words: its kind and status say what happened", () => {
     const full = new ProviderError({ kind: "RATE_LIMIT", status: 429, retryAfterMs: 50 });
     expect(full).toMatchObject({ kind: "RATE_LIMIT", status: 429, retryAfterMs: 50, retryable: true });

@@ -292,6 +292,20 @@ describe("policy values survive JSON", () => {
     );
   });
 
+  test("R1: what became of a budget as JSON is a budget wherever options are", () => {
+    const spawn = spawnBudget({ maxAgents: 3, allowPreempt: false, maxTotal: 9 });
+    const spend = executionBudget({ maxTurns: 7, maxCostUsd: 0.5 });
+    const stored = JSON.parse(JSON.stringify({ spawn, spend }));
+    expect(spawnBudget(stored.spawn)).toEqual(spawn);
+    expect(executionBudget(stored.spend)).toEqual(spend);
+    const root = Supervision.root(lead, { spawnBudget: stored.spawn, executionBudget: stored.spend });
+    expect(root).toMatchObject({ spawnBudget: spawn, executionBudget: spend });
+    expect(root.spawnChild({ executionBudget: stored.spend }).executionBudget).toEqual(spend);
+    // It is read as strictly as by fromJSON.
+    expect(refusal(() => executionBudget({ ...stored.spend, v: 2 })).field).toBe("executionBudget.v");
+    expect(refusal(() => spawnBudget({ ...stored.spawn, maxAgent: 1 })).field).toBe("spawnBudget.maxAgent");
+  });
+
   test("values are compared by content", () => {
     expect(sameValue(spawnBudget(), spawnBudget({ maxAgents: 50 }))).toBe(true);
     expect(sameValue(spawnBudget(), spawnBudget({ maxAgents: 49 }))).toBe(false);

@@ -112,6 +112,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "bareContext",
       "bareInbox",
       "bothHooks",
+      "callProblem",
       "checkAgent",
       "checkAgentParts",
       "checkAgents",

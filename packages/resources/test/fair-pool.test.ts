@@ -61,6 +61,28 @@ describe("FairPool: calls at once", () => {
     expect(pool.active).toBe(1000);
   });
 
+  test("whoever says nothing about its priority waits like NORMAL", async () => {
+    const orderOf = async (unsaid: Priority | undefined): Promise<string> => {
+      const pool = new FairPool({ concurrency: 1, clock: virtualClock() });
+      const held = now(pool.acquire());
+      const order: string[] = [];
+      const waiting = [Priority.LOW, unsaid, Priority.HIGH, unsaid, Priority.LOW, unsaid].map(
+        async (priority, n) => {
+          const permit = await pool.acquire(priority === undefined ? {} : { priority });
+          order.push(`${n}`);
+          permit.release();
+        },
+      );
+      held.release();
+      await Promise.all(waiting);
+      return order.join("");
+    };
+    const orders = await Promise.all([undefined, ...Object.values(Priority)].map(orderOf));
+    const [unsaid] = orders;
+    const like = Object.keys(Priority).filter((_, at) => orders[at + 1] === unsaid);
+    expect(like).toEqual(["NORMAL"]);
+  });
+
   test("wrong options and requests are refused", () => {
     expect(complaint(() => new FairPool({ concurrency: 0 })).field).toBe("concurrency");
     expect(complaint(() => new FairPool({ requestsPerMinute: 0.5 })).field).toBe("requestsPerMinute");

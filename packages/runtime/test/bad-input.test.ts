@@ -93,6 +93,64 @@ describe("what cannot work is refused at once, and by its name", () => {
   );
 });
 
+describe("R23: an agent that is not compiled is told what is wrong with what it asks for", () => {
+  const model = scriptedModel(() => "yes", { record: false });
+  const messages = [{ role: "user", content: "Hi" }] as const;
+  const generate = (): never => {
+    throw new Error("was called");
+  };
+
+  test.each<[string, readonly unknown[], string]>([
+    ["model", [{ messages }], "expected a model"],
+    ["request", [model], "as in ctx.llm(model, { messages })"],
+    ["request", [model, messages], "as in ctx.llm(model, { messages })"],
+    ["request", [model, "Hi"], "as in ctx.llm(model, { messages })"],
+    ["request.messages", [model, {}], "expected an array of messages"],
+    ["request.messages", [model, { messages: "Hi" }], "expected an array of messages"],
+    ["model.id", [{ generate, info: model.info }, { messages }], "expected a string"],
+    ["model.info", [{ generate, id: "m" }, { messages }], "expected { provider, model }"],
+  ])("R23: ctx.llm names %s", async (field, given, said) => {
+    const refused = expect.objectContaining({ code: "INVALID_VALUE", field });
+    for (const options of [{}, { journal: new MemoryJournal() }]) {
+      const told: unknown[] = [];
+      const careless: Agent = {
+        id: AgentId("a"),
+        run: async (ctx) => {
+          const [first, second] = given;
+          told[0] = await ctx.llm(odd(first), odd(second)).catch((error: unknown) => error);
+          const leaf = { kind: "llm", model: first, request: second };
+          told[1] = await ctx.batch([odd(leaf)]).catch((error: unknown) => error);
+          // Nothing was begun, so the next call is not in its way.
+          const { message } = await ctx.llm(model, { messages });
+          return { status: "completed", output: String(message.content), stopReason: "done" };
+        },
+      };
+      const result = await new Runtime(options).run(careless, "Hi").result;
+      expect(told[0]).toEqual(refused);
+      expect(String(told[0])).toContain(said);
+      expect(told[1]).toMatchObject({ code: "INVALID_VALUE", field: `leaf.${field}` });
+      expect(result).toMatchObject({ status: "completed", output: "yes" });
+    }
+  });
+
+  test("R23: ctx.emit takes nothing but an event", async () => {
+    const seen: unknown[] = [];
+    const careless: Agent = {
+      id: AgentId("a"),
+      run: async (ctx) => {
+        for (const wrong of ["working", undefined, null, {}])
+          expect(() => ctx.emit(odd(wrong))).toThrow(refusal("event"));
+        ctx.emit({ type: "progress", name: "half", data: 0.5 });
+        return { status: "completed", output: "", stopReason: "done" };
+      },
+    };
+    const onEvent = ({ event }: { event: { readonly type: string } }): unknown => seen.push(event.type);
+    const result = await new Runtime().run(careless, "Hi", { onEvent }).result;
+    expect(result.status).toBe("completed");
+    expect(seen).toEqual(["started", "progress", "completed"]);
+  });
+});
+
 describe("what can work is not refused, and nothing of it is left behind", () => {
   const listening = (told: string[]): Hooks => ({
     has: () => true,

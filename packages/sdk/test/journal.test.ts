@@ -248,6 +248,21 @@ describe("a run with a journal", () => {
     await expect(resume(undefined, { agents: who, journal })).rejects.toThrow(/runId is undefined/);
   });
 
+  test("resume says where the agents go to whoever gives them as run takes them, or not at all", async () => {
+    const who = agent({ name: "greeter", model: scriptedModel(() => "Hello.") });
+    const { runId } = await run(who, "Hi", { journal });
+    // @ts-expect-error A caller in JavaScript.
+    await expect(resume(runId, who, { journal })).rejects.toMatchObject({
+      field: "resume options",
+      expected: expect.stringContaining("resume(runId, { agents: agent, journal })"),
+    });
+    // @ts-expect-error A caller in JavaScript.
+    await expect(resume(runId, { journal })).rejects.toMatchObject({ field: "agents" });
+    // @ts-expect-error A caller in JavaScript.
+    await expect(resume(runId, { agents: [who, {}], journal })).rejects.toMatchObject({ field: "agents[1]" });
+    expect((await resume(runId, { agents: who, journal })).output).toBe("Hello.");
+  });
+
   test("that could not be started ends its events, and says why to whoever asks for the result after them", async () => {
     const lost: unknown[] = [];
     const keep = (error: unknown): void => void lost.push(error);

@@ -41,11 +41,13 @@ export class PausedError extends RaviError {
   static override readonly codes: readonly ErrorCode[] = [ErrorCode.PAUSED];
   override readonly code = ErrorCode.PAUSED;
   readonly agentId: string;
-  constructor(init: { agentId: string } | string) {
-    const { agentId } = read("PausedError", init, { agentId: "string" }, (text) => ({ agentId: text }));
+  constructor(init: { agentId: string; cause?: unknown } | string, more?: { cause?: unknown }) {
+    const fromText = (text: string): { agentId: string } => ({ agentId: text });
+    const { agentId, cause } = read("PausedError", init, { agentId: "string" }, fromText, more);
     super({
       code: ErrorCode.PAUSED,
       message: `${agentId} is paused: a more urgent agent took its slot`,
+      cause,
     });
     this.agentId = agentId;
   }
@@ -261,13 +263,16 @@ export class AgentNotFoundError extends RaviError {
   override readonly code = ErrorCode.AGENT_NOT_FOUND;
   /** `name` or `name@version`. */
   readonly agent: string;
-  constructor(init: { agent: string; known?: readonly string[] | undefined } | string) {
-    const { agent, known } = read("AgentNotFoundError", init, { agent: "string" }, (text) => ({
-      agent: text,
-    }));
+  constructor(
+    init: { agent: string; known?: readonly string[] | undefined; cause?: unknown } | string,
+    more?: { known?: readonly string[] | undefined; cause?: unknown },
+  ) {
+    const fromText = (text: string): { agent: string } => ({ agent: text });
+    const { agent, known, cause } = read("AgentNotFoundError", init, { agent: "string" }, fromText, more);
     super({
       code: ErrorCode.AGENT_NOT_FOUND,
       message: `agent ${shortName(agent)} is not registered${knownText(known)}`,
+      cause,
     });
     this.agent = agent;
   }
@@ -292,7 +297,7 @@ export class NonDeterminismError extends RaviError {
   override readonly code = ErrorCode.NON_DETERMINISM;
   readonly execId: string;
   readonly key: string;
-  constructor(init: { execId: string; key: string; recorded: string; requested: string }) {
+  constructor(init: { execId: string; key: string; recorded: string; requested: string; cause?: unknown }) {
     read("NonDeterminismError", init, {
       execId: "string",
       key: "string",
@@ -304,6 +309,7 @@ export class NonDeterminismError extends RaviError {
     super({
       code: ErrorCode.NON_DETERMINISM,
       message: `${what}; decide from recorded facts only (ctx.now, ctx.random), or give the changed agent a new version and register the old one beside it, for the runs that began with it`,
+      cause: init.cause,
     });
     this.execId = init.execId;
     this.key = init.key;
@@ -317,13 +323,14 @@ export class LaneViolationError extends RaviError {
   readonly execId: string;
   readonly running: string;
   readonly attempted: string;
-  constructor(init: { execId: string; running: string; attempted: string }) {
+  constructor(init: { execId: string; running: string; attempted: string; cause?: unknown }) {
     read("LaneViolationError", init, { execId: "string", running: "string", attempted: "string" });
     const [running, attempted] = [shortName(init.running), shortName(init.attempted)];
     const what = `${shortName(init.execId)} began ${attempted} while ${running} was still running`;
     super({
       code: ErrorCode.LANE_VIOLATION,
       message: `${what}; await each operation, or put them into one ctx.batch([...])`,
+      cause: init.cause,
     });
     this.execId = init.execId;
     this.running = init.running;
@@ -348,6 +355,7 @@ export class NeedsDecisionError extends RaviError {
     what: string;
     others?: readonly string[] | undefined;
     decided?: "fail" | undefined;
+    cause?: unknown;
   }) {
     read("NeedsDecisionError", init, { execId: "string", key: "string", what: "string" });
     const { what, others = [], decided } = init;
@@ -360,6 +368,7 @@ export class NeedsDecisionError extends RaviError {
     super({
       code: ErrorCode.NEEDS_DECISION,
       message: `${shortName(what)} was under way when the run was stopped or crashed, and may or may not have happened; ${next}`,
+      cause: init.cause,
     });
     this.execId = init.execId;
     this.key = init.key;
@@ -389,8 +398,10 @@ export class JournalLockedError extends RaviError {
           host?: string | undefined;
           expiresAt?: number | undefined;
           what?: string | undefined;
+          cause?: unknown;
         }
       | string,
+    more?: { what?: string | undefined; owner?: string | undefined; cause?: unknown },
   ) {
     const {
       runId,
@@ -399,13 +410,15 @@ export class JournalLockedError extends RaviError {
       host,
       expiresAt,
       what = `run ${runId}`,
-    } = read("JournalLockedError", init, { runId: "string" }, (text) => ({ runId: text }));
+      cause,
+    } = read("JournalLockedError", init, { runId: "string" }, (text) => ({ runId: text }), more);
     const by = shortName(owner ?? "another process");
     const until =
       expiresAt === undefined ? "" : ` (until ${timeText(expiresAt)}, unless the claim is renewed)`;
     super({
       code: ErrorCode.JOURNAL_LOCKED,
       message: `${shortName(what)} is claimed by ${by}${until}; wait for it to end, or stop it`,
+      cause,
     });
     this.runId = runId;
     this.owner = owner;

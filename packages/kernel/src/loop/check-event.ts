@@ -7,6 +7,10 @@ import { messageOf } from "../errors/message-of.ts";
  * nobody observes the run, so that observers make no difference.
  */
 export function checkEvent(event: AgentEvent): void {
+  if (typeof event?.type !== "string") {
+    const expected = 'an event with a type, such as { type: "progress", name, data }';
+    throw new InvalidValueError({ field: "event", value: event, expected });
+  }
   if (event.type === "progress") jsonOf(`event ${event.name}: data`, event.data);
 }
 

@@ -1,6 +1,6 @@
-import { checkAmountOrNull, checkFields, checkIntegerOrNull } from "../core/check.ts";
+import { checkAmountOrNull, checkIntegerOrNull } from "../core/check.ts";
 import type { JsonObject } from "../core/json.ts";
-import { POLICY_VERSION, readRecord } from "./record.ts";
+import { POLICY_VERSION, readOptions, readRecord } from "./record.ts";
 
 /** What an agent and everyone it hires may spend. Null means no limit in that dimension. */
 export interface ExecutionBudget {
@@ -48,7 +48,7 @@ export const executionBudget: ExecutionBudgetFactory = Object.assign(
   (options?: ExecutionBudgetOptions): ExecutionBudget => {
     if (options === undefined) return (defaultBudget ??= new Budget({}));
     if (Budget.isOne(options)) return options;
-    return new Budget(checkFields("executionBudget", options, FIELDS));
+    return new Budget(readOptions("executionBudget", options, FIELDS));
   },
   { fromJSON: (json: unknown): ExecutionBudget => new Budget(readRecord("executionBudget", json, FIELDS)) },
 );

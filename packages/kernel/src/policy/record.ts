@@ -20,3 +20,16 @@ export function readRecord(
   }
   return rest;
 }
+
+/**
+ * Checks the options of a policy value. What its `toJSON` returned is taken too: a limit that was stored as JSON, or stands in a
+ * result that was, can be passed wherever options can.
+ */
+export function readOptions(
+  what: string,
+  options: unknown,
+  fields: readonly string[],
+): Readonly<Record<string, unknown>> {
+  const isRecord = typeof options === "object" && options !== null && Object.hasOwn(options, "v");
+  return isRecord ? readRecord(what, options, fields) : checkFields(what, options, fields);
+}

@@ -1,6 +1,6 @@
-import { checkBoolean, checkFields, checkInteger, checkIntegerOrNull } from "../core/check.ts";
+import { checkBoolean, checkInteger, checkIntegerOrNull } from "../core/check.ts";
 import type { JsonObject } from "../core/json.ts";
-import { POLICY_VERSION, readRecord } from "./record.ts";
+import { POLICY_VERSION, readOptions, readRecord } from "./record.ts";
 
 /** How many agents a run may have. All agents of a tree share the same object. */
 export interface SpawnBudget {
@@ -47,7 +47,7 @@ export const spawnBudget: SpawnBudgetFactory = Object.assign(
   (options?: SpawnBudgetOptions): SpawnBudget => {
     if (options === undefined) return (defaultBudget ??= new Budget({}));
     if (Budget.isOne(options)) return options;
-    return new Budget(checkFields("spawnBudget", options, FIELDS));
+    return new Budget(readOptions("spawnBudget", options, FIELDS));
   },
   { fromJSON: (json: unknown): SpawnBudget => new Budget(readRecord("spawnBudget", json, FIELDS)) },
 );

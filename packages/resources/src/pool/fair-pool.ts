@@ -96,21 +96,20 @@ export class FairPool implements Limiter {
   }
 
   /**
-   * Returns a permit at once if there is room, else a promise of one. Release it when the call has ended. Throws a
-   * `CancellationError` if the signal is aborted (the promise rejects with it), and an `InvalidValueError` if the call is too
-   * large to ever start.
+   * Returns a permit at once if there is room, else a promise of one; by default with priority NORMAL. Release it when the call has
+   * ended. Throws a `CancellationError` if the signal is aborted (the promise rejects with it), and an `InvalidValueError` if the call
+   * is too large to ever start.
    */
-  acquire(request: LimiterRequest): MaybePromise<Permit> {
+  acquire(request: Partial<LimiterRequest> = {}): MaybePromise<Permit> {
     if (typeof request !== "object" || request === null)
       throw new InvalidValueError({
         field: "request",
         value: request,
-        expected: "{ priority, tokens?, signal? }",
+        expected: "{ priority?, tokens?, signal? }",
       });
     const signal = checkSignal("signal", request.signal);
-    const priority = PRIORITIES.has(request.priority)
-      ? request.priority
-      : checkOneOf("priority", request.priority, Priority);
+    const { priority: asked = Priority.NORMAL } = request;
+    const priority = PRIORITIES.has(asked) ? asked : checkOneOf("priority", asked, Priority);
     const tokens = this.checkTokens(request.tokens);
     if (signal?.aborted === true) throw cancellationOf(signal);
     // Start at once only if nobody else waits; otherwise the call would overtake the queue.

@@ -67,7 +67,7 @@ import { Gates } from "./gate.ts";
 import { ask, hire, join, spawn } from "./hires.ts";
 import { Keys } from "./keys.ts";
 import { Lane } from "./lane.ts";
-import { agentProblem, checkLeaves, handleProblem, isModel, noModel, toolProblem } from "./leaf-check.ts";
+import { agentProblem, checkLeaves, handleProblem, llmProblem, toolProblem } from "./leaf-check.ts";
 import { callModel } from "./model-call.ts";
 import type { Attempt } from "./money/attempt.ts";
 import { yieldIfPaused } from "./pause.ts";
@@ -198,7 +198,8 @@ export class Execution implements RunContext {
   }
 
   llm(model: LLMClient, request: ModelRequest, options?: LlmOptions): Promise<ModelResponse> {
-    if (!isModel(model)) return rejected(noModel("model", model));
+    const problem = llmProblem("", model, request);
+    if (problem !== undefined) return rejected(problem);
     const { tally } = this;
     if (tally !== undefined && !this.engine.isWatched) return bareLlm(this, tally, model, request);
     // An ordinary call has the same fields as one of `directLlm`, and no more.

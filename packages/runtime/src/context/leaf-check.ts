@@ -2,11 +2,12 @@ import {
   InvalidValueError,
   type Leaf,
   type LLMClient,
+  type ModelRequest,
   type RunHandle,
   type Tool,
   type ToolCall,
 } from "@ravi/kernel";
-import { hasMethod, isAgent } from "@ravi/kernel/loop";
+import { callProblem, hasMethod, isAgent } from "@ravi/kernel/loop";
 
 // Checks at run time what a compiler would have caught, for agents in plain JavaScript. They are told what is wrong before any leaf begins.
 
@@ -25,7 +26,7 @@ function leafProblem(leaf: Leaf): InvalidValueError | undefined {
     case "tool":
       return toolProblem("leaf", leaf.call, leaf.tool);
     case "llm":
-      return isModel(leaf.model) ? undefined : noModel("leaf.model", leaf.model);
+      return llmProblem("leaf.", leaf.model, leaf.request);
     case "hire":
       return agentProblem("leaf.agent", leaf.agent);
     default:
@@ -65,8 +66,17 @@ export function isModel(model: LLMClient | null | undefined): model is LLMClient
   return typeof model?.generate === "function";
 }
 
-export function noModel(field: string, value: unknown): InvalidValueError {
-  return invalid(field, value, "a model: an object with an id and a generate method");
+/** What is wrong with a model call; undefined if nothing is. A call is named after its model's id, and estimated from its info. */
+export function llmProblem(
+  prefix: string,
+  model: LLMClient,
+  request: ModelRequest,
+): InvalidValueError | undefined {
+  const problem = callProblem(prefix, model, request);
+  if (problem !== undefined) return problem;
+  if (typeof model.id !== "string") return invalid(`${prefix}model.id`, model.id, "a string");
+  const isDescribed: boolean = typeof model.info === "object" && model.info !== null;
+  return isDescribed ? undefined : invalid(`${prefix}model.info`, model.info, "{ provider, model }");
 }
 
 function invalid(field: string, value: unknown, expected: string): InvalidValueError {

@@ -6,7 +6,7 @@ import {
   InvalidValueError,
   type RootHandle,
 } from "@ravi/kernel";
-import { checkInput } from "@ravi/kernel/loop";
+import { checkInput, isAgent } from "@ravi/kernel/loop";
 import { ownLimits } from "../agents/made/blueprint.ts";
 import { isDefaultUsd, limitsFor, toExecutionBudget, toSpawnBudget } from "../limits.ts";
 import { checkAgent, checkHost, checkRunId } from "./host/check.ts";
@@ -85,11 +85,13 @@ export function startResume<T = unknown, A extends Agent<T> = Agent<T>>(
   options: ResumeOptionsFor<A>,
 ): SdkHandle<AnswerOf<A>> {
   checkRunId(runId);
+  // As one would write it after `run(agent, input, options)`.
+  if (isAgent(options)) throw agentForOptions(options);
   checkFields("resume options", options, RESUME_OPTIONS);
   checkHost(options);
   const { agents, decisions, retryFailed, signal } = options;
   const list = isList(agents) ? agents : [agents];
-  for (const [at, agent] of list.entries()) checkAgent(`agents[${at}]`, agent);
+  for (const [at, agent] of list.entries()) checkAgent(isList(agents) ? `agents[${at}]` : "agents", agent);
   if (options.journal === undefined) throw noJournal();
   checkOnRecord(options.journal);
   return launch<AnswerOf<A>>(options, {
@@ -102,6 +104,11 @@ export function startResume<T = unknown, A extends Agent<T> = Agent<T>>(
 
 function isList<A>(agents: A | readonly A[]): agents is readonly A[] {
   return Array.isArray(agents);
+}
+
+function agentForOptions(value: unknown): InvalidValueError {
+  const expected = "an object with the agent in it, as in resume(runId, { agents: agent, journal })";
+  return new InvalidValueError({ field: "resume options", value, expected });
 }
 
 function noJournal(): InvalidValueError {

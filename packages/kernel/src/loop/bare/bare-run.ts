@@ -40,6 +40,7 @@ import { callBareTool } from "./bare-tool.ts";
 import { sleep, timeLimitOf, waitWithin } from "./bare-wait.ts";
 import { bothHooks } from "../both-hooks.ts";
 import { checkAgent } from "../check-agent.ts";
+import { callProblem } from "../call-problem.ts";
 import { checkEvent } from "../check-event.ts";
 import { Conversation } from "../conversation.ts";
 import {
@@ -275,6 +276,8 @@ export class BareRun implements BareContext {
   /** Observers are told the answer only if the agent says it: not what a tool asks, and not a quiet call. */
   private async callModel(model: LLMClient, request: ModelRequest, isTold: boolean): Promise<ModelResponse> {
     this.meta.check();
+    const refused = callProblem("", model, request);
+    if (refused !== undefined) throw refused;
     const options = { signal: this.signal, idempotencyKey: `${this.execId}:llm#${++this.calls}` };
     const shown = { hasText: false, hasThoughts: false };
     const tell = (event: Delta): void => {
