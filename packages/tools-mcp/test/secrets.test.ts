@@ -72,7 +72,7 @@ describe("T13: a secret is in no result and no error", () => {
     let before = 0;
     await using http = await httpServer(
       rawHttp(({ request, response }) =>
-        response.writeHead(500).end(`${"x".repeat(before)}${request.headers["x-api-key"]}y`),
+        response.writeHead(500).end(`${"x".repeat(before)}${String(request.headers["x-api-key"])}y`),
       ),
     );
     await using raw = await openMcp({ url: http.url, headers: { "x-api-key": CANARY } });
