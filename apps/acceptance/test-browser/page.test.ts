@@ -233,6 +233,34 @@ test("of a run that cannot be shown nothing is seen, least of all the buttons of
   expect(await button(page, "Approve").count()).toBe(0);
 });
 
+test("a run that was left and chosen again while it was read is shown", async () => {
+  const { runs } = waitingRun([]);
+  const reports = ["run", "other"].map((id) => reportOf({ runId: RunId(id), agent: `${id}@1` }));
+  const asked = Promise.withResolvers<void>();
+  const read = Promise.withResolvers<void>();
+  let isFirst = true;
+  const { url } = await opened({
+    ...runs,
+    list: () => reports,
+    inspect: (runId) => reports.find((report) => report.runId === runId) ?? reportOf({}),
+    recordedEvents: async () => {
+      if (!isFirst) return [];
+      isFirst = false;
+      asked.resolve();
+      await read.promise;
+      return [];
+    },
+  });
+  const page = await tab(url);
+  await choose(page, "run");
+  await asked.promise;
+  await choose(page, "other");
+  await choose(page, "run");
+  await page.getByText("Reading the run …").waitFor();
+  read.resolve();
+  await expect.poll(() => page.locator("main h2").allInnerTexts()).toContain("run@1 suspended");
+});
+
 test("the list keeps the focus while its runs grow older, others begin, and one is chosen", async () => {
   const { runs } = waitingRun([]);
   const begunAt = Date.now();

@@ -214,6 +214,13 @@ describe("what a run waits for", () => {
     expect(questionOf(wait())).toBe("");
   });
 
+  test("T14: what a browser would not show, or would show in another order, is seen as its code", () => {
+    const given = JSON.stringify({ file: "invoice\u202efdp.exe", to: "a\u200bb", tag: "\u{e0041}" });
+    const seen = '"file": "invoice\\u202efdp.exe",\n  "to": "a\\u200bb",\n  "tag": "\\udb40\\udc41"';
+    expect(questionOf(wait({ question: { tool: "send", arguments: given } }))).toBe(`send {\n  ${seen}\n}`);
+    expect(questionOf(wait({ question: "Send it?\nTo \u2066b" }))).toBe("Send it?\nTo \\u2066b");
+  });
+
   test("more budget is known by the name of its wait", () => {
     const budget = wait({ name: "approval:budget:run" });
     expect([isBudget(budget), kindOf(budget)]).toEqual([true, "more budget"]);

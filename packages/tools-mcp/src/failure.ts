@@ -3,6 +3,8 @@ import { messageOf } from "@ravi/kernel/loop";
 import { causeChain, field } from "@ravi/kernel/provider";
 
 const MAX_CHARS = 1_000;
+/** The answer of a server may be of any length. */
+const MAX_READ_CHARS = 100_000;
 
 /** Of whom an error speaks, and what its text must not show. */
 export interface FailureContext {
@@ -27,14 +29,14 @@ export function failureOf(error: unknown, signal: AbortSignalLike, context: Fail
   return new ToolError({ toolName, message: clean(explain(error, context)), retryable: isIdempotent });
 }
 
-function explain(error: unknown, { server, timeoutS, lost, isIdempotent }: FailureContext): string {
+function explain(error: unknown, { server, timeoutS, lost, isIdempotent, clean }: FailureContext): string {
   const code = field(error, "code");
-  const said = saidBy(error);
+  const said = saidBy(error, clean);
   // It may have been carried out: the model must not simply repeat it.
   const doubt = isIdempotent ? "" : "; the call may have been carried out";
   if (code === "REQUEST_TIMEOUT") return `${server} did not answer within ${timeoutS} s${doubt}`;
   if (code === "CONNECTION_CLOSED" || code === "NOT_CONNECTED" || said === "Not connected")
-    return `the connection to ${server} was lost${lost === undefined ? "" : ` (${short(lost)})`}${doubt}`;
+    return `the connection to ${server} was lost${lost === undefined ? "" : ` (${lost})`}${doubt}`;
   if (code === "INVALID_RESULT") return `${server} sent a result that is none${doubt}`;
   // Codes of JSON-RPC are numbers: it is the server that refuses.
   if (typeof code === "number") return `${server} refused the call: ${said} (${code})`;
@@ -42,22 +44,29 @@ function explain(error: unknown, { server, timeoutS, lost, isIdempotent }: Failu
 }
 
 /** Why a server cannot be used, as far as it is known. */
-export function whyNot(error: unknown, lost: string | undefined, timeoutS: number): string {
+export function whyNot(
+  error: unknown,
+  lost: string | undefined,
+  timeoutS: number,
+  clean: (text: string) => string,
+): string {
   // Whoever gave up waiting has then closed the connection.
   if (field(error, "code") === "REQUEST_TIMEOUT") return `it did not answer within ${timeoutS} s`;
-  return lost === undefined ? saidBy(error) : short(lost);
+  return clean(lost ?? saidBy(error, clean));
 }
 
 /** "fetch failed" alone says nothing; the code of its cause does. */
-function saidBy(error: unknown): string {
+function saidBy(error: unknown, clean: (text: string) => string): string {
   const codes = causeChain(error)
     .slice(1)
     .map((cause) => field(cause, "code"))
     .filter((code) => typeof code === "string");
   const code = codes.find((text) => /^\w{1,60}$/.test(text));
-  return `${short(messageOf(error))}${code === undefined ? "" : ` (${code})`}`;
+  return `${short(messageOf(error), clean)}${code === undefined ? "" : ` (${code})`}`;
 }
 
-export function short(text: string): string {
-  return text.length <= MAX_CHARS ? text : `${text.slice(0, MAX_CHARS)}...`;
+/** Cleaned before it is cut: half of a secret would not be recognised. */
+export function short(text: string, clean: (text: string) => string): string {
+  const cleaned = clean(text.slice(0, MAX_READ_CHARS));
+  return cleaned.length <= MAX_CHARS ? cleaned : `${cleaned.slice(0, MAX_CHARS)}...`;
 }

@@ -113,6 +113,30 @@ describe("T15: without an approval, what was listed at first is approved", () =>
     expect(client.calls).toEqual(["read"]);
   });
 
+  test("a call that is made after a change does not rely on a list that was asked for before it", async () => {
+    const client = fakeClient([defined("read"), defined("write")]);
+    const tools = await mcpTools(client);
+    const listed = Promise.withResolvers<{ tools: readonly object[] }>();
+    const asked = Promise.withResolvers<void>();
+    const { listTools } = client;
+    client.listTools = () => {
+      client.listTools = listTools;
+      asked.resolve();
+      return listed.promise;
+    };
+    client.announce();
+    const other = ask(tools, "write");
+    await asked.promise;
+    const before = client.tools;
+    client.tools = [defined("read", { description: EVIL }), defined("write")];
+    client.announce();
+    const call = told(tools, "read");
+    listed.resolve({ tools: before });
+    expect(await call).toMatch(/changed its description/);
+    await other;
+    expect(client.calls).toEqual(["write"]);
+  });
+
   test("a list that cannot be read is not taken for the one that was approved", async () => {
     const client = fakeClient([defined("read")]);
     const tools = await mcpTools(client);

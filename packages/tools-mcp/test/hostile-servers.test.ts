@@ -42,6 +42,11 @@ describe("T15: a server costs only an error of that call", () => {
       "refuse",
       /^error: the MCP server "raw" refused the call: .*no such vendor \(-32602\)$/,
     ],
+    [
+      "says that something is missing, as HTTP does",
+      "missing",
+      /^error: the MCP server "raw" refused the call: .*no such vendor \(-32603\)$/,
+    ],
     ["sends data of great depth", "deep", /^error: .*result cannot be used: .*fewer levels of nesting$/],
     ["sends __proto__ in its data", "proto", /^error: .*result cannot be used: .*no key named __proto__$/],
   ])("that %s, and the connection stays", async (_, tool, said) => {

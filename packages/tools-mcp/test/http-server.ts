@@ -64,13 +64,16 @@ export interface Sessions {
 }
 
 /** A real server that keeps a session for each client. */
-export function sessions(make: () => McpServer): Sessions {
+export function sessions(
+  make: () => McpServer,
+  unknown = (): Response => new Response("no such session", { status: 404 }),
+): Sessions {
   const open = new Map<string, McpServer>();
   const listening = Promise.withResolvers<void>();
   const transports = new Map<string, WebStandardStreamableHTTPServerTransport>();
   const handle = fetched(async (request) => {
     const id = request.headers.get("mcp-session-id");
-    if (id !== null && !open.has(id)) return new Response("no such session", { status: 404 });
+    if (id !== null && !open.has(id)) return unknown();
     const known = transports.get(id ?? "");
     if (known !== undefined) {
       const response = await known.handleRequest(request);

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { createMcpHandler, McpServer } from "@modelcontextprotocol/server";
-import { isCancellation } from "@ravi/kernel";
+import { type Clock, isCancellation } from "@ravi/kernel";
 import { openMcp } from "@ravi/tools-mcp";
 import { virtualClock } from "@ravi/testing";
 import { describe, expect, test } from "vitest";
@@ -71,14 +71,57 @@ describe("a server over HTTP that was made with the official package", () => {
     expect(await told(raw, "read")).toMatch(/changed its description/);
   });
 
-  test("a session that the server has forgotten is begun again at the next call", async () => {
-    const kept = sessions(offers);
-    await using http = await httpServer(kept.handle);
-    await using opened = await openMcp({ url: http.url });
-    kept.open.clear();
-    expect((await ask(opened, "look_up", { vendor: "Acme" })).content).toMatch(/no such session/);
-    expect(await told(opened, "look_up", { vendor: "Acme" })).toBe("Acme asks $4980");
-    expect(kept.open.size).toBe(1);
+  test.each([
+    [404, "no such session"],
+    // As the official examples do, and many servers that were made after them.
+    [400, '{"error":{"code":-32000,"message":"Bad Request: No valid session ID provided"}}'],
+    [400, '{"error":{"code":-32000,"message":"Bad Request: Server not initialized"}}'],
+  ])(
+    "a session that the server has forgotten is begun again at the next call: %i %s",
+    async (status, text) => {
+      const kept = sessions(offers, () => new Response(text, { status }));
+      await using http = await httpServer(kept.handle);
+      await using opened = await openMcp({ url: http.url });
+      kept.open.clear();
+      expect((await ask(opened, "look_up", { vendor: "Acme" })).content).toContain(text);
+      expect(await told(opened, "look_up", { vendor: "Acme" })).toBe("Acme asks $4980");
+      expect(kept.open.size).toBe(1);
+    },
+  );
+
+  test("a call that fails late, because its session was forgotten, does not end the next session", async () => {
+    const arrived = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
+    const released = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
+    let session = 0;
+    let old = 0;
+    const handle = rawHttp(async (call) => {
+      if (call.request.headers["mcp-session-id"] === "1") {
+        const isSecond = old++ === 1;
+        if (isSecond) arrived[0].resolve();
+        await (isSecond ? released[0] : arrived[0]).promise;
+        return call.response.writeHead(404).end();
+      }
+      arrived[1].resolve();
+      await released[1].promise;
+      return answer(call, "ok");
+    });
+    await using http = await httpServer(async (request, response) => {
+      if (request.headers["mcp-session-id"] === undefined) response.setHeader("mcp-session-id", ++session);
+      // Until the goodbye is answered, calls of the first session may still be.
+      if (request.method === "DELETE") await released[1].promise;
+      return handle(request, response);
+    });
+    await using raw = await openMcp({ url: http.url });
+    const early = [ask(raw, "read"), ask(raw, "read")];
+    expect(await Promise.race(early)).toMatchObject({ isError: true });
+    const next = told(raw, "read");
+    await arrived[1].promise;
+    released[0].resolve();
+    expect(await Promise.all(early)).toMatchObject([{ isError: true }, { isError: true }]);
+    released[1].resolve();
+    expect(await next).toBe("ok");
+    expect(await told(raw, "read")).toBe("ok");
+    expect(session).toBe(2);
   });
 });
 
@@ -233,6 +276,52 @@ describe("T4: a cancelled call over HTTP", () => {
     http.server.close();
     await once(http.server, "close");
   });
+});
+
+test("T4: a server that is closed is not waited for, nor is a token for its goodbye", async () => {
+  const handle = rawHttp((call) => answer(call, "ok"));
+  await using http = await httpServer((request, response) => {
+    response.setHeader("mcp-session-id", "s");
+    return handle(request, response);
+  });
+  const asked = Promise.withResolvers<void>();
+  let token = async (): Promise<string> => "token-1";
+  const clock = virtualClock();
+  const raw = await openMcp({ url: http.url, token: () => token() }, { clock });
+  token = () => {
+    asked.resolve();
+    return new Promise(() => {});
+  };
+  const closing = raw.close();
+  await asked.promise;
+  await clock.advance(2_000);
+  await closing;
+  expect(clock.pending).toBe(0);
+});
+
+test("T4: no timer is left for streams that were to be opened again, however long the server says that takes", async () => {
+  const ended = (response: ServerResponse): unknown =>
+    events(response).end("id: 1\nretry: 900000\ndata:\n\n");
+  const handle = rawHttp(({ response }) => ended(response));
+  await using http = await httpServer((request, response) =>
+    request.method === "GET" ? ended(response) : handle(request, response),
+  );
+  const clock = virtualClock();
+  const both = Promise.withResolvers<void>();
+  let waiting = 0;
+  const watched: Clock = {
+    now: () => clock.now(),
+    setTimer: (callback, delayMs) => {
+      if (delayMs === 900_000 && ++waiting === 2) both.resolve();
+      return clock.setTimer(callback, delayMs);
+    },
+  };
+  const raw = await openMcp({ url: http.url }, { clock: watched });
+  const call = ask(raw, "read");
+  await both.promise;
+  await raw.close();
+  expect((await call).isError).toBe(true);
+  expect(clock.pending).toBe(0);
 });
 
 /** Writes as fast as it is read, until it is left. */

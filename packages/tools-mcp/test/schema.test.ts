@@ -94,6 +94,28 @@ describe("T16: what a server could use to stop the process is left to the server
     expect(said(twice({ properties: { a: { $ref: "#" } } }) as JsonSchema, nested)).toEqual([]);
   });
 
+  const many = (length: number): string[] => Array.from({ length }, (_, n) => `x${n}`);
+  const named = Object.fromEntries(many(9_000).map((name) => [name, true]));
+  test.each<[string, object]>([
+    ["required", { required: many(9_000) }],
+    ["properties", { properties: named, type: "string" }],
+    ["type", { type: many(9_000).map(() => "string") }],
+    ["keywords", { ...named, type: "string" }],
+    ["a reference", { $ref: `#/$defs/${"%61".repeat(30_000)}`, $defs: {} }],
+  ])("a long list that is asked for again and again ends: %s", (_, long) => {
+    // There are 1,024 ways to it, and each of them looks through thousands of names.
+    const again = (to: string): object => ({ anyOf: Array.from({ length: 4 }, () => ({ $ref: to })) });
+    const $defs = {
+      a: again("#/$defs/b"),
+      b: again("#/$defs/c"),
+      c: again("#/$defs/d"),
+      d: again("#/$defs/e"),
+      e: long,
+      ["a".repeat(30_000)]: { type: "string" },
+    };
+    expect(said({ ...again("#/$defs/a"), $defs }, {})).toEqual([]);
+  });
+
   test("nothing outside of the schema is looked for", () => {
     expect(said({ $ref: "https://evil.example/schema" }, {})).toEqual([]);
     expect(said({ $ref: "#/constructor/prototype" }, {})).toEqual([]);

@@ -68,6 +68,33 @@ describe("T13: a secret is in no result and no error", () => {
     expect(inspect(failure)).not.toContain(CANARY);
   });
 
+  test("one that stands where a text is cut", async () => {
+    let before = 0;
+    await using http = await httpServer(
+      rawHttp(({ request, response }) =>
+        response.writeHead(500).end(`${"x".repeat(before)}${String(request.headers["x-api-key"])}y`),
+      ),
+    );
+    await using raw = await openMcp({ url: http.url, headers: { "x-api-key": CANARY } });
+    for (before = 940; before < 1_010; before++) expect(await told(raw, "read")).not.toContain("canary");
+
+    const program = `process.stderr.write("x" + process.env.API_TOKEN + "y".repeat(990)); process.exitCode = 1;`;
+    const where = { command: process.execPath, args: ["--eval", program], env: { API_TOKEN: CANARY } };
+    expect((await failureOf(openMcp(where))).message).toMatch(/it said last: \[?redacted\]y{990}$/);
+
+    const description = `${"x".repeat(995)}${CANARY}`;
+    const link = { type: "resource_link", uri: "file:///x", name: "x", description };
+    const client = fakeClient([defined("read")], () => ({ content: [link] }));
+    expect(await told(await mcpTools(client, { secrets: [CANARY] }), "read")).not.toContain("canar");
+  });
+
+  test("one in the name of a file", async () => {
+    const resource = { uri: `file:///x/${CANARY}`, mimeType: "text/plain", blob: "aGk=" };
+    const client = fakeClient([defined("read")], () => ({ content: [{ type: "resource", resource }] }));
+    const tools = await mcpTools(client, { secrets: [CANARY] });
+    expect(await told(tools, "read")).toMatchObject([{ type: "file", name: "[redacted]" }]);
+  });
+
   test("those that are given, in data and progress too", async () => {
     const client = fakeClient([defined("read")], () => ({ structuredContent: { a: [`x${CANARY}x`] } }));
     const tools = await mcpTools(client, { secrets: [CANARY] });

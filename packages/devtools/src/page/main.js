@@ -87,9 +87,11 @@ async function lookOnce() {
   // Somebody has chosen another one meanwhile.
   if (runId !== selected) return;
   view ??= runView(byId("run"), isReadOnly ? { answer: undefined, cancel: undefined } : actionsOf(runId));
-  view.draw(shown);
-  if (shown.report.entries > 0) view.log.add(await showEvents(runId, view.log.known));
-  known = seen;
+  const drawn = view;
+  drawn.draw(shown);
+  if (shown.report.entries > 0) drawn.log.add(await showEvents(runId, drawn.log.known));
+  // Meanwhile another one may have been chosen, and then this one again, which is not drawn yet.
+  if (view === drawn) known = seen;
 }
 
 /** @param {string} runId */

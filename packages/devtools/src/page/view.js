@@ -74,9 +74,22 @@ export const isNext = (wait, all) => all.find(({ name }) => name === wait.name) 
 /** What is asked: of a tool call its name and its arguments. @param {PendingWait} wait */
 export function questionOf({ question }) {
   if (question === undefined || question === null) return "";
-  if (typeof question !== "object" || !("tool" in question)) return asText(question);
+  if (typeof question !== "object" || !("tool" in question)) return visible(asText(question));
   const { tool, arguments: given } = question;
-  return given === undefined ? asText(tool) : `${asText(tool)} ${asText(parsed(given))}`;
+  return visible(given === undefined ? asText(tool) : `${asText(tool)} ${asText(parsed(given))}`);
+}
+
+/** What a browser does not show: control characters, those without width, those that change the direction of text. */
+const HIDDEN = /(?!\n)[\p{C}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}]/gu;
+
+/** With the codes of what would be hidden, as JSON escapes them: what is approved must be what was read. @param {string} text */
+function visible(text) {
+  return text.replaceAll(HIDDEN, (char) =>
+    Array.from({ length: char.length }, (_, at) => {
+      const code = char.charCodeAt(at).toString(16);
+      return `\\u${code.padStart(4, "0")}`;
+    }).join(""),
+  );
 }
 
 /** @param {unknown} value */

@@ -3,6 +3,7 @@ import { type AbortSignalLike, isRaviError, ToolError } from "@ravi/kernel";
 import { abortable, type TimerClock } from "@ravi/kernel/loop";
 import { field } from "@ravi/kernel/provider";
 import { whyNot } from "../failure.ts";
+import type { McpClient } from "../model.ts";
 import { type Cleaning, cleaning } from "../secrets.ts";
 import type { Link } from "../tools/link.ts";
 import { FloodGate } from "./flood-gate.ts";
@@ -66,9 +67,10 @@ export class Connection implements Link {
     return this.cleaned.cleaning;
   }
 
-  noteFailure(error: unknown): void {
-    // Over HTTP: the server does not know the session any more. The next call begins a new one.
-    if (field(field(error, "data"), "status") === 404) this.leave("the server has ended the session");
+  noteFailure(error: unknown, client: McpClient): void {
+    // A call of an earlier session may fail when there is a new one already.
+    if (client !== this.session?.client || !isSessionOver(error)) return;
+    this.leave("the server has ended the session");
   }
 
   close(): Promise<void> {
@@ -99,7 +101,8 @@ export class Connection implements Link {
     const lose = (reason: string): void => {
       if (this.current === undefined || this.current === opened) this.lost ??= reason;
     };
-    const opened = target.open({ clock, gate: this.gate, timeoutMs, onLost: lose });
+    const clean = (text: string): string => this.cleaning.inErrors(text);
+    const opened = target.open({ clock, gate: this.gate, timeoutMs, clean, onLost: lose });
     this.current = opened;
     const client = new Client({ name: "ravi", version: "1" }, { jsonSchemaValidator: NO_VALIDATION });
     const session: Session = { client, end: () => this.end(opened) };
@@ -119,7 +122,7 @@ export class Connection implements Link {
       const { lost } = this;
       await this.end(opened);
       if (isRaviError(error)) throw error;
-      throw this.failure(`could not be reached: ${whyNot(error, lost, connectTimeoutS)}`);
+      throw this.failure(`could not be reached: ${whyNot(error, lost, connectTimeoutS, clean)}`);
     }
     this.session = session;
     return session;
@@ -147,4 +150,15 @@ export class Connection implements Link {
       message: this.cleaning.inErrors(`the MCP server ${name} ${what}`),
     });
   }
+}
+
+/** Over HTTP: the server does not know the session any more. The next call begins a new one. */
+function isSessionOver(error: unknown): boolean {
+  // A number is a code of JSON-RPC: then the data are the tool's own words, whatever they look like.
+  if (typeof field(error, "code") !== "string") return false;
+  const data = field(error, "data");
+  const status = field(data, "status");
+  // The protocol asks for 404. Many servers, made after the official examples, say "Bad Request: No valid session ID" or "Server not
+  // initialized" instead when they were started again.
+  return status === 404 || (status === 400 && /session|initiali[sz]/i.test(String(field(data, "text"))));
 }

@@ -10,7 +10,7 @@ import { type McpAddress, type McpCommand, targetOf } from "./target.ts";
 export interface OpenMcpOptions extends McpToolsOptions {
   /** Seconds to start the server and to hear from it. Default: 30. */
   readonly connectTimeoutS?: number | undefined;
-  /** The clock of the limits on what a server sends, and of its end. Default: the real one. */
+  /** The clock of the limits on what a server sends, of its end, and of waits to open a stream again. Default: the real one. */
   readonly clock?: Clock | undefined;
 }
 
@@ -48,7 +48,7 @@ export async function openMcp(
     const { lost, cleaning } = connection;
     await close();
     if (isRaviError(error)) throw error;
-    const why = cleaning.inErrors(whyNot(error, lost, connectTimeoutS));
+    const why = whyNot(error, lost, connectTimeoutS, cleaning.inErrors);
     throw new ToolError({ toolName: name, message: `the MCP server ${name} did not list its tools: ${why}` });
   }
 }

@@ -3,7 +3,7 @@ import {
   StreamableHTTPClientTransport,
   type Transport,
 } from "@modelcontextprotocol/client";
-import { checkFields, InvalidValueError, type MaybePromise } from "@ravi/kernel";
+import { checkFields, InvalidValueError, type MaybePromise, type TimerHandle } from "@ravi/kernel";
 import { checkRecord, type TimerClock } from "@ravi/kernel/loop";
 import { checkHeaders, namesOnly } from "@ravi/kernel/provider";
 import { carefulFetch } from "../http/careful-fetch.ts";
@@ -45,6 +45,8 @@ interface TransportParts {
   readonly clock: TimerClock;
   readonly gate: FloodGate;
   readonly timeoutMs: number;
+  /** Removes secrets from what an error is to show. */
+  readonly clean: (text: string) => string;
   /** Told why the connection is lost, if it is known. */
   readonly onLost: (reason: string) => void;
 }
@@ -81,10 +83,11 @@ function commandTarget(given: McpCommand): Target {
   return {
     name: command.split(/[/\\]/).at(-1) ?? command,
     secrets: () => secrets,
-    open: ({ clock, gate, onLost }) => {
+    open: ({ clock, gate, clean, onLost }) => {
       const isWindows = process.platform === "win32";
       const environment = environmentOf(process.env, env, isWindows);
-      const transport = new ChildTransport({ command, args, env: environment, cwd, clock, gate, onLost });
+      const parts = { clock, gate, clean, onLost };
+      const transport = new ChildTransport({ command, args, env: environment, cwd, ...parts });
       return { transport, close: () => transport.close() };
     },
   };
@@ -146,8 +149,17 @@ function openAddress(
     onLost(reason);
     void transport.close();
   };
+  const waiting = new Set<TimerHandle>();
   const transport = new StreamableHTTPClientTransport(url, {
     requestInit: { headers },
+    // The transport forgets all but the last of its timers. A server says how long they take: the process would be kept for as long.
+    reconnectionScheduler: (reconnect, delayMs) => {
+      const timer = clock.setTimer(() => {
+        waiting.delete(timer);
+        reconnect();
+      }, delayMs);
+      waiting.add(timer);
+    },
     fetch: carefulFetch({ gate, clock, noticeTimeoutMs: timeoutMs, onFlood: lose }),
     ...(authProvider !== undefined && { authProvider }),
   });
@@ -160,11 +172,14 @@ function openAddress(
   return {
     transport,
     close: async () => {
-      // So that the server can forget the session. One that does not answer in time will find out by itself.
-      const timer = clock.setTimer(() => void transport.close(), GOODBYE_MS);
-      await transport.terminateSession().catch(() => undefined);
+      // So that the server can forget the session. One that does not answer in time will find out by itself. Not even the end of that
+      // request is waited for: it may wait for a token.
+      const late = Promise.withResolvers<void>();
+      const timer = clock.setTimer(late.resolve, GOODBYE_MS);
+      await Promise.race([transport.terminateSession().catch(() => undefined), late.promise]);
       timer.cancel();
       await transport.close();
+      for (const each of waiting) each.cancel();
     },
   };
 }

@@ -1,4 +1,5 @@
 import { field, textIn } from "@ravi/kernel/provider";
+import { short } from "../failure.ts";
 
 /** The text that a part of a result is, also inside of a resource; undefined if it is none. */
 export function textOfPart(part: unknown): string | undefined {
@@ -9,16 +10,15 @@ export function textOfPart(part: unknown): string | undefined {
 }
 
 /** A part that is no text, in words. */
-export function describeLink(part: unknown): string {
-  const type = field(part, "type");
-  if (type !== "resource_link") return `[${short(type) ?? "unknown content"}]`;
-  const said = ["name", "mimeType", "description"].flatMap((key) => short(field(part, key)) ?? []);
-  return `[resource ${[short(field(part, "uri")) ?? "without an address", ...said].join(", ")}]`;
+export function describeLink(part: unknown, clean: (text: string) => string): string {
+  const said = (key: string): string | undefined => enoughOf(field(part, key), clean);
+  if (field(part, "type") !== "resource_link") return `[${said("type") ?? "unknown content"}]`;
+  const more = ["name", "mimeType", "description"].flatMap((key) => said(key) ?? []);
+  return `[resource ${[said("uri") ?? "without an address", ...more].join(", ")}]`;
 }
 
 /** Of a server's own words about a part, enough to know what it is. */
-function short(value: unknown): string | undefined {
+function enoughOf(value: unknown, clean: (text: string) => string): string | undefined {
   const text = textIn(value);
-  if (text === undefined || text === "") return undefined;
-  return text.length <= 1_000 ? text : `${text.slice(0, 1_000)}...`;
+  return text === undefined || text === "" ? undefined : short(text, clean);
 }

@@ -12,18 +12,21 @@ const BASE64 = /^[A-Za-z\d+/]*={0,2}$/;
 /** Shows pictures and files as long as there is room for them. */
 export class MediaRoom {
   private readonly maxBytes: number;
+  private readonly clean: (text: string) => string;
   private bytes = 0;
   private parts = 0;
 
-  constructor(maxBytes: number) {
+  constructor(maxBytes: number, clean: (text: string) => string) {
     this.maxBytes = maxBytes;
+    this.clean = clean;
   }
 
   /** The part; or, if it cannot be shown, a text that says what was left out. Only `data:` URLs: nobody fetches what a server names. */
   show(part: unknown): Part {
     const media = mediaIn(part);
-    if (media === undefined) return { type: "text", text: describeLink(part) };
-    const { data, mediaType, name } = media;
+    if (media === undefined) return { type: "text", text: describeLink(part, this.clean) };
+    const { data, mediaType, uri } = media;
+    const name = uri === undefined ? undefined : fileName(this.clean(uri));
     const leftOut = (why: string): Part => {
       const what = MEDIA_TYPE.test(mediaType) ? mediaType : "content of an unknown type";
       return { type: "text", text: `[${what} was left out: ${why}]` };
@@ -45,7 +48,7 @@ export class MediaRoom {
 interface Media {
   readonly data: string;
   readonly mediaType: string;
-  readonly name?: string | undefined;
+  readonly uri?: string | undefined;
 }
 
 function mediaIn(part: unknown): Media | undefined {
@@ -57,7 +60,7 @@ function mediaIn(part: unknown): Media | undefined {
   const resource = field(part, "resource");
   const blob = type === "resource" && isObject(resource) ? textIn(resource["blob"]) : undefined;
   if (blob === undefined) return undefined;
-  return { data: blob, mediaType: typeIn(resource), name: fileName(textIn(field(resource, "uri")) ?? "") };
+  return { data: blob, mediaType: typeIn(resource), uri: textIn(field(resource, "uri")) };
 }
 
 function typeIn(value: unknown): string {

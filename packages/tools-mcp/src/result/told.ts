@@ -35,7 +35,9 @@ export function toldOf(result: unknown, reading: ResultReading): unknown {
 
 /** What the model is told of a result that is an error. */
 export function problemOf(result: unknown, reading: ResultReading): string {
-  const texts = listOf(field(result, "content")).map((part) => textOfPart(part) ?? describeLink(part));
+  const texts = listOf(field(result, "content")).map(
+    (part) => textOfPart(part) ?? describeLink(part, reading.clean),
+  );
   const structured = field(result, "structuredContent");
   if (texts.length === 0 && structured !== undefined) {
     const data = dataOf(structured, reading);
@@ -71,7 +73,7 @@ type Part = Exclude<ContentPart, { type: "reasoning" }>;
 
 /** Texts that follow each other become one, since a server may send thousands. */
 function partsOf(result: unknown, reading: ResultReading, hasData: boolean): Part[] {
-  const room = new MediaRoom(reading.maxMediaBytes);
+  const room = new MediaRoom(reading.maxMediaBytes, reading.clean);
   const parts: Part[] = [];
   for (const given of listOf(field(result, "content"))) {
     const text = textOfPart(given);

@@ -39,7 +39,7 @@ type Path = readonly PropertyKey[];
 class Check {
   private readonly root: JsonSchema;
   private steps = 0;
-  /** What a rule on a large object or array costs, in steps. */
+  /** What it costs, in steps, to look through a large object or array, of the value or of the schema. */
   private readonly weights = new Map<object, number>();
 
   constructor(root: JsonSchema) {
@@ -47,8 +47,7 @@ class Check {
   }
 
   rule(schema: unknown, value: unknown, path: Path, depth: number): Ruling {
-    this.steps += 1 + this.weightOf(value);
-    if (this.steps > MAX_STEPS || depth > MAX_DEPTH) return UNKNOWN;
+    if (!this.affords(1 + this.weightOf(value) + this.weightOf(schema)) || depth > MAX_DEPTH) return UNKNOWN;
     if (schema === true) return NOTHING_WRONG;
     if (schema === false) return wrong(path, "is not allowed here");
     if (!isObject(schema)) return UNKNOWN;
@@ -66,9 +65,15 @@ class Check {
     const rulings: Ruling[] = [];
     for (const [keyword, asked] of Object.entries(schema)) {
       if (ANNOTATIONS.has(keyword)) continue;
+      if (!this.affords(this.weightOf(value) + this.weightOf(asked))) return together([...rulings, UNKNOWN]);
       rulings.push(this.keyword(keyword, asked, schema, value, path, below));
     }
     return together(rulings);
+  }
+
+  private affords(steps: number): boolean {
+    this.steps += steps;
+    return this.steps <= MAX_STEPS;
   }
 
   private keyword(
@@ -135,6 +140,7 @@ class Check {
   private resolve(reference: unknown): unknown {
     if (reference === "#") return this.root;
     if (typeof reference !== "string" || !reference.startsWith("#/")) return undefined;
+    if (!this.affords(Math.floor(reference.length / 10))) return undefined;
     let target: unknown = this.root;
     for (const part of reference.slice(2).split("/")) {
       const key = decoded(part);

@@ -22,6 +22,8 @@ export interface ChildOptions {
   readonly cwd: string | undefined;
   readonly clock: TimerClock;
   readonly gate: FloodGate;
+  /** Removes secrets from the last words of the server. */
+  readonly clean: (text: string) => string;
   /** Told once why the connection is lost, before `onclose`. */
   readonly onLost: (reason: string) => void;
 }
@@ -31,6 +33,8 @@ const GRACE_MS = 2_000;
 /** How long output may be held open by others after the process has ended. */
 const LAST_OUTPUT_MS = 1_000;
 const STDERR_CHARS = 1_000;
+/** More is kept than is shown: half of a secret would not be recognised. */
+const KEPT_STDERR_CHARS = 20_000;
 
 /**
  * A server in a process of its own, without a shell. The client's own transport has no limit on how much a server writes, does not wait
@@ -126,8 +130,8 @@ export class ChildTransport implements Transport {
 
   /** What it says at its end says mostly why it has ended. */
   private note(bytes: Uint8Array): void {
-    const text = new TextDecoder().decode(bytes.subarray(-4 * STDERR_CHARS));
-    this.stderr = `${this.stderr}${text}`.slice(-STDERR_CHARS);
+    const text = new TextDecoder().decode(bytes.subarray(-4 * KEPT_STDERR_CHARS));
+    this.stderr = `${this.stderr}${text}`.slice(-KEPT_STDERR_CHARS);
   }
 
   private break(reason: string): void {
@@ -146,7 +150,7 @@ export class ChildTransport implements Transport {
     child?.once("close", () => {
       timer.cancel();
       const how = signal === null ? `with code ${code}` : `by ${signal}`;
-      const said = this.stderr.trim();
+      const said = this.options.clean(this.stderr).trim().slice(-STDERR_CHARS);
       this.end(`its process ended ${how}${said === "" ? "" : `; it said last: ${said}`}`);
     });
   }

@@ -9,6 +9,6 @@ export interface Link {
   /** Why the last connection was lost, if it is known. */
   readonly lost: string | undefined;
   readonly cleaning: Cleaning;
-  /** Called with what a call failed with. */
-  noteFailure(error: unknown): void;
+  /** Called with what a call over this client failed with. */
+  noteFailure(error: unknown, client: McpClient): void;
 }

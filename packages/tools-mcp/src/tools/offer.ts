@@ -50,7 +50,9 @@ export class Offer {
 
   /** Throws a `ToolError` if the tool is not, or not known to be, what was approved. To be asked right before each call. */
   async check(toolName: string, name: string, client: McpClient, signal: AbortSignalLike): Promise<void> {
-    if (!isSameState(this.listedAt, this.watch.state(client))) {
+    // One that is being read for another call may be from before the last change.
+    if (this.isOld(client) && this.listing !== undefined) await abortable(this.listing, signal);
+    if (this.isOld(client)) {
       this.listing ??= this.listAgain(client).finally(() => (this.listing = undefined));
       await abortable(this.listing, signal);
     }
@@ -61,6 +63,10 @@ export class Offer {
       : `the server has changed its ${change.changed.join(", ")} since it was approved`;
     const todo = "a person has to look at what the server offers now (its manifest) and approve it";
     throw new ToolError({ toolName, message: `${toolName} was not called: ${what}; ${todo}` });
+  }
+
+  private isOld(client: McpClient): boolean {
+    return !isSameState(this.listedAt, this.watch.state(client));
   }
 
   private async listAgain(client: McpClient): Promise<void> {

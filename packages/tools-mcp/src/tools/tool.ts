@@ -36,9 +36,14 @@ export function toolOf({ toolName, definition, options, link, offer, server }: T
     onprogress: Heard,
   ): Promise<object> => {
     const client = await link.connected(signal);
-    await offer.check(toolName, name, client, signal);
-    const asked = { signal, onprogress, toolDefinition, timeout: timeoutS * 1_000 };
-    return client.callTool({ name, arguments: args }, asked);
+    try {
+      await offer.check(toolName, name, client, signal);
+      const asked = { signal, onprogress, toolDefinition, timeout: timeoutS * 1_000 };
+      return await client.callTool({ name, arguments: args }, asked);
+    } catch (error) {
+      link.noteFailure(error, client);
+      throw error;
+    }
   };
 
   return defineTool({
@@ -57,7 +62,6 @@ export function toolOf({ toolName, definition, options, link, offer, server }: T
       try {
         result = await abortable(call(args, signal, heard), signal);
       } catch (error) {
-        link.noteFailure(error);
         const { lost, cleaning } = link;
         const about = { toolName, server, timeoutS, isIdempotent, lost };
         throw failureOf(error, signal, { ...about, clean: cleaning.inErrors });
@@ -75,6 +79,6 @@ function progressData(
   { progress, total, message }: Parameters<Heard>[0],
   clean: (text: string) => string,
 ): { readonly done: number; readonly of: number | null; readonly message?: string } {
-  const said = message === undefined ? {} : { message: clean(short(message)) };
+  const said = message === undefined ? {} : { message: short(message, clean) };
   return { done: progress, of: total ?? null, ...said };
 }

@@ -75,6 +75,7 @@ const TOOLS: Record<string, (id: number, args: Readonly<Record<string, unknown>>
     say(id, "it was me");
   },
   refuse: (id) => send({ id, error: { code: -32602, message: "no such vendor" } }),
+  missing: (id) => send({ id, error: { code: -32603, message: "no such vendor", data: { status: 404 } } }),
   deep: (id) => {
     const deep = `${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`;
     process.stdout.write(
