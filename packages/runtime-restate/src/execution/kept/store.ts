@@ -65,8 +65,12 @@ export async function readKept(context: Context, key: string): Promise<Kept | un
   const head = await read<Head>(null);
   if (head === null) return undefined;
   const operations: Operation[] = [];
-  for (let page = 0; page < head.pages; page++)
-    operations.push(...((await read<readonly Operation[]>(page)) ?? []));
+  for (let page = 0; page < head.pages; page++) {
+    const some = await read<readonly Operation[]>(page);
+    // The server forgets it just now. What is missing would be done, and paid for, again.
+    if (some === null) return undefined;
+    operations.push(...some);
+  }
   return { ...head, operations };
 }
 
