@@ -1,6 +1,6 @@
 /**
  * A source map without the positions that nobody asks for. Compilers write one for each word, and the maps of all packages that the
- * sdk brings were larger than their code.
+ * sdk brings were as large as their code.
  */
 
 /** Column in the line, source, line and column in the source; of some, which of the names. */
