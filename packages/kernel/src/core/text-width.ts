@@ -22,7 +22,7 @@ export function textWidth(text: string): number {
 
 /**
  * From texts, not as literals: the engine collects the characters of a literal's scripts whenever it reads the file, even of one in a
- * function that is never called. These two were a seventh of what an import of kernel and agent takes.
+ * function that is never called. These two were an eighth of what an import of kernel and agent takes.
  */
 function newSigns(): Signs {
   const scripts = ["Han", "Hiragana", "Katakana", "Hangul", "Bopomofo", "Yi"]
