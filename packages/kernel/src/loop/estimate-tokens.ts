@@ -64,12 +64,12 @@ function fileTokens({ url, mediaType }: FilePart): number {
 
 const [SPACE, LOWER, UPPER, DIGIT, SIGN] = [0, 1, 2, 3, 4];
 
+// Without patterns, which every import would have to compile.
 const CLASSES = Uint8Array.from({ length: 128 }, (_, unit) => {
-  const character = String.fromCharCode(unit);
-  if (/\s/.test(character)) return SPACE;
-  if (/[a-z]/.test(character)) return LOWER;
-  if (/[A-Z]/.test(character)) return UPPER;
-  return /[0-9]/.test(character) ? DIGIT : SIGN;
+  if (unit === 32 || (unit >= 9 && unit <= 13)) return SPACE;
+  if (unit >= 97 && unit <= 122) return LOWER;
+  if (unit >= 65 && unit <= 90) return UPPER;
+  return unit >= 48 && unit <= 57 ? DIGIT : SIGN;
 });
 
 /**
