@@ -914,6 +914,30 @@ describe("a child that failed, and whose parent went on,", () => {
     expect([server.paid, own.paid]).toEqual([[], ["failed"]]);
   });
 
+  test("goes on if its parent had spawned it and failed with it when it joined it", async () => {
+    const [journal, server, own] = [new MemoryJournal(), new Server(), new Server()];
+    const worker = failing(server);
+    const lead = agent("lead", async (ctx) => {
+      const child = await ctx.spawn(worker, { input: "" });
+      await until(() => child.status !== "running");
+      // In the same outage. The parent has not seen what became of its child.
+      await ctx.llm(own.model, ask("mine"));
+      const outcome = await ctx.join(child);
+      if ("error" in outcome) throw outcome.error;
+      return done(outcome.status);
+    });
+    server.isDown = own.isDown = true;
+    await new Runtime({ journal }).run(lead, "", { runId: "r" }).result;
+    server.isDown = own.isDown = false;
+    expect(await retried(journal, lead, worker)).toMatchObject({
+      status: "failed",
+      error: { message: "down" },
+    });
+    expect([server.paid, own.paid]).toEqual([[], ["mine"]]);
+    expect(await retried(journal, lead, worker)).toMatchObject({ status: "completed", output: "completed" });
+    expect([server.paid, own.paid]).toEqual([["x"], ["mine"]]);
+  });
+
   test("stays failed if its parent failed with something else", async () => {
     const [journal, server] = [new MemoryJournal(), new Server()];
     const worker = failing(server);

@@ -45,6 +45,7 @@ export class Children {
 
   async spawn(spec: HireSpec): Promise<RunHandle> {
     const hiring = new Hiring(this.engine, spec);
+    hiring.isSpawned = true;
     const started = Promise.withResolvers<void>();
     const ended = hiring.start(started.resolve);
     // Handles a rejection too, so that a child that nobody joins does not cause an unhandled one.

@@ -25,7 +25,7 @@ import { type HireTimes, permittedInTime, timeInQueue, timesOf } from "./hire-ti
 import type { InProcessEngine } from "./in-process.ts";
 import type { Mailbox } from "./mailbox.ts";
 import type { Recordable } from "./recordable.ts";
-import { WAS_SEATED } from "./retried.ts";
+import { SPAWNED, WAS_SEATED } from "./retried.ts";
 import { InProcessStart } from "./start.ts";
 
 /** How many levels of hires may start in one synchronous call before one waits a tick: 200 overflow Node's stack on ARM. */
@@ -40,6 +40,8 @@ export class Hiring implements Recordable<HireOutcome>, Linked<Hiring> {
   readonly spec: HireSpec;
   /** Whether there is a child, running or ended. There is none if it was denied. */
   hasChild = false;
+  /** Whether its parent does not wait for it, unless it joins it. */
+  isSpawned = false;
   // Its neighbours in the list of its parent's children.
   before: Hiring | undefined;
   after: Hiring | undefined;
@@ -138,9 +140,10 @@ export class Hiring implements Recordable<HireOutcome>, Linked<Hiring> {
     const { deadline, until } = this.times;
     const { agentId: parentId } = this.engine.start.supervision;
     const body = { agent: agentName, agentId, input, parentId, deadline };
-    if (until === null && priority === undefined && budget === undefined) return body;
+    if (until === null && priority === undefined && budget === undefined && !this.isSpawned) return body;
     return {
       ...body,
+      ...(this.isSpawned && { [SPAWNED]: true }),
       ...(until !== null && { until }),
       ...(priority !== undefined && { priority }),
       ...(budget !== undefined && { budget: { ...budget } }),

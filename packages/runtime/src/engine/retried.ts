@@ -20,6 +20,9 @@ export const RETRIED: JsonObject = Object.freeze({ status: "running", retried: t
  */
 export const WAS_SEATED = "wasSeated";
 
+/** In the begin of a hire whose parent did not wait for it, and sees how it ended only when it joins it. */
+export const SPAWNED = "spawned";
+
 /**
  * The entries of a run as they count if it was continued after it had failed. What was recorded before is then taken as if the calls that
  * it failed with had not ended yet. With `now` it is continued now, and the entry that says so is still to be written.
@@ -147,11 +150,12 @@ function placed(record: JournalRecord, at: number): Placed {
 /** `own` has all entries of the execution. */
 function failuresIn(own: readonly Placed[], error: SerializedError | undefined): Failures {
   const { from, lastCall } = begunLast(own);
+  const spawned = new Set(own.filter(isSpawned).map(({ record }) => record.key));
   const failures = own.filter(({ record, at }) => at > from && isFailure(record));
   if (error !== undefined && !failures.some(({ record }) => isSame(errorIn(record), error))) {
-    // It may have failed with a child that ended while others were being hired.
+    // It may have failed with a child that ended while others were being hired, or that it had spawned, and joined after its last call.
     const isCause = ({ record, at }: Placed): boolean =>
-      at > lastCall && isFailure(record) && isSame(errorIn(record), error);
+      (at > lastCall || spawned.has(record.key)) && isFailure(record) && isSame(errorIn(record), error);
     const cause = own.findLast(isCause);
     if (cause !== undefined) failures.push(cause);
   }
@@ -174,6 +178,10 @@ function begunLast(own: readonly Placed[]): { readonly from: number; readonly la
     if (!isHire(record)) lastCall = at;
   }
   return { from, lastCall };
+}
+
+function isSpawned({ record: { phase, body } }: Placed): boolean {
+  return phase === "begin" && body[SPAWNED] === true;
 }
 
 /** Whether it is the end of a model call or a hire that failed, or of a hire of which a part failed. */
