@@ -228,3 +228,33 @@ test("R24: children that are stopped by one failure after the other keep what th
   expect(there).toEqual(here);
   expect(there.paid).toEqual(["a1", "a2", "b1", "b2", "c1", "c2", "lead"]);
 });
+
+test("R24: a call that was under way when its agent was stopped, and is made again, is charged twice and in doubt", async () => {
+  const [there, here] = await playBoth(async (runtime) => {
+    const isHeld = Promise.withResolvers<void>();
+    const made: string[] = [];
+    const model = priced(async (asked, signal) => {
+      made.push(asked);
+      if (made.indexOf(asked) < made.length - 1) return;
+      if (asked === "kid") {
+        isHeld.resolve();
+        await new Promise<void>((_, reject) => {
+          signal?.addEventListener("abort", () => reject(new Error("aborted")));
+        });
+      }
+      await isHeld.promise;
+      throw new ProviderError({ kind: "SERVER_ERROR", message: "down" });
+    });
+    const kid = agent("kid", async (ctx) => done(textOf((await ctx.llm(model, say("kid"))).message)));
+    const lead = agent("lead", async (ctx) => {
+      const handle = await ctx.spawn(kid, { input: "" });
+      await ctx.llm(model, say("lead"));
+      return done((await ctx.join(handle)).status);
+    });
+    const first = await runtime.run(lead, "", { runId: "cut", executionBudget: { maxTurns: 10 } }).result;
+    const again = await runtime.resume("cut", { retryFailed: true }).result;
+    return { made: made.toSorted(), output: again.output, ...billsOf(again), before: billsOf(first) };
+  });
+  expect(there).toEqual(here);
+  expect([there.made, there.inDoubt]).toEqual([["kid", "kid", "lead", "lead"], ["cut/hire:kid#1:llm:m#1"]]);
+});

@@ -43,6 +43,8 @@ export function* paying(
   const fingerprint = effect.fingerprint();
   const again = attempt.recall?.again(askedOfCall(effect));
   if (again !== undefined) attempt.used.addFailed(again.paid);
+  if (again?.isCutOff === true)
+    attempt.unsettled = [...attempt.unsettled, { left: `${execId}:${effect.key}` }];
   for (;;) {
     const settle = attempt.unsettled;
     attempt.unsettled = [];

@@ -7,6 +7,8 @@ export interface Again {
   /** What the failed call has cost, and how often it was tried. */
   readonly paid: readonly Paid[];
   readonly attempts: number;
+  /** Whether it was stopped while it was under way. */
+  readonly isCutOff?: true | undefined;
   /** How much of its time a child had used. */
   readonly tookMs: number;
 }
@@ -90,7 +92,8 @@ function isSame(one: JsonValue | undefined, other: SerializedError): boolean {
 function againOf(step: Step): Again {
   if (step.kind !== "call") return { paid: [], attempts: 0, tookMs: step.kind === "hire" ? step.tookMs : 0 };
   const { recorded, failed = [] } = step;
-  return { paid: [...failed, ...recorded.paid], attempts: recorded.attempt, tookMs: 0 };
+  const { paid, attempt: attempts, isCutOff } = recorded;
+  return { paid: [...failed, ...paid], attempts, isCutOff, tookMs: 0 };
 }
 
 function optionalIn(tail: readonly Operation[]): Pick<AfterFailure, "optional" | "unread" | "values"> {
