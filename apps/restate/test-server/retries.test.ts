@@ -258,3 +258,42 @@ test("R24: a call that was under way when its agent was stopped, and is made aga
   expect(there).toEqual(here);
   expect([there.made, there.inDoubt]).toEqual([["kid", "kid", "lead", "lead"], ["cut/hire:kid#1:llm:m#1"]]);
 });
+
+test("R24: a child that had failed, and is stopped before it could be retried, is retried by the next one", async () => {
+  const failing = new Map([
+    ["x", 1],
+    ["lead", 2],
+  ]);
+  const made: string[] = [];
+  const model = priced((asked) => {
+    made.push(asked);
+    const left = failing.get(asked) ?? 0;
+    failing.set(asked, left - 1);
+    if (left > 0) throw new ProviderError({ kind: "SERVER_ERROR", message: `down for ${asked}` });
+  });
+  const worker = agent("worker", async (ctx, { input }) =>
+    done(textOf((await ctx.llm(model, say(input))).message)),
+  );
+  const head = agent("head", async (ctx) => {
+    const outcome = await ctx.hire({ agent: worker, input: "x" });
+    await ctx.hire({ agent: worker, input: "y" });
+    if ("error" in outcome) throw outcome.error;
+    return done(outcome.status);
+  });
+  const lead = agent("lead", async (ctx) => {
+    const handle = await ctx.spawn(head, { input: "" });
+    await ctx.waitFor("go");
+    await ctx.llm(model, say("lead"));
+    return done((await ctx.join(handle)).status);
+  });
+  const runtime = await house(server).create({ agents: [] });
+  const handle = runtime.run(lead, "", { runId: "head" });
+  for await (const { agentId, event } of handle.events())
+    if (event.type === "error" && agentId.startsWith("head")) break;
+  await runtime.deliver("head", "go", null);
+  await handle.result;
+  await runtime.resume("head", { retryFailed: true }).result;
+  const { output } = await runtime.resume("head", { retryFailed: true }).result;
+  expect([output, made.toSorted()]).toEqual(["completed", ["lead", "lead", "lead", "x", "x", "y"]]);
+  await runtime.close();
+});
