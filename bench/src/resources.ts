@@ -1,4 +1,4 @@
-import { type ChatMessage, executionBudget, type ModelRequest, Priority } from "@ravi/kernel";
+import { type ChatMessage, executionBudget, type ModelRequest, Priority, textOf } from "@ravi/kernel";
 import { estimateTokens, ExecutionTracker, FairPool, ModelMeter } from "@ravi/resources";
 
 const ROUNDS = 7;
@@ -37,7 +37,7 @@ export async function resources(): Promise<void> {
   }
   rows.push(["estimateTokens, one new message of 2 kB", perNewMessage(10, estimateTokens, report)]);
   const { countTokens } = await import("gpt-tokenizer/encoding/o200k_base");
-  const newest = ({ messages }: ModelRequest): number => countTokens(String(messages.at(-1)?.content));
+  const newest = ({ messages }: ModelRequest): number => countTokens(textOf(messages.at(-1) ?? message(0)));
   rows.push(["gpt-tokenizer over the same", perNewMessage(10, newest, report)]);
 
   const meter = new ModelMeter({ prices: { large: { input: 1, output: 4 } } });

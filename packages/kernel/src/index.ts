@@ -116,6 +116,8 @@ export {
   type StandardSchema,
 } from "./model/schema.ts";
 export {
+  type ApprovalRule,
+  callWantsApproval,
   checkToolName,
   wantsApproval,
   defineTool,

@@ -54,6 +54,10 @@ describe("defineTool infers its arguments", () => {
         limit: z.number().default(5),
         since: z.string().transform((text) => new Date(text)),
       }),
+      needsApproval(args) {
+        expectTypeOf(args).toEqualTypeOf<{ query: string; limit: number; since: Date }>();
+        return args.limit > 100;
+      },
       execute(args) {
         expectTypeOf(args).toEqualTypeOf<{ query: string; limit: number; since: Date }>();
         return [args.query];

@@ -1,4 +1,5 @@
 import { checkFields } from "../core/check.ts";
+import { quietly } from "../core/quietly.ts";
 import type { JsonValue } from "../core/json.ts";
 import { InvalidValueError } from "../errors/errors.ts";
 import type { AbortSignalLike, MaybePromise } from "../core/types.ts";
@@ -25,6 +26,12 @@ export interface ToolContext {
   readonly progress?: ((name: string, data?: JsonValue) => void) | undefined;
 }
 
+/** Whether a call with these arguments needs approval. Only `false` means that it does not: if it throws, approval is needed. */
+export type ApprovalRule<A> = {
+  // As of a method, so that a Tool<{ n: number }> is assignable to Tool.
+  decide(args: A): boolean;
+}["decide"];
+
 /** A tool that the model may call. Make one with `defineTool`, which checks it and infers the arguments' type. */
 export interface Tool<A = unknown, R = unknown> {
   /** The name that the model calls it by: 1 to 64 letters, digits, `_` or `-`. */
@@ -39,10 +46,10 @@ export interface Tool<A = unknown, R = unknown> {
    */
   readonly idempotent?: boolean | undefined;
   /**
-   * If true, the tool is called only after somebody has approved the call. The run waits for that, also across a restart.
-   * Default: false.
+   * If true, the tool is called only after somebody has approved the call. The run waits for that, also across a restart. A function decides
+   * by the arguments of each call, and by nothing else, since a resumed run asks it again. Default: false.
    */
-  readonly needsApproval?: boolean | undefined;
+  readonly needsApproval?: boolean | ApprovalRule<A> | undefined;
   /** Seconds. A call that takes longer is aborted and reported to the model as an error. Default: no limit. */
   readonly timeoutS?: number | undefined;
   // A method, so that a Tool<{ n: number }> is assignable to Tool: its arguments are checked against `input` before the call.
@@ -78,10 +85,10 @@ export interface ToolDefinition<S extends SchemaLike, R, A = InferArgs<S>> {
    */
   readonly idempotent?: boolean | undefined;
   /**
-   * If true, the tool is called only after somebody has approved the call. The run waits for that, also across a restart.
-   * Default: false.
+   * If true, the tool is called only after somebody has approved the call. The run waits for that, also across a restart. A function decides
+   * by the arguments of each call, and by nothing else, since a resumed run asks it again. Default: false.
    */
-  readonly needsApproval?: boolean | undefined;
+  readonly needsApproval?: boolean | ApprovalRule<A> | undefined;
   /** Seconds. A call that takes longer is aborted and reported to the model as an error. Default: no limit. */
   readonly timeoutS?: number | undefined;
   /**
@@ -138,7 +145,10 @@ export function defineTool<S extends SchemaLike, R, A extends InferSchema<S> = I
     name,
     description,
     input,
-    needsApproval,
+    needsApproval:
+      typeof needsApproval === "function"
+        ? (args: InferSchema<S>) => callWantsApproval(definition, args)
+        : needsApproval,
     idempotent,
     timeoutS,
     // `A` is how the definition reads the arguments that `input` has checked.
@@ -164,7 +174,8 @@ export function checkToolFields(
   if (typeof description !== "string") refuse("description", description, "a string");
   if (!isSchema(input)) refuse("input", input, A_SCHEMA);
   // Anything else would be taken for false.
-  if (!isFlag(needsApproval)) refuse("needsApproval", needsApproval, "true or false");
+  if (!isFlag(needsApproval) && typeof needsApproval !== "function")
+    refuse("needsApproval", needsApproval, "true, false or a function of the arguments");
   if (!isFlag(idempotent)) refuse("idempotent", idempotent, "true or false");
   if (timeoutS !== undefined && !(Number.isFinite(timeoutS) && timeoutS > 0))
     refuse("timeoutS", timeoutS, "a number of seconds greater than 0");
@@ -180,9 +191,17 @@ function isFlag(value: unknown): boolean {
   return value === undefined || typeof value === "boolean";
 }
 
-/** Whether the tool needs approval. Any value but undefined and false counts as yes: untyped JavaScript may pass anything. */
+/** Whether calls of the tool may need approval. Any value but undefined and false counts as yes: untyped JavaScript may pass anything. */
 export function wantsApproval({ needsApproval }: { readonly needsApproval?: unknown }): boolean {
   return needsApproval !== undefined && needsApproval !== false;
+}
+
+/** Whether a call of the tool with these arguments, which its schema has checked, needs approval. */
+export function callWantsApproval(tool: { readonly needsApproval?: unknown }, args: unknown): boolean {
+  const { needsApproval } = tool;
+  if (typeof needsApproval !== "function") return wantsApproval(tool);
+  const decide = (): unknown => Reflect.apply(needsApproval, tool, [args]);
+  return quietly(decide) !== false;
 }
 
 /** Throws an `InvalidValueError` if some provider would not accept the name. */

@@ -1,4 +1,11 @@
-import { type MaybePromise, type Tool, type ToolResult, wantsApproval, type Gate } from "@ravi/kernel";
+import {
+  callWantsApproval,
+  type MaybePromise,
+  type Tool,
+  type ToolResult,
+  wantsApproval,
+  type Gate,
+} from "@ravi/kernel";
 import { argumentsText, isUnset, type Parsed, readArguments, toolFailure } from "@ravi/kernel/loop";
 import { andThen } from "../promises/and-then.ts";
 import { askApproval } from "./approval.ts";
@@ -72,7 +79,9 @@ function refusedWith(refused: ToolResult | undefined, call: ToolEffect): ToolEff
 function askBoth(call: ToolEffect, gate: Gate): MaybePromise<ToolResult | undefined> {
   const { exec, context, tool } = call;
   const approve = (): MaybePromise<ToolResult | undefined> =>
-    wantsApproval(tool) ? askApproval(exec, call, gate) : undefined;
+    callWantsApproval(tool, context === undefined ? call.args : context.arguments)
+      ? askApproval(exec, call, gate)
+      : undefined;
   const layers = exec.plan.function;
   if (layers === undefined || context === undefined) return approve();
   return andThen(admitBy(layers, context, gate), () =>

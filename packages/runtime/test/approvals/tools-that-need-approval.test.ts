@@ -1,5 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { defineTool, HookEvent, RunId, textOf, type Tool } from "@ravi/kernel";
+import {
+  defineTool,
+  type FunctionContext,
+  HookEvent,
+  type Pipeline,
+  RunId,
+  textOf,
+  type Tool,
+} from "@ravi/kernel";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
 import { agent, cut, done, within } from "../support/helpers.ts";
 import * as z from "zod";
@@ -43,6 +51,14 @@ test.each(["tool", "batch"] as const)(
     expect(paid).toHaveLength(2);
   },
 );
+
+function fail(): never {
+  throw new Error("no");
+}
+
+function asUsd(args: unknown): number {
+  return z.object({ usd: z.number() }).parse(args).usd;
+}
 
 const CALL = { id: "c", name: "pay", arguments: "{}" };
 
@@ -93,6 +109,100 @@ describe("R24: a tool that needs approval", () => {
       expect(await run.result).toMatchObject({ status: "cancelled" });
     },
   );
+
+  test.each(["tool", "batch"] as const)(
+    "R24: may say for which arguments, as its schema has read them (ctx.%s)",
+    async (way) => {
+      const paid: number[] = [];
+      const pay = defineTool({
+        name: "pay",
+        description: "Pays.",
+        input: z.object({ usd: z.number().default(5) }),
+        needsApproval: ({ usd }) => usd > 100,
+        execute: ({ usd }) => void paid.push(usd),
+      });
+      const clerk = agent("clerk", async (ctx) => {
+        for (const args of ["{}", '{"usd":100}', '{"usd":101}', '{"usd":"1"}']) {
+          const call = { id: "c", name: "pay", arguments: args };
+          if (way === "tool") await ctx.tool(call, pay);
+          else await ctx.batch([{ kind: "tool", call, tool: pay }]);
+        }
+        return done("");
+      });
+      const journal = new MemoryJournal();
+      const run = new Runtime({ journal }).run(clerk, "", { runId: "r" });
+      expect(await within(run.result)).toBe("pending");
+      expect(paid).toEqual([5, 100]);
+      const [waiting] = journal.list();
+      const [wait] = waiting?.waitingFor ?? [];
+      expect(wait).toMatchObject({ kind: "approval", question: { arguments: '{"usd":101}' } });
+      await new Runtime({ journal }).deliver("r", wait?.name ?? "", true);
+      expect(await run.result).toMatchObject({ status: "completed" });
+      expect(paid).toEqual([5, 100, 101]);
+    },
+  );
+
+  test.each<[string, () => unknown]>([
+    ["throws", () => fail()],
+    ["says nothing", () => undefined],
+    ["says so later", async () => false],
+    ["rejects", async () => fail()],
+  ])("R24: is not called unasked if its function %s", async (_, needsApproval) => {
+    const { paid, tool } = payment({ needsApproval: needsApproval as () => boolean });
+    const lead = agent("lead", async (ctx) => done(String((await ctx.tool(CALL, tool)).content)));
+    const run = new Runtime().run(lead, "");
+    expect(await within(run.result)).toBe("pending");
+    expect(paid.times).toBe(0);
+    run.cancel("enough");
+    await run.result;
+  });
+
+  test("R24: judges the arguments that the layers have left, and is asked as a method of its object", async () => {
+    class Payment {
+      readonly limit = 10;
+      readonly paid: number[] = [];
+      readonly name = "pay";
+      readonly description = "";
+      readonly input = z.object({ usd: z.number() });
+      needsApproval({ usd }: { usd: number }): boolean {
+        return usd > this.limit;
+      }
+      execute({ usd }: { usd: number }): void {
+        this.paid.push(usd);
+      }
+    }
+    const payments = new Payment();
+    const raising: Pipeline<FunctionContext> = {
+      isNoop: false,
+      admit: (context) => {
+        context.arguments = { usd: 11 };
+      },
+      run: (_, core) => core(),
+    };
+    const lead = agent("lead", async (ctx) => {
+      await ctx.tool({ id: "c", name: "pay", arguments: '{"usd":1}' }, defineTool(payments));
+      return done("");
+    });
+    const run = new Runtime({ pipelines: { function: raising } }).run(lead, "");
+    expect(await within(run.result)).toBe("pending");
+    run.cancel("enough");
+    await run.result;
+    expect(payments.paid).toEqual([]);
+    expect(await new Runtime().run(lead, "").result).toMatchObject({ status: "completed" });
+    expect(payments.paid).toEqual([1]);
+  });
+
+  test("R24: in a bare context only the calls that need it are refused", async () => {
+    const { paid, tool } = payment({
+      input: z.object({ usd: z.number() }),
+      needsApproval: (args) => asUsd(args) > 1,
+    });
+    const ctx = bareContext();
+    const pay = (usd: number) => ctx.tool({ ...CALL, arguments: JSON.stringify({ usd }) }, tool);
+    expect(await pay(1)).toMatchObject({ content: "paid" });
+    expect(await pay(2)).toMatchObject({ isError: true });
+    expect(paid.times).toBe(1);
+  });
 
   test("R24: is refused where nobody can be asked", async () => {
     const { paid, tool } = payment({ needsApproval: true });

@@ -1,17 +1,17 @@
 import type { ToolResult } from "../../agent/leaves.ts";
 import type { Clock } from "../../core/clock.ts";
-import { type Tool, type ToolContext, wantsApproval } from "../../model/tool.ts";
+import { callWantsApproval, type Tool, type ToolContext } from "../../model/tool.ts";
 import { CancellationToken } from "../../run/cancellation.ts";
 import { toolFailure, toToolResult } from "../tool-call.ts";
 
-/** Calls a tool within its `timeoutS`. A tool that needs approval fails, because nobody can be asked here. */
+/** Calls a tool within its `timeoutS`. A call that needs approval fails, because nobody can be asked here. */
 export async function callBareTool<R>(
   tool: Tool<unknown, R>,
   args: unknown,
   context: ToolContext,
   clock: Clock,
 ): Promise<ToolResult<R>> {
-  if (wantsApproval(tool))
+  if (callWantsApproval(tool, args))
     return toolFailure(
       `${tool.name} needs approval, and nobody can be asked for it in a bare context, which is a run without a Runtime`,
     );
