@@ -2,12 +2,19 @@ import {
   type Agent,
   AgentId,
   type AgentResult,
+  type CallOptions,
   type Hooks,
+  type LLMClient,
   type ModelRequest,
   ProviderError,
+  type RunResult,
+  type Supervision,
   textOf,
 } from "@ravi/kernel";
+import { ExecutionTracker, ModelMeter } from "@ravi/resources";
+import { MemoryJournal, Runtime } from "@ravi/runtime";
 import { scriptedModel } from "@ravi/testing";
+import type { RuntimeUnderTest } from "@ravi/testing/suites";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { RestateServer } from "../src/server.ts";
 import { house } from "./house.ts";
@@ -140,4 +147,153 @@ test("R24: a run whose worker dies while it fails has failed, and goes on when i
   expect((await second.resume("dying", { retryFailed: true }).result).output).toBe("ok");
   expect(model.calls).toHaveLength(2);
   await second.close();
+});
+
+/** Returns when the call is to be answered, or throws why it fails. */
+type Answer = (asked: string, signal: CallOptions["signal"]) => Promise<void> | void;
+
+function priced(answer: Answer): LLMClient {
+  return {
+    id: "m",
+    info: { provider: "p", model: "m", maxOutputTokens: 10 },
+    async generate({ messages }, { signal } = {}) {
+      const last = messages.at(-1);
+      await answer(last === undefined ? "" : textOf(last), signal);
+      const usage = { inputTokens: 1, outputTokens: 1 };
+      return { message: { role: "assistant", content: "yes" }, finishReason: "stop", usage };
+    },
+  };
+}
+
+/** Plays the same on the server and in one process, with money, and returns what came of both. */
+async function playBoth<T>(play: (runtime: RuntimeUnderTest) => Promise<T>): Promise<readonly [T, T]> {
+  const money = {
+    meter: new ModelMeter({ prices: { "p:m": { input: 1, output: 1 } } }),
+    ledger: (root: Supervision) => new ExecutionTracker(root.executionBudget, { scope: root.agentId }),
+  };
+  const journal = new MemoryJournal();
+  const runtimes = [
+    await house(server, { stream: false, ...money }).create({ agents: [] }),
+    new Runtime({ journal, ...money }),
+  ] as const;
+  try {
+    return [await play(runtimes[0]), await play(runtimes[1])];
+  } finally {
+    for (const runtime of runtimes) await runtime.close();
+  }
+}
+
+/** What each agent has used. How its calls were counted may differ. */
+function billsOf({ agents = [], cost, inDoubt }: RunResult) {
+  const each = agents.map(({ agentId, status, usage, costUsd, wasteUsd }) => {
+    return { agentId, status, usage, costUsd, wasteUsd };
+  });
+  return { agents: each.toSorted((one, other) => (one.agentId < other.agentId ? -1 : 1)), cost, inDoubt };
+}
+
+test("R24: children that are stopped by one failure after the other keep what they did: it is not paid for again, and no cost is forgotten", async () => {
+  const kids = ["a", "b", "c"];
+  const [there, here] = await playBoth(async (runtime) => {
+    let down = 3;
+    const paid: string[] = [];
+    const isAll = Promise.withResolvers<void>();
+    const model = priced((asked) => {
+      if (asked === "lead" && down-- > 0) throw new ProviderError({ kind: "SERVER_ERROR", message: "down" });
+      if (paid.push(asked) === kids.length * 2) isAll.resolve();
+    });
+    const kid = agent("kid", async (ctx, { input }) => {
+      for (const n of [1, 2]) await ctx.llm(model, say(`${input}${n}`));
+      return done(JSON.stringify(await ctx.waitFor(input)));
+    });
+    const lead = agent("lead", async (ctx) => {
+      const handles = [];
+      for (const input of kids) handles.push(await ctx.spawn(kid, { input }));
+      await ctx.waitFor("go");
+      await ctx.llm(model, say("lead"));
+      const outcomes = [];
+      for (const handle of handles) outcomes.push(await ctx.join(handle));
+      return done(outcomes.map(({ status }) => status).join(" "));
+    });
+    const handle = runtime.run(lead, "", { runId: "again", executionBudget: { maxTurns: 20 } });
+    await isAll.promise;
+    await runtime.deliver("again", "go", null);
+    const statuses = [(await handle.result).status];
+    for (const _ of [1, 2])
+      statuses.push((await runtime.resume("again", { retryFailed: true }).result).status);
+    const last = runtime.resume("again", { retryFailed: true });
+    for (const input of kids) await runtime.deliver("again", input, null);
+    const result = await last.result;
+    return { statuses, output: result.output, paid: paid.toSorted(), ...billsOf(result) };
+  });
+  expect(there).toEqual(here);
+  expect(there.paid).toEqual(["a1", "a2", "b1", "b2", "c1", "c2", "lead"]);
+});
+
+test("R24: a call that was under way when its agent was stopped, and is made again, is charged twice and in doubt", async () => {
+  const [there, here] = await playBoth(async (runtime) => {
+    const isHeld = Promise.withResolvers<void>();
+    const made: string[] = [];
+    const model = priced(async (asked, signal) => {
+      made.push(asked);
+      if (made.indexOf(asked) < made.length - 1) return;
+      if (asked === "kid") {
+        isHeld.resolve();
+        await new Promise<void>((_, reject) => {
+          signal?.addEventListener("abort", () => reject(new Error("aborted")));
+        });
+      }
+      await isHeld.promise;
+      throw new ProviderError({ kind: "SERVER_ERROR", message: "down" });
+    });
+    const kid = agent("kid", async (ctx) => done(textOf((await ctx.llm(model, say("kid"))).message)));
+    const lead = agent("lead", async (ctx) => {
+      const handle = await ctx.spawn(kid, { input: "" });
+      await ctx.llm(model, say("lead"));
+      return done((await ctx.join(handle)).status);
+    });
+    const first = await runtime.run(lead, "", { runId: "cut", executionBudget: { maxTurns: 10 } }).result;
+    const again = await runtime.resume("cut", { retryFailed: true }).result;
+    return { made: made.toSorted(), output: again.output, ...billsOf(again), before: billsOf(first) };
+  });
+  expect(there).toEqual(here);
+  expect([there.made, there.inDoubt]).toEqual([["kid", "kid", "lead", "lead"], ["cut/hire:kid#1:llm:m#1"]]);
+});
+
+test("R24: a child that had failed, and is stopped before it could be retried, is retried by the next one", async () => {
+  const failing = new Map([
+    ["x", 1],
+    ["lead", 2],
+  ]);
+  const made: string[] = [];
+  const model = priced((asked) => {
+    made.push(asked);
+    const left = failing.get(asked) ?? 0;
+    failing.set(asked, left - 1);
+    if (left > 0) throw new ProviderError({ kind: "SERVER_ERROR", message: `down for ${asked}` });
+  });
+  const worker = agent("worker", async (ctx, { input }) =>
+    done(textOf((await ctx.llm(model, say(input))).message)),
+  );
+  const head = agent("head", async (ctx) => {
+    const outcome = await ctx.hire({ agent: worker, input: "x" });
+    await ctx.hire({ agent: worker, input: "y" });
+    if ("error" in outcome) throw outcome.error;
+    return done(outcome.status);
+  });
+  const lead = agent("lead", async (ctx) => {
+    const handle = await ctx.spawn(head, { input: "" });
+    await ctx.waitFor("go");
+    await ctx.llm(model, say("lead"));
+    return done((await ctx.join(handle)).status);
+  });
+  const runtime = await house(server).create({ agents: [] });
+  const handle = runtime.run(lead, "", { runId: "head" });
+  for await (const { agentId, event } of handle.events())
+    if (event.type === "error" && agentId.startsWith("head")) break;
+  await runtime.deliver("head", "go", null);
+  await handle.result;
+  await runtime.resume("head", { retryFailed: true }).result;
+  const { output } = await runtime.resume("head", { retryFailed: true }).result;
+  expect([output, made.toSorted()]).toEqual(["completed", ["lead", "lead", "lead", "x", "x", "y"]]);
+  await runtime.close();
 });

@@ -1,9 +1,12 @@
-import { NO_USAGE, ProviderError, type SerializedError } from "@ravi/kernel";
+import { type Effect, NO_USAGE, ProviderError, type SerializedError } from "@ravi/kernel";
 import { describe, expect, test } from "vitest";
+import { UsedAccount } from "../src/execution/account.ts";
+import { countKept, keptOfCall } from "../src/execution/calls.ts";
 import { afterFailure } from "../src/execution/kept/after-failure.ts";
 import { KeptOperations } from "../src/execution/kept/operations.ts";
 import { Recall } from "../src/execution/kept/recall.ts";
 import type { Operation, Step } from "../src/execution/kept/steps.ts";
+import type { Recorded } from "../src/execution/payment.ts";
 
 const down: SerializedError = new ProviderError({ kind: "SERVER_ERROR", message: "down" }).toJSON();
 const other: SerializedError = new ProviderError({ kind: "AUTH", message: "no key" }).toJSON();
@@ -15,6 +18,25 @@ function call(of: "llm" | "tool", error?: SerializedError): Step {
   const known = { key: "k", fingerprint: "f", at: 1, paused: false, remaining, attempt: 2 };
   return { kind: "call", of, recorded: { ...known, verdict: "done", stored: { here }, paid, settle: [] } };
 }
+
+function recordedOf(step: Step): Recorded {
+  if (step.kind !== "call") throw new TypeError(`a ${step.kind} is no call`);
+  return step.recorded;
+}
+
+/** A model call with the key "k". */
+const effect: Effect = {
+  kind: "llm",
+  key: "k",
+  what: "a call",
+  onDoubt: "retry",
+  fingerprint: () => "f",
+  begin: () => ({}),
+  run: () => null,
+  record: () => ({}),
+  restore: () => null,
+  spend: () => undefined,
+};
 
 function hire(child: string, failure?: SerializedError): Step {
   const outcome =
@@ -32,7 +54,7 @@ function operations(...all: readonly Readonly<Record<string, Step | null>>[]): O
 }
 
 const fact: Step = { kind: "fact", value: 1 };
-const mail: Step = { kind: "mail", message: { id: "m", from: "user", content: "hi", at: 1 } };
+const mail = { kind: "mail", message: { id: "m", from: "user", content: "hi", at: 1 } } as const;
 const wait: Step = { kind: "wait", name: "word", value: "now" };
 
 test("R24: of an execution that has taken very many steps nothing is kept, so that a long one does not fill the memory", () => {
@@ -126,5 +148,62 @@ describe("of an execution that has failed", () => {
       fact,
       null,
     ]);
+  });
+
+  test("R24: what it was not asked for again is left, as it was kept, for another retry", () => {
+    const [failed, mail2] = [call("llm", down), { ...mail, message: { ...mail.message, id: "m2" } } as Step];
+    const all = operations(
+      { "call a": call("llm") },
+      { "call b": failed },
+      { "mail c": mail },
+      { "mail d": mail2 },
+      { "wait e": wait },
+      { "fact f": fact },
+    );
+    const recall = new Recall({ operations: all, error: down });
+    expect(recall.left).toEqual(all);
+    recall.take(["call a"]);
+    expect(recall.left).toEqual(all.slice(1));
+    recall.take(["call b"]);
+    // A fact was recorded for what came of the failure, and is not given again.
+    expect(recall.left).toEqual(all.slice(2, 5));
+    recall.takeUnread();
+    expect(recall.left).toEqual(all.slice(3, 5));
+    recall.takeValue("word");
+    expect(recall.left).toEqual([all[3]]);
+  });
+
+  test("R24: of what it did after it had begun something for the last time, that is left which it has not asked for again", () => {
+    const all = operations(
+      { "call a": call("llm") },
+      { "fact b": fact },
+      { "wait c": { ...wait }, "wait d": null, "wait e": wait },
+    );
+    const recall = new Recall({ operations: all, error: other });
+    recall.take(["call a"]);
+    expect(recall.left).toEqual(all.slice(1));
+    recall.take(["fact b"]);
+    recall.take(["wait c"]);
+    expect(recall.left).toEqual([{ ...all[2], steps: [null, null, wait] }]);
+  });
+
+  test("R24: a call that failed and was not made again, because its agent was stopped, is still the one that failed", () => {
+    const failed = call("llm", down);
+    const recall = new Recall({ operations: operations({ "call k f": failed }), error: down });
+    expect(keptOfCall({ recall }, effect, { ok: false, error: new Error("stopped") })).toBe(failed);
+    const fresh = { recall: undefined };
+    expect(keptOfCall(fresh, effect, { ok: false, error: new Error("stopped") })).toBeNull();
+  });
+
+  test("R24: what each failed try at a call has cost is counted with every further retry, also when it has an answer", () => {
+    let failed = call("llm", down);
+    for (const input of [14, 21]) {
+      const recall = new Recall({ operations: operations({ "call k f": failed }), error: down });
+      const made = { ok: true, value: { recorded: recordedOf(failed), isFresh: true } } as const;
+      failed = keptOfCall({ recall }, effect, made) ?? failed;
+      const used = new UsedAccount();
+      countKept({ used }, failed);
+      expect([used.usage.inputTokens, used.total.modelCalls]).toEqual([input, 1]);
+    }
   });
 });

@@ -198,6 +198,25 @@ test("R18: a model call that is left behind is in doubt, money or not; one that 
   }
 });
 
+test("R24: a model call that fails while its agent is stopped has been cut off; one that has an answer, or was not sent, has not", async () => {
+  const fail = (): never => {
+    throw new TypeError("aborted");
+  };
+  for (const [isStopped, run, more, isCutOff] of [
+    [true, fail, {}, true],
+    [false, fail, {}, undefined],
+    [true, () => "answer", {}, undefined],
+    [true, fail, { isSettled: () => true }, undefined],
+    [true, fail, { kind: "tool" }, undefined],
+  ] as const) {
+    const { options, token } = scene({ admit: GO }, () => {
+      if (isStopped) token.cancel("enough");
+      return run();
+    });
+    expect((await pay({ ...options, effect: { ...options.effect, ...more } })).isCutOff).toBe(isCutOff);
+  }
+});
+
 test("R9: a call that is done at once is recorded as it ended, also where it was told to stop meanwhile", async () => {
   const ends: [run: () => unknown, stored: object][] = [
     [() => "at once", { value: "at once" }],

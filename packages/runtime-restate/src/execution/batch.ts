@@ -80,7 +80,7 @@ function recalled(
 function keptOf(attempt: Attempt, operation: Operation, one: Settled): Step | null {
   if (operation.kind === "hire")
     return one.ok ? keptOfHire(attempt, operation, one.value as HireOutcome) : null;
-  if (operation.kind !== "wait") return keptOfCall(operation, one);
+  if (operation.kind !== "wait") return keptOfCall(attempt, operation, one);
   return one.ok ? { kind: "wait", name: operation.name, value: one.value as JsonValue } : null;
 }
 

@@ -43,6 +43,8 @@ export function* paying(
   const fingerprint = effect.fingerprint();
   const again = attempt.recall?.again(askedOfCall(effect));
   if (again !== undefined) attempt.used.addFailed(again.paid);
+  if (again?.isCutOff === true)
+    attempt.unsettled = [...attempt.unsettled, { left: `${execId}:${effect.key}` }];
   for (;;) {
     const settle = attempt.unsettled;
     attempt.unsettled = [];
@@ -104,28 +106,37 @@ export function askedOfCall(effect: Effect): string {
   return `call ${effect.key} ${effect.fingerprint()}`;
 }
 
-/** What is kept of a call; null if it was cut off. */
-export function keptOfCall({ kind }: Effect, one: Settled): Step | null {
+/** What is kept of a call; null if it was not made. */
+export function keptOfCall({ recall }: Pick<Attempt, "recall">, effect: Effect, one: Settled): Step | null {
+  const asked = askedOfCall(effect);
   if (one.ok) {
     const made = one.value as CallResult;
     return "skipped" in made
       ? { kind: "decided", skipped: true }
-      : { kind: "call", of: kind, recorded: made.recorded };
+      : { kind: "call", of: effect.kind, recorded: made.recorded, failed: recall?.again(asked)?.paid };
   }
   const { error } = one;
-  return isRaviError(error, "NEEDS_DECISION") ? { kind: "decided", failure: errorToJSON(error) } : null;
+  if (isRaviError(error, "NEEDS_DECISION")) return { kind: "decided", failure: errorToJSON(error) };
+  return recall?.failureOf(asked) ?? null;
+}
+
+/** Counts what a call has cost that an earlier invocation of the execution has made. */
+export function countKept({ used }: Pick<Attempt, "used">, step: Step | null): void {
+  if (step?.kind === "decided") used.add(ONE_TOOL_CALL, 1);
+  if (step?.kind !== "call") return;
+  used.addFailed(step.failed ?? []);
+  used.add(step.recorded.paid, step.recorded.attempt);
 }
 
 /** A call that an earlier invocation of the execution has made. It is not on record again. */
 export async function recalledCall(attempt: Attempt, effect: Effect, step: Step): Promise<Settled> {
+  countKept(attempt, step);
   if (step.kind === "decided") {
-    attempt.used.add(ONE_TOOL_CALL, 1);
     if ("failure" in step) return { ok: false, error: errorFromJSON(step.failure) };
     return { ok: true, value: effect.skipped?.() };
   }
   if (step.kind !== "call") throw new TypeError(`${effect.key} was recorded as a ${step.kind}`);
   const { recorded } = step;
-  attempt.used.add(recorded.paid, recorded.attempt);
   if (attempt.recall?.isSilent === true) attempt.learn({ ...recorded, at: attempt.standing.at });
   const one = { ok: true, value: { recorded, isFresh: false } satisfies CallResult } as const;
   return (await settledOf(attempt, effect, one)).settled;

@@ -29,8 +29,10 @@ import { tellLog } from "@ravi/kernel/loop";
 import type { UsedAccount } from "./account.ts";
 import type { Attempt } from "./attempt.ts";
 import { batch } from "./batch.ts";
+import { countKept } from "./calls.ts";
 import { bodyOf, ending, handleOf, joining, knowChild, readBody } from "./child.ts";
 import { goingOn, hiring } from "./hiring.ts";
+import type { Recall } from "./kept/recall.ts";
 import { keeping } from "./kept/store.ts";
 import { Lane } from "./lane.ts";
 import { pausing } from "./pause.ts";
@@ -248,6 +250,7 @@ export class RestateEngine implements DurableEngine {
     if (recall !== undefined) {
       attempt.expectCaughtUp();
       attempt.catchUp(recall);
+      this.carryOn(recall);
     }
     if (restart !== undefined && start.supervision.isRoot) {
       const error = isCrash && "error" in outcome ? outcome.error : undefined;
@@ -261,6 +264,15 @@ export class RestateEngine implements DurableEngine {
     else attempt.expectEnd();
   }
 
+  /** What it did before, and had not done again when it was stopped, counts and is kept as if it had. */
+  private carryOn({ left }: Recall): void {
+    const { attempt } = this;
+    for (const operation of left) {
+      attempt.operations.add(operation);
+      for (const step of operation.steps) countKept(attempt, step);
+    }
+  }
+
   /** Keeps what it has done, for a retry of its run. What is told and done after this has higher numbers. */
   private keep(error: SerializedError): Promise<boolean> {
     const { attempt } = this;
@@ -268,7 +280,8 @@ export class RestateEngine implements DurableEngine {
     const head = {
       input,
       ...(attachments !== undefined && { attachments }),
-      error,
+      // If it was stopped before it had done again what it did before, what it had failed with still counts.
+      error: attempt.recall?.next === undefined ? error : (attempt.before?.error ?? error),
       at: attempt.beganAt,
       endedAt: this.now(),
       lane: this.lane.number + GAP,

@@ -33,6 +33,8 @@ export type Recorded = {
   readonly verdict: Exclude<Admission["verdict"], "go"> | "done";
   readonly stopped?: Stopped | undefined;
   readonly attempt: number;
+  /** Whether it was stopped while it was under way: if it is made again, it may be paid for twice. */
+  readonly isCutOff?: true | undefined;
   readonly stored?: Stored | undefined;
   readonly paid: readonly Paid[];
   /** How much of the execution's record the server had by then. */
@@ -108,7 +110,8 @@ export async function pay(options: PaymentOptions): Promise<Recorded> {
   const stored = await outcomeOf(options, scope, begun.early, leave);
   attemptOver.throwIfAborted();
   const settle = left === undefined ? effectLedger.close() : [...effectLedger.close(), left];
-  return { ...base, at: clock.now(), startedAt: at, verdict: "done", stored, paid, settle };
+  const isCutOff = isCutOffIn(options, stored) || undefined;
+  return { ...base, at: clock.now(), startedAt: at, verdict: "done", isCutOff, stored, paid, settle };
 }
 
 async function beginEffect({ effect, isMetered }: PaymentOptions): Promise<Begun> {
@@ -160,6 +163,11 @@ async function outcomeOf(
     const more = effect.failureNote?.();
     return { here: { error: errorToJSON(error), ...more, ...(spend !== undefined && { spend }) } };
   }
+}
+
+function isCutOffIn({ effect, token }: PaymentOptions, stored: Stored): boolean {
+  const hasFailed = "here" in stored && stored.here["error"] !== undefined;
+  return hasFailed && token.error !== undefined && effect.kind === "llm" && effect.isSettled?.() !== true;
 }
 
 /** Abandons a call that does not stop within the grace after it was told to: the journal must not wait for it. */

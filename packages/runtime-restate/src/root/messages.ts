@@ -56,7 +56,7 @@ export type Settle = {
   /** Absent if nothing was sent: the whole reservation is released. */
   readonly actual?: (Partial<Spend> & { readonly estimated?: boolean }) | undefined;
 };
-/** The full key of a call that did not stop when it was told to. Nobody waits for it, but it may have been paid for. */
+/** The full key of a call that may have been paid for, and whose answer nobody has: its agent was stopped meanwhile. */
 export type AbandonedCall = { readonly left: string };
 
 type At = { readonly at: number };

@@ -1,12 +1,14 @@
-import type { InboxMessage, JsonObject, JsonValue, SerializedError } from "@ravi/kernel";
+import type { JsonObject, JsonValue, SerializedError } from "@ravi/kernel";
 import type { Paid } from "../account.ts";
-import { begins, type Kept, type Operation, type Step } from "./steps.ts";
+import { begins, type Kept, type Operation, type Step, type StepOf } from "./steps.ts";
 
 /** A step that failed and is made again. */
 export interface Again {
   /** What the failed call has cost, and how often it was tried. */
   readonly paid: readonly Paid[];
   readonly attempts: number;
+  /** Whether it was stopped while it was under way. */
+  readonly isCutOff?: true | undefined;
   /** How much of its time a child had used. */
   readonly tookMs: number;
 }
@@ -19,8 +21,8 @@ export interface AfterFailure {
   /** What it did since it began something for the last time. It may ask for it again, or for something else. */
   readonly optional: ReadonlyMap<string, Step>;
   /** Messages and delivered values that it got after a call that is made again. They are given to it again, whatever it asks for. */
-  readonly unread: readonly InboxMessage[];
-  readonly values: ReadonlyMap<string, readonly JsonValue[]>;
+  readonly unread: readonly StepOf<"mail">[];
+  readonly values: ReadonlyMap<string, readonly StepOf<"wait">[]>;
   /** The children whose ends it has seen, and that do not go on. */
   readonly joined: ReadonlySet<string>;
 }
@@ -88,8 +90,10 @@ function isSame(one: JsonValue | undefined, other: SerializedError): boolean {
 }
 
 function againOf(step: Step): Again {
-  if (step.kind === "call") return { paid: step.recorded.paid, attempts: step.recorded.attempt, tookMs: 0 };
-  return { paid: [], attempts: 0, tookMs: step.kind === "hire" ? step.tookMs : 0 };
+  if (step.kind !== "call") return { paid: [], attempts: 0, tookMs: step.kind === "hire" ? step.tookMs : 0 };
+  const { recorded, failed = [] } = step;
+  const { paid, attempt: attempts, isCutOff } = recorded;
+  return { paid: [...failed, ...paid], attempts, isCutOff, tookMs: 0 };
 }
 
 function optionalIn(tail: readonly Operation[]): Pick<AfterFailure, "optional" | "unread" | "values"> {
@@ -108,12 +112,8 @@ function givenBack(tail: readonly Operation[]): Pick<AfterFailure, "unread" | "v
   const steps = stepsOf(tail);
   const waits = steps.filter((step) => step.kind === "wait");
   return {
-    unread: steps.flatMap((step) => (step.kind === "mail" && step.message !== null ? [step.message] : [])),
-    values: new Map(
-      Map.groupBy(waits, ({ name }) => name)
-        .entries()
-        .map(([name, all]) => [name, all.map(({ value }) => value)] as const),
-    ),
+    unread: steps.filter((step) => step.kind === "mail").filter(({ message }) => message !== null),
+    values: Map.groupBy(waits, ({ name }) => name),
   };
 }
 

@@ -1,6 +1,6 @@
 import type { InboxMessage, JsonValue } from "@ravi/kernel";
 import { afterFailure, type Again, type AfterFailure } from "./after-failure.ts";
-import type { Kept, Operation, Step } from "./steps.ts";
+import type { Kept, Operation, Step, StepOf } from "./steps.ts";
 
 /** What is known of an operation that the agent asks for, each in its place: what came of a step, or null if it is to be made. */
 type Recalled = readonly (Step | null)[];
@@ -10,15 +10,17 @@ type Recalled = readonly (Step | null)[];
  * it asked before, until something is asked that is not known.
  */
 export class Recall {
+  private readonly all: readonly Operation[];
   private readonly known: AfterFailure;
   private readonly optional: Map<string, Step>;
-  private readonly unread: InboxMessage[];
-  private readonly values: Map<string, readonly JsonValue[]>;
+  private readonly unread: StepOf<"mail">[];
+  private readonly values: Map<string, readonly StepOf<"wait">[]>;
   private place = 0;
   /** Whether nothing was done yet that was not done before, so that there is nothing to tell. */
   isSilent = true;
 
   constructor(kept: Pick<Kept, "operations" | "error">) {
+    this.all = kept.operations;
     this.known = afterFailure(kept);
     this.optional = new Map(this.known.optional);
     this.unread = [...this.known.unread];
@@ -28,6 +30,21 @@ export class Recall {
   /** The operation that the agent has to ask for next; undefined if it has caught up. */
   get next(): Operation | undefined {
     return this.known.operations[this.place];
+  }
+
+  /** What it did before and was not asked for again, as it was kept. */
+  get left(): readonly Operation[] {
+    const later = this.all.slice(this.place);
+    if (this.next !== undefined) return later;
+    const left = new Set<Step | null>([
+      ...this.optional.values(),
+      ...this.unread,
+      ...[...this.values.values()].flat(),
+    ]);
+    return later.flatMap((operation) => {
+      const steps = operation.steps.map((step) => (left.has(step) ? step : null));
+      return steps.some((step) => step !== null) ? [{ ...operation, steps }] : [];
+    });
   }
 
   /** What is known of the operation. The caller has compared it with `next`. */
@@ -49,6 +66,12 @@ export class Recall {
     return this.known.again.get(asked);
   }
 
+  /** The same, as it was kept. */
+  failureOf(asked: string): Step | null {
+    const operation = this.all.findLast((each) => each.asked.includes(asked));
+    return operation?.steps[operation.asked.indexOf(asked)] ?? null;
+  }
+
   /** Whether a child has to be told to go on: its parent has not seen its end, or is to see another one. */
   mayGoOn(child: string): boolean {
     return !this.known.joined.has(child);
@@ -63,14 +86,14 @@ export class Recall {
 
   /** A message that it had read before, and reads again. */
   takeUnread(): InboxMessage | undefined {
-    return this.unread.shift();
+    return this.unread.shift()?.message ?? undefined;
   }
 
   /** A value that was delivered to it before, and that it gets again. */
   takeValue(name: string): { readonly value: JsonValue } | undefined {
-    const [value, ...rest] = this.values.get(name) ?? [];
-    if (value === undefined) return undefined;
+    const [step, ...rest] = this.values.get(name) ?? [];
+    if (step === undefined) return undefined;
     this.values.set(name, rest);
-    return { value };
+    return { value: step.value };
   }
 }

@@ -1,4 +1,5 @@
 import type { Attachment, Heard, InboxMessage, JsonObject, JsonValue, SerializedError } from "@ravi/kernel";
+import type { Paid } from "../account.ts";
 import type { Recorded } from "../payment.ts";
 
 // What an execution has done, step by step, so that another invocation of it can go on from there if its run is retried. All of it comes
@@ -10,6 +11,8 @@ export type Step =
       readonly kind: "call";
       readonly of: "llm" | "tool";
       readonly recorded: Recorded;
+      /** What earlier tries had cost, each of which had failed in an earlier invocation. */
+      readonly failed?: readonly Paid[] | undefined;
     }
   /** A tool call that somebody has decided on. */
   | { readonly kind: "decided"; readonly skipped: true }
