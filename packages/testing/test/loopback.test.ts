@@ -34,6 +34,17 @@ describe("POST /v1/chat/completions", () => {
     });
   });
 
+  test("keeps a connection however long nobody uses it, and does not announce an end", async () => {
+    await using server = await loopbackOpenAI({ script: ["Hello."] });
+    const response = await post(server.url, chat("a"));
+    // Node announces here after how many seconds the server closes it.
+    expect([response.headers.get("connection"), response.headers.get("keep-alive")]).toEqual([
+      "keep-alive",
+      null,
+    ]);
+    await response.text();
+  });
+
   test("gives tool calls, cached and reasoning tokens, reasoning and refusals their fields", async () => {
     await using server = await loopbackOpenAI({
       script: [

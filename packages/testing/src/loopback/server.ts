@@ -64,6 +64,8 @@ export async function serveLoopback(
       const served = serve(request, response, context).finally(() => underWay.delete(served));
       underWay.add(served);
     });
+    // A test that keeps the process busy for five seconds would otherwise find its connection closed as it sends its next request.
+    server.keepAliveTimeout = 0;
     const port = await listen(server, checkInteger("port", options.port ?? 0, 0));
     const close = async (): Promise<void> => {
       const ended = new Promise<void>((resolve) => server.close(() => resolve()));
