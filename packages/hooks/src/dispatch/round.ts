@@ -31,16 +31,7 @@ export class Round {
     owner.pending++;
     const done = (): void => void this.close(owner);
     const failed = (error: unknown): void => {
-      if (!this.close(owner)) return;
-      const { event } = this;
-      this.problems.report({
-        kind: "failed",
-        event,
-        callback: owner.callback,
-        what: "failed",
-        thrown: { error },
-        runId,
-      });
+      if (this.close(owner)) this.problems.failed(this.event, owner.callback, error, runId);
     };
     try {
       const after: unknown = result.then(done, failed);
