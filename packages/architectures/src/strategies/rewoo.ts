@@ -25,7 +25,7 @@ import {
 import { type OwnPrompts, PROMPTS } from "../prompts.ts";
 import { levelsOf } from "./levels.ts";
 import { type Evidence, evidenceOf, failed, leafFor } from "./rewoo-step.ts";
-import { checkModel, NO_WORKERS, ownPrompts, progress } from "./shared.ts";
+import { checkOptionalModel, NO_WORKERS, ownPrompts, progress } from "./shared.ts";
 
 export interface ReWOOOptions {
   /** The maximum number of steps in a plan. Default: 8. */
@@ -49,7 +49,7 @@ export class ReWOO implements Architecture {
   constructor(options: ReWOOOptions = {}) {
     checkFields("ReWOO", options, ["maxSteps", "planner", "prompts"]);
     this.maxSteps = checkInteger("ReWOO.maxSteps", options.maxSteps ?? 8, 1);
-    this.planner = checkModel("ReWOO.planner", options.planner);
+    this.planner = checkOptionalModel("ReWOO.planner", options.planner);
     this.prompts = ownPrompts("ReWOO", PROMPTS.rewoo, options.prompts);
   }
 
