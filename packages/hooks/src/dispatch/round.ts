@@ -1,7 +1,7 @@
 import { type HookEvent, isPromiseLike, type TimerHandle } from "@ravi/kernel";
 import type { Subscription } from "./listener.ts";
 import type { ProblemReporter } from "./problem-reporter.ts";
-import type { SetTimer } from "./timers.ts";
+import type { SetTimer } from "../common/timers.ts";
 
 /** One dispatch, and which of its listeners are still running. */
 export class Round {
