@@ -1,7 +1,8 @@
 import { Priority, totalTokens } from "@ravi/kernel";
 import type { BillSummary } from "@ravi/testing";
 import type { Outcome } from "./compose.ts";
-import { byHiring, type RuleCounts } from "./view/board.ts";
+import { byHiring } from "./hire-path.ts";
+import type { RuleCounts } from "./view/board.ts";
 
 /** A finished run with everything that the report shows. */
 export interface Ended {

@@ -53,22 +53,23 @@ export async function openWorkplace(
   try {
     unlock = lock(folder);
     journal = SqliteJournal.open(folder);
-    server =
-      real === undefined
-        ? await startStandIn({
-            // Kept apart from the journal, because the journal is checked against it.
-            billFile: path.join(folder, "bill.jsonl"),
-            paceMs: options.isPaced ? PACE_MS : 0,
-            preempted: args.engine === "restate" ? options.preempted : undefined,
-          })
-        : undefined;
+    let parts = real;
+    if (parts === undefined) {
+      server = await startStandIn({
+        // Kept apart from the journal, because the journal is checked against it.
+        billFile: path.join(folder, "bill.jsonl"),
+        paceMs: options.isPaced ? PACE_MS : 0,
+        preempted: args.engine === "restate" ? options.preempted : undefined,
+      });
+      parts = await standInOf(server, args);
+    }
     return {
       folder,
       journal:
         args.crashAt === undefined
           ? journal
           : crashingJournal(journal, args.crashAt, resumeLine(args, folder)),
-      ...(real ?? (await standInOf(server, args))),
+      ...parts,
       bill: () => server?.bill() ?? null,
       close,
     };
@@ -92,8 +93,7 @@ async function realModelOf(name: string, args: Args): Promise<ModelParts> {
   return { model, prices, limit: await limitFor(model, prices, args), modelArgs };
 }
 
-async function standInOf(server: LoopbackServer | undefined, args: Args): Promise<ModelParts> {
-  if (server === undefined) throw new TypeError("there is no stand-in server");
+async function standInOf(server: LoopbackServer, args: Args): Promise<ModelParts> {
   const model = standInModel(server);
   const prices = { "openai:stand-in": STAND_IN_PRICES };
   const limit = await limitFor(model, prices, args);

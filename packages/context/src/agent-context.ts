@@ -36,7 +36,7 @@ const FIELDS = [
 const wrong = refusalFor("agentContext");
 
 /**
- * A loop's view of the conversation so far (R10). The loop does not know which history and which compaction strategy are behind
+ * A loop's view of the conversation so far. The loop does not know which history and which compaction strategy are behind
  * it.
  */
 export function agentContext(options: AgentContextOptions): AgentContext {

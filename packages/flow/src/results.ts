@@ -45,9 +45,8 @@ export function incomplete(
   output: string,
   structured: readonly StepResult[],
 ): FlowResult {
-  const failed = outcomes.find((outcome) => "error" in outcome);
-  const allFailed = outcomes.every((outcome) => "error" in outcome);
-  if (allFailed && failed !== undefined && "error" in failed) throw toFlowError(ctx, failed.error);
+  const [failure, ...others] = outcomes.flatMap((outcome) => ("error" in outcome ? [outcome.error] : []));
+  if (failure !== undefined && others.length === outcomes.length - 1) throw toFlowError(ctx, failure);
   const first = outcomes.find(({ status }) => status !== "completed");
   const problem = first !== undefined && "result" in first ? first.result.problem : undefined;
   const stopReason = stopReasonOf(first);

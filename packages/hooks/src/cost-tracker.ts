@@ -10,10 +10,10 @@ import {
   type Price,
 } from "@ravi/kernel";
 import { checkPort, checkPorts } from "@ravi/kernel/loop";
-import { checkListener, checkSource } from "./dispatch/checks.ts";
-import { Attachments } from "./dispatch/attachments.ts";
+import { checkListener, checkSource } from "./common/checks.ts";
+import { Attachments } from "./common/attachments.ts";
 import { type CostTally, Tally } from "./tally.ts";
-import { type SetTimer, timersOf } from "./dispatch/timers.ts";
+import { type SetTimer, timersOf } from "./common/timers.ts";
 import type { HookSource } from "./types.ts";
 
 /** What the counted model calls used and cost. */

@@ -11,7 +11,7 @@ import {
   type Telemetry,
 } from "@ravi/kernel";
 import { checkPorts, quietly } from "@ravi/kernel/loop";
-import { checkListener } from "./dispatch/checks.ts";
+import { checkListener } from "./common/checks.ts";
 
 /** A finished span. */
 export interface RecordedSpan {

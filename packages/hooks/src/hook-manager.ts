@@ -12,12 +12,12 @@ import {
 } from "@ravi/kernel";
 import { checkPorts } from "@ravi/kernel/loop";
 import { Channel } from "./dispatch/channel.ts";
-import { checkListener } from "./dispatch/checks.ts";
+import { checkListener } from "./common/checks.ts";
 import { guardCallback, type Listener, type Subscription, subscription } from "./dispatch/listener.ts";
 import { ProblemReporter } from "./dispatch/problem-reporter.ts";
 import { Recursion } from "./dispatch/recursion.ts";
 import { OpenRounds } from "./dispatch/round.ts";
-import { timersOf } from "./dispatch/timers.ts";
+import { timersOf } from "./common/timers.ts";
 import type { AnyHookCallback, HookCallback, HookProblem, HookSource } from "./types.ts";
 
 export interface HookManagerOptions {

@@ -8,8 +8,8 @@ import {
   type Logger,
 } from "@ravi/kernel";
 import { checkPorts } from "@ravi/kernel/loop";
-import { checkSource } from "./dispatch/checks.ts";
-import { Attachments } from "./dispatch/attachments.ts";
+import { checkSource } from "./common/checks.ts";
+import { Attachments } from "./common/attachments.ts";
 import type { AnyHookCallback, HookSource } from "./types.ts";
 
 /** An event that was logged. Comparing `event` narrows `payload`. */

@@ -1,5 +1,5 @@
 import { addUsage, type HookPayloads, NO_USAGE, type Usage } from "@ravi/kernel";
-import { ExactSum } from "./dispatch/exact-sum.ts";
+import { ExactSum } from "./common/exact-sum.ts";
 
 /** What a group of model calls used and cost. */
 export interface CostTally {

@@ -28,3 +28,6 @@ export interface FunctionMiddleware extends Middleware<FunctionContext>, Placeme
 export interface WithResult {
   result: unknown;
 }
+
+/** The context of a layer of any level. */
+export type AnyContext = AgentRunContext | ChatContext | FunctionContext;

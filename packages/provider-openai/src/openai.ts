@@ -5,16 +5,11 @@ import {
   type ModelEvent,
   type ModelInfo,
   type ModelRequest,
+  type ModelResponse,
+  ProviderError,
   systemClock,
 } from "@ravi/kernel";
-import {
-  answerReader,
-  headerSecrets,
-  onceEach,
-  type ProviderCall,
-  scrubber,
-  startCall,
-} from "@ravi/kernel/provider";
+import { answerReader, headerSecrets, onceEach, scrubber, startCall } from "@ravi/kernel/provider";
 import { connect, type Connection } from "./wire/connection.ts";
 import { explain } from "./failure/provider-error.ts";
 import { checkOptions, type OpenAIOptions } from "./options.ts";
@@ -45,71 +40,53 @@ export function openai(model: string, options: OpenAIOptions = {}): LLMClient {
   const connection = (): Connection => (connected ??= connect(options));
   const send = makeSender({ model, provider, connection, notice: onceEach(options.logger, info) });
 
-  const begin = (callOptions: CallOptions | undefined): ProviderCall =>
-    startCall(callOptions, {
+  async function* run(
+    request: ModelRequest,
+    callOptions: CallOptions | undefined,
+    isStreamed: boolean,
+  ): AsyncGenerator<ModelEvent, void> {
+    const call = startCall(callOptions, {
       provider,
       model,
       idleTimeoutMs: limits.idleTimeoutMs,
       clock,
       timers: globalThis,
     });
-
-  /** If the call was cancelled or timed out, that is the error, whatever else failed because of it. */
-  const failure = (error: unknown, call: ProviderCall, headers?: Headers): Error =>
-    call.stopped ??
-    explain(error, {
-      provider,
-      model,
-      headers,
-      api: connected?.protocol.api ?? "chat",
-      scrub: connected?.scrub ?? scrubber([options.apiKey, ...headerSecrets(options.headers)]),
-      now: clock.now(),
-    });
+    let headers: Headers | undefined;
+    try {
+      const idempotencyKey = callOptions?.idempotencyKey;
+      const response = await send(call, request, { isStreamed, idempotencyKey });
+      ({ headers } = response);
+      const answer = connection().protocol.collect(provider);
+      const next = answerReader({ response, call, limits, answer, timers: globalThis });
+      for (let events = await next(); events !== undefined; events = await next())
+        for (const event of events) yield event;
+      for (const event of answer.finish()) yield event;
+    } catch (error) {
+      // If the call was cancelled or timed out, that is the error, whatever else failed because of it.
+      if (call.stopped !== undefined) throw call.stopped;
+      throw explain(error, {
+        provider,
+        model,
+        headers,
+        api: connected?.protocol.api ?? "chat",
+        scrub: connected?.scrub ?? scrubber([options.apiKey, ...headerSecrets(options.headers)]),
+        now: clock.now(),
+      });
+    } finally {
+      call.close();
+    }
+  }
 
   return Object.freeze({
     id,
     info,
-
-    async generate(request: ModelRequest, callOptions?: CallOptions) {
-      const call = begin(callOptions);
-      const idempotencyKey = callOptions?.idempotencyKey;
-      let headers: Headers | undefined;
-      try {
-        const { protocol, isCompatible } = connection();
-        // OpenAI's models may think for longer than a silent connection stays open. The answer would be paid for and lost.
-        const stream = protocol.api === "responses" && !isCompatible;
-        const response = await send(call, request, { stream, idempotencyKey });
-        ({ headers } = response);
-        const answer = protocol.collect(provider);
-        const next = answerReader({ response, call, limits, answer, timers: globalThis });
-        while ((await next()) !== undefined) {
-          // The answer collects what counts.
-        }
-        return answer.response();
-      } catch (error) {
-        throw failure(error, call, headers);
-      } finally {
-        call.close();
-      }
+    async generate(request: ModelRequest, callOptions?: CallOptions): Promise<ModelResponse> {
+      for await (const event of run(request, callOptions, false))
+        if (event.type === "finish") return event.response;
+      // `run` ends with `finish` or throws.
+      throw new ProviderError({ kind: "UNKNOWN", provider, model, message: "the answer has no end" });
     },
-
-    async *stream(request: ModelRequest, callOptions?: CallOptions): AsyncGenerator<ModelEvent, void> {
-      const call = begin(callOptions);
-      const idempotencyKey = callOptions?.idempotencyKey;
-      let headers: Headers | undefined;
-      try {
-        const response = await send(call, request, { stream: true, idempotencyKey });
-        ({ headers } = response);
-        const answer = connection().protocol.collect(provider);
-        const next = answerReader({ response, call, limits, answer, timers: globalThis });
-        for (let events = await next(); events !== undefined; events = await next())
-          for (const event of events) yield event;
-        for (const event of answer.finish()) yield event;
-      } catch (error) {
-        throw failure(error, call, headers);
-      } finally {
-        call.close();
-      }
-    },
+    stream: (request: ModelRequest, callOptions?: CallOptions) => run(request, callOptions, true),
   });
 }

@@ -32,7 +32,8 @@ interface Collected {
 function collected(sent: readonly object[]): Collected {
   const answer = collectResponse("openai");
   const events = sent.flatMap((each) => [...answer.add(each, "")]);
-  return { events, calls: answer.response().message.toolCalls ?? [] };
+  const end = answer.finish().at(-1);
+  return { events, calls: end?.type === "finish" ? (end.response.message.toolCalls ?? []) : [] };
 }
 
 /** 1 to 128 calls, their arguments split anywhere, the events of all of them mixed. */

@@ -1,17 +1,7 @@
-import {
-  type AgentDefaults,
-  checkAmountOrNull,
-  checkBoolean,
-  checkFields,
-  checkInteger,
-  checkIntegerOrNull,
-  type ExecutionBudgetOptions,
-  InvalidValueError,
-  type RunLimits,
-  type SpawnBudget,
-  type SpawnBudgetOptions,
-} from "@ravi/kernel";
+import type { AgentDefaults, ExecutionBudgetOptions, RunLimits } from "@ravi/kernel";
 import { isLedger } from "@ravi/kernel/loop";
+import { checkBudget, checkTree } from "./limits/check.ts";
+import { fromExecutionBudget, wholeTree } from "./limits/kernel-names.ts";
 
 /**
  * What a run, or one agent together with everyone it hires, may spend. `null` removes a limit; an absent field keeps its
@@ -127,109 +117,6 @@ export function isDefaultUsd(
   return fromExecutionBudget(literalBudget(own.budget)).usd === undefined;
 }
 
-/** The limits that were given, checked. Errors name the field as the user wrote it. */
-export function checkBudget(field: string, budget: Budget): Partial<Limits["budget"]> {
-  refuseOtherNames("budget", field, budget);
-  checkFields(field, budget, ["usd", "tokens", "turns", "toolCalls", "seconds"]);
-  const { usd, tokens, turns, toolCalls, seconds } = budget;
-  return {
-    ...(usd !== undefined && { usd: checkDollars(`${field}.usd`, usd) }),
-    ...(tokens !== undefined && { tokens: checkIntegerOrNull(`${field}.tokens`, tokens, 0) }),
-    ...(turns !== undefined && { turns: checkIntegerOrNull(`${field}.turns`, turns, 0) }),
-    ...(toolCalls !== undefined && { toolCalls: checkIntegerOrNull(`${field}.toolCalls`, toolCalls, 0) }),
-    ...(seconds !== undefined && { seconds: checkAmountOrNull(`${field}.seconds`, seconds, "positive") }),
-  };
-}
-
-/**
- * The ledger counts in whole billionths of a dollar and refuses anything larger, but its error would name an option of another
- * package.
- */
-const MOST_DOLLARS = Math.floor(Number.MAX_SAFE_INTEGER / 1e9);
-
-function checkDollars(field: string, value: number | null): number | null {
-  const usd = checkAmountOrNull(field, value, "not negative");
-  if (usd === null || usd <= MOST_DOLLARS) return usd;
-  throw new InvalidValueError({ field, value, expected: `at most ${MOST_DOLLARS}, or null for no limit` });
-}
-
-/** Throws an `InvalidValueError` if a limit is wrong; otherwise returns the same object. */
-export function checkTree(field: string, tree: TreeLimits): TreeLimits {
-  refuseOtherNames("tree", field, tree);
-  checkFields(field, tree, ["agents", "depth", "total", "preempt"]);
-  const { agents, depth, total, preempt } = tree;
-  if (agents !== undefined) checkInteger(`${field}.agents`, agents, 1);
-  if (depth !== undefined) checkIntegerOrNull(`${field}.depth`, depth, 0);
-  if (total !== undefined) checkIntegerOrNull(`${field}.total`, total, 1);
-  if (preempt !== undefined) checkBoolean(`${field}.preempt`, preempt);
-  return tree;
-}
-
-/** What limits are called in the small packages, and here. No spelling leads from one to the other. */
-const KERNEL_NAMES = Object.freeze({
-  budget: {
-    maxCostUsd: "usd",
-    maxTokens: "tokens",
-    maxTurns: "turns",
-    maxToolCalls: "toolCalls",
-    deadlineS: "seconds",
-  },
-  tree: { maxAgents: "agents", maxDepth: "depth", maxTotal: "total", allowPreempt: "preempt" },
-});
-
-/** Refuses names of the kernel with the name here, and those of the other kind of limits with where they belong. */
-function refuseOtherNames(kind: "budget" | "tree", field: string, given: unknown): void {
-  if (typeof given !== "object" || given === null) return;
-  const other = kind === "budget" ? "tree" : "budget";
-  for (const [name, value] of Object.entries(given)) {
-    const own = nameIn(KERNEL_NAMES[kind], name);
-    if (own === name) continue;
-    const others = nameIn(KERNEL_NAMES[other], name);
-    if (own === undefined && others === undefined) continue;
-    const hint =
-      own === undefined
-        ? `${others} is a limit of the ${other}: ${other}: { ${others} }`
-        : `here it is ${own}`;
-    const expected = `no field of that name; ${hint}`;
-    throw new InvalidValueError({ field: `${field}.${name}`, value, expected });
-  }
-}
-
-/** The name here of a limit that is given by either name. */
-function nameIn(names: Readonly<Record<string, string>>, name: string): string | undefined {
-  return Object.hasOwn(names, name) ? names[name] : Object.values(names).find((here) => here === name);
-}
-
-/** Converts a budget to the option names of the kernel. */
-export function toExecutionBudget(budget: Budget): ExecutionBudgetOptions {
-  return {
-    maxCostUsd: budget.usd,
-    maxTokens: budget.tokens,
-    maxTurns: budget.turns,
-    maxToolCalls: budget.toolCalls,
-    deadlineS: budget.seconds,
-  };
-}
-
-/** Converts tree limits to the option names of the kernel. */
-export function toSpawnBudget(tree: TreeLimits): SpawnBudgetOptions {
-  return { maxAgents: tree.agents, maxDepth: tree.depth, maxTotal: tree.total, allowPreempt: tree.preempt };
-}
-
-/**
- * The inverse of `toSpawnBudget`, for an agent that was not made here. Its `null` may be a default that nobody wrote, so it
- * counts as "not given" and does not remove a default limit.
- */
-export function fromSpawnBudget(budget: SpawnBudgetOptions): TreeLimits {
-  const { maxAgents, maxDepth, maxTotal, allowPreempt } = budget;
-  return {
-    agents: maxAgents,
-    depth: maxDepth ?? undefined,
-    total: maxTotal ?? undefined,
-    preempt: allowPreempt,
-  };
-}
-
 /** The limits that a run had, as its result reports them; if the result does not, those that were asked for. */
 export function limitsOf(reported: RunLimits | undefined, asked: Limits | undefined): Limits {
   const { executionBudget = null, spawnBudget = null } = reported ?? {};
@@ -239,26 +126,6 @@ export function limitsOf(reported: RunLimits | undefined, asked: Limits | undefi
       executionBudget === null ? fallback.budget : { ...NO_BUDGET, ...fromExecutionBudget(executionBudget) },
     tree: spawnBudget === null ? fallback.tree : wholeTree(spawnBudget),
   };
-}
-
-function wholeTree({ maxAgents, maxDepth, maxTotal, allowPreempt }: SpawnBudget): Limits["tree"] {
-  return { agents: maxAgents, depth: maxDepth, total: maxTotal, preempt: allowPreempt };
-}
-
-/** Only the limits that it sets. A `null` means that the agent has no limit of its own; it does not remove a default limit. */
-function fromExecutionBudget(budget: ExecutionBudgetOptions | undefined): Partial<Limits["budget"]> {
-  const { maxCostUsd, maxTokens, maxTurns, maxToolCalls, deadlineS } = budget ?? {};
-  return {
-    ...(isLimit(maxCostUsd) && { usd: maxCostUsd }),
-    ...(isLimit(maxTokens) && { tokens: maxTokens }),
-    ...(isLimit(maxTurns) && { turns: maxTurns }),
-    ...(isLimit(maxToolCalls) && { toolCalls: maxToolCalls }),
-    ...(isLimit(deadlineS) && { seconds: deadlineS }),
-  };
-}
-
-function isLimit(value: number | null | undefined): value is number {
-  return value !== undefined && value !== null;
 }
 
 /** A ledger of the user's own enforces its limits itself, so there are none to read from it. */

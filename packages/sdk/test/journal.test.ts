@@ -183,6 +183,7 @@ describe("a run with a journal", () => {
     const name = await asked(handle);
     await handle.suspend();
     await expect(handle.deliver(name, true)).rejects.toThrow(/this one is suspended: use deliver\(runId/);
+    await expect(handle.send("more")).rejects.toThrow(/this one is suspended: startResume continues it/);
     await deliver(handle.runId, name, true, { journal });
     const again = startResume(handle.runId, { agents: who, journal });
     expect((await again.result).status).toBe("completed");

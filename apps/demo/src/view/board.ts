@@ -6,13 +6,13 @@ import {
   type RunEvent,
   totalTokens,
 } from "@ravi/kernel";
+import { byHiring, hirePath } from "../hire-path.ts";
 
 export type RowStatus = "working" | "paused" | "completed" | "partial" | "failed" | "cancelled";
 
 /** What is known of one agent. */
 export interface Row {
   readonly agentId: AgentId;
-  readonly execId: ExecId;
   readonly depth: number;
   readonly priority: Priority;
   readonly maxToolCalls: number | null;
@@ -108,8 +108,7 @@ export class Board {
       const { priority, maxToolCalls = null } = this.termsOf(agentName(agentId));
       row = {
         agentId,
-        execId,
-        depth: pathOf(agentId).length,
+        depth: hirePath(agentId).length,
         priority,
         maxToolCalls,
         startedAt: at,
@@ -134,25 +133,4 @@ export function describeCall(name: string, argumentsText: string): string {
   const to = /^handoff_(.*)$/.exec(name)?.[1];
   const what = /:\s*"([^"]*)/.exec(argumentsText)?.[1] ?? "";
   return to === undefined ? `${name} ${what}` : `hires ${to}: ${what}`;
-}
-
-/** The position of each hire from the root down: `fact_checker/2.1` is the first hire of the root's second hire. */
-function pathOf(agentId: AgentId): readonly number[] {
-  const slash = agentId.indexOf("/");
-  return slash === -1
-    ? []
-    : agentId
-        .slice(slash + 1)
-        .split(".")
-        .map(Number);
-}
-
-/** Compares by position: parents before their children, and siblings in the order of hiring. */
-export function byHiring(a: AgentId, b: AgentId): number {
-  const [one, other] = [pathOf(a), pathOf(b)];
-  for (const [at, number] of one.entries()) {
-    const order = number - (other[at] ?? -Infinity);
-    if (order !== 0) return order;
-  }
-  return one.length - other.length;
 }

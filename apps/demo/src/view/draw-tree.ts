@@ -2,6 +2,7 @@ import { styleText } from "node:util";
 import { Priority } from "@ravi/kernel";
 import type { Limit } from "../limit.ts";
 import type { Board, Row, RowStatus } from "./board.ts";
+import { inOneLine } from "./printable.ts";
 
 export interface DrawOptions {
   readonly now: number;
@@ -58,11 +59,6 @@ export function drawTree(board: Board, options: DrawOptions): readonly string[] 
     return room < 8 ? line : `${line}  ${paint("gray", inOneLine(doing).slice(0, room))}`;
   });
   return [paint("gray", head.slice(0, options.width)), ...lines];
-}
-
-/** Text from a model or server may contain line breaks and control characters; both become spaces. */
-function inOneLine(text: string): string {
-  return text.replaceAll(/[\s\p{Cc}]+/gu, " ");
 }
 
 /** The limit of a row: for the root dollars or tokens, shared by the whole tree; for others their own tool calls. */

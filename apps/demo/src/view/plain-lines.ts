@@ -1,5 +1,6 @@
 import type { RunEvent } from "@ravi/kernel";
 import { describeCall } from "./board.ts";
+import { inOneLine } from "./printable.ts";
 
 const LONGEST = 100;
 
@@ -25,6 +26,6 @@ export function plainLine({ agentId, event }: RunEvent): string | undefined {
 }
 
 function shorten(text: string): string {
-  const flat = text.replaceAll(/[\s\p{Cc}]+/gu, " ");
+  const flat = inOneLine(text);
   return flat.length <= LONGEST ? flat : `${flat.slice(0, LONGEST - 1)}…`;
 }

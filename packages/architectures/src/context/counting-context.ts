@@ -13,18 +13,18 @@ import type {
   RunHandle,
 } from "@ravi/kernel";
 import { DelegatingContext } from "./delegating-context.ts";
-import type { Spend } from "./spend.ts";
+import type { SpendCounter } from "./spend.ts";
 
 /**
  * Counts everything that goes through it, each exactly once: every model call, and for every hire the usage that the host reports. So no
  * strategy can forget to count, or count twice.
  */
 export class CountingContext extends DelegatingContext {
-  private readonly spend: Spend;
+  private readonly spend: SpendCounter;
   /** Children that are still running: they are counted once, when they are joined. */
   private readonly living = new Set<ExecId>();
 
-  constructor(inner: RunContext, spend: Spend) {
+  constructor(inner: RunContext, spend: SpendCounter) {
     super(inner);
     this.spend = spend;
   }

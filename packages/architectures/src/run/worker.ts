@@ -10,7 +10,7 @@ import {
 } from "@ravi/kernel";
 import { hasNoSeat, hireAll, tellHandoff, toolSpec } from "@ravi/kernel/loop";
 
-// Helpers for multi-agent strategies (J8).
+// Helpers for strategies that hire.
 
 /** A frozen copy of the dependencies with more tools. Throws an `InvalidValueError` if a tool name is already taken. */
 export function withExtraTools(deps: Dependencies, extra: readonly (Tool | DelegateTool)[]): Dependencies {

@@ -13,7 +13,7 @@ import { answerFromCut, describeWork } from "../run/answer.ts";
 import { describeTools } from "../run/worker.ts";
 import { readSequence } from "../parse/list.ts";
 import { type OwnPrompts, PROMPTS } from "../prompts.ts";
-import { checkModel, NO_WORKERS, ownPrompts, progress } from "./shared.ts";
+import { checkOptionalModel, NO_WORKERS, ownPrompts, progress } from "./shared.ts";
 
 export interface PlanAndExecuteOptions {
   /** The maximum number of steps in a plan. Default: 8. */
@@ -34,7 +34,7 @@ export class PlanAndExecute implements Architecture {
   constructor(options: PlanAndExecuteOptions = {}) {
     checkFields("PlanAndExecute", options, ["maxSteps", "planner", "prompts"]);
     this.maxSteps = checkInteger("PlanAndExecute.maxSteps", options.maxSteps ?? 8, 1);
-    this.planner = checkModel("PlanAndExecute.planner", options.planner);
+    this.planner = checkOptionalModel("PlanAndExecute.planner", options.planner);
     this.prompts = ownPrompts("PlanAndExecute", PROMPTS.planAndExecute, options.prompts);
   }
 

@@ -13,7 +13,7 @@ import { readScore } from "../parse/score.ts";
 import { readText } from "../parse/verdict.ts";
 import { type OwnPrompts, PROMPTS } from "../prompts.ts";
 import { BestAnswer } from "./best-answer.ts";
-import { checkModel, checkShare, NO_WORKERS, ownPrompts, progress } from "./shared.ts";
+import { checkOptionalModel, checkShare, NO_WORKERS, ownPrompts, progress } from "./shared.ts";
 
 export interface ReflexionOptions {
   /** The maximum number of attempts. Default: 3. */
@@ -44,7 +44,7 @@ export class Reflexion implements Architecture {
     this.maxTries = checkInteger("Reflexion.maxTries", options.maxTries ?? 3, 1);
     this.threshold = checkShare("Reflexion.threshold", options.threshold ?? 0.8);
     this.lessons = checkInteger("Reflexion.lessons", options.lessons ?? 5, 0);
-    this.evaluator = checkModel("Reflexion.evaluator", options.evaluator);
+    this.evaluator = checkOptionalModel("Reflexion.evaluator", options.evaluator);
     this.prompts = ownPrompts("Reflexion", PROMPTS.reflexion, options.prompts);
   }
 

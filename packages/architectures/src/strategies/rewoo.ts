@@ -25,7 +25,7 @@ import {
 import { type OwnPrompts, PROMPTS } from "../prompts.ts";
 import { levelsOf } from "./levels.ts";
 import { type Evidence, evidenceOf, failed, leafFor } from "./rewoo-step.ts";
-import { checkModel, NO_WORKERS, ownPrompts, progress } from "./shared.ts";
+import { checkOptionalModel, NO_WORKERS, ownPrompts, progress } from "./shared.ts";
 
 export interface ReWOOOptions {
   /** The maximum number of steps in a plan. Default: 8. */
@@ -49,7 +49,7 @@ export class ReWOO implements Architecture {
   constructor(options: ReWOOOptions = {}) {
     checkFields("ReWOO", options, ["maxSteps", "planner", "prompts"]);
     this.maxSteps = checkInteger("ReWOO.maxSteps", options.maxSteps ?? 8, 1);
-    this.planner = checkModel("ReWOO.planner", options.planner);
+    this.planner = checkOptionalModel("ReWOO.planner", options.planner);
     this.prompts = ownPrompts("ReWOO", PROMPTS.rewoo, options.prompts);
   }
 
@@ -99,32 +99,32 @@ export class ReWOO implements Architecture {
     level: readonly RewooStep[],
     evidence: Map<string, Evidence>,
   ): Promise<RaviError | undefined> {
-    const { deps, task } = run;
-    const ids: string[] = [];
-    const leaves: Leaf[] = [];
+    const { deps } = run;
+    const running: { readonly id: string; readonly leaf: Leaf }[] = [];
     for (const step of level) {
       const leaf = await this.leafOrFailure(run, step, evidence);
       if (!("kind" in leaf)) {
         evidence.set(step.id, leaf);
         continue;
       }
-      ids.push(step.id);
-      leaves.push(leaf);
+      running.push({ id: step.id, leaf });
       if (leaf.kind === "tool") deps.runtime.emit({ type: "toolCall", call: leaf.call });
       if (leaf.kind === "hire") tellHandoff(deps.runtime, leaf);
     }
+    const leaves = running.map(({ leaf }) => leaf);
     const outcomes = leaves.length === 0 ? [] : await this.runLeaves(deps, leaves);
     let stop: RaviError | undefined;
-    for (const [at, outcome] of outcomes.entries()) {
-      const [id = task, leaf] = [ids[at], leaves[at]];
+    for (const [at, { id, leaf }] of running.entries()) {
+      const outcome = outcomes[at];
+      if (outcome === undefined) continue;
       const found = evidenceOf(outcome);
       evidence.set(id, found);
-      if (leaf?.kind === "tool") {
+      if (leaf.kind === "tool") {
         const { text: content, isError } = found;
         deps.runtime.emit({ type: "toolResult", callId: id, name: leaf.tool.name, content, isError });
       }
       // A limit that a child reached concerns the child only; one that this run reached ends it.
-      if (leaf?.kind !== "hire" && "error" in outcome && isStop(outcome.error)) stop ??= outcome.error;
+      if (leaf.kind !== "hire" && "error" in outcome && isStop(outcome.error)) stop ??= outcome.error;
     }
     return stop;
   }

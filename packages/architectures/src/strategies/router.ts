@@ -12,7 +12,7 @@ import { describeWorkers } from "../run/worker.ts";
 import { readChoice } from "../parse/choice.ts";
 import { readConfidence } from "../parse/score.ts";
 import { type OwnPrompts, PROMPTS } from "../prompts.ts";
-import { checkModel, checkRole, checkShare, checkWorkers, ownPrompts, progress } from "./shared.ts";
+import { checkOptionalModel, checkRole, checkShare, checkWorkers, ownPrompts, progress } from "./shared.ts";
 
 export interface RouterOptions {
   /** The agents to choose from, by name. Their descriptions say what they are for. */
@@ -42,7 +42,7 @@ export class Router implements Architecture {
     const { fallback } = options;
     this.fallback = fallback === undefined ? undefined : checkRole("Router.fallback", fallback, this.routes);
     this.confidence = checkShare("Router.confidence", options.confidence ?? 0.5);
-    this.classifier = checkModel("Router.classifier", options.classifier);
+    this.classifier = checkOptionalModel("Router.classifier", options.classifier);
     this.prompts = ownPrompts("Router", PROMPTS.router, options.prompts);
   }
 

@@ -11,7 +11,7 @@ import type { Answer } from "../run/answer.ts";
 import { StrategyRun } from "../run/strategy-run.ts";
 import { readText, readVerdict } from "../parse/verdict.ts";
 import { type OwnPrompts, PROMPTS } from "../prompts.ts";
-import { checkModel, NO_WORKERS, ownPrompts, progress } from "./shared.ts";
+import { checkOptionalModel, NO_WORKERS, ownPrompts, progress } from "./shared.ts";
 
 export interface SelfRefineOptions {
   /** The maximum number of rounds of criticism and improvement. Default: 3. */
@@ -32,7 +32,7 @@ export class SelfRefine implements Architecture {
   constructor(options: SelfRefineOptions = {}) {
     checkFields("SelfRefine", options, ["maxRounds", "critic", "prompts"]);
     this.maxRounds = checkInteger("SelfRefine.maxRounds", options.maxRounds ?? 3, 0);
-    this.critic = checkModel("SelfRefine.critic", options.critic);
+    this.critic = checkOptionalModel("SelfRefine.critic", options.critic);
     this.prompts = ownPrompts("SelfRefine", PROMPTS.selfRefine, options.prompts);
   }
 

@@ -7,7 +7,7 @@ import {
   type JsonValue,
   type LLMClient,
 } from "@ravi/kernel";
-import { checkAgent, checkModel as checkOwn, checkRecord } from "@ravi/kernel/loop";
+import { checkAgent, checkModel, checkRecord } from "@ravi/kernel/loop";
 
 /** An event that reports a decision of a strategy. */
 export function progress(name: string, data: JsonValue): AgentEvent {
@@ -39,9 +39,9 @@ export function checkRole(field: string, role: unknown, workers: Readonly<Record
   return checkOneOf(field, role, Object.fromEntries(Object.keys(workers).map((name) => [name, name])));
 }
 
-/** Checks an optional model. */
-export function checkModel(field: string, model: LLMClient | undefined): LLMClient | undefined {
-  if (model !== undefined) checkOwn(field, model);
+/** Checks a model that may be left out. */
+export function checkOptionalModel(field: string, model: LLMClient | undefined): LLMClient | undefined {
+  if (model !== undefined) checkModel(field, model);
   return model;
 }
 

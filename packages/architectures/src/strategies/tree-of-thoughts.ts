@@ -12,7 +12,7 @@ import { readList } from "../parse/list.ts";
 import { readScore } from "../parse/score.ts";
 import { type OwnPrompts, PROMPTS } from "../prompts.ts";
 import { type Path, prune } from "./beam.ts";
-import { checkModel, NO_WORKERS, ownPrompts, progress } from "./shared.ts";
+import { checkOptionalModel, NO_WORKERS, ownPrompts, progress } from "./shared.ts";
 
 export interface TreeOfThoughtsOptions {
   /** How many next thoughts are proposed for each path. Default: 3. */
@@ -41,7 +41,7 @@ export class TreeOfThoughts implements Architecture {
     this.branch = checkInteger("TreeOfThoughts.branch", options.branch ?? 3, 1);
     this.depth = checkInteger("TreeOfThoughts.depth", options.depth ?? 3, 1);
     this.beam = checkInteger("TreeOfThoughts.beam", options.beam ?? 2, 1);
-    this.evaluator = checkModel("TreeOfThoughts.evaluator", options.evaluator);
+    this.evaluator = checkOptionalModel("TreeOfThoughts.evaluator", options.evaluator);
     this.prompts = ownPrompts("TreeOfThoughts", PROMPTS.treeOfThoughts, options.prompts);
   }
 

@@ -46,15 +46,7 @@ export function guardCallback(options: ListenerOptions): Listener {
       const result = invoke(payload);
       if (isPromiseLike(result)) channel.watch(owner, result, runOf(payload));
     } catch (error) {
-      const { callback } = owner;
-      problems.report({
-        kind: "failed",
-        event,
-        callback,
-        what: "failed",
-        thrown: { error },
-        runId: runOf(payload),
-      });
+      problems.failed(event, owner.callback, error, runOf(payload));
     }
   };
   const listener: Listener = Object.assign(call, { subscription: owner, live: true });

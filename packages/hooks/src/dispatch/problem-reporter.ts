@@ -28,6 +28,11 @@ export class ProblemReporter {
     this.sinks = sinks;
   }
 
+  /** Reports what a listener threw, or rejected with. */
+  failed(event: HookEvent, callback: object, error: unknown, runId: string | undefined): void {
+    this.report({ kind: "failed", event, callback, what: "failed", thrown: { error }, runId });
+  }
+
   report(incident: Incident): void {
     const { logger = this.consoleFor(incident), onError } = this.sinks;
     if (this.isReporting || (logger === undefined && onError === undefined)) return;

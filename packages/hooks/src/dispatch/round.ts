@@ -1,7 +1,7 @@
 import { type HookEvent, isPromiseLike, type TimerHandle } from "@ravi/kernel";
 import type { Subscription } from "./listener.ts";
 import type { ProblemReporter } from "./problem-reporter.ts";
-import type { SetTimer } from "./timers.ts";
+import type { SetTimer } from "../common/timers.ts";
 
 /** One dispatch, and which of its listeners are still running. */
 export class Round {
@@ -31,16 +31,7 @@ export class Round {
     owner.pending++;
     const done = (): void => void this.close(owner);
     const failed = (error: unknown): void => {
-      if (!this.close(owner)) return;
-      const { event } = this;
-      this.problems.report({
-        kind: "failed",
-        event,
-        callback: owner.callback,
-        what: "failed",
-        thrown: { error },
-        runId,
-      });
+      if (this.close(owner)) this.problems.failed(this.event, owner.callback, error, runId);
     };
     try {
       const after: unknown = result.then(done, failed);

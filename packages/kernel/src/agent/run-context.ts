@@ -20,7 +20,7 @@ import type { RunScope } from "./scope.ts";
 /** Lets `hire` and `spawn` take a leaf that was made for a batch. */
 type MaybeHire = { readonly kind?: HireLeaf["kind"] | undefined };
 
-/** The least that a loop needs to know of its history (R10). */
+/** The least that a loop needs to know of its history. */
 export interface AgentContext {
   readonly agentId: AgentId;
   getPromptWindow(sessionId: string): MaybePromise<readonly ChatMessage[]>;

@@ -15,7 +15,7 @@ export interface ClassifiedError {
 }
 
 /**
- * Classifies a failed model call (O6). It looks at the structure first: the kind of a `ProviderError`, a status, a code or type
+ * Classifies a failed model call. It looks at the structure first: the kind of a `ProviderError`, a status, a code or type
  * field, of the error or of its causes. Words of the message only tell apart what shares one status. A bug (such as a
  * `TypeError`), a cancellation, a suspension and Ravi's own refusals are never retryable. Never throws.
  *

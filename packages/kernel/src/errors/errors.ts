@@ -176,7 +176,7 @@ export interface ProviderErrorInit {
   readonly cause?: unknown;
 }
 
-/** A model call failed. `kind` says why (O6); `retryable` whether trying again can help. */
+/** A model call failed. `kind` says why; `retryable` whether trying again can help. */
 export class ProviderError extends RaviError {
   static override readonly codes: readonly ErrorCode[] = [ErrorCode.PROVIDER_ERROR];
   override readonly code = ErrorCode.PROVIDER_ERROR;

@@ -1,4 +1,4 @@
-/** The kinds of provider failures (O6). */
+/** The kinds of provider failures. */
 export const ErrorKind = Object.freeze({
   RATE_LIMIT: "RATE_LIMIT",
   OVERLOADED: "OVERLOADED",

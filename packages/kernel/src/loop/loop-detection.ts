@@ -3,7 +3,7 @@ import { sameValue } from "../core/json.ts";
 import type { ToolCall, ToolMessage } from "../model/messages.ts";
 import { KnownCalls } from "./tool-loop/steps/known-calls.ts";
 
-/** How often something may repeat (O17). `warn` tells the model, `block` refuses the call, `halt` ends the loop. */
+/** How often something may repeat. `warn` tells the model, `block` refuses the call, `halt` ends the loop. */
 export interface LoopLimits {
   /** Exactly the same call fails. */
   readonly sameCall: { readonly warn: number; readonly block: number };

@@ -8,7 +8,7 @@ import {
   isRetryableKind,
 } from "@ravi/kernel";
 import { checkModel, quietly } from "@ravi/kernel/loop";
-import { reportRetry } from "../guard.ts";
+import { reportRetry } from "../common/report.ts";
 import { checkFunction, checkWords } from "../common/options.ts";
 import type { ChatMiddleware } from "../types.ts";
 

@@ -1,5 +1,6 @@
 import { type ChatContext, type ChatMessage, checkFields, textOf } from "@ravi/kernel";
-import { checkOnError, enforce, type OnGuardError, reportTrip } from "../guard.ts";
+import { checkOnError, enforce, type OnGuardError } from "../guard.ts";
+import { reportTrip } from "../common/report.ts";
 import { checkFunction, checkNumber, checkWord, checkWords } from "../common/options.ts";
 import { injectionScore } from "../text/scan/injection-score.ts";
 import type { ChatMiddleware } from "../types.ts";

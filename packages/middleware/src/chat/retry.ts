@@ -7,7 +7,7 @@ import {
   ErrorKind,
 } from "@ravi/kernel";
 import { backoffMs } from "@ravi/kernel/loop";
-import { reportRetry } from "../guard.ts";
+import { reportRetry } from "../common/report.ts";
 import { checkFunction, checkNumber } from "../common/options.ts";
 import { sleep } from "../common/timer.ts";
 import type { ChatMiddleware } from "../types.ts";

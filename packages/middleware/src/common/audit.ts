@@ -7,7 +7,8 @@ import {
   MiddlewareError,
 } from "@ravi/kernel";
 import { isStop, messageOf } from "@ravi/kernel/loop";
-import type { AnyContext, OnGuardError } from "../guard.ts";
+import type { OnGuardError } from "../guard.ts";
+import type { AnyContext } from "../types.ts";
 
 /** What is recorded, and where. */
 export interface AuditedCall {

@@ -1,7 +1,7 @@
 import { type FunctionContext, type RunMeta, checkFields, HookEvent } from "@ravi/kernel";
 import { type Approval, quietly, readApproval } from "@ravi/kernel/loop";
 import { asJson } from "../common/as-json.ts";
-import { hookBase } from "../guard.ts";
+import { hookBase } from "../common/report.ts";
 import { checkFunction, checkNames } from "../common/options.ts";
 import type { FunctionMiddleware } from "../types.ts";
 import { toolError } from "./refuse.ts";

@@ -2,7 +2,7 @@ import { type MaybePromise, checkFields, checkInteger, InvalidValueError } from 
 import { checkPort, hasCode } from "@ravi/kernel/loop";
 import type { OnGuardError } from "../guard.ts";
 import { checkNames } from "../common/options.ts";
-import { isInside, pathProblem, resolvePath } from "../text/clean/path.ts";
+import { isInside, pathProblem, resolvePath } from "../common/path.ts";
 import type { FunctionMiddleware } from "../types.ts";
 import { realDisk } from "./real-disk.ts";
 import { callGuard, type OnViolation } from "./refuse.ts";

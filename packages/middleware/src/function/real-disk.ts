@@ -1,6 +1,6 @@
 import { hasCode } from "@ravi/kernel/loop";
 import { nodeModule } from "../common/node-module.ts";
-import { resolvePath } from "../text/clean/path.ts";
+import { resolvePath } from "../common/path.ts";
 import type { FileDisk } from "./file-validator.ts";
 
 /** As many symbolic links in a row as Linux follows. */

@@ -1,5 +1,6 @@
 import type { FunctionContext, MaybePromise, ToolResult } from "@ravi/kernel";
-import { checkOnError, type OnGuardError, reportTrip, runCheck, trip } from "../guard.ts";
+import { checkOnError, type OnGuardError, runCheck, trip } from "../guard.ts";
+import { reportTrip } from "../common/report.ts";
 import { checkWord } from "../common/options.ts";
 import type { FunctionMiddleware } from "../types.ts";
 

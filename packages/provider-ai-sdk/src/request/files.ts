@@ -25,9 +25,8 @@ type Content =
 
 /** An attachment in a user's message. */
 export function filePart(part: Attachment, target: FileTarget): object {
-  const content = contentOf(part, target.supportedUrls);
-  if ("problem" in content) return { type: "text", text: leftOut(part, content.problem, target.notice) };
-  if (!isSent(content, target.files)) return { type: "text", text: insteadOf(part, content, target.notice) };
+  const content = sendable(part, target);
+  if ("text" in content) return { type: "text", ...content };
   const { mediaType } = content;
   const name = part.type === "file" && part.name !== undefined ? { filename: part.name } : {};
   if (target.version !== "v4") {
@@ -40,9 +39,8 @@ export function filePart(part: Attachment, target: FileTarget): object {
 /** An attachment in a tool's result, which each version writes differently. */
 export function toolFilePart(part: Attachment, target: FileTarget): object {
   if (target.version === "v4") return filePart(part, target);
-  const content = contentOf(part, target.supportedUrls);
-  if ("problem" in content) return { type: "text", text: leftOut(part, content.problem, target.notice) };
-  if (!isSent(content, target.files)) return { type: "text", text: insteadOf(part, content, target.notice) };
+  const content = sendable(part, target);
+  if ("text" in content) return { type: "text", ...content };
   const { mediaType } = content;
   if (target.version === "v3") {
     const kind = mediaType.startsWith("image/") ? "image" : "file";
@@ -55,6 +53,16 @@ export function toolFilePart(part: Attachment, target: FileTarget): object {
 }
 
 type Readable = Exclude<Content, { readonly problem: string }>;
+
+/** What is sent of an attachment: its content, or a text in its place. */
+function sendable(
+  part: Attachment,
+  { files, supportedUrls, notice }: FileTarget,
+): Readable | { readonly text: string } {
+  const content = contentOf(part, supportedUrls);
+  if ("problem" in content) return { text: leftOut(part, content.problem, notice) };
+  return isSent(content, files) ? content : { text: insteadOf(part, content, notice) };
+}
 
 function isSent({ mediaType }: Readable, files: SentFiles): boolean {
   return files === "all" || (files === "images" && mediaType.startsWith("image/"));

@@ -46,7 +46,7 @@ export class ReportedError extends Error {
   }
 }
 
-/** Classifies a report (O6). An unknown one counts as a failure of the server. */
+/** Classifies a report. An unknown one counts as a failure of the server. */
 export function classifyReport(report: Report, status: number | undefined): FailureVerdict {
   const { message } = report;
   const { kind, retryable, retryAfterMs } = classifyError({ ...report, status });

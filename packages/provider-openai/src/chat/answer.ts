@@ -153,10 +153,6 @@ export function collectAnswer(provider: string): Answer {
       const events = tools.flush();
       return [...events, { type: "finish", response: response() }];
     },
-    response() {
-      tools.flush();
-      return response();
-    },
   };
 }
 

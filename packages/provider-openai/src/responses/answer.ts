@@ -62,11 +62,6 @@ export function collectResponse(provider: string): Answer {
     };
     return events;
   };
-  const response = (): ModelResponse => {
-    if (result === undefined) throw new UnusableAnswer("the answer is incomplete");
-    return result;
-  };
-
   return {
     add(event, name) {
       if (result !== undefined) return [];
@@ -109,8 +104,10 @@ export function collectResponse(provider: string): Answer {
     get isOver() {
       return result !== undefined;
     },
-    finish: () => [{ type: "finish", response: response() }],
-    response,
+    finish() {
+      if (result === undefined) throw new UnusableAnswer("the answer is incomplete");
+      return [{ type: "finish", response: result }];
+    },
   };
 }
 

@@ -108,5 +108,5 @@ function callItem({ id, name, arguments: text }: ToolCall, ids: CallIds, context
   return { type: "function_call", call_id: ids.begin(id), name: plainName(name), arguments: args };
 }
 
-/** The API accepts no longer ids of calls. */
+/** The most characters of the id of a call that the API accepts. */
 const MAX_ID = 64;

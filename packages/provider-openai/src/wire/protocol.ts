@@ -1,4 +1,4 @@
-import type { ModelEvent, ModelRequest, ModelResponse } from "@ravi/kernel";
+import type { ModelEvent, ModelRequest } from "@ravi/kernel";
 import type { Notice, WireAnswer } from "@ravi/kernel/provider";
 import type { Rejection, Remedy } from "../failure/corrections.ts";
 
@@ -20,8 +20,6 @@ export interface Target {
 export interface Answer extends WireAnswer {
   /** The remaining events, `finish` last. */
   finish(): readonly ModelEvent[];
-  /** The complete response. */
-  response(): ModelResponse;
 }
 
 /** One of OpenAI's two protocols: how a request is written and how an answer is read. */

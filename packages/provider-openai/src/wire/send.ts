@@ -5,7 +5,8 @@ import type { Connection } from "./connection.ts";
 import { correct, learn, rejectionOf, type Remedy } from "../failure/corrections.ts";
 
 interface SendOptions {
-  readonly stream: boolean;
+  /** Whether the caller reads the answer as it comes. */
+  readonly isStreamed: boolean;
   readonly idempotencyKey: string | undefined;
 }
 
@@ -22,10 +23,12 @@ export interface SenderSetup {
 /** Creates the sender of one client. */
 export function makeSender({ model, provider, connection, notice }: SenderSetup): Send {
   const learned: Remedy[] = [];
-  return async (call, request, { stream, idempotencyKey }) => {
+  return async (call, request, { isStreamed, idempotencyKey }) => {
     if (call.stopped !== undefined) throw call.stopped;
     checkRequest(request);
     const { client, isCompatible, protocol } = connection();
+    // OpenAI's models may think for longer than a silent connection stays open. The answer would be paid for and lost.
+    const stream = isStreamed || (protocol.api === "responses" && !isCompatible);
     const post = (body: unknown, key: string | undefined): Promise<Response> =>
       call.wait(
         client

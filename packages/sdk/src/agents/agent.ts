@@ -8,7 +8,9 @@ import {
 } from "@ravi/kernel";
 import { answerShape, asOwn, isLedger, SETTINGS } from "@ravi/kernel/loop";
 import { ReActAgent, type ReActAgentOptions } from "@ravi/react-agent";
-import { type Budget, checkBudget, toExecutionBudget } from "../limits.ts";
+import type { Budget } from "../limits.ts";
+import { checkBudget } from "../limits/check.ts";
+import { toExecutionBudget } from "../limits/kernel-names.ts";
 import { resolveModel } from "../models/model.ts";
 import type { Models } from "../models/options.ts";
 import { type ClosedLoop, rememberBlueprint } from "./made/blueprint.ts";

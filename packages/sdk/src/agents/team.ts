@@ -14,14 +14,9 @@ import {
 } from "@ravi/orchestrator";
 import { asOwn } from "@ravi/kernel/loop";
 import { RetryPolicy } from "@ravi/supervision";
-import {
-  type Budget,
-  checkBudget,
-  checkTree,
-  toExecutionBudget,
-  toSpawnBudget,
-  type TreeLimits,
-} from "../limits.ts";
+import type { Budget, TreeLimits } from "../limits.ts";
+import { checkBudget, checkTree } from "../limits/check.ts";
+import { toExecutionBudget, toSpawnBudget } from "../limits/kernel-names.ts";
 import { resolveModel } from "../models/model.ts";
 import type { Models } from "../models/options.ts";
 import { checkAgent } from "../run/host/check.ts";

@@ -1,10 +1,9 @@
-import { checkFields, type ExecId } from "@ravi/kernel";
+import type { ExecId } from "@ravi/kernel";
 import type { RecordedCall, RunReport as Recorded } from "@ravi/runtime";
 import { type Limits, limitsOf } from "../limits.ts";
 import type { CallAccount, Calls } from "../tree/call-log.ts";
 import { type RunTree, runTree } from "../tree/run-tree.ts";
-import { checkOnRecord } from "./host/journals.ts";
-import { looking, type OutsideOptions } from "./outside.ts";
+import { checkOutside, looking, type OutsideOptions } from "./outside.ts";
 import { type SdkResult, sdkResult } from "./result.ts";
 
 /** What is on record of a run, whether it is over or not. */
@@ -24,8 +23,7 @@ export interface RunReport extends Omit<Recorded, "agents" | "calls" | "limits" 
  * not needed, and nothing is changed. Throws an `InvalidValueError` if there is no such run, or if it has not begun.
  */
 export async function inspect(runId: string, options: OutsideOptions): Promise<RunReport> {
-  checkFields("options", options, ["journal", "clock"]);
-  checkOnRecord(options.journal);
+  checkOutside(options);
   return reportOf(await looking(options, (runtime) => runtime.inspect(runId)));
 }
 

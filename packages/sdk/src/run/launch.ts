@@ -118,8 +118,8 @@ export function launch<T>(options: HostOptions, { runId, agents, limits, begin }
     return made;
   });
   /** The journal of a directory is closed together with its run. One that the user opened still accepts messages afterwards. */
-  const checkOpen = (): void => {
-    if (isOver && directory !== undefined) throw notActive(handle);
+  const checkOpen = (instead: string): void => {
+    if (isOver && directory !== undefined) throw notActive(handle, instead);
   };
   return {
     runId: handle.runId,
@@ -140,11 +140,11 @@ export function launch<T>(options: HostOptions, { runId, agents, limits, begin }
       return result;
     },
     async deliver(name, value, how) {
-      checkOpen();
+      checkOpen("use deliver(runId, name, value, { journal }), and resume to continue it");
       return runtime.deliver(handle.runId, name, value, how);
     },
     async send(message, how) {
-      checkOpen();
+      checkOpen("startResume continues it, and its new handle takes the message");
       return runtime.send(handle.runId, message, how);
     },
   };
@@ -199,10 +199,11 @@ function shown(error: unknown): string {
   }
 }
 
-function notActive({ runId, status }: RootHandle): InvalidValueError {
+/** `instead` is what to do about a run that is only suspended. */
+function notActive({ runId, status }: RootHandle, instead: string): InvalidValueError {
   const expected =
     status === "suspended"
-      ? "a run that is active in this process; this one is suspended: use deliver(runId, name, value, { journal }), and resume to continue it"
+      ? `a run that is active in this process; this one is suspended: ${instead}`
       : `a run that is active; this one is ${status}`;
   return new InvalidValueError({ field: "runId", value: runId, expected });
 }

@@ -29,12 +29,9 @@ export async function deliver(
   value: JsonValue,
   options: OutsideOptions & DeliverOptions,
 ): Promise<void> {
-  checkFields("options", options, ["journal", "clock", "id", "mustExist", "mustWait"]);
-  const { id, mustExist, mustWait, journal, clock } = options;
-  const act = (runtime: Runtime): Promise<void> =>
-    runtime.deliver(runId, name, value, { id, mustExist, mustWait });
-  checkOnRecord(journal);
-  return outside({ journal, clock }, act);
+  checkOutside(options, ["id", "mustExist", "mustWait"]);
+  const { id, mustExist, mustWait } = options;
+  return outside(options, (runtime) => runtime.deliver(runId, name, value, { id, mustExist, mustWait }));
 }
 
 /**
@@ -42,8 +39,7 @@ export async function deliver(
  * without doing any more work.
  */
 export async function cancel(runId: string, reason: string, options: OutsideOptions): Promise<void> {
-  checkFields("options", options, ["journal", "clock"]);
-  checkOnRecord(options.journal);
+  checkOutside(options);
   return outside(options, (runtime) => runtime.cancel(runId, reason));
 }
 
@@ -60,9 +56,14 @@ export async function runs(options: OutsideOptions): Promise<readonly RunSummary
  * not on record (steps, progress, deltas). Later calls return the same events, and what is new after them.
  */
 export async function recordedEvents(runId: string, options: OutsideOptions): Promise<readonly RunEvent[]> {
-  checkFields("options", options, ["journal", "clock"]);
-  checkOnRecord(options.journal);
+  checkOutside(options);
   return looking(options, (runtime) => runtime.recordedEvents(runId));
+}
+
+/** Throws if an option is not known, or if no journal is where the run is said to be on record. */
+export function checkOutside(options: OutsideOptions, more: readonly string[] = []): void {
+  checkFields("options", options, ["journal", "clock", ...more]);
+  checkOnRecord(options.journal);
 }
 
 /** Calls a runtime that runs no agents and only accesses the journal. */

@@ -8,7 +8,8 @@ import {
 } from "@ravi/kernel";
 import { checkInput, isAgent } from "@ravi/kernel/loop";
 import { ownLimits } from "../agents/made/blueprint.ts";
-import { isDefaultUsd, limitsFor, toExecutionBudget, toSpawnBudget } from "../limits.ts";
+import { isDefaultUsd, limitsFor } from "../limits.ts";
+import { toExecutionBudget, toSpawnBudget } from "../limits/kernel-names.ts";
 import { checkAgent, checkHost, checkRunId } from "./host/check.ts";
 import { checkOnRecord } from "./host/journals.ts";
 import { factsFor } from "./host/ledger.ts";

@@ -70,7 +70,7 @@ export class Compactor {
   }
 
   /**
-   * Compacts after a turn (O12). The turn itself succeeded, so an error here is told and collected, but not thrown, and an abort ends
+   * Compacts after a turn. The turn itself succeeded, so an error here is told and collected, but not thrown, and an abort ends
    * only the compaction.
    */
   async afterTurn(task: CompactionTask): Promise<void> {

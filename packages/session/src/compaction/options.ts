@@ -56,7 +56,7 @@ export function thresholdOf(window: number, reserveTokens: number | undefined): 
   return window - (reserveTokens ?? Math.min(RESERVE, Math.floor(window / 4)));
 }
 
-/** O12: whether the conversation is above the threshold. Never, if the window is not known. */
+/** Whether the conversation is above the threshold. Never, if the window is not known. */
 export function isDue(tokens: number, window: number | null, reserveTokens: number | undefined): boolean {
   return window !== null && tokens > thresholdOf(window, reserveTokens);
 }

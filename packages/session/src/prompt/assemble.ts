@@ -17,7 +17,7 @@ export interface PromptFacts {
 }
 
 /**
- * Joins the parts of a system prompt in their order (O11). What changes least comes first, so that as much as possible of it
+ * Joins the parts of a system prompt in their order. What changes least comes first, so that as much as possible of it
  * stays in the provider's prefix cache.
  */
 export function assemble(options: PromptOptions, resources: Resources, facts: PromptFacts): string {

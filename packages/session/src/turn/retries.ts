@@ -5,7 +5,7 @@ import { type Engine, ModelCallFailed } from "./engine.ts";
 import type { TurnDeps } from "./deps.ts";
 
 /**
- * Runs the engine until the turn ends, or until its failures are not worth another attempt (O5). Failures in a row are counted
+ * Runs the engine until the turn ends, or until its failures are not worth another attempt. Failures in a row are counted
  * from the last model call that succeeded. Throws the error of the last attempt unchanged.
  */
 export async function runWithRetries(

@@ -10,7 +10,7 @@ import { PromptList } from "./prompt-list.ts";
 /** The system prompt that a replayed turn was first sent with. */
 type Recorded = Pick<PromptEntry, "id" | "text">;
 
-/** One turn, in the order of O3. What follows it (compaction, `settled`) is done by the agent. */
+/** One turn, from the guardrails' start to `agent_end`. What follows it (`save_point`, compaction, `settled`) is done by the runner. */
 export class Turn {
   private readonly deps: TurnDeps;
   private engine: Engine | undefined;
@@ -100,7 +100,7 @@ export class Turn {
   }
 
   /**
-   * O4. Nothing that was completed is dropped. If nothing was, and every attempt has failed, the user's message is dropped too
+   * Nothing that was completed is dropped. If nothing was, and every attempt has failed, the user's message is dropped too
    * and the conversation stands where it stood. A turn that was stopped keeps what was said.
    */
   private async afterFailure(error: unknown): Promise<void> {

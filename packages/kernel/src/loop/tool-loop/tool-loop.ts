@@ -40,7 +40,7 @@ const NO_CALLS: readonly ToolCall[] = Object.freeze([]);
 const NO_EXTENSION: LoopExtension = Object.freeze({});
 
 /**
- * Asks a model, makes the calls that it asks for, and repeats until it answers (R19). It decides only from what its context
+ * Asks a model, makes the calls that it asks for, and repeats until it answers. It decides only from what its context
  * returns, so a replay does the same. If only the input is passed, nobody can send it messages while it works.
  */
 export function toolLoop<T>(
@@ -276,7 +276,7 @@ class Loop<T> {
     return this.cutOffs < MOST_CUT_OFFS ? undefined : this.partial("length");
   }
 
-  /** Whether there is something new that the model must read before it ends (R24). */
+  /** Whether there is something new that the model must read before it ends. */
   private async isInterrupted(text: string): Promise<boolean> {
     const { mail, extension } = this;
     let hasNews = mail?.isWaiting === true && (await this.readMail(mail));

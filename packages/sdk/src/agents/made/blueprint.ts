@@ -1,5 +1,6 @@
 import type { Agent, LLMClient, ModelRequest } from "@ravi/kernel";
-import { fromSpawnBudget, type OwnLimits, type TreeLimits } from "../../limits.ts";
+import type { OwnLimits, TreeLimits } from "../../limits.ts";
+import { fromSpawnBudget } from "../../limits/kernel-names.ts";
 
 /**
  * What `agent()` and `team()` remember about the agent that they made, beyond its interface. `estimate` and the retry layer

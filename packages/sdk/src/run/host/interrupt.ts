@@ -11,7 +11,8 @@ export interface Interruptible {
 
 /** All runs that stop at Ctrl-C. A signal belongs to the whole process, and so does this list. */
 const runs = new Set<Interruptible>();
-let isExiting = false;
+/** Whether Ctrl-C was pressed, and these runs have not all stopped yet. */
+let wasPressed = false;
 
 /** The exit code of a process that was interrupted. */
 const INTERRUPTED = 130;
@@ -27,7 +28,7 @@ export function stopAtInterrupt(run: Interruptible): () => void {
     runs.delete(run);
     if (runs.size > 0) return;
     nodeModule("node:process").off("SIGINT", onInterrupt);
-    isExiting = false;
+    wasPressed = false;
   };
 }
 
@@ -44,8 +45,8 @@ export function printLine(text: string): void {
 }
 
 function onInterrupt(): void {
-  if (isExiting) nodeModule("node:process").exit(INTERRUPTED);
-  isExiting = true;
+  if (wasPressed) nodeModule("node:process").exit(INTERRUPTED);
+  wasPressed = true;
   for (const run of runs) {
     const what = run.canResume ? "is being suspended" : "has no journal and is being cancelled";
     printLine(`ravi: run ${run.runId} ${what}; press Ctrl-C again to exit at once`);

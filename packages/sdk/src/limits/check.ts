@@ -1,0 +1,71 @@
+import {
+  checkAmountOrNull,
+  checkBoolean,
+  checkFields,
+  checkInteger,
+  checkIntegerOrNull,
+  InvalidValueError,
+} from "@ravi/kernel";
+import type { Budget, Limits, TreeLimits } from "../limits.ts";
+import { KERNEL_NAMES } from "./kernel-names.ts";
+
+/** The limits that were given, checked. Errors name the field as the user wrote it. */
+export function checkBudget(field: string, budget: Budget): Partial<Limits["budget"]> {
+  refuseOtherNames("budget", field, budget);
+  checkFields(field, budget, ["usd", "tokens", "turns", "toolCalls", "seconds"]);
+  const { usd, tokens, turns, toolCalls, seconds } = budget;
+  return {
+    ...(usd !== undefined && { usd: checkDollars(`${field}.usd`, usd) }),
+    ...(tokens !== undefined && { tokens: checkIntegerOrNull(`${field}.tokens`, tokens, 0) }),
+    ...(turns !== undefined && { turns: checkIntegerOrNull(`${field}.turns`, turns, 0) }),
+    ...(toolCalls !== undefined && { toolCalls: checkIntegerOrNull(`${field}.toolCalls`, toolCalls, 0) }),
+    ...(seconds !== undefined && { seconds: checkAmountOrNull(`${field}.seconds`, seconds, "positive") }),
+  };
+}
+
+/**
+ * The ledger counts in whole billionths of a dollar and refuses anything larger, but its error would name an option of another
+ * package.
+ */
+const MOST_DOLLARS = Math.floor(Number.MAX_SAFE_INTEGER / 1e9);
+
+function checkDollars(field: string, value: number | null): number | null {
+  const usd = checkAmountOrNull(field, value, "not negative");
+  if (usd === null || usd <= MOST_DOLLARS) return usd;
+  throw new InvalidValueError({ field, value, expected: `at most ${MOST_DOLLARS}, or null for no limit` });
+}
+
+/** Throws an `InvalidValueError` if a limit is wrong; otherwise returns the same object. */
+export function checkTree(field: string, tree: TreeLimits): TreeLimits {
+  refuseOtherNames("tree", field, tree);
+  checkFields(field, tree, ["agents", "depth", "total", "preempt"]);
+  const { agents, depth, total, preempt } = tree;
+  if (agents !== undefined) checkInteger(`${field}.agents`, agents, 1);
+  if (depth !== undefined) checkIntegerOrNull(`${field}.depth`, depth, 0);
+  if (total !== undefined) checkIntegerOrNull(`${field}.total`, total, 1);
+  if (preempt !== undefined) checkBoolean(`${field}.preempt`, preempt);
+  return tree;
+}
+
+/** Refuses names of the kernel with the name here, and those of the other kind of limits with where they belong. */
+function refuseOtherNames(kind: "budget" | "tree", field: string, given: unknown): void {
+  if (typeof given !== "object" || given === null) return;
+  const other = kind === "budget" ? "tree" : "budget";
+  for (const [name, value] of Object.entries(given)) {
+    const own = nameIn(KERNEL_NAMES[kind], name);
+    if (own === name) continue;
+    const others = nameIn(KERNEL_NAMES[other], name);
+    if (own === undefined && others === undefined) continue;
+    const hint =
+      own === undefined
+        ? `${others} is a limit of the ${other}: ${other}: { ${others} }`
+        : `here it is ${own}`;
+    const expected = `no field of that name; ${hint}`;
+    throw new InvalidValueError({ field: `${field}.${name}`, value, expected });
+  }
+}
+
+/** The name here of a limit that is given by either name. */
+function nameIn(names: Readonly<Record<string, string>>, name: string): string | undefined {
+  return Object.hasOwn(names, name) ? names[name] : Object.values(names).find((here) => here === name);
+}
