@@ -252,6 +252,34 @@ describe("T4: a cancelled call over HTTP", () => {
     },
   );
 
+  test("so does a stream that was opened again for it", async () => {
+    const resumed = Promise.withResolvers<{ readonly gone: Promise<unknown> }>();
+    const handle = rawHttp(({ response }) => events(response).end("id: 1\ndata:\n\n"));
+    await using http = await httpServer((request, response) => {
+      if (request.headers["last-event-id"] !== "1") return handle(request, response);
+      events(response).write(": working\n\n");
+      return resumed.resolve({ gone: once(response, "close") });
+    });
+    const clock = virtualClock();
+    const waiting = Promise.withResolvers<void>();
+    const watched: Clock = {
+      now: () => clock.now(),
+      setTimer: (callback, delayMs) => {
+        if (delayMs === 1_000) waiting.resolve();
+        return clock.setTimer(callback, delayMs);
+      },
+    };
+    await using raw = await openMcp({ url: http.url }, { clock: watched });
+    const controller = new AbortController();
+    const call = ask(raw, "read", {}, { signal: controller.signal });
+    await waiting.promise;
+    await clock.advance(1_000);
+    const { gone } = await resumed.promise;
+    controller.abort();
+    expect(isCancellation(await failureOf(call))).toBe(true);
+    await gone;
+  });
+
   test("a server that is closed leaves no connection, and is not waited for when it says nothing to the goodbye", async () => {
     const arrived = Promise.withResolvers<void>();
     const handle = rawHttp(() => arrived.resolve());
@@ -297,6 +325,31 @@ test("T4: a server that is closed is not waited for, nor is a token for its good
   await clock.advance(2_000);
   await closing;
   expect(clock.pending).toBe(0);
+});
+
+test("T15: a stream is not opened again at once, however often the server ends it and asks for that", async () => {
+  const delays: number[] = [];
+  const twice = Promise.withResolvers<void>();
+  const clock = virtualClock();
+  const watched: Clock = {
+    now: () => clock.now(),
+    setTimer: (callback, delayMs) => {
+      const timer = clock.setTimer(callback, delayMs);
+      // Notices have 30 seconds.
+      if (delayMs === 30_000) return timer;
+      if (delays.push(delayMs) === 2) twice.resolve();
+      void clock.advance(delayMs);
+      return timer;
+    },
+  };
+  const handle = rawHttp((call) => answer(call, "ok"));
+  await using http = await httpServer((request, response) => {
+    if (request.method !== "GET") return handle(request, response);
+    return events(response).end("retry: 0\ndata:\n\n");
+  });
+  await using _ = await openMcp({ url: http.url }, { clock: watched });
+  await twice.promise;
+  expect(delays).toEqual([1_000, 1_000]);
 });
 
 test("T4: no timer is left for streams that were to be opened again, however long the server says that takes", async () => {

@@ -19,7 +19,6 @@ const MAYBE_CHANGED = { jsonrpc: "2.0", method: "notifications/tools/list_change
 export class Exchange {
   private readonly options: ExchangeOptions;
   private readonly controller = new AbortController();
-  private endBody: (() => void) | undefined;
 
   constructor(options: ExchangeOptions) {
     this.options = options;
@@ -27,12 +26,6 @@ export class Exchange {
 
   get signal(): AbortSignal {
     return this.controller.signal;
-  }
-
-  /** Nobody waits for the answer any more. */
-  cancel(): void {
-    if (this.endBody === undefined) this.controller.abort();
-    else this.endBody();
   }
 
   abort(reason: unknown): void {
@@ -63,22 +56,12 @@ export class Exchange {
     const events = new EventSize();
     let size = 0;
     let isOver = false;
-    const over = (): boolean => {
-      if (isOver) return false;
+    const over = (): void => {
       isOver = true;
       whenOver();
-      return true;
     };
     const leave = (): void => void reader.cancel().catch(() => undefined);
     return new ReadableStream<Uint8Array>({
-      start: (controller) => {
-        this.endBody = () => {
-          if (!over()) return;
-          leave();
-          if (isStream) this.finish(controller);
-          else controller.error(new Error("cancelled"));
-        };
-      },
       pull: async (controller) => {
         let chunk: Uint8Array | undefined;
         let failure: unknown;
