@@ -1,8 +1,9 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
+import type { Clock } from "@ravi/kernel";
 import { openMcp } from "@ravi/tools-mcp";
 import { virtualClock } from "@ravi/testing";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { ask, failureOf, isAlive, server, told, underWay } from "./support.ts";
 
 // The clocks stand still where a limit is one of time: then it does not matter how fast the machine is.
@@ -83,6 +84,32 @@ describe("T15: a server costs only an error of that call", () => {
     expect(await told(raw, "hang")).toMatch(
       /^error: (?:hang took longer than|.* did not answer within) 0\.05 s/,
     );
+  });
+
+  test.each([
+    ["closes its output and lives on", "mute", "it has closed its output"],
+    ["closes its input and lives on", "deaf", "it has closed its input"],
+  ])("that %s: it is not waited for, and started again", async (_, tool, why) => {
+    const clock = virtualClock();
+    const noticed = Promise.withResolvers<void>();
+    const watched: Clock = {
+      now: () => clock.now(),
+      setTimer: (callback, delayMs) => {
+        noticed.resolve();
+        return clock.setTimer(callback, delayMs);
+      },
+    };
+    await using raw = await openMcp(server("raw"), { clock: watched });
+    const pid = Number(await told(raw, "pid"));
+    // The call that closes the input is answered; it is the next one that is not heard.
+    const call = tool === "deaf" ? told(raw, tool).then(() => told(raw, "echo")) : told(raw, tool);
+    await noticed.promise;
+    await clock.advance(1_000);
+    expect(await call).toBe(lost(why));
+    expect(await told(raw, "echo", { a: 1 })).toBe('{"a":1}');
+    await raw.close();
+    expect(isAlive(pid)).toBe(false);
+    expect(clock.pending).toBe(0);
   });
 
   test("that answers too late: the answer is for nobody", async () => {
@@ -179,6 +206,25 @@ describe("T4: when a server is closed", () => {
     await clock.advance(2_000);
     await closing;
     expect(isAlive(pid)).toBe(false);
+    expect(clock.pending).toBe(0);
+  });
+
+  test("one that may not be ended, such as that of another user, is left behind and not waited for", async () => {
+    const clock = virtualClock();
+    const raw = await openMcp(server("raw", "stubborn"), { clock });
+    const pid = Number(await told(raw, "pid"));
+    const kill = vi.spyOn(process, "kill").mockImplementation(() => {
+      throw Object.assign(new Error("kill EPERM"), { code: "EPERM" });
+    });
+    onTestFinished(() => void process.kill(-pid, "SIGKILL"));
+    onTestFinished(() => kill.mockRestore());
+    const closing = raw.close();
+    await clock.advance(6_000);
+    await closing;
+    expect(kill.mock.calls).toEqual([
+      [-pid, "SIGTERM"],
+      [-pid, "SIGKILL"],
+    ]);
     expect(clock.pending).toBe(0);
   });
 

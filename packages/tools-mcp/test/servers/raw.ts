@@ -2,6 +2,7 @@
 // the name of a tool what it does when that is called.
 
 import { spawn } from "node:child_process";
+import { closeSync } from "node:fs";
 import { createInterface } from "node:readline";
 
 interface Asked {
@@ -54,6 +55,17 @@ const TOOLS: Record<string, (id: number, args: Readonly<Record<string, unknown>>
     process.stdin.destroy();
   },
   kill: () => process.kill(process.pid, "SIGKILL"),
+  // Both live on.
+  mute: () => {
+    setInterval(() => {}, 1_000_000);
+    closeSync(1);
+  },
+  deaf: (id) => {
+    setInterval(() => {}, 1_000_000);
+    process.stdin.destroy();
+    closeSync(0);
+    say(id, "what?");
+  },
   flood: () => flood(process.stdout, '{"jsonrpc":"2.0","method":"notifications/message","params":{}}\n'),
   blank: () => flood(process.stdout, "\n"),
   huge: () => flood(process.stdout, "x".repeat(1024 * 1024)),
