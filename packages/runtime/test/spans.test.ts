@@ -11,7 +11,7 @@ import {
   type SpanContent,
   type Telemetry,
 } from "@ravi/kernel";
-import { scriptedModel } from "@ravi/testing";
+import { scriptedModel, virtualClock } from "@ravi/testing";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
 import { agent, ask, done } from "./support/helpers.ts";
 
@@ -27,6 +27,7 @@ type RunWork = (work: () => void) => unknown;
 class Spans implements Telemetry {
   readonly started: Started[] = [];
   readonly ended: [label: string, key: string, value: unknown][] = [];
+  readonly ends: string[] = [];
   /** The labels of the spans that the code that runs now is in. */
   readonly active: string[] = [];
   private readonly labels = new Map<Span, string>();
@@ -42,7 +43,7 @@ class Spans implements Telemetry {
     const span: Span = {
       setAttribute: (key, value) => void this.ended.push([label, key, value]),
       recordError: (error) => void this.ended.push([label, "error", Reflect.get(Object(error), "code")]),
-      end: () => {},
+      end: () => void this.ends.push(label),
       run: (work) => {
         this.active.push(label);
         try {
@@ -214,6 +215,45 @@ test("J8: a span says which conversation, call and priority it is about, and how
     ["ravi.run cut", "status", "partial"],
     ["ravi.run cut", "stopReason", "steps"],
   ]);
+});
+
+test("J8: spans of calls that do not stop end with their agent, the inner ones first, and are told nothing of what comes later", async () => {
+  const spans = new Spans();
+  const clock = virtualClock();
+  const asked = Promise.withResolvers<void>();
+  const answer = Promise.withResolvers<never>();
+  const scripted = scriptedModel(["never"]);
+  const stuck = Object.assign(Object.create(scripted) as typeof scripted, {
+    generate: () => {
+      asked.resolve();
+      return answer.promise;
+    },
+  });
+  const tool = defineTool({
+    name: "look_up",
+    description: "",
+    input: z.object({}),
+    execute: async (_, { llm }) => {
+      await llm(stuck, ask("is it?"));
+      return "found";
+    },
+  });
+  const lead = agent("lead", async (ctx) => {
+    await ctx.tool({ id: "c1", name: "look_up", arguments: "{}" }, tool);
+    return done("late");
+  });
+  const logger: Logger = { debug() {}, info() {}, warn() {}, error() {} };
+  const run = new Runtime({ telemetry: spans, clock, logger }).run(lead, "");
+  await asked.promise;
+  run.cancel("enough");
+  await clock.advance(1_000);
+  expect((await run.result).status).toBe("cancelled");
+  expect(spans.ends).toEqual(["ravi.run lead", "ravi.llm scripted", "ravi.tool look_up"]);
+  for (const label of spans.ends) expect(spans.ended).toContainEqual([label, "error", "CANCELLED"]);
+  const told = structuredClone([spans.ended, spans.ends]);
+  answer.reject(new Error("too late"));
+  await new Promise(setImmediate);
+  expect([spans.ended, spans.ends]).toEqual(told);
 });
 
 test("J8: a suspended run says so, and the resumed one that it was begun before", async () => {
