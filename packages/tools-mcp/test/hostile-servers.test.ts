@@ -151,7 +151,7 @@ describe("T15: a server that cannot be opened is an error that says why, and lea
     });
   });
 
-  test.each(["mute", "unlisted"])("one that never answers: %s", async (mode) => {
+  test.each(["mute", "unlisted", "slow"])("one that never answers, or not as a whole: %s", async (mode) => {
     const failure = await failureOf(openMcp(server("raw", mode), { connectTimeoutS: 1 }));
     expect(failure).toMatchObject({
       code: "TOOL_ERROR",

@@ -145,9 +145,11 @@ function answer({ id, method, params = {} }: Asked): void {
   } else if (method === "tools/list") {
     if (mode === "unlisted") return;
     const all = definitions();
-    // Each page has a few tools; `endless` has always one more page.
+    // Each page has a few tools; `endless` has always one more page, and so has `slow`, which takes its time for each.
     const from = Number(params["cursor"] ?? 0);
-    if (mode === "endless") send({ id, result: { tools: [], nextCursor: String(from + 1) } });
+    const page = { id, result: { tools: [], nextCursor: String(from + 1) } };
+    if (mode === "endless") send(page);
+    else if (mode === "slow") setTimeout(send, 100, page);
     else if (mode === "pages") {
       const nextCursor = from + 3 < all.length ? { nextCursor: String(from + 3) } : {};
       send({ id, result: { tools: all.slice(from, from + 3), ...nextCursor } });
