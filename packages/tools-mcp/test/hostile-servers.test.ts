@@ -2,8 +2,9 @@ import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import type { Clock } from "@ravi/kernel";
 import { openMcp } from "@ravi/tools-mcp";
-import { virtualClock } from "@ravi/testing";
+import { type VirtualClock, virtualClock } from "@ravi/testing";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { LIMITS } from "../src/limits.ts";
 import { ask, failureOf, isAlive, server, told, underWay } from "./support.ts";
 
 // The clocks stand still where a limit is one of time: then it does not matter how fast the machine is.
@@ -11,6 +12,16 @@ import { ask, failureOf, isAlive, server, told, underWay } from "./support.ts";
 const IN_DOUBT = "; the call may have been carried out";
 const lost = (why: string): string =>
   `error: the connection to the MCP server "raw" was lost (${why})${IN_DOUBT}`;
+
+/** The clock, and the moment at which its first timer is set. */
+function watching(clock: VirtualClock): { readonly watched: Clock; readonly timer: Promise<void> } {
+  const { promise: timer, resolve } = Promise.withResolvers<void>();
+  const setTimer: VirtualClock["setTimer"] = (callback, delayMs) => {
+    resolve();
+    return clock.setTimer(callback, delayMs);
+  };
+  return { watched: { now: () => clock.now(), setTimer }, timer };
+}
 
 describe("T15: a server costs only an error of that call", () => {
   test.each([
@@ -91,25 +102,52 @@ describe("T15: a server costs only an error of that call", () => {
     ["closes its input and lives on", "deaf", "it has closed its input"],
   ])("that %s: it is not waited for, and started again", async (_, tool, why) => {
     const clock = virtualClock();
-    const noticed = Promise.withResolvers<void>();
-    const watched: Clock = {
-      now: () => clock.now(),
-      setTimer: (callback, delayMs) => {
-        noticed.resolve();
-        return clock.setTimer(callback, delayMs);
-      },
-    };
+    const { watched, timer } = watching(clock);
     await using raw = await openMcp(server("raw"), { clock: watched });
     const pid = Number(await told(raw, "pid"));
     // The call that closes the input is answered; it is the next one that is not heard.
     const call = tool === "deaf" ? told(raw, tool).then(() => told(raw, "echo")) : told(raw, tool);
-    await noticed.promise;
+    await timer;
     await clock.advance(1_000);
     expect(await call).toBe(lost(why));
     expect(await told(raw, "echo", { a: 1 })).toBe('{"a":1}');
     await raw.close();
     expect(isAlive(pid)).toBe(false);
     expect(clock.pending).toBe(0);
+  });
+
+  test("that reads nothing: what it is sent does not pile up without end", async () => {
+    const clock = virtualClock();
+    const raw = await openMcp(server("raw"), { clock });
+    await told(raw, "idle");
+    const text = "x".repeat(900_000);
+    const many = Math.ceil(LIMITS.unreadBytes / text.length) + 1;
+    const calls = Array.from({ length: many }, () => told(raw, "echo", { text }));
+    expect(await Promise.race(calls)).toBe(
+      `error: the MCP server "raw" could not be called: it does not read what it is sent${IN_DOUBT}`,
+    );
+    const closing = raw.close();
+    await clock.advance(2_000);
+    await closing;
+    for (const said of await Promise.all(calls)) expect(said).toMatch(/^error: /);
+  });
+
+  test("that dies while others hold its output open", async () => {
+    const listener = createServer().listen(0, "127.0.0.1");
+    await once(listener, "listening");
+    const { port } = listener.address() as AddressInfo;
+    const clock = virtualClock();
+    const { watched, timer } = watching(clock);
+    await using raw = await openMcp(server("raw"), { clock: watched });
+    const connection = once(listener, "connection");
+    await told(raw, "leave", { port });
+    const [socket] = await connection;
+    const call = told(raw, "die");
+    await timer;
+    await clock.advance(1_000);
+    expect(await call).toBe(lost("its process ended with code 3; it said last: out of cheese"));
+    socket.destroy();
+    listener.close();
   });
 
   test("that answers too late: the answer is for nobody", async () => {

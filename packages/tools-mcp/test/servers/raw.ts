@@ -115,6 +115,21 @@ const TOOLS: Record<string, (id: number, args: Readonly<Record<string, unknown>>
     for (let n = 0; n < 500; n++) send({ method: "notifications/tools/list_changed" });
     say(id, "changed nothing");
   },
+  // Reads nothing from now on.
+  idle: (id) => {
+    setInterval(() => {}, 1_000_000);
+    process.stdin.pause();
+    say(id, "...");
+  },
+  // A process that is not in the group, and holds the output open until it has lost its connection.
+  leave: (id, { port }) => {
+    const program = `require("node:net").connect(${Number(port)}, "127.0.0.1").on("close", () => process.exit());`;
+    spawn(process.execPath, ["--eval", program], {
+      detached: true,
+      stdio: ["ignore", "inherit", "inherit"],
+    }).unref();
+    say(id, "started");
+  },
   // A process that outlives its parent, as the one that npx starts would.
   spawn: (id, { port }) => {
     const program = `require("node:net").connect(${Number(port)}, "127.0.0.1"); process.on("SIGTERM", () => {});`;
