@@ -11,18 +11,16 @@ export interface CarefulFetchOptions {
   readonly onFlood: (reason: string) => void;
 }
 
-type Id = string | number;
-
-/** The platform's `fetch` with what the client's HTTP transport lacks: limits on what comes back, and an answer where the server's was cut off. */
+/** The platform's `fetch` with what the client's HTTP transport lacks: limits on what comes back. */
 export function carefulFetch(
   options: CarefulFetchOptions,
 ): (url: string | URL, init?: RequestInit) => Promise<Response> {
   const { gate, clock, noticeTimeoutMs, onFlood } = options;
   return async (url, init = {}) => {
     const message = typeof init.body === "string" ? tryParse(init.body) : undefined;
-    const id = idIn(field(message, "id"));
-    const exchange = new Exchange({ id, isForNotices: init.method === "GET", gate, onFlood });
-    const isNotice = init.method !== "GET" && id === undefined;
+    const isForNotices = init.method === "GET";
+    const exchange = new Exchange({ isForNotices, gate, onFlood });
+    const isNotice = !isForNotices && field(message, "id") === undefined;
     const timer = isNotice
       ? clock.setTimer(() => exchange.abort(new Error("no answer")), noticeTimeoutMs)
       : undefined;
@@ -41,8 +39,4 @@ export function carefulFetch(
       throw error;
     }
   };
-}
-
-function idIn(value: unknown): Id | undefined {
-  return typeof value === "string" || typeof value === "number" ? value : undefined;
 }

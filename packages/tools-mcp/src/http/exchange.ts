@@ -3,8 +3,6 @@ import { type FloodGate, TOO_LONG } from "../open/flood-gate.ts";
 import { EventSize } from "./event-size.ts";
 
 export interface ExchangeOptions {
-  /** Of the message that is sent, if it is to be answered. */
-  readonly id: string | number | undefined;
   /** Whether it is the stream over which the server tells of changes. */
   readonly isForNotices: boolean;
   readonly gate: FloodGate;
@@ -32,10 +30,7 @@ export class Exchange {
     this.controller.abort(reason);
   }
 
-  /**
-   * The same response with limits on its body. If its stream ends before the answer came, an answer that says so is added: the client
-   * would wait for it until the time is up. If it came, a second answer is ignored.
-   */
+  /** The same response with limits on its body. */
   guard(response: Response, whenOver: () => void): Response {
     const { body, status, statusText, headers } = response;
     if (body === null || status < 200 || status > 599) {
@@ -73,7 +68,7 @@ export class Exchange {
         if (isOver) return;
         if (chunk === undefined) {
           over();
-          if (isStream && (this.options.isForNotices || !events.hasId)) this.finish(controller);
+          if (isStream && this.options.isForNotices) finish(controller);
           else if (failure === undefined) controller.close();
           else controller.error(failure);
           return;
@@ -94,16 +89,10 @@ export class Exchange {
       },
     });
   }
+}
 
-  private finish(controller: ReadableStreamDefaultController<Uint8Array>): void {
-    const { id, isForNotices } = this.options;
-    const error = { code: -32_000, message: "the server's answer was cut off" };
-    const said = isForNotices ? MAYBE_CHANGED : { jsonrpc: "2.0", id, error };
-    if (isForNotices || id !== undefined) {
-      // Ends what was cut off in the middle first.
-      const event = `\n\ndata: ${JSON.stringify(said)}\n\n`;
-      controller.enqueue(new TextEncoder().encode(event));
-    }
-    controller.close();
-  }
+/** Ends what was cut off in the middle first. */
+function finish(controller: ReadableStreamDefaultController<Uint8Array>): void {
+  controller.enqueue(new TextEncoder().encode(`\n\ndata: ${JSON.stringify(MAYBE_CHANGED)}\n\n`));
+  controller.close();
 }
