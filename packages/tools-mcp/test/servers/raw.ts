@@ -41,6 +41,13 @@ const TOOLS: Record<string, (id: number, args: Readonly<Record<string, unknown>>
   env: (id) => say(id, JSON.stringify(process.env)),
   cancelled: (id) => say(id, JSON.stringify(cancelled)),
   hang: (id) => send({ method: "notifications/progress", params: { progressToken: id, progress: 1 } }),
+  // Both at once, in one piece.
+  quick: (id) => {
+    process.stdout.cork();
+    send({ method: "notifications/progress", params: { progressToken: id, progress: 1 } });
+    say(id, "done");
+    process.stdout.uncork();
+  },
   late: (id) => {
     waiting.push(id);
     send({ method: "notifications/progress", params: { progressToken: id, progress: 1 } });
