@@ -20,10 +20,11 @@ test("an answer is told once, and nothing is kept of requests that were answered
   const transport = new HttpTransport(new URL(http.url));
   const told: unknown[] = [];
   const both = Promise.withResolvers<void>();
-  transport.onmessage = (message) => {
+  const onmessage = (message: unknown): void => {
     transport.noteAnswer(message);
     if (told.push(message) === 2) both.resolve();
   };
+  Object.assign(transport, { onmessage });
   await transport.start();
   const send = (message: { id?: number; method: string; params?: object }): Promise<void> =>
     transport.send({ jsonrpc: "2.0", ...message } as Parameters<typeof transport.send>[0]);
