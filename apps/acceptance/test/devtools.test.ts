@@ -109,6 +109,24 @@ describe("the page of devtools on a runtime", () => {
     expect((await handle.result).output).toBe('"blue","red"');
   });
 
+  test("an answer to a question that somebody else has answered meanwhile is none to the next one of that name", async () => {
+    const { runtime, ask } = await opened();
+    const lead = agent("lead", async (ctx) => {
+      const hire = { kind: "hire", agent: painter, input: "" } as const;
+      const both = await ctx.batch([hire, hire]);
+      return done(both.map((one) => ("result" in one ? one.result.output : one.status)).join());
+    });
+    const handle = runtime.run(lead, "", { runId: "door" });
+    const seen = await waitOf(runtime, 2);
+    await runtime.deliver("door", "colour", "green");
+    for (let left = 2; left > 1; left = (await runtime.list())[0]?.waitingFor?.length ?? 0)
+      await new Promise((resolve) => setImmediate(resolve));
+    const late = await ask("/api/runs/door/answers", { ...seen, value: "blue" });
+    expect(late).toMatchObject({ status: 409, told: { error: expect.stringContaining("colour") } });
+    await ask("/api/runs/door/answers", { ...(await waitOf(runtime)), value: "red" });
+    expect((await handle.result).output).toBe('"green","red"');
+  });
+
   test("cancels a run for the reason that was given", async () => {
     const { runtime, ask } = await opened();
     const handle = runtime.run(painter, "", { runId: "door" });

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { text } from "node:stream/consumers";
-import type { JsonValue } from "@ravi/kernel";
+import type { JsonValue, RunReport } from "@ravi/kernel";
 import { eventsAnswer, listAnswer, runAnswer } from "./answers.ts";
 import { HttpError } from "./http-error.ts";
 import type { WatchedRuns } from "./watched-runs.ts";
@@ -51,9 +51,21 @@ async function answer({ runs, runId, request }: Asked): Promise<unknown> {
   const { name, execId, since, value } = await readJson(request);
   const isWait = typeof name === "string" && typeof execId === "string" && typeof since === "number";
   if (!isWait || value === undefined) throw new HttpError(400, "expected { name, execId, since, value }");
+  refuseStale(await runs.inspect(runId), { name, execId, since });
   // The id is that of `ravi approve` too: of two answers to one question, the second does not count.
   await runs.deliver(runId, name, value as JsonValue, { id: `ravi ${execId} ${since}`, mustWait: true });
   return {};
+}
+
+/** Somebody else may have answered meanwhile. Then the next wait of that name would get this answer, to a question that was not read. */
+function refuseStale(
+  { waitingFor = [] }: RunReport,
+  asked: { readonly name: string; readonly execId: string; readonly since: number },
+): void {
+  const { name, execId, since } = asked;
+  const next = waitingFor.find((wait) => wait.name === name);
+  if (next === undefined || (next.execId === execId && next.since === since)) return;
+  throw new HttpError(409, `${name} does not wait for this answer any more; another question has its place`);
 }
 
 async function cancel({ runs, runId, request }: Asked): Promise<unknown> {

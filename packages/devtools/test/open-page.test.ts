@@ -201,6 +201,7 @@ describe("what it does", () => {
     ["answers", { name: "colour", execId: "a", since: 1 }],
     ["answers", { name: "colour", since: 1, value: 1 }],
     ["answers", { name: 1, execId: "a", since: 1, value: 1 }],
+    ["answers", { name: "colour", execId: "a", since: "1", value: 1 }],
     ["answers", []],
     ["cancel", {}],
     ["cancel", { reason: "" }],
@@ -221,6 +222,14 @@ describe("what it does", () => {
     expect(await post({ "content-type": "text/plain" })).toBe(415);
     expect(await post({ "content-type": "application/x-www-form-urlencoded" })).toBe(415);
     expect(await post({ "content-length": "2000000" })).toBe(413);
+    // In pieces, without saying how many.
+    const headers = {
+      authorization: `Bearer ${page.url.split("#key=")[1]}`,
+      "content-type": "application/json",
+    };
+    const body = new Blob(['{"reason":"x"}']).stream();
+    const sent = { method: "POST", headers, body, duplex: "half" } as const;
+    expect((await fetch(new URL("/api/runs/a/cancel", page.url), sent)).status).toBe(413);
   });
 
   test("a page that only looks can neither answer nor cancel", async () => {

@@ -11,7 +11,7 @@ import {
   type SpanContent,
   type Telemetry,
 } from "@ravi/kernel";
-import { scriptedModel } from "@ravi/testing";
+import { scriptedModel, virtualClock } from "@ravi/testing";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
 import { agent, ask, done } from "./support/helpers.ts";
 
@@ -27,6 +27,7 @@ type RunWork = (work: () => void) => unknown;
 class Spans implements Telemetry {
   readonly started: Started[] = [];
   readonly ended: [label: string, key: string, value: unknown][] = [];
+  readonly ends: string[] = [];
   /** The labels of the spans that the code that runs now is in. */
   readonly active: string[] = [];
   private readonly labels = new Map<Span, string>();
@@ -42,7 +43,7 @@ class Spans implements Telemetry {
     const span: Span = {
       setAttribute: (key, value) => void this.ended.push([label, key, value]),
       recordError: (error) => void this.ended.push([label, "error", Reflect.get(Object(error), "code")]),
-      end: () => {},
+      end: () => void this.ends.push(label),
       run: (work) => {
         this.active.push(label);
         try {
@@ -57,6 +58,15 @@ class Spans implements Telemetry {
   }
 
   metric(): void {}
+}
+
+class Wanting extends Spans {
+  readonly content: [label: string, content: SpanContent][] = [];
+  override startSpan(name: string, attributes: JsonObject, parent?: Span): Span {
+    const span = super.startSpan(name, attributes, parent);
+    span.addContent = (content) => void this.content.push([name, content]);
+    return span;
+  }
 }
 
 /** A tool that tells where it runs, and asks a model. */
@@ -216,6 +226,46 @@ test("J8: a span says which conversation, call and priority it is about, and how
   ]);
 });
 
+test("J8: spans of calls that do not stop end with their agent, the inner ones first, and are told nothing of what comes later", async () => {
+  const spans = new Wanting();
+  const clock = virtualClock();
+  const asked = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  const scripted = scriptedModel(["late"]);
+  const stuck = Object.assign(Object.create(scripted) as typeof scripted, {
+    generate: async (...given: Parameters<typeof scripted.generate>) => {
+      asked.resolve();
+      await released.promise;
+      return scripted.generate(...given);
+    },
+  });
+  const tool = defineTool({
+    name: "look_up",
+    description: "",
+    input: z.object({}),
+    execute: async (_, { llm }) => {
+      await llm(stuck, ask("is it?")).catch(() => {});
+      return "found";
+    },
+  });
+  const lead = agent("lead", async (ctx) => {
+    await ctx.tool({ id: "c1", name: "look_up", arguments: "{}" }, tool);
+    return done("late");
+  });
+  const logger: Logger = { debug() {}, info() {}, warn() {}, error() {} };
+  const run = new Runtime({ telemetry: spans, clock, logger }).run(lead, "");
+  await asked.promise;
+  run.cancel("enough");
+  await clock.advance(1_000);
+  expect((await run.result).status).toBe("cancelled");
+  expect(spans.ends).toEqual(["ravi.run lead", "ravi.llm scripted", "ravi.tool look_up"]);
+  for (const label of spans.ends) expect(spans.ended).toContainEqual([label, "error", "CANCELLED"]);
+  const told = [spans.ended.length, spans.ends.length, spans.content.length];
+  released.resolve();
+  await new Promise(setImmediate);
+  expect([spans.ended.length, spans.ends.length, spans.content.length]).toEqual(told);
+});
+
 test("J8: a suspended run says so, and the resumed one that it was begun before", async () => {
   const spans = new Spans();
   const waits = agent("waits", async (ctx) => done(JSON.stringify(await ctx.waitFor("colour"))));
@@ -235,15 +285,6 @@ test("J8: a suspended run says so, and the resumed one that it was begun before"
 });
 
 describe("content", () => {
-  class Wanting extends Spans {
-    readonly content: [label: string, content: SpanContent][] = [];
-    override startSpan(name: string, attributes: JsonObject, parent?: Span): Span {
-      const span = super.startSpan(name, attributes, parent);
-      span.addContent = (content) => void this.content.push([name, content]);
-      return span;
-    }
-  }
-
   test("is told to a span that wants it: inputs, requests, answers, arguments and results", async () => {
     const spans = new Wanting();
     await new Runtime({ telemetry: spans }).run(team(spans, []), "Go").result;

@@ -9,8 +9,8 @@ export interface OtelTelemetryOptions {
   /** Makes the instruments of metrics. Default: that of the SDK that is registered; without one, there are no metrics. */
   readonly meter?: Meter | undefined;
   /**
-   * Whether prompts, answers, arguments and results are put into the spans. A function gets each text and returns the one to record, or
-   * undefined for none. Default: false, because they may be personal or secret.
+   * Whether prompts, answers, arguments and results are put into the spans. A function gets each text, and messages of errors, and returns
+   * the one to record, or undefined for none. Default: false, because they may be personal or secret.
    */
   readonly content?: boolean | ((text: string) => string | undefined) | undefined;
   /** The most characters of content in one attribute. Of a long conversation, the end is kept. Default: 10,000. */

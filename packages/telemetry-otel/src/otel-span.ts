@@ -2,7 +2,7 @@ import { type Context, type Span as ApiSpan, SpanStatusCode, context, trace } fr
 import type { Span, SpanContent } from "@ravi/kernel";
 import type { CallMetrics } from "./call-metrics.ts";
 import { contentAttribute } from "./content.ts";
-import { failureOf } from "./failure.ts";
+import { failureOf, messageIn } from "./failure.ts";
 import { otelName, otelValue } from "./names.ts";
 import type { Settings } from "./options.ts";
 
@@ -32,17 +32,27 @@ export class OtelSpan implements Span {
 
   /** Only what has failed is an error. What was cancelled, suspended or refused by a rule says so in `ravi.status`. */
   recordError(error: unknown): void {
-    const { type, message, ending } = failureOf(error);
+    const { type, ending } = failureOf(error);
     this.metrics?.fail(type);
     if (!this.span.isRecording()) return;
-    if (this.hasFailed(ending)) {
-      this.span.setAttribute("error.type", type);
-      this.span.recordException({ name: type, message });
-      this.span.setStatus({ code: SpanStatusCode.ERROR, message });
-      return;
-    }
+    if (this.hasFailed(ending)) return this.fail(type, error);
     if (this.status === undefined && ending !== undefined) this.setAttribute("status", ending);
-    this.span.setAttribute("ravi.reason", message);
+    const reason = this.messageOf(error);
+    if (reason !== undefined) this.span.setAttribute("ravi.reason", reason);
+  }
+
+  private fail(type: string, error: unknown): void {
+    this.span.setAttribute("error.type", type);
+    // Before the message, since a redactor may throw.
+    this.span.setStatus({ code: SpanStatusCode.ERROR });
+    const message = this.messageOf(error);
+    if (message === undefined) return this.span.recordException({ name: type });
+    this.span.recordException({ name: type, message });
+    this.span.setStatus({ code: SpanStatusCode.ERROR, message });
+  }
+
+  protected messageOf(error: unknown): string | undefined {
+    return messageIn(error, undefined);
   }
 
   /** What was told of an agent counts: one that a guardrail stops has failed, the call in it was denied. */
@@ -75,6 +85,11 @@ export class ContentSpan extends OtelSpan {
   constructor(span: ApiSpan, metrics: CallMetrics | undefined, settings: Settings) {
     super(span, metrics);
     this.settings = settings;
+  }
+
+  /** What a tool answers when it fails is both its result and the message of an error. */
+  protected override messageOf(error: unknown): string | undefined {
+    return messageIn(error, this.settings.redact);
   }
 
   addContent(content: SpanContent): void {

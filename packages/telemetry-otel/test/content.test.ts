@@ -1,4 +1,12 @@
-import type { ChatMessage, JsonValue, SpanContent } from "@ravi/kernel";
+import { SpanStatusCode } from "@opentelemetry/api";
+import {
+  CancellationError,
+  type ChatMessage,
+  type JsonValue,
+  MiddlewareTermination,
+  type SpanContent,
+  ToolError,
+} from "@ravi/kernel";
 import { describe, expect, test } from "vitest";
 import { otelTelemetry, type OtelTelemetryOptions } from "@ravi/telemetry-otel";
 import { AlwaysOffSampler, TracerProvider } from "@opentelemetry/sdk-trace";
@@ -137,6 +145,63 @@ describe("content", () => {
     ]);
     expect(seen.toSorted()).toEqual(["I am Ada", "drop"]);
     expect(recorded({ of: "result", text: "drop" }, { content })).toEqual({});
+  });
+
+  describe("a redactor decides on messages of errors too, since a tool's may be its result", () => {
+    const failed = (content: OtelTelemetryOptions["content"], error: unknown) => {
+      const { tracer, ended } = recording();
+      const span = otelTelemetry({ tracer, content }).startSpan("ravi.tool", { tool: "find" });
+      const telling = (): void => span.recordError(error);
+      return { telling, span: () => (span.end(), only(ended())) };
+    };
+    const error = new ToolError({ toolName: "find", message: "no customer Ada" });
+
+    test("on one of what has failed", () => {
+      const { telling, span } = failed((text) => text.replaceAll("Ada", "[name]"), error);
+      telling();
+      const { status, events } = span();
+      expect(status).toEqual({ code: SpanStatusCode.ERROR, message: "no customer [name]" });
+      expect(events[0]?.attributes).toEqual({
+        "exception.type": "TOOL_ERROR",
+        "exception.message": "no customer [name]",
+      });
+    });
+
+    test("on one of what was stopped", () => {
+      const { telling, span } = failed(
+        (text) => text.replaceAll("Ada", "[name]"),
+        new MiddlewareTermination({ layer: "guard", reason: "speaks of Ada" }),
+      );
+      telling();
+      expect(span().attributes["ravi.reason"]).toContain("speaks of [name]");
+    });
+
+    test("and may leave it out", () => {
+      for (const each of [error, new CancellationError({ reason: "Ada said so" })]) {
+        const { telling, span } = failed(() => undefined, each);
+        telling();
+        const { status, attributes, events } = span();
+        expect(JSON.stringify([status, attributes, events])).not.toContain("Ada");
+      }
+    });
+
+    test("it sees all of it, before it is cut", () => {
+      const { telling, span } = failed((text) => text.replaceAll("Ada", ""), new Error("Ada".repeat(1_001)));
+      telling();
+      const { status, events } = span();
+      expect(status.code).toBe(SpanStatusCode.ERROR);
+      expect(JSON.stringify([status, events])).not.toContain("Ad");
+    });
+
+    test("if it fails, the span is an error all the same, without the message", () => {
+      const { telling, span } = failed(() => {
+        throw new Error("broken");
+      }, error);
+      expect(telling).toThrow("broken");
+      const { status, attributes } = span();
+      expect(status).toEqual({ code: SpanStatusCode.ERROR });
+      expect(attributes["error.type"]).toBe("TOOL_ERROR");
+    });
   });
 
   test("a long text is cut in the middle, and of a long conversation the end is kept", () => {

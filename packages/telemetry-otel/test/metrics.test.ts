@@ -1,8 +1,10 @@
+import assert from "node:assert/strict";
 import { BudgetExhaustedError, ProviderError, type Span } from "@ravi/kernel";
 import { expect, test } from "vitest";
 import { otelTelemetry } from "@ravi/telemetry-otel";
-import type { Meter } from "@opentelemetry/api";
+import { type Meter, trace, type Tracer } from "@opentelemetry/api";
 import { AlwaysOffSampler, TracerProvider } from "@opentelemetry/sdk-trace";
+import { registerTraces } from "./sdk.ts";
 import { measuring, recording } from "./support.ts";
 
 /** A model call that takes as long as the clock is moved. */
@@ -155,4 +157,25 @@ test("a metric of a layer is a histogram of its name, made once", async () => {
     [{ "ravi.tenant.id": "acme" }, 5],
     [{}, 4],
   ]);
+});
+
+test("a measurement is made while the span of its call is active, so that a backend can show it as an example", () => {
+  const { tracer } = registerTraces();
+  const active: unknown[] = [];
+  const { meter } = measuring();
+  const watching = Object.assign(Object.create(meter) as Meter, {
+    createHistogram: () => ({ record: () => active.push(trace.getActiveSpan()?.spanContext().spanId) }),
+  });
+  const started: unknown[] = [];
+  const noting: Tracer = {
+    startSpan: (...given) => {
+      const span = tracer.startSpan(...given);
+      started.push(span.spanContext().spanId);
+      return span;
+    },
+    startActiveSpan: () => assert.fail("not used"),
+  };
+  otelTelemetry({ tracer: noting, meter: watching }).startSpan("ravi.llm", { model: "m" }).end();
+  expect(active).toEqual(started);
+  expect(active).toHaveLength(1);
 });

@@ -151,6 +151,13 @@ describe("how a span ends", () => {
     ["an error of somebody else", new RangeError("too far"), "RangeError", "too far"],
     ["a thrown text", "oh no", "_OTHER", "oh no"],
     ["nothing", undefined, "_OTHER", undefined],
+    [
+      "an error whose name is a text",
+      Object.assign(new Error(), { name: "no vendor 7" }),
+      "_OTHER",
+      undefined,
+    ],
+    ["an error with a long name", Object.assign(new Error(), { name: "x".repeat(101) }), "_OTHER", undefined],
     ["an object without a name", Object.create(null), "_OTHER", undefined],
   ])("%s is an error, with its type and message", (_, error, type, message) => {
     const { tracer, ended } = recording();

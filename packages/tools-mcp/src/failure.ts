@@ -1,6 +1,7 @@
 import { type AbortSignalLike, cancellationOf, isRaviError, ToolError } from "@ravi/kernel";
 import { messageOf } from "@ravi/kernel/loop";
 import { causeChain, field } from "@ravi/kernel/provider";
+import { isCutOff } from "./http/cut-off.ts";
 
 const MAX_CHARS = 1_000;
 /** The answer of a server may be of any length. */
@@ -39,7 +40,7 @@ function explain(error: unknown, { server, timeoutS, lost, isIdempotent, clean }
     return `the connection to ${server} was lost${lost === undefined ? "" : ` (${lost})`}${doubt}`;
   if (code === "INVALID_RESULT") return `${server} sent a result that is none${doubt}`;
   // Codes of JSON-RPC are numbers: it is the server that refuses.
-  if (typeof code === "number") return `${server} refused the call: ${said} (${code})`;
+  if (typeof code === "number" && !isCutOff(error)) return `${server} refused the call: ${said} (${code})`;
   return `${server} could not be called: ${said}${doubt}`;
 }
 

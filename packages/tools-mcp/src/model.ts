@@ -13,7 +13,7 @@ export interface McpClient {
   // Methods, not properties: their parameters are checked bivariantly, so that a client with more precise ones fits.
   listTools(
     params: undefined,
-    options: { readonly timeout: number; readonly cacheMode: "refresh" },
+    options: { readonly timeout: number; readonly signal: AbortSignalLike; readonly cacheMode: "refresh" },
   ): Promise<{ readonly tools: readonly object[] }>;
   callTool(
     params: { readonly name: string; readonly arguments: Record<string, unknown> },

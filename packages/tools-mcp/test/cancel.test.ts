@@ -81,6 +81,24 @@ test("T4: a program ends by itself after it has closed a server with a call unde
   expect({ stdout, stderr }).toEqual({ stdout: "CANCELLED\ntrue\n", stderr: "" });
 });
 
+test("T4: a program ends by itself after it has closed a server that it may not end", async () => {
+  const program = `
+    import { openMcp } from "@ravi/tools-mcp";
+    import { virtualClock } from "@ravi/testing";
+    import { server, told } from ${JSON.stringify(join(import.meta.dirname, "support.ts"))};
+    const clock = virtualClock();
+    const raw = await openMcp(server("raw", "stubborn"), { clock });
+    console.log(await told(raw, "pid"));
+    process.kill = () => { throw new Error("kill EPERM"); };
+    const closing = raw.close();
+    await clock.advance(6_000);
+    await closing;`;
+  const args = ["--conditions=@ravi/source", "--input-type=module", "--eval", program];
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, args, { cwd: import.meta.dirname });
+  expect({ stdout, stderr }).toEqual({ stdout: expect.stringMatching(/^\d+\n$/), stderr: "" });
+  process.kill(Number(stdout), "SIGKILL");
+});
+
 test("T15: no code is made out of text, not even by the client: all of it works where that is forbidden", async () => {
   const args = [
     "--disallow-code-generation-from-strings",

@@ -1,8 +1,10 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
+import type { Clock } from "@ravi/kernel";
 import { openMcp } from "@ravi/tools-mcp";
-import { virtualClock } from "@ravi/testing";
-import { describe, expect, test } from "vitest";
+import { type VirtualClock, virtualClock } from "@ravi/testing";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { LIMITS } from "../src/limits.ts";
 import { ask, failureOf, isAlive, server, told, underWay } from "./support.ts";
 
 // The clocks stand still where a limit is one of time: then it does not matter how fast the machine is.
@@ -10,6 +12,16 @@ import { ask, failureOf, isAlive, server, told, underWay } from "./support.ts";
 const IN_DOUBT = "; the call may have been carried out";
 const lost = (why: string): string =>
   `error: the connection to the MCP server "raw" was lost (${why})${IN_DOUBT}`;
+
+/** The clock, and the moment at which its first timer is set. */
+function watching(clock: VirtualClock): { readonly watched: Clock; readonly timer: Promise<void> } {
+  const { promise: timer, resolve } = Promise.withResolvers<void>();
+  const setTimer: VirtualClock["setTimer"] = (callback, delayMs) => {
+    resolve();
+    return clock.setTimer(callback, delayMs);
+  };
+  return { watched: { now: () => clock.now(), setTimer }, timer };
+}
 
 describe("T15: a server costs only an error of that call", () => {
   test.each([
@@ -85,6 +97,59 @@ describe("T15: a server costs only an error of that call", () => {
     );
   });
 
+  test.each([
+    ["closes its output and lives on", "mute", "it has closed its output"],
+    ["closes its input and lives on", "deaf", "it has closed its input"],
+  ])("that %s: it is not waited for, and started again", async (_, tool, why) => {
+    const clock = virtualClock();
+    const { watched, timer } = watching(clock);
+    await using raw = await openMcp(server("raw"), { clock: watched });
+    const pid = Number(await told(raw, "pid"));
+    // The call that closes the input is answered; it is the next one that is not heard.
+    const call = tool === "deaf" ? told(raw, tool).then(() => told(raw, "echo")) : told(raw, tool);
+    await timer;
+    await clock.advance(1_000);
+    expect(await call).toBe(lost(why));
+    expect(await told(raw, "echo", { a: 1 })).toBe('{"a":1}');
+    await raw.close();
+    expect(isAlive(pid)).toBe(false);
+    expect(clock.pending).toBe(0);
+  });
+
+  test("that reads nothing: what it is sent does not pile up without end", async () => {
+    const clock = virtualClock();
+    const raw = await openMcp(server("raw"), { clock });
+    await told(raw, "idle");
+    const text = "x".repeat(900_000);
+    const many = Math.ceil(LIMITS.unreadBytes / text.length) + 1;
+    const calls = Array.from({ length: many }, () => told(raw, "echo", { text }));
+    expect(await Promise.race(calls)).toBe(
+      `error: the MCP server "raw" could not be called: it does not read what it is sent${IN_DOUBT}`,
+    );
+    const closing = raw.close();
+    await clock.advance(2_000);
+    await closing;
+    for (const said of await Promise.all(calls)) expect(said).toMatch(/^error: /);
+  });
+
+  test("that dies while others hold its output open", async () => {
+    const listener = createServer().listen(0, "127.0.0.1");
+    await once(listener, "listening");
+    const { port } = listener.address() as AddressInfo;
+    const clock = virtualClock();
+    const { watched, timer } = watching(clock);
+    await using raw = await openMcp(server("raw"), { clock: watched });
+    const connection = once(listener, "connection");
+    await told(raw, "leave", { port });
+    const [socket] = await connection;
+    const call = told(raw, "die");
+    await timer;
+    await clock.advance(1_000);
+    expect(await call).toBe(lost("its process ended with code 3; it said last: out of cheese"));
+    socket.destroy();
+    listener.close();
+  });
+
   test("that answers too late: the answer is for nobody", async () => {
     await using raw = await openMcp(server("raw"));
     const clock = virtualClock();
@@ -124,7 +189,7 @@ describe("T15: a server that cannot be opened is an error that says why, and lea
     });
   });
 
-  test.each(["mute", "unlisted"])("one that never answers: %s", async (mode) => {
+  test.each(["mute", "unlisted", "slow"])("one that never answers, or not as a whole: %s", async (mode) => {
     const failure = await failureOf(openMcp(server("raw", mode), { connectTimeoutS: 1 }));
     expect(failure).toMatchObject({
       code: "TOOL_ERROR",
@@ -179,6 +244,25 @@ describe("T4: when a server is closed", () => {
     await clock.advance(2_000);
     await closing;
     expect(isAlive(pid)).toBe(false);
+    expect(clock.pending).toBe(0);
+  });
+
+  test("one that may not be ended, such as that of another user, is left behind and not waited for", async () => {
+    const clock = virtualClock();
+    const raw = await openMcp(server("raw", "stubborn"), { clock });
+    const pid = Number(await told(raw, "pid"));
+    const kill = vi.spyOn(process, "kill").mockImplementation(() => {
+      throw Object.assign(new Error("kill EPERM"), { code: "EPERM" });
+    });
+    onTestFinished(() => void process.kill(-pid, "SIGKILL"));
+    onTestFinished(() => kill.mockRestore());
+    const closing = raw.close();
+    await clock.advance(6_000);
+    await closing;
+    expect(kill.mock.calls).toEqual([
+      [-pid, "SIGTERM"],
+      [-pid, "SIGKILL"],
+    ]);
     expect(clock.pending).toBe(0);
   });
 

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { createMcpHandler, McpServer } from "@modelcontextprotocol/server";
-import { type Clock, isCancellation } from "@ravi/kernel";
+import { type Clock, isCancellation, type TimerHandle } from "@ravi/kernel";
 import { openMcp } from "@ravi/tools-mcp";
 import { virtualClock } from "@ravi/testing";
 import { describe, expect, test } from "vitest";
@@ -252,6 +252,34 @@ describe("T4: a cancelled call over HTTP", () => {
     },
   );
 
+  test("so does a stream that was opened again for it", async () => {
+    const resumed = Promise.withResolvers<{ readonly gone: Promise<unknown> }>();
+    const handle = rawHttp(({ response }) => events(response).end("id: 1\ndata:\n\n"));
+    await using http = await httpServer((request, response) => {
+      if (request.headers["last-event-id"] !== "1") return handle(request, response);
+      events(response).write(": working\n\n");
+      return resumed.resolve({ gone: once(response, "close") });
+    });
+    const clock = virtualClock();
+    const waiting = Promise.withResolvers<void>();
+    const watched: Clock = {
+      now: () => clock.now(),
+      setTimer: (callback, delayMs) => {
+        if (delayMs === 1_000) waiting.resolve();
+        return clock.setTimer(callback, delayMs);
+      },
+    };
+    await using raw = await openMcp({ url: http.url }, { clock: watched });
+    const controller = new AbortController();
+    const call = ask(raw, "read", {}, { signal: controller.signal });
+    await waiting.promise;
+    await clock.advance(1_000);
+    const { gone } = await resumed.promise;
+    controller.abort();
+    expect(isCancellation(await failureOf(call))).toBe(true);
+    await gone;
+  });
+
   test("a server that is closed leaves no connection, and is not waited for when it says nothing to the goodbye", async () => {
     const arrived = Promise.withResolvers<void>();
     const handle = rawHttp(() => arrived.resolve());
@@ -297,6 +325,54 @@ test("T4: a server that is closed is not waited for, nor is a token for its good
   await clock.advance(2_000);
   await closing;
   expect(clock.pending).toBe(0);
+});
+
+/** A clock that goes on as soon as somebody waits for something else than the answer to a notice, and the delays that were waited for. */
+function hurrying(): { readonly clock: Clock; readonly delays: number[] } {
+  const clock = virtualClock();
+  const delays: number[] = [];
+  const setTimer = (callback: () => void, delayMs: number): TimerHandle => {
+    const timer = clock.setTimer(callback, delayMs);
+    if (delayMs === 30_000) return timer;
+    delays.push(delayMs);
+    void clock.advance(delayMs);
+    return timer;
+  };
+  return { clock: { now: () => clock.now(), setTimer }, delays };
+}
+
+test("T15: a stream is not opened again at once, however often the server ends it and asks for that", async () => {
+  const { clock, delays } = hurrying();
+  const handle = rawHttp((call) => answer(call, "ok"));
+  const often = Promise.withResolvers<void>();
+  let streams = 0;
+  await using http = await httpServer((request, response) => {
+    if (request.method !== "GET") return handle(request, response);
+    if (++streams === 3) often.resolve();
+    return events(response).end("retry: 0\ndata:\n\n");
+  });
+  await using _ = await openMcp({ url: http.url }, { clock });
+  await often.promise;
+  expect(delays.slice(0, 2)).toEqual([1_000, 1_000]);
+});
+
+describe("T15: of an answer that was cut off it is said that the call may have been carried out", () => {
+  test.each<[string, string, number]>([
+    ["without an id", "data:\n\n", 405],
+    ["after an id that is empty", "id:\ndata:\n\n", 405],
+    ["after a field whose name only begins like that of an id", "idle: 1\ndata:\n\n", 405],
+    ["and cannot be asked for again", "id: 1\ndata:\n\n", 405],
+    ["and is asked for again in vain", "id: 1\ndata:\n\n", 500],
+  ])("%s", async (_, text, status) => {
+    const handle = rawHttp(({ response }) => events(response).end(text));
+    await using http = await httpServer((request, response) =>
+      request.method === "GET" ? response.writeHead(status).end() : handle(request, response),
+    );
+    await using raw = await openMcp({ url: http.url }, { clock: hurrying().clock });
+    expect(await told(raw, "read")).toBe(
+      'error: the MCP server "raw" could not be called: its answer was cut off; the call may have been carried out',
+    );
+  });
 });
 
 test("T4: no timer is left for streams that were to be opened again, however long the server says that takes", async () => {

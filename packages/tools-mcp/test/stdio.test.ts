@@ -91,6 +91,15 @@ describe("a server that was made with the official package", () => {
 });
 
 describe("a process", () => {
+  test("progress that comes in one piece with the answer is told too", async () => {
+    await using raw = await openMcp(server("raw"));
+    const events: RunEvent[] = [];
+    await ask(raw, "quick", {}, { onEvent: (event) => events.push(event) });
+    expect(events.map(({ event }) => event)).toEqual([
+      { type: "progress", callId: "call", name: "quick", data: { done: 1, of: null } },
+    ]);
+  });
+
   test("all pages of a list are read, and a list without end is refused", async () => {
     await using whole = await openMcp(server("raw"));
     await using pages = await openMcp(server("raw", "pages"));

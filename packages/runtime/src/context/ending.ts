@@ -1,4 +1,5 @@
 import {
+  CancellationError,
   errorToJSON,
   type HireOutcome,
   HookEvent,
@@ -13,7 +14,7 @@ import { reasonOfEnd, waitAtMost, waitUnlessCancelled } from "./bounded-wait.ts"
 import { forgetHistory, keepHistory } from "./end-history.ts";
 import type { Execution } from "./execution.ts";
 import { abandonOpen } from "./money/abandoned.ts";
-import { audit } from "./observe.ts";
+import { audit, endOpenSpans } from "./observe.ts";
 
 /** How long an agent, and what it has left running, may take to stop. After that nobody waits for it. */
 export const GRACE_MS = 50;
@@ -86,9 +87,10 @@ async function cancelLastOperation(exec: Execution): Promise<void> {
   timer?.cancel();
 }
 
-/** Settles the money of calls that are still running: nobody waits for their answers. Also used when a run is suspended. */
+/** Settles the money of calls that are still running, and ends their spans: nobody waits for their answers. Also used when a run is suspended. */
 export function abandonCalls({ exec, isCrash }: Pick<Ending, "exec"> & Partial<Ending>): MaybePromise<void> {
   exec.isOver = true;
+  endOpenSpans(exec, () => exec.stopped ?? new CancellationError({ reason: reasonOfEnd(exec) }));
   // Calls that wait in the limiter's line leave it. Not after a crash: the token would also stop the children, which may go on.
   if (exec.inLine > 0 && isCrash !== true) exec.token.cancel(reasonOfEnd(exec));
   const settled = abandonOpen(exec);

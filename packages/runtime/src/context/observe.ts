@@ -15,6 +15,9 @@ export function isAudited({ ports }: Execution): boolean {
   return ports.auditLog !== undefined && ports.auditLog.isNoop !== true;
 }
 
+/** The spans of each agent that have not ended. Not a field of the execution, because most have no telemetry. */
+const openSpans = new WeakMap<Execution, Set<Span>>();
+
 /** Starts a span around a piece of work. Returns undefined if there is no telemetry, or if it fails. */
 export function startSpan(
   exec: Execution,
@@ -28,7 +31,11 @@ export function startSpan(
   try {
     const { runId, sessionId } = supervision;
     const all = { runId, execId, agentId, sessionId, ...whom(exec), ...attributes };
-    return telemetry.startSpan(name, all, parent);
+    const span = telemetry.startSpan(name, all, parent);
+    const open = openSpans.get(exec);
+    if (open === undefined) openSpans.set(exec, new Set([span]));
+    else open.add(span);
+    return span;
   } catch (error) {
     logFailure(exec, "telemetry", error);
     return undefined;
@@ -60,7 +67,8 @@ function settle<T>(work: () => T): () => T {
 
 /** Gives the span what the work was given or has made, if anybody wants it. */
 export function addContent(exec: Execution, span: Span | undefined, contentOf: () => SpanContent): void {
-  if (span?.addContent !== undefined) tellSpan(exec, () => span.addContent?.(contentOf()));
+  if (span?.addContent !== undefined && openSpans.get(exec)?.has(span) === true)
+    tellSpan(exec, () => span.addContent?.(contentOf()));
 }
 
 /** What is known about a piece of work at its end only. Null and undefined values are left out. */
@@ -74,12 +82,20 @@ export function endSpan(
   attributes: EndAttributes = {},
 ): void {
   if (span === undefined) return;
+  const wasOpen = openSpans.get(exec)?.delete(span);
+  // It was ended together with its agent.
+  if (exec.isOver && wasOpen !== true) return;
   tellSpan(exec, () => {
     for (const [key, value] of Object.entries(attributes))
       if (value !== undefined && value !== null) span.setAttribute(key, value);
     if (error !== undefined) span.recordError(error);
   });
   tellSpan(exec, () => span.end());
+}
+
+/** Ends what is open when an agent has ended: a call that does not stop may never end, and its span would never be seen. */
+export function endOpenSpans(exec: Execution, why: () => Error): void {
+  for (const span of [...(openSpans.get(exec) ?? [])].toReversed()) endSpan(exec, span, why());
 }
 
 function tellSpan(exec: Execution, tell: () => unknown): void {

@@ -11,27 +11,16 @@ export interface CarefulFetchOptions {
   readonly onFlood: (reason: string) => void;
 }
 
-type Id = string | number;
-
-/**
- * The platform's `fetch` with what the client's HTTP transport lacks: limits on what comes back, an end to a request that was cancelled
- * (the client says so to the server, and goes on to wait), and an answer where the server's was cut off.
- */
+/** The platform's `fetch` with what the client's HTTP transport lacks: limits on what comes back. */
 export function carefulFetch(
   options: CarefulFetchOptions,
 ): (url: string | URL, init?: RequestInit) => Promise<Response> {
   const { gate, clock, noticeTimeoutMs, onFlood } = options;
-  const open = new Map<Id, Exchange>();
   return async (url, init = {}) => {
     const message = typeof init.body === "string" ? tryParse(init.body) : undefined;
-    const id = idIn(field(message, "id"));
-    if (field(message, "method") === "notifications/cancelled") {
-      const cancelled = idIn(field(field(message, "params"), "requestId"));
-      if (cancelled !== undefined) open.get(cancelled)?.cancel();
-    }
-    const exchange = new Exchange({ id, isForNotices: init.method === "GET", gate, onFlood });
-    if (id !== undefined) open.set(id, exchange);
-    const isNotice = init.method !== "GET" && id === undefined;
+    const isForNotices = init.method === "GET";
+    const exchange = new Exchange({ isForNotices, gate, onFlood });
+    const isNotice = !isForNotices && field(message, "id") === undefined;
     const timer = isNotice
       ? clock.setTimer(() => exchange.abort(new Error("no answer")), noticeTimeoutMs)
       : undefined;
@@ -42,7 +31,6 @@ export function carefulFetch(
     const over = (): void => {
       timer?.cancel();
       signal?.removeEventListener("abort", stop);
-      if (id !== undefined && open.get(id) === exchange) open.delete(id);
     };
     try {
       return exchange.guard(await fetch(url, { ...init, signal: exchange.signal }), over);
@@ -51,8 +39,4 @@ export function carefulFetch(
       throw error;
     }
   };
-}
-
-function idIn(value: unknown): Id | undefined {
-  return typeof value === "string" || typeof value === "number" ? value : undefined;
 }

@@ -3,8 +3,6 @@ import { type FloodGate, TOO_LONG } from "../open/flood-gate.ts";
 import { EventSize } from "./event-size.ts";
 
 export interface ExchangeOptions {
-  /** Of the message that is sent, if it is to be answered. */
-  readonly id: string | number | undefined;
   /** Whether it is the stream over which the server tells of changes. */
   readonly isForNotices: boolean;
   readonly gate: FloodGate;
@@ -19,7 +17,6 @@ const MAYBE_CHANGED = { jsonrpc: "2.0", method: "notifications/tools/list_change
 export class Exchange {
   private readonly options: ExchangeOptions;
   private readonly controller = new AbortController();
-  private endBody: (() => void) | undefined;
 
   constructor(options: ExchangeOptions) {
     this.options = options;
@@ -29,20 +26,11 @@ export class Exchange {
     return this.controller.signal;
   }
 
-  /** Nobody waits for the answer any more. */
-  cancel(): void {
-    if (this.endBody === undefined) this.controller.abort();
-    else this.endBody();
-  }
-
   abort(reason: unknown): void {
     this.controller.abort(reason);
   }
 
-  /**
-   * The same response with limits on its body. If its stream ends before the answer came, an answer that says so is added: the client
-   * would wait for it until the time is up. If it came, a second answer is ignored.
-   */
+  /** The same response with limits on its body. */
   guard(response: Response, whenOver: () => void): Response {
     const { body, status, statusText, headers } = response;
     if (body === null || status < 200 || status > 599) {
@@ -63,22 +51,12 @@ export class Exchange {
     const events = new EventSize();
     let size = 0;
     let isOver = false;
-    const over = (): boolean => {
-      if (isOver) return false;
+    const over = (): void => {
       isOver = true;
       whenOver();
-      return true;
     };
     const leave = (): void => void reader.cancel().catch(() => undefined);
     return new ReadableStream<Uint8Array>({
-      start: (controller) => {
-        this.endBody = () => {
-          if (!over()) return;
-          leave();
-          if (isStream) this.finish(controller);
-          else controller.error(new Error("cancelled"));
-        };
-      },
       pull: async (controller) => {
         let chunk: Uint8Array | undefined;
         let failure: unknown;
@@ -90,7 +68,7 @@ export class Exchange {
         if (isOver) return;
         if (chunk === undefined) {
           over();
-          if (isStream && (this.options.isForNotices || !events.hasId)) this.finish(controller);
+          if (isStream && this.options.isForNotices) finish(controller);
           else if (failure === undefined) controller.close();
           else controller.error(failure);
           return;
@@ -111,16 +89,10 @@ export class Exchange {
       },
     });
   }
+}
 
-  private finish(controller: ReadableStreamDefaultController<Uint8Array>): void {
-    const { id, isForNotices } = this.options;
-    const error = { code: -32_000, message: "the server's answer was cut off" };
-    const said = isForNotices ? MAYBE_CHANGED : { jsonrpc: "2.0", id, error };
-    if (isForNotices || id !== undefined) {
-      // Ends what was cut off in the middle first.
-      const event = `\n\ndata: ${JSON.stringify(said)}\n\n`;
-      controller.enqueue(new TextEncoder().encode(event));
-    }
-    controller.close();
-  }
+/** Ends what was cut off in the middle first. */
+function finish(controller: ReadableStreamDefaultController<Uint8Array>): void {
+  controller.enqueue(new TextEncoder().encode(`\n\ndata: ${JSON.stringify(MAYBE_CHANGED)}\n\n`));
+  controller.close();
 }

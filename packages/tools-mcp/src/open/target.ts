@@ -1,12 +1,9 @@
-import {
-  type AuthProvider,
-  StreamableHTTPClientTransport,
-  type Transport,
-} from "@modelcontextprotocol/client";
+import type { AuthProvider, Transport } from "@modelcontextprotocol/client";
 import { checkFields, InvalidValueError, type MaybePromise, type TimerHandle } from "@ravi/kernel";
 import { checkRecord, type TimerClock } from "@ravi/kernel/loop";
 import { checkHeaders, namesOnly } from "@ravi/kernel/provider";
 import { carefulFetch } from "../http/careful-fetch.ts";
+import { HttpTransport } from "../http/http-transport.ts";
 import { refuse, texts } from "../options.ts";
 import { inAddress, secretValues } from "../secrets.ts";
 import { checkProcesses, ChildTransport } from "../stdio/child-transport.ts";
@@ -58,6 +55,8 @@ export interface OpenTransport {
 }
 
 const GOODBYE_MS = 2_000;
+/** Before a stream is opened again: the client's own default. */
+const LEAST_REST_MS = 1_000;
 const MAX_TOKENS = 20;
 const EXPECTED = '{ command: "…" } to start a server, or { url: "https://…" } to reach one';
 
@@ -150,10 +149,12 @@ function openAddress(
     void transport.close();
   };
   const waiting = new Set<TimerHandle>();
-  const transport = new StreamableHTTPClientTransport(url, {
+  const transport = new HttpTransport(url, {
     requestInit: { headers },
-    // The transport forgets all but the last of its timers. A server says how long they take: the process would be kept for as long.
-    reconnectionScheduler: (reconnect, delayMs) => {
+    // The transport forgets all but the last of its timers. A server says how long they take: the process would be kept for as long; or
+    // asked without end, if that is no time at all.
+    reconnectionScheduler: (reconnect, givenMs) => {
+      const delayMs = Math.max(givenMs, LEAST_REST_MS);
       const timer = clock.setTimer(() => {
         waiting.delete(timer);
         reconnect();
@@ -164,7 +165,8 @@ function openAddress(
     ...(authProvider !== undefined && { authProvider }),
   });
   // Called before the client's own, which takes this place when it connects and passes messages on to it.
-  const onmessage = (): void => {
+  const onmessage = (message: unknown): void => {
+    transport.noteAnswer(message);
     const flood = gate.take({ messages: 1 });
     if (flood !== undefined) lose(flood);
   };

@@ -1,6 +1,7 @@
 import type { ChildProcessWithoutNullStreams } from "node:child_process";
 import type * as Processes from "node:child_process";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
+import type { TimerHandle } from "@ravi/kernel";
 import { platformModules, type TimerClock } from "@ravi/kernel/loop";
 import { LIMITS } from "../limits.ts";
 import { type FloodGate, TOO_LONG } from "../open/flood-gate.ts";
@@ -32,6 +33,8 @@ export interface ChildOptions {
 const GRACE_MS = 2_000;
 /** How long output may be held open by others after the process has ended. */
 const LAST_OUTPUT_MS = 1_000;
+/** How long a process that has closed its input or output may take to end. */
+const LAST_BREATH_MS = 1_000;
 const STDERR_CHARS = 1_000;
 /** More is kept than is shown: half of a secret would not be recognised. */
 const KEPT_STDERR_CHARS = 20_000;
@@ -51,6 +54,7 @@ export class ChildTransport implements Transport {
   private readonly exit = Promise.withResolvers<void>();
   private child: ChildProcessWithoutNullStreams | undefined;
   private isOver = false;
+  private hungUp: TimerHandle | undefined;
   private stderr = "";
 
   constructor(options: ChildOptions) {
@@ -75,8 +79,9 @@ export class ChildTransport implements Transport {
       // Without a process there is no exit.
       if (child.pid === undefined) this.end(`it could not be started: ${error.message}`);
     });
-    child.stdin.on("error", ignore);
+    child.stdin.on("error", () => this.expectEnd("it has closed its input"));
     child.stdout.on("error", ignore).on("data", (bytes: Uint8Array) => this.read(bytes));
+    child.stdout.once("end", () => this.expectEnd("it has closed its output"));
     child.stderr.on("error", ignore).on("data", (bytes: Uint8Array) => this.note(bytes));
     child.once("exit", (code, signal) => this.exited(code, signal));
     this.child = child;
@@ -100,7 +105,10 @@ export class ChildTransport implements Transport {
     this.kill("SIGTERM");
     if (await this.exitsWithin(GRACE_MS)) return;
     this.kill("SIGKILL");
-    await this.exit.promise;
+    if (await this.exitsWithin(GRACE_MS)) return;
+    // One of another user, such as `sudo` starts, may not be ended. This process need not stay for it.
+    for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
+    child.unref();
   }
 
   private read(bytes: Uint8Array): void {
@@ -139,7 +147,15 @@ export class ChildTransport implements Transport {
     this.kill("SIGKILL");
   }
 
+  /** Mostly the process ends right away, and that says why. One that lives on hears or says nothing more, so it is of no use. */
+  private expectEnd(reason: string): void {
+    const { child, hungUp, isOver } = this;
+    if (hungUp !== undefined || isOver || child?.exitCode !== null || child.signalCode !== null) return;
+    this.hungUp = this.options.clock.setTimer(() => this.break(reason), LAST_BREATH_MS);
+  }
+
   private exited(code: number | null, signal: string | null): void {
+    this.hungUp?.cancel();
     // What it has started would live on, and hold its output open.
     this.kill("SIGKILL");
     const { child } = this;
@@ -164,6 +180,7 @@ export class ChildTransport implements Transport {
   private over(reason: string): void {
     if (this.isOver) return;
     this.isOver = true;
+    this.hungUp?.cancel();
     this.options.onLost(reason);
     this.onclose?.();
   }

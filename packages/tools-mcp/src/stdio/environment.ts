@@ -31,7 +31,10 @@ export function environmentOf(
   isWindows: boolean,
 ): Record<string, string> {
   const environment: Record<string, string> = {};
+  // Windows knows `Path` and `PATH` as one: of the two it would take its own.
+  const taken = new Set(isWindows ? Object.keys(given).map((name) => name.toUpperCase()) : []);
   for (const name of PASSED_ON[isWindows ? "windows" : "posix"]) {
+    if (taken.has(name)) continue;
     const value = own[name];
     // A function that a shell has put there would be run by the next shell.
     if (value !== undefined && !value.startsWith("()")) environment[name] = value;

@@ -93,6 +93,8 @@ function currentOf(client: McpClient, listed: readonly unknown[], selection: Sel
 async function listOf(client: McpClient, timeout: number): Promise<readonly unknown[]> {
   // The client would print that there are none.
   if (client.getServerCapabilities()?.tools === undefined) return [];
-  const { tools } = await client.listTools(undefined, { timeout, cacheMode: "refresh" });
+  // The time is that of one page; the signal is for all of them.
+  const signal = AbortSignal.timeout(timeout);
+  const { tools } = await client.listTools(undefined, { timeout, signal, cacheMode: "refresh" });
   return tools;
 }

@@ -2,6 +2,7 @@
 // the name of a tool what it does when that is called.
 
 import { spawn } from "node:child_process";
+import { closeSync } from "node:fs";
 import { createInterface } from "node:readline";
 
 interface Asked {
@@ -40,6 +41,13 @@ const TOOLS: Record<string, (id: number, args: Readonly<Record<string, unknown>>
   env: (id) => say(id, JSON.stringify(process.env)),
   cancelled: (id) => say(id, JSON.stringify(cancelled)),
   hang: (id) => send({ method: "notifications/progress", params: { progressToken: id, progress: 1 } }),
+  // Both at once, in one piece.
+  quick: (id) => {
+    process.stdout.cork();
+    send({ method: "notifications/progress", params: { progressToken: id, progress: 1 } });
+    say(id, "done");
+    process.stdout.uncork();
+  },
   late: (id) => {
     waiting.push(id);
     send({ method: "notifications/progress", params: { progressToken: id, progress: 1 } });
@@ -54,6 +62,17 @@ const TOOLS: Record<string, (id: number, args: Readonly<Record<string, unknown>>
     process.stdin.destroy();
   },
   kill: () => process.kill(process.pid, "SIGKILL"),
+  // Both live on.
+  mute: () => {
+    setInterval(() => {}, 1_000_000);
+    closeSync(1);
+  },
+  deaf: (id) => {
+    setInterval(() => {}, 1_000_000);
+    process.stdin.destroy();
+    closeSync(0);
+    say(id, "what?");
+  },
   flood: () => flood(process.stdout, '{"jsonrpc":"2.0","method":"notifications/message","params":{}}\n'),
   blank: () => flood(process.stdout, "\n"),
   huge: () => flood(process.stdout, "x".repeat(1024 * 1024)),
@@ -103,6 +122,21 @@ const TOOLS: Record<string, (id: number, args: Readonly<Record<string, unknown>>
     for (let n = 0; n < 500; n++) send({ method: "notifications/tools/list_changed" });
     say(id, "changed nothing");
   },
+  // Reads nothing from now on.
+  idle: (id) => {
+    setInterval(() => {}, 1_000_000);
+    process.stdin.pause();
+    say(id, "...");
+  },
+  // A process that is not in the group, and holds the output open until it has lost its connection.
+  leave: (id, { port }) => {
+    const program = `require("node:net").connect(${Number(port)}, "127.0.0.1").on("close", () => process.exit());`;
+    spawn(process.execPath, ["--eval", program], {
+      detached: true,
+      stdio: ["ignore", "inherit", "inherit"],
+    }).unref();
+    say(id, "started");
+  },
   // A process that outlives its parent, as the one that npx starts would.
   spawn: (id, { port }) => {
     const program = `require("node:net").connect(${Number(port)}, "127.0.0.1"); process.on("SIGTERM", () => {});`;
@@ -133,9 +167,11 @@ function answer({ id, method, params = {} }: Asked): void {
   } else if (method === "tools/list") {
     if (mode === "unlisted") return;
     const all = definitions();
-    // Each page has a few tools; `endless` has always one more page.
+    // Each page has a few tools; `endless` has always one more page, and so has `slow`, which takes its time for each.
     const from = Number(params["cursor"] ?? 0);
-    if (mode === "endless") send({ id, result: { tools: [], nextCursor: String(from + 1) } });
+    const page = { id, result: { tools: [], nextCursor: String(from + 1) } };
+    if (mode === "endless") send(page);
+    else if (mode === "slow") setTimeout(send, 100, page);
     else if (mode === "pages") {
       const nextCursor = from + 3 < all.length ? { nextCursor: String(from + 3) } : {};
       send({ id, result: { tools: all.slice(from, from + 3), ...nextCursor } });
