@@ -187,6 +187,21 @@ describe("of an execution that has failed", () => {
     expect(recall.left).toEqual([{ ...all[2], steps: [null, null, wait] }]);
   });
 
+  test("R24: a message that is left for another retry is given again under whatever name it is asked for: it is read only once", () => {
+    const empty: Step = { kind: "mail", message: null };
+    const failed = operations({ "call a": call("llm", down) }, { "mail c": empty }, { "mail d": mail });
+    const first = new Recall({ operations: failed, error: down });
+    first.take(["call a"]);
+    // Now the call has an answer, and the agent is stopped.
+    const all = [...operations({ "call a": call("llm") }), ...first.left];
+    const recall = new Recall({ operations: all, error: other });
+    recall.take(["call a"]);
+    expect(recall.hasMail("mail c")).toBe(true);
+    expect(recall.take(["mail c"])).toEqual([null]);
+    expect(recall.takeUnread()).toEqual(mail.message);
+    expect([recall.hasMail("mail d"), recall.takeUnread(), recall.left]).toEqual([undefined, undefined, []]);
+  });
+
   test("R24: a call that failed and was not made again, because its agent was stopped, is still the one that failed", () => {
     const failed = call("llm", down);
     const recall = new Recall({ operations: operations({ "call k f": failed }), error: down });
