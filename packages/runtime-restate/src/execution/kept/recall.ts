@@ -81,7 +81,9 @@ export class Recall {
   hasMail(asked: string): boolean | undefined {
     const { next } = this;
     if (next !== undefined) return next.asked[0] === asked;
-    return this.unread.length > 0 || this.optional.has(asked) || this.leftMail !== undefined ? true : undefined;
+    return this.unread.length > 0 || this.optional.has(asked) || this.leftMail !== undefined
+      ? true
+      : undefined;
   }
 
   /** A message that an earlier retry did not come to read, under another name than it will ask for now. */
