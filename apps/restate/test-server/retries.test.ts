@@ -287,8 +287,9 @@ test.each([true, false])(
         description: "",
         input: ANYTHING,
         idempotent,
-        execute: async (_, { llm, signal }) => {
-          await llm(model, say("inside"));
+        execute: async (_, context) => {
+          const { signal } = context;
+          await context.llm(model, say("inside"));
           made.push("book");
           if (made.filter((each) => each === "book").length > 1) return "booked";
           const stopped = new Promise<never>((_resolve, reject) => {

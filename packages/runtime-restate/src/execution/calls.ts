@@ -43,14 +43,12 @@ export function* paying(
   const fingerprint = effect.fingerprint();
   const again = attempt.recall?.again(askedOfCall(effect));
   if (again !== undefined) attempt.used.addFailed(again.paid);
-  if (again?.isCutOff === true) {
-    attempt.unsettled = [...attempt.unsettled, { left: `${execId}:${effect.key}` }];
-    if (effect.onDoubt === "ask") {
-      // The calls beside it do not wait for that.
-      turn.pass();
-      const decided = yield* unlessMade(attempt, lane, effect);
-      if (decided !== undefined) return decided;
-    }
+  const wasCutOff = again?.isCutOff === true;
+  if (wasCutOff && effect.onDoubt === "ask") {
+    // The calls beside it do not wait for that.
+    turn.pass();
+    const decided = yield* unlessMade(attempt, lane, effect);
+    if (decided !== undefined) return decided;
   }
   for (;;) {
     const settle = attempt.unsettled;
@@ -85,6 +83,8 @@ export function* paying(
     attempt.learnSent(recorded.recordSent);
     if (recorded.verdict === "done") {
       attempt.unsettled = [...attempt.unsettled, ...recorded.settle];
+      // It may have been made twice.
+      if (wasCutOff) attempt.unsettled = [...attempt.unsettled, { left: `${execId}:${effect.key}` }];
       attempt.used.add(recorded.paid, recorded.attempt);
       return { recorded, isFresh };
     }
