@@ -200,7 +200,7 @@ describe("R24: a tool that needs approval", () => {
       input: z.object({ usd: z.array(z.number()), to: z.object({ name: z.string() }) }),
       needsApproval(args) {
         args.to.name = "somebody else";
-        return (args.usd.reverse().pop() ?? 0) > 100;
+        return (args.usd.pop() ?? 0) > 100;
       },
       execute: (args) => void paid.push(args),
     });
