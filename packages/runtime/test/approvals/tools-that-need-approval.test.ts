@@ -197,14 +197,14 @@ describe("R24: a tool that needs approval", () => {
     const pay = defineTool({
       name: "pay",
       description: "Pays.",
-      input: z.object({ usd: z.array(z.number()), to: z.object({ name: z.string() }) }),
+      input: z.object({ usd: z.array(z.number()), to: z.array(z.object({ name: z.string() })) }),
       needsApproval(args) {
-        args.to.name = "somebody else";
+        for (const each of args.to) each.name = "somebody else";
         return (args.usd.pop() ?? 0) > 100;
       },
       execute: (args) => void paid.push(args),
     });
-    const args = { usd: [3, 1, 2], to: { name: "Ada" } };
+    const args = { usd: [3, 1, 2], to: [{ name: "Ada" }] };
     const call = { ...CALL, arguments: JSON.stringify(args) };
     const lead = agent("lead", async (ctx) => done(String((await ctx.tool(call, pay)).isError)));
     expect(await new Runtime().run(lead, "").result).toMatchObject({ output: "false" });
