@@ -26,7 +26,10 @@ export interface ToolContext {
   readonly progress?: ((name: string, data?: JsonValue) => void) | undefined;
 }
 
-/** Whether a call with these arguments needs approval. Only `false` means that it does not: if it throws, approval is needed. */
+/**
+ * Whether a call with these arguments, of which it gets a copy, needs approval. Only `false` means that it does not: if it throws, approval is
+ * needed.
+ */
 export type ApprovalRule<A> = {
   // As of a method, so that a Tool<{ n: number }> is assignable to Tool.
   decide(args: A): boolean;
