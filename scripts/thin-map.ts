@@ -1,13 +1,11 @@
+import { decode, encode, type SourceMapSegment as Segment } from "@jridgewell/sourcemap-codec";
+
 /**
  * A source map without the positions that nobody asks for. Compilers write one for each word, and the maps of all packages that the
  * sdk brings were as large as their code.
  */
 
-/** Column in the line, source, line and column in the source; of some, which of the names. */
-type Segment = readonly number[];
 type Keeps = (before: string, after: string, segment: Segment, previous: Segment) => boolean;
-
-const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /** Of code: where a line comes from, and where a stack trace says that something was called, made, thrown or waited for. */
 export function thinCodeMap(map: string, code: string): string {
@@ -45,7 +43,7 @@ function thin(map: string, text: string, keeps: Keeps): string {
     const line = lines[at] ?? "";
     let previous: Segment | undefined;
     return segments.filter((segment) => {
-      const column = segment[0] ?? 0;
+      const [column] = segment;
       const isKept =
         previous === undefined || keeps(line.slice(0, column), line.slice(column), segment, previous);
       if (isKept) previous = segment;
@@ -53,65 +51,4 @@ function thin(map: string, text: string, keeps: Keeps): string {
     });
   });
   return JSON.stringify({ ...parsed, mappings: encode(kept) });
-}
-
-/** Columns begin anew in each line; the other numbers are differences to those of the segment before. */
-function decode(mappings: string): Segment[][] {
-  const sums: number[] = [];
-  return mappings.split(";").map((line) => {
-    sums[0] = 0;
-    return line === ""
-      ? []
-      : line
-          .split(",")
-          .map((segment) => numbersIn(segment).map((each, at) => (sums[at] = (sums[at] ?? 0) + each)));
-  });
-}
-
-function encode(lines: readonly (readonly Segment[])[]): string {
-  const last: number[] = [];
-  return lines
-    .map((segments) => {
-      last[0] = 0;
-      return segments
-        .map((segment) =>
-          segment
-            .map((each, at) => {
-              const difference = each - (last[at] ?? 0);
-              last[at] = each;
-              return digitsOf(difference);
-            })
-            .join(""),
-        )
-        .join(",");
-    })
-    .join(";");
-}
-
-/** Five bits in each digit, the lowest first; the sixth says that more follow. The lowest bit of all is the sign. */
-function numbersIn(segment: string): number[] {
-  const numbers: number[] = [];
-  let value = 0;
-  let shift = 0;
-  for (const digit of segment) {
-    const bits = DIGITS.indexOf(digit);
-    value |= (bits & 31) << shift;
-    shift += 5;
-    if ((bits & 32) !== 0) continue;
-    numbers.push((value & 1) === 1 ? -(value >> 1) : value >> 1);
-    value = 0;
-    shift = 0;
-  }
-  return numbers;
-}
-
-function digitsOf(number: number): string {
-  let rest = number < 0 ? (-number << 1) | 1 : number << 1;
-  let digits = "";
-  do {
-    const bits = rest & 31;
-    rest >>>= 5;
-    digits += DIGITS[rest > 0 ? bits | 32 : bits];
-  } while (rest > 0);
-  return digits;
 }

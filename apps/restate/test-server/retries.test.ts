@@ -9,6 +9,7 @@ import {
   ProviderError,
   type RunResult,
   type Supervision,
+  defineTool,
   textOf,
 } from "@ravi/kernel";
 import { ExecutionTracker, ModelMeter } from "@ravi/resources";
@@ -26,6 +27,16 @@ afterAll(() => server.stop());
 const done = (output: string): AgentResult => ({ status: "completed", output, stopReason: "done" });
 const agent = (name: string, run: Agent["run"]): Agent => ({ id: AgentId(name), run });
 const say = (content: string): ModelRequest => ({ messages: [{ role: "user", content }] });
+
+/** A schema that any arguments fit. */
+const ANYTHING = {
+  "~standard": {
+    version: 1,
+    vendor: "test",
+    validate: (value: unknown) => ({ value }),
+    jsonSchema: { input: () => ({ type: "object" }), output: () => ({ type: "object" }) },
+  },
+} as const;
 
 /** As somebody does by hand. */
 async function killExecution(key: string): Promise<void> {
@@ -258,6 +269,73 @@ test("R24: a call that was under way when its agent was stopped, and is made aga
   expect(there).toEqual(here);
   expect([there.made, there.inDoubt]).toEqual([["kid", "kid", "lead", "lead"], ["cut/hire:kid#1:llm:m#1"]]);
 });
+
+test.each([true, false])(
+  "R24: a tool that was under way when its agent was stopped is in doubt: it is called again if that does no harm (%s), else somebody is asked",
+  async (idempotent) => {
+    const [there, here] = await playBoth(async (runtime) => {
+      const isHeld = Promise.withResolvers<void>();
+      const made: string[] = [];
+      const model = priced(async (asked) => {
+        made.push(asked);
+        if (asked !== "lead" || made.filter((each) => each === asked).length > 1) return;
+        await isHeld.promise;
+        throw new ProviderError({ kind: "SERVER_ERROR", message: "down" });
+      });
+      const book = defineTool({
+        name: "book",
+        description: "",
+        input: ANYTHING,
+        idempotent,
+        execute: async (_, context) => {
+          const { signal } = context;
+          await context.llm(model, say("inside"));
+          made.push("book");
+          if (made.filter((each) => each === "book").length > 1) return "booked";
+          const stopped = new Promise<never>((_resolve, reject) => {
+            signal.addEventListener("abort", () => reject(new Error("aborted")));
+          });
+          isHeld.resolve();
+          return stopped;
+        },
+      });
+      const kid = agent("kid", async (ctx) => {
+        const { content } = await ctx.tool({ id: "c", name: "book", arguments: "{}" }, book);
+        return done(typeof content === "string" ? content : "");
+      });
+      const lead = agent("lead", async (ctx) => {
+        const handle = await ctx.spawn(kid, { input: "" });
+        await ctx.llm(model, say("lead"));
+        const outcome = await ctx.join(handle);
+        return done("result" in outcome ? outcome.result.output : outcome.status);
+      });
+      const runId = `tool${idempotent}`;
+      await runtime.run(lead, "", { runId, executionBudget: { maxTurns: 10 } }).result;
+      let again = runtime.resume(runId, { retryFailed: true });
+      if (!idempotent) {
+        const asks = async () => (await runtime.list()).find((run) => run.runId === runId)?.waitingFor ?? [];
+        while ((await asks()).length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+        const [wait] = await asks();
+        expect(wait).toMatchObject({ kind: "decision", question: { tool: "book" } });
+        expect(made.filter((each) => each === "book")).toHaveLength(1);
+        if (runtime instanceof Runtime) await again.result;
+        again = runtime.resume(runId, { decisions: { [wait?.name ?? ""]: "retry" } });
+      }
+      const result = await again.result;
+      return { made: made.toSorted(), output: result.output, ...billsOf(result) };
+    });
+    expect(there).toEqual(here);
+    expect([there.output, ...there.made]).toEqual([
+      "booked",
+      "book",
+      "book",
+      "inside",
+      "inside",
+      "lead",
+      "lead",
+    ]);
+  },
+);
 
 test("R24: a child that had failed, and is stopped before it could be retried, is retried by the next one", async () => {
   const failing = new Map([

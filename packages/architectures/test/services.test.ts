@@ -89,6 +89,35 @@ describe("J11: permissions", () => {
   });
 });
 
+describe("a tool that says itself which calls need approval", () => {
+  class Adder {
+    readonly #limit = 3;
+    readonly name = "add";
+    readonly description = "Adds two numbers.";
+    readonly input = add.input;
+    get needsApproval(): (args: unknown) => boolean {
+      return this.isLarge;
+    }
+    isLarge(args: unknown): boolean {
+      return Object.values(args ?? {}).some((each: unknown) => Number(each) > this.#limit);
+    }
+    execute(): string {
+      return "added";
+    }
+  }
+
+  test.each([
+    ["permissions", { permissions: policy(() => ({ allow: true })) }],
+    ["an audit log", { auditLog: ledger() }],
+  ])("R24: is asked as a method of its object, also with %s", async (_, services) => {
+    const large = { toolCalls: [{ name: "add", arguments: { a: 1, b: 4 } }] };
+    const { events } = await run(new ReAct(), [ADD, large, "done"], { tools: [new Adder()], ...services });
+    const results = events.flatMap((event) => (event.type === "toolResult" ? [event] : []));
+    expect(results).toMatchObject([{ content: "added" }, { isError: true }]);
+    expect(results[1]?.content).toContain("needs approval");
+  });
+});
+
 describe("J11: audit and telemetry", () => {
   test("every call is written down when it begins and when it ends, and what was denied as well", async () => {
     const auditLog = ledger();

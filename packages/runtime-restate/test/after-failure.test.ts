@@ -1,4 +1,11 @@
-import { type Effect, NO_USAGE, ProviderError, type SerializedError } from "@ravi/kernel";
+import {
+  CancellationError,
+  type Effect,
+  NeedsDecisionError,
+  NO_USAGE,
+  ProviderError,
+  type SerializedError,
+} from "@ravi/kernel";
 import { describe, expect, test } from "vitest";
 import { UsedAccount } from "../src/execution/account.ts";
 import { countKept, keptOfCall } from "../src/execution/calls.ts";
@@ -150,6 +157,36 @@ describe("of an execution that has failed", () => {
     ]);
   });
 
+  test("R24: a tool that was stopped has not answered, and is made again; one that failed is not", () => {
+    const cancelled = new CancellationError({ reason: "its parent has ended" }).toJSON();
+    const all = operations({
+      "call a": call("tool", cancelled),
+      "call b": call("tool", other),
+      "call c": call("tool"),
+    });
+    const recall = new Recall({ operations: all, error: cancelled });
+    expect(recall.take(["call a", "call b", "call c"]).map((step) => step === null)).toEqual([
+      true,
+      false,
+      false,
+    ]);
+    expect([recall.again("call a")?.paid, recall.again("call b")]).toEqual([paid, undefined]);
+  });
+
+  test("R24: what a stopped tool had cost is counted with every further retry, also if somebody has decided not to make it again", () => {
+    const stopped = call("tool", new CancellationError({ reason: "its parent has ended" }).toJSON());
+    const recall = new Recall({ operations: operations({ "call k f": stopped }), error: down });
+    const decided = new NeedsDecisionError({ execId: "e", key: "k", what: "a call", decided: "fail" });
+    for (const one of [
+      { ok: true, value: { skipped: true } },
+      { ok: false, error: decided },
+    ] as const) {
+      const used = new UsedAccount();
+      countKept({ used }, keptOfCall({ recall }, effect, one));
+      expect([used.usage.inputTokens, used.total.toolCalls]).toEqual([7, 1]);
+    }
+  });
+
   test("R24: what it was not asked for again is left, as it was kept, for another retry", () => {
     const [failed, mail2] = [call("llm", down), { ...mail, message: { ...mail.message, id: "m2" } } as Step];
     const all = operations(
@@ -185,6 +222,21 @@ describe("of an execution that has failed", () => {
     recall.take(["fact b"]);
     recall.take(["wait c"]);
     expect(recall.left).toEqual([{ ...all[2], steps: [null, null, wait] }]);
+  });
+
+  test("R24: a message that is left for another retry is given again under whatever name it is asked for: it is read only once", () => {
+    const empty: Step = { kind: "mail", message: null };
+    const failed = operations({ "call a": call("llm", down) }, { "mail c": empty }, { "mail d": mail });
+    const first = new Recall({ operations: failed, error: down });
+    first.take(["call a"]);
+    // Now the call has an answer, and the agent is stopped.
+    const all = [...operations({ "call a": call("llm") }), ...first.left];
+    const recall = new Recall({ operations: all, error: other });
+    recall.take(["call a"]);
+    expect(recall.hasMail("mail c")).toBe(true);
+    expect(recall.take(["mail c"])).toEqual([null]);
+    expect(recall.takeUnread()).toEqual(mail.message);
+    expect([recall.hasMail("mail d"), recall.takeUnread(), recall.left]).toEqual([undefined, undefined, []]);
   });
 
   test("R24: a call that failed and was not made again, because its agent was stopped, is still the one that failed", () => {

@@ -198,7 +198,7 @@ test("R18: a model call that is left behind is in doubt, money or not; one that 
   }
 });
 
-test("R24: a model call that fails while its agent is stopped has been cut off; one that has an answer, or was not sent, has not", async () => {
+test("R24: a call that fails while its agent is stopped has been cut off; one that has an answer, or was not begun, has not", async () => {
   const fail = (): never => {
     throw new TypeError("aborted");
   };
@@ -208,6 +208,8 @@ test("R24: a model call that fails while its agent is stopped has been cut off; 
     [true, () => "answer", {}, undefined],
     [true, fail, { isSettled: () => true }, undefined],
     [true, fail, { kind: "tool" }, undefined],
+    [true, fail, { kind: "tool", spend: () => ({ toolCalls: 1 }) }, true],
+    [false, fail, { kind: "tool", spend: () => ({ toolCalls: 1 }) }, undefined],
   ] as const) {
     const { options, token } = scene({ admit: GO }, () => {
       if (isStopped) token.cancel("enough");

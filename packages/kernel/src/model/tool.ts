@@ -26,7 +26,10 @@ export interface ToolContext {
   readonly progress?: ((name: string, data?: JsonValue) => void) | undefined;
 }
 
-/** Whether a call with these arguments needs approval. Only `false` means that it does not: if it throws, approval is needed. */
+/**
+ * Whether a call with these arguments, of which it gets a copy, needs approval. Only `false` means that it does not: if it throws, approval is
+ * needed.
+ */
 export type ApprovalRule<A> = {
   // As of a method, so that a Tool<{ n: number }> is assignable to Tool.
   decide(args: A): boolean;
@@ -200,8 +203,15 @@ export function wantsApproval({ needsApproval }: { readonly needsApproval?: unkn
 export function callWantsApproval(tool: { readonly needsApproval?: unknown }, args: unknown): boolean {
   const { needsApproval } = tool;
   if (typeof needsApproval !== "function") return wantsApproval(tool);
-  const decide = (): unknown => Reflect.apply(needsApproval, tool, [args]);
+  const decide = (): unknown => Reflect.apply(needsApproval, tool, [copyOf(args)]);
   return quietly(decide) !== false;
+}
+
+/** Lists and plain objects are copied, so that a rule which sorts them, for instance, changes nothing for the tool. */
+function copyOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(copyOf);
+  if (typeof value !== "object" || value === null || !isPlain(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, copyOf(inner)]));
 }
 
 /** Throws an `InvalidValueError` if some provider would not accept the name. */

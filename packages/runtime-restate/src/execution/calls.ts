@@ -43,8 +43,13 @@ export function* paying(
   const fingerprint = effect.fingerprint();
   const again = attempt.recall?.again(askedOfCall(effect));
   if (again !== undefined) attempt.used.addFailed(again.paid);
-  if (again?.isCutOff === true)
-    attempt.unsettled = [...attempt.unsettled, { left: `${execId}:${effect.key}` }];
+  const wasCutOff = again?.isCutOff === true;
+  if (wasCutOff && effect.onDoubt === "ask") {
+    // The calls beside it do not wait for that.
+    turn.pass();
+    const decided = yield* unlessMade(attempt, lane, effect);
+    if (decided !== undefined) return decided;
+  }
   for (;;) {
     const settle = attempt.unsettled;
     attempt.unsettled = [];
@@ -78,6 +83,8 @@ export function* paying(
     attempt.learnSent(recorded.recordSent);
     if (recorded.verdict === "done") {
       attempt.unsettled = [...attempt.unsettled, ...recorded.settle];
+      // It may have been made twice.
+      if (wasCutOff) attempt.unsettled = [...attempt.unsettled, { left: `${execId}:${effect.key}` }];
       attempt.used.add(recorded.paid, recorded.attempt);
       return { recorded, isFresh };
     }
@@ -88,17 +95,24 @@ export function* paying(
     if (recorded.verdict === "stale")
       throw attempt.suspend(new Error(`${execId} continues in a newer attempt`));
     if (recorded.verdict === "doubt") {
-      const decision = yield* deciding(attempt, lane, effect);
-      // The call was begun and stays charged. Only a call that is made again counts by what it then uses.
-      if (decision !== "retry" && effect.kind === "tool") attempt.used.add(ONE_TOOL_CALL, 1);
-      if (decision === "skip" && effect.skipped !== undefined) return { skipped: true };
-      const { key, what } = effect;
-      if (decision !== "retry") throw new NeedsDecisionError({ execId, key, what, decided: "fail" });
+      const decided = yield* unlessMade(attempt, lane, effect);
+      if (decided !== undefined) return decided;
       continue;
     }
     if (start.onPreempt === "return") throw new PausedError({ agentId: start.supervision.agentId });
     yield* pausing(attempt, lane);
   }
+}
+
+/** What came of a call in doubt if somebody has decided that it is not made again; undefined if it is. */
+function* unlessMade(attempt: Attempt, lane: number, effect: Effect): Steps<CallResult | undefined> {
+  const decision = yield* deciding(attempt, lane, effect);
+  if (decision === "retry") return undefined;
+  // The call was begun and stays charged. Only a call that is made again counts by what it then uses.
+  if (effect.kind === "tool") attempt.used.add(ONE_TOOL_CALL, 1);
+  if (decision === "skip" && effect.skipped !== undefined) return { skipped: true };
+  const { key, what } = effect;
+  throw new NeedsDecisionError({ execId: attempt.start.execId, key, what, decided: "fail" });
 }
 
 /** What a call asks for, as it is kept. */
@@ -109,23 +123,24 @@ export function askedOfCall(effect: Effect): string {
 /** What is kept of a call; null if it was not made. */
 export function keptOfCall({ recall }: Pick<Attempt, "recall">, effect: Effect, one: Settled): Step | null {
   const asked = askedOfCall(effect);
+  const failed = recall?.again(asked)?.paid;
   if (one.ok) {
     const made = one.value as CallResult;
     return "skipped" in made
-      ? { kind: "decided", skipped: true }
-      : { kind: "call", of: effect.kind, recorded: made.recorded, failed: recall?.again(asked)?.paid };
+      ? { kind: "decided", skipped: true, failed }
+      : { kind: "call", of: effect.kind, recorded: made.recorded, failed };
   }
   const { error } = one;
-  if (isRaviError(error, "NEEDS_DECISION")) return { kind: "decided", failure: errorToJSON(error) };
+  if (isRaviError(error, "NEEDS_DECISION")) return { kind: "decided", failure: errorToJSON(error), failed };
   return recall?.failureOf(asked) ?? null;
 }
 
 /** Counts what a call has cost that an earlier invocation of the execution has made. */
 export function countKept({ used }: Pick<Attempt, "used">, step: Step | null): void {
-  if (step?.kind === "decided") used.add(ONE_TOOL_CALL, 1);
-  if (step?.kind !== "call") return;
+  if (step?.kind !== "call" && step?.kind !== "decided") return;
   used.addFailed(step.failed ?? []);
-  used.add(step.recorded.paid, step.recorded.attempt);
+  if (step.kind === "decided") used.add(ONE_TOOL_CALL, 1);
+  else used.add(step.recorded.paid, step.recorded.attempt);
 }
 
 /** A call that an earlier invocation of the execution has made. It is not on record again. */

@@ -33,7 +33,7 @@ export type Recorded = {
   readonly verdict: Exclude<Admission["verdict"], "go"> | "done";
   readonly stopped?: Stopped | undefined;
   readonly attempt: number;
-  /** Whether it was stopped while it was under way: if it is made again, it may be paid for twice. */
+  /** Whether it was stopped while it was under way: if it is made again, it may be made, and paid for, twice. */
   readonly isCutOff?: true | undefined;
   readonly stored?: Stored | undefined;
   readonly paid: readonly Paid[];
@@ -167,7 +167,9 @@ async function outcomeOf(
 
 function isCutOffIn({ effect, token }: PaymentOptions, stored: Stored): boolean {
   const hasFailed = "here" in stored && stored.here["error"] !== undefined;
-  return hasFailed && token.error !== undefined && effect.kind === "llm" && effect.isSettled?.() !== true;
+  if (!hasFailed || token.error === undefined) return false;
+  // A tool counts from when it is called.
+  return effect.kind === "llm" ? effect.isSettled?.() !== true : effect.spend() !== undefined;
 }
 
 /** Abandons a call that does not stop within the grace after it was told to: the journal must not wait for it. */

@@ -204,6 +204,8 @@ export class Digest {
       bytes.fill(0, written, end);
       this.mixWords(end >>> 2);
       rest = read === rest.length ? "" : rest.slice(read);
+      // A part may be a few bytes shorter than there is room for, and another one may have zeros there.
+      if (rest !== "") this.mixTag(ENCODED_TEXT, written);
     }
   }
 

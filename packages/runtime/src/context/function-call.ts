@@ -9,6 +9,8 @@ export class FunctionCall extends LevelCall implements FunctionContext {
   readonly tool: Tool;
   readonly callId: string;
   arguments: unknown;
+  /** Whether the tool's own rule has said that nobody need approve a call with these arguments. */
+  isUnasked = false;
   /** Whether the layers have returned synchronously and the result was taken. */
   isOver = false;
   private answer: ToolResult | undefined;

@@ -78,10 +78,12 @@ function refusedWith(refused: ToolResult | undefined, call: ToolEffect): ToolEff
  */
 function askBoth(call: ToolEffect, gate: Gate): MaybePromise<ToolResult | undefined> {
   const { exec, context, tool } = call;
-  const approve = (): MaybePromise<ToolResult | undefined> =>
-    callWantsApproval(tool, context === undefined ? call.args : context.arguments)
-      ? askApproval(exec, call, gate)
-      : undefined;
+  const approve = (): MaybePromise<ToolResult | undefined> => {
+    if (callWantsApproval(tool, context === undefined ? call.args : context.arguments))
+      return askApproval(exec, call, gate);
+    if (context !== undefined) context.isUnasked = true;
+    return undefined;
+  };
   const layers = exec.plan.function;
   if (layers === undefined || context === undefined) return approve();
   return andThen(admitBy(layers, context, gate), () =>

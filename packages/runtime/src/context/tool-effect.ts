@@ -1,5 +1,6 @@
 import {
   type AbortSignalLike,
+  callWantsApproval,
   type Effect,
   type EffectScope,
   errorToJSON,
@@ -297,6 +298,9 @@ export class ToolEffect implements Effect<ToolResult>, ReportedTool, Linked<Tool
     // The run may have been cancelled while a layer waited before it called `next`.
     refuseCancelled(this.exec);
     ownSignal?.throwIfAborted();
+    // A layer that changes the arguments now does it too late for anybody to be asked.
+    if (context.isUnasked && callWantsApproval(this.tool, context.arguments))
+      return takeResult(toolFailure(approvedTooLate(this.tool)), context, ownSignal);
     return andThen(this.execute(context.arguments, ownSignal, scope), takeResult, context, ownSignal);
   }
 
@@ -337,6 +341,10 @@ export class ToolEffect implements Effect<ToolResult>, ReportedTool, Linked<Tool
     // If it was aborted for a reason of its own, it took too long, and its failure was reported.
     if (!signal.aborted || signal.reason === exec.signal.reason) publishProgress(exec, call.id, name, data);
   }
+}
+
+function approvedTooLate({ name }: Tool): string {
+  return `${name} was not called: with the arguments that a layer has given it, it needs approval; a layer has to change them in its admit`;
 }
 
 function startToolSpan({ exec, key, tool, call }: ToolEffect): Span | undefined {

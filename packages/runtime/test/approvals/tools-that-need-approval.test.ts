@@ -192,6 +192,61 @@ describe("R24: a tool that needs approval", () => {
     expect(payments.paid).toEqual([1]);
   });
 
+  test("R24: is called with what its function was asked about, though that changes what it is given", async () => {
+    const paid: unknown[] = [];
+    const pay = defineTool({
+      name: "pay",
+      description: "Pays.",
+      input: z.object({ usd: z.array(z.number()), to: z.array(z.object({ name: z.string() })) }),
+      needsApproval(args) {
+        for (const each of args.to) each.name = "somebody else";
+        return (args.usd.pop() ?? 0) > 100;
+      },
+      execute: (args) => void paid.push(args),
+    });
+    const args = { usd: [3, 1, 2], to: [{ name: "Ada" }] };
+    const call = { ...CALL, arguments: JSON.stringify(args) };
+    const lead = agent("lead", async (ctx) => done(String((await ctx.tool(call, pay)).isError)));
+    expect(await new Runtime().run(lead, "").result).toMatchObject({ output: "false" });
+    await bareContext().tool(call, pay);
+    expect(paid).toEqual([args, args]);
+  });
+
+  test.each<[string, (context: FunctionContext) => void]>([
+    ["with others", (context) => void (context.arguments = { usd: 101 })],
+    ["that it has changed", (context) => void Object.assign(context.arguments ?? {}, { usd: 101 })],
+  ])("R24: is not called unasked by a layer that goes on with arguments %s", async (_, change) => {
+    const paid: number[] = [];
+    const pay = defineTool({
+      name: "pay",
+      description: "Pays.",
+      input: z.object({ usd: z.number() }),
+      needsApproval: ({ usd }) => usd > 100,
+      execute: ({ usd }) => void paid.push(usd),
+    });
+    const raising: Pipeline<FunctionContext> = {
+      isNoop: false,
+      admit: () => {},
+      run: (context, core) => {
+        change(context);
+        return core();
+      },
+    };
+    const lead = agent("lead", async (ctx) => {
+      const results = [];
+      for (const usd of [1, 102])
+        results.push(await ctx.tool({ ...CALL, arguments: JSON.stringify({ usd }) }, pay));
+      return done(results.map(({ content }) => String(content)).join("; "));
+    });
+    const runtime = new Runtime({ pipelines: { function: raising } });
+    const run = runtime.run(lead, "", { runId: "r" });
+    // Of the second call a person knows that it is made.
+    await runtime.deliver("r", "approval:r:tool:pay#2", true);
+    const { output } = await run.result;
+    expect(output).toContain("needs approval");
+    expect(paid).toEqual([101]);
+  });
+
   test("R24: in a bare context only the calls that need it are refused", async () => {
     const { paid, tool } = payment({
       input: z.object({ usd: z.number() }),

@@ -56,6 +56,11 @@ describe("the name of a request", () => {
     ["the last that is short and the first that is long", "x".repeat(64), "x".repeat(65)],
     ["long texts that differ after the first 16 kB", `${"é".repeat(9_000)}a`, `${"é".repeat(9_000)}b`],
     ["long texts that differ in their last zeros", `${"x".repeat(100)}\0`, "x".repeat(100)],
+    [
+      "long texts that differ in where a zero stands, at the ends of what is encoded together",
+      `${"x".repeat(16_383)}é${"x".repeat(16_381)}\0é`,
+      `${"x".repeat(16_383)}\0é${"x".repeat(16_381)}é`,
+    ],
     ["a long text and one that was cut before it", ["x".repeat(100), ""], ["", "x".repeat(100)]],
   ])("R24: tells apart %s", (_, one, two) => {
     expect(nameOf(one)).not.toBe(nameOf(two));

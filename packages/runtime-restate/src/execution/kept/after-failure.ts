@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue, SerializedError } from "@ravi/kernel";
+import { ErrorCode, type JsonObject, type JsonValue, type SerializedError } from "@ravi/kernel";
 import type { Paid } from "../account.ts";
 import { begins, type Kept, type Operation, type Step, type StepOf } from "./steps.ts";
 
@@ -29,7 +29,8 @@ export interface AfterFailure {
 
 /**
  * Leaves out why an execution has failed: the model calls and hires that failed last, after which its agent began nothing else. A failure
- * that the agent has seen and gone on after stays, since it would do otherwise now; so does that of a tool, which may have done its work.
+ * that the agent has seen and gone on after stays, since it would do otherwise now; so does that of a tool, which may have done its work. A tool that was
+ * stopped with its agent is made again.
  */
 export function afterFailure({ operations, error }: Pick<Kept, "operations" | "error">): AfterFailure {
   const last = operations.findLastIndex(({ asked }) => asked.some(begins));
@@ -71,9 +72,11 @@ function stepsOf(operations: readonly Operation[]): Step[] {
   return operations.flatMap(({ steps }) => steps.filter((step) => step !== null));
 }
 
-/** Whether it is a model call, or the end of a child, that failed. */
+/** Whether it is a model call, or the end of a child, that failed; or a tool that was stopped, which is no answer of the tool. */
 function isFailure(step: Step): boolean {
-  return (step.kind !== "call" || step.of === "llm") && errorOf(step) !== undefined;
+  const error = errorOf(step);
+  if (step.kind !== "call" || step.of === "llm") return error !== undefined;
+  return (error as JsonObject | undefined)?.["code"] === ErrorCode.CANCELLED;
 }
 
 function errorOf(step: Step): JsonValue | undefined {

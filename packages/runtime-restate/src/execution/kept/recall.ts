@@ -81,12 +81,25 @@ export class Recall {
   hasMail(asked: string): boolean | undefined {
     const { next } = this;
     if (next !== undefined) return next.asked[0] === asked;
-    return this.unread.length > 0 || this.optional.has(asked) ? true : undefined;
+    return this.unread.length > 0 || this.optional.has(asked) || this.leftMail !== undefined
+      ? true
+      : undefined;
+  }
+
+  /** A message that an earlier retry did not come to read, under another name than it will ask for now. */
+  private get leftMail(): readonly [asked: string, message: InboxMessage] | undefined {
+    for (const [asked, step] of this.optional)
+      if (step.kind === "mail" && step.message !== null) return [asked, step.message];
+    return undefined;
   }
 
   /** A message that it had read before, and reads again. */
   takeUnread(): InboxMessage | undefined {
-    return this.unread.shift()?.message ?? undefined;
+    const { leftMail } = this;
+    if (leftMail === undefined) return this.unread.shift()?.message ?? undefined;
+    const [asked, message] = leftMail;
+    this.optional.delete(asked);
+    return message;
   }
 
   /** A value that was delivered to it before, and that it gets again. */

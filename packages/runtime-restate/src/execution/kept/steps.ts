@@ -5,18 +5,17 @@ import type { Recorded } from "../payment.ts";
 // What an execution has done, step by step, so that another invocation of it can go on from there if its run is retried. All of it comes
 // from the journal: a replay keeps the same.
 
+/** What earlier tries at a call had cost, each of which had failed in an earlier invocation. */
+interface Failed {
+  readonly failed?: readonly Paid[] | undefined;
+}
+
 /** What came of one step. */
 export type Step =
-  | {
-      readonly kind: "call";
-      readonly of: "llm" | "tool";
-      readonly recorded: Recorded;
-      /** What earlier tries had cost, each of which had failed in an earlier invocation. */
-      readonly failed?: readonly Paid[] | undefined;
-    }
+  | ({ readonly kind: "call"; readonly of: "llm" | "tool"; readonly recorded: Recorded } & Failed)
   /** A tool call that somebody has decided on. */
-  | { readonly kind: "decided"; readonly skipped: true }
-  | { readonly kind: "decided"; readonly failure: SerializedError }
+  | ({ readonly kind: "decided"; readonly skipped: true } & Failed)
+  | ({ readonly kind: "decided"; readonly failure: SerializedError } & Failed)
   | { readonly kind: "hire"; readonly child: string; readonly outcome: JsonObject; readonly tookMs: number }
   | { readonly kind: "spawn"; readonly child: string; readonly denied?: SerializedError | undefined }
   | { readonly kind: "join"; readonly child: string; readonly outcome: JsonObject }
