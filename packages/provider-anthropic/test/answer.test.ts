@@ -162,7 +162,8 @@ describe("T10: tool calls are put together", () => {
           index: odd,
           content_block: block,
           delta,
-          message: odd,
+          // One with an id would be a second answer, which is an error.
+          message: odd.filter((message) => !Object.hasOwn(Object(message) as object, "id")),
           usage: odd,
         },
         { requiredKeys: ["type"] },

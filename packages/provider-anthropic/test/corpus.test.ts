@@ -55,6 +55,11 @@ const STREAMS: readonly (readonly [string, string, Meant])[] = [
     START + text(0, "héllo 👩‍🚀", " — 日本") + ended(),
     { text: "héllo 👩‍🚀 — 日本", usage: USED },
   ],
+  ...[null, ""].map((id): (typeof STREAMS)[number] => [
+    `a start that is repeated by a server whose id is ${JSON.stringify(id)}`,
+    open(0, { type: "text", text: "hi" }) + event("message_start", { message: { id } }) + close(0) + ended(),
+    { text: "hi" },
+  ]),
   ["a byte order mark", `\uFEFF${START}${text(0, "hi")}${ended()}`, { text: "hi" }],
   ["CRLF", (START + text(0, "hi") + ended()).replaceAll("\n", "\r\n"), { text: "hi" }],
   ["CR", (START + text(0, "hi") + ended()).replaceAll("\n", "\r"), { text: "hi" }],

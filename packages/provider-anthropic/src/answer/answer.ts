@@ -53,7 +53,7 @@ export function collectAnswer(setup: AnswerSetup): Answer {
         case "error":
           throw new ReportedError(event);
         case "message_start":
-          if (blocks.isBegun && fieldsOf(event["message"])["id"] !== id)
+          if (blocks.isBegun && textIn(fieldsOf(event["message"])["id"]) !== id)
             throw new UnusableAnswer("another answer began before the first one had ended");
           readHead(event["message"]);
           usage.start(fieldsOf(event["message"])["usage"]);
