@@ -141,6 +141,19 @@ describe.each(APIS)("over %s:", (api) => {
       expect(server.bodies).toHaveLength(0);
     });
 
+    test("by who reads a piece is what ends the call, whatever is wrong with the rest of the piece", async () => {
+      await using server = await rawServer(
+        (response) => void response.writeHead(200, STREAM).end(`${piece("a")}data: {oops}\n\n`),
+      );
+      const controller = new AbortController();
+      const { signal } = controller;
+      const read = async (): Promise<void> => {
+        for await (const { type } of client(server).stream?.(HELLO, { signal }) ?? [])
+          if (type === "text") controller.abort("enough");
+      };
+      expect(await failureOf(read())).toMatchObject({ code: "CANCELLED", reason: "enough" });
+    });
+
     test("by a deadline is that deadline's error", async () => {
       await using server = await rawServer(() => undefined);
       const token = new CancellationToken();
