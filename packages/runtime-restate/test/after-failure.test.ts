@@ -1,6 +1,5 @@
 import {
   CancellationError,
-  type Effect,
   NeedsDecisionError,
   NO_USAGE,
   ProviderError,
@@ -14,6 +13,7 @@ import { KeptOperations } from "../src/execution/kept/operations.ts";
 import { Recall } from "../src/execution/kept/recall.ts";
 import type { Operation, Step } from "../src/execution/kept/steps.ts";
 import type { Recorded } from "../src/execution/payment.ts";
+import { fakeEffect } from "./fakes.ts";
 
 const down: SerializedError = new ProviderError({ kind: "SERVER_ERROR", message: "down" }).toJSON();
 const other: SerializedError = new ProviderError({ kind: "AUTH", message: "no key" }).toJSON();
@@ -32,18 +32,7 @@ function recordedOf(step: Step): Recorded {
 }
 
 /** A model call with the key "k". */
-const effect: Effect = {
-  kind: "llm",
-  key: "k",
-  what: "a call",
-  onDoubt: "retry",
-  fingerprint: () => "f",
-  begin: () => ({}),
-  run: () => null,
-  record: () => ({}),
-  restore: () => null,
-  spend: () => undefined,
-};
+const effect = fakeEffect("llm");
 
 function hire(child: string, failure?: SerializedError): Step {
   const outcome =

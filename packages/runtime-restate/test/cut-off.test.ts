@@ -1,10 +1,4 @@
-import {
-  CancellationError,
-  CancellationToken,
-  type Effect,
-  NeedsDecisionError,
-  ProviderError,
-} from "@ravi/kernel";
+import { CancellationError, CancellationToken, NeedsDecisionError, ProviderError } from "@ravi/kernel";
 import { expect, test } from "vitest";
 import { UsedAccount } from "../src/execution/account.ts";
 import { AdmissionOrder } from "../src/execution/admission-order.ts";
@@ -12,6 +6,7 @@ import type { Attempt } from "../src/execution/attempt.ts";
 import { paying } from "../src/execution/calls.ts";
 import { Recall } from "../src/execution/kept/recall.ts";
 import type { Recorded } from "../src/execution/payment.ts";
+import { fakeEffect } from "./fakes.ts";
 
 const NOTHING = {
   key: "k",
@@ -49,19 +44,7 @@ function retrying() {
   return { asked, attempt: Object.assign(attempt as Attempt, { start, context }) };
 }
 
-const effect: Effect = {
-  kind: "tool",
-  key: "k",
-  what: "a call",
-  onDoubt: "retry",
-  fingerprint: () => "f",
-  begin: () => ({}),
-  run: () => null,
-  record: () => ({}),
-  restore: () => null,
-  spend: () => undefined,
-  skipped: () => null,
-};
+const effect = fakeEffect("tool");
 
 test("R24: a call that was cut off is in doubt once it is made again, and not if its agent is stopped before", () => {
   for (const [verdict, left] of [

@@ -2,6 +2,7 @@ import {
   type Actual,
   type AgentId,
   BudgetExhaustedError,
+  type Effect,
   type ExecutionBudgetOptions,
   type Headcount,
   type JsonObject,
@@ -169,5 +170,22 @@ function launchOf(execId: string, supervision: Supervision): Launch {
     metadata: {},
     deadline: null,
     onPreempt: "park",
+  };
+}
+
+/** A call with the key "k" that has nothing to do. */
+export function fakeEffect(kind: Effect["kind"]): Effect {
+  return {
+    kind,
+    key: "k",
+    what: "a call",
+    onDoubt: "retry",
+    fingerprint: () => "f",
+    begin: () => ({}),
+    run: () => null,
+    record: () => ({}),
+    restore: () => null,
+    spend: () => undefined,
+    skipped: () => null,
   };
 }
