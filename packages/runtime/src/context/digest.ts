@@ -140,6 +140,8 @@ export class Digest {
     }
     const field = plainOf(given, depth);
     if (field === undefined) return;
+    // What becomes a text when it is written, such as a date.
+    if (typeof field === "string") return void this.mixTextField(key, known, field);
     this.mixKey(key, known);
     this.mixValue(field, depth);
   }
