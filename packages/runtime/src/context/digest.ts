@@ -141,7 +141,10 @@ export class Digest {
     const field = plainOf(given, depth);
     if (field === undefined) return;
     // What becomes a text when it is written, such as a date.
-    if (typeof field === "string") return void this.mixTextField(key, known, field);
+    if (typeof field === "string") {
+      this.mixTextField(key, known, field);
+      return;
+    }
     this.mixKey(key, known);
     this.mixValue(field, depth);
   }
