@@ -29,7 +29,7 @@ export function cacheShortTexts(countText: CountText): CountText {
 }
 
 function withTable(countText: CountText): CountText {
-  const table = new Array<CachedCount | undefined>(SLOTS).fill(undefined);
+  const table = Array.from<CachedCount | undefined>({ length: SLOTS });
   return (text) => {
     if (text.length > SHORT) return countText(text);
     const newest = placeOf(text);
