@@ -1,6 +1,7 @@
 import {
   type Agent,
   checkFields,
+  checkInteger,
   InvalidValueError,
   isPromiseLike,
   type JsonValue,
@@ -136,7 +137,9 @@ export function launch<T>(options: HostOptions, { runId, agents, limits, begin }
     cancel: (reason) => handle.cancel(reason),
     async suspend(how = {}) {
       checkFields("suspend options", how, ["graceMs"]);
-      await runtime.close({ reason: "suspend() was called", graceMs: how.graceMs });
+      const { graceMs = 0 } = how;
+      checkInteger("suspend options.graceMs", graceMs, 0);
+      await runtime.close({ reason: "suspend() was called", graceMs });
       return result;
     },
     async deliver(name, value, how) {
