@@ -160,15 +160,19 @@ describe("what it took", () => {
     expect((await spent(model, () => {})).used.tokens).toBeGreaterThan(5);
   });
 
+  const begun = [{ type: "text", delta: "a" }] as const;
   test.each([
-    ["before anything came is its turn alone", [], false],
-    ["in the middle of an answer is all that was set aside", [{ type: "text", delta: "a" }] as const, true],
-  ])("R18: of a rate limit without a status %s", async (_, events, isCharged) => {
+    ["without a status before anything came is its turn alone", undefined, [], false],
+    ["without a status in the middle of an answer is all that was set aside", undefined, begun, true],
+    ["with a status before anything came is its turn alone", 429, [], false],
+    // As gateways report it, under the status 200 of the answer.
+    ["with a status in the middle of an answer is all that was set aside", 429, begun, true],
+  ])("R18: of a rate limit %s", async (_, status, events, isCharged) => {
     const model: LLMClient = {
       ...client(undefined),
       async *stream() {
         yield* events;
-        throw new ProviderError({ kind: "RATE_LIMIT", message: "slow down" });
+        throw new ProviderError({ kind: "RATE_LIMIT", message: "slow down", status });
       },
     };
     const ledger = new FakeLedger({ maxTokens: 1e6 });

@@ -1,5 +1,6 @@
 import {
   checkFields,
+  checkInteger,
   InvalidValueError,
   type JsonValue,
   type RootHandle,
@@ -84,7 +85,9 @@ export class ActiveHandle<T> implements SdkHandle<T> {
 
   readonly suspend = async (how: { readonly graceMs?: number | undefined } = {}): Promise<SdkResult<T>> => {
     checkFields("suspend options", how, ["graceMs"]);
-    await this.#run.runtime.close({ reason: "suspend() was called", graceMs: how.graceMs });
+    const { graceMs = 0 } = how;
+    checkInteger("suspend options.graceMs", graceMs, 0);
+    await this.#run.runtime.close({ reason: "suspend() was called", graceMs });
     return this.result;
   };
 
