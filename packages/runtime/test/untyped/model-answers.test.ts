@@ -4,6 +4,7 @@ import {
   AgentId,
   type AgentRunContext,
   type ChatContext,
+  classifyError,
   defineTool,
   type FunctionContext,
   type Ledger,
@@ -179,6 +180,28 @@ describe("what it took", () => {
     await new Runtime({ ledger: () => ledger }).run(looping(model), "", { onEvent: () => {} }).result;
     expect([ledger.used.tokens > 0, ledger.used.turns]).toEqual([isCharged, 1]);
   });
+
+  test.each([
+    [408, true],
+    [504, true],
+    [524, true],
+    [503, false],
+    [500, false],
+    [429, false],
+  ])(
+    "R18: of status %i, nothing but what a gateway hides is charged: its model may work on",
+    async (status, isCharged) => {
+      const failing = async (): Promise<never> => {
+        throw new ProviderError({ kind: classifyError({ status }).kind, message: "no", status });
+      };
+      const ledger = new FakeLedger({ maxTokens: 1e6 });
+      await new Runtime({ ledger: () => ledger }).run(
+        looping({ ...client(undefined), generate: failing }),
+        "",
+      ).result;
+      expect([ledger.used.tokens > 0, ledger.used.turns]).toEqual([isCharged, 1]);
+    },
+  );
 
   test("T11: a list of events is a stream", async () => {
     const response = { message: good, usage, finishReason: "stop" };
