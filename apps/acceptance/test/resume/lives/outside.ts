@@ -181,9 +181,9 @@ function aborted(signal: AbortSignalLike | undefined): Promise<never> {
 }
 
 /** For good, so that no layer tries again; or not, and then nobody knows whether it was paid for. */
-function outage(entry: Sent, odd: number): ProviderError {
+function outage(refuse: () => void, odd: number): ProviderError {
   if (odd % 2 === 0) return new ProviderError({ kind: "SERVER_ERROR", message: "an outage" });
-  entry.most = 0;
+  refuse();
   return new ProviderError({ kind: "AUTH", message: "an outage", status: 401 });
 }
 
@@ -214,11 +214,12 @@ export function modelOf(house: House, { way, odd, streams }: CallPlan, what: str
       const usage = { inputTokens: INPUT, outputTokens };
       return { message, finishReason: "stop", ...(isBilled && { usage }) };
     };
+    // In the middle of an answer it is no refusal, whatever its status: nobody knows whether it was paid for.
     const refuse = (): void => void (entry.most = isStream ? MOST : 0);
     house.open++;
     try {
       if (isStream || way === "answers") await house.turn();
-      if (here.length >= house.downAfter) throw outage(entry, odd);
+      if (here.length >= house.downAfter) throw outage(refuse, odd);
       if (way === "slow") await Promise.race([house.sleep(3_000), aborted(signal)]);
       if (way === "hangs") return await aborted(signal);
       if (way === "deaf") return await NEVER;
@@ -226,7 +227,7 @@ export function modelOf(house: House, { way, odd, streams }: CallPlan, what: str
       if (way === "garbled") return GARBLED[odd] as ModelResponse;
       if (way === "cut") throw new TypeError("fetch failed", { cause: new Error("socket") });
       if (way === "refuses") {
-        entry.most = 0;
+        refuse();
         throw new ProviderError({ kind: "FORMAT_ERROR", message: "no", status: 400 });
       }
       if (way === "busy" && tries === 0) {
