@@ -4,7 +4,7 @@ import { join } from "node:path";
 import * as fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type HistoryProvider, type JsonObject, RunId, type RunScope, SessionId } from "@ravi/kernel";
-import { FileHistory, KeywordMemory } from "@ravi/context";
+import { FileHistory, KeywordMemory, MemoryHistory } from "@ravi/context";
 
 const RUNS = process.env["RAVI_LONG"] ? 2_000 : 100;
 
@@ -304,6 +304,16 @@ describe("J11: kept in a history", () => {
     } finally {
       await rm(directory, { recursive: true });
     }
+  });
+
+  test("with a smaller maximum than it was filled with, so many of the oldest are forgotten that it is kept", async () => {
+    const history = new MemoryHistory();
+    const first = new KeywordMemory({ history });
+    for (let n = 1; n <= 5; n++) await first.remember(ANN, `tea ${n}`);
+    const second = new KeywordMemory({ history, maxItems: 2 });
+    await second.remember(ANN, "tea 6");
+    for (const memory of [second, new KeywordMemory({ history })])
+      expect(await texts(memory, ANN, "tea")).toEqual(["tea 6", "tea 5"]);
   });
 
   test("many at once are all kept, in the order asked", async () => {
