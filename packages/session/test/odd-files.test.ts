@@ -119,6 +119,33 @@ it("O19: whatever a clock says, what is written can be read again", async () => 
   }
 });
 
+it("O19: a clock that says no time at all damages no session", async () => {
+  for (const now of [Number.NaN, Infinity, 1e21]) {
+    const { root } = await oneSession();
+    const clock = { ...virtualClock(), now: () => now };
+    const agent = session({ model, store: new FileSessionStore(root), sessionId: "s", clock });
+    const manager = await agent.open();
+    await manager.label(manager.leaf ?? "", "here");
+    await agent.close();
+    expect([...(await open(root)).labels.values()]).toEqual(["here"]);
+  }
+});
+
+it("O19: an id that a session cannot store is refused in a fork as well, and leaves no session behind", async () => {
+  const { root } = await oneSession();
+  const store = new FileSessionStore(root);
+  const first = session({ model, store, sessionId: "s" });
+  const manager = await first.open();
+  const leaf = manager.leaf ?? "";
+  await manager.label(leaf, "here");
+  await first.close();
+  let count = 0;
+  const ids = { uuid: () => `urn:uuid:${++count}`, random: () => 0.5 };
+  const agent = session({ model, store, sessionId: "s", ids });
+  await expect(agent.fork(leaf, { newSession: true })).rejects.toMatchObject({ field: "entry id" });
+  expect((await store.list()).map(({ id }) => id)).toEqual(["s"]);
+});
+
 it("O19: ids that count up at their end do not mix up turns", async () => {
   let count = 0;
   const uuid = (): string => `00000000-0000-4000-8000-${String(++count).padStart(12, "0")}`;
