@@ -398,7 +398,9 @@ it("O12: that there was nothing to gain in one session holds nothing back in ano
 });
 
 it("O12: a strategy that gives back what are no messages is named, and nothing is written", async () => {
-  for (const made of [5, "all", [null], [{ role: "user" }]]) {
+  const hidden = Object.create({ role: "user", content: "s" }) as object;
+  const hole = Object.assign([], { length: 1 });
+  for (const made of [5, "all", [null], [{ role: "user" }], [hidden], hole]) {
     const strategy = { name: "odd", compact: () => made as never };
     const agent = session({ model: scriptedModel(() => "ok"), compaction: strategy });
     await agent.invoke("x");
