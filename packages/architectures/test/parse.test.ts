@@ -299,6 +299,20 @@ test.each([
   expect(read(piece.repeat(200_000))).toBeUndefined();
 });
 
+test.each(["", "\u2028)"])(
+  "a plan of 1,500 long lines, in each of which 1,600 steps begin and none ends, is read at once (%j)",
+  (end) => {
+    const line = `${"#E1=a(".repeat(1_600)}${end}x`;
+    expect(readRewooPlan(Array.from({ length: 1_500 }, () => line).join("\n"))).toEqual([]);
+  },
+);
+
+test("the input of a step may have another line's end inside", () => {
+  expect(readRewooPlan("#E1 = search[one\u2028two]")).toEqual([
+    { id: "E1", tool: "search", input: "one\u2028two" },
+  ]);
+});
+
 test("a line that ends as on Windows, or has another line's end inside, is read like any other, however long", () => {
   const many = ":".repeat(200_000);
   expect(answerIn(`because\r\nAnswer: 42\r\n\r\nI hope it helps`)).toBe("42");
