@@ -406,3 +406,20 @@ describe("R25: what a flow says of itself", () => {
     expect(result).toMatchObject({ status: "partial", stopReason: "deadline" });
   });
 });
+
+test("R25: what a function of one's own does with the list of results changes no result", async () => {
+  const steps = [says("a", "1"), says("b", "2")];
+  // As somebody without a compiler would write it.
+  const take = (results: readonly object[]): string => `${(results as object[]).splice(0).length} taken`;
+  for (const flow of [
+    new ParallelFlow({ name: "f", branches: steps, combine: take }),
+    new SequentialFlow({ name: "f", steps, accumulate: (_, before) => take(before) }),
+  ])
+    expect((await run(flow)).result.structured?.map(({ name }) => name)).toEqual(["a", "b"]);
+});
+
+test("R12: an agent that is a function with an id and a run method can be a step, as it can be hired", async () => {
+  const step = Object.assign(() => {}, says("a", "done"));
+  const { result } = await run(new SequentialFlow({ name: "f", steps: [step] }));
+  expect(result.output).toBe("done");
+});
