@@ -344,6 +344,39 @@ test("R23: who was spawned does not outlive its parent, as in a Runtime", async 
   expect(reason).toBe("its parent parent/1 has ended");
 });
 
+test("R9: of a child that has ended nothing stays at its parent's token, whatever it has left there", async () => {
+  const ctx = bareContext();
+  let calls = 0;
+  const careless: Agent = {
+    id: AgentId("careless"),
+    run: async (inner) => {
+      inner.meta.cancellation.onCancel(() => calls++);
+      inner.signal.addEventListener("abort", () => calls++);
+      return done("");
+    },
+  };
+  await ctx.hire({ agent: careless, input: "" });
+  ctx.meta.cancellation.cancel("stop");
+  expect(calls).toBe(0);
+});
+
+test("R23: a child that cannot be told to stop does not keep its parent from ending", async () => {
+  const stubborn: Agent = {
+    id: AgentId("stubborn"),
+    run: async (inner, inbox) => {
+      inner.meta.cancellation.onCancel(() => {
+        throw new Error("I am not listening");
+      });
+      return done((await inbox.receive()).id);
+    },
+  };
+  const parent: Agent = {
+    id: AgentId("parent"),
+    run: async (inner) => done((await inner.spawn(stubborn, { input: "" })).status),
+  };
+  expect(await bareContext().hire({ agent: parent, input: "" })).toMatchObject({ status: "completed" });
+});
+
 test.each([Number.NaN, Infinity, -Infinity])(
   "R23: sleeping until %s is refused, as in a Runtime",
   async (time) => {

@@ -17,6 +17,7 @@ import type { Clock, IdSource } from "../../core/clock.ts";
 import { type AgentId, agentName, ExecId, hiredId } from "../../core/ids.ts";
 import type { JsonValue } from "../../core/json.ts";
 import { checkMessage, checkPlainJson } from "../../core/plain-json.ts";
+import { quietly } from "../../core/quietly.ts";
 import { type AbortSignalLike, isPromiseLike, type MaybePromise } from "../../core/types.ts";
 import { DeadlineExceededError, InvalidValueError, ToolError } from "../../errors/errors.ts";
 import { isCancellation } from "../../errors/is.ts";
@@ -338,7 +339,7 @@ export class BareRun implements BareContext {
   /** Cancels the children that still run: nobody outlives its parent. */
   private dismiss(): void {
     for (const { handle } of this.children.values())
-      if (handle.status === "running") handle.cancel(`its parent ${this.agentId} has ended`);
+      if (handle.status === "running") quietly(() => handle.cancel(`its parent ${this.agentId} has ended`));
   }
 
   /** There is no meter here, so the price of a model call is not known. */
