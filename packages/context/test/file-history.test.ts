@@ -269,6 +269,22 @@ describe("T5: what a crash leaves", () => {
     await expect((await reopened(disk)).load(key)).rejects.toMatchObject({ position: ends[0] });
   });
 
+  test("T5: zeros in the last append are what a power cut left, in one that another follows they are damage", async () => {
+    const { disk, whole, ends } = await written();
+    const holed = (append: number): Buffer => {
+      const start = ends[append - 1] ?? 0;
+      return Buffer.from(whole).fill(0, start + 50, start + 60);
+    };
+    disk.overwrite(holed(2));
+    expect((await (await reopened(disk)).load(key)).head).toBe(3);
+    disk.overwrite(holed(1));
+    const history = await reopened(disk);
+    const damage = { code: "JOURNAL_CORRUPT", position: ends[0] };
+    await expect(history.load(key)).rejects.toMatchObject(damage);
+    await expect(history.append(key, [say("next")])).rejects.toMatchObject(damage);
+    expect(disk.bytes()?.equals(holed(1))).toBe(true);
+  });
+
   test.each([0, 2])("T5: another format (%i) is refused and left untouched", async (format) => {
     const { disk, whole } = await written();
     const other = Buffer.from(whole.toString().replace('"v":1', `"v":${format}`));

@@ -322,6 +322,24 @@ describe("J11: kept in a history", () => {
     expect(await texts(memory, ANN, "note", 2)).toEqual(["note 19", "note 18"]);
   });
 
+  test("what could not be read once is read again when it is asked for", async () => {
+    const kept = new MemoryHistory();
+    await new KeywordMemory({ history: kept }).remember(ANN, "tea");
+    let fails = true;
+    const history: HistoryProvider = {
+      load(key) {
+        if (fails) throw new Error("the disk does not answer");
+        return kept.load(key);
+      },
+      append: (key, messages) => kept.append(key, messages),
+      clear: (key) => kept.clear(key),
+    };
+    const memory = new KeywordMemory({ history });
+    await expect(memory.recall(ANN, "tea")).rejects.toThrow("the disk does not answer");
+    fails = false;
+    expect(await texts(memory, ANN, "tea")).toEqual(["tea"]);
+  });
+
   test("what could not be written is not remembered, and a store that fails once may work later", async () => {
     let fails = true;
     const history: HistoryProvider = {
