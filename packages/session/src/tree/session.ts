@@ -1,4 +1,11 @@
-import { type ChatMessage, InvalidValueError, isPromiseLike, type JsonValue, sameValue } from "@ravi/kernel";
+import {
+  type ChatMessage,
+  deepFreeze,
+  InvalidValueError,
+  isPromiseLike,
+  type JsonValue,
+  sameValue,
+} from "@ravi/kernel";
 import { checkMessage } from "@ravi/kernel/loop";
 import { SessionCorruptError } from "../errors.ts";
 import { ENTRY_ID, type EntryHead, isOutsidePath, type SessionEntry } from "../store/entry.ts";
@@ -259,7 +266,7 @@ export class Session implements SessionManager {
     if (!follows || entry.kind === "compaction") return;
     this.windowAt = entry.id;
     if (entry.kind !== "message") return;
-    this.window?.push(Object.freeze(entry.message));
+    this.window?.push(deepFreeze(entry.message));
     this.ids.set(entry.message, entry.id);
   }
 
