@@ -344,6 +344,21 @@ test("R23: who was spawned does not outlive its parent, as in a Runtime", async 
   expect(reason).toBe("its parent parent/1 has ended");
 });
 
+test("R9: a child that fails in some other way when it is cancelled was cancelled, as in a Runtime", async () => {
+  const ctx = bareContext();
+  const rude: Agent = {
+    id: AgentId("rude"),
+    run: async () => {
+      ctx.meta.cancellation.cancel("enough");
+      throw new Error("socket hang up");
+    },
+  };
+  expect(await ctx.hire({ agent: rude, input: "" })).toMatchObject({
+    status: "cancelled",
+    error: { code: "CANCELLED", reason: "enough" },
+  });
+});
+
 test("R9: of a child that has ended nothing stays at its parent's token, whatever it has left there", async () => {
   const ctx = bareContext();
   let calls = 0;
