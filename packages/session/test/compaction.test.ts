@@ -409,3 +409,11 @@ it("O12: a strategy that gives back what are no messages is named, and nothing i
     expect((await agent.sessionManager.messages()).length).toBe(2);
   }
 });
+
+it("O12: what is as long as before is no compaction, and nothing is written", async () => {
+  const turned = { compact: (messages: readonly ChatMessage[]) => messages.toReversed() };
+  const agent = session({ model: scriptedModel(() => "ok"), compaction: turned });
+  await agent.invoke("x");
+  expect(await agent.runCompaction()).toEqual({ status: "noSmaller" });
+  expect(agent.sessionManager.entries().map(({ kind }) => kind)).not.toContain("compaction");
+});

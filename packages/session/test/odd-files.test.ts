@@ -1,7 +1,13 @@
 import { appendFile, chmod, mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { JournalFailedError } from "@ravi/kernel";
-import { FileSessionStore, MemorySessionStore, type SessionFiles, type SessionStore } from "@ravi/session";
+import {
+  FileSessionStore,
+  MemorySessionStore,
+  type SessionFile,
+  type SessionFiles,
+  type SessionStore,
+} from "@ravi/session";
 import { scriptedModel, virtualClock } from "@ravi/testing";
 import { expect, it } from "vitest";
 import { nodeFiles } from "../src/store/node-files.ts";
@@ -80,31 +86,53 @@ it("O19: in a folder that may not be written, a turn fails with an error that sa
   expect(await agent.sessionManager.messages()).toHaveLength(2);
 });
 
-it("O19: a disk that is full when a session is closed leaves no lock behind", async () => {
-  const root = join(await folder(), "sessions");
-  let isFull = false;
+/** A disk that can be full. */
+function fillable(): { readonly files: SessionFiles; isFull: boolean } {
   const full = (): Error => Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC" });
-  const files: SessionFiles = {
-    ...nodeFiles,
-    async open(path, flags, mode) {
-      const file = await nodeFiles.open(path, flags, mode);
-      return {
-        ...file,
-        write: (bytes, offset, length) =>
-          isFull ? Promise.reject(full()) : file.write(bytes, offset, length),
-      };
+  const disk = {
+    isFull: false,
+    files: {
+      ...nodeFiles,
+      async open(path: string, flags: number, mode?: number) {
+        const file = await nodeFiles.open(path, flags, mode);
+        const write: SessionFile["write"] = (bytes, offset, length) =>
+          disk.isFull ? Promise.reject(full()) : file.write(bytes, offset, length);
+        return { ...file, write };
+      },
     },
   };
+  return disk;
+}
+
+it("O19: a disk that is full when a session is closed leaves no lock behind", async () => {
+  const root = join(await folder(), "sessions");
+  const disk = fillable();
+  const { files } = disk;
   const store = new FileSessionStore(root, { files });
   const agent = session({ model, store, sessionId: "s" });
   await agent.invoke("x");
-  isFull = true;
+  disk.isFull = true;
   await expect(agent.invoke("y")).rejects.toMatchObject({ code: "JOURNAL_FAILED" });
   await agent.close();
-  isFull = false;
+  disk.isFull = false;
   const next = session({ model, store, sessionId: "s" });
   expect(await (await next.open()).messages()).toHaveLength(2);
   expect((await next.invoke("z")).output).toBe("ok");
+});
+
+it("O13: a fork that cannot be written leaves the conversation where it stood", async () => {
+  const disk = fillable();
+  const store = new FileSessionStore(join(await folder(), "sessions"), { files: disk.files });
+  const agent = session({ model, store, sessionId: "s" });
+  await agent.invoke("x");
+  const start = agent.sessionManager.leaf ?? "";
+  await agent.invoke("y");
+  disk.isFull = true;
+  await expect(agent.fork(start)).rejects.toMatchObject({ code: "JOURNAL_FAILED" });
+  disk.isFull = false;
+  expect(await agent.sessionManager.messages()).toHaveLength(4);
+  await agent.invoke("z");
+  expect(await agent.sessionManager.messages()).toHaveLength(6);
 });
 
 it("O19: whatever a clock says, what is written can be read again", async () => {
