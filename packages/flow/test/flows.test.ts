@@ -6,6 +6,7 @@ import {
   BudgetExhaustedError,
   CancellationError,
   DeadlineExceededError,
+  type StopReason,
 } from "@ravi/kernel";
 import { bareContext } from "@ravi/kernel/loop";
 import { ConditionalFlow, ParallelFlow, SequentialFlow } from "@ravi/flow";
@@ -398,13 +399,20 @@ describe("R25: what a flow says of itself", () => {
     expect(result.output).toBe("x and y");
   });
 
-  test("a branch that was out of time makes it one that was", async () => {
-    const late = agent("late", async () => {
-      throw new DeadlineExceededError({ deadline: 5 });
-    });
-    const { result } = await run(new ParallelFlow({ name: "f", branches: [x, late] }));
-    expect(result).toMatchObject({ status: "partial", stopReason: "deadline" });
-  });
+  test.each<[StopReason, Error]>([
+    ["deadline", new DeadlineExceededError({ deadline: 5 })],
+    ["budget", new BudgetExhaustedError({ dimension: "turns", used: 1, limit: 1, scope: "b" })],
+    ["failed", new TypeError("oops")],
+  ])(
+    "a branch that ends with an error of that kind makes it one that was cut off: %s",
+    async (why, error) => {
+      const stopped = agent("stopped", async () => {
+        throw error;
+      });
+      const { result } = await run(new ParallelFlow({ name: "f", branches: [x, stopped] }));
+      expect(result).toMatchObject({ status: "partial", stopReason: why });
+    },
+  );
 });
 
 test("R25: what a function of one's own does with the list of results changes no result", async () => {
