@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { runInNewContext } from "node:vm";
 import fc from "fast-check";
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { type ChatMessage, ExecId, RunId } from "@ravi/kernel";
 import { FileHistory, type HistoryLock } from "@ravi/context";
 import { KeptMessages } from "../src/history/file/kept-messages.ts";
@@ -194,6 +194,19 @@ describe("T12: ids and paths", () => {
       field: "FileHistory options.snyc",
     });
   });
+});
+
+test("T5: where a folder of locks cannot be read, no lock is left behind that would keep the next append waiting", async () => {
+  const directory = await folder();
+  const history = await FileHistory.open(directory);
+  const disk = process.getBuiltinModule("node:fs/promises");
+  const failing = vi.spyOn(disk, "readdir").mockRejectedValueOnce(new Error("EIO: i/o error"));
+  onTestFinished(() => failing.mockRestore());
+  await expect(history.append(key, [say("a")])).rejects.toMatchObject({ code: "JOURNAL_FAILED" });
+  expect(failing).toHaveBeenCalledOnce();
+  expect((await readdir(directory)).filter((name) => name.endsWith(".lock"))).toEqual([]);
+  await history.append(key, [say("b")]);
+  expect((await history.load(key)).messages).toEqual([say("b")]);
 });
 
 describe("T5: what a crash leaves", () => {
