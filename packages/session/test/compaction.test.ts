@@ -1,8 +1,16 @@
-import { type ChatMessage, type CompactionContext, HookEvent, type Hooks, ProviderError } from "@ravi/kernel";
+import {
+  BudgetExhaustedError,
+  type ChatMessage,
+  type CompactionContext,
+  HookEvent,
+  type Hooks,
+  ProviderError,
+} from "@ravi/kernel";
 import { estimateTokens } from "@ravi/kernel/loop";
 import { MemorySessionStore } from "@ravi/session";
 import { scriptedModel } from "@ravi/testing";
 import { expect, it } from "vitest";
+import { problemWith } from "./prompt-check.ts";
 import { recorder, session, tool } from "./support.ts";
 
 const keepLast = (count: number) => ({
@@ -416,4 +424,38 @@ it("O12: what is as long as before is no compaction, and nothing is written", as
   await agent.invoke("x");
   expect(await agent.runCompaction()).toEqual({ status: "noSmaller" });
   expect(agent.sessionManager.entries().map(({ kind }) => kind)).not.toContain("compaction");
+});
+
+it("O12: messages in the middle that a strategy leaves out stay out, also of a session that is opened again", async () => {
+  const ends = {
+    compact: (messages: readonly ChatMessage[]) => [...messages.slice(0, 2), ...messages.slice(-2)],
+  };
+  const store = new MemorySessionStore();
+  const model = scriptedModel(({ messages }) => `heard ${messages.length - 1}`);
+  const agent = session({ model, compaction: ends, store, sessionId: "s" });
+  for (const text of ["a", "b", "c", "d"]) await agent.invoke(text);
+  expect((await agent.runCompaction()).status).toBe("compacted");
+  const kept = ["a", "heard 1", "d", "heard 7"];
+  expect((await agent.sessionManager.messages()).map(({ content }) => content)).toEqual(kept);
+  await agent.close();
+  const again = await session({ model, store, sessionId: "s" }).open();
+  expect((await again.messages()).map(({ content }) => content)).toEqual(kept);
+});
+
+it("O12: where a budget ends between the calls of a batch, the last turn sees a result of each", async () => {
+  const spent = new BudgetExhaustedError({ dimension: "toolCalls", used: 1, limit: 1, scope: "session" });
+  const model = scriptedModel([
+    {
+      toolCalls: [
+        { name: "fine", arguments: {}, id: "a" },
+        { name: "spent", arguments: {}, id: "b" },
+      ],
+    },
+    "what I have",
+  ]);
+  const tools = [tool("fine", () => "done"), tool("spent", () => Promise.reject(spent))];
+  const agent = session({ model, tools });
+  expect(await agent.invoke("x")).toEqual({ status: "partial", output: "what I have", stopReason: "budget" });
+  expect(problemWith(model.calls[1]?.request.messages ?? [])).toBeUndefined();
+  expect(problemWith(await agent.sessionManager.messages())).toBeUndefined();
 });
