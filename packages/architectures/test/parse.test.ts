@@ -194,6 +194,7 @@ describe("J10: lists, verdicts and texts", () => {
     ["YES.", true],
     ['{"done": false}', false],
     ['{"done": {"is": true}}', false],
+    ['{"done": ["yes"]}', false],
     ['{"finished": true}', false],
     ["I am not done", false],
     // What begins like a yes.
