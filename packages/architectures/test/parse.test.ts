@@ -63,6 +63,8 @@ describe("J10: scores", () => {
     ['{"score": {"value": 1}}', undefined],
     ["Splendid work in 2024!", undefined],
     ["", undefined],
+    // One that cannot be read might be the lowest.
+    ["Score: 9/10. Score: 250.", undefined],
     // What would pass for a perfect score by mistake.
     ["The quality is poor; one mistake after another.", undefined],
     ["Quality: one major flaw", undefined],
