@@ -63,6 +63,8 @@ describe("J10: scores", () => {
     ['{"score": {"value": 1}}', undefined],
     ["Splendid work in 2024!", undefined],
     ["", undefined],
+    // One that cannot be read might be the lowest.
+    ["Score: 9/10. Score: 250.", undefined],
     // What would pass for a perfect score by mistake.
     ["The quality is poor; one mistake after another.", undefined],
     ["Quality: one major flaw", undefined],
@@ -194,6 +196,7 @@ describe("J10: lists, verdicts and texts", () => {
     ["YES.", true],
     ['{"done": false}', false],
     ['{"done": {"is": true}}', false],
+    ['{"done": ["yes"]}', false],
     ['{"finished": true}', false],
     ["I am not done", false],
     // What begins like a yes.
@@ -297,6 +300,20 @@ test.each([
   ["line ends of an old kind", (many: string) => solutionIn(many), "\r"],
 ])("a reader is done with 200,000 characters at once: %s", (_what, read, piece) => {
   expect(read(piece.repeat(200_000))).toBeUndefined();
+});
+
+test.each(["", "\u2028)"])(
+  "a plan of 1,500 long lines, in each of which 1,600 steps begin and none ends, is read at once (%j)",
+  (end) => {
+    const line = `${"#E1=a(".repeat(1_600)}${end}x`;
+    expect(readRewooPlan(Array.from({ length: 1_500 }, () => line).join("\n"))).toEqual([]);
+  },
+);
+
+test("the input of a step may have another line's end inside", () => {
+  expect(readRewooPlan("#E1 = search[one\u2028two]")).toEqual([
+    { id: "E1", tool: "search", input: "one\u2028two" },
+  ]);
 });
 
 test("a line that ends as on Windows, or has another line's end inside, is read like any other, however long", () => {

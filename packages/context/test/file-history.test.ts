@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { runInNewContext } from "node:vm";
 import fc from "fast-check";
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { type ChatMessage, ExecId, RunId } from "@ravi/kernel";
 import { FileHistory, type HistoryLock } from "@ravi/context";
 import { KeptMessages } from "../src/history/file/kept-messages.ts";
@@ -196,6 +196,19 @@ describe("T12: ids and paths", () => {
   });
 });
 
+test("T5: where a folder of locks cannot be read, no lock is left behind that would keep the next append waiting", async () => {
+  const directory = await folder();
+  const history = await FileHistory.open(directory);
+  const disk = process.getBuiltinModule("node:fs/promises");
+  const failing = vi.spyOn(disk, "readdir").mockRejectedValueOnce(new Error("EIO: i/o error"));
+  onTestFinished(() => failing.mockRestore());
+  await expect(history.append(key, [say("a")])).rejects.toMatchObject({ code: "JOURNAL_FAILED" });
+  expect(failing).toHaveBeenCalledOnce();
+  expect((await readdir(directory)).filter((name) => name.endsWith(".lock"))).toEqual([]);
+  await history.append(key, [say("b")]);
+  expect((await history.load(key)).messages).toEqual([say("b")]);
+});
+
 describe("T5: what a crash leaves", () => {
   test("T5: cut at every byte, whole appends are read, and the next append is readable", async () => {
     const { disk, whole, ends } = await written();
@@ -267,6 +280,22 @@ describe("T5: what a crash leaves", () => {
     flipped[at] = (flipped[at] ?? 0) ^ 1;
     disk.overwrite(flipped);
     await expect((await reopened(disk)).load(key)).rejects.toMatchObject({ position: ends[0] });
+  });
+
+  test("T5: zeros in the last append are what a power cut left, in one that another follows they are damage", async () => {
+    const { disk, whole, ends } = await written();
+    const holed = (append: number): Buffer => {
+      const start = ends[append - 1] ?? 0;
+      return Buffer.from(whole).fill(0, start + 50, start + 60);
+    };
+    disk.overwrite(holed(2));
+    expect((await (await reopened(disk)).load(key)).head).toBe(3);
+    disk.overwrite(holed(1));
+    const history = await reopened(disk);
+    const damage = { code: "JOURNAL_CORRUPT", position: ends[0] };
+    await expect(history.load(key)).rejects.toMatchObject(damage);
+    await expect(history.append(key, [say("next")])).rejects.toMatchObject(damage);
+    expect(disk.bytes()?.equals(holed(1))).toBe(true);
   });
 
   test.each([0, 2])("T5: another format (%i) is refused and left untouched", async (format) => {

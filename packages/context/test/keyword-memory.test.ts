@@ -4,7 +4,7 @@ import { join } from "node:path";
 import * as fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type HistoryProvider, type JsonObject, RunId, type RunScope, SessionId } from "@ravi/kernel";
-import { FileHistory, KeywordMemory } from "@ravi/context";
+import { FileHistory, KeywordMemory, MemoryHistory } from "@ravi/context";
 
 const RUNS = process.env["RAVI_LONG"] ? 2_000 : 100;
 
@@ -306,10 +306,38 @@ describe("J11: kept in a history", () => {
     }
   });
 
+  test("with a smaller maximum than it was filled with, so many of the oldest are forgotten that it is kept", async () => {
+    const history = new MemoryHistory();
+    const first = new KeywordMemory({ history });
+    for (let n = 1; n <= 5; n++) await first.remember(ANN, `tea ${n}`);
+    const second = new KeywordMemory({ history, maxItems: 2 });
+    await second.remember(ANN, "tea 6");
+    for (const memory of [second, new KeywordMemory({ history })])
+      expect(await texts(memory, ANN, "tea")).toEqual(["tea 6", "tea 5"]);
+  });
+
   test("many at once are all kept, in the order asked", async () => {
     const memory = new KeywordMemory();
     await Promise.all(Array.from({ length: 20 }, (_, n) => memory.remember(ANN, `note ${n}`)));
     expect(await texts(memory, ANN, "note", 2)).toEqual(["note 19", "note 18"]);
+  });
+
+  test("what could not be read once is read again when it is asked for", async () => {
+    const kept = new MemoryHistory();
+    await new KeywordMemory({ history: kept }).remember(ANN, "tea");
+    let fails = true;
+    const history: HistoryProvider = {
+      load(key) {
+        if (fails) throw new Error("the disk does not answer");
+        return kept.load(key);
+      },
+      append: (key, messages) => kept.append(key, messages),
+      clear: (key) => kept.clear(key),
+    };
+    const memory = new KeywordMemory({ history });
+    await expect(memory.recall(ANN, "tea")).rejects.toThrow("the disk does not answer");
+    fails = false;
+    expect(await texts(memory, ANN, "tea")).toEqual(["tea"]);
   });
 
   test("what could not be written is not remembered, and a store that fails once may work later", async () => {

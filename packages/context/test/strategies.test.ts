@@ -377,6 +377,12 @@ describe("validPrompt", () => {
     expect(validPrompt([...window])).toEqual(window);
   });
 
+  test("T7: where a server uses an id again, a result belongs to the call that is nearest before it", () => {
+    const window = validPrompt([user("go"), call("", "1"), user("again"), call("", "1"), result("1", "x")]);
+    const results = window.flatMap((message) => (message.role === "tool" ? [textOf(message)] : []));
+    expect(results).toEqual([expect.stringMatching(/^No result/), "x"]);
+  });
+
   test("T7: a list that grows after it was checked is checked again", () => {
     const live: ChatMessage[] = [user("go")];
     expect(validPrompt(live)).toBe(live);

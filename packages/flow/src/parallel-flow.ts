@@ -49,7 +49,7 @@ export class ParallelFlow extends Flow {
     const isComplete = outcomes.every(({ status }) => status === "completed");
     if (!isComplete && results.every(({ output }) => output === ""))
       return incomplete(ctx, outcomes, "", results);
-    const output = checkText(`${OWNER}.combine(results)`, await this.combine(results));
+    const output = checkText(`${OWNER}.combine(results)`, await this.combine([...results]));
     if (isComplete) return { status: "completed", output, structured: results, stopReason: "done" };
     return incomplete(ctx, outcomes, output, results);
   }

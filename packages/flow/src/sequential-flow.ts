@@ -38,7 +38,7 @@ export class SequentialFlow extends Flow {
     const done: StepResult[] = [];
     const outcomes: HireOutcome[] = [];
     for (const step of this.steps) {
-      const task = checkText(`${OWNER}.accumulate(input, before)`, this.accumulate(input, done));
+      const task = checkText(`${OWNER}.accumulate(input, before)`, this.accumulate(input, [...done]));
       const outcome = await hireStep(ctx, step, { input: task, attachments });
       outcomes.push(outcome);
       done.push(toStepResult(step.name, outcome));

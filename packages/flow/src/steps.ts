@@ -11,7 +11,15 @@ import {
   Priority,
   type RunContext,
 } from "@ravi/kernel";
-import { asOwn, checkAgent, checkHireChoices, hasMethod, hireAll, type LoopInput } from "@ravi/kernel/loop";
+import {
+  asOwn,
+  checkAgent,
+  checkHireChoices,
+  hasMethod,
+  hireAll,
+  isAgent,
+  type LoopInput,
+} from "@ravi/kernel/loop";
 import { checkOptionalText } from "./check.ts";
 
 /** An agent and the terms on which it is hired. */
@@ -92,7 +100,7 @@ function readConfig(field: string, config: FlowStepConfig): FlowStepConfig {
 
 /** The terms of a hire have no `run`. */
 function isMeantAsAgent(step: FlowStep): step is Agent {
-  return hasMethod(step, "run");
+  return isAgent(step) || hasMethod(step, "run");
 }
 
 function agentAlone(field: string, agent: Agent): FlowStepConfig {

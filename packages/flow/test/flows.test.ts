@@ -6,6 +6,7 @@ import {
   BudgetExhaustedError,
   CancellationError,
   DeadlineExceededError,
+  type StopReason,
 } from "@ravi/kernel";
 import { bareContext } from "@ravi/kernel/loop";
 import { ConditionalFlow, ParallelFlow, SequentialFlow } from "@ravi/flow";
@@ -398,11 +399,35 @@ describe("R25: what a flow says of itself", () => {
     expect(result.output).toBe("x and y");
   });
 
-  test("a branch that was out of time makes it one that was", async () => {
-    const late = agent("late", async () => {
-      throw new DeadlineExceededError({ deadline: 5 });
-    });
-    const { result } = await run(new ParallelFlow({ name: "f", branches: [x, late] }));
-    expect(result).toMatchObject({ status: "partial", stopReason: "deadline" });
-  });
+  test.each<[StopReason, Error]>([
+    ["deadline", new DeadlineExceededError({ deadline: 5 })],
+    ["budget", new BudgetExhaustedError({ dimension: "turns", used: 1, limit: 1, scope: "b" })],
+    ["failed", new TypeError("oops")],
+  ])(
+    "a branch that ends with an error of that kind makes it one that was cut off: %s",
+    async (why, error) => {
+      const stopped = agent("stopped", async () => {
+        throw error;
+      });
+      const { result } = await run(new ParallelFlow({ name: "f", branches: [x, stopped] }));
+      expect(result).toMatchObject({ status: "partial", stopReason: why });
+    },
+  );
+});
+
+test("R25: what a function of one's own does with the list of results changes no result", async () => {
+  const steps = [says("a", "1"), says("b", "2")];
+  // As somebody without a compiler would write it.
+  const take = (results: readonly object[]): string => `${(results as object[]).splice(0).length} taken`;
+  for (const flow of [
+    new ParallelFlow({ name: "f", branches: steps, combine: take }),
+    new SequentialFlow({ name: "f", steps, accumulate: (_, before) => take(before) }),
+  ])
+    expect((await run(flow)).result.structured?.map(({ name }) => name)).toEqual(["a", "b"]);
+});
+
+test("R12: an agent that is a function with an id and a run method can be a step, as it can be hired", async () => {
+  const step = Object.assign(() => {}, says("a", "done"));
+  const { result } = await run(new SequentialFlow({ name: "f", steps: [step] }));
+  expect(result.output).toBe("done");
 });

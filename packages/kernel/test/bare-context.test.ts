@@ -15,7 +15,7 @@ import {
   Supervision,
   textOf,
 } from "@ravi/kernel";
-import { bareContext } from "@ravi/kernel/loop";
+import { bareContext, type BareContextOptions, planLoop, toolLoop } from "@ravi/kernel/loop";
 import * as z from "zod";
 
 // What holds in a Runtime holds here too.
@@ -286,3 +286,118 @@ describe("R10: an answer that was not streamed is told all at once", () => {
     expect(seen).toEqual([]);
   });
 });
+
+describe("T8: what observers do wrong changes no run", () => {
+  const plain: LLMClient = {
+    id: "plain",
+    info: { provider: "test", model: "plain" },
+    generate: async () => ({ message: { role: "assistant", content: "hi" }, finishReason: "stop" }),
+  };
+  const plan = planLoop("test", { name: "a", model: plain });
+  const broken = async (): Promise<never> => {
+    throw new Error("an observer is broken");
+  };
+  const throwing = (): never => {
+    throw new Error("an observer is broken");
+  };
+
+  test.each<[string, BareContextOptions]>([
+    ["a listener that throws", { onEvent: throwing }],
+    ["a listener that rejects", { onEvent: (): unknown => broken() }],
+    ["hooks that throw", { hooks: { has: () => true, dispatch: throwing } }],
+    ["hooks that cannot even say what they listen to", { hooks: { has: throwing, dispatch: throwing } }],
+    ["hooks that reject", { hooks: { has: () => true, dispatch: broken } }],
+    [
+      "an agent's own hooks that throw",
+      { agent: { ...waiter, hooks: { has: () => true, dispatch: throwing } } },
+    ],
+  ])("%s", async (_what, options) => {
+    const unhandled: unknown[] = [];
+    const note = (error: unknown): void => void unhandled.push(error);
+    process.on("unhandledRejection", note);
+    try {
+      expect(await toolLoop(plan, bareContext(options), "go")).toEqual(done("hi"));
+      // Node reports what nobody has handled before it calls the next timer.
+      await new Promise((resolve) => setImmediate(resolve));
+    } finally {
+      process.off("unhandledRejection", note);
+    }
+    expect(unhandled).toEqual([]);
+  });
+});
+
+test("R23: who was spawned does not outlive its parent, as in a Runtime", async () => {
+  const ctx = bareContext();
+  let reason: unknown;
+  const idle: Agent = {
+    id: AgentId("idle"),
+    run: async (inner, inbox) => {
+      inner.meta.cancellation.onCancel((error) => (reason = error.reason));
+      return done((await inbox.receive()).id);
+    },
+  };
+  const parent: Agent = {
+    id: AgentId("parent"),
+    run: async (inner) => done((await inner.spawn(idle, { input: "" })).status),
+  };
+  expect(await ctx.hire({ agent: parent, input: "" })).toMatchObject({ result: { output: "running" } });
+  expect(reason).toBe("its parent parent/1 has ended");
+});
+
+test("R9: a child that fails in some other way when it is cancelled was cancelled, as in a Runtime", async () => {
+  const ctx = bareContext();
+  const rude: Agent = {
+    id: AgentId("rude"),
+    run: async () => {
+      ctx.meta.cancellation.cancel("enough");
+      throw new Error("socket hang up");
+    },
+  };
+  expect(await ctx.hire({ agent: rude, input: "" })).toMatchObject({
+    status: "cancelled",
+    error: { code: "CANCELLED", reason: "enough" },
+  });
+});
+
+test("R9: of a child that has ended nothing stays at its parent's token, whatever it has left there", async () => {
+  const ctx = bareContext();
+  let calls = 0;
+  const careless: Agent = {
+    id: AgentId("careless"),
+    run: async (inner) => {
+      inner.meta.cancellation.onCancel(() => calls++);
+      inner.signal.addEventListener("abort", () => calls++);
+      return done("");
+    },
+  };
+  await ctx.hire({ agent: careless, input: "" });
+  ctx.meta.cancellation.cancel("stop");
+  expect(calls).toBe(0);
+});
+
+test("R23: a child that cannot be told to stop does not keep its parent from ending", async () => {
+  const stubborn: Agent = {
+    id: AgentId("stubborn"),
+    run: async (inner, inbox) => {
+      inner.meta.cancellation.onCancel(() => {
+        throw new Error("I am not listening");
+      });
+      return done((await inbox.receive()).id);
+    },
+  };
+  const parent: Agent = {
+    id: AgentId("parent"),
+    run: async (inner) => done((await inner.spawn(stubborn, { input: "" })).status),
+  };
+  expect(await bareContext().hire({ agent: parent, input: "" })).toMatchObject({ status: "completed" });
+});
+
+test.each([Number.NaN, Infinity, -Infinity])(
+  "R23: sleeping until %s is refused, as in a Runtime",
+  async (time) => {
+    await expect(bareContext().sleepUntil(time)).rejects.toMatchObject({
+      code: "INVALID_VALUE",
+      field: "sleepUntil",
+    });
+  },
+);

@@ -14,7 +14,7 @@ import {
   type Pipeline,
   type RunEvent,
 } from "@ravi/kernel";
-import { bareContext, hireAll } from "@ravi/kernel/loop";
+import { type BareContext, bareContext, hireAll } from "@ravi/kernel/loop";
 
 const done = (output: string): AgentResult => ({ status: "completed", output, stopReason: "done" });
 const agent = (name: string, run: Agent["run"]): Agent => ({ id: AgentId(name), run });
@@ -153,5 +153,26 @@ describe("hireAll", () => {
       },
     ]);
     await expect(hireAll(ctx, [throwing(new CancellationError({ reason: "user" }))])).rejects.toThrow("user");
+  });
+
+  test.each<[string, (ctx: BareContext) => Agent["run"]]>([
+    [
+      "waits for mail that nobody can send",
+      (ctx) => async (_, inbox) => {
+        queueMicrotask(() => ctx.meta.cancellation.cancel("user"));
+        return done((await inbox.receive()).id);
+      },
+    ],
+    [
+      "fails in some other way when it is cancelled",
+      (ctx) => async () => {
+        ctx.meta.cancellation.cancel("user");
+        throw new Error("socket hang up");
+      },
+    ],
+  ])("who works on the asker's seat is cancelled with it: one that %s", async (_, make) => {
+    const { ctx } = withSeats(0);
+    const cancelled = { code: "CANCELLED", reason: "user" };
+    await expect(hireAll(ctx, [leaf(agent("a", make(ctx)))])).rejects.toMatchObject(cancelled);
   });
 });

@@ -734,6 +734,15 @@ describe("R12, R23: bareContext runs any agent without rules", () => {
     ).toMatchObject({ field: "hire.timeoutS" });
   });
 
+  test("a child that may be left living is cancelled if it is the run that is cancelled", async () => {
+    const clock = { now: () => 0, setTimer: () => ({ cancel: () => {} }) };
+    const ctx = bareContext({ clock });
+    const idle = agent("idle", async (_, inbox) => done((await inbox.receive()).id));
+    const hired = ctx.hire({ agent: idle, input: "", timeoutS: 5, onTimeout: "leave" });
+    ctx.meta.cancellation.cancel("ctrl-c");
+    expect(await hired).toMatchObject({ status: "cancelled", error: { reason: "ctrl-c" } });
+  });
+
   test("an agent with middleware is refused, because nothing would run it", async () => {
     const pipeline = { isNoop: false, admit: () => {}, run: async () => {} };
     const guarded: Agent = { ...agent("guarded", async () => done("")), pipelines: { chat: pipeline } };

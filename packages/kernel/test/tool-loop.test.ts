@@ -27,6 +27,7 @@ import {
   type LoopExtension,
   type LoopOptions,
   planLoop,
+  textSchema,
   toolLoop,
 } from "@ravi/kernel/loop";
 
@@ -66,6 +67,25 @@ test("a mistake in the options is named after its owner", () => {
   expect(() => planLoop("Other", { name: "a", model: scripted([]), tools: [helper as never] })).toThrow(
     /^Other\.tools\[0\]/,
   );
+});
+
+test("T8: an observer that is told of a call cannot change it before it is made", async () => {
+  const made: unknown[] = [];
+  const note: Tool = {
+    name: "note",
+    description: "",
+    input: textSchema({ text: "A text." }),
+    execute: (args) => (made.push(args), "noted"),
+  };
+  const refused: boolean[] = [];
+  const ctx = bareContext({
+    onEvent({ event }) {
+      if (event.type === "toolCall") refused.push(!Reflect.set(event.call, "arguments", '{"text":"spoilt"}'));
+    },
+  });
+  const model = scripted([{ call: "note", args: { text: "as asked" } }, "done"]);
+  await toolLoop(plan({ model, tools: [note] }), ctx, "go");
+  expect({ made, refused }).toEqual({ made: [{ text: "as asked" }], refused: [true] });
 });
 
 test("R12: with a text instead of an inbox it runs just the same", async () => {

@@ -4,6 +4,7 @@ import {
   BudgetExhaustedError,
   type HireOutcome,
   ProviderError,
+  type StopReason,
   ToolError,
 } from "@ravi/kernel";
 import { bareContext } from "@ravi/kernel/loop";
@@ -91,6 +92,11 @@ describe("a child that was cut off or never came is never a success to its paren
     ],
     ["failed", ended(partial("half", "failed")), /cut off .*\(a part of its work failed\)/],
     ["loop", ended(partial("half", "loop")), /cut off .*\(it kept repeating itself\)/],
+    [
+      "a reason of an agent's own",
+      ended(partial("half", "constructor" as StopReason)),
+      /cut off .*\(constructor\)\. Its result so far: half/,
+    ],
     ["refused", ended(partial("", "refused")), /cut off .*\(refused\)\. It left no result\./],
     ["filtered", ended(partial("", "filtered")), /cut off .*\(filtered\)/],
     [

@@ -122,6 +122,21 @@ describe("R17: a helper that crashed is hired again", () => {
     expect((await running).told[0]?.isError).toBe(false);
   });
 
+  test("two that crashed in one turn are hired again together, after the longer of their backoffs", async () => {
+    const clock = virtualClock({ now: 0 });
+    const helpers = [flaky(1), flaky(1)];
+    const delays = [5_000, 1_000];
+    const retryPolicy = { ...policy(1), delayMs: () => delays.shift() ?? 0 };
+    const subAgents = helpers.map((helper, at) => ({ agent: helper.agent, name: `h${at}` }));
+    const running = lead([hands(["h0", "x"], ["h1", "x"]), "ok"], subAgents, { retryPolicy }, { clock });
+    const tries = (): readonly number[] => helpers.map(({ inputs }) => inputs.length);
+    await clock.advance(4_999);
+    expect(tries()).toEqual([1, 1]);
+    await clock.advance(1);
+    expect(tries()).toEqual([2, 2]);
+    await running;
+  });
+
   test("each execution has a count of its own, and none is left behind", async () => {
     const retryPolicy = policy(1);
     const crashing = agent("flaky", async () => {

@@ -65,7 +65,8 @@ interface KnownModel {
 /** Estimates tokens and dollars before a call, rather too high than too low, and prices the actual usage after it. */
 export class ModelMeter implements Meter {
   private readonly prices: PriceSource;
-  private readonly options: ModelMeterOptions;
+  /** A copy, because it is read with the first estimate. */
+  private readonly counting: Pick<ModelMeterOptions, "tokenizer" | "imageTokens">;
   private readonly defaultMaxOutput: number;
   private loaded: LoadedCounter | undefined;
   private loading: PromiseLike<LoadedCounter> | undefined;
@@ -75,19 +76,19 @@ export class ModelMeter implements Meter {
   constructor(options: ModelMeterOptions = {}) {
     // A subclass may have options of its own.
     if (new.target === ModelMeter) checkFields("options", options, OPTIONS);
-    const { prices, tokenizer = "auto" } = options;
+    const { prices, tokenizer = "auto", imageTokens } = options;
     if (tokenizer !== "auto" && tokenizer !== "characters" && typeof tokenizer !== "function") {
       const expected = `"auto", "characters" or a function that counts the tokens of a text`;
       throw new InvalidValueError({ field: "tokenizer", value: tokenizer, expected });
     }
     this.prices = isSource(prices) ? prices : new PriceBook({ prices });
-    this.options = options;
+    this.counting = { tokenizer, imageTokens };
     this.defaultMaxOutput = checkInteger(
       "defaultMaxOutputTokens",
       options.defaultMaxOutputTokens ?? DEFAULT_MAX_OUTPUT_TOKENS,
       1,
     );
-    if (options.imageTokens !== undefined) checkInteger("imageTokens", options.imageTokens, 0);
+    if (imageTokens !== undefined) checkInteger("imageTokens", imageTokens, 0);
   }
 
   /** The most that the call can use. The first answers may be promises, while prices and vocabulary load; later ones are not. */
@@ -110,7 +111,7 @@ export class ModelMeter implements Meter {
 
   private load(): MaybePromise<LoadedCounter> {
     if (this.loading !== undefined) return this.loading;
-    const loading = loadCounter(this.options);
+    const loading = loadCounter(this.counting);
     if (!isPromiseLike(loading)) return (this.loaded = loading);
     return (this.loading = loading.then((loaded) => (this.loaded = loaded)));
   }

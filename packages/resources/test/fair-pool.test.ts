@@ -156,6 +156,20 @@ describe("FairPool: cancelling", () => {
     expect([pool.waiting, pool.active]).toEqual([0, 0]);
   });
 
+  test("nor with a signal that cannot be listened to", async () => {
+    const pool = new FairPool({ concurrency: 1 });
+    const permit = now(pool.acquire(NORMAL));
+    const { signal } = new AbortController();
+    Object.assign(signal, {
+      addEventListener() {
+        throw new Error("not today");
+      },
+    });
+    await expect(pool.acquire({ ...NORMAL, signal })).rejects.toThrow("not today");
+    permit.release();
+    expect([pool.waiting, pool.active]).toEqual([0, 0]);
+  });
+
   test("a signal that is aborted already is refused at once", () => {
     const stop = new AbortController();
     stop.abort();

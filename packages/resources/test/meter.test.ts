@@ -111,6 +111,23 @@ describe("R18: the meter says before a call what it takes at most", () => {
     expect(learning.estimate(info, request)).toMatchObject({ inputTokens: 100, factor: 1 });
   });
 
+  test("R18: options that are changed after they were checked change nothing", async () => {
+    const options = { prices, tokenizer: hundred, imageTokens: 10 };
+    const changed = new ModelMeter(options);
+    options.imageTokens = Number.NaN;
+    const image = { type: "image", url: "data:image/png;base64,AA==" } as const;
+    const seen = await changed.estimate(info, { messages: [{ role: "user", content: [image] }] });
+    expect(Number.isSafeInteger(seen.inputTokens)).toBe(true);
+  });
+
+  test("R18: a count that is impossibly high raises estimates to four times at most", () => {
+    const learning = new ModelMeter({ prices, tokenizer: hundred });
+    const estimate = learning.estimate(info, request);
+    if ("then" in estimate) throw new Error("nothing had to be loaded");
+    void learning.price(info, { inputTokens: 1_000_000, outputTokens: 1 }, estimate);
+    expect(learning.estimate(info, request)).toMatchObject({ inputTokens: 400, factor: 4 });
+  });
+
   test("R18: nor of a model with the same name that another provider has", () => {
     const learning = new ModelMeter({ prices, tokenizer: hundred });
     const other = { ...info, provider: "other" };

@@ -96,6 +96,13 @@ describe("R18: prices", () => {
     expect(price.usd).toBeCloseTo((1000 * 1.25 + 100 * 10) / 1e6, 12);
   });
 
+  test("R18: a provider that leaves reasoning out of the output is paid for all of the reasoning, and nothing is given back", () => {
+    const prices = { large: { input: 0, output: 10, reasoning: 2 } };
+    const book = new PriceBook({ prices, catalogue: false });
+    const usage = { inputTokens: 0, outputTokens: 100_000, reasoningTokens: 1_000_000 };
+    expect(book.price({ provider: "house", model: "large" }, usage)).toMatchObject({ usd: 2 });
+  });
+
   test("R18: above a tier's start the dearer price applies to all of it", async () => {
     const gemini = { provider: "google", model: "gemini-2.5-pro" };
     const book = new PriceBook();

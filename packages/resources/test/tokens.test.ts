@@ -149,6 +149,15 @@ describe("estimateTokens costs only what is new", () => {
     expect(reads).toBeLessThan(5);
   });
 
+  test("a list that somebody has cut and filled anew is counted anew", () => {
+    const counter = new RequestCounter(letters);
+    const messages = Array.from({ length: 20 }, (_, index) => user(`message ${index}`));
+    counter.count({ messages });
+    messages.length = 5;
+    for (let n = 0; n < 30; n++) messages.push(user("longer than before"));
+    expect(counter.count({ messages })).toBe(new RequestCounter(letters).count({ messages }));
+  });
+
   test("a large message is counted once, also in lists of a few", () => {
     let counted = 0;
     const counter = new RequestCounter((text) => {

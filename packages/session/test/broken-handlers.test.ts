@@ -11,6 +11,22 @@ const working = () =>
     messages.at(-1)?.role === "tool" ? "ok" : { toolCalls: [{ name: "work", arguments: {}, id: "a" }] },
   );
 
+/** JSON, and so a store, has nothing of the getters of a class. */
+class Said {
+  get role(): string {
+    return "user";
+  }
+  get content(): string {
+    return "s";
+  }
+  get type(): string {
+    return "text";
+  }
+  get text(): string {
+    return "s";
+  }
+}
+
 /** What a handler may throw or give back by mistake. */
 const MISTAKES: readonly (() => unknown)[] = [
   () => {
@@ -27,6 +43,8 @@ const MISTAKES: readonly (() => unknown)[] = [
     text: " ",
   }),
   () => ({ content: {}, messages: {}, isError: "yes", terminate: 1 }),
+  () => ({ content: [new Said()], messages: [new Said()] }),
+  () => ({ content: Object.assign([], { length: 1 }), messages: Object.assign([], { length: 1 }) }),
   () =>
     new Proxy(
       {},

@@ -1,8 +1,16 @@
-import { type ChatMessage, type CompactionContext, HookEvent, type Hooks, ProviderError } from "@ravi/kernel";
+import {
+  BudgetExhaustedError,
+  type ChatMessage,
+  type CompactionContext,
+  HookEvent,
+  type Hooks,
+  ProviderError,
+} from "@ravi/kernel";
 import { estimateTokens } from "@ravi/kernel/loop";
 import { MemorySessionStore } from "@ravi/session";
 import { scriptedModel } from "@ravi/testing";
 import { expect, it } from "vitest";
+import { problemWith } from "./prompt-check.ts";
 import { recorder, session, tool } from "./support.ts";
 
 const keepLast = (count: number) => ({
@@ -398,7 +406,9 @@ it("O12: that there was nothing to gain in one session holds nothing back in ano
 });
 
 it("O12: a strategy that gives back what are no messages is named, and nothing is written", async () => {
-  for (const made of [5, "all", [null], [{ role: "user" }]]) {
+  const hidden = Object.create({ role: "user", content: "s" }) as object;
+  const hole = Object.assign([], { length: 1 });
+  for (const made of [5, "all", [null], [{ role: "user" }], [hidden], hole]) {
     const strategy = { name: "odd", compact: () => made as never };
     const agent = session({ model: scriptedModel(() => "ok"), compaction: strategy });
     await agent.invoke("x");
@@ -406,4 +416,46 @@ it("O12: a strategy that gives back what are no messages is named, and nothing i
     expect(problem).toMatchObject({ code: "INVALID_VALUE", field: "compaction strategy odd" });
     expect((await agent.sessionManager.messages()).length).toBe(2);
   }
+});
+
+it("O12: what is as long as before is no compaction, and nothing is written", async () => {
+  const turned = { compact: (messages: readonly ChatMessage[]) => messages.toReversed() };
+  const agent = session({ model: scriptedModel(() => "ok"), compaction: turned });
+  await agent.invoke("x");
+  expect(await agent.runCompaction()).toEqual({ status: "noSmaller" });
+  expect(agent.sessionManager.entries().map(({ kind }) => kind)).not.toContain("compaction");
+});
+
+it("O12: messages in the middle that a strategy leaves out stay out, also of a session that is opened again", async () => {
+  const ends = {
+    compact: (messages: readonly ChatMessage[]) => [...messages.slice(0, 2), ...messages.slice(-2)],
+  };
+  const store = new MemorySessionStore();
+  const model = scriptedModel(({ messages }) => `heard ${messages.length - 1}`);
+  const agent = session({ model, compaction: ends, store, sessionId: "s" });
+  for (const text of ["a", "b", "c", "d"]) await agent.invoke(text);
+  expect((await agent.runCompaction()).status).toBe("compacted");
+  const kept = ["a", "heard 1", "d", "heard 7"];
+  expect((await agent.sessionManager.messages()).map(({ content }) => content)).toEqual(kept);
+  await agent.close();
+  const again = await session({ model, store, sessionId: "s" }).open();
+  expect((await again.messages()).map(({ content }) => content)).toEqual(kept);
+});
+
+it("O12: where a budget ends between the calls of a batch, the last turn sees a result of each", async () => {
+  const spent = new BudgetExhaustedError({ dimension: "toolCalls", used: 1, limit: 1, scope: "session" });
+  const model = scriptedModel([
+    {
+      toolCalls: [
+        { name: "fine", arguments: {}, id: "a" },
+        { name: "spent", arguments: {}, id: "b" },
+      ],
+    },
+    "what I have",
+  ]);
+  const tools = [tool("fine", () => "done"), tool("spent", () => Promise.reject(spent))];
+  const agent = session({ model, tools });
+  expect(await agent.invoke("x")).toEqual({ status: "partial", output: "what I have", stopReason: "budget" });
+  expect(problemWith(model.calls[1]?.request.messages ?? [])).toBeUndefined();
+  expect(problemWith(await agent.sessionManager.messages())).toBeUndefined();
 });

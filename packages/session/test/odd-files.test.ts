@@ -1,7 +1,13 @@
 import { appendFile, chmod, mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { JournalFailedError } from "@ravi/kernel";
-import { FileSessionStore, MemorySessionStore, type SessionFiles, type SessionStore } from "@ravi/session";
+import {
+  FileSessionStore,
+  MemorySessionStore,
+  type SessionFile,
+  type SessionFiles,
+  type SessionStore,
+} from "@ravi/session";
 import { scriptedModel, virtualClock } from "@ravi/testing";
 import { expect, it } from "vitest";
 import { nodeFiles } from "../src/store/node-files.ts";
@@ -80,31 +86,53 @@ it("O19: in a folder that may not be written, a turn fails with an error that sa
   expect(await agent.sessionManager.messages()).toHaveLength(2);
 });
 
-it("O19: a disk that is full when a session is closed leaves no lock behind", async () => {
-  const root = join(await folder(), "sessions");
-  let isFull = false;
+/** A disk that can be full. */
+function fillable(): { readonly files: SessionFiles; isFull: boolean } {
   const full = (): Error => Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC" });
-  const files: SessionFiles = {
-    ...nodeFiles,
-    async open(path, flags, mode) {
-      const file = await nodeFiles.open(path, flags, mode);
-      return {
-        ...file,
-        write: (bytes, offset, length) =>
-          isFull ? Promise.reject(full()) : file.write(bytes, offset, length),
-      };
+  const disk = {
+    isFull: false,
+    files: {
+      ...nodeFiles,
+      async open(path: string, flags: number, mode?: number) {
+        const file = await nodeFiles.open(path, flags, mode);
+        const write: SessionFile["write"] = (bytes, offset, length) =>
+          disk.isFull ? Promise.reject(full()) : file.write(bytes, offset, length);
+        return { ...file, write };
+      },
     },
   };
+  return disk;
+}
+
+it("O19: a disk that is full when a session is closed leaves no lock behind", async () => {
+  const root = join(await folder(), "sessions");
+  const disk = fillable();
+  const { files } = disk;
   const store = new FileSessionStore(root, { files });
   const agent = session({ model, store, sessionId: "s" });
   await agent.invoke("x");
-  isFull = true;
+  disk.isFull = true;
   await expect(agent.invoke("y")).rejects.toMatchObject({ code: "JOURNAL_FAILED" });
   await agent.close();
-  isFull = false;
+  disk.isFull = false;
   const next = session({ model, store, sessionId: "s" });
   expect(await (await next.open()).messages()).toHaveLength(2);
   expect((await next.invoke("z")).output).toBe("ok");
+});
+
+it("O13: a fork that cannot be written leaves the conversation where it stood", async () => {
+  const disk = fillable();
+  const store = new FileSessionStore(join(await folder(), "sessions"), { files: disk.files });
+  const agent = session({ model, store, sessionId: "s" });
+  await agent.invoke("x");
+  const start = agent.sessionManager.leaf ?? "";
+  await agent.invoke("y");
+  disk.isFull = true;
+  await expect(agent.fork(start)).rejects.toMatchObject({ code: "JOURNAL_FAILED" });
+  disk.isFull = false;
+  expect(await agent.sessionManager.messages()).toHaveLength(4);
+  await agent.invoke("z");
+  expect(await agent.sessionManager.messages()).toHaveLength(6);
 });
 
 it("O19: whatever a clock says, what is written can be read again", async () => {
@@ -117,6 +145,33 @@ it("O19: whatever a clock says, what is written can be read again", async () => 
     const manager = await open(root);
     expect(await manager.messages()).toHaveLength(2);
   }
+});
+
+it("O19: a clock that says no time at all damages no session", async () => {
+  for (const now of [Number.NaN, Infinity, 1e21]) {
+    const { root } = await oneSession();
+    const clock = { ...virtualClock(), now: () => now };
+    const agent = session({ model, store: new FileSessionStore(root), sessionId: "s", clock });
+    const manager = await agent.open();
+    await manager.label(manager.leaf ?? "", "here");
+    await agent.close();
+    expect([...(await open(root)).labels.values()]).toEqual(["here"]);
+  }
+});
+
+it("O19: an id that a session cannot store is refused in a fork as well, and leaves no session behind", async () => {
+  const { root } = await oneSession();
+  const store = new FileSessionStore(root);
+  const first = session({ model, store, sessionId: "s" });
+  const manager = await first.open();
+  const leaf = manager.leaf ?? "";
+  await manager.label(leaf, "here");
+  await first.close();
+  let count = 0;
+  const ids = { uuid: () => `urn:uuid:${++count}`, random: () => 0.5 };
+  const agent = session({ model, store, sessionId: "s", ids });
+  await expect(agent.fork(leaf, { newSession: true })).rejects.toMatchObject({ field: "entry id" });
+  expect((await store.list()).map(({ id }) => id)).toEqual(["s"]);
 });
 
 it("O19: ids that count up at their end do not mix up turns", async () => {

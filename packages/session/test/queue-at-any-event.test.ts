@@ -121,3 +121,33 @@ it("O19: what could not be stored because the disk failed waits for the next tur
     await agent.close();
   }
 });
+
+it("O19: what is said at any moment while a run ends is heard in this run, or is refused", async () => {
+  const run = { isOver: false };
+  for (let wait = 0; !run.isOver; wait++) {
+    let isSaid = false;
+    const agent = session({
+      model: scriptedModel(() => "ok", { record: false }),
+      extensions: [
+        defineExtension({
+          name: "speaker",
+          on: {
+            save_point() {
+              if (isSaid) return;
+              isSaid = true;
+              let later = Promise.resolve();
+              for (let n = 0; n < wait; n++) later = later.then(() => {});
+              void later.then(() => agent.followUp("And this.")).catch(() => (run.isOver = true));
+            },
+          },
+        }),
+      ],
+    });
+    await agent.invoke("x");
+    // So that it is said by now, if it was late.
+    await new Promise(setImmediate);
+    expect([wait, agent.hasPendingMessages()]).toEqual([wait, false]);
+    expect((await agent.sessionManager.messages()).length).toBe(run.isOver ? 2 : 4);
+    await agent.close();
+  }
+});

@@ -352,6 +352,26 @@ describe("FileSessionStore on a disk", () => {
     expect(reported).toBeGreaterThan(bytes.length - 20);
   });
 
+  it("O19: zeros in the last line are what a power cut left, in one that others follow they are damage", async () => {
+    const { disk, store, bytes } = await written(3);
+    const [, , second = 0, third = 0] = [
+      0,
+      ...[...bytes.entries()].flatMap(([at, byte]) => (byte === 10 ? [at + 1] : [])),
+    ];
+    const holed = (start: number): Buffer => Buffer.from(bytes).fill(0, start + 20, start + 30);
+    disk.damage(".jsonl", holed(second));
+    await expect(store.open("s")).rejects.toMatchObject({
+      code: "JOURNAL_CORRUPT",
+      line: 3,
+      position: second,
+    });
+    expect(Buffer.from(disk.bytes(".jsonl")).equals(holed(second))).toBe(true);
+    disk.damage(".jsonl", holed(third));
+    const log = await store.open("s");
+    expect(log.heads.map(({ id }) => id)).toEqual(["e0", "e1"]);
+    await log.close();
+  });
+
   it("O19: a line that was taken out, moved or copied is damage too", async () => {
     const { disk, store, bytes } = await written(4);
     const [header, a, b, c, d] = bytes.toString("utf8").split("\n");

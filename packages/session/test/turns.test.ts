@@ -1,10 +1,10 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { FileSessionStore, MemorySessionStore, type SessionStore } from "@ravi/session";
+import { FileSessionStore, MemorySessionStore, type SessionManager, type SessionStore } from "@ravi/session";
 import { scriptedModel } from "@ravi/testing";
 import { expect, it } from "vitest";
 import { folder, session, tool } from "./support.ts";
-import { type LLMClient, ProviderError } from "@ravi/kernel";
+import { type LLMClient, ProviderError, type ToolCall } from "@ravi/kernel";
 import { bareContext } from "@ravi/kernel/loop";
 
 it("ids that are missing, reused or doubled are made unique, and every call has its result", async () => {
@@ -227,4 +227,42 @@ it("O9: a call of a session that has no tools does not go back, and is not answe
   const deaf = scriptedModel(() => calling);
   expect((await session({ model: deaf }).invoke("x")).status).toBe("partial");
   expect(deaf.calls).toHaveLength(2);
+});
+
+it("O15: whoever reads the events, or the messages, can change no call that is to be made and nothing that is sent", async () => {
+  const worked: unknown[] = [];
+  const gate = Promise.withResolvers<void>();
+  const model = scriptedModel(({ messages }) =>
+    messages.at(-1)?.role === "tool" ? "ok" : { toolCalls: [{ name: "work", arguments: { x: 1 }, id: "a" }] },
+  );
+  const agent = session({
+    model,
+    tools: [tool("work", (args) => (worked.push(args), "done"))],
+    extensions: [{ name: "slow", on: { tool_call: () => gate.promise } }],
+  });
+  const refused: string[] = [];
+  const spoil = (what: string, call: ToolCall | undefined): void => {
+    if (call !== undefined && !Reflect.set(call, "arguments", '{"x":"spoilt"}')) refused.push(what);
+  };
+  const reading = (async () => {
+    for await (const event of agent.events()) {
+      if (event.type === "message_end" && event.message.role === "assistant")
+        spoil("message_end", event.message.toolCalls?.[0]);
+      if (event.type === "toolCall") {
+        spoil("toolCall", event.call);
+        gate.resolve();
+      }
+    }
+  })();
+  const spoilStored = async (what: string, manager: SessionManager): Promise<void> => {
+    const [, answer] = await manager.messages();
+    spoil(what, answer?.role === "assistant" ? answer.toolCalls?.[0] : undefined);
+  };
+  await agent.invoke("x");
+  await spoilStored("messages", agent.sessionManager);
+  await agent.close();
+  await reading;
+  await spoilStored("messages that were read again", await agent.open());
+  expect(worked).toEqual([{ x: 1 }]);
+  expect(refused).toEqual(["message_end", "toolCall", "messages", "messages that were read again"]);
 });

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { AgentId, isRaviError } from "@ravi/kernel";
+import { AgentId, isRaviError, Priority } from "@ravi/kernel";
+import { SpawnTracker } from "@ravi/supervision";
 import { anyText } from "@ravi/testing/suites";
 import { checkAgentId } from "../src/headcount/parts/check-id.ts";
 
@@ -37,4 +38,14 @@ test("R15: what is no text is no id", () => {
   for (const value of [undefined, null, 7, {}, ["lead"]]) {
     expect(accepts(() => checkAgentId("agentId", value))).toBe(false);
   }
+});
+
+test.each([null, 5, "", "a/", {}])("R14: a first hire by %j is refused, and names no root", (parentId) => {
+  const headcount = new SpawnTracker();
+  expect(() => headcount.acquire(AgentId("a"), Priority.NORMAL, { parentId: parentId as never })).toThrow(
+    expect.objectContaining({ code: "INVALID_VALUE" }),
+  );
+  expect(headcount.held).toBe(1);
+  expect(headcount.nameRoot(AgentId("lead"))).toBe(true);
+  expect(SpawnTracker.restore(headcount.snapshot()).nameRoot(AgentId("lead"))).toBe(true);
 });

@@ -144,6 +144,22 @@ describe("R14: a queued hire", () => {
     hold("b");
   });
 
+  test("R14: with a signal that cannot be listened to, it leaves nothing behind", async () => {
+    const { hold, queue, tracker, granted } = pool(2);
+    const first = hold("a");
+    const before = tracker.snapshot();
+    const { signal } = new AbortController();
+    Object.assign(signal, {
+      addEventListener() {
+        throw new Error("not today");
+      },
+    });
+    await expect(queue("b", NORMAL, "lead", signal)).rejects.toThrow("not today");
+    expect(tracker.snapshot()).toEqual(before);
+    first.release();
+    expect([tracker.held, granted]).toEqual([1, []]);
+  });
+
   test("R14: with a signal that was aborted before, it is never asked", async () => {
     const { queue, tracker } = pool(2);
     await expect(queue("a", NORMAL, "lead", AbortSignal.abort())).rejects.toMatchObject({

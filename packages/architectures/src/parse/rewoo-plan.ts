@@ -12,7 +12,7 @@ const PLACEHOLDER = /#(E\d+)\b/gi;
 const INPUTS = ["input", "toolInput", "actionInput", "arguments", "args", "parameters", "query", "prompt"];
 /** Matches the text before a step that is a string inside JSON, not a line of its own. */
 const IN_JSON = /^\s*["[{]|[[{]\s*["{[]/;
-const LINE = /#(E\d+)\s*=\s*([A-Za-z0-9_-]+)\s*[[(](.*)[\])]\s*$/;
+const LINE = /#(E\d+)\s*=\s*([A-Za-z0-9_-]+)\s*[[(](.*)[\])]$/s;
 
 /** A longer line is not a step but the output of a confused model. */
 const MAX_LINE = 10_000;
@@ -89,7 +89,9 @@ function idOf(id: JsonValue | undefined, at: number): string {
 }
 
 function stepInLine(line: string): RewooStep | undefined {
-  const found = line.length > MAX_LINE ? null : LINE.exec(line.trim());
+  const text = line.trim();
+  // Without a bracket at the end, each place at which a step seems to begin would be tried with all that follows.
+  const found = line.length <= MAX_LINE && /[\])]$/.test(text.slice(-1)) ? LINE.exec(text) : null;
   if (found === null || IN_JSON.test(found.input.slice(0, found.index))) return undefined;
   const [, id = "", tool = "", input = ""] = found;
   return { id: id.toUpperCase(), tool, input: jsonOrText(input.trim()) };

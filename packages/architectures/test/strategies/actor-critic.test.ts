@@ -1,4 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { type Agent, AgentId } from "@ravi/kernel";
+import { bareContext } from "@ravi/kernel/loop";
 import { ActorCritic } from "@ravi/architectures";
 import { asked, broke, run, says, told, usageOf, worker } from "../support.ts";
 
@@ -55,6 +57,24 @@ describe("J10: ActorCritic", () => {
     const actor = worker("actor", ["one", new Error("gone")]);
     const { result } = await run(new ActorCritic({ actor }), [score(0.5)]);
     expect(result).toEqual({ status: "partial", output: "one", stopReason: "failed" });
+  });
+
+  test("a run that is cancelled while its actor works was cancelled: its best answer so far is not taken for its end", async () => {
+    const ctx = bareContext();
+    const answers = ["one"];
+    const actor: Agent = {
+      id: AgentId("actor"),
+      async run() {
+        const output = answers.shift();
+        if (output !== undefined) return { status: "completed", output, stopReason: "done" };
+        ctx.meta.cancellation.cancel("enough");
+        throw new Error("socket hang up");
+      },
+    };
+    await expect(run(new ActorCritic({ actor }), [score(0.5)], { ctx })).rejects.toMatchObject({
+      code: "CANCELLED",
+      reason: "enough",
+    });
   });
 
   test.each([

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { type Agent, AgentId, BudgetExhaustedError } from "@ravi/kernel";
 import { ReWOO } from "@ravi/architectures";
 import { levelsOf } from "../../src/strategies/levels.ts";
 import { add, asked, broke, lookUp, run, says, told, usageOf, worker } from "../support.ts";
@@ -179,6 +180,25 @@ describe("J10: ReWOO", () => {
     );
     expect(asked(model.calls[1]?.request)).toContain("found it");
     expect(session.cumulativeUsage).toEqual(usageOf(model, helper.model));
+  });
+
+  test("an agent among the tools that has reached a limit of its own has failed, and the run goes on without it", async () => {
+    const error = new BudgetExhaustedError({ dimension: "turns", used: 1, limit: 1, scope: "helper" });
+    const helper: Agent = {
+      id: AgentId("helper"),
+      run: async () => {
+        throw error;
+      },
+    };
+    const steps = plan([
+      ["E1", "helper", "find it"],
+      ["E2", "look_up", { query: "Oslo" }],
+    ]);
+    const { result, model } = await run(new ReWOO(), [steps, "answer"], {
+      tools: [delegateTo(helper), lookUp],
+    });
+    expect(result).toEqual({ status: "completed", output: "answer", stopReason: "done" });
+    expect(asked(model.calls[1]?.request)).toMatch(/#E1 .*no answer: .*turns.*\n#E2 .*facts about Oslo/);
   });
 
   test("levels: a step runs as soon as all that it needs is there", () => {

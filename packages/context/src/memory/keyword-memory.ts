@@ -86,12 +86,10 @@ export class KeywordMemory implements Memory {
         ...(metadata && { metadata }),
       };
       const item = asStored(given);
-      const oldest = partition.size >= this.maxItems ? partition.oldest() : undefined;
-      await this.write(
-        key,
-        oldest === undefined ? [{ remember: item }] : [{ forget: oldest }, { remember: item }],
-      );
-      if (oldest !== undefined) partition.remove(oldest);
+      // Several, if it was filled with a larger maximum.
+      const surplus = partition.oldest(partition.size + 1 - this.maxItems);
+      await this.write(key, [...surplus.map((forget) => ({ forget })), { remember: item }]);
+      for (const id of surplus) partition.remove(id);
       partition.add(item);
       await this.tidy(partition, key);
       return item;

@@ -5,6 +5,22 @@ import { HOSTILE_IDS, keyOf } from "./keys.ts";
 export const say = (content: string): ChatMessage => ({ role: "user", content });
 export const many = (count: number): ChatMessage[] => Array.from({ length: count }, (_, n) => say(`${n}`));
 
+/** JSON writes only the fields that an object has itself. */
+class Said {
+  readonly #content: string;
+
+  constructor(content: string) {
+    this.#content = content;
+  }
+
+  get role(): "user" {
+    return "user";
+  }
+  get content(): string {
+    return this.#content;
+  }
+}
+
 /** What every history provider has to do. `open` gives an empty one. */
 export function describeHistory(name: string, open: () => Promise<HistoryProvider>): void {
   describe(`${name}, as any history`, () => {
@@ -29,6 +45,26 @@ export function describeHistory(name: string, open: () => Promise<HistoryProvide
       await history.append(keyOf("s"), []);
       expect(await history.load(keyOf("s"))).toEqual({ messages, head: 4 });
     });
+
+    test.each<[string, (good: ChatMessage) => ChatMessage[]]>([
+      ["a hole at the end", (good) => Object.assign([good], { length: 2 })],
+      ["a hole in the middle", (good) => Object.assign([good], { 2: good })],
+      ["a message whose class has its fields as getters", (good) => [good, new Said("hello")]],
+      ["a message that JSON turns into a text", (good) => [good, { ...good, toJSON: () => "hello" }]],
+      ["a message that JSON turns into nothing", (good) => [good, { ...good, toJSON: () => undefined }]],
+    ])(
+      "R10: what could not be read again as a message is refused, and what is stored stays readable: %s",
+      async (_what, make) => {
+        const history = await open();
+        await history.append(keyOf("s"), many(1));
+        await expect(async () => history.append(keyOf("s"), make(say("good")))).rejects.toMatchObject({
+          code: "INVALID_VALUE",
+          field: "messages[1]",
+        });
+        await history.append(keyOf("s"), [say("later")]);
+        expect(await history.load(keyOf("s"))).toEqual({ messages: [say("0"), say("later")], head: 2 });
+      },
+    );
 
     test("R10: a head is read again as it was, whatever came after it", async () => {
       const history = await open();

@@ -17,6 +17,7 @@ import type { BareInbox } from "./bare-inbox.ts";
 import { BareRun, type BareTree } from "./bare/bare-run.ts";
 import { BareSignals } from "./bare/bare-signals.ts";
 import { checkPort, checkPorts } from "./check-ports.ts";
+import { guardedHooks } from "./guarded-hooks.ts";
 import { ownMetadata } from "./own-metadata.ts";
 
 export interface BareContextOptions {
@@ -96,7 +97,7 @@ export function bareContext(options: BareContextOptions = {}): BareContext {
       runId: supervision.runId,
       metadata: ownMetadata(options.metadata),
     }),
-    hooks: options.hooks ?? NO_HOOKS,
+    hooks: options.hooks === undefined ? NO_HOOKS : guardedHooks(options.hooks),
     validator: options.validator,
     clock: options.clock ?? systemClock,
     ids: options.ids ?? systemIds,

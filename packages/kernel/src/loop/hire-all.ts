@@ -65,13 +65,16 @@ async function runInOwnSlot<T>(
   ctx: RunContext,
   { agent, input, attachments }: HireLeaf<T>,
 ): Promise<HireOutcome<T>> {
-  const inbox = bareInbox(input, { attachments });
+  const { cancellation } = ctx.meta;
+  const inbox = bareInbox(input, { attachments, cancellation });
   const lane = new OwnLane(ctx, agent.hooks);
   ctx.emit({ type: "progress", name: "ownSeat", data: { agent: agent.id } });
   try {
     const result = readResult(agent.id, await agent.run(lane.ctx, inbox));
     return { status: result.status, result, usage: lane.usage };
   } catch (error) {
+    // When it is cancelled, models and tools throw errors of all kinds. What counts is why.
+    cancellation.check();
     const { usage } = lane;
     if (isRaviError(error, "BUDGET_EXHAUSTED")) {
       const last = lane.messages.findLast((message) => message.role === "assistant");

@@ -8,7 +8,7 @@ export function describeOutcome(name: string, outcome: HireOutcome, restarts: nu
       return hireResult(outcome, name);
     case "partial": {
       const { stopReason, output, problem } = outcome.result;
-      const why = CUT_OFF[stopReason] ?? stopReason;
+      const why = CUT_OFF.get(stopReason) ?? stopReason;
       return toolFailure(
         `${name} was cut off before it finished (${problem === undefined ? why : `${why}: ${problem}`}). ${describeOutput(output)}`,
       );
@@ -37,15 +37,15 @@ export function describeOutcome(name: string, outcome: HireOutcome, restarts: nu
   }
 }
 
-const CUT_OFF: Readonly<Record<string, string>> = {
-  budget: "its budget was used up",
-  deadline: "its time was up",
-  steps: "it reached its maximum number of steps",
-  length: "its answer was too long",
-  loop: "it kept repeating itself",
-  invalid: "its answer did not match the required schema",
-  failed: "a part of its work failed",
-};
+const CUT_OFF: ReadonlyMap<string, string> = new Map([
+  ["budget", "its budget was used up"],
+  ["deadline", "its time was up"],
+  ["steps", "it reached its maximum number of steps"],
+  ["length", "its answer was too long"],
+  ["loop", "it kept repeating itself"],
+  ["invalid", "its answer did not match the required schema"],
+  ["failed", "a part of its work failed"],
+]);
 
 function describeOutput(output: string): string {
   return output.trim() === "" ? "It left no result." : `Its result so far: ${output}`;

@@ -140,12 +140,18 @@ export class FairPool implements Limiter {
       // A priority is charged for what is scarce: tokens if they are limited, else calls.
       const cost = this.tokens === undefined ? 1 : Math.max(1, tokens);
       const place = this.queue.add({ tokens, grant }, priority, cost, this.clock.now());
-      if (signal !== undefined) {
-        unlisten = onAbort(signal, () => {
-          this.queue.leave(place);
-          reject(cancellationOf(signal));
-          this.pump();
-        });
+      try {
+        unlisten =
+          signal &&
+          onAbort(signal, () => {
+            this.queue.leave(place);
+            reject(cancellationOf(signal));
+            this.pump();
+          });
+      } catch (error) {
+        // It cannot be listened to. A place that nobody holds would be lost for good.
+        this.queue.leave(place);
+        throw error;
       }
       this.pump();
     });

@@ -129,7 +129,8 @@ export class Navigator {
   }
 }
 
-/** Whole milliseconds, not negative: the file format can store no other times, whatever a custom clock returns. */
+/** Whole milliseconds of at most 16 digits: the file format can store no other times, whatever a custom clock returns. */
 function wholeMs(now: number): number {
-  return Math.max(0, Math.floor(now));
+  // What is not a number counts as 0.
+  return Math.min(Math.max(0, Math.floor(now)) || 0, Number.MAX_SAFE_INTEGER);
 }

@@ -1,4 +1,6 @@
 import { InvalidValueError } from "@ravi/kernel";
+import { hasMethod } from "@ravi/kernel/loop";
+import { isObject } from "@ravi/kernel/provider";
 import { isBlank } from "../queue/mailbox.ts";
 import type { SessionEventName, SessionEventResults } from "./events.ts";
 
@@ -51,8 +53,10 @@ export function checkedResult(name: ChangeableEvent, result: object): object {
   return checked;
 }
 
+// A store writes them as JSON, which has of an object only its own fields, and of a hole null. `every` passes over holes.
+
 export function isContent(value: unknown): boolean {
-  return typeof value === "string" || (Array.isArray(value) && value.every(isPart));
+  return typeof value === "string" || (Array.isArray(value) && Array.from<unknown>(value).every(isPart));
 }
 
 /** The field that a content part of each type must have. */
@@ -64,20 +68,21 @@ const PARTS: ReadonlyMap<unknown, string> = new Map([
 ]);
 
 function isPart(part: unknown): boolean {
-  if (typeof part !== "object" || part === null) return false;
-  const field = PARTS.get(Reflect.get(part, "type"));
-  return field !== undefined && typeof Reflect.get(part, field) === "string";
+  const own = ownFields(part);
+  const field = PARTS.get(own["type"]);
+  return field !== undefined && typeof own[field] === "string";
 }
 
 const ROLES: ReadonlySet<unknown> = new Set(["system", "user", "assistant", "tool"]);
 
 export function isMessages(value: unknown): boolean {
   if (!Array.isArray(value)) return false;
-  return value.every(
-    (message: unknown) =>
-      typeof message === "object" &&
-      message !== null &&
-      ROLES.has(Reflect.get(message, "role")) &&
-      isContent(Reflect.get(message, "content")),
-  );
+  return Array.from<unknown>(value).every((message) => {
+    const { role, content } = ownFields(message);
+    return ROLES.has(role) && isContent(content);
+  });
+}
+
+function ownFields(value: unknown): { readonly [name: string]: unknown } {
+  return isObject(value) && !hasMethod(value, "toJSON") ? { ...value } : {};
 }

@@ -1,4 +1,4 @@
-import type { ChatMessage, MaybePromise } from "@ravi/kernel";
+import { type ChatMessage, deepFreeze, type MaybePromise } from "@ravi/kernel";
 import type { CompactionItem, EntryHead, SessionEntry } from "../store/entry.ts";
 
 /** A message that the model sees, and the id of its entry; null if a compaction has produced it. */
@@ -41,7 +41,7 @@ async function pushMessages(
   for (const head of heads) {
     if (head.kind !== "message") continue;
     const entry = await read(head);
-    if (entry.kind === "message") placed.push({ message: Object.freeze(entry.message), id: entry.id });
+    if (entry.kind === "message") placed.push({ message: deepFreeze(entry.message), id: entry.id });
   }
 }
 

@@ -1,4 +1,11 @@
-import { type ChatMessage, InvalidValueError, isPromiseLike, type JsonValue, sameValue } from "@ravi/kernel";
+import {
+  type ChatMessage,
+  deepFreeze,
+  InvalidValueError,
+  isPromiseLike,
+  type JsonValue,
+  sameValue,
+} from "@ravi/kernel";
 import { checkMessage } from "@ravi/kernel/loop";
 import { SessionCorruptError } from "../errors.ts";
 import { ENTRY_ID, type EntryHead, isOutsidePath, type SessionEntry } from "../store/entry.ts";
@@ -156,14 +163,8 @@ export class Session implements SessionManager {
   }
 
   private async appendNow(draft: Draft, id: string): Promise<string> {
-    if (!ENTRY_ID.test(id))
-      throw new InvalidValueError({
-        field: "entry id",
-        value: id,
-        expected: "1 to 120 letters (a-z, A-Z), digits, '_', '.' or '-'",
-      });
     for (let n = 1; ; n++) {
-      const name = n === 1 ? id : `${id}.${n}`;
+      const name = storableId(n === 1 ? id : `${id}.${n}`);
       const head = this.tree.get(name);
       const parent = this.parentOf(draft, head);
       const entry = this.options.redact.entry({
@@ -221,7 +222,8 @@ export class Session implements SessionManager {
   /** Copies the path to an entry of another session, with its labels, and records the origin. A note adds a branch entry. */
   async copyFrom(other: Session, entryId: string, note?: string): Promise<void> {
     other.requirePathEntry(entryId);
-    const { now, newId, log, redact } = this.options;
+    const { now, log, redact } = this.options;
+    const newId = (): string => storableId(this.options.newId());
     const entries = new Map<string, SessionEntry>();
     for (const { id } of other.path(entryId)) {
       const entry = await other.read(id);
@@ -264,7 +266,7 @@ export class Session implements SessionManager {
     if (!follows || entry.kind === "compaction") return;
     this.windowAt = entry.id;
     if (entry.kind !== "message") return;
-    this.window?.push(Object.freeze(entry.message));
+    this.window?.push(deepFreeze(entry.message));
     this.ids.set(entry.message, entry.id);
   }
 
@@ -290,6 +292,13 @@ export class Session implements SessionManager {
     const expected = `an entry of session ${this.sessionId}`;
     throw new InvalidValueError({ field: "entry id", value: id, expected });
   }
+}
+
+/** A line with any other id could not be read again. */
+function storableId(id: string): string {
+  if (ENTRY_ID.test(id)) return id;
+  const expected = "1 to 120 letters (a-z, A-Z), digits, '_', '.' or '-'";
+  throw new InvalidValueError({ field: "entry id", value: id, expected });
 }
 
 /** A copy as it will be read again, so that later changes by the caller have no effect. Throws if it is not plain JSON. */

@@ -21,7 +21,6 @@ export async function decideCalls(calls: readonly ToolCall[], deps: TurnDeps): P
   const warnings = new Map<string, string>();
   let halt: Verdict | undefined;
   for (const call of calls) {
-    Object.freeze(call);
     if (allowed !== undefined && !allowed.has(call.name)) {
       const names = [...allowed].join(", ") || "none";
       refusals.set(

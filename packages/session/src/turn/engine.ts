@@ -2,6 +2,7 @@ import {
   type AgentResult,
   cancellationOf,
   type ChatMessage,
+  deepFreeze,
   HookEvent,
   isRaviError,
   MiddlewareTermination,
@@ -95,6 +96,8 @@ export class Engine {
       ...(name !== undefined && { model: name }),
       ...(prompt !== undefined && { prompt }),
     } as const;
+    // Whoever reads the events gets it too, and must not change what is done and sent.
+    deepFreeze(message);
     const entryId = await session.append(draft, id);
     this.list.push(message);
     if (response === undefined) meter.added(message);

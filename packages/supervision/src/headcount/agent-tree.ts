@@ -1,4 +1,5 @@
 import { AgentId, InvalidValueError, Priority, type SpawnBudget } from "@ravi/kernel";
+import { checkAgentId } from "./parts/check-id.ts";
 import { denyDepth, denyTotal } from "./parts/denials.ts";
 import { MemberIndex } from "./parts/member-index.ts";
 import { Member } from "./member.ts";
@@ -48,7 +49,7 @@ export class AgentTree {
    */
   parentOf(parentId: AgentId | undefined, hired: AgentId): Member {
     if (parentId === undefined) return this.root;
-    if (this.hires === 0 && parentId !== hired) this.nameRoot(parentId);
+    if (this.hires === 0 && parentId !== hired) this.nameRoot(checkAgentId("parentId", parentId));
     const parent = this.get(parentId);
     if (parent !== undefined && parent.state !== "queued") return parent;
     const why =

@@ -1,4 +1,5 @@
 import { type ChatMessage, checkInteger, type HistoryKey, InvalidValueError } from "@ravi/kernel";
+import { hasMethod } from "@ravi/kernel/loop";
 
 const ROLES: ReadonlySet<unknown> = new Set(["system", "user", "assistant", "tool"]);
 
@@ -7,11 +8,12 @@ export function messageTexts(messages: readonly ChatMessage[]): string[] {
   const list: unknown = messages;
   if (!Array.isArray(list))
     throw new InvalidValueError({ field: "messages", value: messages, expected: "an array of messages" });
-  return messages.map((message, at) => {
+  // Not `map`, which passes over holes: they would be counted and not written.
+  return Array.from(messages, (message, at) => {
     const field = `messages[${at}]`;
     if (!isMessage(message)) {
       const expected =
-        "a message with a role (system, user, assistant or tool) and a content (a string or an array of parts)";
+        "a plain object with a role (system, user, assistant or tool) and a content (a string or an array of parts)";
       throw new InvalidValueError({ field, value: message, expected });
     }
     try {
@@ -27,10 +29,11 @@ export function messageTexts(messages: readonly ChatMessage[]): string[] {
   });
 }
 
+/** Whether JSON has it as a message: of the getters of a class, for example, it has nothing. */
 export function isMessage(value: unknown): value is ChatMessage {
-  if (typeof value !== "object" || value === null || !("role" in value) || !("content" in value))
-    return false;
-  return ROLES.has(value.role) && (typeof value.content === "string" || Array.isArray(value.content));
+  if (typeof value !== "object" || value === null || hasMethod(value, "toJSON")) return false;
+  const { role, content }: { readonly role?: unknown; readonly content?: unknown } = { ...value };
+  return ROLES.has(role) && (typeof content === "string" || Array.isArray(content));
 }
 
 /** A unique text for each key. JSON keeps the parts apart, whatever they contain. */

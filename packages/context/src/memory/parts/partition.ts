@@ -65,10 +65,14 @@ export class Partition {
     return Array.from(this.items.values(), ({ item }) => item);
   }
 
-  /** The id of the item that was added first. */
-  oldest(): string | undefined {
-    const [id] = this.items.keys();
-    return id;
+  /** The ids of so many items, those that were added first. */
+  oldest(count: number): readonly string[] {
+    const ids: string[] = [];
+    for (const id of this.items.keys()) {
+      if (ids.length >= count) break;
+      ids.push(id);
+    }
+    return ids;
   }
 
   /** The best matches first, and the newest first among equals. Items that share no word with the query are not returned. */

@@ -41,10 +41,11 @@ export function startChild<T>(
   const ended = runOf(agent, ctx, inbox);
   const outcome = ended.then(
     (result): HireOutcome<T> => ({ status: result.status, result }),
-    (error: unknown): HireOutcome<T> => ({
-      status: isCancellation(error) ? "cancelled" : "failed",
-      error: asRavi(error, agent),
-    }),
+    (thrown: unknown): HireOutcome<T> => {
+      // When it is cancelled, its models and tools throw errors of all kinds. What counts is why.
+      const error = asRavi(ctx.meta.cancellation.error ?? thrown, agent);
+      return { status: isCancellation(error) ? "cancelled" : "failed", error };
+    },
   );
   const settled = outcome.then((done) => {
     handle.status =

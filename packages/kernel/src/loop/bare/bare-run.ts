@@ -17,6 +17,7 @@ import type { Clock, IdSource } from "../../core/clock.ts";
 import { type AgentId, agentName, ExecId, hiredId } from "../../core/ids.ts";
 import type { JsonValue } from "../../core/json.ts";
 import { checkMessage, checkPlainJson } from "../../core/plain-json.ts";
+import { quietly } from "../../core/quietly.ts";
 import { type AbortSignalLike, isPromiseLike, type MaybePromise } from "../../core/types.ts";
 import { DeadlineExceededError, InvalidValueError, ToolError } from "../../errors/errors.ts";
 import { isCancellation } from "../../errors/is.ts";
@@ -43,6 +44,7 @@ import { checkAgent } from "../check-agent.ts";
 import { callProblem } from "../call-problem.ts";
 import { checkEvent } from "../check-event.ts";
 import { Conversation } from "../conversation.ts";
+import { guardedHooks } from "../guarded-hooks.ts";
 import {
   type AskOptions,
   askOptions,
@@ -53,6 +55,7 @@ import {
 } from "../hire-choices.ts";
 import { readStream } from "../read-stream.ts";
 import { answerDeltas } from "../answer-deltas.ts";
+import { tellListener } from "../tell-listener.ts";
 import { soundUsage } from "../sound-usage.ts";
 import { readArguments, toolFailure, toolFailureOf, withTextArguments } from "../tool-call.ts";
 import { toolProgress } from "../tool-progress.ts";
@@ -105,7 +108,7 @@ export class BareRun implements BareContext {
     this.meta = meta;
     this.supervision = supervision;
     this.scope = scope;
-    this.hooks = bothHooks(tree.hooks, ownHooks);
+    this.hooks = bothHooks(tree.hooks, ownHooks && guardedHooks(ownHooks));
   }
 
   get agentId(): AgentId {
@@ -238,6 +241,10 @@ export class BareRun implements BareContext {
   }
 
   async sleepUntil(time: number): Promise<void> {
+    if (!Number.isFinite(time)) {
+      const expected = "a time in epoch milliseconds";
+      throw new InvalidValueError({ field: "sleepUntil", value: time, expected });
+    }
     return sleep(this.tree.clock, time - this.now(), this.meta.cancellation);
   }
 
@@ -251,8 +258,10 @@ export class BareRun implements BareContext {
 
   emit(event: AgentEvent): void {
     checkEvent(event);
-    const { onEvent } = this.tree.listening;
-    onEvent?.({ seq: ++this.tree.seq, at: this.now(), agentId: this.agentId, execId: this.execId, event });
+    const { tree, agentId, execId } = this;
+    const { onEvent } = tree.listening;
+    if (onEvent === undefined) return;
+    tellListener(onEvent, { seq: ++tree.seq, at: this.now(), agentId, execId, event }, undefined);
   }
 
   record(name: string, make: () => MaybePromise<JsonValue>): MaybePromise<JsonValue> {
@@ -319,12 +328,19 @@ export class BareRun implements BareContext {
     const child = startChild(leaf.agent, ctx, ctx.inbox(leaf.input, attachments), {
       used: () => ctx.usedSoFar(),
       onEnd: () => {
+        ctx.dismiss();
         this.used = addUsage(this.used, ctx.used);
         this.modelCalls += ctx.modelCalls;
       },
     });
     this.children.set(execId, child);
     return child;
+  }
+
+  /** Cancels the children that still run: nobody outlives its parent. */
+  private dismiss(): void {
+    for (const { handle } of this.children.values())
+      if (handle.status === "running") quietly(() => handle.cancel(`its parent ${this.agentId} has ended`));
   }
 
   /** There is no meter here, so the price of a model call is not known. */

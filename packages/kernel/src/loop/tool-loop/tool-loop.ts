@@ -234,7 +234,8 @@ class Loop<T> {
     // By index: see `isListOf`.
     for (let at = 0; at < calls.length; at++) {
       const call = calls[at];
-      if (call !== undefined) ctx.emit({ type: "toolCall", call });
+      // Frozen, because observers get it before it is made.
+      if (call !== undefined) ctx.emit({ type: "toolCall", call: Object.freeze(call) });
     }
     return (this.steps ??= new ToolSteps(this.plan, ctx, this.extension, this.attachments));
   }

@@ -26,11 +26,18 @@ export function granted(
     member.waiters ??= [];
     member.waiters.push(waiter);
     if (signal === undefined) return;
-    unlisten = onAbort(signal, () => {
-      member.waiters = member.waiters?.filter((other) => other !== waiter);
-      reject(cancellationOf(signal));
+    try {
+      unlisten = onAbort(signal, () => {
+        member.waiters = member.waiters?.filter((other) => other !== waiter);
+        reject(cancellationOf(signal));
+        leave();
+      });
+    } catch (error) {
+      // It cannot be listened to. A slot that nobody asked for would be lost for good.
+      member.waiters = member.waiters.filter((other) => other !== waiter);
       leave();
-    });
+      throw error;
+    }
   });
 }
 
