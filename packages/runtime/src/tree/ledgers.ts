@@ -1,6 +1,7 @@
 import {
   type Agent,
   BudgetExhaustedError,
+  type ExecutionBudgetOptions,
   isRaviError,
   type Ledger,
   type MaybePromise,
@@ -12,14 +13,41 @@ import { logOf, type RunLog } from "../run/run-log.ts";
 import { tryOrLog } from "../promises/try-or-log.ts";
 import { NOTHING_SPENT } from "./spends.ts";
 
+/** By ledger of an execution: the users' own ledgers that it spends from. */
+const GIVEN = new WeakMap<Ledger, readonly Ledger[]>();
+const NONE: readonly Ledger[] = [];
+
 /**
  * The ledger of an execution, combined with the one that the user gave to the agent (`defaults.executionBudget`), if there is one: every
- * call then reserves from both.
+ * call then reserves from both. One that an agent above was given too is among them already.
  */
 export function withAgentLedger(agent: Agent, ledger: Ledger | undefined, log?: RunLog): Ledger | undefined {
   const given = agent.defaults?.executionBudget;
   if (given === undefined || !isLedger(given)) return ledger;
-  return ledger === undefined ? given : jointLedger(ledger, given, log);
+  const above = givenTo(ledger);
+  if (ledger === given || above.includes(given)) return ledger;
+  const both = ledger === undefined ? given : jointLedger(ledger, given, log);
+  GIVEN.set(both, [...above, given]);
+  return both;
+}
+
+/** The ledger of a hired agent, below that of the one that hires it. */
+export function childLedger(
+  parent: Ledger | undefined,
+  budget: ExecutionBudgetOptions,
+  scope: string,
+): Ledger | undefined {
+  return asGiven(parent, parent?.child(budget, scope));
+}
+
+function givenTo(ledger: Ledger | undefined): readonly Ledger[] {
+  return (ledger && GIVEN.get(ledger)) ?? NONE;
+}
+
+function asGiven<L extends Ledger | undefined>(parent: Ledger | undefined, ledger: L): L {
+  const given = givenTo(parent);
+  if (ledger !== undefined && given.length > 0) GIVEN.set(ledger, given);
+  return ledger;
 }
 
 /** A symbol, because a ledger of a user may have a field of any name. */
@@ -42,7 +70,7 @@ export function withExtraOf(
   for (let at = parent; at !== undefined && isJoint(at); at = at.first) {
     ledger = jointLedger(ledger, at[EXTRA].child({}, scope), log);
   }
-  return ledger;
+  return asGiven(parent, ledger);
 }
 
 function isJoint(ledger: Ledger): ledger is JointLedger {
