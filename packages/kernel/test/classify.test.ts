@@ -106,6 +106,7 @@ describe("O6: classifyError", () => {
     ["502", http(502), "SERVER_ERROR"],
     ["408", http(408), "TIMEOUT"],
     ["504", http(504), "TIMEOUT"],
+    ["524 of Cloudflare", http(524), "TIMEOUT"],
     ["409, a lock that another request holds", http(409), "SERVER_ERROR"],
     ["425", http(425), "SERVER_ERROR"],
     ["498, Groq's word for a tier that is full", http(498, { code: "capacity_exceeded" }), "OVERLOADED"],

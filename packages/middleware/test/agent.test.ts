@@ -143,7 +143,7 @@ describe("R27: rateLimiter", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("R27: who is cancelled while others wait gives no place back but its own", async () => {
+  it("R27: who is cancelled while others wait lets each of them move up by one place", async () => {
     const clock = virtualClock();
     const layer = rateLimiter({ limit: 1, windowMs: 1_000, onExceed: "wait", maxWaitMs: 9_000 });
     const begun: number[] = [];
@@ -158,8 +158,60 @@ describe("R27: rateLimiter", () => {
     waiting.push(ask(), ask());
     await clock.runAll();
     await Promise.all(waiting);
-    expect(begun).toEqual([0, 2_000, 3_000, 4_000]);
+    expect(begun).toEqual([0, 1_000, 2_000, 3_000]);
+    expect(clock.pending).toBe(0);
   });
+
+  it(
+    "R27: whoever gives up while waiting, the others begin in the order asked, each as soon as there is room",
+    PATIENCE,
+    async () => {
+      const asks = fc.record({
+        gap: fc.integer({ min: 0, max: 40 }),
+        patience: fc.option(fc.integer({ min: 1, max: 150 })),
+      });
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(asks, { maxLength: 30 }),
+          fc.integer({ min: 1, max: 4 }),
+          async (all, limit) => {
+            const clock = virtualClock();
+            const layer = rateLimiter({ limit, windowMs: 100, onExceed: "wait", maxWaitMs: 1e9 });
+            const begun: number[] = [];
+            const order: number[] = [];
+            const waits: Promise<void>[] = [];
+            const ask = async (who: number, token: CancellationToken): Promise<void> => {
+              if ((await through(layer, { clock, token })).ran === 0) return;
+              begun.push(clock.now());
+              order.push(who);
+            };
+            for (const [who, { gap, patience }] of all.entries()) {
+              await clock.advance(gap);
+              const token = new CancellationToken();
+              waits.push(ask(who, token));
+              if (patience !== null) clock.setTimer(() => token.cancel("no patience"), patience);
+            }
+            await clock.runAll();
+            await Promise.all(waits);
+            expect(order).toEqual(order.toSorted((a, b) => a - b));
+            for (const start of begun)
+              expect(begun.filter((time) => time >= start && time < start + 100).length).toBeLessThanOrEqual(
+                limit,
+              );
+            // Each began when it came, or exactly a window after the one that began `limit` places before it.
+            const arrivals = all.map((_, who) =>
+              all.slice(0, who + 1).reduce((sum, { gap }) => sum + gap, 0),
+            );
+            for (const [place, who] of order.entries()) {
+              const room = (begun[place - limit] ?? -100) + 100;
+              expect(begun[place]).toBe(Math.max(arrivals[who] ?? 0, room));
+            }
+          },
+        ),
+        { numRuns: RUNS(100, 5_000) },
+      );
+    },
+  );
 
   it("R27: who is cancelled while waiting gives the place back", async () => {
     const clock = virtualClock();

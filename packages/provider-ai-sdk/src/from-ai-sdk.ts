@@ -127,7 +127,7 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): LLMCli
           return opened;
         });
         const answer = collectAnswer(model.provider, request.tools);
-        while (answer.ending === undefined) {
+        while (answer.ending() === undefined) {
           const { done, value } = await call.wait(reader.read());
           if (done) break;
           const type = field(value, "type");
@@ -156,7 +156,8 @@ function hasFiles({ messages }: ModelRequest): boolean {
 }
 
 /** Throws if the answer was cut off: a partial answer must not pass for a complete one. */
-function checkEnding({ ending }: AnswerCollector, streamed?: "streamed"): void {
+function checkEnding(answer: AnswerCollector, streamed?: "streamed"): void {
+  const ending = answer.ending();
   if (ending === undefined || (streamed !== undefined && !ending.isSaid)) {
     throw new UnusableAnswer("the answer ended before the model finished");
   }

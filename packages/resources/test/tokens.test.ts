@@ -203,6 +203,12 @@ describe("estimateTokens costs only what is new", () => {
     expect(counter.count({ messages: [] })).toBe(3);
   });
 
+  test("all counters of a tokenizer share one table of short texts: it takes 64 kB", () => {
+    const own = (text: string): number => text.length;
+    expect(cacheShortTexts(own)).toBe(cacheShortTexts(own));
+    expect(cacheShortTexts((text) => text.length)).not.toBe(cacheShortTexts(own));
+  });
+
   test("short texts are counted once while they are among the latest, and always right", () => {
     let counted = 0;
     const once = cacheShortTexts((text) => {

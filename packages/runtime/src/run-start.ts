@@ -92,7 +92,7 @@ const OPTIONS: readonly (keyof RunOptions)[] = [...RUN_START_OPTIONS, "onEvent",
 function ownFacts(facts: JsonObject): JsonObject {
   checkRecord("run options.facts", facts, "an object of plain JSON");
   checkMessage("run options.facts", facts);
-  return deepFreeze(structuredClone(facts));
+  return ownMetadata(facts);
 }
 
 /**

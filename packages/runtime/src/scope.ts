@@ -20,9 +20,9 @@ export function withScope<T>(scope: RunScope, run: () => T): T {
   return storage === undefined ? run() : storage.run(scope, run);
 }
 
-/** The callback, called in the scope in which this is called, and not in the one of its caller. */
-export function inThisScope<T>(callback: (given: T) => void): (given: T) => void {
-  return AsyncLocalStorage === undefined ? callback : AsyncLocalStorage.bind(callback);
+/** Returns what calls a callback in the scope in which this is called, and not in the one of its caller. */
+export function inThisScope(): <T>(callback: (given: T) => void, given: T) => void {
+  return AsyncLocalStorage?.snapshot() ?? ((callback, given) => callback(given));
 }
 
 /** Calls a function outside of the run that happens to end now: what its async context holds would be kept for ever. */

@@ -246,7 +246,7 @@ export type {
 } from "./models/options.ts";
 export { partialJson } from "./partial-json.ts";
 export { type CostEstimate, estimate } from "./run/estimate.ts";
-export type { SdkHandle } from "./run/launch.ts";
+export type { SdkHandle } from "./run/handle.ts";
 export type { HostOptions, ResumeOptions, ResumeOptionsFor, RunOptions } from "./run/options.ts";
 export { inspect, type RunReport } from "./run/inspect.ts";
 export { cancel, deliver, type OutsideOptions, recordedEvents, runs } from "./run/outside.ts";

@@ -1,10 +1,11 @@
 import { AgentId, type Ledger, type RunId, Supervision } from "@ravi/kernel";
 import { scriptedModel } from "@ravi/testing";
-import { ExecutionTracker, ModelMeter } from "@ravi/resources";
+import { ExecutionTracker, ModelMeter, PriceBook } from "@ravi/resources";
 import { MemoryJournal } from "@ravi/runtime";
 import { describe, expect, test, vi } from "vitest";
 import * as z from "zod";
 import { ledgerFor } from "../src/run/host/ledger.ts";
+import { meteringFor } from "../src/run/host/meters.ts";
 import {
   type Agent,
   agent,
@@ -309,6 +310,30 @@ test("a limit of the tree in a budget, and the reverse, is refused with where it
       expected: `no field of that name; ${here} is a limit of the budget: budget: { ${here} }`,
     });
   }
+});
+
+test("runs with the same prices share a meter, also if each run writes its prices anew", () => {
+  const inline = (input: number) => meteringFor({ scripted: { input, output: 1 } }).meter;
+  expect(inline(1)).toBe(inline(1));
+  expect(inline(2)).not.toBe(inline(1));
+  expect(meteringFor(undefined).meter).toBe(meteringFor({}).meter);
+  const book = new PriceBook();
+  expect(meteringFor(book).meter).toBe(meteringFor(book).meter);
+  expect(meteringFor(new PriceBook()).meter).not.toBe(meteringFor(book).meter);
+  // Of any number of prices only so many are remembered.
+  const first = inline(1);
+  for (let input = 1_000; input < 1_100; input++) inline(input);
+  expect(inline(1)).not.toBe(first);
+});
+
+test("what is no price is refused, also if it has the same text as one", async () => {
+  meteringFor({});
+  const prices = new Map([["scripted", { input: 1, output: 1 }]]);
+  expect(JSON.stringify(prices)).toBe("{}");
+  await expect(run(greeter(), "x", { prices: prices as never })).rejects.toMatchObject({ field: "prices" });
+  await expect(run(greeter(), "x", { prices: { scripted: 1n } as never })).rejects.toMatchObject({
+    field: 'prices["scripted"]',
+  });
 });
 
 test("prices that were changed count from the next run on", async () => {

@@ -28,7 +28,9 @@ test("suspend with graceMs lets a payment under way end, and the resumed run doe
   const handle = start(clerk, "Pay the bill.", { journal });
   await begun.promise;
   await expect(handle.suspend({ grace: 1 } as never)).rejects.toThrow(/suspend options\.grace/);
-  await expect(handle.suspend({ graceMs: "1s" as never })).rejects.toThrow(/graceMs/);
+  await expect(handle.suspend({ graceMs: "1s" as never })).rejects.toThrow(
+    /^suspend options\.graceMs is "1s"/,
+  );
   const suspending = handle.suspend({ graceMs: 60_000 });
   paid.resolve("paid");
   expect(await suspending).toMatchObject({ status: "suspended" });

@@ -181,6 +181,12 @@ describe("T15: a server that cannot be opened is an error that says why, and lea
       "exit",
       /^the MCP server node could not be reached: its process ended with code 2; it said last: no license$/,
     ],
+    [
+      "refuses to begin",
+      "unlicensed",
+      /^the MCP server node could not be reached: .*no license: set RAW_TOKEN/,
+    ],
+    ["speaks another protocol", "ancient", /^the MCP server node could not be reached: .*1999-01-01/],
     ["has a tool without a name", "nameless", /^the MCP server node did not list its tools: /],
   ])("one that %s", async (_, mode, said) => {
     expect(await failureOf(openMcp(server("raw", mode)))).toMatchObject({

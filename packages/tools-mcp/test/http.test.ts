@@ -144,6 +144,17 @@ describe("headers and tokens", () => {
     expect(seen).toEqual(seen.map((_, at) => ["blue", `Bearer token-${at + 1}`]));
   });
 
+  test.each([null, 7, { access_token: "canary-in-token" }])(
+    "a token that is no text is refused and not shown: %j",
+    async (token) => {
+      await using http = await httpServer(rawHttp((call) => answer(call, "ok")));
+      const where = { url: http.url, token: () => token };
+      const failure = await failureOf(Reflect.apply(openMcp, undefined, [where]));
+      expect(failure).toMatchObject({ code: "INVALID_VALUE", field: "server.token()" });
+      expect(failure.message).not.toContain("canary");
+    },
+  );
+
   test("T13: are not sent along with a redirect", async () => {
     const stolen: unknown[] = [];
     await using thief = await httpServer((request, response) => {

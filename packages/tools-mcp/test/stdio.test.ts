@@ -144,4 +144,12 @@ describe("a process", () => {
     );
     expect((await ask(raw, "echo")).content).toBe("error: the MCP server node was closed");
   });
+
+  test("a call that was starting it anew when it was closed says so", async () => {
+    const raw = await openMcp(server("raw"));
+    await told(raw, "die");
+    const asking = ask(raw, "echo");
+    await raw.close();
+    expect((await asking).content).toMatch(/^error: the MCP server node .*was closed$/);
+  });
 });

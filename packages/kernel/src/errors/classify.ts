@@ -21,7 +21,7 @@ export interface ClassifiedError {
  *
  * | status                    | kind                                                                                    |
  * | ------------------------- | --------------------------------------------------------------------------------------- |
- * | 408, 504                  | `TIMEOUT`                                                                               |
+ * | 408, 504, 524             | `TIMEOUT`                                                                               |
  * | 429                       | `RATE_LIMIT`, or `BILLING` if the money is used up                                      |
  * | 498 (Groq), 503, 529      | `OVERLOADED`                                                                            |
  * | 409, 424, 425, other 5xx  | `SERVER_ERROR`                                                                          |
@@ -113,6 +113,7 @@ function kindOf({ status: given, code, message, askedMs }: Facts): ErrorKind | u
       return ErrorKind.MODEL_NOT_FOUND;
     case 408:
     case 504:
+    case 524:
       return ErrorKind.TIMEOUT;
     case 409:
     case 424:

@@ -58,12 +58,11 @@ export function admitRun(options: AdmitRunOptions): MaybePromise<AdmittedRun> {
     clock,
     signal: meta.cancellation.signal,
     input,
-    // Only a getter, as while the agent runs: a layer in plain JavaScript that sets it fails, and does not believe that it took them away.
-    get attachments() {
-      return attachments;
-    },
+    attachments,
     result: undefined,
   };
+  // As while the agent runs: a layer in plain JavaScript that sets it fails, and does not believe that it took them away.
+  Object.defineProperty(context, "attachments", { writable: false });
   const read = (): AdmittedRun => ({
     input: context.input,
     refused: isUnset(context.result) ? undefined : readResult(agentId, context.result),

@@ -100,9 +100,7 @@ export function bareContext(options: BareContextOptions = {}): BareContext {
     validator: options.validator,
     clock: options.clock ?? systemClock,
     ids: options.ids ?? systemIds,
-    get onEvent() {
-      return options.onEvent;
-    },
+    listening: options,
     seq: 0,
     signals: new BareSignals(),
   };

@@ -50,12 +50,15 @@ const NEEDS: Needs = {
   logger: ["debug", "info", "warn", "error"],
 };
 
+/** Made once, because a runtime of the sdk is made for each run. */
+const ALL_NEEDS = Object.entries(NEEDS);
+
 /**
  * Checks all services. One that does not work would only be noticed in the middle of a run, or never: an audit log that records
  * nothing, for example.
  */
 export function checkPorts(what: string, ports: CheckedPorts): void {
-  for (const [name, needs] of Object.entries(NEEDS)) {
+  for (const [name, needs] of ALL_NEEDS) {
     const value: unknown = Reflect.get(ports, name);
     if (value !== undefined) checkPort(`${what}.${name}`, value, needs);
   }

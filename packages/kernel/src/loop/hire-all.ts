@@ -4,7 +4,7 @@ import { isRaviError } from "../errors/is.ts";
 import { textOf } from "../model/messages.ts";
 import { asRavi } from "./bare/bare-child.ts";
 import { bareInbox } from "./bare-inbox.ts";
-import { ownLane } from "./bare/own-lane.ts";
+import { OwnLane } from "./bare/own-lane.ts";
 import { hasLayers } from "./pipeline-levels.ts";
 import { readResult } from "./read-result.ts";
 import { isStop } from "./tool-call.ts";
@@ -66,7 +66,7 @@ async function runInOwnSlot<T>(
   { agent, input, attachments }: HireLeaf<T>,
 ): Promise<HireOutcome<T>> {
   const inbox = bareInbox(input, { attachments });
-  const lane = ownLane(ctx, agent.hooks);
+  const lane = new OwnLane(ctx, agent.hooks);
   ctx.emit({ type: "progress", name: "ownSeat", data: { agent: agent.id } });
   try {
     const result = readResult(agent.id, await agent.run(lane.ctx, inbox));

@@ -35,13 +35,12 @@ export interface ProviderCallSetup {
 export function startCall(options: CallOptions | undefined, setup: ProviderCallSetup): ProviderCall {
   const caller = options?.signal;
   const controller = new AbortController();
-  let stopped: RaviError | undefined;
   let completed = false;
   let giveUp: ((reason: RaviError) => void) | undefined;
 
   const stop = (reason: RaviError): void => {
-    if (stopped !== undefined) return;
-    stopped = reason;
+    if (call.stopped !== undefined) return;
+    call.stopped = reason;
     giveUp?.(reason);
     controller.abort(reason);
   };
@@ -49,21 +48,16 @@ export function startCall(options: CallOptions | undefined, setup: ProviderCallS
   const onAbort = (): void => {
     if (caller !== undefined) stop(cancellationOf(caller));
   };
-  if (caller?.aborted === true) onAbort();
-  else caller?.addEventListener("abort", onAbort, { once: true });
-
-  return {
+  const call = {
     signal: controller.signal,
-    get stopped() {
-      return stopped;
-    },
+    stopped: undefined as RaviError | undefined,
     // Not a `Promise.race` with one long-lived promise: that would keep every piece of a stream in memory.
-    async wait(promise) {
+    async wait<T>(promise: PromiseLike<T>): Promise<T> {
       try {
-        return await new Promise((resolve, reject) => {
+        return await new Promise<T>((resolve, reject) => {
           promise.then(resolve, reject);
-          if (stopped !== undefined) {
-            reject(stopped);
+          if (call.stopped !== undefined) {
+            reject(call.stopped);
             return;
           }
           giveUp = reject;
@@ -74,15 +68,18 @@ export function startCall(options: CallOptions | undefined, setup: ProviderCallS
         watch.rest();
       }
     },
-    complete() {
+    complete(): void {
       completed = true;
     },
-    close() {
+    close(): void {
       watch.stop();
       if (caller !== undefined) leaveSignal(caller, onAbort);
-      if (!completed) controller.abort(stopped);
+      if (!completed) controller.abort(call.stopped);
     },
   };
+  if (caller?.aborted === true) onAbort();
+  else caller?.addEventListener("abort", onAbort, { once: true });
+  return call;
 }
 
 function silence({ provider, model, idleTimeoutMs }: ProviderCallSetup): RaviError {

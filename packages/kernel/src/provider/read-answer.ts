@@ -21,9 +21,9 @@ export interface WireAnswer {
   /** Adds an answer that was not streamed. */
   addWhole(body: unknown): readonly ModelEvent[];
   /** The server said why the answer ended, so it is complete. */
-  readonly isFinished: boolean;
+  isFinished(): boolean;
   /** Nothing relevant can follow, so reading stops. */
-  readonly isOver: boolean;
+  isOver(): boolean;
 }
 
 export interface AnswerReading {
@@ -62,8 +62,8 @@ export function answerReader(reading: AnswerReading): () => Promise<readonly Mod
     if (isEnded) events.push(...answer.addWhole(parseAnswer(whole, headers)));
   };
   const read = (data: string, name: string): unknown =>
-    (name === "error" && !answer.isFinished ? (tryParse(data) ?? data) : undefined) ??
-    parseEvent(data, answer.isFinished);
+    (name === "error" && !answer.isFinished() ? (tryParse(data) ?? data) : undefined) ??
+    parseEvent(data, answer.isFinished());
   const take = (piece: Uint8Array | undefined, events: ModelEvent[]): void => {
     isEnded = piece === undefined;
     let text = decoder.decode(piece, { stream: piece !== undefined });
@@ -86,7 +86,7 @@ export function answerReader(reading: AnswerReading): () => Promise<readonly Mod
         isBegun = true;
         events.push(...answer.add(read(data, name), name));
       }
-      if (isMark ? !isBegun : !answer.isOver) continue;
+      if (isMark ? !isBegun : !answer.isOver()) continue;
       if (piece !== undefined) body.leave();
       isEnded = true;
       return;
@@ -95,10 +95,10 @@ export function answerReader(reading: AnswerReading): () => Promise<readonly Mod
   return async () => {
     if (failure !== undefined) throw failure.error;
     if (isEnded) {
-      if (isStreamed !== false && !answer.isFinished) throw incomplete(headers);
+      if (isStreamed !== false && !answer.isFinished()) throw incomplete(headers);
       return undefined;
     }
-    const piece = await nextPiece(body, call, answer.isFinished);
+    const piece = await nextPiece(body, call, answer.isFinished());
     const events: ModelEvent[] = [];
     try {
       take(piece, events);

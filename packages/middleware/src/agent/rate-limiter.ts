@@ -1,8 +1,8 @@
 import { type AgentRunContext, checkFields, checkInteger, InvalidValueError } from "@ravi/kernel";
 import { trip } from "../guard.ts";
 import { checkFunction, checkNumber, checkWord } from "../common/options.ts";
-import { sleep } from "../common/timer.ts";
 import type { AgentMiddleware } from "../types.ts";
+import { Turns } from "./turns.ts";
 
 export interface RateLimiterOptions {
   /** How many runs may begin within a window. Default: 60. */
@@ -36,7 +36,7 @@ export function rateLimiter(options: RateLimiterOptions = {}): AgentMiddleware {
   const onExceed = checkWord(`${LAYER}.onExceed`, options.onExceed ?? "refuse", ["refuse", "wait"]);
   const maxWaitMs = checkNumber(`${LAYER}.maxWaitMs`, options.maxWaitMs ?? windowMs, 0);
   const keyOf = options.key ?? ((context: AgentRunContext): string => JSON.stringify(context.meta.tenantId));
-  const starts = new Map<string, number[]>();
+  const groups = new Map<string, Turns>();
   let sweepAt = SWEEP_AT;
 
   return {
@@ -44,19 +44,12 @@ export function rateLimiter(options: RateLimiterOptions = {}): AgentMiddleware {
     name: LAYER,
     async process(context, next) {
       const now = context.clock.now();
-      if (starts.size >= sweepAt) {
-        sweep(starts, now - windowMs);
-        sweepAt = Math.max(SWEEP_AT, starts.size * 2);
+      if (groups.size >= sweepAt) {
+        for (const [key, turns] of groups) if (turns.isIdle(now)) groups.delete(key);
+        sweepAt = Math.max(SWEEP_AT, groups.size * 2);
       }
-      const key: unknown = keyOf(context);
-      // Each promise or object would be a group of its own, and nothing would be limited.
-      if (typeof key !== "string")
-        throw new InvalidValueError({ field: `${LAYER}.key()`, value: key, expected: "a string" });
-      const times = dropUntil(starts.get(key) ?? [], now - windowMs);
-      // No waiting run can have a start time later than this.
-      capAt(times, onExceed === "wait" ? now + maxWaitMs : now);
-      starts.set(key, times);
-      const waitMs = waitFor(times, now, limit, windowMs);
+      const turns = groupOf(keyOf(context));
+      const waitMs = turns.waitAt(now, onExceed === "wait" ? maxWaitMs : 0);
       if (waitMs > 0 && (onExceed === "refuse" || waitMs > maxWaitMs)) {
         trip(
           context,
@@ -64,50 +57,18 @@ export function rateLimiter(options: RateLimiterOptions = {}): AgentMiddleware {
           `the limit of ${limit} runs within ${windowMs} ms is reached; the next run may start in ${Math.ceil(waitMs)} ms`,
         );
       }
-      // The slot is taken before the wait, so that waiting runs begin one after the other.
-      const at = now + waitMs;
-      times.push(at);
-      if (waitMs > 0) await waitForTurn(context, waitMs, times, at);
+      if (waitMs > 0) await turns.wait(now + waitMs, context);
+      else turns.begin(now);
       await next();
     },
   };
-}
 
-/** How long from now until there is room for one more run, in milliseconds. `times` are sorted. */
-function waitFor(times: readonly number[], now: number, limit: number, windowMs: number): number {
-  const blocking = times[times.length - limit];
-  return blocking === undefined ? 0 : Math.max(0, blocking + windowMs - now);
-}
-
-async function waitForTurn(
-  context: AgentRunContext,
-  waitMs: number,
-  times: number[],
-  at: number,
-): Promise<void> {
-  try {
-    await sleep(context.clock, waitMs, context.signal);
-  } catch (error) {
-    const place = times.indexOf(at);
-    if (place !== -1) times.splice(place, 1);
-    throw error;
+  function groupOf(key: unknown): Turns {
+    // Each promise or object would be a group of its own, and nothing would be limited.
+    if (typeof key !== "string")
+      throw new InvalidValueError({ field: `${LAYER}.key()`, value: key, expected: "a string" });
+    const turns = groups.get(key) ?? new Turns(limit, windowMs);
+    groups.set(key, turns);
+    return turns;
   }
-}
-
-function dropUntil(times: number[], until: number): number[] {
-  const first = times.findIndex((time) => time > until);
-  if (first !== 0) times.splice(0, first === -1 ? times.length : first);
-  return times;
-}
-
-/**
- * A start time later than possible was recorded before the clock was set back. It must not block until the clock gets there
- * again.
- */
-function capAt(times: number[], latest: number): void {
-  for (let at = times.length - 1; at >= 0 && (times[at] ?? latest) > latest; at--) times[at] = latest;
-}
-
-function sweep(starts: Map<string, number[]>, until: number): void {
-  for (const [key, times] of starts) if ((times.at(-1) ?? until) <= until) starts.delete(key);
 }

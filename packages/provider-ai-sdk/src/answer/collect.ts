@@ -20,7 +20,7 @@ export interface AnswerCollector {
   /** Adds the result of `doGenerate`. */
   addWhole(result: unknown): void;
   /** How the answer ended; undefined until the model says so. */
-  readonly ending: Ending | undefined;
+  ending(): Ending | undefined;
   /** The response as collected so far. */
   response(): ModelResponse;
 }
@@ -48,7 +48,7 @@ export function collectAnswer(provider: string, toolSpecs: readonly ToolSpec[] =
   let model: string | undefined;
 
   const begin = (type: Passage["type"]): Passage => {
-    const passage: Passage = { type, text: "", metadata: undefined, calls: tools.size };
+    const passage: Passage = { type, text: "", metadata: undefined, calls: tools.size() };
     passages.push(passage);
     return passage;
   };
@@ -126,9 +126,7 @@ export function collectAnswer(provider: string, toolSpecs: readonly ToolSpec[] =
         say(undefined, stringOr(field(result, "structuredOutputText"), ""), true);
       readEnd(result);
     },
-    get ending() {
-      return ending;
-    },
+    ending: () => ending,
     response() {
       const calls = tools.calls();
       const parts: ContentPart[] = [...passages.flatMap((passage) => partsOf(passage, tag)), ...files];

@@ -10,7 +10,7 @@ export interface ToolCallAssembly {
   add(part: unknown): readonly ToolCallEvent[];
   calls(): readonly ToolCall[];
   /** How many calls have begun. */
-  readonly size: number;
+  size(): number;
 }
 
 interface Draft {
@@ -95,9 +95,7 @@ export function assembleToolCalls({ tag, toolNames }: CallSetup): ToolCallAssemb
           return [];
       }
     },
-    get size() {
-      return drafts.length;
-    },
+    size: () => drafts.length,
     calls: () =>
       drafts.map(({ id, name, text, opaque }) => ({
         id,

@@ -36,7 +36,7 @@ export function collectAnswer(setup: AnswerSetup): Answer {
     return [...blocks.start("refusal", { type: "text", text: why }), ...blocks.stop("refusal")];
   };
   const hasHalfCall = (): boolean =>
-    blocks.hasOpenCall && !isBrokenOff(finishReasonOf({ stopReason, hasCalls: true }));
+    blocks.hasOpenCall() && !isBrokenOff(finishReasonOf({ stopReason, hasCalls: true }));
   const noteText = (events: readonly ModelEvent[]): readonly ModelEvent[] => {
     hasText ||= events.some((event) => event.type === "text");
     return events;
@@ -53,7 +53,7 @@ export function collectAnswer(setup: AnswerSetup): Answer {
         case "error":
           throw new ReportedError(event);
         case "message_start":
-          if (blocks.isBegun && textIn(fieldsOf(event["message"])["id"]) !== id)
+          if (blocks.isBegun() && textIn(fieldsOf(event["message"])["id"]) !== id)
             throw new UnusableAnswer("another answer began before the first one had ended");
           readHead(event["message"]);
           usage.start(fieldsOf(event["message"])["usage"]);
@@ -95,12 +95,8 @@ export function collectAnswer(setup: AnswerSetup): Answer {
       isOver = true;
       return events;
     },
-    get isFinished() {
-      return isOver || (stopReason !== undefined && !hasHalfCall());
-    },
-    get isOver() {
-      return isOver;
-    },
+    isFinished: () => isOver || (stopReason !== undefined && !hasHalfCall()),
+    isOver: () => isOver,
     response() {
       const calls = blocks.calls();
       const message: AssistantMessage = {

@@ -9,9 +9,9 @@ export interface Blocks {
   delta(index: unknown, delta: unknown): readonly ModelEvent[];
   stop(index: unknown): readonly ModelEvent[];
   /** Whether a call was begun and never closed. Such a call must not be run. */
-  readonly hasOpenCall: boolean;
+  hasOpenCall(): boolean;
   /** Whether any block was begun. */
-  readonly isBegun: boolean;
+  isBegun(): boolean;
   parts(): readonly ContentPart[];
   calls(): readonly ToolCall[];
 }
@@ -98,12 +98,8 @@ export function collectBlocks({ provider, outputTool }: BlockSetup): Blocks {
       const event = draft?.kind === "call" ? draft.call.close() : undefined;
       return event === undefined ? [] : [event];
     },
-    get hasOpenCall() {
-      return list.hasOpen;
-    },
-    get isBegun() {
-      return drafts.length > 0;
-    },
+    hasOpenCall: () => list.hasOpen(),
+    isBegun: () => drafts.length > 0,
     parts: () => drafts.flatMap((draft) => partOf(draft, provider) ?? []),
     calls: () => list.calls(),
   };

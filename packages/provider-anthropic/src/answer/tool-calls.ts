@@ -15,7 +15,7 @@ export interface CallList {
   begin(head: { readonly id: string | undefined; readonly name: string; readonly input: string }): CallDraft;
   /** The events of the calls that began since the last time. */
   opened(): readonly CallEvent[];
-  readonly hasOpen: boolean;
+  hasOpen(): boolean;
   /** In the order in which they began, each with a unique id. */
   calls(): readonly ToolCall[];
 }
@@ -56,9 +56,7 @@ export function callList(): CallList {
       heads = [];
       return events;
     },
-    get hasOpen() {
-      return open > 0;
-    },
+    hasOpen: () => open > 0,
     calls: () => calls.map(({ id, name, pieces }) => ({ id, name, arguments: pieces.join("") })),
   };
 }

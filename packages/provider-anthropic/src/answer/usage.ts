@@ -32,9 +32,9 @@ export function usageReader(setup: UsageSetup = {}): UsageReader {
     cache_read_input_tokens: "missing",
   };
   let mostInput = 0;
-  const output = growing();
-  const thinking = growing();
-  const forAnHour = growing();
+  const output = new Growing();
+  const thinking = new Growing();
+  const forAnHour = new Growing();
   let besides: readonly unknown[] = [];
 
   const readInputs = (value: unknown): void => {
@@ -109,20 +109,16 @@ function keptForAnHour(
  * A count that is reported several times. It only grows during a call, so a smaller one is ignored: zeros at the end would make a
  * paid call free.
  */
-function growing(): { add(value: unknown): void; readonly count: Count } {
-  let count: Count = "missing";
-  let most = 0;
-  return {
-    add(value) {
-      const latest = later(count, value);
-      if (typeof latest === "number" && latest < most) return;
-      count = latest;
-      if (typeof latest === "number") most = latest;
-    },
-    get count() {
-      return count;
-    },
-  };
+class Growing {
+  count: Count = "missing";
+  private most = 0;
+
+  add(value: unknown): void {
+    const latest = later(this.count, value);
+    if (typeof latest === "number" && latest < this.most) return;
+    this.count = latest;
+    if (typeof latest === "number") this.most = latest;
+  }
 }
 
 function laterInputs(known: Inputs, value: unknown): Inputs {

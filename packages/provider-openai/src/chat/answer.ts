@@ -84,7 +84,7 @@ export function collectAnswer(provider: string): Answer {
   /** Reads a whole message. A server may send several of them in a stream, which grow or follow one another. */
   const readMessage = (message: unknown): ModelEvent[] => {
     const events = readTexts(message, true);
-    for (const item of listOf(field(message, "tool_calls")).slice(tools.size)) tools.addWhole(item);
+    for (const item of listOf(field(message, "tool_calls")).slice(tools.size())) tools.addWhole(item);
     return events;
   };
   const response = (): ModelResponse => {
@@ -144,11 +144,9 @@ export function collectAnswer(provider: string): Answer {
       finishReason ??= "";
       return events;
     },
-    get isFinished() {
-      return finishReason !== undefined;
-    },
+    isFinished: () => finishReason !== undefined,
     // Usage and [DONE] come after the finish reason.
-    isOver: false,
+    isOver: () => false,
     finish() {
       const events = tools.flush();
       return [...events, { type: "finish", response: response() }];

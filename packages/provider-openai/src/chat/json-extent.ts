@@ -2,9 +2,9 @@
 export interface JsonExtent {
   add(text: string): void;
   /** Everything that was opened is closed again. That does not mean that the JSON is valid. */
-  readonly isClosed: boolean;
+  isClosed(): boolean;
   /** It has begun, and not everything is closed yet. */
-  readonly isOpen: boolean;
+  isOpen(): boolean;
 }
 
 export function jsonExtent(): JsonExtent {
@@ -27,11 +27,7 @@ export function jsonExtent(): JsonExtent {
         } else if (letter === "}" || letter === "]") depth--;
       }
     },
-    get isClosed() {
-      return opened && isWhole();
-    },
-    get isOpen() {
-      return opened && !isWhole();
-    },
+    isClosed: () => opened && isWhole(),
+    isOpen: () => opened && !isWhole(),
   };
 }

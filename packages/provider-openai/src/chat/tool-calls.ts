@@ -12,7 +12,7 @@ export interface ToolCallAssembly {
   /** Adds one entry of a whole message's `tool_calls`. It is always a separate call. */
   addWhole(item: unknown): void;
   /** How many calls have begun. */
-  readonly size: number;
+  size(): number;
   /** Events of calls that were held back because an id or a name could still have come. */
   flush(): readonly ToolCallEvent[];
   /** The calls in the order in which they began, each with a unique id. Call `flush` first. */
@@ -115,9 +115,7 @@ export function assembleToolCalls(provider = "openai"): ToolCallAssembly {
       return isSettled ? tell(draft) : undefined;
     },
     addWhole: (item) => fill(begin(), readPiece(item)),
-    get size() {
-      return drafts.length;
-    },
+    size: () => drafts.length,
     flush: () => drafts.filter((draft) => !draft.announced).map(tell),
     calls: () =>
       drafts.map(({ id = "", name = "", pieces, extra }) => ({
@@ -144,12 +142,12 @@ function beginsAnother(piece: Piece, known: Draft): boolean {
   }
   if (isOtherId) return !goesOn(piece, known);
   if (isSameId && piece.index !== undefined) return false;
-  return known.extent.isClosed;
+  return known.extent.isClosed();
 }
 
 /** Whether the piece continues the arguments. Some servers make up a new id for each piece. */
 function goesOn(piece: Piece, known: Draft): boolean {
-  return known.pieces.length === 0 ? piece.text !== "" : known.extent.isOpen;
+  return known.pieces.length === 0 ? piece.text !== "" : known.extent.isOpen();
 }
 
 /** A name may come at once, repeatedly, or in pieces. */

@@ -98,12 +98,8 @@ export function collectResponse(provider: string): Answer {
         throw new UnusableAnswer("the server sent a response without output");
       return close(body, status);
     },
-    get isFinished() {
-      return result !== undefined;
-    },
-    get isOver() {
-      return result !== undefined;
-    },
+    isFinished: () => result !== undefined,
+    isOver: () => result !== undefined,
     finish() {
       if (result === undefined) throw new UnusableAnswer("the answer is incomplete");
       return [{ type: "finish", response: result }];

@@ -44,8 +44,7 @@ export function follow(options: FollowOptions): RootHandle {
   const { runId, ingress, closed, onEvent, logger } = options;
   // A signal of its own. On the client's signal, every followed run would leave listeners.
   const signal = AbortSignal.any([closed]);
-  let status: RunStatus = "pending";
-  let agentId = options.agentId ?? AgentId("unknown");
+  const seen: Seen = { status: "pending", agentId: options.agentId ?? AgentId("unknown") };
   const over = new AbortController();
   let telling: Promise<void> | undefined;
   const readView = (): Promise<RunView> =>
@@ -53,7 +52,7 @@ export function follow(options: FollowOptions): RootHandle {
   const begun = options.begin();
   const followToEnd = async (): Promise<RunResult> => {
     await begun;
-    status = "running";
+    seen.status = "running";
     if (onEvent !== undefined) telling = tellAll(runId, events(), { onEvent, logger, signal });
     const ended = new AbortController();
     const finish = (): void => ended.abort();
@@ -66,10 +65,10 @@ export function follow(options: FollowOptions): RootHandle {
       if (!isAttached)
         ingress.whenOver(WATCHER, workflowKey(runId, view.retries ?? 0), signal).then(finish, () => {});
       isAttached = true;
-      if (view.agentId !== undefined) agentId = view.agentId as AgentId;
+      if (view.agentId !== undefined) seen.agentId = view.agentId as AgentId;
       const result = shaped(resultOf(runId, view), view, options.agents);
       if (result?.error?.code === "AGENT_NOT_FOUND" && result.status === "suspended") throw result.error;
-      status = result?.status ?? (view.status === "waiting" ? "suspended" : "running");
+      seen.status = result?.status ?? (view.status === "waiting" ? "suspended" : "running");
       if (result !== undefined) return result;
       if (view.version !== version) polls = 0;
       version = view.version;
@@ -79,13 +78,13 @@ export function follow(options: FollowOptions): RootHandle {
   const followed = followToEnd()
     .catch((error: unknown) => {
       if (!signal.aborted) throw error;
-      status = "suspended";
+      seen.status = "suspended";
       return detachedResult(runId);
     })
     .finally(() => over.abort());
   // The topic of a run that is suspended, or could not be followed, is never closed: reading ends with what is there.
   let isLost = false;
-  const isLeft = (): boolean => over.signal.aborted && (isLost || status === "suspended");
+  const isLeft = (): boolean => over.signal.aborted && (isLost || seen.status === "suspended");
   /** Somebody may delete the run when it is over, and its topic with it. */
   const isGone = async (): Promise<boolean> => over.signal.aborted && !(await readView()).known;
   // Before a run that is retried has begun, its events seem to be over.
@@ -94,7 +93,7 @@ export function follow(options: FollowOptions): RootHandle {
     eventsOf(ingress, runId, signal, { hasBegun, over: over.signal, isLeft, isGone });
   followed.catch(() => {
     isLost = true;
-    status = "failed";
+    seen.status = "failed";
   });
   const whenTold = async (): Promise<RunResult> => {
     try {
@@ -106,19 +105,42 @@ export function follow(options: FollowOptions): RootHandle {
   const result = onEvent === undefined ? followed : whenTold();
   // A caller that wants the error awaits `result`. Without this handler, an error that nobody awaits would end the process.
   result.catch(() => {});
-  return {
-    runId,
-    execId: ExecId(runId),
-    get agentId() {
-      return agentId;
-    },
-    get status() {
-      return status;
-    },
-    cancel: options.cancel,
-    result,
-    events,
-  };
+  return new FollowingHandle(runId, seen, { cancel: options.cancel, result, events });
+}
+
+/** What was seen of a run last. */
+interface Seen {
+  status: RunStatus;
+  agentId: AgentId;
+}
+
+/** A class, because getters of a literal would keep it alive until the next full garbage collection (docs/decisions/0012). */
+class FollowingHandle implements RootHandle {
+  readonly runId: RunId;
+  readonly execId: ExecId;
+  readonly result: Promise<RunResult>;
+  private readonly seen: Seen;
+  private readonly does: Pick<RootHandle, "cancel" | "events">;
+
+  constructor(runId: RunId, seen: Seen, does: Pick<RootHandle, "cancel" | "result" | "events">) {
+    this.runId = runId;
+    this.execId = ExecId(runId);
+    this.result = does.result;
+    this.seen = seen;
+    this.does = does;
+  }
+
+  readonly cancel = (reason: string): void => this.does.cancel(reason);
+
+  readonly events = (): AsyncIterable<RunEvent> => this.does.events();
+
+  get agentId(): AgentId {
+    return this.seen.agentId;
+  }
+
+  get status(): RunStatus {
+    return this.seen.status;
+  }
 }
 
 interface Listening {

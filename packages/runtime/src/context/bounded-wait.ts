@@ -37,7 +37,7 @@ export interface CancelledWait {
 
 /**
  * Waits for work as long as it takes. But if the run is cancelled, before or meanwhile, only for `limitMs` from then on: a cancelled run
- * has to end soon (T4).
+ * has to end soon.
  */
 export function waitUnlessCancelled(work: MaybePromise<void>, wait: CancelledWait): MaybePromise<void> {
   return isPromiseLike(work) ? raceCancellation(Promise.resolve(work), wait) : undefined;

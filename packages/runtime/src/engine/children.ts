@@ -132,7 +132,7 @@ export class Children {
 
   /**
    * Waits until all of them have ended. Their outcomes are recorded with their hires, which may never happen if the journal no longer
-   * answers: as soon as it makes no progress for a while, nobody waits any longer (T4).
+   * answers: as soon as it makes no progress for a while, nobody waits any longer.
    */
   private async allOver(children: readonly Hiring[]): Promise<void> {
     const over = Promise.allSettled(children.map(({ outcome }) => outcome)).then(() => true);

@@ -122,7 +122,9 @@ export class InProcessEngine implements DurableEngine, Recorded, Replaying {
       this.account.status = "running";
       if (!tree.ambientScope) return this.host(resolve, reject);
       // What comes after the agent's end is not in its scope.
-      const [ended, failed] = [inThisScope(resolve), inThisScope(reject)];
+      const outside = inThisScope();
+      const ended = (outcome: HireOutcome): void => outside(resolve, outcome);
+      const failed = (error: unknown): void => outside(reject, error);
       withScope(start.scope, () => this.host(ended, failed));
     } catch (error) {
       reject(error);

@@ -17,8 +17,8 @@ export interface JournalWait<T> {
 }
 
 /**
- * Waits for an answer of the run's journal outside its agents, which have their own time limit. T4: if the run is stopped and the
- * journal does not answer within `JOURNAL_TIMEOUT_MS`, it rejects with a `JournalFailedError`.
+ * Waits for an answer of the run's journal outside its agents, which have their own time limit. If the run is stopped and the journal
+ * does not answer within `JOURNAL_TIMEOUT_MS`, it rejects with a `JournalFailedError`.
  */
 export function awaitJournal<T>(
   operation: PromiseLike<T>,

@@ -4,6 +4,7 @@ import {
   AgentId,
   type AgentRunContext,
   type ChatContext,
+  classifyError,
   defineTool,
   type FunctionContext,
   type Ledger,
@@ -160,21 +161,47 @@ describe("what it took", () => {
     expect((await spent(model, () => {})).used.tokens).toBeGreaterThan(5);
   });
 
+  const begun = [{ type: "text", delta: "a" }] as const;
   test.each([
-    ["before anything came is its turn alone", [], false],
-    ["in the middle of an answer is all that was set aside", [{ type: "text", delta: "a" }] as const, true],
-  ])("R18: of a rate limit without a status %s", async (_, events, isCharged) => {
+    ["without a status before anything came is its turn alone", undefined, [], false],
+    ["without a status in the middle of an answer is all that was set aside", undefined, begun, true],
+    ["with a status before anything came is its turn alone", 429, [], false],
+    // As gateways report it, under the status 200 of the answer.
+    ["with a status in the middle of an answer is all that was set aside", 429, begun, true],
+  ])("R18: of a rate limit %s", async (_, status, events, isCharged) => {
     const model: LLMClient = {
       ...client(undefined),
       async *stream() {
         yield* events;
-        throw new ProviderError({ kind: "RATE_LIMIT", message: "slow down" });
+        throw new ProviderError({ kind: "RATE_LIMIT", message: "slow down", status });
       },
     };
     const ledger = new FakeLedger({ maxTokens: 1e6 });
     await new Runtime({ ledger: () => ledger }).run(looping(model), "", { onEvent: () => {} }).result;
     expect([ledger.used.tokens > 0, ledger.used.turns]).toEqual([isCharged, 1]);
   });
+
+  test.each([
+    [408, true],
+    [504, true],
+    [524, true],
+    [503, false],
+    [500, false],
+    [429, false],
+  ])(
+    "R18: of status %i, nothing but what a gateway hides is charged: its model may work on",
+    async (status, isCharged) => {
+      const failing = async (): Promise<never> => {
+        throw new ProviderError({ kind: classifyError({ status }).kind, message: "no", status });
+      };
+      const ledger = new FakeLedger({ maxTokens: 1e6 });
+      await new Runtime({ ledger: () => ledger }).run(
+        looping({ ...client(undefined), generate: failing }),
+        "",
+      ).result;
+      expect([ledger.used.tokens > 0, ledger.used.turns]).toEqual([isCharged, 1]);
+    },
+  );
 
   test("T11: a list of events is a stream", async () => {
     const response = { message: good, usage, finishReason: "stop" };

@@ -2,7 +2,9 @@ import type {
   AgentRunContext,
   ChatContext,
   FunctionContext,
+  Gate,
   Layer,
+  MaybePromise,
   MiddlewareLevel,
   Pipeline,
   Pipelines,
@@ -64,15 +66,31 @@ export function around(
     if (layers.length > 0) pipelineOf(layers, "chat");
     return new MiddlewarePipeline([outermost, ...layers], { level: "chat" });
   }
-  const outer = new MiddlewarePipeline([outermost], { level: "chat" });
-  return {
-    isNoop: false,
-    get hasAdmits() {
-      return layers.hasAdmits;
-    },
-    admit: (context, gate) => layers.admit(context, gate),
-    run: (context, core) => outer.run(context, () => layers.run(context, core)),
-  };
+  return new AroundPipeline(outermost, layers);
+}
+
+/** A layer around a ready-made pipeline. */
+class AroundPipeline implements Pipeline<ChatContext> {
+  readonly isNoop = false;
+  private readonly outer: Pipeline<ChatContext>;
+  private readonly inner: Pipeline<ChatContext>;
+
+  constructor(outermost: Layer<ChatContext>, inner: Pipeline<ChatContext>) {
+    this.outer = new MiddlewarePipeline([outermost], { level: "chat" });
+    this.inner = inner;
+  }
+
+  get hasAdmits(): boolean | undefined {
+    return this.inner.hasAdmits;
+  }
+
+  admit(context: ChatContext, gate: Gate): MaybePromise<void> {
+    return this.inner.admit(context, gate);
+  }
+
+  run(...[context, core, further]: Parameters<Pipeline<ChatContext>["run"]>): Promise<void> {
+    return this.outer.run(context, (passage) => this.inner.run(context, core, passage ?? undefined), further);
+  }
 }
 
 /** Whether the layers include a retry, in which case no other layer may retry. */

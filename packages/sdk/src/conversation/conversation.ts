@@ -19,7 +19,7 @@ import { limitsFor } from "../limits.ts";
 import { checkAgent, checkHost } from "../run/host/check.ts";
 import { defaultHistory } from "../run/host/histories.ts";
 import { borrowJournal } from "../run/host/journals.ts";
-import type { SdkHandle } from "../run/launch.ts";
+import type { SdkHandle } from "../run/handle.ts";
 import { HOST_OPTIONS, type HostOptions, RUN_OPTIONS, type RunOptions } from "../run/options.ts";
 import type { SdkResult } from "../run/result.ts";
 import { start, startResume } from "../run/run.ts";
@@ -31,6 +31,7 @@ import {
   type TurnOptions,
 } from "./options.ts";
 import { turnBudget, withTurn } from "./spend.ts";
+import { WatchedHandle } from "./watched-handle.ts";
 
 /** A turn was asked for while another one runs in the same conversation. */
 export class ConversationBusyError extends InvalidValueError {
@@ -85,7 +86,7 @@ export class Conversation<A extends Agent = Agent> {
 
   /** As `send`, but resolves when the turn begins, with its handle. The first `events()` of it miss none. */
   async start(text: string, how?: TurnOptions): Promise<SdkHandle<AnswerOf<A>>> {
-    return this.take((place) => watched(this.begin(place, text, how)));
+    return this.take((place) => new WatchedHandle(this.begin(place, text, how)));
   }
 
   /** Continues a turn that was suspended, or whose process was killed. Undefined if there is none. */
@@ -95,7 +96,7 @@ export class Conversation<A extends Agent = Agent> {
     const { journal, ...host } = asOwn<HostOptions>(this.options, HOST_OPTIONS);
     const begin = ({ runId, isOpen }: Place): SdkHandle<AnswerOf<A>> | undefined => {
       if (!isOpen || runId === undefined || journal === undefined) return undefined;
-      return watched(startResume(runId, { ...host, ...how, journal, agents, history }));
+      return new WatchedHandle(startResume(runId, { ...host, ...how, journal, agents, history }));
     };
     return this.take(begin, (found) => this.cutOff(found));
   }
@@ -228,22 +229,6 @@ export function conversation<T = unknown, A extends Agent<T> = Agent<T>>(
   options: ConversationOptions = {},
 ): Conversation<A> {
   return new Conversation(agent, options);
-}
-
-/** Listens from the beginning, for whoever asks for the events first: by then the run may have begun. */
-function watched<T>(handle: SdkHandle<T>): SdkHandle<T> {
-  let first: ReturnType<SdkHandle["events"]> | undefined = handle.events();
-  return {
-    ...handle,
-    get status() {
-      return handle.status;
-    },
-    events() {
-      const events = first ?? handle.events();
-      first = undefined;
-      return events;
-    },
-  };
 }
 
 async function summaryOf(journal: Journal, runId: RunId): Promise<RunSummary | undefined> {

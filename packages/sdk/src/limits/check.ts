@@ -9,10 +9,16 @@ import {
 import type { Budget, Limits, TreeLimits } from "../limits.ts";
 import { KERNEL_NAMES } from "./kernel-names.ts";
 
+/** What the limits are called here. */
+const NAMES = {
+  budget: Object.values(KERNEL_NAMES.budget),
+  tree: Object.values(KERNEL_NAMES.tree),
+} as const satisfies Record<string, readonly string[]>;
+
 /** The limits that were given, checked. Errors name the field as the user wrote it. */
 export function checkBudget(field: string, budget: Budget): Partial<Limits["budget"]> {
   refuseOtherNames("budget", field, budget);
-  checkFields(field, budget, ["usd", "tokens", "turns", "toolCalls", "seconds"]);
+  checkFields(field, budget, NAMES.budget);
   const { usd, tokens, turns, toolCalls, seconds } = budget;
   return {
     ...(usd !== undefined && { usd: checkDollars(`${field}.usd`, usd) }),
@@ -38,7 +44,7 @@ function checkDollars(field: string, value: number | null): number | null {
 /** Throws an `InvalidValueError` if a limit is wrong; otherwise returns the same object. */
 export function checkTree(field: string, tree: TreeLimits): TreeLimits {
   refuseOtherNames("tree", field, tree);
-  checkFields(field, tree, ["agents", "depth", "total", "preempt"]);
+  checkFields(field, tree, NAMES.tree);
   const { agents, depth, total, preempt } = tree;
   if (agents !== undefined) checkInteger(`${field}.agents`, agents, 1);
   if (depth !== undefined) checkIntegerOrNull(`${field}.depth`, depth, 0);
@@ -52,9 +58,9 @@ function refuseOtherNames(kind: "budget" | "tree", field: string, given: unknown
   if (typeof given !== "object" || given === null) return;
   const other = kind === "budget" ? "tree" : "budget";
   for (const [name, value] of Object.entries(given)) {
-    const own = nameIn(KERNEL_NAMES[kind], name);
-    if (own === name) continue;
-    const others = nameIn(KERNEL_NAMES[other], name);
+    if (NAMES[kind].includes(name)) continue;
+    const own = nameIn(kind, name);
+    const others = nameIn(other, name);
     if (own === undefined && others === undefined) continue;
     const hint =
       own === undefined
@@ -66,6 +72,7 @@ function refuseOtherNames(kind: "budget" | "tree", field: string, given: unknown
 }
 
 /** The name here of a limit that is given by either name. */
-function nameIn(names: Readonly<Record<string, string>>, name: string): string | undefined {
-  return Object.hasOwn(names, name) ? names[name] : Object.values(names).find((here) => here === name);
+function nameIn(kind: "budget" | "tree", name: string): string | undefined {
+  const names: Readonly<Record<string, string>> = KERNEL_NAMES[kind];
+  return Object.hasOwn(names, name) ? names[name] : NAMES[kind].find((here) => here === name);
 }

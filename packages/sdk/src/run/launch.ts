@@ -1,59 +1,15 @@
-import {
-  type Agent,
-  checkFields,
-  InvalidValueError,
-  isPromiseLike,
-  type JsonValue,
-  type RootHandle,
-  type RunEvent,
-  type RunId,
-  type RunStatus,
-} from "@ravi/kernel";
+import { type Agent, InvalidValueError, isPromiseLike, type RootHandle } from "@ravi/kernel";
 import { messageOf, tellLog } from "@ravi/kernel/loop";
-import type { DeliverOptions, Runtime, SendOptions } from "@ravi/runtime";
+import type { Runtime } from "@ravi/runtime";
 import type { Limits } from "../limits.ts";
 import { CallLog } from "../tree/call-log.ts";
+import { ActiveHandle, type SdkHandle } from "./handle.ts";
 import { defaultHistory } from "./host/histories.ts";
 import { buildRuntime } from "./host/host.ts";
 import { isInterruptWanted, printLine, stopAtInterrupt } from "./host/interrupt.ts";
 import { type BorrowedJournal, borrowJournal } from "./host/journals.ts";
 import type { HostOptions } from "./options.ts";
 import { type SdkResult, sdkResult } from "./result.ts";
-
-/** A run that was started. */
-export interface SdkHandle<T = unknown> {
-  readonly runId: RunId;
-  readonly status: RunStatus;
-  /**
-   * Resolves when the run has ended or is suspended. If the run fails it does not reject: see `status` and `error` of the
-   * result. It rejects only if the run could not be started, if its journal fails, or if another process has taken the run
-   * over.
-   */
-  readonly result: Promise<SdkResult<T>>;
-  /**
-   * Events from this call on; call it right after `start` to get the first ones, and because a model that is called while nobody
-   * watches is not streamed. Any number of readers may call it.
-   */
-  events(): AsyncIterable<RunEvent>;
-  /** Stops the run for good: a cancelled run cannot be resumed. */
-  cancel(reason: string): void;
-  /**
-   * Stops the run in this process and returns its result. With a journal it is suspended and `resume` continues it; without one
-   * it is cancelled. With `graceMs`, model and tool calls under way get so many milliseconds to end, and no other call begins:
-   * what is cut off is made again by `resume`, or has to be decided on. Default: 0.
-   */
-  suspend(options?: { readonly graceMs?: number | undefined }): Promise<SdkResult<T>>;
-  /**
-   * Gives the run a value that it waits for, or will wait for: an approval, an answer. A second call with the same `id` has no
-   * effect; with `mustWait`, one for a name that the run does not wait for now is refused. Rejects if the run is over, unless you opened its journal yourself.
-   */
-  deliver(name: string, value: JsonValue, options?: DeliverOptions): Promise<void>;
-  /**
-   * Sends a message to the agent while it works; it reads the message between two steps. Rejects if the run is over, unless you
-   * opened its journal yourself.
-   */
-  send(message: JsonValue, options?: SendOptions): Promise<void>;
-}
 
 /** What to run, and how to start it. */
 interface Launch<T> {
@@ -118,36 +74,8 @@ export function launch<T>(options: HostOptions, { runId, agents, limits, begin }
     return made;
   });
   /** The journal of a directory is closed together with its run. One that the user opened still accepts messages afterwards. */
-  const checkOpen = (instead: string): void => {
-    if (isOver && directory !== undefined) throw notActive(handle, instead);
-  };
-  return {
-    runId: handle.runId,
-    get status() {
-      return handle.status;
-    },
-    result,
-    events() {
-      // A reader may consume all events and only then await `result`. If it has rejected before that, Node would end the
-      // process because of an unhandled rejection.
-      result.catch(() => {});
-      return handle.events();
-    },
-    cancel: (reason) => handle.cancel(reason),
-    async suspend(how = {}) {
-      checkFields("suspend options", how, ["graceMs"]);
-      await runtime.close({ reason: "suspend() was called", graceMs: how.graceMs });
-      return result;
-    },
-    async deliver(name, value, how) {
-      checkOpen("use deliver(runId, name, value, { journal }), and resume to continue it");
-      return runtime.deliver(handle.runId, name, value, how);
-    },
-    async send(message, how) {
-      checkOpen("startResume continues it, and its new handle takes the message");
-      return runtime.send(handle.runId, message, how);
-    },
-  };
+  const isShut = (): boolean => isOver && directory !== undefined;
+  return new ActiveHandle({ runtime, handle, result, isShut });
 }
 
 /** The ids of runs without a journal. Each has a runtime of its own, which knows no other. */
@@ -197,15 +125,6 @@ function shown(error: unknown): string {
   } catch {
     return messageOf(error);
   }
-}
-
-/** `instead` is what to do about a run that is only suspended. */
-function notActive({ runId, status }: RootHandle, instead: string): InvalidValueError {
-  const expected =
-    status === "suspended"
-      ? `a run that is active in this process; this one is suspended: ${instead}`
-      : `a run that is active; this one is ${status}`;
-  return new InvalidValueError({ field: "runId", value: runId, expected });
 }
 
 function howToResume(

@@ -13,7 +13,8 @@ import { toExecutionBudget, toSpawnBudget } from "../limits/kernel-names.ts";
 import { checkAgent, checkHost, checkRunId } from "./host/check.ts";
 import { checkOnRecord } from "./host/journals.ts";
 import { factsFor } from "./host/ledger.ts";
-import { launch, type SdkHandle } from "./launch.ts";
+import type { SdkHandle } from "./handle.ts";
+import { launch } from "./launch.ts";
 import { RESUME_OPTIONS, type ResumeOptionsFor, RUN_OPTIONS, type RunOptions } from "./options.ts";
 import type { SdkResult } from "./result.ts";
 

@@ -80,6 +80,8 @@ export class Connection implements Link {
 
   private async closeAll(): Promise<void> {
     this.leave("it was closed");
+    // One that is still being opened is not a session yet.
+    this.lost ??= "it was closed";
     const opening = this.opening;
     if (this.current !== undefined) void this.end(this.current);
     await opening?.catch(() => undefined);

@@ -131,8 +131,11 @@ function authOf(token: McpAddress["token"], addToken: (text: string) => void): A
   if (token === undefined) return undefined;
   return {
     token: async () => {
-      const text = await token();
-      if (text !== undefined) addToken(text);
+      const text: unknown = await token();
+      if (text === undefined) return undefined;
+      if (typeof text !== "string")
+        return refuse("server.token()", "another value (not shown)", "a string, or undefined for none");
+      addToken(text);
       return text;
     },
   };

@@ -99,7 +99,7 @@ export class ChildTransport implements Transport {
   async close(): Promise<void> {
     const { child } = this;
     if (child?.pid === undefined) return;
-    this.over("it was closed");
+    this.over();
     child.stdin.end();
     if (await this.exitsWithin(GRACE_MS)) return;
     this.kill("SIGTERM");
@@ -176,12 +176,12 @@ export class ChildTransport implements Transport {
     this.exit.resolve();
   }
 
-  /** Whoever waits for an answer is told at once; the process may take longer to end. */
-  private over(reason: string): void {
+  /** Whoever waits for an answer is told at once; the process may take longer to end. Without a reason it was closed from here. */
+  private over(reason?: string): void {
     if (this.isOver) return;
     this.isOver = true;
     this.hungUp?.cancel();
-    this.options.onLost(reason);
+    if (reason !== undefined) this.options.onLost(reason);
     this.onclose?.();
   }
 

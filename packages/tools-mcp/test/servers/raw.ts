@@ -160,7 +160,9 @@ function answer({ id, method, params = {} }: Asked): void {
   if (id === undefined) return;
   if (method === "initialize") {
     if (mode === "mute") return;
-    const { protocolVersion } = params;
+    if (mode === "unlicensed")
+      return send({ id, error: { code: -32_000, message: "no license: set RAW_TOKEN" } });
+    const protocolVersion = mode === "ancient" ? "1999-01-01" : params["protocolVersion"];
     const serverInfo = { name: "raw", version: "1" };
     const capabilities = { tools: { listChanged: true } };
     send({ id, result: { protocolVersion, capabilities, serverInfo } });

@@ -38,7 +38,6 @@ export function startChild<T>(
 ): BareChild<T> {
   refuseLayers(agent);
   refuseBudget("agent ", agent.id, agent.defaults?.executionBudget);
-  let status: RunStatus = "running";
   const ended = runOf(agent, ctx, inbox);
   const outcome = ended.then(
     (result): HireOutcome<T> => ({ status: result.status, result }),
@@ -48,7 +47,7 @@ export function startChild<T>(
     }),
   );
   const settled = outcome.then((done) => {
-    status =
+    handle.status =
       done.status === "paused" || done.status === "timedOut" || done.status === "denied"
         ? "suspended"
         : done.status;
@@ -56,14 +55,12 @@ export function startChild<T>(
     onEnd();
     return { ...done, ...used() };
   });
-  const handle: RunHandle<T> = {
+  const handle = {
     runId: ctx.meta.runId,
     execId: ctx.execId,
     agentId: ctx.agentId,
-    get status() {
-      return status;
-    },
-    cancel: (reason) => ctx.meta.cancellation.cancel(reason),
+    status: "running" as RunStatus,
+    cancel: (reason: string): void => ctx.meta.cancellation.cancel(reason),
   };
   return { handle, inbox, outcome: settled, used };
 }

@@ -67,7 +67,8 @@ export interface BareTree {
   readonly validator: JsonSchemaValidator | undefined;
   readonly clock: Clock;
   readonly ids: IdSource;
-  readonly onEvent: ((event: RunEvent) => void) | undefined;
+  /** Who has it, since it is read again each time. */
+  readonly listening: { readonly onEvent?: ((event: RunEvent) => void) | undefined };
   /** The number of the last event. */
   seq: number;
   readonly signals: BareSignals;
@@ -250,7 +251,7 @@ export class BareRun implements BareContext {
 
   emit(event: AgentEvent): void {
     checkEvent(event);
-    const { onEvent } = this.tree;
+    const { onEvent } = this.tree.listening;
     onEvent?.({ seq: ++this.tree.seq, at: this.now(), agentId: this.agentId, execId: this.execId, event });
   }
 
@@ -286,7 +287,7 @@ export class BareRun implements BareContext {
       this.emit(toAgentEvent(event));
     };
     const response =
-      isTold && this.tree.onEvent !== undefined && model.stream !== undefined
+      isTold && this.tree.listening.onEvent !== undefined && model.stream !== undefined
         ? await readStream(model.stream(request, options), tell)
         : await model.generate(request, options);
     this.modelCalls++;
@@ -294,7 +295,7 @@ export class BareRun implements BareContext {
     if (usage !== undefined) this.used = addUsage(this.used, usage);
     const problem = answerProblem(model, response);
     if (problem !== undefined) throw problem;
-    if (isTold && this.tree.onEvent !== undefined) answerDeltas(response, shown).forEach(tell);
+    if (isTold && this.tree.listening.onEvent !== undefined) answerDeltas(response, shown).forEach(tell);
     return withTextArguments(response);
   }
 

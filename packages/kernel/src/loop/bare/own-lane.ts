@@ -8,49 +8,48 @@ import { bothHooks } from "../both-hooks.ts";
 import { guardedHooks } from "../guarded-hooks.ts";
 import { Conversation } from "../conversation.ts";
 
-/** The context of an agent that works in another agent's slot: the other's context, with a conversation of its own. */
-export interface OwnLane {
-  readonly ctx: RunContext;
-  readonly messages: readonly ChatMessage[];
-  /** What it has used so far, in its own calls and those of agents that it hired. */
-  readonly usage: Usage;
-}
-
 /** The methods that cost something, and report it in their result. */
 const PAID: ReadonlySet<PropertyKey> = new Set<keyof RunContext>(["llm", "batch", "hire", "join"]);
 
-/** Makes a context for an agent that works in the slot of `asker`. */
-export function ownLane(asker: RunContext, hooks: Hooks | undefined): OwnLane {
-  const conversation = new Conversation();
-  let usage = NO_USAGE;
-  const count = (given: Given | readonly Given[]): Given | readonly Given[] => {
-    for (const one of [given].flat()) usage = addUsage(usage, usedBy(one));
+/** For an agent that works in the slot of another one, `asker`: the other's context, with a conversation of its own. */
+export class OwnLane {
+  readonly ctx: RunContext;
+  private readonly conversation = new Conversation();
+  private used: Usage = NO_USAGE;
+
+  constructor(asker: RunContext, hooks: Hooks | undefined) {
+    const { conversation } = this;
+    const own: Pick<RunContext, "window" | "remember" | "hooks"> = {
+      hooks: bothHooks(asker.hooks, hooks && guardedHooks(hooks)),
+      window: (options) => conversation.window(options),
+      remember: (message) => conversation.remember(message),
+    };
+    const count = (given: Given | readonly Given[]): Given | readonly Given[] => this.count(given);
+    this.ctx = new Proxy(asker, {
+      get(target, key): unknown {
+        if (Object.hasOwn(own, key)) return Reflect.get(own, key);
+        const value: unknown = Reflect.get(target, key, target);
+        if (typeof value !== "function") return value;
+        // Methods run on the context itself, never on a copy, because they count and lock there.
+        const call = (...args: unknown[]): unknown => Reflect.apply(value, target, args);
+        return PAID.has(key) ? (...args: unknown[]) => (call(...args) as Promise<Given>).then(count) : call;
+      },
+    });
+  }
+
+  get messages(): readonly ChatMessage[] {
+    return this.conversation.messages;
+  }
+
+  /** What it has used so far, in its own calls and those of agents that it hired. */
+  get usage(): Usage {
+    return this.used;
+  }
+
+  private count(given: Given | readonly Given[]): Given | readonly Given[] {
+    for (const one of [given].flat()) this.used = addUsage(this.used, usedBy(one));
     return given;
-  };
-  const own: Pick<RunContext, "window" | "remember" | "hooks"> = {
-    hooks: bothHooks(asker.hooks, hooks && guardedHooks(hooks)),
-    window: (options) => conversation.window(options),
-    remember: (message) => conversation.remember(message),
-  };
-  const ctx = new Proxy(asker, {
-    get(target, key): unknown {
-      if (Object.hasOwn(own, key)) return Reflect.get(own, key);
-      const value: unknown = Reflect.get(target, key, target);
-      if (typeof value !== "function") return value;
-      // Methods run on the context itself, never on a copy, because they count and lock there.
-      const call = (...args: unknown[]): unknown => Reflect.apply(value, target, args);
-      return PAID.has(key) ? (...args: unknown[]) => (call(...args) as Promise<Given>).then(count) : call;
-    },
-  });
-  return {
-    ctx,
-    get messages() {
-      return conversation.messages;
-    },
-    get usage() {
-      return usage;
-    },
-  };
+  }
 }
 
 type Given = ModelResponse | HireOutcome | Outcome;

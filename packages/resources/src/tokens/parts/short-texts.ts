@@ -14,12 +14,21 @@ interface CachedCount {
   readonly tokens: number;
 }
 
+/** One table for all counters of a vocabulary: it takes 64 kB. */
+const cached = new WeakMap<CountText, CountText>();
+
 /**
  * Caches the counts of short texts. A vocabulary takes 0.6 µs for a name and 60 µs for an unknown id, and each id occurs twice in a
  * conversation. This table takes 0.02 µs; a `Map` takes 0.15 µs, because the engine hashes a new string outside of
  * compiled code.
  */
 export function cacheShortTexts(countText: CountText): CountText {
+  let caching = cached.get(countText);
+  if (caching === undefined) cached.set(countText, (caching = withTable(countText)));
+  return caching;
+}
+
+function withTable(countText: CountText): CountText {
   const table = Array.from<CachedCount | undefined>({ length: SLOTS });
   return (text) => {
     if (text.length > SHORT) return countText(text);

@@ -13,16 +13,18 @@ const UNPAID: ReadonlySet<ErrorKind> = new Set([
 ]);
 
 /**
- * Whether the provider refused the call before it did any work. Not every client reports the status; without it the kind of error decides,
- * unless the error came in the middle of an answer, after work that may be charged for.
+ * Whether the provider refused the call before it did any work. Not every client reports the status; without it the kind of error decides.
+ * An error in the middle of an answer came after work that may be charged for; if it has a status, a gateway has told it in its text.
  */
 export function isRefusal(
   error: unknown,
   { status, kind }: Pick<ClassifiedError, "status" | "kind">,
   hasStreamed: boolean,
 ): boolean {
-  if (status !== undefined) return status >= 300;
-  return !hasStreamed && (UNPAID.has(kind) || isUnsent(error));
+  if (hasStreamed) return false;
+  if (status === undefined) return UNPAID.has(kind) || isUnsent(error);
+  // A gateway that gave up waiting says nothing of the model behind it, which may work on.
+  return status >= 300 && kind !== "TIMEOUT";
 }
 
 /**

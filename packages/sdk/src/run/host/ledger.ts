@@ -1,5 +1,6 @@
 import {
   type Clock,
+  type ExecutionBudgetOptions,
   InvalidValueError,
   isRaviError,
   type JsonObject,
@@ -19,7 +20,7 @@ import { ExecutionTracker } from "@ravi/resources";
  */
 export function ledgerFor(root: Supervision, { facts, clock, logger }: LedgerOptions): Ledger {
   const tracker = new ExecutionTracker(root.executionBudget, { scope: root.rootId, clock });
-  return withSdkErrors(tracker, facts?.["isDefaultUsd"] === true ? new Uncounted(root, logger) : undefined);
+  return new SdkLedger(tracker, facts?.["isDefaultUsd"] === true ? new Uncounted(root, logger) : undefined);
 }
 
 interface LedgerOptions {
@@ -54,28 +55,51 @@ class Uncounted {
   }
 }
 
-/** Wraps a ledger so that its errors name this package's options. With `uncounted`, a call without a known price counts as free. */
-function withSdkErrors(ledger: ExecutionTracker, uncounted: Uncounted | undefined): Ledger {
-  return {
-    reserve(estimate, options) {
-      if (uncounted === undefined || !isUnpriced(estimate)) return reserve(ledger, estimate, options);
-      uncounted.tell(options?.what);
-      return reserve(ledger, { ...estimate, cost: 0 }, options);
-    },
-    charge: (spent, options) => ledger.charge(spent, options),
-    child: (budget, scope) =>
-      withSdkErrors(
-        ledger.child(budget, scope),
-        (budget.maxCostUsd ?? null) === null ? uncounted : undefined,
-      ),
-    remaining: () => ledger.remaining(),
-    overrun: () => ledger.overrun(),
-    raise: (more) => ledger.raise(more),
-    get used() {
-      return ledger.used;
-    },
-    snapshot: () => ledger.snapshot(),
-  };
+/** A ledger whose errors name this package's options. With `uncounted`, a call without a known price counts as free. */
+class SdkLedger implements Ledger {
+  private readonly ledger: ExecutionTracker;
+  private readonly uncounted: Uncounted | undefined;
+
+  constructor(ledger: ExecutionTracker, uncounted: Uncounted | undefined) {
+    this.ledger = ledger;
+    this.uncounted = uncounted;
+  }
+
+  get used(): Spend {
+    return this.ledger.used;
+  }
+
+  reserve(estimate: Partial<Spend>, options?: ReserveOptions): ReturnType<Ledger["reserve"]> {
+    const { ledger, uncounted } = this;
+    if (uncounted === undefined || !isUnpriced(estimate)) return reserve(ledger, estimate, options);
+    uncounted.tell(options?.what);
+    return reserve(ledger, { ...estimate, cost: 0 }, options);
+  }
+
+  charge(...spent: Parameters<Ledger["charge"]>): ReturnType<Ledger["charge"]> {
+    return this.ledger.charge(...spent);
+  }
+
+  child(budget: ExecutionBudgetOptions, scope: string): Ledger {
+    const hasDollars = (budget.maxCostUsd ?? null) !== null;
+    return new SdkLedger(this.ledger.child(budget, scope), hasDollars ? undefined : this.uncounted);
+  }
+
+  remaining(): ReturnType<Ledger["remaining"]> {
+    return this.ledger.remaining();
+  }
+
+  overrun(): Spend {
+    return this.ledger.overrun();
+  }
+
+  raise(more: Partial<Spend>): void {
+    this.ledger.raise(more);
+  }
+
+  snapshot(): JsonObject {
+    return this.ledger.snapshot();
+  }
 }
 
 function reserve(

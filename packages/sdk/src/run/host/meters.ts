@@ -9,35 +9,36 @@ export interface Metering {
   readonly meter: ModelMeter;
 }
 
-const NO_PRICES = Object.freeze({});
-/** By the user's `prices` object. `text` is its content at that time, so that an object that was changed since is noticed. */
-const known = new WeakMap<object, Metering & { readonly text: string }>();
+/** By the user's own source of prices. */
+const ofSources = new WeakMap<PriceSource, Metering>();
+/** By the text of the user's prices, since most programs write them anew for each run. */
+const ofPrices = new Map<string, Metering>();
+/** How many different prices are remembered. After that all are forgotten, and begin anew. */
+const MOST = 100;
 
 /**
  * The price book and the meter for a run. Runs with the same prices share them, and what the meter has learnt about the models,
  * because loading prices and a vocabulary takes longer than many runs.
  */
 export function meteringFor(prices: HostOptions["prices"]): Metering {
-  const key = prices ?? NO_PRICES;
-  const text = isSource(prices) ? "" : JSON.stringify(key, writable);
-  const shared = known.get(key);
-  if (shared?.text === text) return shared;
-  const book: PriceSource = isSource(prices) ? prices : new PriceBook({ prices });
-  const made = {
-    text,
-    book,
-    meter: new ModelMeter({ prices: book, defaultMaxOutputTokens: MAX_OUTPUT_TOKENS }),
-  };
-  known.set(key, made);
+  if (isSource(prices)) {
+    const known = ofSources.get(prices) ?? metering(prices);
+    ofSources.set(prices, known);
+    return known;
+  }
+  // Made first, because it checks them: what is no price may have the same text as a price.
+  const book = new PriceBook({ prices });
+  const text = JSON.stringify(prices ?? {});
+  const known = ofPrices.get(text);
+  if (known !== undefined) return known;
+  if (ofPrices.size === MOST) ofPrices.clear();
+  const made = metering(book);
+  ofPrices.set(text, made);
   return made;
 }
 
-/**
- * `JSON.stringify` throws at a bigint. Here it only has to be written somehow: the price book refuses it, with an error that
- * says where it is.
- */
-function writable(_key: string, value: unknown): unknown {
-  return typeof value === "bigint" ? `${value}n` : value;
+function metering(book: PriceSource): Metering {
+  return { book, meter: new ModelMeter({ prices: book, defaultMaxOutputTokens: MAX_OUTPUT_TOKENS }) };
 }
 
 function isSource(prices: HostOptions["prices"]): prices is PriceSource {

@@ -1,0 +1,151 @@
+import {
+  type Actual,
+  BudgetExhaustedError,
+  type ChargeOptions,
+  type ExecutionBudgetOptions,
+  isRaviError,
+  type JsonObject,
+  type Ledger,
+  type MaybePromise,
+  type Remaining,
+  type Reservation,
+  type ReserveOptions,
+  type Settlement,
+  type Spend,
+} from "@ravi/kernel";
+import { least, messageOf } from "@ravi/kernel/loop";
+import { logOf, type RunLog } from "../run/run-log.ts";
+import { tryOrLog } from "../promises/try-or-log.ts";
+import { NOTHING_SPENT } from "./spends.ts";
+
+/** Two independent ledgers as one; the second is the user's own. Every call reserves from both of them or from neither. */
+export class JointLedger implements Ledger {
+  readonly first: Ledger;
+  readonly second: Ledger;
+  /** Only the run's own ledger is raised, and not the one that belongs to the user. */
+  readonly raise?: (more: Partial<Spend>) => MaybePromise<void>;
+  private readonly log: RunLog | undefined;
+
+  constructor(first: Ledger, second: Ledger, log: RunLog | undefined) {
+    this.first = first;
+    this.second = second;
+    this.log = log;
+    if (first.raise === undefined) return;
+    // Assigned in two steps: see docs/decisions/0012.
+    const raise = (more: Partial<Spend>): MaybePromise<void> => first.raise?.(more);
+    this.raise = raise;
+  }
+
+  get used(): Spend {
+    return this.first.used;
+  }
+
+  async reserve(estimate: Partial<Spend>, options?: ReserveOptions): Promise<Reservation> {
+    const { log } = this;
+    const one = await this.first.reserve(estimate, options);
+    let two: Reservation;
+    try {
+      two = await this.second.reserve(estimate, options);
+    } catch (error) {
+      // The refusal is what the caller must see.
+      const message = "what was set aside for a refused call could not be given back";
+      await tryOrLog(log, "error", message, () => one.cancel());
+      throw asUsersOwn(error);
+    }
+    return {
+      async settle(actual) {
+        const [a, b] = await inBoth(one, two, (reservation) => reservation.settle(actual), log);
+        return mergeSettlements(a, b);
+      },
+      async cancel() {
+        await inBoth(one, two, (reservation) => reservation.cancel(), log);
+      },
+    };
+  }
+
+  async charge(spent: Actual, options?: ChargeOptions): Promise<Settlement> {
+    const { first, second, log } = this;
+    const [a, b] = await inBoth(first, second, (ledger) => ledger.charge(spent, options), log);
+    return mergeSettlements(a, b);
+  }
+
+  child(budget: ExecutionBudgetOptions, scope: string): JointLedger {
+    return new JointLedger(this.first.child(budget, scope), this.second.child({}, scope), this.log);
+  }
+
+  remaining(): Remaining {
+    const [a, b] = [this.first.remaining(), this.second.remaining()];
+    return {
+      tokens: least(a.tokens, b.tokens),
+      cost: least(a.cost, b.cost),
+      turns: least(a.turns, b.turns),
+      toolCalls: least(a.toolCalls, b.toolCalls),
+    };
+  }
+
+  overrun(): Spend {
+    const [a, b] = [this.first.overrun?.() ?? NOTHING_SPENT, this.second.overrun?.() ?? NOTHING_SPENT];
+    return {
+      tokens: Math.max(a.tokens, b.tokens),
+      cost: Math.max(a.cost, b.cost),
+      turns: Math.max(a.turns, b.turns),
+      toolCalls: Math.max(a.toolCalls, b.toolCalls),
+    };
+  }
+
+  snapshot(): JsonObject {
+    return this.first.snapshot();
+  }
+}
+
+const WHOSE = "this is the limit of a ledger of your own, in executionBudget of the agent or one above it";
+
+/**
+ * The refusal of a ledger that is not the run's. Nobody is asked for more because of it: an answer would raise the run's own limits, in
+ * vain. An error of a ledger's own that lacks those fields stays what it is, and is marked.
+ */
+function asUsersOwn(error: unknown): unknown {
+  if (!isRaviError(error, "BUDGET_EXHAUSTED")) return error;
+  const { dimension, used, limit, scope, hint = WHOSE } = error;
+  const isTold =
+    [dimension, scope, hint].every((text) => typeof text === "string") &&
+    [used, limit].every((amount) => typeof amount === "number" && !Number.isNaN(amount));
+  if (!isTold) {
+    // Has no effect on one that is frozen.
+    Reflect.set(error, "raisable", false);
+    return error;
+  }
+  return new BudgetExhaustedError({ dimension, used, limit, scope, hint, raisable: false, cause: error });
+}
+
+/** Tells both, the second also if the first fails. If both fail, the first failure is logged and the second one thrown. */
+async function inBoth<P, T>(
+  first: P,
+  second: P,
+  tell: (part: P) => MaybePromise<T>,
+  log: RunLog | undefined,
+): Promise<[T, T]> {
+  let told: T;
+  try {
+    told = await tell(first);
+  } catch (error) {
+    try {
+      await tell(second);
+    } catch (other) {
+      logOf(log, "error", "both ledgers of a call failed; this is what the first said", {
+        error: messageOf(error),
+      });
+      throw other;
+    }
+    throw error;
+  }
+  return [told, await tell(second)];
+}
+
+/** A ledger in plain JavaScript may return an incomplete settlement, or none. */
+function mergeSettlements(a: Partial<Settlement> = {}, b: Partial<Settlement> = {}): Settlement {
+  return {
+    warnings: [...(a.warnings ?? []), ...(b.warnings ?? [])],
+    exceeded: [...(a.exceeded ?? []), ...(b.exceeded ?? [])],
+  };
+}
