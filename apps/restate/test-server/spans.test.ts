@@ -46,7 +46,7 @@ const agent = (name: string, work: (ctx: RunContext) => Promise<unknown>): Agent
   },
 });
 
-test("J8: on one worker, agents that were hired are inside of the one that hired them, and calls inside of their agent", async () => {
+test("J11: on one worker, agents that were hired are inside of the one that hired them, and calls inside of their agent", async () => {
   const model = scriptedModel(() => "ok");
   const request = { messages: [{ role: "user", content: "?" }] } as const;
   const clerk = agent("clerk", (ctx) => ctx.llm(model, request));

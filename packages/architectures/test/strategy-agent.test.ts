@@ -56,6 +56,51 @@ describe("J1, J2, J7: what a strategy gets, and what becomes of its session", ()
     expect(() => Object.assign(seen ?? {}, { maxTurns: 1 })).toThrow(TypeError);
   });
 
+  test("J2: they are all that a strategy needs, and its scope is that of the run", async () => {
+    let seen: Dependencies | undefined;
+    const ctx = bareContext({ userId: "ada" });
+    await run(
+      strategy((session, deps) => {
+        seen = deps;
+        session.output = "x";
+      }),
+      [],
+      { ctx },
+    );
+    expect(Object.keys(seen ?? {})).toEqual(
+      expect.arrayContaining(
+        `model memory runtime tools budget permissions hooks telemetry auditLog maxTurns streaming scope`.split(
+          " ",
+        ),
+      ),
+    );
+    expect(seen?.streaming, "nobody reads its stream").toBe(false);
+    expect(seen?.scope).toEqual(ctx.scope);
+  });
+
+  test("J1: the agent makes a session that has nothing but its id and its instructions", async () => {
+    let seen: AgentSession | undefined;
+    const architecture = strategy((session) => {
+      seen = structuredClone(session);
+      session.output = "x";
+    });
+    const model = scriptedModel([]);
+    const agent = new StrategyAgent({ name: "a", model, architecture, instructions: "Add." });
+    const ctx = bareContext({ agent });
+    await agent.run(ctx, ctx.inbox("2 and 3"));
+    expect(seen).toEqual({
+      id: expect.any(String),
+      instructions: "Add.",
+      messages: [],
+      turns: 0,
+      output: "",
+      cumulativeUsage: { inputTokens: 0, outputTokens: 0 },
+      interrupted: false,
+      interruptionReason: null,
+      metadata: {},
+    });
+  });
+
   test("J1: the session is read into the result", async () => {
     const { result } = await run(
       strategy((session) => void (session.output = "all of it")),

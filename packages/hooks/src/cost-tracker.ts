@@ -64,8 +64,10 @@ export class CostTracker {
   attachTo(hooks: HookSource): () => void {
     checkSource(hooks);
     // The functions' names appear in problem reports.
-    const costTracker = (call: HookPayloads["llm_end"]): unknown => this.count(call);
-    const costReport = (run: HookPayloads["run_end"]): unknown => this.runEnded(run);
+    const costTracker = (call: HookPayloads["llm_end"]): unknown =>
+      this.attachments.isRepeated(hooks, call) ? undefined : this.count(call);
+    const costReport = (run: HookPayloads["run_end"]): unknown =>
+      this.attachments.isRepeated(hooks, run) ? undefined : this.runEnded(run);
     return this.attachments.attach(hooks, () => [
       hooks.on(HookEvent.LLM_END, costTracker),
       hooks.on(HookEvent.RUN_END, costReport),

@@ -60,7 +60,9 @@ export class RunLogger {
     checkSource(hooks);
     // The function's name appears in problem reports.
     const runLogger: AnyHookCallback = (event, payload) =>
-      this.keep({ event, at: payload.at, payload } as RunLogEntry);
+      this.attachments.isRepeated(hooks, payload)
+        ? undefined
+        : this.keep({ event, at: payload.at, payload } as RunLogEntry);
     return this.attachments.attach(hooks, () => [hooks.onAny(runLogger)]);
   }
 

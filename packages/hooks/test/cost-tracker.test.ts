@@ -2,7 +2,7 @@ import { AgentId, HookEvent, type Price } from "@ravi/kernel";
 import { virtualClock } from "@ravi/testing";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type CostReport, CostTracker, HookManager, type HookProblem } from "../src/index.ts";
+import { type CostReport, CostTracker, HookManager, type HookProblem, RunLogger } from "../src/index.ts";
 import { llmEnd, memoryLogger, runEnd } from "./sample.ts";
 
 const RUNS = process.env["RAVI_LONG"] ? 20_000 : 300;
@@ -367,6 +367,24 @@ describe("reporting", () => {
     expect(tracker.report().total.costUsd).toBe(3);
     tracker.detach();
     expect([hooks.has(LLM_END), other.has(RUN_END)]).toEqual([false, false]);
+  });
+
+  test("R22: an event that two hooks are told, as those of a runtime and of an agent are, counts once", () => {
+    const reports: (number | null)[] = [];
+    const tracker = new CostTracker({ onReport: ({ total }) => reports.push(total.costUsd) });
+    const log = new RunLogger();
+    const both = [new HookManager(), new HookManager()];
+    for (const hooks of both) {
+      tracker.attachTo(hooks);
+      log.attachTo(hooks);
+    }
+    const [call, run] = [llmEnd({ costUsd: 1 }), runEnd()];
+    for (const hooks of both) void hooks.dispatchOwn(LLM_END, call);
+    for (const hooks of both) void hooks.dispatchOwn(RUN_END, run);
+    expect(reports).toEqual([1]);
+    expect(log.entries().map(({ event }) => event)).toEqual([LLM_END, RUN_END]);
+    void both[0]?.dispatchOwn(LLM_END, call);
+    expect(tracker.report().total.costUsd, "told again by the one that told it first").toBe(2);
   });
 
   test("R22: a misspelt option is refused", () => {

@@ -159,6 +159,13 @@ describe("R18: reserve before each attempt, settle after", () => {
     expect(tracker.used).toEqual({ tokens: 40, cost: 0.01, turns: 1, toolCalls: 0 });
   });
 
+  test("R18: a deadline in its budget is told to whoever runs the agent, also after it was restored", () => {
+    const tracker = new ExecutionTracker({ maxTurns: 3, deadlineS: 60 });
+    expect(tracker.deadlineS).toBe(60);
+    expect(ExecutionTracker.restore(tracker.snapshot()).deadlineS).toBe(60);
+    expect(new ExecutionTracker({ maxTurns: 3 }).deadlineS).toBeNull();
+  });
+
   test("R18: to settle twice is an error that charges nothing", () => {
     const tracker = new ExecutionTracker({ maxTokens: 1000 });
     const reservation = tracker.reserve({ tokens: 100 });

@@ -82,7 +82,7 @@ const lead = agent("lead", async (ctx) => {
   return done("");
 });
 
-test("J8: telemetry and an audit log are left out only if they say so clearly: untyped code may have a method there", async () => {
+test("J11: telemetry and an audit log are left out only if they say so clearly: untyped code may have a method there", async () => {
   const [telemetry, auditLog] = [new Spans(), new Audit()];
   for (const service of [telemetry, auditLog]) Object.assign(service, { isNoop: () => false });
   await new Runtime({ telemetry, auditLog }).run(child, "").result;
@@ -90,7 +90,7 @@ test("J8: telemetry and an audit log are left out only if they say so clearly: u
   expect(auditLog.lines).not.toEqual([]);
 });
 
-test("J8: each span and each entry says for whom it was, and that of a hire how it ended", async () => {
+test("J11: each span and each entry says for whom it was, and that of a hire how it ended", async () => {
   const spans: JsonObject[] = [];
   const telemetry: Telemetry = {
     startSpan(_, attributes) {
@@ -121,7 +121,7 @@ test("J8: each span and each entry says for whom it was, and that of a hire how 
 });
 
 describe("telemetry", () => {
-  test("J8: there is a span around the run, each hire, each model call and each tool call, which records a failure of the tool", async () => {
+  test("J11: there is a span around the run, each hire, each model call and each tool call, which records a failure of the tool", async () => {
     const telemetry = new Spans();
     await new Runtime({ telemetry, headcount: () => new FakeHeadcount(1) }).run(lead, "").result;
     expect(telemetry.told).toEqual([
@@ -139,7 +139,7 @@ describe("telemetry", () => {
     ]);
   });
 
-  test("J8: the span of a model call has what it used and cost, also of failed attempts; that of an agent how it ended", async () => {
+  test("J11: the span of a model call has what it used and cost, also of failed attempts; that of an agent how it ended", async () => {
     const ended: (readonly [string, string, unknown])[] = [];
     const telemetry: Telemetry = {
       isNoop: false,
@@ -179,7 +179,7 @@ describe("telemetry", () => {
     expect(ended).toEqual([...calls, ["ravi.run", "status", "failed"]]);
   });
 
-  test("J8: what is not known is left out, and a span is ended also if it takes no attributes", async () => {
+  test("J11: what is not known is left out, and a span is ended also if it takes no attributes", async () => {
     const told: string[] = [];
     const telemetry: Telemetry = {
       isNoop: false,
@@ -213,7 +213,7 @@ describe("telemetry", () => {
     ]);
   });
 
-  test("J8: observers are told the beginning and the end of a long failure", async () => {
+  test("J11: observers are told the beginning and the end of a long failure", async () => {
     const long = agent("long", async (ctx) => {
       const tool = defineTool({ ...broken, execute: () => new Error(`first ${"x".repeat(9_000)} last`) });
       await ctx.tool(call("broken"), tool);
@@ -250,7 +250,7 @@ describe("telemetry", () => {
     expect(heard).toEqual([`error: ${said}`]);
   });
 
-  test("J8: one that is no-op is not asked, and one that throws changes nothing", async () => {
+  test("J11: one that is no-op is not asked, and one that throws changes nothing", async () => {
     class Noop extends Spans {
       override readonly isNoop = true;
     }
@@ -301,7 +301,7 @@ describe("permissions", () => {
 });
 
 describe("the audit log", () => {
-  test("J9: hires, denials, approvals, tool calls and cancellations are provable", async () => {
+  test("J11: hires, denials, approvals, tool calls and cancellations are provable", async () => {
     const auditLog = new Audit();
     const permissions: Permissions = {
       isNoop: false,
@@ -338,7 +338,7 @@ describe("the audit log", () => {
     expect(auditLog.entries.every(({ details }) => details?.["runId"] === "a")).toBe(true);
   });
 
-  test("J9: one that cannot write is complained of, and changes no run", async () => {
+  test("J11: one that cannot write is complained of, and changes no run", async () => {
     const errors: string[] = [];
     const logger: Logger = {
       debug() {},

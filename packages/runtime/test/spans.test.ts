@@ -105,7 +105,7 @@ function team(spans: Spans, seen: string[]) {
   });
 }
 
-test("J8: a call is inside of its agent, a model call of a tool inside of the tool, a hired agent inside of the one that hired it", async () => {
+test("J11: a call is inside of its agent, a model call of a tool inside of the tool, a hired agent inside of the one that hired it", async () => {
   const spans = new Spans();
   await new Runtime({ telemetry: spans }).run(team(spans, []), "").result;
   expect(spans.started.map(({ label, parent }) => [label, parent])).toEqual([
@@ -118,7 +118,7 @@ test("J8: a call is inside of its agent, a model call of a tool inside of the to
   ]);
 });
 
-test("J8: agents, models and tools run inside of their span", async () => {
+test("J11: agents, models and tools run inside of their span", async () => {
   const spans = new Spans();
   const seen: string[] = [];
   await new Runtime({ telemetry: spans }).run(team(spans, seen), "").result;
@@ -132,7 +132,7 @@ test("J8: agents, models and tools run inside of their span", async () => {
   expect(spans.active).toEqual([]);
 });
 
-test("J8: layers run inside of the span of the call that they are around", async () => {
+test("J11: layers run inside of the span of the call that they are around", async () => {
   const spans = new Spans();
   const seen: string[] = [];
   const layer: Middleware<ChatContext> = {
@@ -208,7 +208,7 @@ describe("T8: a span that misbehaves changes nothing", () => {
   });
 });
 
-test("J8: a span says which conversation, call and priority it is about, and how its agent was stopped", async () => {
+test("J11: a span says which conversation, call and priority it is about, and how its agent was stopped", async () => {
   const spans = new Spans();
   const cut = agent("cut", async () => ({ status: "partial", output: "half", stopReason: "steps" }));
   const versioned = { ...cut, version: "3" };
@@ -226,7 +226,7 @@ test("J8: a span says which conversation, call and priority it is about, and how
   ]);
 });
 
-test("J8: spans of calls that do not stop end with their agent, the inner ones first, and are told nothing of what comes later", async () => {
+test("J11: spans of calls that do not stop end with their agent, the inner ones first, and are told nothing of what comes later", async () => {
   const spans = new Wanting();
   const clock = virtualClock();
   const asked = Promise.withResolvers<void>();
@@ -266,7 +266,7 @@ test("J8: spans of calls that do not stop end with their agent, the inner ones f
   expect([spans.ended.length, spans.ends.length, spans.content.length]).toEqual(told);
 });
 
-test("J8: a suspended run says so, and the resumed one that it was begun before", async () => {
+test("J11: a suspended run says so, and the resumed one that it was begun before", async () => {
   const spans = new Spans();
   const waits = agent("waits", async (ctx) => done(JSON.stringify(await ctx.waitFor("colour"))));
   const journal = new MemoryJournal();

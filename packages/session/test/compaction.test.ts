@@ -4,6 +4,7 @@ import {
   type CompactionContext,
   HookEvent,
   type Hooks,
+  type MaybePromise,
   ProviderError,
 } from "@ravi/kernel";
 import { estimateTokens } from "@ravi/kernel/loop";
@@ -48,21 +49,24 @@ it("O12: after a turn that leaves less than the reserve, and not before", async 
   ]);
 });
 
-it("O12: one that failed is tried after the next turn, one that gained nothing when half of the room left is gone", async () => {
+it("O12: one that failed is tried after the next turn, one that paid for nothing when half of the room left is gone", async () => {
   const tried: number[] = [];
   let turn = 0;
   const model = scriptedModel(() => ({
     text: "x",
     usage: { inputTokens: 900 + 10 * ++turn, outputTokens: 0 },
   }));
-  const agentWith = (compact: (messages: readonly ChatMessage[], count: number) => readonly ChatMessage[]) =>
+  type Compact = (messages: readonly ChatMessage[], count: number) => MaybePromise<readonly ChatMessage[]>;
+  const summarizer = scriptedModel(() => "no shorter");
+  const agentWith = (compact: Compact, isPaid = false) =>
     session({
       model,
       compaction: {
         strategy: {
           name: "s",
-          compact: (messages) => {
+          async compact(messages, context) {
             tried.push(turn);
+            if (isPaid) await context?.llm?.(summarizer, { messages });
             return compact(messages, tried.length);
           },
         },
@@ -77,10 +81,28 @@ it("O12: one that failed is tried after the next turn, one that gained nothing w
   for (let n = 0; n < 3; n++) await flaky.invoke(`${n}`);
   expect(tried).toEqual([1, 2, 3]);
   tried.length = turn = 0;
-  const fruitless = agentWith((messages) => messages);
+  const fruitless = agentWith((messages) => messages, true);
   for (let n = 0; n < 10; n++) await fruitless.invoke(`${n}`);
   // At 910, 960 (half of 90 is gone), 980, 990, 1000.
   expect(tried).toEqual([1, 6, 8, 9, 10]);
+  tried.length = turn = 0;
+  const free = agentWith((messages) => messages);
+  for (let n = 0; n < 3; n++) await free.invoke(`${n}`);
+  expect(tried, "costs nothing, so after each turn that leaves too little").toEqual([1, 2, 3]);
+});
+
+it("O12: one that has nothing to leave out of a short conversation is made once it is longer, whatever is counted", async () => {
+  const model = scriptedModel(() => ({ text: "x", usage: { inputTokens: 900, outputTokens: 0 } }));
+  const agent = session({
+    model,
+    compaction: { strategy: keepLast(2), contextWindow: 1_000, reserveTokens: 200 },
+  });
+  const counts: number[] = [];
+  for (let n = 0; n < 3; n++) {
+    await agent.invoke(`${n}`);
+    counts.push((await agent.sessionManager.messages()).length);
+  }
+  expect(counts).toEqual([2, 2, 2]);
 });
 
 it("O12: one that failed for good is told of, and not paid for again after each turn", async () => {

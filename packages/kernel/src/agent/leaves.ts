@@ -22,6 +22,8 @@ export interface LlmOptions {
    * Default: false.
    */
   readonly quiet?: boolean | undefined;
+  /** Whether the agent itself makes a failed call again: then no layer does, because only one may. Default: false. */
+  readonly retried?: boolean | undefined;
 }
 
 export interface LlmLeaf extends LlmOptions {

@@ -56,6 +56,7 @@ export interface RunContext {
   /**
    * Makes one model call. Throws a `BudgetExhaustedError` if it does not fit into the budget, and the provider's error if it fails.
    * With `wrapUp` it may use the part of the budget that is held back for a last turn. With `quiet` observers are not told the answer.
+   * With `retried` no layer makes a failed call again, because the agent does.
    */
   llm(model: LLMClient, request: ModelRequest, options?: LlmOptions): Promise<ModelResponse>;
   /** Makes one tool call. Bad arguments and a failing tool give a result with `isError`; only the rules throw. */

@@ -35,8 +35,9 @@ export function tighterBudget(
   budget: ExecutionBudgetOptions | undefined,
 ): ExecutionBudgetOptions | undefined {
   checkDefaults(agent);
-  const own = agent.defaults?.executionBudget;
-  if (own === undefined || isLedger(own)) return budget;
+  const given = agent.defaults?.executionBudget;
+  const own = given !== undefined && isLedger(given) ? timeLimitOf(given) : given;
+  if (own === undefined) return budget;
   if (budget === undefined) return own;
   const [a, b] = [executionBudget(budget), executionBudget(own)];
   return {
@@ -46,6 +47,11 @@ export function tighterBudget(
     maxToolCalls: least(a.maxToolCalls, b.maxToolCalls),
     deadlineS: least(a.deadlineS, b.deadlineS),
   };
+}
+
+/** A ledger counts no time, so this limit of it is kept like that of a budget. */
+function timeLimitOf({ deadlineS = null }: Ledger): ExecutionBudgetOptions | undefined {
+  return deadlineS === null ? undefined : { deadlineS };
 }
 
 /**

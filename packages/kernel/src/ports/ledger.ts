@@ -90,6 +90,11 @@ export interface Ledger {
    */
   overrun?(): Spend;
   readonly used: Spend;
+  /**
+   * How many seconds an agent that is given this ledger as its budget may take, from its start. The ledger itself counts no time.
+   * Absent or null: no limit.
+   */
+  readonly deadlineS?: number | null | undefined;
   /** The whole state as plain JSON, for an engine that stores it. */
   snapshot(): JsonObject;
 }

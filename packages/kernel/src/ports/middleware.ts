@@ -79,6 +79,8 @@ export interface ChatContext extends LevelContext {
   model: LLMClient;
   request: ModelRequest;
   result: ModelResponse | undefined;
+  /** Whether a failed call is made again further out. A layer that retries sets it, and leaves a call alone of which it is true. */
+  retried?: boolean | undefined;
   /** Makes another model call, such as a judge's, that is paid from the same budget. */
   call(model: LLMClient, request: ModelRequest): Promise<ModelResponse>;
   /** Adds a transform that changes streamed events before anybody sees them. The last one added sees each event first. */

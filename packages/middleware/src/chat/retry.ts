@@ -5,6 +5,7 @@ import {
   checkInteger,
   classifyError,
   ErrorKind,
+  type Next,
 } from "@ravi/kernel";
 import { backoffMs } from "@ravi/kernel/loop";
 import { reportRetry } from "../common/report.ts";
@@ -39,7 +40,7 @@ interface RetryPlan {
 /**
  * Retries a failed model call, with exponential backoff and full jitter; Retry-After is the minimum. It retries temporary
  * failures only. It never retries a termination, a cancellation or a budget refusal, nor a prompt that is too long (which needs
- * compaction).
+ * compaction), nor a call that a layer further out or its agent retries.
  */
 export function retry(options: RetryOptions = {}): ChatMiddleware {
   const plan = planOf(options);
@@ -47,21 +48,32 @@ export function retry(options: RetryOptions = {}): ChatMiddleware {
     level: "chat",
     name: "retry",
     async process(context, next) {
-      // That of this call: if an outer layer gives it up and tries again, the context has another one.
-      const { signal } = context;
-      for (let attempt = 0; ; attempt++) {
-        try {
-          await (attempt === 0 ? next() : next.again());
-          return;
-        } catch (error) {
-          const waitMs = waitAfter(classifyError(error), attempt, plan);
-          if (waitMs === undefined || signal.aborted || isTooLong(context, waitMs)) throw error;
-          reportRetry(context, attempt + 1, waitMs, error);
-          await sleep(context.clock, waitMs, signal);
-        }
+      // Otherwise four attempts of this layer for each of four further out would be sixteen.
+      if (context.retried === true) return next();
+      context.retried = true;
+      try {
+        await inAttempts(plan, context, next);
+      } finally {
+        context.retried = false;
       }
     },
   };
+}
+
+async function inAttempts(plan: RetryPlan, context: ChatContext, next: Next): Promise<void> {
+  // That of this call: if an outer layer gives it up and tries again, the context has another one.
+  const { signal } = context;
+  for (let attempt = 0; ; attempt++) {
+    try {
+      await (attempt === 0 ? next() : next.again());
+      return;
+    } catch (error) {
+      const waitMs = waitAfter(classifyError(error), attempt, plan);
+      if (waitMs === undefined || signal.aborted || isTooLong(context, waitMs)) throw error;
+      reportRetry(context, attempt + 1, waitMs, error);
+      await sleep(context.clock, waitMs, signal);
+    }
+  }
 }
 
 /** A wait beyond the deadline would only delay the error. */

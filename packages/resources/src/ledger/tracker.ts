@@ -102,6 +102,11 @@ export class ExecutionTracker implements Ledger {
     return raisedBudget(this.account);
   }
 
+  /** For whoever runs the agent that has this ledger: the ledger itself counts no time. */
+  get deadlineS(): number | null {
+    return this.account.budget.deadlineS;
+  }
+
   /** The name of the budget's owner in errors and warnings. */
   get scope(): string {
     return this.account.scope;

@@ -11,6 +11,7 @@ import { LevelCall } from "./level-call.ts";
 /** What the context needs to know of a model call. */
 interface WrappedCall extends Pick<LlmLeaf, "model" | "request"> {
   readonly key: string;
+  readonly isRetried: boolean;
   /** Makes a model call of a layer's own, inside of this one. */
   nested(model: LlmLeaf["model"], request: LlmLeaf["request"]): Promise<ModelResponse>;
   addTransform(transform: StreamTransform): void;
@@ -22,6 +23,7 @@ export class ChatCall extends LevelCall implements ChatContext {
   model: LlmLeaf["model"];
   request: LlmLeaf["request"];
   result: ModelResponse | undefined;
+  retried: boolean;
   private readonly wrapped: WrappedCall;
 
   constructor(exec: Execution, wrapped: WrappedCall) {
@@ -30,6 +32,7 @@ export class ChatCall extends LevelCall implements ChatContext {
     this.key = wrapped.key;
     this.model = wrapped.model;
     this.request = wrapped.request;
+    this.retried = wrapped.isRetried;
   }
 
   get systemInstructions(): string {

@@ -205,8 +205,8 @@ export class Execution implements RunContext {
     // An ordinary call has the same fields as one of `directLlm`, and no more.
     const wrapUp = options?.wrapUp;
     const leaf: LlmLeaf =
-      options?.quiet === true
-        ? { kind: "llm", model, request, wrapUp, quiet: true }
+      options?.quiet === true || options?.retried === true
+        ? { kind: "llm", model, request, wrapUp, quiet: options.quiet, retried: options.retried }
         : { kind: "llm", model, request, wrapUp };
     const key = this.nextKey("llm", model.id);
     return runExclusive(this, key, callModel, leaf);

@@ -100,6 +100,11 @@ export class ModelEffect implements Effect<ModelResponse>, ReportedCall {
     return this.leaf.quiet === true;
   }
 
+  /** Whether the agent itself makes a failed call again. */
+  get isRetried(): boolean {
+    return this.leaf.retried === true;
+  }
+
   get what(): string {
     return `the call to ${this.leaf.model.id}`;
   }

@@ -17,7 +17,7 @@ import {
 import { type Linked, readOutcome } from "@ravi/kernel/loop";
 import { type End, endWith } from "../promises/end.ts";
 import type { Account } from "../tree/accounts.ts";
-import { withAgentLedger, withExtraOf } from "../tree/ledgers.ts";
+import { childLedger, withAgentLedger, withExtraOf } from "../tree/ledgers.ts";
 import { ChildHandle } from "./child-handle.ts";
 import { hireStatus, NOTHING_USED, outcomeToJSON, restoreOutcome } from "./hire-record.ts";
 import { takeSeat } from "./hire-seat.ts";
@@ -340,7 +340,7 @@ export class Hiring implements Recordable<HireOutcome>, Linked<Hiring> {
     const restored = tree.restoredLedger(execId);
     const ledger =
       restored === undefined
-        ? engine.ledger?.child(spec.budget ?? {}, agentId)
+        ? childLedger(engine.ledger, spec.budget ?? {}, agentId)
         : withExtraOf(engine.ledger, restored, agentId, tree);
     return engine.childEngine({
       tree,

@@ -1,16 +1,33 @@
-import type { Agent, Ledger } from "@ravi/kernel";
+import type { Agent, ExecutionBudgetOptions, Ledger } from "@ravi/kernel";
 import { isLedger } from "@ravi/kernel/loop";
 import type { RunLog } from "../run/run-log.ts";
 import { JointLedger } from "./joint-ledger.ts";
 
+/** By ledger of an execution: the users' own ledgers that it spends from. */
+const GIVEN = new WeakMap<Ledger, readonly Ledger[]>();
+const NONE: readonly Ledger[] = [];
+
 /**
  * The ledger of an execution, combined with the one that the user gave to the agent (`defaults.executionBudget`), if there is one: every
- * call then reserves from both.
+ * call then reserves from both. One that an agent above was given too is among them already.
  */
 export function withAgentLedger(agent: Agent, ledger: Ledger | undefined, log?: RunLog): Ledger | undefined {
   const given = agent.defaults?.executionBudget;
   if (given === undefined || !isLedger(given)) return ledger;
-  return ledger === undefined ? given : new JointLedger(ledger, given, log);
+  const above = givenTo(ledger);
+  if (ledger === given || above.includes(given)) return ledger;
+  const both = ledger === undefined ? given : new JointLedger(ledger, given, log);
+  GIVEN.set(both, [...above, given]);
+  return both;
+}
+
+/** The ledger of a hired agent, below that of the one that hires it. */
+export function childLedger(
+  parent: Ledger | undefined,
+  budget: ExecutionBudgetOptions,
+  scope: string,
+): Ledger | undefined {
+  return asGiven(parent, parent?.child(budget, scope));
 }
 
 /** The restored ledger of a resumed execution, combined with the users' own ledgers of all agents above it. */
@@ -24,5 +41,15 @@ export function withExtraOf(
   for (let at = parent; at instanceof JointLedger; at = at.first) {
     ledger = new JointLedger(ledger, at.second.child({}, scope), log);
   }
+  return asGiven(parent, ledger);
+}
+
+function givenTo(ledger: Ledger | undefined): readonly Ledger[] {
+  return (ledger && GIVEN.get(ledger)) ?? NONE;
+}
+
+function asGiven<L extends Ledger | undefined>(parent: Ledger | undefined, ledger: L): L {
+  const given = givenTo(parent);
+  if (ledger !== undefined && given.length > 0) GIVEN.set(ledger, given);
   return ledger;
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { Runtime } from "@ravi/runtime";
 import { agent, done, FakeHeadcount } from "../support/helpers.ts";
 
-describe("R17: a limit that nothing keeps", () => {
+describe("J4: a limit that nothing keeps", () => {
   const lead = agent("lead", async () => done(""));
 
   test.each([
@@ -16,11 +16,11 @@ describe("R17: a limit that nothing keeps", () => {
       /spawnBudget is .*; expected no limits but maxDepth, .* use a runtime with a headcount/,
     ],
     [{ spawnBudget: { maxTotal: 2 } }, /a runtime with a headcount/],
-  ])("R17: %o is refused", (options, why) => {
+  ])("J4: %o is refused", (options, why) => {
     expect(() => new Runtime().run(lead, "", options)).toThrow(why);
   });
 
-  test("R17: an agent's own is refused too, and so is a hire's", async () => {
+  test("J4: an agent's own is refused too, and so is a hire's", async () => {
     const own = { ...lead, defaults: { executionBudget: { maxTurns: 0 } } };
     expect(() => new Runtime().run(own, "")).toThrow(/a runtime with a ledger/);
     const boss = agent("boss", async (ctx) => {
@@ -33,7 +33,7 @@ describe("R17: a limit that nothing keeps", () => {
     });
   });
 
-  test("R17: what is kept without them is not", async () => {
+  test("J4: what is kept without them is not", async () => {
     const options = { executionBudget: { deadlineS: 5, maxTurns: null }, spawnBudget: { maxDepth: 1 } };
     expect(await new Runtime().run(lead, "", options).result).toMatchObject({ status: "completed" });
   });

@@ -53,6 +53,44 @@ test("R18: trackers of a grandparent and of a parent both count for a grandchild
   expect({ top: top.used.turns, middle: middle.used.turns }).toEqual({ top: 1, middle: 1 });
 });
 
+test.each(["with", "without"])(
+  "R18: one tracker of a lead and of those below it is charged once for each call, also after a resume, %s a ledger of the run",
+  async (isLimited) => {
+    const journal = new MemoryJournal();
+    const model = scriptedModel(() => ({ text: "x", usage: { inputTokens: 10, outputTokens: 1 } }));
+    const acme = new FakeLedger();
+    const withTracker = (name: string, below?: Agent): Agent => ({
+      id: AgentId(name),
+      defaults: { executionBudget: acme },
+      async run(ctx) {
+        await ctx.llm(model, ask(name));
+        if (below !== undefined) return done((await ctx.hire({ agent: below, input: "" })).status);
+        await ctx.waitFor("go");
+        await ctx.llm(model, ask("more"));
+        return done("");
+      },
+    });
+    const between: Agent = agent("between", async (ctx) => {
+      const { status } = await ctx.hire({ agent: withTracker("helper"), input: "" });
+      return done(status);
+    });
+    const lead = withTracker("lead", between);
+    const options = { journal, ...(isLimited === "with" && { ledger: () => new FakeLedger() }) };
+    const first = new Runtime(options);
+    const run = first.run(lead, "", { runId: "g" });
+    await until(() => run.status === "suspended");
+    expect(acme.used).toMatchObject({ turns: 2, tokens: 22 });
+    await first.close();
+    const second = new Runtime({ ...options, agents: [lead] });
+    await second.deliver("g", "go", true);
+    expect((await second.resume("g").result).output).toBe("completed");
+    expect(acme.used, "and what was spent before the restart is not charged again").toMatchObject({
+      turns: 3,
+      tokens: 33,
+    });
+  },
+);
+
 test("R18: a ledger with a field `extra` of its own is not taken for two when its run is resumed", async () => {
   class Ledgers extends FakeLedger {
     readonly extra = "for the holidays";

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import {
+  type Agent,
   defineTool,
   type Headcount,
   HookEvent,
@@ -12,7 +13,17 @@ import {
 } from "@ravi/kernel";
 import { scriptedModel, virtualClock } from "@ravi/testing";
 import { Runtime } from "@ravi/runtime";
-import { agent, ask, cut, done, FakeHeadcount, turns, until, within } from "../support/helpers.ts";
+import {
+  agent,
+  ask,
+  cut,
+  done,
+  FakeHeadcount,
+  FakeLedger,
+  turns,
+  until,
+  within,
+} from "../support/helpers.ts";
 import { MemoryJournal } from "../../src/journal/memory-journal.ts";
 import * as z from "zod";
 
@@ -54,6 +65,32 @@ test("R8: a run with a journal and a history that its deadline cuts off is parti
   const settled = run.result.catch((error: unknown) => error);
   await clock.advance(5_000);
   expect(await settled).toMatchObject({ status: "partial", output: "so far" });
+});
+
+test("R18: the deadline of a tracker that an agent was given is that of its runs and hires; the lower one counts", async () => {
+  const clock = virtualClock({ now: 1_000 });
+  const deadlines: (number | null)[] = [];
+  const withTracker = (name: string, deadlineS: number | null, run: Agent["run"]): Agent => ({
+    ...agent(name, run),
+    defaults: { executionBudget: Object.assign(new FakeLedger(), { deadlineS }) },
+  });
+  const tells: Agent["run"] = async ({ meta }) => {
+    deadlines.push(meta.deadline);
+    return done("");
+  };
+  const lead = withTracker("lead", 60, async (ctx, inbox) => {
+    for (const deadlineS of [10, 90, null])
+      await ctx.hire({ agent: withTracker("helper", deadlineS, tells), input: "" });
+    const own = { agent: withTracker("helper", 10, tells), input: "", executionBudget: { deadlineS: 5 } };
+    await ctx.hire(own);
+    return tells(ctx, inbox);
+  });
+  await new Runtime({ clock }).run(lead, "").result;
+  expect(deadlines).toEqual([11_000, 61_000, 61_000, 6_000, 61_000]);
+  const slow = withTracker("slow", 1, async (ctx) => done(String(await ctx.waitFor("never"))));
+  const run = new Runtime({ clock }).run(slow, "");
+  await clock.advance(5_000);
+  expect(await run.result).toMatchObject({ status: "partial", stopReason: "deadline" });
 });
 
 test("R23: a hire with a time limit fails on a clock without timers, and says what is missing", async () => {

@@ -25,8 +25,8 @@ export class Compactor {
   private readonly redact: Redactor;
   private isRequested = false;
   /**
-   * After a compaction that gained nothing, or that failed and would fail again: the session, and the number of tokens from which it is
-   * tried again there.
+   * After a compaction that gained nothing for its money, or that failed and would fail again: the session, and the number of tokens from
+   * which it is tried again there.
    */
   private retryAt = { sessionId: "", at: 0 };
   /** The session and leaf that the meter's count is for. */
@@ -81,9 +81,10 @@ export class Compactor {
     const retryLater = (): void => {
       this.retryAt = { sessionId: task.session.sessionId, at: this.retryThreshold(tokens, task.model) };
     };
+    let mayHaveCost = false;
     try {
-      const { status } = await this.run(task, reason);
-      if (status === "nothingToDo" || status === "noSmaller") retryLater();
+      const { status } = await this.run(task, reason, () => void (mayHaveCost = true));
+      if (mayHaveCost && (status === "nothingToDo" || status === "noSmaller")) retryLater();
     } catch (error) {
       if (task.ctx.signal.aborted) return;
       if (isRaviError(error, "SUSPENDED")) throw error;
@@ -96,20 +97,20 @@ export class Compactor {
   }
 
   /** Compacts now. Throws the error of the strategy, if there is one. */
-  async run(task: CompactionTask, reason: CompactionReason): Promise<CompactionOutcome> {
+  async run(task: CompactionTask, reason: CompactionReason, onCost?: () => void): Promise<CompactionOutcome> {
     const { ctx, session, model, system, tools } = task;
     const { plan, meter, emitter } = this;
     const window = this.windowOf(model);
     const { emit } = emitter;
-    const outcome = await compact({ ctx, session, emit, plan, meter, reason, window, system, tools });
+    const outcome = await compact({ ctx, session, emit, plan, meter, reason, window, system, tools, onCost });
     // What was asked for and made by hand is not made again after the next turn.
     if (reason === "asked" && outcome.status !== "cancelled") this.isRequested = false;
     return outcome;
   }
 
   /**
-   * The size at which half of the room that is left is used up. Not earlier, because the strategy may have paid a model to find
-   * out that it gains nothing.
+   * The size at which half of the room that is left is used up. Not earlier, because the strategy has paid a model to find out that
+   * it gains nothing.
    */
   private retryThreshold(tokens: number, model: LLMClient): number {
     const room = (this.windowOf(model) ?? tokens) - tokens;

@@ -19,6 +19,8 @@ export interface CompactionJob {
   readonly window: number | null;
   readonly system: string;
   readonly tools: readonly ToolSpec[] | undefined;
+  /** Called when a model is asked, or when an extension gives the messages: it may have asked one. */
+  readonly onCost?: (() => void) | undefined;
 }
 
 /**
@@ -37,6 +39,7 @@ export async function compact(job: CompactionJob): Promise<CompactionOutcome> {
     const expected = "a compaction strategy, such as Summarization of @ravi/context";
     throw new InvalidValueError({ field: "SessionAgent.compaction", value: undefined, expected });
   }
+  if (isReplaced) job.onCost?.();
   const fixedTokens = estimateMessages([{ role: "system", content: job.system }]) + estimateTools(job.tools);
   const messageTokens = estimateMessages(messages);
   const compacted = isReplaced
@@ -72,7 +75,10 @@ async function runStrategy(
     contextWindow: targetWindow(job, sizes),
     system,
     tools,
-    llm: (model, request) => ctx.llm(model, request, { quiet: true }),
+    llm(model, request) {
+      job.onCost?.();
+      return ctx.llm(model, request, { quiet: true });
+    },
   });
   const given = (await abortable(compacted, ctx.signal)) ?? messages;
   if (isMessages(given)) return given;

@@ -161,11 +161,12 @@ export class Engine {
   }
 
   private async callModel(): Promise<ModelResponse | "budget"> {
-    const { ctx, model, meter, ephemeral, host } = this.deps;
+    const { ctx, model, meter, ephemeral, host, settings } = this.deps;
+    const isRetried = settings.retry.maxRetries > 0;
     const seen = await abortable(readLiveState(ctx, ephemeral, host), ctx.signal);
     const request = this.request(seen);
     try {
-      const response = await abortable(ctx.llm(model, request), ctx.signal);
+      const response = await abortable(ctx.llm(model, request, { retried: isRetried }), ctx.signal);
       meter.answered(
         soundUsage(response.usage),
         () => estimateMessages([...request.messages, response.message]) + estimateTools(request.tools),
