@@ -1,4 +1,4 @@
-import type { ChatMessage, ModelRequest, ToolSpec } from "@ravi/kernel";
+import { type ChatMessage, InvalidValueError, type ModelRequest, type ToolSpec } from "@ravi/kernel";
 import { Digest } from "./digest.ts";
 
 /** The digest of a list of messages, and how many of them it covers. */
@@ -81,7 +81,11 @@ export class Requests {
   private settingsOf(modelId: string, request: ModelRequest): Digest {
     if (this.settings !== undefined && request === this.request && modelId === this.modelId)
       return this.settings;
-    const settings = new Digest().text(modelId);
+    // The type checker of who has written the model may not have been asked.
+    const id: unknown = modelId;
+    if (typeof id !== "string")
+      throw new InvalidValueError({ field: "model.id", value: id, expected: "a string" });
+    const settings = new Digest().text(id);
     if (request.tools !== undefined) settings.text(nameOf(request.tools));
     for (const key in request) {
       if (key === "messages" || key === "tools") continue;

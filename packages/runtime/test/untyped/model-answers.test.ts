@@ -203,6 +203,13 @@ describe("what it took", () => {
     },
   );
 
+  test("R23: a model without the id that its calls are recorded under is named", async () => {
+    const { id: _, ...nameless } = client({ message: good, usage, finishReason: "stop" });
+    const runtime = new Runtime({ journal: new MemoryJournal() });
+    const { status, error } = await runtime.run(looping(nameless as LLMClient), "").result;
+    expect([status, error?.message]).toEqual(["failed", "model.id is undefined; expected a string"]);
+  });
+
   test("T11: a list of events is a stream", async () => {
     const response = { message: good, usage, finishReason: "stop" };
     const events: unknown = [
