@@ -1,10 +1,13 @@
+import assert from "node:assert/strict";
 import { AgentId, type Agent, type AgentResult, type LLMClient } from "@ravi/kernel";
 import { SlidingWindow } from "@ravi/context";
 import { ExecutionTracker } from "@ravi/resources";
 import { Runtime } from "@ravi/runtime";
+import { agent, run } from "@ravi/sdk";
 import { SpawnTracker } from "@ravi/supervision";
 
-// Prints the live heap, in kilobytes, at several points of a long run, as JSON: node --expose-gc memory.ts turns|children
+// Prints the live heap, in kilobytes, at several points of a long run or of many runs, as JSON:
+// node --expose-gc memory.ts turns|children|runs
 
 const done: AgentResult = { status: "completed", output: "", stopReason: "done" };
 const model: LLMClient = {
@@ -60,5 +63,22 @@ const employer: Agent = {
   },
 };
 
-await runtime.run(process.argv[2] === "turns" ? talker : employer, "go").result;
+/** What the sdk makes of each run. Only young collections: what a full one would still free is counted. */
+async function manyRuns(): Promise<void> {
+  const caller = agent({ name: "caller", model });
+  for (let made = 1; made <= 2_000; made++) {
+    const { status } = await run(caller, "go", {
+      prices: { fake: { input: 1, output: 1 } },
+      onEvent: () => {},
+    });
+    assert.equal(status, "completed");
+    if (made % 400 !== 0) continue;
+    for (let times = 0; times < 2; times++) globalThis.gc?.({ type: "minor" });
+    kilobytes.push(Math.round(process.memoryUsage().heapUsed / 1024));
+  }
+}
+
+const what = process.argv[2];
+if (what === "runs") await manyRuns();
+else await runtime.run(what === "turns" ? talker : employer, "go").result;
 console.log(JSON.stringify(kilobytes));
