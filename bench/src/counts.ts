@@ -10,7 +10,7 @@ import { table } from "./harness/table.ts";
 // How many instructions a scenario takes, and how often the processor has to fetch code that is not in its first cache. Unlike times, these
 // do not depend on what else the machine does. Needs valgrind.
 
-const SUBJECTS = ["hand-written", "bare", "governed"];
+const SUBJECTS = ["hand-written", "bare", "governed", "sdk"];
 /** Runs before the counted ones, in which V8 compiles; counted runs; and the turns or calls of a run. */
 const SCENARIOS: Readonly<
   Record<string, { readonly before: number; readonly counted: number; readonly units: number }>

@@ -3,21 +3,24 @@ import { childFigures, numberAt } from "./harness/child.ts";
 import { compare, measurePairs } from "./harness/pairs.ts";
 import { figure, table } from "./harness/table.ts";
 
-// Ravi's three configurations compared with the hand-written loop, in alternating processes.
+// Ravi's three configurations, and the sdk's `run`, compared with the hand-written loop, in alternating processes.
 
-const SUBJECTS = ["bare", "governed", "durable"] as const;
+const SUBJECTS = ["bare", "governed", "sdk", "durable"] as const;
 /**
- * Not measured with the durable runtime, where these would show only the disk's sync. The journal section measures that better,
- * with many runs at once.
+ * What is not measured with one of them. With the durable runtime these would show only the disk's sync; the journal section measures
+ * that better, with many runs at once. The sdk streams as its runtime does.
  */
-const NOT_DURABLE: ReadonlySet<string> = new Set(["S4heap", "S5", "S5callback"]);
+const WITHOUT: Readonly<Partial<Record<(typeof SUBJECTS)[number], readonly string[]>>> = {
+  durable: ["S4heap", "S5", "S5callback"],
+  sdk: ["S5", "S7"],
+};
 
 export async function loops(pairs: number, only: readonly string[] = SCENARIOS): Promise<void> {
   const rows: string[][] = [];
   for (const scenario of SCENARIOS) {
     if (!only.some((name) => scenario.startsWith(name))) continue;
     for (const subject of SUBJECTS) {
-      if (subject === "durable" && NOT_DURABLE.has(scenario)) continue;
+      if (WITHOUT[subject]?.includes(scenario) === true) continue;
       rows.push(...(await rowsOf(scenario, subject, pairs)));
       console.error(`bench: ${scenario} ${subject}`);
     }
