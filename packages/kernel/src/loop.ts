@@ -64,6 +64,7 @@ export {
   type LoopStep,
   type LoopVerdict,
 } from "./loop/loop-detection.ts";
+export { observedEvent } from "./loop/observed-event.ts";
 export { type EventListener, tellListener } from "./loop/tell-listener.ts";
 export { tellTermination } from "./loop/termination.ts";
 export {

@@ -178,6 +178,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "missed",
       "newRoot",
       "notAwaited",
+      "observedEvent",
       "onAbort",
       "ownAttachments",
       "ownMetadata",

@@ -77,15 +77,14 @@ test("T8: an observer that is told of a call cannot change it before it is made"
     input: textSchema({ text: "A text." }),
     execute: (args) => (made.push(args), "noted"),
   };
-  const refused: boolean[] = [];
   const ctx = bareContext({
     onEvent({ event }) {
-      if (event.type === "toolCall") refused.push(!Reflect.set(event.call, "arguments", '{"text":"spoilt"}'));
+      if (event.type === "toolCall") Reflect.set(event.call, "arguments", '{"text":"spoilt"}');
     },
   });
   const model = scripted([{ call: "note", args: { text: "as asked" } }, "done"]);
   await toolLoop(plan({ model, tools: [note] }), ctx, "go");
-  expect({ made, refused }).toEqual({ made: [{ text: "as asked" }], refused: [true] });
+  expect(made).toEqual([{ text: "as asked" }]);
 });
 
 test("R12: with a text instead of an inbox it runs just the same", async () => {

@@ -15,9 +15,11 @@ import {
   type RunEvent,
   RunId,
   textOf,
+  toolContent,
 } from "@ravi/kernel";
 import { scriptedModel } from "@ravi/testing";
-import { Runtime } from "@ravi/runtime";
+import { planLoop, toolLoop } from "@ravi/kernel/loop";
+import { Runtime, type RuntimeOptions } from "@ravi/runtime";
 import * as z from "zod";
 import { MemoryJournal } from "../src/journal/memory-journal.ts";
 import { agent, ask, done, until } from "./support/helpers.ts";
@@ -51,6 +53,16 @@ const RUN = RunId("r1");
 
 const END = { value: undefined, done: true };
 
+/** Changes every text and every list in it, as far as it can be changed. */
+function spoil(value: unknown): void {
+  if (typeof value !== "object" || value === null) return;
+  for (const [key, inner] of Object.entries(value)) {
+    if (typeof inner === "string") Reflect.set(value, key, "spoilt");
+    else spoil(inner);
+  }
+  if (Array.isArray(value) && !Object.isFrozen(value)) value.push("spoilt");
+}
+
 describe("observers", () => {
   const emits = agent("emits", async (ctx) => {
     for (let n = 0; n < 4; n++) {
@@ -58,6 +70,50 @@ describe("observers", () => {
       await ctx.waitFor("next");
     }
     return done("");
+  });
+
+  test.each<readonly [string, RuntimeOptions]>([
+    ["without rules", {}],
+    ["with a journal", { journal: new MemoryJournal() }],
+  ])("T8: who spoils each event changes no call, no message and no result, %s", async (_, options) => {
+    const made: unknown[] = [];
+    const reported = { done: ["a half"] };
+    const note = defineTool({
+      name: "note",
+      description: "",
+      input: z.object({ text: z.string() }),
+      execute: (args, { progress }) => {
+        made.push(args);
+        progress?.("half", reported);
+        return toolContent([{ type: "text", text: "noted" }]);
+      },
+    });
+    const model = scriptedModel([
+      { toolCalls: [{ name: "note", arguments: { text: "as asked" } }] },
+      { text: '{"of":["four"]}' },
+    ]);
+    const output = z.object({ of: z.array(z.string()) });
+    const plan = planLoop("writer", { name: "writer", model, tools: [note], output });
+    const writer = agent("writer", (ctx, inbox) => toolLoop(plan, ctx, inbox));
+    const lead = agent("lead", async (ctx) => {
+      const hired = await ctx.hire({ agent: writer, input: "go" });
+      return done(JSON.stringify("result" in hired ? hired.result : hired));
+    });
+    const types = new Set<string>();
+    const result = await new Runtime(options).run(lead, "", {
+      onEvent({ event }) {
+        types.add(event.type);
+        spoil(event);
+      },
+    }).result;
+    expect([...types]).toEqual(
+      expect.arrayContaining(["toolCall", "toolResult", "progress", "usage", "completed"]),
+    );
+    expect(made).toEqual([{ text: "as asked" }]);
+    expect(reported).toEqual({ done: ["a half"] });
+    expect(JSON.stringify(model.calls)).toContain("noted");
+    expect(JSON.stringify([model.calls, result])).not.toContain("spoilt");
+    expect(JSON.parse(result.output)).toMatchObject({ status: "completed", structured: { of: ["four"] } });
   });
 
   test("J3: who breaks off with two reads pending gets an end for both, and takes nothing from anybody else", async () => {

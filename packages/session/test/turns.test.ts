@@ -264,5 +264,7 @@ it("O15: whoever reads the events, or the messages, can change no call that is t
   await reading;
   await spoilStored("messages that were read again", await agent.open());
   expect(worked).toEqual([{ x: 1 }]);
-  expect(refused).toEqual(["message_end", "toolCall", "messages", "messages that were read again"]);
+  expect(JSON.stringify(model.calls)).not.toContain("spoilt");
+  // The event of a call has a copy of it.
+  expect(refused).toEqual(["message_end", "messages", "messages that were read again"]);
 });

@@ -41,9 +41,7 @@ export async function leafFor(
       `unknown tool ${JSON.stringify(name)}; available tools: ${[...tools.map((known) => known.name), "LLM"].join(", ")}`,
     );
   }
-  const text = JSON.stringify(argumentsFor(tool, input));
-  // Frozen, because observers get it before it is made.
-  const call: ToolCall = Object.freeze({ id, name: tool.name, arguments: text });
+  const call: ToolCall = { id, name: tool.name, arguments: JSON.stringify(argumentsFor(tool, input)) };
   if (!isDelegate(tool)) return { kind: "tool", call, tool };
   const parsed = await readArguments(call, tool, runtime.validator);
   if (!parsed.ok) return failed(parsed.problem);

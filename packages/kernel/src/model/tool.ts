@@ -1,4 +1,5 @@
 import { checkFields } from "../core/check.ts";
+import { isPlain, plainCopy } from "../core/plain-copy.ts";
 import { quietly } from "../core/quietly.ts";
 import type { JsonValue } from "../core/json.ts";
 import { InvalidValueError } from "../errors/errors.ts";
@@ -184,12 +185,6 @@ export function checkToolFields(
     refuse("timeoutS", timeoutS, "a number of seconds greater than 0");
 }
 
-/** An object of another realm has another `Object.prototype`, whose own prototype is null as well. */
-function isPlain(value: object): boolean {
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === null || Object.getPrototypeOf(prototype) === null;
-}
-
 function isFlag(value: unknown): boolean {
   return value === undefined || typeof value === "boolean";
 }
@@ -203,15 +198,9 @@ export function wantsApproval({ needsApproval }: { readonly needsApproval?: unkn
 export function callWantsApproval(tool: { readonly needsApproval?: unknown }, args: unknown): boolean {
   const { needsApproval } = tool;
   if (typeof needsApproval !== "function") return wantsApproval(tool);
-  const decide = (): unknown => Reflect.apply(needsApproval, tool, [copyOf(args)]);
+  // A copy: a rule which sorts a list, for instance, changes nothing for the tool.
+  const decide = (): unknown => Reflect.apply(needsApproval, tool, [plainCopy(args)]);
   return quietly(decide) !== false;
-}
-
-/** Lists and plain objects are copied, so that a rule which sorts them, for instance, changes nothing for the tool. */
-function copyOf(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(copyOf);
-  if (typeof value !== "object" || value === null || !isPlain(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, copyOf(inner)]));
 }
 
 /** Throws an `InvalidValueError` if some provider would not accept the name. */

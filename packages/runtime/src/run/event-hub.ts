@@ -1,5 +1,5 @@
 import type { AgentEvent, AgentId, ExecId, Logger, RunEvent } from "@ravi/kernel";
-import { type EventListener, Subscription, tellListener } from "@ravi/kernel/loop";
+import { type EventListener, observedEvent, Subscription, tellListener } from "@ravi/kernel/loop";
 
 const NOBODY: readonly Subscription<RunEvent>[] = [];
 
@@ -36,7 +36,7 @@ export class EventHub {
   /** Numbers an event and sends it to all observers. Does nothing after the run's end, even if somebody has kept a context. */
   publish(at: number, agentId: AgentId, execId: ExecId, event: AgentEvent): void {
     if (this.over) return;
-    const numbered: RunEvent = { seq: ++this.seq, at, agentId, execId, event };
+    const numbered: RunEvent = { seq: ++this.seq, at, agentId, execId, event: observedEvent(event) };
     // Frozen, so that no observer can change what another one gets. Not for a single one: it would take an eighth of the time of a delta.
     const { observers } = this;
     if (observers.length > 1 || (observers.length === 1 && this.listener !== undefined))

@@ -53,6 +53,7 @@ import {
   secondHireArgument,
   spawnTerms,
 } from "../hire-choices.ts";
+import { observedEvent } from "../observed-event.ts";
 import { readStream } from "../read-stream.ts";
 import { answerDeltas } from "../answer-deltas.ts";
 import { tellListener } from "../tell-listener.ts";
@@ -261,7 +262,8 @@ export class BareRun implements BareContext {
     const { tree, agentId, execId } = this;
     const { onEvent } = tree.listening;
     if (onEvent === undefined) return;
-    tellListener(onEvent, { seq: ++tree.seq, at: this.now(), agentId, execId, event }, undefined);
+    const told = { seq: ++tree.seq, at: this.now(), agentId, execId, event: observedEvent(event) };
+    tellListener(onEvent, told, undefined);
   }
 
   record(name: string, make: () => MaybePromise<JsonValue>): MaybePromise<JsonValue> {

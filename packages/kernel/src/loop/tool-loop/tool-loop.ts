@@ -234,8 +234,7 @@ class Loop<T> {
     // By index: see `isListOf`.
     for (let at = 0; at < calls.length; at++) {
       const call = calls[at];
-      // Frozen, because observers get it before it is made.
-      if (call !== undefined) ctx.emit({ type: "toolCall", call: Object.freeze(call) });
+      if (call !== undefined) ctx.emit({ type: "toolCall", call });
     }
     return (this.steps ??= new ToolSteps(this.plan, ctx, this.extension, this.attachments));
   }
