@@ -119,6 +119,12 @@ test.each([false, true])("start gives every event from the first on (journal: %s
   expect((await handle.result).status).toBe(handle.status);
 });
 
+test("only the first reader of a turn gets what was before it: each has events of its own", async () => {
+  const handle = await conversation(counter()).start("Hi");
+  expect(handle.events()).not.toBe(handle.events());
+  await handle.result;
+});
+
 describe("one turn at a time", () => {
   test("a second one is refused while the first runs, and begins when it has ended", async () => {
     const chat = conversation(clerk());

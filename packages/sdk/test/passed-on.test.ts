@@ -1,10 +1,20 @@
 import { MemoryHistory } from "@ravi/context";
-import { AgentId, Priority, ProviderError, type RunScope } from "@ravi/kernel";
+import {
+  AgentId,
+  type ChatContext,
+  type Next,
+  type OuterCall,
+  type Pipeline,
+  Priority,
+  ProviderError,
+  type RunScope,
+} from "@ravi/kernel";
 import { MiddlewarePipeline, retry as retryLayer } from "@ravi/middleware";
 import { MemoryJournal } from "@ravi/runtime";
 import { scriptedModel } from "@ravi/testing";
 import { expect, test, vi } from "vitest";
 import * as z from "zod";
+import { around } from "../src/agents/layers.ts";
 import { type Agent, agent, resume, run, start, tool } from "@ravi/sdk";
 
 // Options of the sdk that the runtime takes too: each has to get there.
@@ -86,4 +96,22 @@ test("a call of an agent that has a retry of its own is not retried by the run a
   };
   expect((await run(stubborn, "Hi.")).status).toBe("failed");
   expect(model.calls).toHaveLength(2);
+});
+
+test("R9: a ready-made pipeline is told whether the layer around it still waits for it", async () => {
+  let passage: OuterCall | undefined;
+  const inner: Pipeline<ChatContext> = {
+    isNoop: false,
+    admit: () => undefined,
+    async run(_, core, outer) {
+      passage = outer;
+      await core(outer);
+    },
+  };
+  const waits: unknown[] = [];
+  const outermost = { level: "chat", process: (_: ChatContext, next: Next) => next() } as const;
+  await around(outermost, inner).run({} as ChatContext, async () => {
+    waits.push(passage?.isGivenUp());
+  });
+  expect([...waits, passage?.isGivenUp()]).toEqual([false, true]);
 });

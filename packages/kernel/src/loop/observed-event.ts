@@ -1,3 +1,4 @@
+import type { AgentResult } from "../agent/agent.ts";
 import type { AgentEvent } from "../agent/events.ts";
 import { plainCopy } from "../core/plain-copy.ts";
 
@@ -12,9 +13,21 @@ export function observedEvent(event: AgentEvent): AgentEvent {
     case "started":
       return event;
     case "completed":
-      // The result may be of a class.
-      return { ...event, result: { ...event.result, structured: plainCopy(event.result.structured) } };
+      return { ...event, result: resultOf(event.result) };
     default:
       return plainCopy(event);
   }
+}
+
+/** Read field by field: of a result of a class, a copy by spread would have no getters. */
+function resultOf(result: AgentResult): AgentResult {
+  const { status, output, stopReason, structured, problem } = result;
+  return {
+    ...result,
+    status,
+    output,
+    stopReason,
+    ...(structured !== undefined && { structured: plainCopy(structured) }),
+    ...(problem !== undefined && { problem }),
+  };
 }
