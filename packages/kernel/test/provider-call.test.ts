@@ -94,6 +94,17 @@ describe("a call under way", () => {
     expect([isRaviError(late.stopped, "CANCELLED"), late.signal.aborted]).toEqual([true, true]);
   });
 
+  test("T10: what ended it first is why it ended, whatever comes later", async () => {
+    const controller = new AbortController();
+    const clock = handClock();
+    const call = begin(clock, controller.signal);
+    const waiting = call.wait(never);
+    clock.turn(100);
+    controller.abort(new Error("too late"));
+    await expect(waiting).rejects.toMatchObject({ kind: "TIMEOUT" });
+    expect(call.stopped).toMatchObject({ kind: "TIMEOUT" });
+  });
+
   test("T10: closing leaves neither timer nor listener, and keeps a connection only if all was read", async () => {
     for (const isRead of [false, true]) {
       const clock = handClock();
