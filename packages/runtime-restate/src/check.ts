@@ -1,5 +1,5 @@
 import { checkBoolean, checkFields, InvalidValueError } from "@ravi/kernel";
-import { checkMessage, checkPorts } from "@ravi/kernel/loop";
+import { asOwn, checkMessage, checkPorts } from "@ravi/kernel/loop";
 import { checkHeaders } from "@ravi/kernel/provider";
 import { checkSize } from "./sizes.ts";
 import { OPTIONS, type RestateRuntimeOptions } from "./options.ts";
@@ -12,7 +12,7 @@ export function checkOptions(options: RestateRuntimeOptions): void {
     const expected = "createRunContext of @ravi/runtime";
     throw new InvalidValueError({ field: "createContext", value: createContext, expected });
   }
-  checkPorts("runtime options", options);
+  checkPorts("runtime options", asOwn(options, OPTIONS));
   checkHeaders(options.headers);
   if (stream !== undefined) checkBoolean("runtime options.stream", stream);
   checkSeconds(options);

@@ -88,8 +88,31 @@ export interface Ports extends RuntimePorts {
 
 /** Checks the ports and applies the defaults. Throws an `InvalidValueError`. */
 export function resolvePorts(given: RuntimePorts): Ports {
-  checkPorts("runtime options", given);
-  const { journal, blobs, restart } = given;
+  // By name: they may be getters of a class, and a list of names makes it ten times as slow. A runtime of the sdk is made for each run.
+  const { journal, blobs, headcount, ledger, meter, limiter, hooks, pipelines, history, compaction } = given;
+  const { memory, permissions, telemetry, auditLog, restart, validator, clock, ids, logger } = given;
+  const ports = {
+    journal,
+    blobs,
+    headcount,
+    ledger,
+    meter,
+    limiter,
+    hooks,
+    pipelines,
+    history,
+    compaction,
+    memory,
+    permissions,
+    telemetry,
+    auditLog,
+    restart,
+    validator,
+    clock,
+    ids,
+    logger,
+  } satisfies Required<RuntimePorts>;
+  checkPorts("runtime options", ports);
   if (restart !== undefined && journal === undefined)
     throw new InvalidValueError({
       field: "runtime options.restart",
@@ -98,10 +121,10 @@ export function resolvePorts(given: RuntimePorts): Ports {
         "a runtime with a journal, from which a root is restarted: new Runtime({ journal: new MemoryJournal(), restart })",
     });
   return {
-    ...given,
+    ...ports,
     journal: journal === undefined || blobs === undefined ? journal : withBlobs(journal, blobs),
-    hooks: guardedHooks(given.hooks ?? NO_HOOKS, given.logger),
-    clock: given.clock ?? wallClock,
-    ids: given.ids ?? systemIds,
+    hooks: guardedHooks(hooks ?? NO_HOOKS, logger),
+    clock: clock ?? wallClock,
+    ids: ids ?? systemIds,
   };
 }

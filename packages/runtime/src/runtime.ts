@@ -26,7 +26,6 @@ import {
 } from "@ravi/kernel";
 import {
   answerable,
-  asOwn,
   checkAgents,
   checkMessage,
   checkSendText,
@@ -132,17 +131,15 @@ export class Runtime {
   private readonly driver: RunDriver;
   private newest: Agent | undefined;
   private closed = false;
-  private readonly given: RuntimePorts;
   private readonly ended: EndedRuns;
 
   constructor(options: RuntimeOptions = {}) {
     checkFields("runtime options", options, OPTIONS);
-    const { agents = [], ambientScope = false, ...ports } = asOwn(options, OPTIONS);
+    const { agents = [], ambientScope = false } = options;
     checkAgents("runtime options.agents", agents);
     checkAmbientScope(checkBoolean("runtime options.ambientScope", ambientScope));
-    this.ports = resolvePorts(ports);
-    this.given = ports;
-    this.ended = EndedRuns.of(ports);
+    this.ports = resolvePorts(options);
+    this.ended = EndedRuns.of(this.ports);
     this.driver = new RunDriver({ ports: this.ports, ambientScope, agents: this.agents });
     for (const agent of agents) this.register(agent);
   }
@@ -448,7 +445,7 @@ export class Runtime {
     run.status = status;
     this.live.delete(run);
     run.close();
-    if (this.ended.count()) keepWaitingRun(this.given, this.ports.logger, startWaiting);
+    if (this.ended.count()) keepWaitingRun(this.ports, startWaiting);
   }
 
   private async post(

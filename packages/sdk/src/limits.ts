@@ -1,7 +1,7 @@
 import type { AgentDefaults, ExecutionBudgetOptions, RunLimits } from "@ravi/kernel";
 import { isLedger } from "@ravi/kernel/loop";
 import { checkBudget, checkTree } from "./limits/check.ts";
-import { fromExecutionBudget, wholeTree } from "./limits/kernel-names.ts";
+import { fromExecutionBudget, wholeBudget, wholeTree } from "./limits/kernel-names.ts";
 
 /**
  * What a run, or one agent together with everyone it hires, may spend. `null` removes a limit; an absent field keeps its
@@ -89,23 +89,42 @@ export function limitsFor(
   own: OwnLimits,
 ): Limits {
   const tree = checkTree("tree", given.tree === undefined ? {} : given.tree);
+  const { agents, depth, total, preempt } = DEFAULT_LIMITS.tree;
   return {
-    budget:
-      given.budget === null
-        ? NO_BUDGET
-        : {
-            ...DEFAULT_LIMITS.budget,
-            ...(given.journal !== undefined && { seconds: null }),
-            ...fromExecutionBudget(literalBudget(own.budget)),
-            ...checkBudget("budget", given.budget === undefined ? {} : given.budget),
-          },
+    budget: budgetFor(given, own),
     tree: {
-      agents: tree.agents ?? own.tree?.agents ?? DEFAULT_LIMITS.tree.agents,
-      depth: first(tree.depth, own.tree?.depth, DEFAULT_LIMITS.tree.depth),
-      total: first(tree.total, own.tree?.total, DEFAULT_LIMITS.tree.total),
-      preempt: tree.preempt ?? own.tree?.preempt ?? DEFAULT_LIMITS.tree.preempt,
+      agents: tree.agents ?? own.tree?.agents ?? agents,
+      depth: first(tree.depth, own.tree?.depth, depth),
+      total: first(tree.total, own.tree?.total, total),
+      preempt: tree.preempt ?? own.tree?.preempt ?? preempt,
     },
   };
+}
+
+function budgetFor({ budget, journal }: Parameters<typeof limitsFor>[0], own: OwnLimits): Limits["budget"] {
+  if (budget === null) return NO_BUDGET;
+  const asked = checkBudget("budget", budget === undefined ? NOTHING : budget);
+  const agents = fromExecutionBudget(literalBudget(own.budget));
+  const { usd, tokens, turns, toolCalls, seconds } = DEFAULT_LIMITS.budget;
+  return {
+    usd: first(asked.usd, agents.usd, usd),
+    tokens: first(asked.tokens, agents.tokens, tokens),
+    turns: first(asked.turns, agents.turns, turns),
+    toolCalls: first(asked.toolCalls, agents.toolCalls, toolCalls),
+    seconds: first(asked.seconds, agents.seconds, journal === undefined ? seconds : null),
+  };
+}
+
+const NOTHING: Budget = Object.freeze({});
+
+/** The first that is given. */
+function first(
+  asked: number | null | undefined,
+  agents: number | null | undefined,
+  otherwise: number | null,
+): number | null {
+  if (asked !== undefined) return asked;
+  return agents === undefined ? otherwise : agents;
 }
 
 /** Whether neither the call nor the agent has set a limit in dollars. */
@@ -122,8 +141,7 @@ export function limitsOf(reported: RunLimits | undefined, asked: Limits | undefi
   const { executionBudget = null, spawnBudget = null } = reported ?? {};
   const fallback = asked ?? (reported === undefined ? DEFAULT_LIMITS : NO_LIMITS);
   return {
-    budget:
-      executionBudget === null ? fallback.budget : { ...NO_BUDGET, ...fromExecutionBudget(executionBudget) },
+    budget: executionBudget === null ? fallback.budget : wholeBudget(executionBudget),
     tree: spawnBudget === null ? fallback.tree : wholeTree(spawnBudget),
   };
 }
@@ -131,9 +149,4 @@ export function limitsOf(reported: RunLimits | undefined, asked: Limits | undefi
 /** A ledger of the user's own enforces its limits itself, so there are none to read from it. */
 function literalBudget(budget: AgentDefaults["executionBudget"]): ExecutionBudgetOptions | undefined {
   return budget === undefined || isLedger(budget) ? undefined : budget;
-}
-
-/** The first value that is not undefined. */
-function first<T>(...values: readonly [...(T | undefined)[], T]): T {
-  return values.find((value) => value !== undefined) as T;
 }

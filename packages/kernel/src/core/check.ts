@@ -76,8 +76,12 @@ export function checkFields(
   // This runs for every run, so the text of the error is built only if it is thrown.
   if (keys.length === 0 && !isPlainObject(value))
     return checkRecord(what, value, `an object with the fields ${known.join(", ")}`);
+  // Most options are written in the order in which they are listed, so the next one is looked at first.
+  let next = 0;
   for (const key of keys) {
-    if (known.includes(key)) continue;
+    const at = key === known[next] ? next : known.indexOf(key);
+    next = at + 1;
+    if (at !== -1) continue;
     const meant = meantBy(key, known);
     const guess = meant === undefined ? "" : `; did you mean ${meant}?`;
     const expected = `no field of that name; known fields: ${known.join(", ")}${guess}`;

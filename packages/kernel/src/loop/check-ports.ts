@@ -50,17 +50,17 @@ const NEEDS: Needs = {
   logger: ["debug", "info", "warn", "error"],
 };
 
-/** Made once, because a runtime of the sdk is made for each run. */
-const ALL_NEEDS = Object.entries(NEEDS);
-
 /**
- * Checks all services. One that does not work would only be noticed in the middle of a run, or never: an audit log that records
- * nothing, for example.
+ * Checks all services, which are fields of an object literal. One that does not work would only be noticed in the middle of a run, or
+ * never: an audit log that records nothing, for example.
  */
 export function checkPorts(what: string, ports: CheckedPorts): void {
-  for (const [name, needs] of ALL_NEEDS) {
-    const value: unknown = Reflect.get(ports, name);
-    if (value !== undefined) checkPort(`${what}.${name}`, value, needs);
+  // A runtime of the sdk is made for each run, and to look for each of the names above takes three times as long.
+  for (const each in ports) {
+    const name = each as keyof CheckedPorts;
+    const value: unknown = ports[name];
+    if (value !== undefined && Object.hasOwn(NEEDS, name) && !isFit(value, NEEDS[name]))
+      refuse(`${what}.${name}`, value, NEEDS[name]);
   }
   // A guard at a misspelt level would guard nothing.
   if (ports.pipelines !== undefined) checkLevels(`${what}.pipelines`, ports.pipelines);
@@ -68,13 +68,24 @@ export function checkPorts(what: string, ports: CheckedPorts): void {
 
 /** Checks one service by the methods that it must have. */
 export function checkPort(field: string, value: unknown, needs: FunctionNeed | readonly string[]): void {
-  if (typeof needs === "string") {
-    if (typeof value !== "function") throw new InvalidValueError({ field, value, expected: needs });
-    return;
-  }
-  if (canServe(value) && needs.every((method) => typeof Reflect.get(value, method) === "function")) return;
+  if (!isFit(value, needs)) refuse(field, value, needs);
+}
+
+function isFit(value: unknown, needs: FunctionNeed | readonly string[]): boolean {
+  return typeof needs === "string" ? typeof value === "function" : canServe(value) && hasAll(value, needs);
+}
+
+function refuse(field: string, value: unknown, needs: FunctionNeed | readonly string[]): never {
+  if (typeof needs === "string") throw new InvalidValueError({ field, value, expected: needs });
   const methods = needs.length === 0 ? "" : ` with the methods ${needs.join(", ")}`;
   throw new InvalidValueError({ field, value, expected: `an object${methods}` });
+}
+
+/** Not by `Reflect.get`, which takes twice as long. */
+function hasAll(value: object, methods: readonly string[]): boolean {
+  const fields = value as Readonly<Record<string, unknown>>;
+  for (const method of methods) if (typeof fields[method] !== "function") return false;
+  return true;
 }
 
 /** Whether the value can have methods: an object, a function or a class. */

@@ -9,6 +9,7 @@ const NOTHING: JsonObject = Object.freeze({});
  */
 export function ownMetadata(metadata: JsonObject | undefined): JsonObject {
   if (metadata === undefined) return NOTHING;
+  if (isFlatAndFrozen(metadata)) return metadata;
   let copy: JsonObject;
   try {
     copy = JSON.parse(JSON.stringify(metadata)) as JsonObject;
@@ -16,4 +17,14 @@ export function ownMetadata(metadata: JsonObject | undefined): JsonObject {
     return Object.freeze({ ...metadata });
   }
   return deepFreeze(copy);
+}
+
+/** Whether it is its own frozen copy: it has texts and the like only, and nobody can change it. */
+function isFlatAndFrozen(metadata: JsonObject): boolean {
+  if (!Object.isFrozen(metadata) || Object.getPrototypeOf(metadata) !== Object.prototype) return false;
+  for (const name in metadata) {
+    const value = metadata[name];
+    if (typeof value !== "string" && typeof value !== "boolean" && value !== null) return false;
+  }
+  return true;
 }

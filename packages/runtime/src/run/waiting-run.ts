@@ -3,7 +3,7 @@ import {
   AgentId,
   type Inbox,
   type LLMClient,
-  type Logger,
+  NO_HOOKS,
   type RootHandle,
   type Tool,
 } from "@ravi/kernel";
@@ -21,15 +21,12 @@ import { InProcessEngine } from "../engine/in-process.ts";
 import { Seat } from "../engine/seat.ts";
 import { Identities } from "../journal/entries/identities.ts";
 import { MemoryJournal } from "../journal/memory-journal.ts";
-import type { RuntimePorts } from "../ports.ts";
+import type { Ports, RuntimePorts } from "../ports.ts";
 import { outside } from "../scope.ts";
 import { wallClock } from "../wall-clock.ts";
 
 // A run that waits for ever. While it is there, an object of each class that runs are made of is alive, and V8 keeps the code that was
 // compiled for them: see `keepShapes`.
-
-/** Ports that change nothing about how a run is made. */
-const PLAIN_PORTS: readonly string[] = ["clock", "ids", "logger"];
 
 /** Counts the runs that have ended in this process. Runs without rules are made of other objects than those with. */
 export class EndedRuns {
@@ -37,8 +34,8 @@ export class EndedRuns {
   private static readonly governed = new EndedRuns();
   private runs = 0;
 
-  static of(given: RuntimePorts): EndedRuns {
-    return isBare(given) ? EndedRuns.bare : EndedRuns.governed;
+  static of(ports: Ports): EndedRuns {
+    return isBare(ports) ? EndedRuns.bare : EndedRuns.governed;
   }
 
   /**
@@ -50,21 +47,19 @@ export class EndedRuns {
   }
 }
 
-function isBare(given: RuntimePorts): boolean {
-  return Object.keys(given).every((name) => PLAIN_PORTS.includes(name));
+/** Whether there is nothing that changes how a run is made. */
+function isBare(ports: Ports): boolean {
+  const { journal, headcount, ledger, limiter, hooks, pipelines } = ports;
+  const { history, compaction, permissions, telemetry, auditLog } = ports;
+  const rules = journal ?? headcount ?? ledger ?? limiter ?? pipelines;
+  return (rules ?? history ?? compaction ?? permissions ?? telemetry ?? auditLog ?? hooks) === NO_HOOKS;
 }
 
 /**
  * Starts a waiting run in a runtime that is like the one with these ports. `start` creates the runtime: its module imports this one.
  */
-export function keepWaitingRun(
-  given: RuntimePorts,
-  logger: Logger | undefined,
-  start: (options: RuntimePorts) => RootHandle,
-): void {
-  // With the fields that were given, so that compiled code finds the same hidden class in both.
-  const blank: RuntimePorts = Object.fromEntries(Object.keys(given).map((name) => [name, undefined]));
-  const options = isBare(given) ? blank : { ...blank, journal: new MemoryJournal() };
+export function keepWaitingRun(ports: Ports, start: (options: RuntimePorts) => RootHandle): void {
+  const options = isBare(ports) ? {} : { journal: new MemoryJournal() };
   const keep = async (): Promise<void> => {
     const handle = start(options);
     keepShapes(handle);
@@ -72,7 +67,10 @@ export function keepWaitingRun(
   };
   // All of it outside, also the handler of a failure: what waits for a promise holds the context in which it began to wait.
   outside(
-    () => void keep().catch((error: unknown) => tellLog(logger, "warn", FAILED, { error: messageOf(error) })),
+    () =>
+      void keep().catch((error: unknown) =>
+        tellLog(ports.logger, "warn", FAILED, { error: messageOf(error) }),
+      ),
   );
 }
 

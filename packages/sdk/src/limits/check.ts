@@ -6,7 +6,7 @@ import {
   checkIntegerOrNull,
   InvalidValueError,
 } from "@ravi/kernel";
-import type { Budget, Limits, TreeLimits } from "../limits.ts";
+import type { Budget, TreeLimits } from "../limits.ts";
 import { KERNEL_NAMES } from "./kernel-names.ts";
 
 /** What the limits are called here. */
@@ -16,17 +16,16 @@ const NAMES = {
 } as const satisfies Record<string, readonly string[]>;
 
 /** The limits that were given, checked. Errors name the field as the user wrote it. */
-export function checkBudget(field: string, budget: Budget): Partial<Limits["budget"]> {
+export function checkBudget(field: string, budget: Budget): Budget {
   refuseOtherNames("budget", field, budget);
   checkFields(field, budget, NAMES.budget);
   const { usd, tokens, turns, toolCalls, seconds } = budget;
-  return {
-    ...(usd !== undefined && { usd: checkDollars(`${field}.usd`, usd) }),
-    ...(tokens !== undefined && { tokens: checkIntegerOrNull(`${field}.tokens`, tokens, 0) }),
-    ...(turns !== undefined && { turns: checkIntegerOrNull(`${field}.turns`, turns, 0) }),
-    ...(toolCalls !== undefined && { toolCalls: checkIntegerOrNull(`${field}.toolCalls`, toolCalls, 0) }),
-    ...(seconds !== undefined && { seconds: checkAmountOrNull(`${field}.seconds`, seconds, "positive") }),
-  };
+  if (usd !== undefined) checkDollars(`${field}.usd`, usd);
+  if (tokens !== undefined) checkIntegerOrNull(`${field}.tokens`, tokens, 0);
+  if (turns !== undefined) checkIntegerOrNull(`${field}.turns`, turns, 0);
+  if (toolCalls !== undefined) checkIntegerOrNull(`${field}.toolCalls`, toolCalls, 0);
+  if (seconds !== undefined) checkAmountOrNull(`${field}.seconds`, seconds, "positive");
+  return { usd, tokens, turns, toolCalls, seconds };
 }
 
 /**
@@ -35,9 +34,9 @@ export function checkBudget(field: string, budget: Budget): Partial<Limits["budg
  */
 const MOST_DOLLARS = Math.floor(Number.MAX_SAFE_INTEGER / 1e9);
 
-function checkDollars(field: string, value: number | null): number | null {
+function checkDollars(field: string, value: number | null): void {
   const usd = checkAmountOrNull(field, value, "not negative");
-  if (usd === null || usd <= MOST_DOLLARS) return usd;
+  if (usd === null || usd <= MOST_DOLLARS) return;
   throw new InvalidValueError({ field, value, expected: `at most ${MOST_DOLLARS}, or null for no limit` });
 }
 
@@ -57,8 +56,9 @@ export function checkTree(field: string, tree: TreeLimits): TreeLimits {
 function refuseOtherNames(kind: "budget" | "tree", field: string, given: unknown): void {
   if (typeof given !== "object" || given === null) return;
   const other = kind === "budget" ? "tree" : "budget";
-  for (const [name, value] of Object.entries(given)) {
+  for (const name of Object.keys(given)) {
     if (NAMES[kind].includes(name)) continue;
+    const value: unknown = Reflect.get(given, name);
     const own = nameIn(kind, name);
     const others = nameIn(other, name);
     if (own === undefined && others === undefined) continue;

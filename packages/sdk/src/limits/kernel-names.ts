@@ -1,4 +1,4 @@
-import type { ExecutionBudgetOptions, SpawnBudget, SpawnBudgetOptions } from "@ravi/kernel";
+import type { ExecutionBudget, ExecutionBudgetOptions, SpawnBudget, SpawnBudgetOptions } from "@ravi/kernel";
 import type { Budget, Limits, TreeLimits } from "../limits.ts";
 
 /** What limits are called in the small packages, and here. No spelling leads from one to the other. */
@@ -48,18 +48,23 @@ export function wholeTree({ maxAgents, maxDepth, maxTotal, allowPreempt }: Spawn
   return { agents: maxAgents, depth: maxDepth, total: maxTotal, preempt: allowPreempt };
 }
 
-/** Only the limits that it sets. A `null` means that the agent has no limit of its own; it does not remove a default limit. */
-export function fromExecutionBudget(budget: ExecutionBudgetOptions | undefined): Partial<Limits["budget"]> {
-  const { maxCostUsd, maxTokens, maxTurns, maxToolCalls, deadlineS } = budget ?? {};
+/** All limits of the spending of a run. */
+export function wholeBudget(budget: ExecutionBudget): Limits["budget"] {
+  const { maxCostUsd: usd, maxTokens: tokens, maxTurns: turns, maxToolCalls: toolCalls, deadlineS } = budget;
+  return { usd, tokens, turns, toolCalls, seconds: deadlineS };
+}
+
+/** The inverse of `toExecutionBudget`. A `null` means that the agent has no limit of its own; it does not remove a default limit. */
+export function fromExecutionBudget(budget: ExecutionBudgetOptions | undefined): Budget {
+  if (budget === undefined) return NONE;
+  const { maxCostUsd, maxTokens, maxTurns, maxToolCalls, deadlineS } = budget;
   return {
-    ...(isLimit(maxCostUsd) && { usd: maxCostUsd }),
-    ...(isLimit(maxTokens) && { tokens: maxTokens }),
-    ...(isLimit(maxTurns) && { turns: maxTurns }),
-    ...(isLimit(maxToolCalls) && { toolCalls: maxToolCalls }),
-    ...(isLimit(deadlineS) && { seconds: deadlineS }),
+    usd: maxCostUsd ?? undefined,
+    tokens: maxTokens ?? undefined,
+    turns: maxTurns ?? undefined,
+    toolCalls: maxToolCalls ?? undefined,
+    seconds: deadlineS ?? undefined,
   };
 }
 
-function isLimit(value: number | null | undefined): value is number {
-  return value !== undefined && value !== null;
-}
+const NONE: Budget = Object.freeze({});

@@ -87,33 +87,34 @@ export function sdkResult<T>(result: RunResult<T>, { agentId, asked, log }: Resu
   const { runId, status, output, structured, stopReason, error, usage, cost, inDoubt = [] } = result;
   const { problem, stoppedBy, exceeded } = result;
   const [root = soleAccount(result, agentId), ...others] = result.agents ?? [];
-  const limits = limitsOf(result.limits, asked);
   const accounts = [root, ...others] as const;
-  const tree = runTree(accounts, log);
+  // Field by field: with spreads of what may be missing this was a tenth of the instructions of a run that makes one model call.
+  const made: Draft<T> = { status };
   // An agent without `output` has no structured answer; its `T` is then `unknown`, so undefined is a valid value.
-  const shaped = structured !== undefined && { structured };
-  const ended =
-    status === "completed"
-      ? { status, ...(shaped as { readonly structured: T }) }
-      : { status, ...shaped, ...(isRaviError(error) && { error }) };
-  const made: SdkResult<T> = {
-    ...ended,
-    runId,
-    output,
-    ...(stopReason !== undefined && { stopReason }),
-    ...(problem !== undefined && { problem }),
-    ...(stoppedBy !== undefined && { stoppedBy: withSdkNames(stoppedBy, accounts) }),
-    ...(exceeded !== undefined && { exceeded }),
-    usage,
-    cost,
-    limits,
-    tree,
-    inDoubt,
-    unwrap: () => unwrap(made),
-    toJSON: () => toJSON(made),
-  };
-  return Object.freeze(made);
+  if (structured !== undefined) made.structured = structured;
+  if (status !== "completed" && isRaviError(error)) made.error = error;
+  made.runId = runId;
+  made.output = output;
+  if (stopReason !== undefined) made.stopReason = stopReason;
+  if (problem !== undefined) made.problem = problem;
+  if (stoppedBy !== undefined) made.stoppedBy = withSdkNames(stoppedBy, accounts);
+  if (exceeded !== undefined) made.exceeded = exceeded;
+  made.usage = usage;
+  made.cost = cost;
+  made.limits = limitsOf(result.limits, asked);
+  made.tree = runTree(accounts, log);
+  made.inDoubt = inDoubt;
+  const whole = made as SdkResult<T>;
+  // Functions have their names before they are put into properties: see docs/decisions/0012.
+  const unwrapped = (): CompletedResult<T> => unwrap(whole);
+  const asJson = (): ReturnType<typeof toJSON> => toJSON(whole);
+  made.unwrap = unwrapped;
+  made.toJSON = asJson;
+  return Object.freeze(whole);
 }
+
+/** A result that is being made. */
+type Draft<T> = { -readonly [K in keyof SdkResult<T>]?: UnfinishedResult<T>[K] | CompletedResult<T>[K] };
 
 function unwrap<T>(result: SdkResult<T>): CompletedResult<T> {
   if (result.status === "completed") return result;

@@ -30,24 +30,47 @@ export interface RunTree {
 }
 
 export function runTree(accounts: readonly [AgentAccount, ...AgentAccount[]], log: Calls): RunTree {
-  const [first] = accounts;
-  const byParent = Map.groupBy(accounts.slice(1), ({ parent }) => parent ?? first.agentId);
+  const [first, ...others] = accounts;
+  const byParent = Map.groupBy(others, ({ parent }) => parent ?? first.agentId);
   const named = (account: AgentAccount): AgentAccount => {
     const { stoppedBy } = account;
     return stoppedBy === undefined ? account : { ...account, stoppedBy: withSdkNames(stoppedBy, accounts) };
   };
-  const root = nodeOf(first, { byParent, log, named });
-  const tree: RunTree = {
-    root,
-    callsNotListed: log.dropped,
-    agents: () => flat(root),
-    toString: () => drawText(root),
-    toMermaid: () => drawMermaid(root),
-    toJSON: () => root,
-  };
-  // Makes `console.log(result)` print the tree as text.
-  Object.defineProperty(tree, Symbol.for("nodejs.util.inspect.custom"), { value: () => drawText(root) });
-  return Object.freeze(tree);
+  return new Tree(nodeOf(first, { byParent, log, named }), log.dropped);
+}
+
+const INSPECT = Symbol.for("nodejs.util.inspect.custom");
+
+class Tree implements RunTree {
+  readonly root: TreeNode;
+  readonly callsNotListed: number;
+
+  constructor(root: TreeNode, callsNotListed: number) {
+    this.root = root;
+    this.callsNotListed = callsNotListed;
+    Object.freeze(this);
+  }
+
+  agents(): readonly TreeNode[] {
+    return flat(this.root);
+  }
+
+  toString(): string {
+    return drawText(this.root);
+  }
+
+  toMermaid(): string {
+    return drawMermaid(this.root);
+  }
+
+  toJSON(): TreeNode {
+    return this.root;
+  }
+
+  /** Makes `console.log(result)` print the tree as text. */
+  [INSPECT](): string {
+    return drawText(this.root);
+  }
 }
 
 interface Sources {

@@ -5,10 +5,11 @@ import type {
   Hooks,
   Journal,
   Layer,
+  Middleware,
   Pipelines,
   RestartPolicy,
 } from "@ravi/kernel";
-import { retry, type RetryOptions } from "@ravi/middleware";
+import { retry } from "@ravi/middleware";
 import { Runtime } from "@ravi/runtime";
 import { RetryPolicy, SpawnTracker } from "@ravi/supervision";
 import { blueprintOf, teamOf } from "../../agents/made/blueprint.ts";
@@ -59,27 +60,28 @@ function restartFor({ restart, ids }: HostOptions, journal: Journal | undefined)
 }
 
 /** The user's layers, and a retry around all model calls unless there is one already. */
-function pipelinesFor(
-  { middleware = {}, retry: how, ids }: HostOptions,
-  agents: readonly Agent[],
-): Pipelines {
-  const { chat, ...others } = checkLayers("middleware", middleware);
+function pipelinesFor({ middleware, retry: how, ids }: HostOptions, agents: readonly Agent[]): Pipelines {
+  const own = ownRetries(agents);
+  // Most runs. To make and check the layer for each of them was a tenth of the instructions of one that makes one model call.
+  if (middleware === undefined && how === undefined && ids === undefined && own === undefined)
+    return ONLY_RETRY;
+  const { chat, ...others } = checkLayers("middleware", middleware ?? {});
   const shared = pipelinesOf("middleware", others);
   if (how === false || hasRetry(chat)) return { ...shared, ...pipelinesOf("middleware", { chat }) };
-  const outermost = retryUnlessOwn({ random: ids && (() => ids.random()), ...how }, agents);
-  return { ...shared, chat: around(outermost, chat) };
+  const layer = retry({ random: ids && (() => ids.random()), ...how });
+  return { ...shared, chat: around(own === undefined ? layer : retryUnlessOwn(layer, own), chat) };
+}
+
+const ONLY_RETRY: Pipelines = { chat: around(retry()) };
+
+/** The ids of the agents that have a retry of their own. Undefined if none has. */
+function ownRetries(agents: readonly Agent[]): ReadonlySet<string> | undefined {
+  const own = agents.flatMap(teamOf).filter(retriesItself);
+  return own.length === 0 ? undefined : new Set(own.map(({ id }) => id));
 }
 
 /** Only one layer may retry a call, or attempts would multiply. Calls of agents that have a retry of their own pass through. */
-function retryUnlessOwn(options: RetryOptions, agents: readonly Agent[]): Layer<ChatContext> {
-  const layer = retry(options);
-  const own = new Set(
-    agents
-      .flatMap(teamOf)
-      .filter(retriesItself)
-      .map(({ id }) => id as string),
-  );
-  if (own.size === 0) return layer;
+function retryUnlessOwn(layer: Middleware<ChatContext>, own: ReadonlySet<string>): Layer<ChatContext> {
   return {
     ...layer,
     process: (context, next) =>

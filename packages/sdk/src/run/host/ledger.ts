@@ -24,16 +24,18 @@ export function ledgerFor(root: Supervision, { facts, clock, logger }: LedgerOpt
 }
 
 interface LedgerOptions {
-  /** What `factsFor` gave when the run began. A run that this package has not begun has none. */
+  /** What `factsFor` gave when the run began. */
   readonly facts: JsonObject | undefined;
   readonly clock: Clock | undefined;
   readonly logger?: Logger | undefined;
 }
 
-/** The facts that a run is recorded with: whether its limit in dollars is the default one. */
-export function factsFor(isDefaultUsd: boolean): JsonObject {
-  return { isDefaultUsd };
+/** The facts that a run is recorded with: whether its limit in dollars is the default one. None if it is not. */
+export function factsFor(isDefaultUsd: boolean): JsonObject | undefined {
+  return isDefaultUsd ? DEFAULT_USD : undefined;
 }
+
+const DEFAULT_USD: JsonObject = Object.freeze({ isDefaultUsd: true });
 
 /** Tells the logger of models that the default limit does not count, once of each. */
 class Uncounted {
