@@ -6,6 +6,7 @@ export { scopeForWorker } from "./agent/scope.ts";
 export { agentIdOf, HELPER_PREFIX, hiredId } from "./core/ids.ts";
 export { type Linked, LinkedList } from "./core/linked.ts";
 export { KEY_SHAPES, type KeyShape, secretPatterns, secretRemover } from "./core/secrets.ts";
+export { codeAt } from "./core/code-at.ts";
 export { quietly } from "./core/quietly.ts";
 export { checkSpelling } from "./core/spelling.ts";
 export { hasCode } from "./core/has-code.ts";

@@ -135,6 +135,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "checkSpelling",
       "checkTools",
       "checkTransform",
+      "codeAt",
       "cutOffOf",
       "delegateTo",
       "deliveryId",

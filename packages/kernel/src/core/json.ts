@@ -1,3 +1,4 @@
+import { codeAt } from "./code-at.ts";
 import { InvalidValueError } from "../errors/errors.ts";
 import { messageOf } from "../errors/message-of.ts";
 import { checkFields, checkInteger } from "./check.ts";
@@ -64,8 +65,9 @@ function refuseDeepText(text: string, field: string, maxDepth: number): void {
   if (text.length <= maxDepth) return;
   let depth = 0;
   let inString = false;
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at);
+  const { length } = text;
+  for (let at = 0; at < length; at++) {
+    const code = codeAt(text, at);
     if (inString) {
       if (code === 0x5c /* \ */) at++;
       else if (code === 0x22 /* " */) inString = false;

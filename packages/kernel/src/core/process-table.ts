@@ -1,3 +1,4 @@
+import { codeAt } from "./code-at.ts";
 import type { ProcessReads } from "./process-life.ts";
 
 /** A set of processes with their own pids. A container has its own table, on the same machine and often with the same host name. */
@@ -50,6 +51,6 @@ function orNothing(read: () => string): string {
 /** FNV-1a. The names of locks and the errors about them contain it, so it is short. */
 function shortOf(text: string): string {
   let hash = 0x811c9dc5;
-  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ codeAt(text, at), 0x01000193);
   return (hash >>> 0).toString(36);
 }

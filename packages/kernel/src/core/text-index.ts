@@ -1,3 +1,5 @@
+import { codeAt } from "./code-at.ts";
+
 /** An item of a `TextIndex`, found by its `text`. It can be in one index at a time. */
 export interface Indexed<T> {
   readonly text: string;
@@ -110,8 +112,8 @@ function hashOf(text: string): number {
   const { length } = text;
   let hash = length ^ seed;
   const upTo = length <= 2 * END ? length : END;
-  for (let at = 0; at < upTo; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  for (let at = 0; at < upTo; at++) hash = Math.imul(hash ^ codeAt(text, at), 0x01000193);
   if (upTo < length)
-    for (let at = length - END; at < length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+    for (let at = length - END; at < length; at++) hash = Math.imul(hash ^ codeAt(text, at), 0x01000193);
   return hash;
 }

@@ -1,3 +1,4 @@
+import { codeAt } from "../core/code-at.ts";
 import type { ChatMessage, ContentPart, FilePart } from "../model/messages.ts";
 
 const PER_MESSAGE = 4;
@@ -80,8 +81,9 @@ function textTokens(text: string): number {
   let tokens = 0;
   let last = SPACE;
   let run = 0;
-  for (let at = 0; at < text.length; at++) {
-    const unit = text.charCodeAt(at);
+  const { length } = text;
+  for (let at = 0; at < length; at++) {
+    const unit = codeAt(text, at);
     const kind = unit < 128 ? (CLASSES[unit] ?? SIGN) : SIGN;
     const continuesRun = kind === last || (kind === LOWER && last === UPPER);
     run = continuesRun ? run + 1 : 0;

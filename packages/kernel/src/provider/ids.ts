@@ -1,3 +1,5 @@
+import { codeAt } from "../core/code-at.ts";
+
 /** Ids that servers accept. Ids from other providers, or made up by a model, may have any length and characters. */
 
 /**
@@ -34,7 +36,7 @@ function hashOf(id: string): string {
   let low = 0x811c9dc5;
   let high = 0x01000193;
   for (let at = 0; at < id.length; at++) {
-    low = Math.imul(low ^ id.charCodeAt(at), 0x01000193);
+    low = Math.imul(low ^ codeAt(id, at), 0x01000193);
     high = Math.imul(high ^ low, 0x85ebca6b);
   }
   return [low, high].map((part) => (part >>> 0).toString(16).padStart(8, "0")).join("");

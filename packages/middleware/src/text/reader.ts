@@ -1,3 +1,5 @@
+import { codeAt } from "@ravi/kernel/loop";
+
 /** What `at` returns beyond the end of the text. No character has this code. */
 export const END = -1;
 
@@ -11,7 +13,7 @@ export class Reader {
   ranShort = false;
 
   at(index: number): number {
-    if (index < this.text.length) return this.text.charCodeAt(index);
+    if (index < this.text.length) return codeAt(this.text, index);
     this.ranShort = true;
     return END;
   }
@@ -98,12 +100,12 @@ export const LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
 /** The UTF-16 units of a text. */
 export function codesOf(text: string): number[] {
-  return Array.from({ length: text.length }, (_, at) => text.charCodeAt(at));
+  return Array.from({ length: text.length }, (_, at) => codeAt(text, at));
 }
 
 /** Whether exactly this text is at the position. */
 export function begins(reader: Reader, at: number, text: string): boolean {
   for (let index = 0; index < text.length; index++)
-    if (reader.at(at + index) !== text.charCodeAt(index)) return false;
+    if (reader.at(at + index) !== codeAt(text, index)) return false;
   return true;
 }

@@ -1,3 +1,4 @@
+import { codeAt } from "@ravi/kernel/loop";
 import { charactersToTokens } from "./parts/characters.ts";
 import { Words } from "./parts/words.ts";
 
@@ -47,7 +48,7 @@ function cut(text: string, from: number, end: number): number {
   let kind = -1;
   let run = 0;
   for (let at = from; at < limit; at++) {
-    const next = kindOf(text.charCodeAt(at));
+    const next = kindOf(codeAt(text, at));
     if (next !== kind) {
       kind = next;
       run = 0;

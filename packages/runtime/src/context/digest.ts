@@ -1,4 +1,5 @@
 import type { ChatMessage } from "@ravi/kernel";
+import { codeAt } from "@ravi/kernel/loop";
 const [C1, C2, C3, C4] = [0x239b961b, 0xab0e9789, 0x38b34ae5, 0xa1e38b93] as const;
 
 /** Tags that come before each value, so that no two values are read as the same numbers. */
@@ -175,22 +176,22 @@ export class Digest {
     const { length } = text;
     let at = 0;
     for (; at + 8 <= length; at += 8) {
-      let k = Math.imul(text.charCodeAt(at) | (text.charCodeAt(at + 1) << 16), C1);
+      let k = Math.imul(codeAt(text, at) | (codeAt(text, at + 1) << 16), C1);
       a ^= Math.imul((k << 15) | (k >>> 17), C2);
       a = (Math.imul(((a << 19) | (a >>> 13)) + b, 5) + 0x561ccd1b) | 0;
-      k = Math.imul(text.charCodeAt(at + 2) | (text.charCodeAt(at + 3) << 16), C2);
+      k = Math.imul(codeAt(text, at + 2) | (codeAt(text, at + 3) << 16), C2);
       b ^= Math.imul((k << 16) | (k >>> 16), C3);
       b = (Math.imul(((b << 17) | (b >>> 15)) + c, 5) + 0x0bcaa747) | 0;
-      k = Math.imul(text.charCodeAt(at + 4) | (text.charCodeAt(at + 5) << 16), C3);
+      k = Math.imul(codeAt(text, at + 4) | (codeAt(text, at + 5) << 16), C3);
       c ^= Math.imul((k << 17) | (k >>> 15), C4);
       c = (Math.imul(((c << 15) | (c >>> 17)) + d, 5) + 0x96cd1c35) | 0;
-      k = Math.imul(text.charCodeAt(at + 6) | (text.charCodeAt(at + 7) << 16), C4);
+      k = Math.imul(codeAt(text, at + 6) | (codeAt(text, at + 7) << 16), C4);
       d ^= Math.imul((k << 18) | (k >>> 14), C1);
       d = (Math.imul(((d << 13) | (d >>> 19)) + a, 5) + 0x32ac3b17) | 0;
     }
     for (; at < length; at += 2) {
-      const next = at + 1 < length ? text.charCodeAt(at + 1) << 16 : 0;
-      const k = Math.imul(text.charCodeAt(at) | next, C1);
+      const next = at + 1 < length ? codeAt(text, at + 1) << 16 : 0;
+      const k = Math.imul(codeAt(text, at) | next, C1);
       const mixed = a ^ Math.imul((k << 15) | (k >>> 17), C2);
       [a, b, c] = [b, c, d];
       d = (Math.imul(((mixed << 19) | (mixed >>> 13)) + a, 5) + 0x561ccd1b) | 0;

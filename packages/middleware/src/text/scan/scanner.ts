@@ -1,3 +1,4 @@
+import { codeAt } from "@ravi/kernel/loop";
 import { readEscapes, readJson } from "./escapes.ts";
 import type { TextFilter } from "../filter.ts";
 import { type Detector, isAlphanumeric, Reader } from "../reader.ts";
@@ -124,7 +125,7 @@ class Scanner implements TextFilter {
       unit = this.unitAt(at, unit);
       // After an escape, the decoded character counts and not the escape's letter.
       const isWhole = unit > 0 && sourceIndex(read, unit) === at;
-      this.before = isWhole ? read.text.charCodeAt(unit - 1) : exact.text.charCodeAt(at - 1);
+      this.before = isWhole ? codeAt(read.text, unit - 1) : codeAt(exact.text, at - 1);
     }
     out += text.slice(copied, sourceIndex(exact, at));
     const kept = sourceIndex(read, unit);
@@ -147,7 +148,7 @@ class Scanner implements TextFilter {
   /** How many characters at this position still belong to the last match. */
   private tailAt({ tail, bridge }: Detector, unit: number): number | typeof UNSURE {
     const { reader } = this.read;
-    if (tail?.(reader.text.charCodeAt(unit)) === true) return 1;
+    if (tail?.(codeAt(reader.text, unit)) === true) return 1;
     if (bridge === undefined) return 0;
     reader.ranShort = false;
     const length = bridge(reader, unit, this.before);
@@ -157,14 +158,14 @@ class Scanner implements TextFilter {
   private find(at: number, unit: number): Found | typeof UNSURE | undefined {
     const { plan, read, written } = this;
     if (sourceIndex(read.view, unit) === at) {
-      const code = read.view.text.charCodeAt(unit);
+      const code = codeAt(read.view.text, unit);
       const lists = isAlphanumeric(this.before) ? plan.insideWord : plan.elsewhere;
       const found = this.match(code < 128 ? lists[code] : plan.wide.get(code), read, unit);
       if (found !== undefined) return found;
     }
     // Without an escape both readings are the same.
     if (read.view.starts === undefined) return undefined;
-    return this.match(plan.literals.get(written.view.text.charCodeAt(at)), written, at);
+    return this.match(plan.literals.get(codeAt(written.view.text, at)), written, at);
   }
 
   /** The first candidate that matches at this position. */
@@ -195,7 +196,7 @@ class Scanner implements TextFilter {
 
   /** Whether there is a quote here that begins or ends a JSON string. */
   private isStringQuote(at: number): boolean {
-    if (this.options.json !== true || this.exact.text.charCodeAt(at) !== QUOTE) return false;
+    if (this.options.json !== true || codeAt(this.exact.text, at) !== QUOTE) return false;
     return sourceIndex(this.exact, at + 1) - sourceIndex(this.exact, at) === 1;
   }
 

@@ -1,3 +1,5 @@
+import { codeAt } from "@ravi/kernel/loop";
+
 /**
  * Estimates the tokens of a text from its characters alone, for when no tokenizer is installed. It is meant to be too high rather than too
  * low: English prose has 4 to 5 characters per token and code about 3. Here small letters and spaces count a third of a token, digits a
@@ -13,8 +15,9 @@ export function charactersToTokens(text: string): number {
   let piece = 0;
   let kind = NONE;
   let run = 0;
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at);
+  const { length } = text;
+  for (let at = 0; at < length; at++) {
+    const code = codeAt(text, at);
     const next = kindOf(code);
     if (next !== kind) {
       const isMerged = kind === NONE || (kind === SPACE && next !== DIGIT);

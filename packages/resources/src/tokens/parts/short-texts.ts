@@ -1,3 +1,4 @@
+import { codeAt } from "@ravi/kernel/loop";
 import type { CountText } from "../tokenizer.ts";
 
 /** The longest text that is cached: names, ids and small arguments, which recur. Most messages are longer. */
@@ -46,8 +47,9 @@ function withTable(countText: CountText): CountText {
 }
 
 function placeOf(text: string): number {
-  let hash = text.length;
-  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x0100_0193);
+  const { length } = text;
+  let hash = length;
+  for (let at = 0; at < length; at++) hash = Math.imul(hash ^ codeAt(text, at), 0x0100_0193);
   return WAYS * ((hash ^ (hash >>> 16)) & (SLOTS / WAYS - 1));
 }
 

@@ -1,3 +1,4 @@
+import { codeAt } from "@ravi/kernel/loop";
 import type { CountText } from "../tokenizer.ts";
 
 /** A longer word is counted each time: most are addresses, ids and data, which do not recur. */
@@ -32,8 +33,9 @@ export class Words {
     let before = SPACE;
     let one = seed;
     let two = seed;
-    for (let at = 0; at < text.length; at++) {
-      const code = text.charCodeAt(at);
+    const { length } = text;
+    for (let at = 0; at < length; at++) {
+      const code = codeAt(text, at);
       const kind = code < 0x80 ? (KINDS[code] ?? SIGN) : kindOfOther(code);
       if (CUTS[before * KIND_COUNT + kind] === 1) {
         tokens += this.known(one, two) ?? this.learn(text.slice(from, at), one, two);
@@ -45,7 +47,7 @@ export class Words {
       two = Math.imul(two ^ code, 0x5bd1e995);
       before = kind;
     }
-    return from === text.length ? tokens : tokens + this.countRest(text, from, one, two);
+    return from === length ? tokens : tokens + this.countRest(text, from, one, two);
   }
 
   private countRest(text: string, from: number, one: number, two: number): number {

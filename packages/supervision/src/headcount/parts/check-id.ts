@@ -1,4 +1,5 @@
 import { AgentId, InvalidValueError } from "@ravi/kernel";
+import { codeAt } from "@ravi/kernel/loop";
 
 /** Returns the value if it is a text that `AgentId` could have made; throws otherwise. */
 export function checkAgentId(field: string, value: unknown): AgentId {
@@ -25,7 +26,7 @@ function isOrdinary(text: string): boolean {
   const { length } = text;
   if (length === 0 || length > ORDINARY) return false;
   for (let at = 0; at < length; at++) {
-    const code = text.charCodeAt(at);
+    const code = codeAt(text, at);
     if (code < 0x20 || code > 0x7e) return false;
     if (code === SLASH && (at === 0 || at === length - 1)) return false;
   }
