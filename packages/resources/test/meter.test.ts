@@ -49,6 +49,70 @@ describe("R18: the meter says before a call what it takes at most", () => {
     expect(await tokens("claude-sonnet-4-5", characters)).toBe(await tokens("gpt-4o-mini", characters));
   });
 
+  describe("R18: the quick estimate", () => {
+    const text = "It was a bright cold day in April, and the clocks were striking 13: `{ n: 1 }`.\n";
+    const long: ModelRequest = { messages: [{ role: "user", content: text.repeat(20) }] };
+    const gpt: ModelInfo = { provider: "openai", model: "gpt-4o-mini" };
+
+    test("needs no vocabulary, and is rather higher for every one", async () => {
+      const auto = new ModelMeter({ prices: { "gpt-4o-mini": { input: 1, output: 4 } } });
+      const quick = auto.quickEstimate(gpt, long);
+      const loading = auto.estimate(gpt, long);
+      // With a price of one's own there is nothing else to wait for.
+      if (quick === undefined || "then" in quick) throw new Error("something was loaded");
+      if (!("then" in loading)) throw new Error("the vocabulary was there already");
+      const { inputTokens, maxOutputTokens, price } = await loading;
+      expect(quick.inputTokens).toBeGreaterThan(inputTokens);
+      expect(quick.inputTokens).toBeLessThan(2 * inputTokens);
+      expect(quick.maxOutputTokens).toBe(maxOutputTokens);
+      if ("unpriced" in quick.price || "unpriced" in price) throw new Error("there is a price");
+      expect(quick.price.usd).toBeGreaterThan(price.usd);
+      expect(quick.price.source).toBe("own");
+      // Now there is nothing left to save.
+      expect(auto.quickEstimate(gpt, long)).toBeUndefined();
+    });
+
+    test("is what a meter by characters estimates", () => {
+      const images = { prices, imageTokens: 85 } as const;
+      const picture = { type: "image", url: "https://x.test/a.png", mediaType: "image/png" } as const;
+      const seen: ModelRequest = { messages: [{ role: "user", content: [picture] }] };
+      for (const each of [long, seen])
+        expect(new ModelMeter(images).quickEstimate(info, each)).toEqual(
+          new ModelMeter({ ...images, tokenizer: "characters" }).estimate(info, each),
+        );
+    });
+
+    test("waits for the catalogue's prices", async () => {
+      const quick = await new ModelMeter().quickEstimate(gpt, long);
+      expect(quick).toMatchObject({ price: { source: "catalogue" } });
+    });
+
+    test("is none where `estimate` needs no vocabulary, and where a subclass estimates", () => {
+      class Careful extends ModelMeter {
+        override estimate(...of: Parameters<ModelMeter["estimate"]>): ReturnType<ModelMeter["estimate"]> {
+          return super.estimate(...of);
+        }
+      }
+      const meters = [
+        new ModelMeter({ prices, tokenizer: hundred }),
+        new ModelMeter({ prices, tokenizer: "characters" }),
+        new Careful({ prices }),
+      ];
+      expect(meters.map((each) => each.quickEstimate(info, request))).toEqual(meters.map(() => undefined));
+    });
+
+    test("is none for a model that has used more", () => {
+      const auto = new ModelMeter({ prices });
+      const quick = auto.quickEstimate(info, request);
+      if (quick === undefined || "then" in quick) throw new Error("something was loaded");
+      void auto.price(info, { inputTokens: quick.inputTokens, outputTokens: 1 }, quick);
+      expect(auto.quickEstimate(info, request)).toEqual(quick);
+      void auto.price(info, { inputTokens: quick.inputTokens + 1, outputTokens: 1 }, quick);
+      expect(auto.quickEstimate(info, request)).toBeUndefined();
+      expect(auto.quickEstimate({ ...info, model: "other" }, request)).toBeDefined();
+    });
+  });
+
   test("R18: an unknown model is unpriced, which a limit in dollars refuses and others do not mind", () => {
     const bare = new ModelMeter({ prices: new PriceBook({ catalogue: false }), tokenizer: hundred });
     const estimate = bare.estimate(info, request);

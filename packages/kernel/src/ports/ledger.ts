@@ -119,6 +119,11 @@ export interface Estimate {
 /** Estimates model calls before they are made, and prices them afterwards. */
 export interface Meter {
   estimate(info: ModelInfo, request: ModelRequest): MaybePromise<Estimate>;
+  /**
+   * An estimate that is made sooner and is rather higher, for calls that are far from every limit. Undefined if there is none. Default:
+   * there never is.
+   */
+  quickEstimate?(info: ModelInfo, request: ModelRequest): MaybePromise<Estimate> | undefined;
   /** Prices what a call has used. `estimate` is the one made for this call, so that a meter can learn from the difference. */
   price(info: ModelInfo, usage: Usage, estimate?: Estimate): MaybePromise<Price>;
 }

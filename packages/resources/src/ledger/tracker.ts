@@ -134,20 +134,25 @@ export class ExecutionTracker implements Ledger {
    * limit.
    */
   remaining(): Remaining {
-    const left: { -readonly [D in keyof Spend]: number | null } = {
-      tokens: null,
-      cost: null,
-      turns: null,
-      toolCalls: null,
-    };
+    // Field by field, not by `DIMENSIONS`: it is asked before most model calls, and that took ten times as long.
+    let tokens = Infinity;
+    let nanos = Infinity;
+    let turns = Infinity;
+    let toolCalls = Infinity;
     for (let at: Account | undefined = this.account; at !== undefined; at = at.parent) {
-      for (const { name, unit } of DIMENSIONS) {
-        if (!at.limited[unit]) continue;
-        const here = inUserUnit(unit, Math.max(0, at.caps[unit] - at.used[unit] - at.held[unit]));
-        left[name] = Math.min(left[name] ?? Infinity, here);
-      }
+      const { limited, caps, used, held } = at;
+      if (limited.tokens) tokens = Math.min(tokens, caps.tokens - used.tokens - held.tokens);
+      if (limited.nanos) nanos = Math.min(nanos, caps.nanos - used.nanos - held.nanos);
+      if (limited.turns) turns = Math.min(turns, caps.turns - used.turns - held.turns);
+      if (limited.toolCalls)
+        toolCalls = Math.min(toolCalls, caps.toolCalls - used.toolCalls - held.toolCalls);
     }
-    return left;
+    return {
+      tokens: leftOf("tokens", tokens),
+      cost: leftOf("nanos", nanos),
+      turns: leftOf("turns", turns),
+      toolCalls: leftOf("toolCalls", toolCalls),
+    };
   }
 
   /** By how much a limit is exceeded, here or in a ledger above: in each dimension the most of any, and 0 if none is. */
@@ -342,3 +347,8 @@ function emptyEstimate(estimate: Partial<Spend>): InvalidValueError {
 }
 
 keepShapes(new ExecutionTracker().child({}, "agent").reserve({ turns: 1 }));
+
+/** Infinity stands for no limit, and a negative amount for a limit that is exceeded. */
+function leftOf(unit: keyof Amounts, amount: number): number | null {
+  return amount === Infinity ? null : inUserUnit(unit, Math.max(0, amount));
+}

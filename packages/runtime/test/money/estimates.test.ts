@@ -10,7 +10,9 @@ import {
   type LLMClient,
   type Meter,
   type Pipeline,
+  type Remaining,
   RunId,
+  type RunResult,
 } from "@ravi/kernel";
 import { scriptedModel } from "@ravi/testing";
 import { MemoryJournal, Runtime, type RuntimeOptions } from "@ravi/runtime";
@@ -96,6 +98,73 @@ describe("R18: the longest answer that a model is asked for", () => {
     );
     expect(await new Runtime({ ...ports, meter }).run(lead, "").result).toMatchObject({ output: "ok" });
     expect(recorded.calls.map((call) => call.request.maxOutputTokens)).toEqual([sent]);
+  });
+});
+
+describe("R18: a meter's quick estimate", () => {
+  const quick: Estimate = { inputTokens: 60, maxOutputTokens: 100, price: { usd: 1 } };
+  const close: Estimate = { inputTokens: 40, maxOutputTokens: 100, price: { usd: 0.9 } };
+  const idle: Limiter = { acquire: () => ({ release() {}, [Symbol.dispose]() {} }), slowDown() {} };
+
+  interface Given {
+    readonly quick?: unknown;
+    readonly left?: Partial<Remaining>;
+    readonly limiter?: Limiter;
+  }
+
+  /** What is set aside for one call, and how the run ends. */
+  async function reservedWith(given: Given): Promise<{ reserved: unknown[]; result: RunResult }> {
+    const reserved: unknown[] = [];
+    const ledger = new FakeLedger();
+    const watched = Object.assign(Object.create(ledger) as FakeLedger, {
+      remaining: () => ({ ...ledger.remaining(), ...given.left }),
+      reserve: (...of: Parameters<FakeLedger["reserve"]>) => {
+        reserved.push(of[0].tokens);
+        return ledger.reserve(...of);
+      },
+    });
+    const meter: Meter = {
+      estimate: () => close,
+      quickEstimate: () => ("quick" in given ? (given.quick as Estimate) : quick),
+      price: () => ({ usd: 0 }),
+    };
+    const lead = agent("lead", async (ctx) => done(String((await ctx.llm(model, ask("x"))).message.content)));
+    const runtime = new Runtime({ meter, ledger: () => watched, limiter: given.limiter });
+    return { reserved, result: await runtime.run(lead, "").result };
+  }
+
+  const QUICK = 160;
+  const CLOSE = 140;
+
+  test.each<[string, Given, number]>([
+    ["is taken if there is no limit", {}, QUICK],
+    ["is taken if it comes later", { quick: Promise.resolve(quick) }, QUICK],
+    ["is taken if sixteen such calls fit", { left: { tokens: 16 * 160, cost: 16 } }, QUICK],
+    ["is not taken if fewer tokens are left", { left: { tokens: 16 * 160 - 1, cost: 16 } }, CLOSE],
+    ["is not taken if fewer dollars are left", { left: { tokens: 16 * 160, cost: 15.9 } }, CLOSE],
+    [
+      "is taken if its price is not known",
+      { quick: { ...quick, price: { unpriced: true } }, left: { cost: 0.1 } },
+      QUICK,
+    ],
+    ["is not taken for a long input", { quick: { ...quick, inputTokens: 101 } }, CLOSE],
+    [
+      "is not taken if it comes later and is too high",
+      { quick: Promise.resolve(quick), left: { cost: 2 } },
+      CLOSE,
+    ],
+    ["need not be made", { quick: undefined }, CLOSE],
+    ["is not asked for if a limiter is told of it", { limiter: idle }, CLOSE],
+  ])("%s", async (_, given, expected) => {
+    const { reserved, result } = await reservedWith(given);
+    expect(result).toMatchObject({ status: "completed", output: "ok" });
+    expect(reserved).toEqual([expected]);
+  });
+
+  test("is checked like any other", async () => {
+    const { reserved, result } = await reservedWith({ quick: { inputTokens: Number.NaN } });
+    expect(result).toMatchObject({ status: "failed", error: { code: "INVALID_VALUE" } });
+    expect(reserved).toEqual([]);
   });
 });
 

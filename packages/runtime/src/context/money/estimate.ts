@@ -5,21 +5,58 @@ import {
   type JsonObject,
   type LLMClient,
   type MaybePromise,
+  type Meter,
   type ModelRequest,
   type Price,
+  type Remaining,
   type Spend,
 } from "@ravi/kernel";
 import type { Execution } from "../execution.ts";
 import { usdOf } from "./charge.ts";
 import { roughEstimate } from "./rough-estimate.ts";
 
-/** What a call may take at most, by the meter or, if there is none, by a rough rule. */
+/**
+ * What a call may take at most, by the meter or, if there is none, by a rough rule. A meter's quick estimate is taken where it makes no
+ * difference. A limiter gets the other one, since calls wait for what they announce.
+ */
 export function estimateOf(exec: Execution, model: LLMClient, request: ModelRequest): MaybePromise<Estimate> {
-  const { meter } = exec.ports;
+  const { meter, limiter } = exec.ports;
   if (meter === undefined) return roughEstimate(model.info, request);
+  const quick = limiter === undefined ? meter.quickEstimate?.(model.info, request) : undefined;
+  if (quick === undefined) return closeEstimate(meter, model, request);
+  if (!isPromiseLike(quick)) return orCloser(exec, meter, model, request, quick);
+  return Promise.resolve(quick).then((made) => orCloser(exec, meter, model, request, made));
+}
+
+function closeEstimate(meter: Meter, model: LLMClient, request: ModelRequest): MaybePromise<Estimate> {
   const estimate = meter.estimate(model.info, request);
   if (!isPromiseLike(estimate)) return checkEstimate(model, estimate);
   return Promise.resolve(estimate).then((made) => checkEstimate(model, made));
+}
+
+function orCloser(
+  exec: Execution,
+  meter: Meter,
+  model: LLMClient,
+  request: ModelRequest,
+  quick: Estimate,
+): MaybePromise<Estimate> {
+  return isFarFromLimits(checkEstimate(model, quick), exec.budget)
+    ? quick
+    : closeEstimate(meter, model, request);
+}
+
+/** So many calls like the one that is estimated must fit into what is left. */
+const FAR = 16;
+
+/**
+ * Whether it does not matter that more is set aside than necessary: nothing is refused for it. For an input that is longer than the answer may
+ * be, which is always estimated too high, it would be a large part of what many calls at once set aside.
+ */
+function isFarFromLimits({ inputTokens, maxOutputTokens, price }: Estimate, left: Remaining): boolean {
+  if (inputTokens > maxOutputTokens) return false;
+  if (left.tokens !== null && left.tokens < FAR * (inputTokens + maxOutputTokens)) return false;
+  return left.cost === null || "unpriced" in price || left.cost >= FAR * price.usd;
 }
 
 /** A meter in plain JavaScript may return anything. What is not a number could not be set aside, and would limit nothing. */
