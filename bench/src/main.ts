@@ -21,7 +21,7 @@ const HELP = `bench: measures what Ravi costs, compared with the plain code that
   pnpm bench [SECTION ...] [--pairs N] [--scenarios S1,S2]
   pnpm bench --against FOLDER [--pairs N] [--scenarios S1,S2]
 
-  imports   the time to import an entry, compared with an empty process, and the size of an install (S6)
+  imports   the time to import an entry, compared with an empty process, that of the first run, and the size of an install (S6)
   loops     agents on a bare, a governed and a durable runtime, and with run of the sdk, compared with a hand-written loop
             (S1 to S5, S7, S8)
   growth    costs that must not grow with the size of the tree, the history, or the number of waiting and finished runs
