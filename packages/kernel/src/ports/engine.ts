@@ -136,6 +136,8 @@ export interface DurableEngine {
   now(): number;
   /** What is left. In a replay, what was left when the agent asked before. */
   remaining(): Remaining;
+  /** What is left now, also in a replay. Absent if the ledger is elsewhere and this is not known at once. */
+  reservable?(): Remaining;
   /** Raises the limits of this execution and all above it, once for each key. Absent if they cannot be raised. */
   readonly raise?: ((key: string, more: Partial<Spend>) => MaybePromise<void>) | undefined;
   /** Whether the execution has lost its slot, asked at its `n`-th yield point (`ctx.check()`). */

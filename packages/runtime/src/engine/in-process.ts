@@ -205,13 +205,17 @@ export class InProcessEngine implements DurableEngine, Recorded, Replaying {
   }
 
   remaining(): Remaining {
-    const left = this.ledger?.remaining() ?? UNLIMITED;
+    const left = this.reservable();
     const { recording } = this.tree;
     if (recording === undefined || this.replay?.isCatchingUp !== true) return left;
     // The restored ledger already contains everything on record. What the agent has not asked for again was not spent yet when it
     // first asked for its budget, so it is added back.
     this.lazyUnreplayed ??= new UnreplayedSpend(recording, this.start.execId);
     return this.lazyUnreplayed.addTo(left, this.ledger?.overrun?.() ?? NOTHING_SPENT);
+  }
+
+  reservable(): Remaining {
+    return this.ledger?.remaining() ?? UNLIMITED;
   }
 
   isPaused(n: number): MaybePromise<boolean> {

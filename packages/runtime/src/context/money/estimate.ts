@@ -1,4 +1,5 @@
 import {
+  type DurableEngine,
   type Estimate,
   InvalidValueError,
   isPromiseLike,
@@ -22,10 +23,12 @@ import { roughEstimate } from "./rough-estimate.ts";
 export function estimateOf(exec: Execution, model: LLMClient, request: ModelRequest): MaybePromise<Estimate> {
   const { meter, limiter } = exec.ports;
   if (meter === undefined) return roughEstimate(model.info, request);
-  const quick = limiter === undefined ? meter.quickEstimate?.(model.info, request) : undefined;
+  if (meter.quickEstimate === undefined || limiter !== undefined || exec.engine.reservable === undefined)
+    return closeEstimate(meter, model, request);
+  const quick = meter.quickEstimate(model.info, request);
   if (quick === undefined) return closeEstimate(meter, model, request);
-  if (!isPromiseLike(quick)) return orCloser(exec, meter, model, request, quick);
-  return Promise.resolve(quick).then((made) => orCloser(exec, meter, model, request, made));
+  if (!isPromiseLike(quick)) return orCloser(exec.engine, meter, model, request, quick);
+  return Promise.resolve(quick).then((made) => orCloser(exec.engine, meter, model, request, made));
 }
 
 function closeEstimate(meter: Meter, model: LLMClient, request: ModelRequest): MaybePromise<Estimate> {
@@ -35,15 +38,14 @@ function closeEstimate(meter: Meter, model: LLMClient, request: ModelRequest): M
 }
 
 function orCloser(
-  exec: Execution,
+  engine: DurableEngine,
   meter: Meter,
   model: LLMClient,
   request: ModelRequest,
   quick: Estimate,
 ): MaybePromise<Estimate> {
-  return isFarFromLimits(checkEstimate(model, quick), exec.budget)
-    ? quick
-    : closeEstimate(meter, model, request);
+  const left = engine.reservable?.();
+  return isFarFromLimits(checkEstimate(model, quick), left) ? quick : closeEstimate(meter, model, request);
 }
 
 /** So many calls like the one that is estimated must fit into what is left. */
@@ -53,8 +55,11 @@ const FAR = 16;
  * Whether it does not matter that more is set aside than necessary: nothing is refused for it. For an input that is longer than the answer may
  * be, which is always estimated too high, it would be a large part of what many calls at once set aside.
  */
-function isFarFromLimits({ inputTokens, maxOutputTokens, price }: Estimate, left: Remaining): boolean {
-  if (inputTokens > maxOutputTokens) return false;
+function isFarFromLimits(
+  { inputTokens, maxOutputTokens, price }: Estimate,
+  left: Remaining | undefined,
+): boolean {
+  if (left === undefined || inputTokens > maxOutputTokens) return false;
   if (left.tokens !== null && left.tokens < FAR * (inputTokens + maxOutputTokens)) return false;
   return left.cost === null || "unpriced" in price || left.cost >= FAR * price.usd;
 }
