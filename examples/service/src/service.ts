@@ -7,6 +7,7 @@ export class Service {
   private readonly handles = new Map<string, SdkHandle>();
   /** Runs that cannot continue in this process. Their results have said why. */
   private readonly stuck = new Set<string>();
+  private isEnding = false;
 
   constructor(agents: readonly Agent[], journal: string) {
     this.agents = agents;
@@ -17,19 +18,27 @@ export class Service {
     this.follow(start(agent, input, { journal: this.journal, runId }));
   }
 
-  /** Call it when the process starts, and then every 30 seconds: another process may have crashed or left. */
+  /**
+   * Call it when the process starts, and then every 30 seconds: another process may have crashed or left. It rejects while the journal
+   * cannot be opened, for example on a full disk.
+   */
   async resumeAll(): Promise<void> {
     const { agents, journal } = this;
-    for (const { runId, status, waitingFor = [] } of await runs({ journal })) {
+    for (const { runId, status, waitingFor = [], cancelReason } of await runs({ journal })) {
+      // What `drain` suspends is for another process.
+      if (this.isEnding) return;
       const isOpen = status === "running" || status === "suspended";
       const needsDecision = waitingFor.some(({ kind }) => kind === "decision");
-      if (!isOpen || needsDecision || this.handles.has(runId) || this.stuck.has(runId)) continue;
+      // One that was cancelled ends in any process.
+      const isStuck = this.stuck.has(runId) && cancelReason === undefined;
+      if (!isOpen || needsDecision || isStuck || this.handles.has(runId)) continue;
       this.follow(startResume(runId, { agents, journal }));
     }
   }
 
   /** Call it at SIGTERM. Calls under way get so many milliseconds to end, no other begins, and then all runs are suspended. */
   async drain(graceMs: number): Promise<void> {
+    this.isEnding = true;
     await Promise.allSettled(Array.from(this.handles.values(), (handle) => handle.suspend({ graceMs })));
   }
 

@@ -30,4 +30,6 @@ const clerk = agent({ name: "clerk", model, tools: [pay] });
 const service = new Service([clerk], journal);
 process.once("SIGTERM", () => void service.drain(20_000));
 await service.resumeAll();
+// A rejection that nobody handles would end the process; in half a minute the disk may have room again.
+setInterval(() => void service.resumeAll().catch(console.error), 30_000).unref();
 if ((await runs({ journal })).length === 0) service.start(clerk, "Pay the bill.", "bill-7");

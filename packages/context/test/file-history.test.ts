@@ -303,9 +303,9 @@ describe("T5: what a crash leaves", () => {
     const other = Buffer.from(whole.toString().replace('"v":1', `"v":${format}`));
     disk.overwrite(other);
     const history = await reopened(disk);
-    await expect(history.load(key)).rejects.toMatchObject({ code: "INVALID_VALUE", field: "history format" });
+    await expect(history.load(key)).rejects.toMatchObject({ code: "INVALID_VALUE", value: `${format}` });
     await expect(history.append(key, many(1))).rejects.toThrow(
-      `history format is ${format}; expected format 1; the file was written by another version of @ravi/context`,
+      `the format of the history of session ${key.sessionId} is ${format}; expected format 1; the file was written by another version of @ravi/context`,
     );
     expect(disk.bytes()?.equals(other)).toBe(true);
   });

@@ -1,8 +1,10 @@
+import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { promisify } from "node:util";
 import { AgentId, ProviderError } from "@ravi/kernel";
 import { MemoryJournal, SqliteJournal } from "@ravi/runtime";
 import { scriptedModel, virtualClock } from "@ravi/testing";
@@ -316,6 +318,21 @@ describe("a run with a journal", () => {
     expect(existsSync(join(journal, "sessions"))).toBe(true);
     expect((await run(who, "Two", { journal, sessionId: "s" })).output).toBe("I have heard 3.");
   });
+});
+
+test("T5: on a full disk, a run whose journal no other run has open is not refused as a mistake: it may be started again", async () => {
+  await run(agent({ name: "greeter", model: scriptedModel(["Hello."]) }), "Hi", { journal });
+  const program = `
+    import { agent, run } from "@ravi/sdk";
+    const [journal] = process.argv.slice(1);
+    const failed = run(agent({ name: "greeter", model: "openai:none" }), "Hi", { journal });
+    const { code, retryable } = await failed.catch((error) => error);
+    console.log(JSON.stringify([code, retryable]));`;
+  const node = [process.execPath, "--no-warnings", "--conditions=@ravi/source", "--input-type=module"];
+  // Files of eight blocks at most, which is less than the index of a write-ahead log needs.
+  const args = ["-c", 'ulimit -f 8; exec "$@"', "sh", ...node, "-e", program, journal];
+  const { stdout } = await promisify(execFile)("sh", args, { cwd: import.meta.dirname });
+  expect(JSON.parse(stdout)).toEqual(["JOURNAL_FAILED", true]);
 });
 
 test("another process sees what a run waits for, and is told if it answers one that is not there", async () => {

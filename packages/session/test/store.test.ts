@@ -390,7 +390,7 @@ describe("FileSessionStore on a disk", () => {
     for (const format of [0, 2]) {
       const other = Buffer.from(bytes.toString("utf8").replace('"v":1', `"v":${format}`));
       disk.damage(".jsonl", other);
-      const message = expect.stringContaining(`session format is ${format}; expected format 1;`);
+      const message = expect.stringContaining(`the format of session s is ${format}; expected format 1;`);
       await expect(store.open("s")).rejects.toMatchObject({ code: "INVALID_VALUE", message });
       expect(Buffer.from(disk.bytes(".jsonl")).equals(other)).toBe(true);
     }

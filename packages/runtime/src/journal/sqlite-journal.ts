@@ -118,8 +118,8 @@ export class SqliteJournal implements Journal {
 
   /**
    * Opens the journal in a directory; creates both if needed. Throws an `InvalidValueError` if the file is not a journal of Ravi,
-   * is damaged, or has another format, and a `JournalFailedError`, which may be tried again, if it has to be created and another process
-   * keeps the file locked for 10 s.
+   * is damaged, or has another format, and a `JournalFailedError`, which may be tried again, if the disk is full, or if it has to be
+   * created and another process keeps the file locked for 10 s.
    */
   static open(directory: string, options: SqliteJournalOptions = {}): SqliteJournal {
     checkFields("options", options, ["clock", "busyTimeoutMs", "readOnly"]);

@@ -226,15 +226,40 @@ test("T5: a claim that a full disk did not let go is free for whoever opens the 
   await Promise.all([journal.close(), again.close()]);
 });
 
-test("T5: a disk that has no room for a new journal says so, and not that nothing can be rolled back", async () => {
-  const directory = temporaryDirectory();
-  // Files of eight blocks at most, which is less than the tables need.
-  const cramped = ["sh", "-c", 'ulimit -f 8; exec "$@"', "sh"];
-  const { code, stderr } = await start("writer.ts", [directory, RUN, "one", "1"], cramped).ended;
-  expect(code).toBe(1);
-  expect(stderr).toMatch(/can be opened and written, on a disk with room \(SQLite: .*disk/);
-  // With room again it is made, whatever was left of the first try.
-  expect(await start("writer.ts", [directory, RUN, "one", "1"]).ended).toMatchObject({ code: 0, stderr: "" });
+test.each(["a new journal", "one that is there"])(
+  "T5: a disk that has no room to open %s says so, and that it may be tried again: nobody has made a mistake",
+  async (which) => {
+    const directory = temporaryDirectory();
+    if (which !== "a new journal") await SqliteJournal.open(directory).close();
+    // Files of eight blocks at most, which is less than the tables need, or the index of the write-ahead log.
+    const cramped = ["sh", "-c", 'ulimit -f 8; exec "$@"', "sh"];
+    const { code, stderr } = await start("writer.ts", [directory, RUN, "one", "1"], cramped).ended;
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /the journal \/.*ravi\.db could not be opened: .*disk.*; it needs a local disk with room/,
+    );
+    expect(stderr).toContain("code: 'JOURNAL_FAILED'");
+    expect(stderr).toContain("retryable: true");
+    // With room again it is made, whatever was left of the first try.
+    expect(await start("writer.ts", [directory, RUN, "one", "1"]).ended).toMatchObject({
+      code: 0,
+      stderr: "",
+    });
+  },
+);
+
+test.each(["ENOSPC", "EDQUOT"])("T5: a disk without room for the file itself (%s) says so too", (code) => {
+  vi.spyOn(process.getBuiltinModule("node:fs"), "openSync").mockImplementation(() => {
+    throw Object.assign(new Error(`${code}: no room, open`), { code });
+  });
+  onTestFinished(() => void vi.restoreAllMocks());
+  expect(() => SqliteJournal.open(temporaryDirectory())).toThrow(
+    expect.objectContaining({
+      code: "JOURNAL_FAILED",
+      retryable: true,
+      message: expect.stringMatching(/ravi\.db could not be opened: E\w+: no room, open; it needs/),
+    }),
+  );
 });
 
 test.each([false, true])(

@@ -106,7 +106,11 @@ class Reader {
     if (found === undefined) throw this.damaged({ line: 1, position: 0, isTorn: false });
     if ("format" in found) {
       const expected = `format ${FORMAT}; the file was written by another version of @ravi/session, so use that version`;
-      throw new InvalidValueError({ field: "session format", value: found.format, expected });
+      throw new InvalidValueError({
+        field: `the format of session ${this.sessionId}`,
+        value: found.format,
+        expected,
+      });
     }
     if (found.id !== this.sessionId) throw this.corrupt(1, 0, `the file belongs to session ${found.id}`);
     this.info = found;

@@ -31,16 +31,11 @@ export function scan(
 ): Scan {
   const header = Buffer.from(headerLine(keyText), "utf8");
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const what = `the history of session ${sessionId}`;
   const corrupt = (position: number, problem: string, cause?: unknown): JournalCorruptError =>
-    new JournalCorruptError({
-      runId: sessionId,
-      what: `the history of session ${sessionId}`,
-      position,
-      problem,
-      cause,
-    });
+    new JournalCorruptError({ runId: sessionId, what, position, problem, cause });
   if (!buffer.subarray(0, header.length).equals(header)) {
-    unreadableHeader({ buffer, header, keyText, corrupt });
+    unreadableHeader({ buffer, header, keyText, what, corrupt });
     return { messages: [], texts: [], whole: 0 };
   }
 
@@ -107,11 +102,13 @@ function unreadableHeader({
   buffer,
   header,
   keyText,
+  what,
   corrupt,
 }: {
   readonly buffer: Buffer;
   readonly header: Buffer;
   readonly keyText: string;
+  readonly what: string;
   readonly corrupt: (position: number, problem: string) => JournalCorruptError;
 }): void {
   const newline = buffer.indexOf(0x0a);
@@ -119,7 +116,7 @@ function unreadableHeader({
   const version = /^\{"ravi":"history","v":(\d{1,9}),/.exec(first)?.[1];
   if (version !== undefined && Number(version) !== FORMAT) {
     const expected = `format ${FORMAT}; the file was written by another version of @ravi/context, so use that version`;
-    throw new InvalidValueError({ field: "history format", value: Number(version), expected });
+    throw new InvalidValueError({ field: `the format of ${what}`, value: Number(version), expected });
   }
   const begun = newline === -1 && header.subarray(0, buffer.length).equals(buffer);
   const blank = buffer.every((byte) => byte === 0);

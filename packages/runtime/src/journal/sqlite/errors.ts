@@ -3,7 +3,9 @@ import { isRaviError, JournalCorruptError, JournalFailedError } from "@ravi/kern
 /** The primary result codes of SQLite that are distinguished here. Extended codes have them in their low byte. */
 const BUSY = 5;
 const NO_MEMORY = 7;
+const IO_ERROR = 10;
 const CORRUPT = 11;
+const FULL = 13;
 const CANNOT_OPEN = 14;
 const NOT_A_DATABASE = 26;
 
@@ -21,6 +23,12 @@ export function isBusy(error: unknown): boolean {
 export function isDamaged(error: unknown): boolean {
   const code = resultCode(error);
   return code === CORRUPT || code === NOT_A_DATABASE;
+}
+
+/** The disk is full, which SQLite also reports as an error of the disk, or it has failed. */
+export function isDiskFailure(error: unknown): boolean {
+  const code = resultCode(error);
+  return code === FULL || code === IO_ERROR;
 }
 
 /** The system ran out of a resource, such as open files. The file itself is not affected. */

@@ -1,8 +1,8 @@
 import type * as Sqlite from "node:sqlite";
 import { InvalidValueError, JournalFailedError } from "@ravi/kernel";
-import { makeFolders, messageOf } from "@ravi/kernel/loop";
+import { hasCode, makeFolders, messageOf } from "@ravi/kernel/loop";
 import { nodeFiles, nodeModule, realNow } from "../parts/platform.ts";
-import { isBusy, isDamaged } from "./errors.ts";
+import { isBusy, isDamaged, isDiskFailure } from "./errors.ts";
 import { APPLICATION_ID, FORMAT, SCHEMA } from "./schema.ts";
 
 const FILE = "ravi.db";
@@ -16,7 +16,8 @@ const BUSY_TIMEOUT_MS = 10;
 
 /**
  * Opens `ravi.db` in the directory. Creates both if needed, with modes 0700 and 0600, so that other users cannot read them. Throws
- * an `InvalidValueError`, or a `JournalFailedError` if another process keeps a new file locked: that one may be tried again.
+ * an `InvalidValueError`, or a `JournalFailedError` if another process keeps a new file locked or the disk is full: that one may be tried
+ * again.
  */
 export function openDatabase(directory: string, timeoutMs = OPEN_TIMEOUT_MS): Sqlite.DatabaseSync {
   // Loaded here: a runtime without a journal needs no SQLite, and some versions of Node warn when it is loaded.
@@ -37,9 +38,10 @@ export function openDatabase(directory: string, timeoutMs = OPEN_TIMEOUT_MS): Sq
       const what = `the journal ${path} was locked by another process for ${timeoutMs} ms`;
       throw new JournalFailedError({ what, final: false, cause: error });
     }
+    if (isDiskFailure(error)) throw diskFailure(path, error);
     const what = isDamaged(error)
       ? "an undamaged SQLite database"
-      : "a file, in a writable folder, that can be opened and written, on a disk with room";
+      : "a file, in a writable folder, that can be opened and written";
     throw new InvalidValueError({
       field: "journal",
       value: path,
@@ -47,6 +49,12 @@ export function openDatabase(directory: string, timeoutMs = OPEN_TIMEOUT_MS): Sq
       cause: error,
     });
   }
+}
+
+function diskFailure(path: string, cause: unknown): JournalFailedError {
+  const what = `the journal ${path} could not be opened`;
+  const hint = "it needs a local disk with room; no run was changed, so try again when it has one";
+  return new JournalFailedError({ what, final: false, cause, hint });
 }
 
 /**
@@ -107,6 +115,7 @@ function prepareFile(directory: string): string {
     nodeFiles().closeSync(nodeFiles().openSync(path, "a", 0o600));
     return path;
   } catch (cause) {
+    if (hasCode(cause, "ENOSPC") || hasCode(cause, "EDQUOT")) throw diskFailure(path, cause);
     const expected = `a directory in which ${FILE} can be created and written (${messageOf(cause)})`;
     throw new InvalidValueError({ field: "directory", value: directory, expected, cause });
   }
