@@ -98,7 +98,8 @@ async function listOf(client: McpClient, timeoutS: number): Promise<readonly unk
   // The client would print that there are none.
   if (client.getServerCapabilities()?.tools === undefined) return [];
   // The time is that of one page; the signal is for all of them.
-  const timeout = timeoutS * 1_000;
+  // A signal takes whole milliseconds only, and 16.1 seconds are a little more than 16,100.
+  const timeout = Math.ceil(timeoutS * 1_000);
   const signal = AbortSignal.timeout(timeout);
   const { tools } = await client.listTools(undefined, { timeout, signal, cacheMode: "refresh" });
   return tools;
