@@ -667,6 +667,7 @@ describe("the command line", () => {
     [["runs", "--all", "--status", "failed"], /exclude each other/],
     [["prune"], /needs --older-than/],
     [["page", "--port", "http"], /--port is "http"; expected a number up to 65535/],
+    [["page", "--port", "99999"], /--port is "99999"; expected a number up to 65535/],
     [["page", "run-1"], /expected ravi page \[--port <port>\]/],
     [["prune", "--older-than", "1 week"], /--older-than is "1 week"; expected a time such as 90s/],
   ])("%j is refused", async (args, message) => {
