@@ -201,6 +201,16 @@ function reportOf(more: Partial<RunReport>): RunReport {
   };
 }
 
+test.each([
+  [{}, "none: it goes on when it is resumed"],
+  [{ cancelReason: "too dear" }, "none: it ends when it is resumed"],
+])("of a run that no process has it is said what a resume would do: %j", async (more, said) => {
+  const { runs } = waitingRun([], more);
+  const page = await tab((await opened(runs)).url);
+  await choose(page, "lead");
+  await page.getByText(said).waitFor();
+});
+
 test("a tool call is shown with its arguments, and allowed or refused with a reason", async () => {
   const question = { tool: "refund", callId: "c", arguments: { usd: 50 } };
   const { runs, delivered } = waitingRun([wait({ question })]);

@@ -165,7 +165,7 @@ describe("a run that waits", () => {
     );
     const shown = await ravi("show", "run-1");
     expect(shown).toMatch(/^status +suspended, cancelled \(too dear\): it ends when it is resumed$/m);
-    expect(shown).toMatch(/^process +none; it goes on when it is resumed$/m);
+    expect(shown).toMatch(/^process +none; it ends when it is resumed$/m);
     expect(await inspect("run-1", { journal })).toMatchObject({ cancelReason: "too \u0007dear" });
     expect(await resume("run-1", { journal, agents: asking })).toMatchObject({ status: "cancelled" });
     expect(await ravi("runs", "--all")).toMatch(/run-1 +clerk@1 +cancelled .* ago +CANCELLED: .*too dear/m);

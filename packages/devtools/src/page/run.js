@@ -82,6 +82,7 @@ function present(items) {
 function factsOf(report) {
   const { runId, input, result, error, cancelReason, heldBy, startedAt, inDoubt } = report;
   const stop = result === undefined || result.stopReason === "done" ? undefined : result.stopReason;
+  const next = cancelReason === undefined ? "goes on" : "ends";
   /** @type {[string, string | undefined][]} */
   const facts = [
     ["run", runId],
@@ -89,7 +90,7 @@ function factsOf(report) {
     ["tenant", report.tenantId],
     ["user", report.userId],
     ["started", new Date(startedAt).toLocaleString()],
-    ["process", isOpen(report) ? (heldBy?.owner ?? "none: it goes on when it is resumed") : undefined],
+    ["process", isOpen(report) ? (heldBy?.owner ?? `none: it ${next} when it is resumed`) : undefined],
     ["input", input],
     ["output", result?.output],
     ["stopped by", stop],
