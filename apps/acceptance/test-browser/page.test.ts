@@ -208,7 +208,7 @@ test.each([
   const { runs } = waitingRun([], more);
   const page = await tab((await opened(runs)).url);
   await choose(page, "lead");
-  await page.getByText(said).waitFor();
+  await expect.poll(() => page.locator(".fact").allInnerTexts()).toContain(`process\n${said}`);
 });
 
 test("a tool call is shown with its arguments, and allowed or refused with a reason", async () => {
