@@ -140,6 +140,16 @@ describe.each(APIS)("over %s:", (api) => {
       });
     });
 
+    test("of the platform's own fetch, which waits for 300 s, is told without the client's options", async () => {
+      const cause = Object.assign(new Error("Headers Timeout Error"), { code: "UND_ERR_HEADERS_TIMEOUT" });
+      const fetch = (): Promise<Response> => Promise.reject(new TypeError("fetch failed", { cause }));
+      const model = client({ url: "http://127.0.0.1:9/v1" }, { fetch, idleTimeoutMs: 900_000 });
+      const message = expect.stringMatching(
+        /silent for longer than fetch itself waits .* a fetch of your own$/,
+      );
+      expect(await failureOf(model.generate(HELLO))).toMatchObject({ kind: "TIMEOUT", message });
+    });
+
     test("before the call sends nothing", async () => {
       await using server = await rawServer((response) => void response.end("{}"));
       const signal = AbortSignal.abort("no");
