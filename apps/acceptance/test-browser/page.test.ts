@@ -105,6 +105,31 @@ test("what is being typed stays while the run goes on", async () => {
   expect((await handle.result).output).toBe('"blue"');
 });
 
+test("what is being typed for one wait stays when others begin, are answered, or get their turn", async () => {
+  const { runs } = waitingRun([]);
+  const first = wait({ kind: "signal", name: "first", since: 1 });
+  const second = wait({ kind: "signal", name: "second", since: 2 });
+  // Of the same name as the first: the first gets the next answer.
+  const third = wait({ kind: "signal", name: "first", since: 3 });
+  let report = reportOf({ waitingFor: [first, second] });
+  const { url } = await opened({ ...runs, list: () => [report], inspect: () => report });
+  const page = await tab(url);
+  await choose(page, "lead");
+  const waits = page.getByRole("region", { name: "lead waits for an answer" });
+  const field = waits.filter({ hasText: "second" }).getByRole("textbox");
+  await field.fill("bl");
+  for (const waitingFor of [[first, second, third], [second, third], [second]]) {
+    report = reportOf({ waitingFor });
+    await expect.poll(() => waits.count()).toBe(waitingFor.length);
+    expect(await waits.locator(".quiet").allInnerTexts()).toEqual(waitingFor.map(({ name }) => name));
+    expect(await field.inputValue()).toBe("bl");
+    expect(await field.evaluate((element) => element === document.activeElement)).toBe(true);
+    // The one that has waited longest for that name can be answered.
+    const names = new Set(waitingFor.map(({ name }) => name));
+    expect(await waits.getByRole("textbox").count()).toBe(names.size);
+  }
+});
+
 test("a run is cancelled for a reason that is asked for first", async () => {
   const runtime = runtimeWithJournal();
   const handle = runtime.run(painter, "");
@@ -175,6 +200,16 @@ function reportOf(more: Partial<RunReport>): RunReport {
     ...more,
   };
 }
+
+test.each([
+  [{}, "none: it goes on when it is resumed"],
+  [{ cancelReason: "too dear" }, "none: it ends when it is resumed"],
+])("of a run that no process has it is said what a resume would do: %j", async (more, said) => {
+  const { runs } = waitingRun([], more);
+  const page = await tab((await opened(runs)).url);
+  await choose(page, "lead");
+  await expect.poll(() => page.locator(".fact").allInnerTexts()).toContain(`process\n${said}`);
+});
 
 test("a tool call is shown with its arguments, and allowed or refused with a reason", async () => {
   const question = { tool: "refund", callId: "c", arguments: { usd: 50 } };

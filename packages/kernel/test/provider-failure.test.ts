@@ -275,11 +275,35 @@ describe("O6: a failed call", () => {
   const coded = (code: string): Error =>
     new TypeError("fetch failed", { cause: Object.assign(new Error("x"), { code }) });
 
+  const SILENT = "the server was silent for longer than fetch itself waits";
+
   test.each<[string, unknown, "timed out" | "broken" | undefined, object]>([
     ["too long", new OversizedAnswer("it", 5), undefined, { kind: "SERVER_ERROR", retryable: false }],
     ["no answer", new UnusableAnswer("no"), undefined, { kind: "SERVER_ERROR", said: "no" }],
     ["the client's time-out", new Error("x"), "timed out", { kind: "TIMEOUT" }],
     ["the platform's time-out", coded("UND_ERR_HEADERS_TIMEOUT"), "broken", { kind: "TIMEOUT" }],
+    [
+      "silence for longer than fetch waits, before the headers",
+      // The official clients speak of options that are theirs.
+      new Error("timed out; configure fetchOptions", { cause: coded("UND_ERR_HEADERS_TIMEOUT") }),
+      "timed out",
+      {
+        kind: "TIMEOUT",
+        said: SILENT,
+        advice: " (UND_ERR_HEADERS_TIMEOUT); to wait longer, give a fetch of your own",
+      },
+    ],
+    [
+      "silence for longer than fetch waits, in the middle",
+      new BrokenConnection(coded("UND_ERR_BODY_TIMEOUT")),
+      undefined,
+      {
+        kind: "TIMEOUT",
+        said: SILENT,
+        advice: " (UND_ERR_BODY_TIMEOUT); to wait longer, give a fetch of your own",
+      },
+    ],
+    ["no connection in time", coded("UND_ERR_CONNECT_TIMEOUT"), "broken", { said: "fetch failed" }],
     ["a reset", coded("ECONNRESET"), "broken", { kind: "SERVER_ERROR", advice: " (ECONNRESET)" }],
     ["a break", new BrokenConnection(undefined), undefined, { kind: "SERVER_ERROR", advice: "" }],
     [

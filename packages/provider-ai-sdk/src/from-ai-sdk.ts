@@ -1,5 +1,6 @@
 import {
   type CallOptions,
+  isCancellation,
   isPromiseLike,
   type LLMClient,
   type ModelEvent,
@@ -133,7 +134,10 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): LLMCli
           const type = field(value, "type");
           if (type === "error") throw field(value, "error");
           if (type === "stream-start") logWarnings(notice, field(value, "warnings"));
-          yield* answer.add(value);
+          for (const event of answer.add(value)) {
+            yield event;
+            if (isCancellation(call.stopped)) throw call.stopped;
+          }
         }
         checkEnding(answer, "streamed");
         call.complete();

@@ -18,7 +18,10 @@ export interface AiSdkOptions {
   readonly contextWindow?: number | undefined;
   /** The most tokens that the model can write, for `info`. A request is not limited by it. Default: unknown. */
   readonly maxOutputTokens?: number | undefined;
-  /** Milliseconds that the model may be silent, before its answer or within it. Default: 240,000. */
+  /**
+   * Milliseconds that the model may be silent, before its answer or within it. Default: 240,000. More than 300,000 need a provider with a
+   * `fetch` of your own, because that of Node gives up then.
+   */
   readonly idleTimeoutMs?: number | undefined;
   /** Sent with each request. Default: none. */
   readonly headers?: Readonly<Record<string, string>> | undefined;

@@ -12,7 +12,7 @@ import {
   TypeValidationError,
   UnsupportedFunctionalityError,
 } from "@ai-sdk/provider";
-import { isRaviError } from "@ravi/kernel";
+import { isRaviError, type ModelEvent } from "@ravi/kernel";
 import { virtualClock } from "@ravi/testing";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { fromAiSdk } from "../src/index.ts";
@@ -281,6 +281,22 @@ test("T4: a reader who stops early lets the stream go", async () => {
   }
   await expect(left.promise).resolves.toBeUndefined();
   expect(getEventListeners(signal, "abort")).toEqual([]);
+});
+
+test("T4: an abort between two events of one part ends the stream with it", async () => {
+  const call = { type: "tool-call", toolCallId: "c", toolName: "look", input: '{"at":"sky"}' };
+  const controller = new AbortController();
+  const { signal } = controller;
+  const seen: ModelEvent[] = [];
+  const read = async (): Promise<void> => {
+    const client = fromAiSdk(fixedModel({ parts: [call, FINISH] }));
+    for await (const event of client.stream?.(ask("go"), { signal }) ?? []) {
+      seen.push(event);
+      controller.abort("enough");
+    }
+  };
+  expect(await failureOf(read())).toMatchObject({ code: "CANCELLED", reason: "enough" });
+  expect(seen).toEqual([{ type: "toolCall", index: 0, id: "c", name: "look", delta: "" }]);
 });
 
 test("T4: the signal of a call that went well is not aborted at its end", async () => {

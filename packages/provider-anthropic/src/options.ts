@@ -41,7 +41,10 @@ export interface AnthropicOptions {
    * logger is told. Default: neither is overridden.
    */
   readonly thinking?: "adaptive" | "off" | { readonly budgetTokens: number } | undefined;
-  /** Milliseconds that the server may be silent, before its headers or within its answer. Default: 240,000. */
+  /**
+   * Milliseconds that the server may be silent, before its headers or within its answer. Default: 240,000. More than 300,000 need a
+   * `fetch` of your own, because that of Node gives up then.
+   */
   readonly idleTimeoutMs?: number | undefined;
   /**
    * The maximum size of an answer in bytes. Default: 256 MiB. One event of a stream, or an answer that is not streamed, may have at

@@ -1,6 +1,7 @@
 import {
   type CallOptions,
   InvalidValueError,
+  isCancellation,
   type LLMClient,
   type ModelEvent,
   type ModelInfo,
@@ -60,8 +61,14 @@ export function openai(model: string, options: OpenAIOptions = {}): LLMClient {
       const answer = connection().protocol.collect(provider);
       const next = answerReader({ response, call, limits, answer, timers: globalThis });
       for (let events = await next(); events !== undefined; events = await next())
-        for (const event of events) yield event;
-      for (const event of answer.finish()) yield event;
+        for (const event of events) {
+          yield event;
+          if (isCancellation(call.stopped)) throw call.stopped;
+        }
+      for (const event of answer.finish()) {
+        yield event;
+        if (event.type !== "finish" && isCancellation(call.stopped)) throw call.stopped;
+      }
     } catch (error) {
       // If the call was cancelled or timed out, that is the error, whatever else failed because of it.
       if (call.stopped !== undefined) throw call.stopped;

@@ -24,7 +24,10 @@ export interface OpenAIOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** The name of the server in `info.provider`, `id`, errors and `providerOptions`. Default: `"openai"`. */
   readonly provider?: string | undefined;
-  /** Milliseconds that the server may be silent, before its headers or within its answer. Default: 240,000. */
+  /**
+   * Milliseconds that the server may be silent, before its headers or within its answer. Default: 240,000. More than 300,000 need a
+   * `fetch` of your own, because that of Node gives up then.
+   */
   readonly idleTimeoutMs?: number | undefined;
   /**
    * The maximum size of an answer in bytes. Default: 256 MiB. One line of a stream, or an answer that is not streamed, may have at

@@ -5,7 +5,17 @@ import { CancellationToken, DeadlineExceededError, isRaviError, type LLMClient }
 import type { OpenAIOptions } from "@ravi/provider-openai";
 import { virtualClock } from "@ravi/testing";
 import { describe, expect, test } from "vitest";
-import { APIS, client as clientOf, DONE, failureOf, HELLO, rawServer, SPOKEN, streamed } from "./support.ts";
+import {
+  APIS,
+  chunk,
+  client as clientOf,
+  DONE,
+  failureOf,
+  HELLO,
+  rawServer,
+  SPOKEN,
+  streamed,
+} from "./support.ts";
 
 const STREAM = { "content-type": "text/event-stream" };
 const JSON_TYPE = { "content-type": "application/json" };
@@ -130,6 +140,16 @@ describe.each(APIS)("over %s:", (api) => {
       });
     });
 
+    test("of the platform's own fetch, which waits for 300 s, is told without the client's options", async () => {
+      const cause = Object.assign(new Error("Headers Timeout Error"), { code: "UND_ERR_HEADERS_TIMEOUT" });
+      const fetch = (): Promise<Response> => Promise.reject(new TypeError("fetch failed", { cause }));
+      const model = client({ url: "http://127.0.0.1:9/v1" }, { fetch, idleTimeoutMs: 900_000 });
+      const message = expect.stringMatching(
+        /silent for longer than fetch itself waits .* a fetch of your own$/,
+      );
+      expect(await failureOf(model.generate(HELLO))).toMatchObject({ kind: "TIMEOUT", message });
+    });
+
     test("before the call sends nothing", async () => {
       await using server = await rawServer((response) => void response.end("{}"));
       const signal = AbortSignal.abort("no");
@@ -163,10 +183,11 @@ describe.each(APIS)("over %s:", (api) => {
       expect(isRaviError(await failed, "DEADLINE_EXCEEDED")).toBe(true);
     });
 
-    test("between two events ends the stream with it, never silently", async () => {
-      await using server = await rawServer(
-        (response) => void response.writeHead(200, STREAM).write(piece("a")),
-      );
+    test.each([
+      ["the rest is still to come", piece("a")],
+      ["the rest is here already", piece("a") + piece("b") + end("b")],
+    ])("between two events ends the stream with it, never silently: %s", async (_, bytes) => {
+      await using server = await rawServer((response) => void response.writeHead(200, STREAM).write(bytes));
       const token = new CancellationToken();
       const seen: string[] = [];
       const failed = failureOf(
@@ -360,4 +381,22 @@ describe.each(APIS)("over %s:", (api) => {
       },
     );
   });
+});
+
+test("an abort by who is told of a call that was held back to the end ends the stream too", async () => {
+  // Until the arguments begin, more of its name may come. These never do.
+  const call = { index: 0, id: "c1", function: { name: "look" } };
+  const bytes = chunk({ tool_calls: [call] }) + chunk({}, "tool_calls") + DONE;
+  await using server = await rawServer((response) => void response.writeHead(200, STREAM).end(bytes));
+  const token = new CancellationToken();
+  const { signal } = token;
+  const seen: string[] = [];
+  const read = async (): Promise<void> => {
+    for await (const { type } of clientOf(server, { api: "chat" }).stream?.(HELLO, { signal }) ?? []) {
+      seen.push(type);
+      token.cancel("enough");
+    }
+  };
+  expect(await failureOf(read())).toBe(token.error);
+  expect(seen).toEqual(["toolCall"]);
 });

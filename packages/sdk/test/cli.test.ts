@@ -165,7 +165,7 @@ describe("a run that waits", () => {
     );
     const shown = await ravi("show", "run-1");
     expect(shown).toMatch(/^status +suspended, cancelled \(too dear\): it ends when it is resumed$/m);
-    expect(shown).toMatch(/^process +none; it goes on when it is resumed$/m);
+    expect(shown).toMatch(/^process +none; it ends when it is resumed$/m);
     expect(await inspect("run-1", { journal })).toMatchObject({ cancelReason: "too \u0007dear" });
     expect(await resume("run-1", { journal, agents: asking })).toMatchObject({ status: "cancelled" });
     expect(await ravi("runs", "--all")).toMatch(/run-1 +clerk@1 +cancelled .* ago +CANCELLED: .*too dear/m);
@@ -667,6 +667,7 @@ describe("the command line", () => {
     [["runs", "--all", "--status", "failed"], /exclude each other/],
     [["prune"], /needs --older-than/],
     [["page", "--port", "http"], /--port is "http"; expected a number up to 65535/],
+    [["page", "--port", "99999"], /--port is "99999"; expected a number up to 65535/],
     [["page", "run-1"], /expected ravi page \[--port <port>\]/],
     [["prune", "--older-than", "1 week"], /--older-than is "1 week"; expected a time such as 90s/],
   ])("%j is refused", async (args, message) => {

@@ -7,5 +7,5 @@ export function clean(text: string, max: number): string {
   let cleaned = text;
   for (const [pattern, instead] of SECRETS) cleaned = cleaned.replaceAll(pattern, instead);
   // Last, because a half of a key is not recognised.
-  return truncateText(cleaned, max);
+  return truncateText(cleaned, max, (missing) => `\n[... ${missing} characters were left out ...]\n`);
 }

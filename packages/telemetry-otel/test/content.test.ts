@@ -129,6 +129,17 @@ describe("content", () => {
     expect(attributes["gen_ai.tool.call.result"]).toBe("a [redacted] z");
   });
 
+  test("what is cut out is counted, for people: they cannot ask for less, as models can", () => {
+    const text = `${"a".repeat(200)}${"z".repeat(200)}`;
+    const attributes = recorded({ of: "result", text }, { content: true, maxContentChars: 100 });
+    const kept = String(attributes["gen_ai.tool.call.result"]);
+    expect(kept.length).toBeLessThanOrEqual(100);
+    const [, head = "", missing, tail = ""] =
+      /^(a+)\n\[\.\.\. (\d+) characters .* \.\.\.\]\n(z+)$/.exec(kept) ?? [];
+    expect(head.length + Number(missing) + tail.length).toBe(400);
+    expect(kept).not.toContain("ask");
+  });
+
   test("a redactor decides on each text, and may leave it out", () => {
     const seen: string[] = [];
     const content = (text: string): string | undefined => {

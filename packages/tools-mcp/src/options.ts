@@ -15,7 +15,7 @@ export interface McpToolsOptions {
   readonly approved?: unknown;
   /** Whether a person has to approve each call. A function decides for each tool. Default: false. */
   readonly needsApproval?: boolean | ((tool: McpToolDefinition) => boolean) | undefined;
-  /** Seconds that a call may take, progress or not. Default: 60. */
+  /** Seconds that a call may take, progress or not. Default: 60. Over HTTP, Node gives up a server that is silent for 300 seconds. */
   readonly timeoutS?: number | undefined;
   /** The most characters of text that the model is told of one result; the middle is cut out. Default: 100,000. */
   readonly maxResultChars?: number | undefined;

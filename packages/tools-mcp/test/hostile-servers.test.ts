@@ -79,6 +79,20 @@ describe("T15: a server costs only an error of that call", () => {
     expect(await told(raw, tool)).toBe(said);
   });
 
+  test.each([
+    ["dies", "dying", "its process ended by SIGKILL"],
+    ["refuses", "refusing", "not now"],
+  ])(
+    "that %s when its tools are listed again: it is known that the call was not sent",
+    async (_, by, why) => {
+      await using raw = await openMcp(server("raw"));
+      await told(raw, "hide", { by });
+      expect(await told(raw, "echo")).toBe(
+        `error: echo was not called: the MCP server "raw" did not list its tools again: ${why}`,
+      );
+    },
+  );
+
   test("that never answers: the time limit ends it, and the server is told", async () => {
     await using raw = await openMcp(server("raw"), { timeoutS: 20 });
     const clock = virtualClock();

@@ -19,6 +19,11 @@ test.each<[string, object]>([
   expect(await failureOf(mcpTools(fakeClient([]), options))).toMatchObject({ code: "INVALID_VALUE", field });
 });
 
+test.each([16.1, 1.005, 0.0001])("%d seconds may be no whole number of milliseconds", async (timeoutS) => {
+  const { tools } = await mcpTools(fakeClient([defined("read")]), { timeoutS });
+  expect(tools.map(({ name }) => name)).toEqual(["read"]);
+});
+
 test.each<[string, object, object?]>([
   ["server", {}],
   ["server.command", { command: "" }],

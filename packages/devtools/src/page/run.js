@@ -1,7 +1,7 @@
 import { bar, fill, make } from "./dom.js";
 import { logOf } from "./log.js";
-import { barsOf, cutOffOf, dollars, grouped, isNext, isOpen, limitsOf, priorityOf, rowsOf } from "./view.js";
-import { drawWait } from "./waits.js";
+import { barsOf, cutOffOf, dollars, grouped, isOpen, limitsOf, priorityOf, rowsOf } from "./view.js";
+import { waitsOf } from "./waits.js";
 
 /**
  * @typedef {import("@ravi/kernel").RunReport} RunReport
@@ -16,9 +16,11 @@ import { drawWait } from "./waits.js";
  * @param {{ answer: Answer | undefined, cancel: (() => void) | undefined }} actions Undefined on a page that only looks.
  */
 export function runView(main, { answer, cancel }) {
-  const [head, limits, waits, tree, calls] = ["header", "limits", "waits", "tree", "calls"].map((name) =>
+  const [head, limits, tree, calls] = ["header", "limits", "tree", "calls"].map((name) =>
     make("div", { class: name }),
   );
+  const waits = make("div", { class: "waits" });
+  const waiting = waitsOf(waits, answer);
   const lines = make("ol", { class: "log", label: "Log" });
   main.replaceChildren(...present([head, limits, waits, tree, calls]), make("h2", {}, ["Log"]), lines);
   return {
@@ -26,7 +28,7 @@ export function runView(main, { answer, cancel }) {
     /** @param {RunAnswer} shown */
     draw(shown) {
       const { report, agentsInAll, callsInAll, now } = shown;
-      if (!head || !limits || !waits || !tree || !calls) return;
+      if (!head || !limits || !tree || !calls) return;
       const facts = factsOf(report);
       fill(head, [facts, isOpen(report)], () => [
         make("h2", {}, [
@@ -51,10 +53,7 @@ export function runView(main, { answer, cancel }) {
           ]),
         ),
       );
-      const { waitingFor = [] } = report;
-      fill(waits, waitingFor, () =>
-        waitingFor.map((wait) => drawWait(wait, isNext(wait, waitingFor) ? answer : undefined)),
-      );
+      waiting.draw(report.waitingFor ?? []);
       fill(tree, [report.agents, agentsInAll], () => [
         treeOf(report),
         left(agentsInAll - report.agents.length, "agents"),
@@ -83,6 +82,7 @@ function present(items) {
 function factsOf(report) {
   const { runId, input, result, error, cancelReason, heldBy, startedAt, inDoubt } = report;
   const stop = result === undefined || result.stopReason === "done" ? undefined : result.stopReason;
+  const next = cancelReason === undefined ? "goes on" : "ends";
   /** @type {[string, string | undefined][]} */
   const facts = [
     ["run", runId],
@@ -90,7 +90,7 @@ function factsOf(report) {
     ["tenant", report.tenantId],
     ["user", report.userId],
     ["started", new Date(startedAt).toLocaleString()],
-    ["process", isOpen(report) ? (heldBy?.owner ?? "none: it goes on when it is resumed") : undefined],
+    ["process", isOpen(report) ? (heldBy?.owner ?? `none: it ${next} when it is resumed`) : undefined],
     ["input", input],
     ["output", result?.output],
     ["stopped by", stop],

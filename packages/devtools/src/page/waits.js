@@ -1,5 +1,5 @@
 import { make } from "./dom.js";
-import { amountIn, answerIn, isBudget, kindOf, questionOf } from "./view.js";
+import { amountIn, answerIn, isBudget, isNext, kindOf, questionOf } from "./view.js";
 
 /**
  * @typedef {import("@ravi/kernel").PendingWait} PendingWait
@@ -7,12 +7,43 @@ import { amountIn, answerIn, isBudget, kindOf, questionOf } from "./view.js";
  */
 
 /**
- * What a run waits for, with the buttons to answer it.
+ * What a run waits for. What goes on waiting stays where it is on the page, with the focus and what is being typed for it.
+ *
+ * @param {HTMLElement} element
+ * @param {Answer | undefined} answer Undefined on a page that only looks.
+ */
+export function waitsOf(element, answer) {
+  /** @type {Map<string, HTMLElement>} */
+  let known = new Map();
+  return {
+    /** @param {readonly PendingWait[]} waits */
+    draw(waits) {
+      const before = known;
+      known = new Map();
+      for (const wait of waits) {
+        const isNow = isNext(wait, waits);
+        // An agent may wait twice for the same at once.
+        const key = JSON.stringify([wait, isNow, isNow ? 0 : known.size]);
+        known.set(key, before.get(key) ?? drawWait(wait, isNow ? answer : undefined));
+      }
+      const sections = [...known.values()];
+      for (const section of before.values()) if (!sections.includes(section)) section.remove();
+      // What is moved loses the focus, so only what is new is put in.
+      for (const [at, section] of sections.entries()) {
+        const there = element.children[at] ?? null;
+        if (there !== section) element.insertBefore(section, there);
+      }
+    },
+  };
+}
+
+/**
+ * One of them, with the buttons to answer it.
  *
  * @param {PendingWait} wait
  * @param {Answer | undefined} answer Undefined on a page that only looks.
  */
-export function drawWait(wait, answer) {
+function drawWait(wait, answer) {
   const { agentId, since, until, name } = wait;
   const end = until === undefined ? "" : `, until ${new Date(until).toLocaleString()}`;
   const question = questionOf(wait);

@@ -16,6 +16,11 @@ export function hasTimedOut(chain: readonly Error[]): boolean {
   return chain.some((error) => /^(?:UND_ERR_\w+_TIMEOUT|ETIMEDOUT)$/.test(String(field(error, "code"))));
 }
 
+/** Whether it ran out because the server was silent. That of Node waits for 300 s, and has no option for it. */
+export function hasBeenSilent(chain: readonly Error[]): boolean {
+  return chain.some((error) => /^UND_ERR_(?:HEADERS|BODY)_TIMEOUT$/.test(String(field(error, "code"))));
+}
+
 /**
  * Whether the error is a bug in a user's `fetch`. The platform's `fetch` reports a broken connection as a TypeError as well,
  * hence the look at the message.

@@ -2,7 +2,7 @@ import { isError } from "../core/is-error.ts";
 import { askedWaitMs } from "../errors/asked-wait.ts";
 import { ProviderError } from "../errors/errors.ts";
 import { ErrorKind } from "../errors/kinds.ts";
-import { causeChain, hasTimedOut, innermostCode, isMistake } from "./causes.ts";
+import { causeChain, hasBeenSilent, hasTimedOut, innermostCode, isMistake } from "./causes.ts";
 import { BrokenConnection, OversizedAnswer, RedirectedRequest, UnusableAnswer } from "./faults.ts";
 import { type HeaderSource, retryAfterMs } from "./headers.ts";
 import { resetMs } from "./reset-headers.ts";
@@ -70,6 +70,9 @@ function toldToRetry(headers: HeaderSource | undefined, kind: ErrorKind): boolea
 /** What is known about the connection: what an official client's error class says or, for whatever `fetch` itself throws, "broken". */
 export type ConnectionFault = "timed out" | "broken";
 
+const SILENT = "the server was silent for longer than fetch itself waits";
+const WAIT_LONGER = "; to wait longer, give a fetch of your own";
+
 /** Classifies a failure of the connection. Undefined if the server itself failed or refused. */
 export function transportVerdict(
   error: unknown,
@@ -87,6 +90,9 @@ export function transportVerdict(
     return { kind: ErrorKind.SERVER_ERROR, retryable: false, said, advice };
   }
   if (error instanceof UnusableAnswer) return { kind: ErrorKind.SERVER_ERROR, said };
+  // In our own words: the official clients name options of theirs, which nobody can give here.
+  if (hasBeenSilent(chain))
+    return { kind: ErrorKind.TIMEOUT, said: SILENT, advice: `${innermostCode(chain)}${WAIT_LONGER}` };
   if (fault === "timed out" || hasTimedOut(chain)) return { kind: ErrorKind.TIMEOUT, said };
   if (chain.some(isMistake)) {
     return { kind: ErrorKind.UNKNOWN, retryable: false, said: chain.at(-1)?.message ?? said };

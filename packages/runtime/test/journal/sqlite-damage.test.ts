@@ -122,6 +122,10 @@ describe("T5: what is damaged of one run does not hide the others in the list", 
     ["no text", "x'00ff'"],
     ["a number", "'7'"],
     ["nothing", "'null'"],
+    ["a list", "'[]'"],
+    ["a wait of another kind", "replace(wait, 'signal', 'signet')"],
+    ["a wait without its name", "replace(wait, 'name', 'nane')"],
+    ["a wait with a text as its time", `replace(wait, '"since":1', '"since":"1"')`],
   ];
 
   test.each(cases)("%s in the table of waits: the entries have them too", async (_what, wait) => {

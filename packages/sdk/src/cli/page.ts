@@ -26,7 +26,7 @@ export async function showPage({ journal, options, print }: Request): Promise<st
 
 function portOf(given: string | undefined): number | undefined {
   if (given === undefined) return undefined;
-  if (/^\d{1,5}$/.test(given)) return Number(given);
+  if (/^\d{1,5}$/.test(given) && Number(given) <= 65_535) return Number(given);
   throw new UsageError(`--port is ${JSON.stringify(given)}; expected a number up to 65535`);
 }
 

@@ -68,8 +68,9 @@ function statusOf({ status, result, error, cancelReason, heldBy }: RunReport): s
   return message.startsWith(status) ? message : `${reason}: ${message}`;
 }
 
-function processOf({ heldBy, waitingFor = [] }: RunReport): string {
+function processOf({ heldBy, cancelReason, waitingFor = [] }: RunReport): string {
   if (heldBy !== undefined) return heldBy.owner;
+  if (cancelReason !== undefined) return "none; it ends when it is resumed";
   if (waitingFor.some(({ kind }) => kind === "decision")) return "none; resume it with a decision";
   const isUpToOthers = waitingFor.some(({ kind }) => kind !== "timer");
   return isUpToOthers ? "none; resume it when it was answered" : "none; it goes on when it is resumed";

@@ -49,7 +49,7 @@ export async function toolsOver(
   const { prefix, include, exclude, approved } = options;
   const name = options.name ?? client.getServerVersion()?.name ?? "MCP server";
   const server = `the MCP server ${shown(name)}`;
-  const offer = await Offer.of(client, { include, exclude, approved, timeoutMs: listTimeoutS * 1_000 });
+  const offer = await Offer.of(client, { include, exclude, approved, timeoutS: listTimeoutS });
   const tools = Array.from(byToolName(offer.approved.tools, prefix), ([toolName, definition]) =>
     remember(toolOf({ toolName, definition, options, link, offer, server }), definition.name, name),
   );

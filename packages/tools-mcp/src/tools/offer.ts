@@ -7,7 +7,8 @@ import { isSameState, type ListState, ListWatch } from "./list-watch.ts";
 
 export interface OfferOptions extends Selection {
   readonly approved: McpManifest | undefined;
-  readonly timeoutMs: number;
+  /** For each time that they are listed. */
+  readonly timeoutS: number;
 }
 
 /**
@@ -18,6 +19,8 @@ export class Offer {
   readonly approved: McpManifest;
   current: McpManifest;
   changes: readonly McpChange[];
+  /** How long listing the tools may take. */
+  readonly timeoutS: number;
   private readonly options: OfferOptions;
   private readonly watch: ListWatch;
   private listedAt: ListState;
@@ -29,6 +32,7 @@ export class Offer {
     first: { readonly current: McpManifest; readonly watch: ListWatch; readonly listedAt: ListState },
   ) {
     this.options = options;
+    this.timeoutS = options.timeoutS;
     this.approved = approved;
     this.current = first.current;
     this.watch = first.watch;
@@ -40,7 +44,7 @@ export class Offer {
   static async of(client: McpClient, options: OfferOptions): Promise<Offer> {
     const watch = new ListWatch();
     const listedAt = watch.state(client);
-    const listed = await listOf(client, options.timeoutMs);
+    const listed = await listOf(client, options.timeoutS);
     checkSelection(options, listed, options.approved?.tools);
     const current = currentOf(client, listed, options);
     const { approved } = options;
@@ -72,7 +76,7 @@ export class Offer {
   private async listAgain(client: McpClient): Promise<void> {
     // From before: a change while the list is being read makes it old again.
     const state = this.watch.state(client);
-    const listed = await listOf(client, this.options.timeoutMs);
+    const listed = await listOf(client, this.timeoutS);
     try {
       this.current = currentOf(client, listed, this.options);
     } catch (error) {
@@ -90,10 +94,12 @@ function currentOf(client: McpClient, listed: readonly unknown[], selection: Sel
 }
 
 /** All pages, of which the client reads at most 64. */
-async function listOf(client: McpClient, timeout: number): Promise<readonly unknown[]> {
+async function listOf(client: McpClient, timeoutS: number): Promise<readonly unknown[]> {
   // The client would print that there are none.
   if (client.getServerCapabilities()?.tools === undefined) return [];
   // The time is that of one page; the signal is for all of them.
+  // A signal takes whole milliseconds only, and 16.1 seconds are a little more than 16,100.
+  const timeout = Math.ceil(timeoutS * 1_000);
   const signal = AbortSignal.timeout(timeout);
   const { tools } = await client.listTools(undefined, { timeout, signal, cacheMode: "refresh" });
   return tools;

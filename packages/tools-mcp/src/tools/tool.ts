@@ -1,6 +1,6 @@
-import { type AbortSignalLike, defineTool, type Tool, ToolError } from "@ravi/kernel";
+import { type AbortSignalLike, defineTool, isRaviError, type Tool, ToolError } from "@ravi/kernel";
 import { abortable } from "@ravi/kernel/loop";
-import { failureOf, short } from "../failure.ts";
+import { failureOf, short, whyNot } from "../failure.ts";
 import type { McpCallOptions, McpToolDefinition } from "../model.ts";
 import type { ToolOptions } from "../options.ts";
 import { problemOf, toldOf } from "../result/told.ts";
@@ -36,13 +36,18 @@ export function toolOf({ toolName, definition, options, link, offer, server }: T
     onprogress: Heard,
   ): Promise<object> => {
     const client = await link.connected(signal);
+    let isSent = false;
     try {
       await offer.check(toolName, name, client, signal);
       const asked = { signal, onprogress, toolDefinition, timeout: timeoutS * 1_000 };
+      isSent = true;
       return await client.callTool({ name, arguments: args }, asked);
     } catch (error) {
       link.noteFailure(error, client);
-      throw error;
+      if (isSent || isRaviError(error)) throw error;
+      const why = whyNot(error, link.lost, offer.timeoutS, link.cleaning.inErrors);
+      const message = `${toolName} was not called: ${server} did not list its tools again: ${why}`;
+      throw new ToolError({ toolName, message, retryable: isIdempotent });
     }
   };
 

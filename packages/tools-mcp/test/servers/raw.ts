@@ -15,6 +15,7 @@ const [mode = ""] = process.argv.slice(2);
 const cancelled: unknown[] = [];
 const waiting: number[] = [];
 let description = "as it was";
+let listing: "answered" | "refused" | "fatal" = "answered";
 let calls = 0;
 
 function send(message: object): void {
@@ -118,6 +119,12 @@ const TOOLS: Record<string, (id: number, args: Readonly<Record<string, unknown>>
     send({ method: "notifications/tools/list_changed" });
     say(id, "changed");
   },
+  // Says that its list has changed, and what it does when it is asked for it.
+  hide: (id, { by }) => {
+    listing = by === "dying" ? "fatal" : "refused";
+    send({ method: "notifications/tools/list_changed" });
+    say(id, "hidden");
+  },
   storm: (id) => {
     for (let n = 0; n < 500; n++) send({ method: "notifications/tools/list_changed" });
     say(id, "changed nothing");
@@ -168,6 +175,8 @@ function answer({ id, method, params = {} }: Asked): void {
     send({ id, result: { protocolVersion, capabilities, serverInfo } });
   } else if (method === "tools/list") {
     if (mode === "unlisted") return;
+    if (listing === "refused") return send({ id, error: { code: -32_000, message: "not now" } });
+    if (listing === "fatal") process.kill(process.pid, "SIGKILL");
     const all = definitions();
     // Each page has a few tools; `endless` has always one more page, and so has `slow`, which takes its time for each.
     const from = Number(params["cursor"] ?? 0);

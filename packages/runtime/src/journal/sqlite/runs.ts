@@ -331,9 +331,18 @@ function postedReason(value: string): string {
 function waitsIn(text: string): readonly PendingWait[] | undefined {
   try {
     const waits: unknown = JSON.parse(text);
-    const isList = Array.isArray(waits) && waits.every((wait) => typeof wait === "object" && wait !== null);
-    return isList ? (waits as readonly PendingWait[]) : undefined;
+    return Array.isArray(waits) && waits.every(isWait) ? waits : undefined;
   } catch {
     return undefined;
   }
+}
+
+const KINDS: readonly unknown[] = ["approval", "signal", "timer", "decision"] satisfies PendingWait["kind"][];
+
+/** Whoever lists runs shows all of this, and builds commands of it. */
+function isWait(value: unknown): value is PendingWait {
+  if (typeof value !== "object" || value === null) return false;
+  const { kind, name, agentId, execId, since }: Partial<Record<keyof PendingWait, unknown>> = value;
+  const areTexts = [name, agentId, execId].every((text) => typeof text === "string");
+  return areTexts && KINDS.includes(kind) && typeof since === "number";
 }
