@@ -51,6 +51,19 @@ describe("R27: rateLimiter", () => {
   });
 
   it.each(["refuse", "wait"] as const)(
+    "R27: a run that is resumed has begun before: it is never refused, and does not count (%s)",
+    async (onExceed) => {
+      const clock = virtualClock();
+      const layer = rateLimiter({ limit: 1, onExceed, maxWaitMs: 0 });
+      const resumed = { clock, isResumed: true };
+      expect((await through(layer, resumed)).ran).toBe(1);
+      expect((await through(layer, { clock })).ran).toBe(1);
+      expect((await through(layer, resumed)).ran).toBe(1);
+      expect((await through(layer, { clock })).ran).toBe(0);
+    },
+  );
+
+  it.each(["refuse", "wait"] as const)(
     "R27: a clock that goes back by an hour blocks for a window, not for an hour (%s)",
     async (onExceed) => {
       const clock = virtualClock();

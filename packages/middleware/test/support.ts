@@ -74,12 +74,17 @@ export function chatContext(
 }
 
 export function agentContext(
-  options: ContextOptions & { readonly input?: string; readonly sessionId?: string } = {},
+  options: ContextOptions & {
+    readonly input?: string;
+    readonly sessionId?: string;
+    readonly isResumed?: boolean;
+  } = {},
 ): AgentRunContext {
   return {
     ...base(options),
     sessionId: options.sessionId ?? "session-1",
     input: options.input ?? "do it",
+    isResumed: options.isResumed,
     result: undefined,
   };
 }

@@ -23,7 +23,7 @@ import {
   type RunStartOptions,
   versionName,
 } from "@ravi/kernel/loop";
-import { unkeptBy } from "./run/keepers.ts";
+import { checkKept, type Keepers, unkeptBy } from "./run/keepers.ts";
 import { withAgentLedger } from "./tree/ledgers.ts";
 import { textAt } from "./engine/body.ts";
 import { type ResultRecord, resultToJSON } from "./engine/hire-record.ts";
@@ -62,12 +62,11 @@ export interface Start {
 
 /** A new run from the caller's options and the agent's defaults. Throws if an argument is wrong or a limit cannot be enforced. */
 export function newStart(ports: Ports, agent: Agent, input: string, options: RunOptions): Start {
-  const { ids, clock, ledger, headcount } = ports;
+  const { ids, clock } = ports;
   checkRun(agent, input, options, OPTIONS);
   const root = newRoot(agent, options, ids);
-  const isMetered = ledger !== undefined || withAgentLedger(agent, undefined) !== undefined;
   const spawns = options.spawnBudget ?? agent.defaults?.spawnBudget;
-  const keepers = { isMetered, isCounted: headcount !== undefined };
+  const keepers = keepersHere(ports, agent);
   refuseUnkept(keepers, root.executionBudget, spawns);
   const { deadlineS } = root.executionBudget;
   const deadline = deadlineS === null ? null : clock.now() + deadlineS * 1000;
@@ -87,6 +86,12 @@ export function newStart(ports: Ports, agent: Agent, input: string, options: Run
   return options.facts === undefined ? start : { ...start, facts: ownFacts(options.facts) };
 }
 
+/** What this runtime has for the runs of an agent. The agent may have a ledger of its own. */
+function keepersHere({ ledger, headcount }: Ports, agent: Agent): Keepers {
+  const isMetered = ledger !== undefined || withAgentLedger(agent, undefined) !== undefined;
+  return { isMetered, isCounted: headcount !== undefined };
+}
+
 const OPTIONS: readonly (keyof RunOptions)[] = [...RUN_START_OPTIONS, "onEvent", "facts"];
 
 function ownFacts(facts: JsonObject): JsonObject {
@@ -96,10 +101,12 @@ function ownFacts(facts: JsonObject): JsonObject {
 }
 
 /**
- * A run from its first journal entry. It needs the same version of its agent. Throws an `AgentNotFoundError` if that is not
- * registered. A run that was cancelled (`isCancelled` is asked then) does not need it, because nothing of it is run any more.
+ * A run from its first journal entry. It needs the same version of its agent, and what keeps its limits. Throws an `AgentNotFoundError` if
+ * its agent is not registered, and an `InvalidValueError` if nothing here would keep its limits. A run that was cancelled (`isCancelled` is
+ * asked then) needs neither, because nothing of it is run any more.
  */
 export async function readStart(
+  ports: Ports,
   agents: ReadonlyMap<string, Agent>,
   body: JsonObject,
   isCancelled: () => MaybePromise<boolean>,
@@ -108,7 +115,12 @@ export async function readStart(
   const root = Supervision.fromJSON(body["supervision"]);
   const known = agents.get(name);
   const missing = (): Error => new AgentNotFoundError({ agent: name, known: [...agents.keys()] });
-  if (known === undefined && !(await isCancelled())) throw missing();
+  try {
+    if (known === undefined) throw missing();
+    checkKept(root, body, keepersHere(ports, known));
+  } catch (problem) {
+    if (!(await isCancelled())) throw problem;
+  }
   const agent = known ?? standIn(root.agentId, missing);
   const deadline = body["deadline"];
   return {

@@ -26,7 +26,7 @@ const SWEEP_AT = 1_000;
 
 /**
  * Limits how many runs may begin within any period of `windowMs`. The window slides, so there is no moment at which all counts
- * are reset.
+ * are reset. A run that is resumed has begun before: it is let through, and does not count.
  */
 export function rateLimiter(options: RateLimiterOptions = {}): AgentMiddleware {
   checkFields(LAYER, options, ["limit", "windowMs", "onExceed", "maxWaitMs", "key"]);
@@ -43,6 +43,8 @@ export function rateLimiter(options: RateLimiterOptions = {}): AgentMiddleware {
     level: "agent",
     name: LAYER,
     async process(context, next) {
+      // It was counted when it began. Refused now, it would lose what it has done and paid for.
+      if (context.isResumed === true) return next();
       const now = context.clock.now();
       if (groups.size >= sweepAt) {
         for (const [key, turns] of groups) if (turns.isIdle(now)) groups.delete(key);
@@ -59,7 +61,7 @@ export function rateLimiter(options: RateLimiterOptions = {}): AgentMiddleware {
       }
       if (waitMs > 0) await turns.wait(now + waitMs, context);
       else turns.begin(now);
-      await next();
+      return next();
     },
   };
 

@@ -77,6 +77,7 @@ import { Requests } from "./requests.ts";
 import { seededRandom, seededUuid } from "./seeded.ts";
 import { callTool } from "./tool-call.ts";
 import type { ToolEffect } from "./tool-effect.ts";
+import { waitNameProblem } from "./wait-name.ts";
 import { Window } from "./window.ts";
 
 /**
@@ -276,9 +277,8 @@ export class Execution implements RunContext {
   }
 
   waitFor(name: string): Promise<JsonValue> {
-    if (typeof name !== "string" || name === "") {
-      return rejected(new InvalidValueError({ field: "waitFor", value: name, expected: "a non-empty name" }));
-    }
+    const problem = waitNameProblem("waitFor", name);
+    if (problem !== undefined) return rejected(problem);
     const key = this.nextKey("wait", name);
     return runExclusive(this, key, () => this.engine.wait({ kind: "wait", key, name }));
   }

@@ -11,6 +11,7 @@ import { isWritable } from "../journal/parts/plain-json.ts";
 import { nameOfCall } from "./call-name.ts";
 import { Digest } from "./digest.ts";
 import type { Execution } from "./execution.ts";
+import { waitNameProblem } from "./wait-name.ts";
 
 /** A question that is asked once, and the admits that wait for its answer. */
 class Question {
@@ -79,6 +80,9 @@ class Admit<T> implements Gate {
 
   async require(name: string, question: JsonValue = null, onAsk?: () => void): Promise<JsonValue> {
     const { key, tool } = this;
+    // Before anybody is asked.
+    const problem = waitNameProblem("gate.require", name);
+    if (problem !== undefined) throw problem;
     // Its name may be the text itself, with line ends in it.
     const about = tool === undefined ? key : `${key}:${new Digest().text(nameOfCall(tool)).name()}`;
     return this.gates.ask({ name, about, callId: tool?.call.id, question, onAsk }).askedBy(this);

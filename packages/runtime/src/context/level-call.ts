@@ -74,6 +74,10 @@ export class AgentCall extends LevelCall implements AgentRunContext {
   get sessionId(): string {
     return this.exec.supervision.sessionId;
   }
+
+  get isResumed(): boolean {
+    return this.exec.engine.start.isResumed;
+  }
 }
 
 /**

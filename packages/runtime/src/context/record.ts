@@ -10,6 +10,7 @@ import {
   type SerializedError,
 } from "@ravi/kernel";
 import { isStop } from "@ravi/kernel/loop";
+import { isName } from "../journal/entries/entry-check.ts";
 import { andThen } from "../promises/and-then.ts";
 import type { Execution } from "./execution.ts";
 
@@ -24,8 +25,8 @@ export function recordFact(
   name: string,
   make: () => MaybePromise<JsonValue>,
 ): MaybePromise<JsonValue> {
-  if (typeof name !== "string" || name === "" || name.length > MAX_NAME_CHARS) {
-    const expected = `a name of 1 to ${MAX_NAME_CHARS} characters`;
+  if (!isName(name) || name.length > MAX_NAME_CHARS) {
+    const expected = `a name of 1 to ${MAX_NAME_CHARS} characters, none of them a control character`;
     throw new InvalidValueError({ field: "ctx.record name", value: name, expected });
   }
   const key = exec.nextKey("record", name);

@@ -11,6 +11,7 @@ import {
 } from "@ravi/kernel";
 import { andThen } from "../promises/and-then.ts";
 import type { Granted } from "../journal/claims.ts";
+import { isName } from "../journal/entries/entry-check.ts";
 import { lockedBy } from "../journal/parts/owner.ts";
 import { isWritable } from "../journal/parts/plain-json.ts";
 import { type Heartbeat, Heartbeats } from "./heartbeats.ts";
@@ -98,7 +99,7 @@ export class RunJournal implements Heartbeat {
   /**
    * Writes entries. A journal that could not be written to, or was taken over, accepts nothing more, so that the run stops before it pays
    * again. Nor does a journal that was closed or released, though its store may not know of that yet. If the entries cannot be written as JSON,
-   * `append` throws, nothing is written, and the journal can still be used.
+   * or the name of a model or a tool cannot be part of a key, `append` throws, nothing is written, and the journal can still be used.
    */
   append(entries: readonly JournalEntry[]): MaybePromise<void> {
     this.check();
@@ -153,8 +154,8 @@ export class RunJournal implements Heartbeat {
   }
 
   private fail(error: unknown, entries: readonly JournalEntry[]): never {
-    // The entries cannot be written as JSON, whatever error the store throws for that.
-    if (!isJournalError(error) && !isWritable(entries)) throw error;
+    // The entries cannot be written, whatever error the store throws for that.
+    if (!isJournalError(error) && !mayBeWritten(entries)) throw error;
     this.lost =
       error instanceof Error
         ? error
@@ -220,6 +221,10 @@ async function lockedError(journal: Journal, runId: RunId): Promise<JournalLocke
   } catch {
     return lockedBy(runId);
   }
+}
+
+function mayBeWritten(entries: readonly JournalEntry[]): boolean {
+  return entries.every(({ key }) => isName(key)) && isWritable(entries);
 }
 
 function isJournalError(error: unknown): boolean {

@@ -19,6 +19,7 @@ import { replayedBill, substituteIn } from "../context/model-record.ts";
 import { textAt } from "../engine/body.ts";
 import { attemptOf, Recording } from "../engine/recording.ts";
 import { afterRetries } from "../engine/retried.ts";
+import { wholeRecords } from "../journal/entries/with-blobs.ts";
 import { isOwnerGone, lockedBy } from "../journal/parts/owner.ts";
 import { listedReason, errorIn, WITH_ERROR } from "../journal/facts/reasons.ts";
 import { summaryOf } from "../journal/facts/recorded-status.ts";
@@ -40,7 +41,7 @@ export async function inspectRun(journal: Journal, runId: RunId): Promise<RunRep
   if (summary === undefined) throw wrongRun(runId, "the id of a run in the journal");
   const heldBy = holder ?? (summary.status === "running" ? await holderOf(journal, runId) : undefined);
   // Without what was recorded since, so that all fields tell of the same moment.
-  const records = (await journal.load(runId)).slice(0, summary.entries);
+  const records = wholeRecords(runId, await journal.load(runId)).slice(0, summary.entries);
   const recording = new Recording(afterRetries(runId, records));
   const start = recording.aboutRun(RUN_START)?.body;
   if (start === undefined) throw notBegun(summary, heldBy ?? (await holderOf(journal, runId)));

@@ -1,5 +1,5 @@
-import type { JsonObject, RunLimits } from "@ravi/kernel";
-import type { runLimits } from "@ravi/kernel/loop";
+import { InvalidValueError, type JsonObject, type RunLimits, type Supervision } from "@ravi/kernel";
+import { refuseUnkept, type runLimits } from "@ravi/kernel/loop";
 
 /** Whether a run has a headcount and a ledger. */
 export type Keepers = Parameters<typeof runLimits>[1];
@@ -27,4 +27,17 @@ export function keepersIn(start: JsonObject): Keepers {
 /** As the result of a run has them. */
 export function keepersOf({ spawnBudget, executionBudget }: RunLimits): Keepers {
   return { isCounted: spawnBudget !== null, isMetered: executionBudget !== null };
+}
+
+/** Throws if nothing here would keep the limits that a recorded run was started with. */
+export function checkKept(
+  { runId, executionBudget }: Supervision,
+  start: JsonObject,
+  { isCounted, isMetered }: Keepers,
+): void {
+  refuseUnkept({ isMetered, isCounted: true }, executionBudget, undefined);
+  // Every tree has some of these limits, so its record says whether they were kept.
+  if (isCounted || !keepersIn(start).isCounted) return;
+  const expected = `a headcount, because run ${runId} was started with one`;
+  throw new InvalidValueError({ field: "runtime options.headcount", value: undefined, expected });
 }

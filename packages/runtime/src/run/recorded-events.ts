@@ -20,6 +20,7 @@ import { replayedBill } from "../context/model-record.ts";
 import { textAt } from "../engine/body.ts";
 import type { HireBegin, ResultRecord } from "../engine/hire-record.ts";
 import { attemptOf, isHire, isModelCall, SPEND, stepOf } from "../engine/recording.ts";
+import { wholeRecords } from "../journal/entries/with-blobs.ts";
 import { changeIn } from "../journal/facts/noted-waits.ts";
 import { RUN_START, RUN_STATUS, RUN_WAITS } from "../journal/facts/run-facts.ts";
 import { answerIn, AskedCalls } from "./asked-calls.ts";
@@ -27,7 +28,7 @@ import { wrongRun } from "./run-driver.ts";
 
 /** Reads what a run has done, as events. Throws an `InvalidValueError` if it is not in the journal, or has not begun. */
 export async function recordedEvents(journal: Journal, runId: RunId): Promise<readonly RunEvent[]> {
-  const records = await journal.load(runId);
+  const records = wholeRecords(runId, await journal.load(runId));
   if (records.length === 0) throw wrongRun(runId, "the id of a run in the journal that has begun");
   const reader = new EventReader();
   for (const record of records) reader.read(record);

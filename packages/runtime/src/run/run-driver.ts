@@ -22,6 +22,7 @@ import { afterRetries } from "../engine/retried.ts";
 import { RunJournal } from "../engine/run-journal.ts";
 import { awaitAdmission } from "./await-admission.ts";
 import { type Continuation, RunAttempts, FROM_THE_START, noteOf } from "./run-attempts.ts";
+import { wholeRecords } from "../journal/entries/with-blobs.ts";
 import { processOwner } from "../journal/parts/owner.ts";
 import { RUN_START, RUN_STATUS } from "../journal/facts/run-facts.ts";
 import { recordedResult } from "./result-record.ts";
@@ -109,7 +110,7 @@ export class RunDriver {
     const { journal: store } = this.ports;
     if (store === undefined) throw noJournal();
     const prepare = async (journal: RunJournal): Promise<Ready> => {
-      const records = await store.load(runId);
+      const records = wholeRecords(runId, await store.load(runId));
       let recording = new Recording(afterRetries(runId, records));
       const start = recording.aboutRun(RUN_START);
       if (start === undefined) {
@@ -124,6 +125,7 @@ export class RunDriver {
       else if (result !== undefined) return { result };
       // The recorded input has been through the layers already.
       const read = await readStart(
+        this.ports,
         this.agents,
         start.body,
         async () => !isRetried && (await store.items(runId, 0)).some(({ kind }) => kind === "cancel"),

@@ -1,10 +1,21 @@
 import { describe, expect, test } from "vitest";
-import { type Agent, defineTool, RunId, type Tool, type ToolLeaf } from "@ravi/kernel";
-import { MemoryJournal, Runtime } from "@ravi/runtime";
+import {
+  type Agent,
+  defineTool,
+  type FunctionContext,
+  type LLMClient,
+  type Pipeline,
+  type RunContext,
+  RunId,
+  type Tool,
+  type ToolLeaf,
+} from "@ravi/kernel";
+import { MemoryJournal, Runtime, SqliteJournal } from "@ravi/runtime";
 import { agent, ask, cut, done, turns } from "../support/helpers.ts";
 import * as fc from "fast-check";
 import { Keys } from "../../src/context/keys.ts";
 import * as z from "zod";
+import { temporaryDirectory } from "../journal/helpers/directory.ts";
 import { said } from "../support/open-house.ts";
 
 const RUN = RunId("r1");
@@ -162,5 +173,90 @@ describe("keys", () => {
       ":m#1",
       "llm:m#3",
     ]);
+  });
+});
+
+const JOURNALS = [
+  ["no journal", () => undefined],
+  ["a journal in memory", () => new MemoryJournal()],
+  ["a journal in SQLite", () => SqliteJournal.open(temporaryDirectory())],
+] as const;
+
+describe.each(JOURNALS)("R24: with %s,", (_, open) => {
+  /** What the agent was told, and how its run ended. */
+  async function tried(act: (ctx: RunContext) => Promise<unknown>): Promise<readonly unknown[]> {
+    const journal = open();
+    const runtime = new Runtime(journal === undefined ? {} : { journal });
+    let told: unknown;
+    const curious = agent("curious", async (ctx) => {
+      told = await act(ctx).then(String, String);
+      return done(String(await ctx.record("later", () => "went on")));
+    });
+    const { status, output } = await runtime.run(curious, "").result;
+    await journal?.close();
+    return [told, status, output];
+  }
+
+  test.each(["", "a\nb", "a\0b", "\u007f"])(
+    "a fact is not named %j, and the agent is told so",
+    async (name) => {
+      expect(await tried(async (ctx) => ctx.record(name, () => 1))).toEqual([
+        expect.stringMatching(/ctx\.record name is .*; expected a name of 1 to 200 characters/s),
+        "completed",
+        "went on",
+      ]);
+    },
+  );
+
+  test.each(["", "a\nb", "a\0b", "\ud800"])(
+    "nobody waits for %j, which nobody could answer",
+    async (name) => {
+      expect(await tried(async (ctx) => ctx.waitFor(name))).toEqual([
+        expect.stringMatching(/waitFor is .*; expected a non-empty name of whole characters/s),
+        "completed",
+        "went on",
+      ]);
+    },
+  );
+
+  test("a model or a tool whose name cannot be recorded does not end the run", async () => {
+    const named: LLMClient = {
+      id: "a\nb",
+      info: { provider: "p", model: "m" },
+      generate: async () => said("hello"),
+    };
+    const tool: Tool = {
+      ...defineTool({ name: "look", description: "", input: z.object({}), execute: () => "seen" }),
+      name: "a\nb",
+    };
+    const call = { id: "1", name: "look", arguments: "{}" };
+    for (const act of [
+      async (ctx: RunContext) => (await ctx.llm(named, ask("x"))).message.content,
+      async (ctx: RunContext) => (await ctx.tool(call, tool)).content,
+    ])
+      expect((await tried(act)).slice(1)).toEqual(["completed", "went on"]);
+  });
+
+  test.each(["", "a\nb", "\ud800"])("a layer asks nobody under the name %j", async (name) => {
+    const journal = open();
+    const layer: Pipeline<FunctionContext> = {
+      isNoop: false,
+      admit: async (__, gate) => void (await gate.require(name, "May it?")),
+      run: async (__, core) => core(),
+    };
+    const runtime = new Runtime({
+      pipelines: { function: layer },
+      ...(journal !== undefined && { journal }),
+    });
+    const look = defineTool({ name: "look", description: "", input: z.object({}), execute: () => "seen" });
+    const lead = agent("lead", async (ctx) =>
+      done((await ctx.tool({ id: "1", name: "look", arguments: "{}" }, look)).content as string),
+    );
+    const handle = runtime.run(lead, "");
+    await turns();
+    handle.cancel("it asks");
+    const { status, error } = await handle.result;
+    await journal?.close();
+    expect([status, error?.message]).toEqual(["failed", expect.stringMatching(/gate\.require is /)]);
   });
 });

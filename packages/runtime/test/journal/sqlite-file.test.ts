@@ -470,3 +470,22 @@ test.each(["removed", "replaced"])(
     await journal.close();
   },
 );
+
+test.runIf(process.platform === "linux")(
+  "T5: a journal that is opened once more takes no lock off it: another process would remove the log that it writes to",
+  async () => {
+    const directory = temporaryDirectory();
+    await using journal = SqliteJournal.open(directory);
+    await journal.claim(RUN, "one", 60_000);
+    const { ino } = statSync(join(directory, "ravi.db"));
+    const isLocked = (): boolean =>
+      readFileSync("/proc/locks", "utf8")
+        .split("\n")
+        .some((lock) => lock.includes(` ${process.pid} `) && lock.includes(`:${ino} `));
+    expect(isLocked()).toBe(true);
+    for (const readOnly of [false, true, "ifNeeded"] as const) {
+      await SqliteJournal.open(directory, { readOnly }).close();
+      expect(isLocked()).toBe(true);
+    }
+  },
+);

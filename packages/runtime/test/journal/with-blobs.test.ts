@@ -1,7 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { type BlobStore, ExecId, type JournalEntry, type JsonObject, RunId } from "@ravi/kernel";
+import { Runtime } from "@ravi/runtime";
 import { MemoryJournal } from "../../src/journal/memory-journal.ts";
 import { withBlobs } from "../../src/journal/entries/with-blobs.ts";
+import { agent, done as completed, turns } from "../support/helpers.ts";
+import { MemoryBlobs } from "../support/memory-blobs.ts";
 
 const RUN = RunId("r");
 const entry = (key: string, text: string): JournalEntry => ({
@@ -110,5 +113,37 @@ describe("a journal with its large bodies beside it", () => {
     done.reject(new Error("the bucket is gone"));
     expect((await read).map(({ key }) => key)).toEqual(["a"]);
     await expect(append).rejects.toMatchObject({ code: "JOURNAL_FAILED" });
+  });
+});
+
+describe("a run whose large bodies are in a blob store", () => {
+  const large = agent("large", async (ctx) => {
+    const { length } = String(await ctx.record("page", () => LARGE));
+    await ctx.waitFor("go");
+    return completed(String(length).repeat(100_000));
+  });
+
+  test("R24: is neither resumed nor shown without the store, and stays as it is", async () => {
+    const [journal, blobs] = [new MemoryJournal(), new MemoryBlobs()];
+    const runtime = new Runtime({ journal, blobs });
+    runtime.run(large, "", { runId: RUN });
+    await turns();
+    await runtime.close();
+    await runtime.deliver(RUN, "go", true);
+    const before = journal.list();
+    const without = new Runtime({ journal, agents: [large] });
+    const why = /runtime options\.blobs is .*; expected the blob store that run r was recorded with/;
+    const refused = async (): Promise<void> => {
+      await expect(without.resume(RUN).result).rejects.toThrow(why);
+      await expect(without.inspect(RUN)).rejects.toThrow(why);
+      await expect(without.recordedEvents(RUN)).rejects.toThrow(why);
+    };
+    await refused();
+    expect(journal.list()).toEqual(before);
+    const again = new Runtime({ journal, blobs, agents: [large] });
+    const output = "300000".repeat(100_000);
+    expect(await again.resume(RUN).result).toMatchObject({ status: "completed", output });
+    // Its result is there too.
+    await refused();
   });
 });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { type Agent, AgentId, type AgentRunContext, type Pipeline } from "@ravi/kernel";
-import { Runtime } from "@ravi/runtime";
-import { agent, done } from "../support/helpers.ts";
+import { MemoryJournal, Runtime } from "@ravi/runtime";
+import { agent, done, turns } from "../support/helpers.ts";
 
 test("R12: a child whose layer answers for it can be spawned and joined like any other", async () => {
   const answers: Pipeline<AgentRunContext> = {
@@ -51,4 +51,37 @@ test("J5: a layer around an agent sees for whom it works before it begins, and t
     ["alice", "s/last/1.1", 7],
   ];
   expect(seen).toEqual([atDesk, atDesk, ofHelper, ofHelper, ofLast, ofLast]);
+});
+
+test("R12: a layer around an agent is told whether it has begun before", async () => {
+  const seen: unknown[] = [];
+  const layer: Pipeline<AgentRunContext> = {
+    isNoop: false,
+    admit() {},
+    run({ agentName, isResumed }, core) {
+      seen.push([agentName, isResumed]);
+      return core();
+    },
+  };
+  const waits = agent("waits", async (ctx) => done(String(await ctx.waitFor("go"))));
+  const next = agent("next", async () => done("next"));
+  const lead = agent("lead", async (ctx) => {
+    await ctx.hire({ agent: waits, input: "" });
+    return done((await ctx.hire({ agent: next, input: "" })).status);
+  });
+  const ports = { journal: new MemoryJournal(), pipelines: { agent: layer }, agents: [lead] };
+  const first = new Runtime(ports);
+  first.run(lead, "", { runId: "run" });
+  await turns();
+  await first.close();
+  const second = new Runtime(ports);
+  await second.deliver("run", "go", "on");
+  expect(await second.resume("run").result).toMatchObject({ status: "completed", output: "completed" });
+  expect(seen).toEqual([
+    ["lead", false],
+    ["waits", false],
+    ["lead", true],
+    ["waits", true],
+    ["next", false],
+  ]);
 });

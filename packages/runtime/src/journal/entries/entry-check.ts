@@ -76,8 +76,8 @@ export function checkList(entries: unknown): void {
 // oxlint-disable-next-line no-control-regex -- these are what a name must not have
 const CONTROL = /[\u0000-\u001f\u007f]/;
 
-/** With a regular expression: for the id of an execution a loop takes three times as long. */
-function isName(value: unknown): boolean {
+/** Whether it can name an execution or a step. With a regular expression: for the id of an execution a loop takes three times as long. */
+export function isName(value: unknown): value is string {
   return typeof value === "string" && value.length > 0 && !CONTROL.test(value);
 }
 

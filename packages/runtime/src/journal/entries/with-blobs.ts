@@ -1,5 +1,6 @@
 import {
   type BlobStore,
+  InvalidValueError,
   type Journal,
   type JournalEntry,
   JournalCorruptError,
@@ -84,6 +85,17 @@ export function withBlobs(journal: Journal, blobs: BlobStore): Journal {
       return andThen(settled, () => andThen(journal.load(runId), all));
     },
   };
+}
+
+/**
+ * The records of a run. Throws if they were stored with a blob store and are read without one: an empty body would be taken for what was
+ * recorded.
+ */
+export function wholeRecords(runId: RunId, records: readonly JournalRecord[]): readonly JournalRecord[] {
+  const part = records.find(({ body }) => typeof body[REF] === "string");
+  if (part === undefined) return records;
+  const expected = `the blob store that run ${runId} was recorded with: the body of its entry ${part.seq} is there`;
+  throw new InvalidValueError({ field: "runtime options.blobs", value: undefined, expected });
 }
 
 async function inOrder(

@@ -8,9 +8,10 @@ export function checkItem(item: PostedItem): void {
     throw new InvalidValueError({ field: "item", value: item, expected: "an object" });
   }
   const { id, kind, name, at, value } = item;
-  if (!isText(id) || id.length === 0) refuse("id", id, "a non-empty string that is unique in its run");
+  if (!isText(id) || id.length === 0)
+    refuse("id", id, "a non-empty string of whole characters, without NUL, that is unique in its run");
   if (!KINDS.has(kind)) refuse("kind", kind, '"signal", "message", "decision" or "cancel"');
-  if (!isText(name)) refuse("name", name, "a string");
+  if (!isText(name)) refuse("name", name, "a string of whole characters, without NUL");
   if (!Number.isFinite(at)) refuse("at", at, "a time in epoch milliseconds");
   if (value === undefined || typeof value === "function" || typeof value === "symbol") {
     refuse("value", value, "plain JSON; use null for no value");

@@ -3,6 +3,7 @@ import { isRaviError, JournalCorruptError, JournalFailedError } from "@ravi/kern
 /** The primary result codes of SQLite that are distinguished here. Extended codes have them in their low byte. */
 const BUSY = 5;
 const NO_MEMORY = 7;
+const READ_ONLY = 8;
 const IO_ERROR = 10;
 const CORRUPT = 11;
 const FULL = 13;
@@ -29,6 +30,16 @@ export function isDamaged(error: unknown): boolean {
 export function isDiskFailure(error: unknown): boolean {
   const code = resultCode(error);
   return code === FULL || code === IO_ERROR;
+}
+
+/** The file, or its folder, must not be written. */
+export function isReadOnly(error: unknown): boolean {
+  return resultCode(error) === READ_ONLY;
+}
+
+/** The file does not begin as one of SQLite. */
+export function isNoDatabase(error: unknown): boolean {
+  return resultCode(error) === NOT_A_DATABASE;
 }
 
 /** The system ran out of a resource, such as open files. The file itself is not affected. */

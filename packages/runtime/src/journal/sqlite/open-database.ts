@@ -2,7 +2,7 @@ import type * as Sqlite from "node:sqlite";
 import { InvalidValueError, JournalFailedError } from "@ravi/kernel";
 import { hasCode, makeFolders, messageOf } from "@ravi/kernel/loop";
 import { nodeFiles, nodeModule, realNow } from "../parts/platform.ts";
-import { isBusy, isDamaged, isDiskFailure } from "./errors.ts";
+import { isBusy, isDamaged, isDiskFailure, isNoDatabase, isReadOnly } from "./errors.ts";
 import { APPLICATION_ID, FORMAT, SCHEMA } from "./schema.ts";
 
 const FILE = "ravi.db";
@@ -23,7 +23,7 @@ export function openDatabase(directory: string, timeoutMs = OPEN_TIMEOUT_MS): Sq
   // Loaded here: a runtime without a journal needs no SQLite, and some versions of Node warn when it is loaded.
   const { DatabaseSync } = nodeModule("node:sqlite");
   const path = prepareFile(directory);
-  refuseForeign(path, headerOf(path));
+  if (!isEmpty(path)) refuseStranger(path);
   let db: Sqlite.DatabaseSync | undefined;
   try {
     db = new DatabaseSync(path);
@@ -39,6 +39,8 @@ export function openDatabase(directory: string, timeoutMs = OPEN_TIMEOUT_MS): Sq
       throw new JournalFailedError({ what, final: false, cause: error });
     }
     if (isDiskFailure(error)) throw diskFailure(path, error);
+    // `accessSync` asks for the user who has started the process, which may act as another one.
+    if (isReadOnly(error)) throw notWritable(directory, error);
     const what = isDamaged(error)
       ? "an undamaged SQLite database"
       : "a file, in a writable folder, that can be opened and written";
@@ -68,7 +70,8 @@ export function openReadOnly(directory: string): Sqlite.DatabaseSync {
   };
   let db: Sqlite.DatabaseSync | undefined;
   try {
-    if (headerOf(path) === undefined) refuse("a Ravi journal; this file is empty", undefined);
+    if (isEmpty(path)) refuse("a Ravi journal; this file is empty", undefined);
+    refuseStranger(path);
     db = connectReadOnly(path);
     if (isNew(db, path)) refuse("a Ravi journal; this database is empty", undefined);
     db.exec(`PRAGMA cell_size_check = ON; PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
@@ -89,7 +92,14 @@ export function openReadOnly(directory: string): Sqlite.DatabaseSync {
  */
 function connectReadOnly(path: string): Sqlite.DatabaseSync {
   const { DatabaseSync } = nodeModule("node:sqlite");
-  if (nodeFiles().existsSync(`${path}-wal`)) return new DatabaseSync(path, { readOnly: true });
+  return nodeFiles().existsSync(`${path}-wal`)
+    ? new DatabaseSync(path, { readOnly: true })
+    : connectImmutable(path);
+}
+
+/** Without locks, and without a write-ahead log. Nothing is written. */
+function connectImmutable(path: string): Sqlite.DatabaseSync {
+  const { DatabaseSync } = nodeModule("node:sqlite");
   const url = nodeModule("node:url").pathToFileURL(path);
   url.searchParams.set("immutable", "1");
   return new DatabaseSync(url, { readOnly: true });
@@ -107,17 +117,36 @@ function pathOf(directory: string): string {
   return nodeModule("node:path").resolve(directory, FILE);
 }
 
+/**
+ * Never opens a file that is there, other than with SQLite: closing it would take off the locks that other journals of this process have on
+ * it. The next process to close it would then take itself for the last one, and remove the write-ahead log to which they write.
+ */
 function prepareFile(directory: string): string {
   const path = pathOf(directory);
+  const { accessSync, constants } = nodeFiles();
   try {
     makeFolders(directory, nodeFiles(), nodeModule("node:path"));
-    // SQLite would make it readable for everybody. The files that it creates beside it get the mode of this one.
-    nodeFiles().closeSync(nodeFiles().openSync(path, "a", 0o600));
+    makeFile(path);
+    // SQLite would open a file that must not be written as one that is only read.
+    accessSync(path, constants.R_OK | constants.W_OK);
     return path;
   } catch (cause) {
     if (hasCode(cause, "ENOSPC") || hasCode(cause, "EDQUOT")) throw diskFailure(path, cause);
-    const expected = `a directory in which ${FILE} can be created and written (${messageOf(cause)})`;
-    throw new InvalidValueError({ field: "directory", value: directory, expected, cause });
+    throw notWritable(directory, cause);
+  }
+}
+
+function notWritable(directory: string, cause: unknown): InvalidValueError {
+  const expected = `a directory in which ${FILE} can be created and written (${messageOf(cause)})`;
+  return new InvalidValueError({ field: "directory", value: directory, expected, cause });
+}
+
+/** SQLite would make it readable for everybody. The files that it creates beside it get the mode of this one. */
+function makeFile(path: string): void {
+  try {
+    nodeFiles().closeSync(nodeFiles().openSync(path, "ax", 0o600));
+  } catch (error) {
+    if (!hasCode(error, "EEXIST")) throw error;
   }
 }
 
@@ -126,28 +155,32 @@ interface Header {
   readonly application: number;
 }
 
-/** Read without SQLite, which would modify a file that is not ours. */
-function headerOf(path: string): Header | undefined {
-  const bytes = Buffer.alloc(100);
-  const file = nodeFiles().openSync(path, "r");
+function isEmpty(path: string): boolean {
+  return nodeFiles().statSync(path).size === 0;
+}
+
+/**
+ * Throws if the file certainly is no journal, or has another format. It is looked at as if it did not change, since SQLite would modify a
+ * file that is not ours when it opens it. If it cannot be looked at so, opening it will say why.
+ */
+function refuseStranger(path: string): void {
+  let db: Sqlite.DatabaseSync | undefined;
   try {
-    const length = nodeFiles().readSync(file, bytes, 0, bytes.length, 0);
-    if (length === 0) return undefined;
-    if (length < bytes.length || bytes.toString("latin1", 0, 16) !== "SQLite format 3\0") {
-      throw new InvalidValueError({
-        field: "journal",
-        value: path,
-        expected: "a Ravi journal; this file is something else, so use another directory",
-      });
-    }
-    return { format: bytes.readUInt32BE(60), application: bytes.readUInt32BE(68) };
+    db = connectImmutable(path);
+    refuseForeign(path, headerOf(db));
+  } catch (error) {
+    if (error instanceof InvalidValueError) throw error;
+    if (!isNoDatabase(error)) return;
+    const expected =
+      "a Ravi journal; this file is something else, so use another directory, or its beginning is damaged";
+    throw new InvalidValueError({ field: "journal", value: path, expected, cause: error });
   } finally {
-    nodeFiles().closeSync(file);
+    db?.close();
   }
 }
 
-function refuseForeign(path: string, header: Header | undefined): void {
-  if (header === undefined || (header.application === 0 && header.format === 0)) return;
+function refuseForeign(path: string, header: Header): void {
+  if (header.application === 0 && header.format === 0) return;
   if (header.application !== APPLICATION_ID) refuseOther(path);
   if (header.format !== FORMAT) {
     const expected = `format ${FORMAT}; another version of @ravi/runtime wrote this file, so use that version`;
@@ -206,11 +239,15 @@ function inTransaction<T>(db: Sqlite.DatabaseSync, begin: "BEGIN" | "BEGIN IMMED
 
 /** Whether the file is empty. Throws if it is something else than a journal. */
 function isNew(db: Sqlite.DatabaseSync, path: string): boolean {
-  const header = { format: pragma(db, "user_version"), application: pragma(db, "application_id") };
+  const header = headerOf(db);
   refuseForeign(path, header);
   if (header.format !== 0) return false;
   if (db.prepare("SELECT 1 FROM sqlite_schema").get() !== undefined) refuseOther(path);
   return true;
+}
+
+function headerOf(db: Sqlite.DatabaseSync): Header {
+  return { format: pragma(db, "user_version"), application: pragma(db, "application_id") };
 }
 
 function pragma(db: Sqlite.DatabaseSync, name: string): number {
