@@ -21,6 +21,7 @@ import {
   tool,
   toolContent,
 } from "@ravi/sdk";
+import { cancelWords } from "../src/cli/list.ts";
 import { perform } from "../src/cli/perform.ts";
 import { questionOf } from "../src/cli/waits.ts";
 
@@ -157,6 +158,10 @@ describe("a run in another process", () => {
 });
 
 describe("a run that waits", () => {
+  test("of one that was cancelled without a reason, none is said", () => {
+    expect(cancelWords("", false)).toBe("cancelled: it ends when it is resumed");
+  });
+
   test("that was cancelled and not resumed yet is listed and shown as such", async () => {
     const asking = await waiting();
     expect(await ravi("cancel", "run-1", "--reason", "too \u0007dear")).toContain("when it is next resumed");

@@ -75,7 +75,8 @@ function errorWords({ code, message }: NonNullable<RunSummary["error"]>): string
 
 /** What is to be said of a run that was cancelled and has not ended yet. */
 export function cancelWords(reason: string, isHeld: boolean): string {
-  return `cancelled (${oneLine(reason)}): ${isHeld ? "its process ends it" : "it ends when it is resumed"}`;
+  const why = reason === "" ? "" : ` (${oneLine(reason)})`;
+  return `cancelled${why}: ${isHeld ? "its process ends it" : "it ends when it is resumed"}`;
 }
 
 function statusesOf(all: boolean, given: string | undefined): readonly RunStatus[] {
