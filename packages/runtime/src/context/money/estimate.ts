@@ -21,14 +21,32 @@ import { roughEstimate } from "./rough-estimate.ts";
  * difference. A limiter gets the other one, since calls wait for what they announce.
  */
 export function estimateOf(exec: Execution, model: LLMClient, request: ModelRequest): MaybePromise<Estimate> {
-  const { meter, limiter } = exec.ports;
+  const { meter } = exec.ports;
   if (meter === undefined) return roughEstimate(model.info, request);
-  if (meter.quickEstimate === undefined || limiter !== undefined || exec.engine.reservable === undefined)
-    return closeEstimate(meter, model, request);
-  const quick = meter.quickEstimate(model.info, request);
+  const quick = mayBeQuick(exec) ? meter.quickEstimate?.(model.info, request) : undefined;
   if (quick === undefined) return closeEstimate(meter, model, request);
   if (!isPromiseLike(quick)) return orCloser(exec.engine, meter, model, request, quick);
   return Promise.resolve(quick).then((made) => orCloser(exec.engine, meter, model, request, made));
+}
+
+function mayBeQuick({ ports: { meter, limiter }, engine }: Execution): boolean {
+  return meter?.quickEstimate !== undefined && limiter === undefined && engine.reservable !== undefined;
+}
+
+/**
+ * The estimate of a call whose first one was refused. Undefined if that one was not quick, or not higher. What is left may be held back for a
+ * last turn, so it says less than the ledger.
+ */
+export async function closerEstimate(
+  exec: Execution,
+  model: LLMClient,
+  request: ModelRequest,
+  refused: Estimate,
+): Promise<Estimate | undefined> {
+  const { meter } = exec.ports;
+  if (meter === undefined || !mayBeQuick(exec)) return undefined;
+  const close = await closeEstimate(meter, model, request);
+  return isWithin(refused, close) ? undefined : close;
 }
 
 function closeEstimate(meter: Meter, model: LLMClient, request: ModelRequest): MaybePromise<Estimate> {
