@@ -113,6 +113,8 @@ export interface Used {
 /** Carries one execution. */
 export interface DurableEngine {
   readonly start: ExecutionStart;
+  /** Whether it is on record that the execution has done something, or waits for an answer. Absent: if it is a resumed one, it has. */
+  readonly hasRecord?: boolean | undefined;
   /**
    * Cancelled from outside, and at the deadline. In a replay it is cancelled where it was cancelled before, and otherwise not before
    * the agent has caught up with its record.

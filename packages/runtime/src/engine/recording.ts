@@ -91,6 +91,11 @@ export class ExecRecording {
     return step;
   }
 
+  /** Whether it has done nothing. */
+  get isEmpty(): boolean {
+    return this.steps.size === 0 && this.withdrawn === undefined;
+  }
+
   get isCaughtUp(): boolean {
     return this.unread === 0;
   }
