@@ -110,6 +110,7 @@ describe("R18: a meter's quick estimate", () => {
   interface Given {
     readonly quick?: unknown;
     readonly left?: Partial<Remaining>;
+    readonly cannotTell?: true;
     readonly limiter?: Limiter;
   }
 
@@ -118,7 +119,10 @@ describe("R18: a meter's quick estimate", () => {
     const reserved: unknown[] = [];
     const ledger = new FakeLedger();
     const watched = Object.assign(Object.create(ledger) as FakeLedger, {
-      remaining: () => ({ ...ledger.remaining(), ...given.left }),
+      remaining: () => {
+        if (given.cannotTell) throw new Error("the database is busy");
+        return { ...ledger.remaining(), ...given.left };
+      },
       reserve: (...of: Parameters<FakeLedger["reserve"]>) => {
         reserved.push(of[0].tokens);
         return ledger.reserve(...of);
@@ -154,6 +158,7 @@ describe("R18: a meter's quick estimate", () => {
       { quick: Promise.resolve(quick), left: { cost: 2 } },
       CLOSE,
     ],
+    ["is not taken if the ledger cannot tell what is left", { cannotTell: true }, CLOSE],
     ["need not be made", { quick: undefined }, CLOSE],
     ["is not asked for if a limiter is told of it", { limiter: idle }, CLOSE],
   ])("%s", async (_, given, expected) => {

@@ -34,8 +34,8 @@ function mayBeQuick({ ports: { meter, limiter }, engine }: Execution): boolean {
 }
 
 /**
- * The estimate of a call whose first one was refused. Undefined if that one was not quick, or not higher. What is left may be held back for a
- * last turn, so it says less than the ledger.
+ * A lower estimate of a call for which a quick one was refused; undefined if there is none. A part of what is left may be held back for a last
+ * turn, so it does not tell what fits.
  */
 export async function closerEstimate(
   exec: Execution,
@@ -62,8 +62,17 @@ function orCloser(
   request: ModelRequest,
   quick: Estimate,
 ): MaybePromise<Estimate> {
-  const left = engine.reservable?.();
-  return isFarFromLimits(checkEstimate(model, quick), left) ? quick : closeEstimate(meter, model, request);
+  checkEstimate(model, quick);
+  return isFarFromLimits(quick, leftIn(engine)) ? quick : closeEstimate(meter, model, request);
+}
+
+/** Undefined if the ledger cannot tell, as one in a database that is busy. No call fails because of that: what counts is whether it can reserve. */
+function leftIn(engine: DurableEngine): Remaining | undefined {
+  try {
+    return engine.reservable?.();
+  } catch {
+    return undefined;
+  }
 }
 
 /** So many calls like the one that is estimated must fit into what is left. */
