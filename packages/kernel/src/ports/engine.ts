@@ -113,7 +113,10 @@ export interface Used {
 /** Carries one execution. */
 export interface DurableEngine {
   readonly start: ExecutionStart;
-  /** Whether it is on record that the execution has done something, or waits for an answer. Absent: if it is a resumed one, it has. */
+  /**
+   * Whether it is known that the execution had begun before: it has done something, waits for an answer, or crashed just now. Absent: if it is a
+   * resumed one, it had.
+   */
   readonly hasRecord?: boolean | undefined;
   /**
    * Cancelled from outside, and at the deadline. In a replay it is cancelled where it was cancelled before, and otherwise not before

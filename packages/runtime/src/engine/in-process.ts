@@ -93,7 +93,8 @@ export class InProcessEngine implements DurableEngine, Recorded, Replaying {
     const { recording } = this.tree;
     const { execId } = this.start;
     if (recording === undefined) return false;
-    return !recording.of(execId).isEmpty || recordedWaits(recording).some((wait) => wait.execId === execId);
+    if (recording.isRestart || !recording.of(execId).isEmpty) return true;
+    return recordedWaits(recording).some((wait) => wait.execId === execId);
   }
 
   get runToken(): CancellationToken {

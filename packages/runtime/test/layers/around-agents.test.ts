@@ -5,6 +5,7 @@ import {
   type AgentRunContext,
   MiddlewareTermination,
   type Pipeline,
+  type RestartPolicy,
 } from "@ravi/kernel";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
 import { agent, done, turns } from "../support/helpers.ts";
@@ -118,4 +119,24 @@ test("R12: a run that a layer has refused, or still kept waiting, is told to it 
   for (const id of ["refused", "late"])
     expect(await second.resume(id, { retryFailed: true }).result).toMatchObject({ output: "made" });
   expect(seen).toEqual(["refused", "late", "refused", "late"].map((input) => [input, false]));
+});
+
+test("R12: a run that is restarted after a crash is told to a layer as one that has begun, whatever it did", async () => {
+  const seen: unknown[] = [];
+  const layer: Pipeline<AgentRunContext> = {
+    isNoop: false,
+    admit() {},
+    run({ isResumed }, core) {
+      seen.push(isResumed);
+      return core();
+    },
+  };
+  const fragile = agent("fragile", async () => {
+    if (seen.length === 1) throw new TypeError("a bug");
+    return done("at last");
+  });
+  const restart: RestartPolicy = { shouldRetry: () => true, delayMs: () => 0, reset() {} };
+  const runtime = new Runtime({ journal: new MemoryJournal(), pipelines: { agent: layer }, restart });
+  expect(await runtime.run(fragile, "").result).toMatchObject({ output: "at last" });
+  expect(seen).toEqual([false, true]);
 });
