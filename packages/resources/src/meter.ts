@@ -51,6 +51,8 @@ export const DEFAULT_MAX_OUTPUT_TOKENS = 4_096;
 const OTHER_VOCABULARY = 1.3;
 /** Models that use the o200k vocabulary: OpenAI's from gpt-4o on. */
 const O200K = /(?:^|[/:.])(?:gpt-(?:4o|4\.1|4\.5|[5-9]|oss)|o[1-9](?:-|$)|chatgpt|codex)/i;
+/** How many tokens of o200k a text may have where its characters count one: letters that make no words have 1.5, and the worst of them 2.24. */
+const CHARACTERS_TOO_LOW = 2.25;
 /** The margin on a learnt factor, and the highest factor. */
 const LEARNT_MARGIN = 1.05;
 const MAX_FACTOR = 4;
@@ -73,6 +75,8 @@ export class ModelMeter implements Meter {
   private loaded: LoadedCounter | undefined;
   private loading: PromiseLike<LoadedCounter> | undefined;
   private byCharacters: RequestCounter | undefined;
+  /** The latest quick estimate, until its call is priced. */
+  private quick: MaybePromise<MeterEstimate> | undefined;
   private readonly models = new ByModel(newModel);
 
   /** Throws an `InvalidValueError` if an option is wrong. */
@@ -104,17 +108,21 @@ export class ModelMeter implements Meter {
   }
 
   /**
-   * The same, counted by characters: rather higher, and without the vocabulary of the tokenizer, which takes 0.1 s to load and 65 MB. Undefined
-   * if `estimate` needs none or has loaded it, or if the model has used more than was estimated.
+   * The same, counted by characters: never lower, and without the vocabulary of the tokenizer, which takes 0.1 s to load and 65 MB. Undefined
+   * if `estimate` needs none or has loaded it, if the model has used more than was estimated, and until the call of the one before is priced:
+   * what many calls at once set aside too much would add up.
    */
   quickEstimate(info: ModelInfo, request: ModelRequest): MaybePromise<MeterEstimate> | undefined {
     const { tokenizer, imageTokens } = this.counting;
-    if (tokenizer !== "auto" || this.loaded !== undefined || this.models.get(info).learnt > 1)
+    const { learnt, vocabulary } = this.models.get(info);
+    if (tokenizer !== "auto" || this.loaded !== undefined || this.quick !== undefined || learnt > 1)
       return undefined;
     // A subclass that estimates in another way is not passed over.
     if (this.estimate !== ModelMeter.prototype.estimate) return undefined;
     this.byCharacters ??= new RequestCounter(charactersToTokens, imageTokens);
-    return this.priced(info, request, this.byCharacters.count(request), 1);
+    const factor = vocabulary * CHARACTERS_TOO_LOW;
+    const made = this.priced(info, request, Math.ceil(this.byCharacters.count(request) * factor), factor);
+    return (this.quick = isPromiseLike(made) ? made.then((quick) => (this.quick = quick)) : made);
   }
 
   /**
@@ -123,6 +131,7 @@ export class ModelMeter implements Meter {
    */
   price(info: ModelInfo, usage: Usage, estimate?: MeterEstimate): MaybePromise<BookPrice> {
     if (estimate !== undefined && estimate !== null) this.learn(info, usage, estimate);
+    if (estimate === this.quick) this.quick = undefined;
     return this.prices.price(info, usage);
   }
 

@@ -350,7 +350,10 @@ describe("a run that waits", () => {
       budget: { tokens: 1, usd: null },
       prices: { scripted: { input: 1, output: 1 } },
     });
-    await expect.poll(() => runs({ journal })).toMatchObject([{ waitingFor: [{ kind: "approval" }] }]);
+    // It is near its limit, so the vocabulary is loaded first.
+    await expect
+      .poll(() => runs({ journal }), { timeout: 20_000 })
+      .toMatchObject([{ waitingFor: [{ kind: "approval" }] }]);
     await expect(ravi("approve", "run-1")).rejects.toThrow(/with ravi deliver, for example '\{"cost": 5\}'/);
     expect(await ravi("show", "run-1")).toMatch(/ravi deliver run-1 approval:budget:run-1 '<json>'$/m);
     await expect(ravi("deny", "run-1", "--reason", "no")).rejects.toThrow(/without --reason/);

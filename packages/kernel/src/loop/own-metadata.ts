@@ -23,7 +23,8 @@ export function ownMetadata(metadata: JsonObject | undefined): JsonObject {
 function isFlatAndFrozen(metadata: JsonObject): boolean {
   if (!Object.isFrozen(metadata) || Object.getPrototypeOf(metadata) !== Object.prototype) return false;
   for (const name in metadata) {
-    const value = metadata[name];
+    // A getter has no value here: it may give another one each time.
+    const value: unknown = Object.getOwnPropertyDescriptor(metadata, name)?.value;
     if (typeof value !== "string" && typeof value !== "boolean" && value !== null) return false;
   }
   return true;

@@ -114,6 +114,11 @@ export interface Used {
 export interface DurableEngine {
   readonly start: ExecutionStart;
   /**
+   * Whether it is known that the execution had begun before: it has done something, waits for an answer, or crashed just now. Absent: if it is a
+   * resumed one, it had.
+   */
+  readonly hasRecord?: boolean | undefined;
+  /**
    * Cancelled from outside, and at the deadline. In a replay it is cancelled where it was cancelled before, and otherwise not before
    * the agent has caught up with its record.
    */

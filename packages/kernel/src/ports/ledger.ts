@@ -120,8 +120,8 @@ export interface Estimate {
 export interface Meter {
   estimate(info: ModelInfo, request: ModelRequest): MaybePromise<Estimate>;
   /**
-   * An estimate that is made sooner and is rather higher, for calls that are far from every limit. Undefined if there is none. Default:
-   * there never is.
+   * An estimate that is made sooner and is never lower, for calls that are far from every limit. Undefined if there is none. Default: there
+   * never is.
    */
   quickEstimate?(info: ModelInfo, request: ModelRequest): MaybePromise<Estimate> | undefined;
   /** Prices what a call has used. `estimate` is the one made for this call, so that a meter can learn from the difference. */

@@ -67,7 +67,10 @@ export interface AgentRunContext extends LevelContext {
   input: string;
   /** Pictures and files that came with the input. */
   readonly attachments?: readonly Attachment[] | undefined;
-  /** Whether the run goes on from where it was stopped, and has begun before. Absent in `admit` of a root, which comes before its begin. */
+  /**
+   * Whether the run goes on from where it was stopped, and has done something before. One that was refused or still waited has not. Absent in
+   * `admit` of a root, which comes before its begin.
+   */
   readonly isResumed?: boolean | undefined;
   result: AgentResult | undefined;
 }

@@ -26,7 +26,7 @@ const SWEEP_AT = 1_000;
 
 /**
  * Limits how many runs may begin within any period of `windowMs`. The window slides, so there is no moment at which all counts
- * are reset. A run that is resumed has begun before: it is let through, and does not count.
+ * are reset. A run that is resumed after it has done something is let through, and does not count.
  */
 export function rateLimiter(options: RateLimiterOptions = {}): AgentMiddleware {
   checkFields(LAYER, options, ["limit", "windowMs", "onExceed", "maxWaitMs", "key"]);

@@ -76,7 +76,8 @@ export class AgentCall extends LevelCall implements AgentRunContext {
   }
 
   get isResumed(): boolean {
-    return this.exec.engine.start.isResumed;
+    const { start, hasRecord = true } = this.exec.engine;
+    return start.isResumed && hasRecord;
   }
 }
 

@@ -28,6 +28,7 @@ import { andThen } from "../promises/and-then.ts";
 import { hostAgent } from "../context/host-agent.ts";
 import { inThisScope, withScope } from "../scope.ts";
 import type { Account } from "../tree/accounts.ts";
+import { recordedWaits } from "../tree/recorded-waits.ts";
 import { NOTHING_SPENT } from "../tree/spends.ts";
 import { UnreplayedSpend } from "../tree/unreplayed-spend.ts";
 import type { Answer } from "../tree/signals.ts";
@@ -86,6 +87,14 @@ export class InProcessEngine implements DurableEngine, Recorded, Replaying {
     const isBare = tree.journal === undefined && tree.headcount === undefined && ledger === undefined;
     this.bare = isBare ? this.account : undefined;
     this.seat = tree.headcount === undefined ? undefined : new Seat(this, tree.headcount);
+  }
+
+  get hasRecord(): boolean {
+    const { recording } = this.tree;
+    const { execId } = this.start;
+    if (recording === undefined) return false;
+    if (recording.isRestart || !recording.of(execId).isEmpty) return true;
+    return recordedWaits(recording).some((wait) => wait.execId === execId);
   }
 
   get runToken(): CancellationToken {

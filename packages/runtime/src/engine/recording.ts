@@ -91,6 +91,11 @@ export class ExecRecording {
     return step;
   }
 
+  /** Whether it has done nothing. */
+  get isEmpty(): boolean {
+    return this.steps.size === 0 && this.withdrawn === undefined;
+  }
+
   get isCaughtUp(): boolean {
     return this.unread === 0;
   }
@@ -185,6 +190,8 @@ export class Recording {
   readonly records: readonly CountedRecord[];
   /** When the process that wrote it last is known to have lived, if it died. Epoch milliseconds. */
   aliveUntil: number | undefined;
+  /** Whether its agents run in this process already, and are started again after a crash. */
+  isRestart = false;
 
   constructor(records: readonly CountedRecord[]) {
     const ends = records.filter(({ phase, body }) => phase === "end" && body["withdrawn"] === true);

@@ -209,6 +209,7 @@ export class RunAttempts implements Attempts {
     await this.settled(store);
     const known = await this.awaitJournal("load", journal?.load(runId));
     const recording = new Recording(afterRetries(runId, known ?? []));
+    recording.isRestart = true;
     // The list of runs is to forget what the crashed attempt has waited for.
     if (recording.aboutRun(RUN_WAITS) !== undefined) await this.note(store, { status: "running" }, true);
     return recording;

@@ -7,6 +7,7 @@ import {
   renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
@@ -134,7 +135,8 @@ test("T5: a newer format is refused by its number, and not a byte of the file is
 test("T5: what is not a journal is refused and left as it is", () => {
   const directory = temporaryDirectory();
   const file = join(directory, "ravi.db");
-  for (const content of ["hello", "SQLite format 3\0 but then nothing", "x".repeat(5_000)]) {
+  // SQLite takes a file of one byte for an empty one.
+  for (const content of ["x", "hello", "SQLite format 3\0 but then nothing", "x".repeat(5_000)]) {
     writeFileSync(file, content);
     expect(() => SqliteJournal.open(directory)).toThrow(INVALID);
     expect(readFileSync(file, "utf8")).toBe(content);
@@ -148,6 +150,17 @@ test("T5: what is not a journal is refused and left as it is", () => {
     expect(() => SqliteJournal.open(other)).toThrow(/another program/);
     expect(readFileSync(join(other, "ravi.db")).equals(before)).toBe(true);
   }
+});
+
+test("T12: a link to a file is followed, also if that is not there yet; it is for its owner only", async () => {
+  const directory = temporaryDirectory();
+  const file = join(temporaryDirectory(), "kept elsewhere.db");
+  symlinkSync(file, join(directory, "ravi.db"));
+  for (const owner of ["one", "two"]) {
+    await using journal = SqliteJournal.open(directory);
+    expect(await journal.claim(RunId(owner), owner, 1_000)).not.toBe(null);
+  }
+  expect(mode(file)).toBe("600");
 });
 
 test("a directory that cannot be used is an error that names it", () => {

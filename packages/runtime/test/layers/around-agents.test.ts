@@ -1,5 +1,12 @@
 import { expect, test } from "vitest";
-import { type Agent, AgentId, type AgentRunContext, type Pipeline } from "@ravi/kernel";
+import {
+  type Agent,
+  AgentId,
+  type AgentRunContext,
+  MiddlewareTermination,
+  type Pipeline,
+  type RestartPolicy,
+} from "@ravi/kernel";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
 import { agent, done, turns } from "../support/helpers.ts";
 
@@ -84,4 +91,52 @@ test("R12: a layer around an agent is told whether it has begun before", async (
     ["waits", true],
     ["next", false],
   ]);
+});
+
+test("R12: a run that a layer has refused, or still kept waiting, is told to it as one that begins", async () => {
+  const seen: unknown[] = [];
+  let isOpen = false;
+  const layer: Pipeline<AgentRunContext> = {
+    isNoop: false,
+    admit() {},
+    async run({ isResumed, input, meta }, core) {
+      seen.push([input, isResumed]);
+      if (!isOpen && input === "late") await meta.cancellation.wait();
+      if (!isOpen) throw new MiddlewareTermination({ layer: "door", reason: "closed" });
+      await core();
+    },
+  };
+  const works = agent("works", async (ctx) => done(String(await ctx.record("fact", () => "made"))));
+  const ports = { journal: new MemoryJournal(), pipelines: { agent: layer }, agents: [works] };
+  const first = new Runtime(ports);
+  const refused = await first.run(works, "refused", { runId: "refused" }).result;
+  expect(refused).toMatchObject({ status: "failed", error: { code: "MIDDLEWARE_TERMINATION" } });
+  first.run(works, "late", { runId: "late" });
+  await turns();
+  await first.close();
+  isOpen = true;
+  const second = new Runtime(ports);
+  for (const id of ["refused", "late"])
+    expect(await second.resume(id, { retryFailed: true }).result).toMatchObject({ output: "made" });
+  expect(seen).toEqual(["refused", "late", "refused", "late"].map((input) => [input, false]));
+});
+
+test("R12: a run that is restarted after a crash is told to a layer as one that has begun, whatever it did", async () => {
+  const seen: unknown[] = [];
+  const layer: Pipeline<AgentRunContext> = {
+    isNoop: false,
+    admit() {},
+    run({ isResumed }, core) {
+      seen.push(isResumed);
+      return core();
+    },
+  };
+  const fragile = agent("fragile", async () => {
+    if (seen.length === 1) throw new TypeError("a bug");
+    return done("at last");
+  });
+  const restart: RestartPolicy = { shouldRetry: () => true, delayMs: () => 0, reset() {} };
+  const runtime = new Runtime({ journal: new MemoryJournal(), pipelines: { agent: layer }, restart });
+  expect(await runtime.run(fragile, "").result).toMatchObject({ output: "at last" });
+  expect(seen).toEqual([false, true]);
 });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import {
   type Agent,
+  BudgetExhaustedError,
   type ChatContext,
   type ChatMessage,
   type Estimate,
@@ -109,6 +110,7 @@ describe("R18: a meter's quick estimate", () => {
   interface Given {
     readonly quick?: unknown;
     readonly left?: Partial<Remaining>;
+    readonly cannotTell?: true;
     readonly limiter?: Limiter;
   }
 
@@ -117,7 +119,10 @@ describe("R18: a meter's quick estimate", () => {
     const reserved: unknown[] = [];
     const ledger = new FakeLedger();
     const watched = Object.assign(Object.create(ledger) as FakeLedger, {
-      remaining: () => ({ ...ledger.remaining(), ...given.left }),
+      remaining: () => {
+        if (given.cannotTell) throw new Error("the database is busy");
+        return { ...ledger.remaining(), ...given.left };
+      },
       reserve: (...of: Parameters<FakeLedger["reserve"]>) => {
         reserved.push(of[0].tokens);
         return ledger.reserve(...of);
@@ -153,12 +158,65 @@ describe("R18: a meter's quick estimate", () => {
       { quick: Promise.resolve(quick), left: { cost: 2 } },
       CLOSE,
     ],
+    ["is not taken if the ledger cannot tell what is left", { cannotTell: true }, CLOSE],
     ["need not be made", { quick: undefined }, CLOSE],
     ["is not asked for if a limiter is told of it", { limiter: idle }, CLOSE],
   ])("%s", async (_, given, expected) => {
     const { reserved, result } = await reservedWith(given);
     expect(result).toMatchObject({ status: "completed", output: "ok" });
     expect(reserved).toEqual([expected]);
+  });
+
+  describe.each([false, true])("T2: one that the ledger refuses (at once, or later: %s)", (isLate) => {
+    /** What is asked for if the ledger takes at most so much of one call, though it says that nothing is limited. */
+    async function askedOf(most: number, meter: Meter): Promise<{ asked: unknown[]; result: RunResult }> {
+      const asked: unknown[] = [];
+      const ledger = new FakeLedger();
+      const strict = Object.assign(Object.create(ledger) as FakeLedger, {
+        reserve: (...of: Parameters<FakeLedger["reserve"]>) => {
+          const { tokens = 0 } = of[0];
+          asked.push(tokens);
+          const refusal = new BudgetExhaustedError({
+            dimension: "tokens",
+            used: tokens,
+            limit: most,
+            scope: "strict",
+          });
+          if (tokens <= most) return isLate ? Promise.resolve(ledger.reserve(...of)) : ledger.reserve(...of);
+          if (isLate) return Promise.reject(refusal);
+          throw refusal;
+        },
+      });
+      const journal = new MemoryJournal();
+      const lead = agent("lead", async (ctx) =>
+        done(String((await ctx.llm(model, ask("x"))).message.content)),
+      );
+      const result = await new Runtime({ journal, meter, ledger: () => strict }).run(lead, "").result;
+      return { asked, result };
+    }
+
+    const price: Meter["price"] = () => ({ usd: 0 });
+    const both: Meter = { estimate: () => close, quickEstimate: () => quick, price };
+
+    test("is followed by the other", async () => {
+      const { asked, result } = await askedOf(CLOSE, both);
+      expect(result).toMatchObject({ status: "completed", output: "ok" });
+      expect(asked).toEqual([QUICK, CLOSE]);
+    });
+
+    test.each<[string, number, Meter, number[]]>([
+      ["if that is refused as well", CLOSE - 1, both, [QUICK, CLOSE]],
+      ["if the other is not lower", CLOSE - 1, { ...both, quickEstimate: () => close }, [CLOSE]],
+      ["if there was none", CLOSE - 1, { estimate: () => close, price }, [CLOSE]],
+    ])("is the end of it %s", async (_, most, meter, expected) => {
+      const { asked, result } = await askedOf(most, meter);
+      expect(result).toMatchObject({
+        status: "partial",
+        stopReason: "budget",
+        stoppedBy: { dimension: "tokens", used: expected.at(-1) },
+      });
+      expect(asked).toEqual(expected);
+    });
   });
 
   test("is checked like any other", async () => {

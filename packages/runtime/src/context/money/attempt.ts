@@ -3,6 +3,7 @@ import {
   type EffectScope,
   type Estimate,
   isPromiseLike,
+  isRaviError,
   type LLMClient,
   type MaybePromise,
   type ModelRequest,
@@ -26,7 +27,7 @@ import type { Execution } from "../execution.ts";
 import { refuseStopped, reservedInTime } from "../reserved.ts";
 import type { Sink } from "../stream-out.ts";
 import type { Bill } from "./bill.ts";
-import { amountToReserve, estimateOf } from "./estimate.ts";
+import { amountToReserve, closerEstimate, estimateOf } from "./estimate.ts";
 import { isCoveredByRecord, noteReservation } from "./notes.ts";
 import { chargeAsWaste, settle, settleFailure } from "./settlement.ts";
 
@@ -167,21 +168,43 @@ export class Attempt<T = unknown> implements AttemptOptions<T>, Linked<Attempt> 
   }
 
   private reserve(estimate: Estimate): Promise<T> {
-    const { exec, scope, wrapUp } = this;
+    let reserved: MaybePromise<Reservation | undefined>;
+    try {
+      reserved = this.setAside(estimate);
+    } catch (refusal) {
+      return this.reserveCloser(estimate, refusal).then(() => this.noteAndSend());
+    }
+    if (!isPromiseLike(reserved)) {
+      this.reservation = reserved;
+      return this.noteAndSend();
+    }
+    return this.inTime(reserved)
+      .catch((refusal: unknown) => this.reserveCloser(estimate, refusal))
+      .then(() => this.noteAndSend());
+  }
+
+  private setAside(estimate: Estimate): MaybePromise<Reservation> | undefined {
     const { provider, model } = this.model.info;
     this.estimate = estimate;
-    const reserved = scope.ledger?.reserve(amountToReserve(estimate), {
-      wrapUp,
-      what: nameOf(provider, model),
-    });
-    if (isPromiseLike(reserved)) {
-      return reservedInTime(exec, reserved, () => refuseStopped(exec, this.signal)).then((reservation) => {
-        this.reservation = reservation;
-        return this.noteAndSend();
-      });
-    }
-    this.reservation = reserved;
-    return this.noteAndSend();
+    const options = { wrapUp: this.wrapUp, what: nameOf(provider, model) };
+    return this.scope.ledger?.reserve(amountToReserve(estimate), options);
+  }
+
+  private async inTime(reserving: PromiseLike<Reservation>): Promise<void> {
+    const { exec, signal } = this;
+    this.reservation = await reservedInTime(exec, reserving, () => refuseStopped(exec, signal));
+  }
+
+  /** A quick estimate may be refused where a closer one is not. Throws the refusal if there is none. */
+  private async reserveCloser(estimate: Estimate, refusal: unknown): Promise<void> {
+    const { exec, model, request, signal } = this;
+    const isRefused = isRaviError(refusal, "BUDGET_EXHAUSTED");
+    const closer = isRefused ? await closerEstimate(exec, model, request, estimate) : undefined;
+    if (closer === undefined) throw refusal;
+    refuseStopped(exec, signal);
+    const reserved = this.setAside(closer);
+    if (isPromiseLike(reserved)) await this.inTime(reserved);
+    else this.reservation = reserved;
   }
 
   /**

@@ -21,14 +21,32 @@ import { roughEstimate } from "./rough-estimate.ts";
  * difference. A limiter gets the other one, since calls wait for what they announce.
  */
 export function estimateOf(exec: Execution, model: LLMClient, request: ModelRequest): MaybePromise<Estimate> {
-  const { meter, limiter } = exec.ports;
+  const { meter } = exec.ports;
   if (meter === undefined) return roughEstimate(model.info, request);
-  if (meter.quickEstimate === undefined || limiter !== undefined || exec.engine.reservable === undefined)
-    return closeEstimate(meter, model, request);
-  const quick = meter.quickEstimate(model.info, request);
+  const quick = mayBeQuick(exec) ? meter.quickEstimate?.(model.info, request) : undefined;
   if (quick === undefined) return closeEstimate(meter, model, request);
   if (!isPromiseLike(quick)) return orCloser(exec.engine, meter, model, request, quick);
   return Promise.resolve(quick).then((made) => orCloser(exec.engine, meter, model, request, made));
+}
+
+function mayBeQuick({ ports: { meter, limiter }, engine }: Execution): boolean {
+  return meter?.quickEstimate !== undefined && limiter === undefined && engine.reservable !== undefined;
+}
+
+/**
+ * A lower estimate of a call for which a quick one was refused; undefined if there is none. A part of what is left may be held back for a last
+ * turn, so it does not tell what fits.
+ */
+export async function closerEstimate(
+  exec: Execution,
+  model: LLMClient,
+  request: ModelRequest,
+  refused: Estimate,
+): Promise<Estimate | undefined> {
+  const { meter } = exec.ports;
+  if (meter === undefined || !mayBeQuick(exec)) return undefined;
+  const close = await closeEstimate(meter, model, request);
+  return isWithin(refused, close) ? undefined : close;
 }
 
 function closeEstimate(meter: Meter, model: LLMClient, request: ModelRequest): MaybePromise<Estimate> {
@@ -44,8 +62,17 @@ function orCloser(
   request: ModelRequest,
   quick: Estimate,
 ): MaybePromise<Estimate> {
-  const left = engine.reservable?.();
-  return isFarFromLimits(checkEstimate(model, quick), left) ? quick : closeEstimate(meter, model, request);
+  checkEstimate(model, quick);
+  return isFarFromLimits(quick, leftIn(engine)) ? quick : closeEstimate(meter, model, request);
+}
+
+/** Undefined if the ledger cannot tell, as one in a database that is busy. No call fails because of that: what counts is whether it can reserve. */
+function leftIn(engine: DurableEngine): Remaining | undefined {
+  try {
+    return engine.reservable?.();
+  } catch {
+    return undefined;
+  }
 }
 
 /** So many calls like the one that is estimated must fit into what is left. */

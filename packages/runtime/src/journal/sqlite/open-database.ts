@@ -143,10 +143,13 @@ function notWritable(directory: string, cause: unknown): InvalidValueError {
 
 /** SQLite would make it readable for everybody. The files that it creates beside it get the mode of this one. */
 function makeFile(path: string): void {
+  const { existsSync, openSync, closeSync } = nodeFiles();
   try {
-    nodeFiles().closeSync(nodeFiles().openSync(path, "ax", 0o600));
+    closeSync(openSync(path, "ax", 0o600));
   } catch (error) {
     if (!hasCode(error, "EEXIST")) throw error;
+    // A link to a file that is not there yet.
+    if (!existsSync(path)) closeSync(openSync(path, "a", 0o600));
   }
 }
 
@@ -164,19 +167,24 @@ function isEmpty(path: string): boolean {
  * file that is not ours when it opens it. If it cannot be looked at so, opening it will say why.
  */
 function refuseStranger(path: string): void {
+  // SQLite takes it for an empty one.
+  if (nodeFiles().statSync(path).size === 1) throw somethingElse(path, undefined);
   let db: Sqlite.DatabaseSync | undefined;
   try {
     db = connectImmutable(path);
     refuseForeign(path, headerOf(db));
   } catch (error) {
     if (error instanceof InvalidValueError) throw error;
-    if (!isNoDatabase(error)) return;
-    const expected =
-      "a Ravi journal; this file is something else, so use another directory, or its beginning is damaged";
-    throw new InvalidValueError({ field: "journal", value: path, expected, cause: error });
+    if (isNoDatabase(error)) throw somethingElse(path, error);
   } finally {
     db?.close();
   }
+}
+
+function somethingElse(path: string, cause: unknown): InvalidValueError {
+  const expected =
+    "a Ravi journal; this file is something else, so use another directory, or its beginning is damaged";
+  return new InvalidValueError({ field: "journal", value: path, expected, cause });
 }
 
 function refuseForeign(path: string, header: Header): void {
