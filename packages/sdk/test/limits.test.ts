@@ -295,6 +295,18 @@ test("the names that limits have in the small packages are refused with the name
   }
 });
 
+test("a ledger in place of limits is refused with where it belongs", async () => {
+  const tenant = new ExecutionTracker({ maxCostUsd: 1 });
+  const writer = agent({ name: "writer", model: scriptedModel([]) });
+  const expected = "limits such as { usd: 2 }; a ledger is given to an agent: agent({ …, budget: ledger })";
+  // @ts-expect-error -- a ledger is no limit
+  await expect(run(writer, "x", { budget: tenant })).rejects.toMatchObject({ field: "budget", expected });
+  // @ts-expect-error -- nor is it one of a member
+  const hire = () =>
+    team({ name: "lead", model: scriptedModel([]), members: [{ agent: writer, budget: tenant }] });
+  expect(hire).toThrow(expect.objectContaining({ field: "team.members[0].budget", expected }));
+});
+
 test("a limit of the tree in a budget, and the reverse, is refused with where it belongs", async () => {
   const writer = agent({ name: "writer", model: scriptedModel([]) });
   const names = { maxAgents: "agents", agents: "agents", maxDepth: "depth", preempt: "preempt" };
