@@ -13,6 +13,7 @@ import {
   deliver,
   HookEvent,
   HookManager,
+  type Member,
   resume,
   run,
   type RunOptions,
@@ -302,8 +303,8 @@ test("a ledger in place of limits is refused with where it belongs", async () =>
   // @ts-expect-error -- a ledger is no limit
   await expect(run(writer, "x", { budget: tenant })).rejects.toMatchObject({ field: "budget", expected });
   // @ts-expect-error -- nor is it one of a member
-  const hire = () =>
-    team({ name: "lead", model: scriptedModel([]), members: [{ agent: writer, budget: tenant }] });
+  const member: Member = { agent: writer, budget: tenant };
+  const hire = () => team({ name: "lead", model: scriptedModel([]), members: [member] });
   expect(hire).toThrow(expect.objectContaining({ field: "team.members[0].budget", expected }));
 });
 
