@@ -33,8 +33,13 @@ test("J11: a denial names the target with its version, if it has one, and the re
 test.each<[string, () => unknown, string]>([
   ["throws", down, "the policy failed (down)"],
   ["rejects", async () => down(), "the policy failed (down)"],
-  ["answers nothing", () => undefined, "the policy failed ("],
-  ["resolves with nothing", async () => undefined, "the policy failed ("],
+  [
+    "answers nothing",
+    () => undefined,
+    "the policy failed (it answered undefined; expected { allow: true } or { allow: false, reason })",
+  ],
+  ["resolves with nothing", async () => undefined, "the policy failed (it answered undefined; expected"],
+  ["says only yes", () => true, "the policy failed (it answered true; expected"],
   [
     "answers with an object that throws",
     async () => ({
@@ -44,7 +49,12 @@ test.each<[string, () => unknown, string]>([
     }),
     "the policy failed (down)",
   ],
-  ["says yes in other words", () => ({ allow: "yes" }), "no reason was given"],
+  [
+    "says yes in other words",
+    () => ({ allow: "yes" }),
+    'the policy failed (it answered allow: "yes"; expected true or false)',
+  ],
+  ["gives no reason", () => ({ allow: false, reason: undefined }), "no reason was given"],
 ])("J11: a policy that %s denies", async (_, check, reason) => {
   expect(await ask(check)).toMatchObject({ reason: expect.stringContaining(reason) });
 });

@@ -242,6 +242,14 @@ describe("R6: ExecutionBudget", () => {
   test.each(["5", 5, null, [1]])("R6: %j is no budget at all", (value) => {
     expect(refusal(() => executionBudget(value as object)).field).toBe("executionBudget");
   });
+
+  test("R6: a ledger is no budget, and the refusal says where one belongs", () => {
+    const ledger: object = { account: {}, reserve: () => undefined };
+    expect(refusal(() => executionBudget(ledger))).toMatchObject({
+      field: "executionBudget",
+      expected: expect.stringContaining("a ledger is given to an agent"),
+    });
+  });
 });
 
 describe("R7: Priority and HistoryRetention", () => {

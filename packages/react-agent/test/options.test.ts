@@ -51,6 +51,15 @@ describe("a bad option is refused at once, by name", () => {
     expect(() => Reflect.construct(ReActAgent, [])).toThrow(InvalidValueError);
   });
 
+  test("an agent among the tools, with what makes a tool of it", () => {
+    const other = new ReActAgent({ name: "other", model });
+    // @ts-expect-error -- an agent is no tool
+    const both = () => new ReActAgent({ name: "a", model, tools: [add, other] });
+    expect(both).toThrow(
+      /^ReActAgent\.tools\[1\] .* made with tool\(\) or defineTool\(\), .*agent\.asDelegate\(\)/,
+    );
+  });
+
   test("two tools of one name, also where one is an agent", () => {
     const other = new ReActAgent({ name: "add", model });
     expect(() => new ReActAgent({ name: "a", model, tools: [add, other.asDelegate()] })).toThrow(

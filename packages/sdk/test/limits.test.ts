@@ -13,6 +13,7 @@ import {
   deliver,
   HookEvent,
   HookManager,
+  type Member,
   resume,
   run,
   type RunOptions,
@@ -293,6 +294,18 @@ test("the names that limits have in the small packages are refused with the name
       expected: `no field of that name; here it is ${here}`,
     });
   }
+});
+
+test("a ledger in place of limits is refused with where it belongs", async () => {
+  const tenant = new ExecutionTracker({ maxCostUsd: 1 });
+  const writer = agent({ name: "writer", model: scriptedModel([]) });
+  const expected = "limits such as { usd: 2 }; a ledger is given to an agent: agent({ …, budget: ledger })";
+  // @ts-expect-error -- a ledger is no limit
+  await expect(run(writer, "x", { budget: tenant })).rejects.toMatchObject({ field: "budget", expected });
+  // @ts-expect-error -- nor is it one of a member
+  const member: Member = { agent: writer, budget: tenant };
+  const hire = () => team({ name: "lead", model: scriptedModel([]), members: [member] });
+  expect(hire).toThrow(expect.objectContaining({ field: "team.members[0].budget", expected }));
 });
 
 test("a limit of the tree in a budget, and the reverse, is refused with where it belongs", async () => {

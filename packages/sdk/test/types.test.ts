@@ -45,6 +45,23 @@ test("without `output` the shape is not known", async () => {
   expect(result.output).toBe("Hi.");
 });
 
+test("a function for any schema makes agents and teams of its type", async () => {
+  const extract = async <T>(output: z.ZodType<T>): Promise<T> => {
+    const model = scriptedModel(['{"people":7}', '{"people":8}']);
+    const reader = agent({ name: "reader", model, output });
+    await run(reader, "How many?");
+    const lead = team({ name: "lead", model, output, members: [reader] });
+    return (await run(lead, "And now?")).unwrap().structured;
+  };
+  const found = await extract(answer);
+  expectTypeOf(found).toEqualTypeOf<{ people: number }>();
+  expect(found.people).toBe(8);
+
+  const readerFor = <S extends z.ZodType>(output: S) =>
+    agent({ name: "reader", model: scriptedModel([]), output });
+  expectTypeOf(readerFor(answer)).toExtend<Agent<{ people: number }>>();
+});
+
 test("an agent of a known type has the schema for it", () => {
   type Count = z.infer<typeof answer>;
   const model = scriptedModel(["x"]);

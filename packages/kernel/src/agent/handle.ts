@@ -22,6 +22,7 @@ export interface RunHandle<T = unknown> {
   readonly runId: RunId;
   readonly execId: ExecId;
   readonly agentId: AgentId;
+  /** That of a run is `suspended` also while one of its agents waits for an answer, such as an approval. */
   readonly status: RunStatus;
   /** Stops it for good: a cancelled run cannot be resumed. Does nothing if it has ended. */
   cancel(reason: string): void;

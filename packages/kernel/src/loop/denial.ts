@@ -1,5 +1,6 @@
 import { isPromiseLike, type MaybePromise } from "../core/types.ts";
 import { messageOf } from "../errors/message-of.ts";
+import { show } from "../errors/show.ts";
 import type { PermissionDecision, PermissionRequest, Permissions } from "../ports/services.ts";
 
 /** Why an action is not permitted. */
@@ -26,16 +27,20 @@ export function denialBy<T>(
   };
   const broken = (error: unknown): T => deny(`the policy failed (${messageOf(error)})`);
   const read = (decision: PermissionDecision): T | undefined => {
-    let reason = "no reason was given";
     try {
+      const answer: unknown = decision;
+      if (typeof answer !== "object" || answer === null) {
+        return broken(`it answered ${show(answer)}; expected { allow: true } or { allow: false, reason }`);
+      }
       // Only `true` permits, whatever a policy in plain JavaScript may return.
-      const allow: unknown = decision.allow;
+      const allow: unknown = Reflect.get(answer, "allow");
       if (allow === true) return undefined;
-      if ("reason" in decision) reason = decision.reason;
+      if (allow !== false) return broken(`it answered allow: ${show(allow)}; expected true or false`);
+      const reason: unknown = Reflect.get(answer, "reason");
+      return deny(typeof reason === "string" ? reason : "no reason was given");
     } catch (error) {
       return broken(error);
     }
-    return deny(reason);
   };
   let decision;
   try {

@@ -1,5 +1,6 @@
 import { checkAmountOrNull, checkIntegerOrNull } from "../core/check.ts";
 import type { JsonObject } from "../core/json.ts";
+import { InvalidValueError } from "../errors/errors.ts";
 import { POLICY_VERSION, readOptions, readRecord } from "./record.ts";
 
 /** What an agent and everyone it hires may spend. Null means no limit in that dimension. */
@@ -48,10 +49,23 @@ export const executionBudget: ExecutionBudgetFactory = Object.assign(
   (options?: ExecutionBudgetOptions): ExecutionBudget => {
     if (options === undefined) return (defaultBudget ??= new Budget({}));
     if (Budget.isOne(options)) return options;
+    refuseLedger(options);
     return new Budget(readOptions("executionBudget", options, FIELDS));
   },
   { fromJSON: (json: unknown): ExecutionBudget => new Budget(readRecord("executionBudget", json, FIELDS)) },
 );
+
+/** Somebody who has a ledger looks for a place for it. That a field of its own is not known would not help. */
+function refuseLedger(options: ExecutionBudgetOptions): void {
+  if (typeof options !== "object" || options === null) return;
+  if (!("reserve" in options) || typeof options.reserve !== "function") return;
+  throw new InvalidValueError({
+    field: "executionBudget",
+    value: options,
+    expected:
+      "limits such as { maxCostUsd: 2 }; a ledger is given to an agent: new ReActAgent({ …, executionBudget: ledger })",
+  });
+}
 
 /** A class, so that `toJSON` is a method of the prototype: it is not copied, compared or listed. */
 class Budget implements ExecutionBudget {

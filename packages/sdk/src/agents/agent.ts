@@ -34,8 +34,13 @@ export interface AgentOptions<T = unknown> extends Omit<
   readonly middleware?: Layers | undefined;
 }
 
-/** An answer of a known type needs the schema that it is read with: without one, nothing would have checked it. */
-export type NeedsOutput<T> = unknown extends T ? unknown : { readonly output: SchemaLike<T> | undefined };
+/**
+ * An answer of a known type needs the schema that it is read with: without one, nothing would have checked it. A union, because what has
+ * a schema is also accepted where `T` is not known yet, in a function for any schema.
+ */
+export type NeedsOutput<T> =
+  | { readonly output: SchemaLike<T> | undefined }
+  | (unknown extends T ? unknown : never);
 
 /** Every known option; any other name is refused. */
 export const AGENT_OPTIONS = [

@@ -6,6 +6,7 @@ import {
   checkIntegerOrNull,
   InvalidValueError,
 } from "@ravi/kernel";
+import { isLedger } from "@ravi/kernel/loop";
 import type { Budget, TreeLimits } from "../limits.ts";
 import { KERNEL_NAMES } from "./kernel-names.ts";
 
@@ -17,6 +18,10 @@ const NAMES = {
 
 /** The limits that were given, checked. Errors name the field as the user wrote it. */
 export function checkBudget(field: string, budget: Budget): Budget {
+  if (isLedger(budget)) {
+    const expected = "limits such as { usd: 2 }; a ledger is given to an agent: agent({ …, budget: ledger })";
+    throw new InvalidValueError({ field, value: budget, expected });
+  }
   refuseOtherNames("budget", field, budget);
   checkFields(field, budget, NAMES.budget);
   const { usd, tokens, turns, toolCalls, seconds } = budget;

@@ -14,6 +14,7 @@ import type { SdkResult } from "./result.ts";
 /** A run that was started. */
 export interface SdkHandle<T = unknown> {
   readonly runId: RunId;
+  /** `suspended` also while one of its agents waits for an answer, such as an approval. */
   readonly status: RunStatus;
   /**
    * Resolves when the run has ended or is suspended. If the run fails it does not reject: see `status` and `error` of the

@@ -143,7 +143,7 @@ export function checkTools(
       wrong(
         `${field}[${at}]`,
         tool,
-        "a tool made with defineTool, or an agent as a tool: delegateTo(agent) of @ravi/kernel/loop",
+        "a tool, made with tool() or defineTool(), or an agent as one: agent.asDelegate(), or delegateTo(agent) of @ravi/kernel/loop",
       );
     checkToolName(tool.name);
     checkToolFields(`${owner}.${field}[${at}].`, tool);
