@@ -168,7 +168,7 @@ export class Attempt<T = unknown> implements AttemptOptions<T>, Linked<Attempt> 
   }
 
   private reserve(estimate: Estimate): Promise<T> {
-    let reserved: MaybePromise<Reservation | undefined>;
+    let reserved: MaybePromise<Reservation> | undefined;
     try {
       reserved = this.setAside(estimate);
     } catch (refusal) {
