@@ -89,6 +89,26 @@ describe("J10: Reflexion", () => {
     expect(told(events, "reflexion.score")).toEqual([{ attempt: 1, score: null }]);
   });
 
+  test("an attempt whose score cannot be read is worse than one with a score", async () => {
+    const { result } = await run(new Reflexion({ maxTries: 2 }), [
+      "one",
+      scored(0.1),
+      "lesson",
+      "two",
+      "Splendid!",
+    ]);
+    expect(result).toEqual({ status: "partial", output: "one", stopReason: "steps" });
+  });
+
+  test("tells how many lessons were recalled, if there are any", async () => {
+    const memory = notebook();
+    memory.kept.set("ann", ["a", "b"]);
+    const ann = await run(new Reflexion(), ["one", scored(1)], { memory, userId: "ann" });
+    expect(told(ann.events, "reflexion.lessons")).toEqual([{ count: 2 }]);
+    const bob = await run(new Reflexion(), ["one", scored(1)], { memory, userId: "bob" });
+    expect(told(bob.events, "reflexion.lessons")).toEqual([]);
+  });
+
   test("J5: lessons are kept for the user, the top 5 come back, and nobody else sees them", async () => {
     const memory = notebook();
     memory.kept.set("ann", ["a", "b", "c", "d", "e", "f"]);
