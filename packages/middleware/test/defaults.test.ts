@@ -1,17 +1,28 @@
 import { describe, expect, it } from "vitest";
 import type { ChatContext, FunctionContext, ToolResult } from "@ravi/kernel";
 import {
+  approval,
+  auditLogger,
   cache,
+  contentFilter,
   contentTruncator,
+  fallback,
   fileValidator,
+  historyTruncator,
   llmJudge,
+  maxTokens,
   MiddlewarePipeline,
+  piiRedaction,
   promptInjection,
+  rateLimiter,
   retry,
+  schemaValidator,
   sessionValidation,
   timeout,
+  toolAudit,
   toolCache,
   toolCallValidation,
+  tracing,
 } from "@ravi/middleware";
 import { virtualClock } from "@ravi/testing";
 import {
@@ -185,4 +196,35 @@ it("R27: an input may have 1,000,000 characters by default", async () => {
   };
   await validated(1_000_000);
   await expect(validated(1_000_001)).rejects.toThrow("at most 1000000 are allowed");
+});
+
+const log = { append: () => {} };
+const telemetry = { startSpan: () => ({ setAttribute() {}, recordError() {}, end() {} }), metric() {} };
+const model = fakeModel("main");
+
+it.each<[string, (odd: object) => unknown]>([
+  ["approval", (odd) => approval(odd)],
+  ["auditLogger", (odd) => auditLogger({ log, ...odd })],
+  ["cache", (odd) => cache(odd)],
+  ["contentFilter", (odd) => contentFilter({ blocked: ["x"], ...odd })],
+  ["contentTruncator", (odd) => contentTruncator(odd)],
+  ["fallback", (odd) => fallback({ models: [model], ...odd })],
+  ["fileValidator", (odd) => fileValidator({ roots: ["/data"], ...odd })],
+  ["historyTruncator", (odd) => historyTruncator(odd)],
+  ["llmJudge", (odd) => llmJudge({ model, criteria: "Be kind.", ...odd })],
+  ["maxTokens", (odd) => maxTokens({ maxInputTokens: 1, ...odd })],
+  ["piiRedaction", (odd) => piiRedaction(odd)],
+  ["promptInjection", (odd) => promptInjection(odd)],
+  ["rateLimiter", (odd) => rateLimiter(odd)],
+  ["retry", (odd) => retry(odd)],
+  ["schemaValidator", (odd) => schemaValidator({ schemas: {}, ...odd })],
+  ["sessionValidation", (odd) => sessionValidation(odd)],
+  ["timeout", (odd) => timeout(odd)],
+  ["toolAudit", (odd) => toolAudit({ log, ...odd })],
+  ["toolCache", (odd) => toolCache({ tools: [], ...odd })],
+  ["toolCallValidation", (odd) => toolCallValidation(odd)],
+  ["tracing", (odd) => tracing({ telemetry, ...odd })],
+])("R27: %s refuses a field that it does not know, so that no default holds by mistake", (name, build) => {
+  expect(() => build({})).not.toThrow();
+  expect(() => build({ most: 1 })).toThrow(`${name}.most is 1; expected no field of that name`);
 });
