@@ -66,6 +66,11 @@ describe("J10: Reflexion", () => {
     ]);
   });
 
+  test("0.799 is not enough", async () => {
+    const { result } = await run(new Reflexion(), ["one", scored(0.799), "lesson", "two", scored(0.8)]);
+    expect(result.output).toBe("two");
+  });
+
   test("makes 3 × 2 + 2 calls at the most; the best attempt stands, and is called partial", async () => {
     const { result, session, model } = await run(new Reflexion(), [
       says("one"),

@@ -24,6 +24,7 @@ describe("J10: Router", () => {
 
   test.each([
     ['{"route": "billing", "confidence": 0.2}', "unsure"],
+    ['{"route": "billing", "confidence": 0.499}', "unsure"],
     ["Nobody fits, I fear.", "unknown"],
     ["This is not for billing.", "unknown"],
     ['{"route": "sales", "confidence": 1}', "unknown"],
