@@ -35,6 +35,12 @@ describe("J10: Router", () => {
     expect(told(events, "router.route")).toMatchObject([{ route: "tech", because }]);
   });
 
+  test("a confidence of 0.5 is enough", async () => {
+    const choice = '{"route": "billing", "confidence": 0.5}';
+    const { result } = await run(new Router({ routes: team(), fallback: "tech" }), [choice]);
+    expect(result.output).toBe("your invoice");
+  });
+
   test("without a fallback the agent answers itself", async () => {
     const { result, model } = await run(new Router({ routes: team() }), ["hm", "my own answer"]);
     expect(result.output).toBe("my own answer");
