@@ -14,7 +14,7 @@ import {
 import { virtualClock } from "@ravi/testing";
 import { Runtime } from "@ravi/runtime";
 import { MemoryJournal } from "../src/journal/memory-journal.ts";
-import { agent, closed, done, turns, until, within } from "./support/helpers.ts";
+import { agent, closed, done, FakeHeadcount, turns, until, within } from "./support/helpers.ts";
 
 test("R24: approvals of a batch may be answered in any order, with a restart in between", async () => {
   const journal = new MemoryJournal();
@@ -46,6 +46,59 @@ test("R24: approvals of a batch may be answered in any order, with a restart in 
   await second.deliver("o", "approval:o:tool:0:0", true);
   await clock.advance(1_000);
   expect(await within(resumed.result)).toMatchObject({ status: "completed", output: "1 2" });
+});
+
+/** A run of a batch with one call, which waits until somebody has approved it. */
+function asking(runtime: Runtime, made: () => void, seen: (outcomes: readonly Outcome[]) => void) {
+  const pay = defineTool({
+    name: "pay",
+    description: "",
+    input: z.object({}),
+    needsApproval: true,
+    execute: () => made(),
+  });
+  const payer = agent("payer", async (ctx) => {
+    const call = { id: "a", name: "pay", arguments: "{}" };
+    seen(await ctx.batch([{ kind: "tool", call, tool: pay }]));
+    return done("");
+  });
+  const lead = agent("lead", async (ctx) => done((await ctx.hire({ agent: payer, input: "" })).status));
+  return runtime.run(lead, "", { runId: "o" });
+}
+
+const QUESTION = "approval:o/hire:payer#1:tool:0:0";
+
+test("R15: a batch whose agent loses its seat while somebody is asked makes no call before it has one again", async () => {
+  const headcount = new FakeHeadcount();
+  const runtime = new Runtime({ headcount: () => headcount });
+  let made = 0;
+  const run = asking(
+    runtime,
+    () => made++,
+    () => {},
+  );
+  await until(() => run.status === "suspended");
+  headcount.pause("payer/1");
+  await runtime.deliver("o", QUESTION, true);
+  await turns();
+  expect(made).toBe(0);
+  headcount.unpause("payer/1");
+  expect((await run.result).output).toBe("completed");
+  expect(made).toBe(1);
+});
+
+test("R23: a batch that is cancelled while somebody is asked does not reject: its calls were cancelled", async () => {
+  const seen: string[] = [];
+  const runtime = new Runtime();
+  const run = asking(
+    runtime,
+    () => seen.push("made"),
+    (outcomes) => seen.push(...outcomes.map(({ status }) => status)),
+  );
+  await until(() => run.status === "suspended");
+  run.cancel("enough");
+  expect((await run.result).status).toBe("cancelled");
+  expect(seen).toEqual(["cancelled"]);
 });
 
 const RUN = RunId("r1");

@@ -80,6 +80,23 @@ it("O12: after an overflow what ends without a question is no compaction: no mod
   expect(agent.sessionManager.entries().map(({ kind }) => kind)).not.toContain("compaction");
 });
 
+it("O12: after an overflow it is made once in a turn, though it could leave out more", async () => {
+  const overflow = new ProviderError({ kind: "CONTEXT_OVERFLOW", message: "too long", status: 400 });
+  const model = scriptedModel(["one", "two", "three", overflow, overflow, "never"]);
+  let made = 0;
+  const withoutOldest = {
+    name: "without the oldest",
+    compact(messages: readonly ChatMessage[]) {
+      made++;
+      return messages.slice(2);
+    },
+  };
+  const agent = session({ model, compaction: withoutOldest });
+  for (const text of ["a", "b", "c"]) await agent.invoke(text);
+  await expect(agent.invoke("d")).rejects.toBe(overflow);
+  expect([made, model.calls.length]).toEqual([1, 5]);
+});
+
 it("O12: one that failed is tried after the next turn, one that paid for nothing when half of the room left is gone", async () => {
   const tried: number[] = [];
   let turn = 0;
