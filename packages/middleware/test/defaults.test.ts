@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ChatContext, FunctionContext, ToolResult } from "@ravi/kernel";
+import type { ChatContext, FunctionContext, Layer, ToolResult } from "@ravi/kernel";
 import {
   approval,
   auditLogger,
@@ -37,16 +37,17 @@ import {
 
 // What each layer does if it is given nothing, to the last unit.
 
-type ChatLayers = ConstructorParameters<typeof MiddlewarePipeline<ChatContext>>[0];
-type ToolLayers = ConstructorParameters<typeof MiddlewarePipeline<FunctionContext>>[0];
-
-const runChat = (context: ChatContext, ...layers: ChatLayers): Promise<unknown> =>
+const runChat = (context: ChatContext, ...layers: Layer<ChatContext>[]): Promise<unknown> =>
   new MiddlewarePipeline<ChatContext>(layers).run(context, coreOf(context)).then(
     () => "passed",
     (error: unknown) => error,
   );
 
-const runTool = async (args: unknown, content: string, ...layers: ToolLayers): Promise<ToolResult> => {
+const runTool = async (
+  args: unknown,
+  content: string,
+  ...layers: Layer<FunctionContext>[]
+): Promise<ToolResult> => {
   const context = functionContext({ args });
   await new MiddlewarePipeline<FunctionContext>(layers).run(context, async () => {
     context.result = { content, isError: false };

@@ -4,6 +4,7 @@ import {
   type Agent,
   AgentId,
   type AgentRunContext,
+  type ChatContext,
   defineTool,
   type Outcome,
   type Pipeline,
@@ -11,10 +12,10 @@ import {
   type Tool,
   type ToolLeaf,
 } from "@ravi/kernel";
-import { virtualClock } from "@ravi/testing";
+import { scriptedModel, virtualClock } from "@ravi/testing";
 import { Runtime } from "@ravi/runtime";
 import { MemoryJournal } from "../src/journal/memory-journal.ts";
-import { agent, closed, done, FakeHeadcount, turns, until, within } from "./support/helpers.ts";
+import { agent, ask, closed, done, FakeHeadcount, turns, until, within } from "./support/helpers.ts";
 
 test("R24: approvals of a batch may be answered in any order, with a restart in between", async () => {
   const journal = new MemoryJournal();
@@ -48,53 +49,91 @@ test("R24: approvals of a batch may be answered in any order, with a restart in 
   expect(await within(resumed.result)).toMatchObject({ status: "completed", output: "1 2" });
 });
 
-/** A run of a batch with one call, which waits until somebody has approved it. */
-function asking(runtime: Runtime, made: () => void, seen: (outcomes: readonly Outcome[]) => void) {
-  const pay = defineTool({
+const pays = (made: () => void): Tool =>
+  defineTool({
     name: "pay",
     description: "",
     input: z.object({}),
     needsApproval: true,
     execute: () => made(),
   });
-  const payer = agent("payer", async (ctx) => {
-    const call = { id: "a", name: "pay", arguments: "{}" };
-    seen(await ctx.batch([{ kind: "tool", call, tool: pay }]));
-    return done("");
-  });
-  const lead = agent("lead", async (ctx) => done((await ctx.hire({ agent: payer, input: "" })).status));
+const order = { id: "a", name: "pay", arguments: "{}" };
+
+/** A run of a helper that makes one call, after somebody was asked. */
+function asking(runtime: Runtime, helper: Agent) {
+  const lead = agent("lead", async (ctx) => done((await ctx.hire({ agent: helper, input: "" })).status));
   return runtime.run(lead, "", { runId: "o" });
 }
 
-const QUESTION = "approval:o/hire:payer#1:tool:0:0";
-
-test("R15: a batch whose agent loses its seat while somebody is asked makes no call before it has one again", async () => {
-  const headcount = new FakeHeadcount();
-  const runtime = new Runtime({ headcount: () => headcount });
-  let made = 0;
-  const run = asking(
-    runtime,
-    () => made++,
-    () => {},
-  );
-  await until(() => run.status === "suspended");
-  headcount.pause("payer/1");
-  await runtime.deliver("o", QUESTION, true);
-  await turns();
-  expect(made).toBe(0);
-  headcount.unpause("payer/1");
-  expect((await run.result).output).toBe("completed");
-  expect(made).toBe(1);
-});
+test.each<[string, string, (made: () => void) => Agent]>([
+  [
+    "a batch",
+    "approval:o/hire:helper#1:tool:0:0",
+    (made) =>
+      agent("helper", async (ctx) => {
+        await ctx.batch([{ kind: "tool", call: order, tool: pays(made) }]);
+        return done("");
+      }),
+  ],
+  [
+    "a tool call",
+    "approval:o/hire:helper#1:tool:pay#1",
+    (made) =>
+      agent("helper", async (ctx) => {
+        await ctx.tool(order, pays(made));
+        return done("");
+      }),
+  ],
+  [
+    "a model call",
+    "may it?",
+    (made) => {
+      const model = scriptedModel(() => {
+        made();
+        return "x";
+      });
+      const chat: Pipeline<ChatContext> = {
+        isNoop: false,
+        admit: async (_context, gate) => void (await gate.require("may it?")),
+        run: async (_context, core) => core(),
+      };
+      const helper = agent("helper", async (ctx) => {
+        await ctx.llm(model, ask("x"));
+        return done("");
+      });
+      return { ...helper, pipelines: { chat } };
+    },
+  ],
+])(
+  "R15: %s whose agent loses its seat while somebody is asked is not made before it has one again",
+  async (_, question, helper) => {
+    const headcount = new FakeHeadcount();
+    const runtime = new Runtime({ headcount: () => headcount });
+    let made = 0;
+    const run = asking(
+      runtime,
+      helper(() => made++),
+    );
+    await until(() => run.status === "suspended");
+    headcount.pause("helper/1");
+    await runtime.deliver("o", question, true);
+    await turns();
+    expect(made).toBe(0);
+    headcount.unpause("helper/1");
+    expect((await run.result).output).toBe("completed");
+    expect(made).toBe(1);
+  },
+);
 
 test("R23: a batch that is cancelled while somebody is asked does not reject: its calls were cancelled", async () => {
   const seen: string[] = [];
-  const runtime = new Runtime();
-  const run = asking(
-    runtime,
-    () => seen.push("made"),
-    (outcomes) => seen.push(...outcomes.map(({ status }) => status)),
-  );
+  const payer = agent("payer", async (ctx) => {
+    const tool = pays(() => seen.push("made"));
+    const outcomes = await ctx.batch([{ kind: "tool", call: order, tool }]);
+    seen.push(...outcomes.map(({ status }) => status));
+    return done("");
+  });
+  const run = asking(new Runtime(), payer);
   await until(() => run.status === "suspended");
   run.cancel("enough");
   expect((await run.result).status).toBe("cancelled");
