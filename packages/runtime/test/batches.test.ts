@@ -8,6 +8,7 @@ import {
   defineTool,
   type Outcome,
   type Pipeline,
+  type RunContext,
   RunId,
   type Tool,
   type ToolLeaf,
@@ -124,6 +125,42 @@ test.each<[string, string, (made: () => void) => Agent]>([
     expect(made).toBe(1);
   },
 );
+
+const search = (made: () => void): Tool =>
+  defineTool({ name: "search", description: "", input: z.object({}), execute: () => made() });
+const searches = { id: "a", name: "search", arguments: "{}" };
+const hired = (made: () => void): Agent =>
+  agent("hired", async () => {
+    made();
+    return done("");
+  });
+const told = (made: () => void) =>
+  scriptedModel(() => {
+    made();
+    return "x";
+  });
+
+test.each<[string, (ctx: RunContext, made: () => void) => Promise<unknown>]>([
+  ["model call", (ctx, made) => ctx.llm(told(made), ask("x"))],
+  ["tool call", (ctx, made) => ctx.tool(searches, search(made))],
+  ["batch", (ctx, made) => ctx.batch([{ kind: "tool", call: searches, tool: search(made) }])],
+  ["hire", (ctx, made) => ctx.hire({ agent: hired(made), input: "" })],
+  ["spawn", async (ctx, made) => ctx.join(await ctx.spawn(hired(made), { input: "" }))],
+])("R15: an agent that has lost its seat begins no %s before it has one again", async (_, begin) => {
+  const headcount = new FakeHeadcount();
+  let made = 0;
+  const helper = agent("helper", async (ctx) => {
+    headcount.pause("helper/1");
+    await begin(ctx, () => made++);
+    return done("");
+  });
+  const run = asking(new Runtime({ headcount: () => headcount }), helper);
+  await turns();
+  expect(made).toBe(0);
+  headcount.unpause("helper/1");
+  expect((await run.result).output).toBe("completed");
+  expect(made).toBe(1);
+});
 
 test("R23: a batch that is cancelled while somebody is asked does not reject: its calls were cancelled", async () => {
   const seen: string[] = [];
