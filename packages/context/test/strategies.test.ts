@@ -30,11 +30,11 @@ const result = (toolCallId: string, content: string, isError?: boolean): ToolMes
 });
 
 test("R28: what each strategy does if it is given nothing", () => {
-  expect({ ...new SlidingWindow() }).toMatchObject({ messages: 100, step: 1, keepFirst: true });
-  expect({ ...new ToolResultCompaction() }).toMatchObject({ maxChars: 500, includeUnread: false });
-  expect({ ...new SelectiveToolCall() }).toMatchObject({ groups: 5 });
-  expect({ ...new Truncation({ maxTokens: 7 }) }).toMatchObject({ maxTokens: 7, keepTokens: 7 });
-  expect({ ...new Summarization({ model: writer }) }).toMatchObject({
+  expect(new SlidingWindow()).toMatchObject({ messages: 100, step: 1, keepFirst: true });
+  expect(new ToolResultCompaction()).toMatchObject({ maxChars: 500, includeUnread: false });
+  expect(new SelectiveToolCall()).toMatchObject({ groups: 5 });
+  expect(new Truncation({ maxTokens: 7 })).toMatchObject({ maxTokens: 7, keepTokens: 7 });
+  expect(new Summarization({ model: writer })).toMatchObject({
     keepRecentTokens: 32_000,
     maxSummaryTokens: 2_000,
   });
