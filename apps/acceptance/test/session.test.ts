@@ -18,7 +18,7 @@ import {
 } from "@ravi/kernel";
 import { SlidingWindow, Summarization, TokenBudget } from "@ravi/context";
 import { HookEvent, HookManager } from "@ravi/hooks";
-import { approval, MiddlewarePipeline } from "@ravi/middleware";
+import { approval, MiddlewarePipeline, toolCallValidation } from "@ravi/middleware";
 import { ExecutionTracker, ModelMeter } from "@ravi/resources";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
 import { FileSessionStore, MemorySessionStore, SessionAgent } from "@ravi/session";
@@ -193,6 +193,33 @@ describe("a session under a runtime", () => {
     ).toEqual(["did A", "did B"]);
     expect(result.agents?.map(({ agentId }) => agentId)).toEqual(["session", "helper/1", "helper/2"]);
     expect(handedTo).toEqual(["A", "B"]);
+  });
+
+  test("O16: has its children do nothing that its own layers would not let it do", async () => {
+    let writes = 0;
+    const write = defineTool({
+      name: "write",
+      description: "Writes.",
+      input: z.object({}),
+      execute: () => ++writes,
+    });
+    const model = scriptedModel([
+      { toolCalls: [{ name: "helper", arguments: { task: "Write it." } }] },
+      { toolCalls: [{ name: "write" }] },
+      "It could not be written.",
+      "So be it.",
+    ]);
+    const agent = new SessionAgent({
+      model,
+      tools: [write],
+      children: [{ name: "helper", description: "Helps." }],
+      middleware: { function: new MiddlewarePipeline([toolCallValidation({ deny: ["write"] })]) },
+      secrets: [],
+    });
+    expect(await governed().run(agent, "Write.").result).toMatchObject({ output: "So be it." });
+    expect(writes).toBe(0);
+    const told = model.calls[2]?.request.messages.at(-1);
+    expect(told).toMatchObject({ isError: true, content: expect.stringContaining("not allowed here") });
   });
 
   test("retries by the run's own clock, and tells of it", async () => {

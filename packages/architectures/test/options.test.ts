@@ -16,11 +16,13 @@ import {
   Swarm,
   TreeOfThoughts,
 } from "@ravi/architectures";
+import type { Architecture, LLMClient } from "@ravi/kernel";
 import { bareContext } from "@ravi/kernel/loop";
 import { scriptedModel } from "@ravi/testing";
 import { asked, run, worker } from "./support.ts";
 
 const ann = worker("ann", []);
+const says = worker("says", ["hello"]);
 const wrong = {} as never;
 
 describe("what a compiler would have caught is refused by name", () => {
@@ -54,6 +56,39 @@ describe("what a compiler would have caught is refused by name", () => {
   ])("%s", (field, build) => {
     expect(build).toThrow(field);
   });
+});
+
+test.each<[string, (options: object) => unknown]>([
+  ["SelfRefine", (options) => new SelfRefine(options)],
+  ["Reflexion", (options) => new Reflexion(options)],
+  ["TreeOfThoughts", (options) => new TreeOfThoughts(options)],
+  ["PlanAndExecute", (options) => new PlanAndExecute(options)],
+  ["ReWOO", (options) => new ReWOO(options)],
+  ["Router", (options) => new Router({ routes: { ann }, ...options })],
+  ["Supervisor", (options) => new Supervisor({ workers: { ann }, ...options })],
+  ["ActorCritic", (options) => new ActorCritic(options)],
+  ["Debate", (options) => new Debate(options)],
+  ["Swarm", (options) => new Swarm({ members: { ann }, ...options })],
+  ["Blackboard", (options) => new Blackboard({ experts: { ann }, ...options })],
+])("J10: %s refuses a field that it does not know, so that no limit is misspelt", (name, build) => {
+  expect(() => build({ most: 1 })).toThrow(`${name}.most is 1; expected no field of that name`);
+});
+
+const VERDICT = '{"score": 1, "satisfied": true, "route": "ann", "confidence": 1}';
+
+test.each<[string, (other: LLMClient) => Architecture, number]>([
+  ["critic of SelfRefine", (critic) => new SelfRefine({ critic }), 1],
+  ["evaluator of Reflexion", (evaluator) => new Reflexion({ evaluator }), 1],
+  ["evaluator of TreeOfThoughts", (evaluator) => new TreeOfThoughts({ depth: 1, evaluator }), 3],
+  ["planner of PlanAndExecute", (planner) => new PlanAndExecute({ planner }), 1],
+  ["planner of ReWOO", (planner) => new ReWOO({ planner }), 1],
+  ["classifier of Router", (classifier) => new Router({ routes: { ann: says }, classifier }), 1],
+])("J10: the %s is asked what is its part, and the agent's own model is not", async (_, build, calls) => {
+  const other = scriptedModel(() => VERDICT);
+  const { model } = await run(build(other), () => '["a", "b", "c"]');
+  expect(other.calls).toHaveLength(calls);
+  const prompts = model.calls.map(({ request }) => asked(request));
+  for (const { request } of other.calls) expect(prompts).not.toContain(asked(request));
 });
 
 describe("prompts", () => {

@@ -5,11 +5,13 @@ import {
   estimateTokens,
   SelectiveToolCall,
   SlidingWindow,
+  Summarization,
   TokenBudget,
   ToolResultCompaction,
   Truncation,
   validPrompt,
 } from "@ravi/context";
+import { writer } from "./support/models.ts";
 import { longTranscript } from "./support/transcripts.ts";
 
 const user = (content: string): ChatMessage => ({ role: "user", content });
@@ -25,6 +27,19 @@ const result = (toolCallId: string, content: string, isError?: boolean): ToolMes
   name: "read",
   content,
   ...(isError === undefined ? {} : { isError }),
+});
+
+test("R28: what each strategy does if it is given nothing", () => {
+  expect(new SlidingWindow()).toMatchObject({ messages: 100, step: 1, keepFirst: true });
+  expect(new ToolResultCompaction()).toMatchObject({ maxChars: 500, includeUnread: false });
+  expect(new SelectiveToolCall()).toMatchObject({ groups: 5 });
+  expect(new Truncation({ maxTokens: 7 })).toMatchObject({ maxTokens: 7, keepTokens: 7 });
+  expect(new Summarization({ model: writer })).toMatchObject({
+    keepRecentTokens: 32_000,
+    maxSummaryTokens: 2_000,
+  });
+  const { share, target, lastResort } = new TokenBudget();
+  expect([share, target, lastResort]).toEqual([0.8, 0.8 * 0.75, "truncate"]);
 });
 
 describe("SlidingWindow", () => {
@@ -233,6 +248,27 @@ describe("TokenBudget", () => {
     expect(budget.compact([...talk, user("one more")], { contextWindow: 1_000 })).not.toHaveLength(
       talk.length + 1,
     );
+  });
+
+  test("R28: by default it shortens results first, then leaves out the calls of old groups, and truncates last", () => {
+    const groups = Array.from({ length: 10 }, (_, n) => [
+      call(`step ${n}`, `${n}`),
+      result(`${n}`, "word ".repeat(1_000)),
+    ]);
+    const talk = [user("go"), ...groups.flat(), user("well?")];
+    const compacted = (contextWindow: number): readonly ChatMessage[] => {
+      const window = new TokenBudget({ contextWindow }).compact(talk);
+      return Array.isArray(window) ? window : [];
+    };
+    const results = (window: readonly ChatMessage[]): number[] =>
+      window.filter(({ role }) => role === "tool").map((message) => textOf(message).length);
+    const shortened = compacted(8_000);
+    expect(shortened).toHaveLength(talk.length);
+    expect(Math.max(...results(shortened))).toBeLessThanOrEqual(500);
+    const selected = compacted(1_700);
+    expect(results(selected)).toHaveLength(5);
+    expect(selected).toContainEqual(said("step 0"));
+    expect(compacted(700)).not.toContainEqual(said("step 0"));
   });
 
   test("of a window of its own and the model's, the smaller one counts", () => {

@@ -230,6 +230,20 @@ describe("Summarization", () => {
     expect(window).toHaveLength(7);
   });
 
+  test("R28: by default a summary is made at 80 % of the window, and at what is kept and 64,000 tokens at the latest", async () => {
+    const requestsFor = async (messages: number, contextWindow?: number): Promise<number> => {
+      const context = recordingContext(contextWindow === undefined ? {} : { contextWindow });
+      const strategy = new Summarization({ model: writer, countTokens: () => 100 });
+      await strategy.compact(longTranscript(messages), context);
+      return context.requests.length;
+    };
+    // The system prompt and the task are kept.
+    expect(await requestsFor(642)).toBe(0);
+    expect(await requestsFor(644)).toBe(1);
+    expect(await requestsFor(400, 50_000)).toBe(0);
+    expect(await requestsFor(402, 50_000)).toBe(1);
+  });
+
   test("R28: in a small context window it keeps less than 32,000 tokens", async () => {
     const context = recordingContext({ contextWindow: 4_000 });
     const strategies = [new Summarization({ model: writer })];

@@ -217,6 +217,26 @@ describe("R26: an information agent", () => {
     expect(information.metrics("other")).toBeUndefined();
   });
 
+  test("is called information by default, remembers a hundred runs, and refuses what it does not know", async () => {
+    const information = new InformationAgent();
+    expect(information.id).toBe("information");
+    const watch = (n: number): Promise<unknown> => information.watch(written(RunId(`r${n}`)));
+    for (let n = 0; n < 100; n++) await watch(n);
+    // Nothing has happened in it.
+    expect(information.metrics("r0")?.total).toEqual({
+      calls: 0,
+      toolCalls: 0,
+      usage: { inputTokens: 0, outputTokens: 0 },
+      costUsd: 0,
+      errors: 0,
+      durationMs: 0,
+    });
+    await watch(100);
+    expect(information.metrics("r0")).toBeUndefined();
+    expect(information.metrics("r1")).toBeDefined();
+    expect(() => new InformationAgent(odd({ maxRun: 5 }))).toThrow("did you mean maxRuns");
+  });
+
   test("a resumed run is added to, and old runs are forgotten", async () => {
     const information = new InformationAgent({ maxRuns: 2 });
     for (const id of ["r", "r", "s", "t"]) {

@@ -107,6 +107,24 @@ describe("dynamic hiring", () => {
     expect(told.at(-1)?.text).toMatch(/^error: no more helpers can be hired: the limit of 3 is reached/);
   });
 
+  test("R16: by default five helpers may be hired, each for twenty model calls", async () => {
+    const calls = hires({}, {}, {}, {}, {}, {});
+    const { told } = await lead([calls, "ok"], [], { dynamicHiring: { model: scriptedModel(() => "done") } });
+    expect(told.map(({ isError }) => isError)).toEqual([false, false, false, false, false, true]);
+    expect(told[5]?.text).toContain("the limit of 5 is reached");
+
+    const texts = Array.from({ length: 30 }, (_, n) => "x".repeat(n));
+    const restless = scriptedModel(({ tools }, n) =>
+      tools === undefined
+        ? "cut off"
+        : { toolCalls: [{ name: "count", arguments: { text: texts[n] ?? "" } }] },
+    );
+    await lead([hires({ tools: ["count"] }), "ok"], [], {
+      dynamicHiring: { model: restless, tools: [count] },
+    });
+    expect(restless.calls.filter(({ request }) => request.tools !== undefined)).toHaveLength(20);
+  });
+
   test("a helper that was denied a slot does not count, so another may be hired later", async () => {
     const model = scriptedModel([hires({}), hires({}), hires({}), "ok"]);
     const orchestrator = new OrchestratorAgent({

@@ -4,17 +4,19 @@ import {
   type Agent,
   AgentId,
   type AgentRunContext,
+  type ChatContext,
   defineTool,
   type Outcome,
   type Pipeline,
+  type RunContext,
   RunId,
   type Tool,
   type ToolLeaf,
 } from "@ravi/kernel";
-import { virtualClock } from "@ravi/testing";
+import { scriptedModel, virtualClock } from "@ravi/testing";
 import { Runtime } from "@ravi/runtime";
 import { MemoryJournal } from "../src/journal/memory-journal.ts";
-import { agent, closed, done, turns, until, within } from "./support/helpers.ts";
+import { agent, ask, closed, done, FakeHeadcount, turns, until, within } from "./support/helpers.ts";
 
 test("R24: approvals of a batch may be answered in any order, with a restart in between", async () => {
   const journal = new MemoryJournal();
@@ -46,6 +48,133 @@ test("R24: approvals of a batch may be answered in any order, with a restart in 
   await second.deliver("o", "approval:o:tool:0:0", true);
   await clock.advance(1_000);
   expect(await within(resumed.result)).toMatchObject({ status: "completed", output: "1 2" });
+});
+
+const pays = (made: () => void): Tool =>
+  defineTool({
+    name: "pay",
+    description: "",
+    input: z.object({}),
+    needsApproval: true,
+    execute: () => made(),
+  });
+const order = { id: "a", name: "pay", arguments: "{}" };
+
+/** A run of a helper that makes one call, after somebody was asked. */
+function asking(runtime: Runtime, helper: Agent) {
+  const lead = agent("lead", async (ctx) => done((await ctx.hire({ agent: helper, input: "" })).status));
+  return runtime.run(lead, "", { runId: "o" });
+}
+
+test.each<[string, string, (made: () => void) => Agent]>([
+  [
+    "a batch",
+    "approval:o/hire:helper#1:tool:0:0",
+    (made) =>
+      agent("helper", async (ctx) => {
+        await ctx.batch([{ kind: "tool", call: order, tool: pays(made) }]);
+        return done("");
+      }),
+  ],
+  [
+    "a tool call",
+    "approval:o/hire:helper#1:tool:pay#1",
+    (made) =>
+      agent("helper", async (ctx) => {
+        await ctx.tool(order, pays(made));
+        return done("");
+      }),
+  ],
+  [
+    "a model call",
+    "may it?",
+    (made) => {
+      const model = scriptedModel(() => {
+        made();
+        return "x";
+      });
+      const chat: Pipeline<ChatContext> = {
+        isNoop: false,
+        admit: async (_context, gate) => void (await gate.require("may it?")),
+        run: async (_context, core) => core(),
+      };
+      const helper = agent("helper", async (ctx) => {
+        await ctx.llm(model, ask("x"));
+        return done("");
+      });
+      return { ...helper, pipelines: { chat } };
+    },
+  ],
+])(
+  "R15: %s whose agent loses its seat while somebody is asked is not made before it has one again",
+  async (_, question, helper) => {
+    const headcount = new FakeHeadcount();
+    const runtime = new Runtime({ headcount: () => headcount });
+    let made = 0;
+    const run = asking(
+      runtime,
+      helper(() => made++),
+    );
+    await until(() => run.status === "suspended");
+    headcount.pause("helper/1");
+    await runtime.deliver("o", question, true);
+    await turns();
+    expect(made).toBe(0);
+    headcount.unpause("helper/1");
+    expect((await run.result).output).toBe("completed");
+    expect(made).toBe(1);
+  },
+);
+
+const search = (made: () => void): Tool =>
+  defineTool({ name: "search", description: "", input: z.object({}), execute: () => made() });
+const searches = { id: "a", name: "search", arguments: "{}" };
+const hired = (made: () => void): Agent =>
+  agent("hired", async () => {
+    made();
+    return done("");
+  });
+const told = (made: () => void) =>
+  scriptedModel(() => {
+    made();
+    return "x";
+  });
+
+test.each<[string, (ctx: RunContext, made: () => void) => Promise<unknown>]>([
+  ["model call", (ctx, made) => ctx.llm(told(made), ask("x"))],
+  ["tool call", (ctx, made) => ctx.tool(searches, search(made))],
+  ["batch", (ctx, made) => ctx.batch([{ kind: "tool", call: searches, tool: search(made) }])],
+  ["hire", (ctx, made) => ctx.hire({ agent: hired(made), input: "" })],
+  ["spawn", async (ctx, made) => ctx.join(await ctx.spawn(hired(made), { input: "" }))],
+])("R15: an agent that has lost its seat begins no %s before it has one again", async (_, begin) => {
+  const headcount = new FakeHeadcount();
+  let made = 0;
+  const helper = agent("helper", async (ctx) => {
+    headcount.pause("helper/1");
+    await begin(ctx, () => made++);
+    return done("");
+  });
+  const run = asking(new Runtime({ headcount: () => headcount }), helper);
+  await turns();
+  expect(made).toBe(0);
+  headcount.unpause("helper/1");
+  expect((await run.result).output).toBe("completed");
+  expect(made).toBe(1);
+});
+
+test("R23: a batch that is cancelled while somebody is asked does not reject: its calls were cancelled", async () => {
+  const seen: string[] = [];
+  const payer = agent("payer", async (ctx) => {
+    const tool = pays(() => seen.push("made"));
+    const outcomes = await ctx.batch([{ kind: "tool", call: order, tool }]);
+    seen.push(...outcomes.map(({ status }) => status));
+    return done("");
+  });
+  const run = asking(new Runtime(), payer);
+  await until(() => run.status === "suspended");
+  run.cancel("enough");
+  expect((await run.result).status).toBe("cancelled");
+  expect(seen).toEqual(["cancelled"]);
 });
 
 const RUN = RunId("r1");

@@ -179,6 +179,31 @@ describe("a replay decides the same", () => {
     expect((await resumed.result).output).toBe("paused");
   });
 
+  test("R15: one who is on record as having given way does so again, though its seat is free by now", async () => {
+    const journal = new MemoryJournal();
+    const headcount = new FakeHeadcount();
+    const model = scriptedModel(() => "ok");
+    const child = agent("child", async (ctx) => {
+      await ctx.llm(model, ask("1"));
+      headcount.pause("child/1");
+      await ctx.llm(model, ask("2"));
+      return done("");
+    });
+    const lead = agent("lead", async (ctx) => {
+      const outcome = await ctx.hire({ agent: child, input: "", onPreempt: "return" });
+      return done("error" in outcome ? outcome.error.message : outcome.status);
+    });
+    const first = new Runtime({ journal, headcount: () => headcount });
+    expect((await first.run(lead, "", { runId: "g" }).result).output).toBe("paused");
+    const records = journal.load(RunId("g"));
+    const gaveWay = records.findIndex(({ key }) => key.startsWith("paused:"));
+    const crashed = cut("g", records.slice(0, gaveWay + 1));
+    const free = () => new FakeHeadcount();
+    const second = new Runtime({ journal: crashed, agents: [lead], headcount: free });
+    expect((await second.resume("g").result).output).toBe("paused");
+    expect(model.calls).toHaveLength(1);
+  });
+
   test("R17: a crash of the parent that is started again costs its spawned child nothing", async () => {
     const journal = new MemoryJournal();
     const clock = virtualClock();

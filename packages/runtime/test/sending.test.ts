@@ -5,13 +5,14 @@ import {
   ExecId,
   type HistoryProvider,
   type Journal,
+  type JournalRecord,
   type JsonValue,
   type RestartPolicy,
   RunId,
 } from "@ravi/kernel";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
 import { virtualClock } from "@ravi/testing";
-import { agent, done } from "./support/helpers.ts";
+import { agent, cut, done } from "./support/helpers.ts";
 
 /** Says what it is told, in order, until somebody says "stop". */
 const listener: Agent = {
@@ -348,6 +349,23 @@ test("R24: a question that was read before a crash is not read again, wherever t
     const { output } = await runtime.resume("run-1").result;
     expect({ kept, output }).toEqual({ kept, output: expected });
   }
+});
+
+test("R24: what a child has replied before it ended and the run broke off is the answer, though nobody had read it yet", async () => {
+  const clerk = agent("clerk", async (_ctx, inbox) => {
+    await inbox.reply(await inbox.receive(), "yes");
+    return done("");
+  });
+  const asker = agent("asker", async (ctx) =>
+    done(String(await ctx.ask(await ctx.spawn(clerk, { input: "" }), "well?"))),
+  );
+  const whole = new MemoryJournal();
+  const first = new Runtime({ journal: whole });
+  expect((await first.run(asker, "", { runId: "r" }).result).output).toBe("yes");
+  const isRead = ({ exec, key }: JournalRecord): boolean => exec === "r" && key.startsWith("ask:");
+  const records = whole.load(RunId("r")).filter((each) => !isRead(each) && each.key !== "run:status");
+  const resumed = new Runtime({ journal: cut("r", records), agents: [asker] });
+  expect((await resumed.resume("r").result).output).toBe("yes");
 });
 
 test.each([

@@ -149,3 +149,16 @@ it("O16: what a child may not call, its own children may not call either", async
     content: expect.stringContaining("is not allowed here"),
   });
 });
+
+it("O16: the layers around calls are inherited; those around a run are the parent's alone", async () => {
+  const layer = () => ({ isNoop: false, admit: () => {}, run: async () => {} });
+  const [chat, each, run] = [layer(), layer(), layer()];
+  const model = scriptedModel(["x"]);
+  const child = session({ model, middleware: { agent: run, chat, function: each } }).spawnChild();
+  expect(child.pipelines).toEqual({ chat, function: each });
+  expect(child.spawnChild().pipelines).toEqual({ chat, function: each });
+  // Nothing would call them.
+  await expect(child.invoke("x")).rejects.toMatchObject({ code: "INVALID_VALUE" });
+  expect(model.calls).toEqual([]);
+  expect(session({ model }).spawnChild().pipelines).toBeUndefined();
+});

@@ -49,6 +49,54 @@ it("O12: after a turn that leaves less than the reserve, and not before", async 
   ]);
 });
 
+it.each([
+  [200_000, 200_000 - 16_384],
+  [65_536, 65_536 - 16_384],
+  [1_000, 750],
+])("O12: of a window of %i tokens the conversation may fill %i by default", async (contextWindow, most) => {
+  const usage = (inputTokens: number) => ({ inputTokens, outputTokens: 0 });
+  const model = scriptedModel([
+    { text: "one", usage: usage(most) },
+    { text: "two", usage: usage(most + 1) },
+  ]);
+  const agent = session({ model, compaction: { strategy: keepLast(1), contextWindow } });
+  await agent.invoke("a");
+  expect(await agent.sessionManager.messages()).toHaveLength(2);
+  await agent.invoke("b");
+  expect(await agent.sessionManager.messages()).toHaveLength(1);
+});
+
+it("O12: after an overflow what ends without a question is no compaction: no model could answer it", async () => {
+  const overflow = new ProviderError({ kind: "CONTEXT_OVERFLOW", message: "too long", status: 400 });
+  const model = scriptedModel(["one", overflow, "never"]);
+  const withoutQuestion = {
+    name: "all but the last",
+    compact: (messages: readonly ChatMessage[]) => messages.slice(0, -1),
+  };
+  const agent = session({ model, compaction: withoutQuestion });
+  await agent.invoke("a");
+  await expect(agent.invoke("b")).rejects.toBe(overflow);
+  expect(model.calls).toHaveLength(2);
+  expect(agent.sessionManager.entries().map(({ kind }) => kind)).not.toContain("compaction");
+});
+
+it("O12: after an overflow it is made once in a turn, though it could leave out more", async () => {
+  const overflow = new ProviderError({ kind: "CONTEXT_OVERFLOW", message: "too long", status: 400 });
+  const model = scriptedModel(["one", "two", "three", overflow, overflow, "never"]);
+  let made = 0;
+  const withoutOldest = {
+    name: "without the oldest",
+    compact(messages: readonly ChatMessage[]) {
+      made++;
+      return messages.slice(2);
+    },
+  };
+  const agent = session({ model, compaction: withoutOldest });
+  for (const text of ["a", "b", "c"]) await agent.invoke(text);
+  await expect(agent.invoke("d")).rejects.toBe(overflow);
+  expect([made, model.calls.length]).toEqual([1, 5]);
+});
+
 it("O12: one that failed is tried after the next turn, one that paid for nothing when half of the room left is gone", async () => {
   const tried: number[] = [];
   let turn = 0;

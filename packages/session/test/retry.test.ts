@@ -20,6 +20,23 @@ it("O5: by default there are 3 retries, with base · 2^n as the longest wait and
   expect(wait(4, 0.5)).toEqual({ action: "fail" });
 });
 
+it("O5: by default no wait is longer than a minute, and no longer Retry-After than ten minutes is waited for", () => {
+  const wait = (failures: number, retryAfterMs?: number): unknown => {
+    const error = classifyError(failure("RATE_LIMIT", retryAfterMs));
+    return decideRetry(retryPlan({ maxRetries: 9 }), {
+      error,
+      failures,
+      isCompacted: false,
+      random: 0.999_999,
+    });
+  };
+  expect(wait(6)).toEqual({ action: "retry", delayMs: 31_999 });
+  expect(wait(7)).toEqual({ action: "retry", delayMs: 59_999 });
+  expect(wait(9)).toEqual({ action: "retry", delayMs: 59_999 });
+  expect(wait(1, 600_000)).toEqual({ action: "retry", delayMs: 600_000 });
+  expect(wait(1, 600_001)).toEqual({ action: "fail" });
+});
+
 it("O5: a base of 0 is no wait, however many failures there were", () => {
   const plan = retryPlan({ maxRetries: 2_000, baseDelayMs: 0 });
   const error = classifyError(failure("OVERLOADED"));

@@ -1,5 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { type Agent, type HireOutcome, Priority, type RunContext, RunId } from "@ravi/kernel";
+import {
+  type Agent,
+  type HireOutcome,
+  type Permissions,
+  Priority,
+  type RunContext,
+  RunId,
+} from "@ravi/kernel";
 import { MemoryJournal } from "@ravi/runtime";
 import { SpawnTracker } from "@ravi/supervision";
 import { virtualClock } from "@ravi/testing";
@@ -267,6 +274,32 @@ describe("R24: seats are where they were after a crash", () => {
     await governed({ journal: cutJournal("r", records.slice(0, count)), agents: [lead] }).resume("r").result;
     // It asks for what is on record again first.
     expect(asked).toEqual(["urgent1", "urgent2", "waiting1", "waiting2"]);
+  });
+
+  test("a hire that was denied before the crash is none of all that were ever hired", async () => {
+    const journal = new MemoryJournal();
+    const helper = (name: string): Agent => agent(name, async () => done(name));
+    const waiter = agent("waiter", async (ctx) => done(String(await ctx.waitFor("go"))));
+    const lead = agent("lead", async (ctx) => {
+      const waiting = await ctx.spawn(waiter, { input: "" });
+      const { status } = await ctx.hire({ agent: helper("denied"), input: "" });
+      await ctx.join(waiting);
+      const last = await ctx.hire({ agent: helper("last"), input: "" });
+      return done(`${status}, then ${last.status}`);
+    });
+    // Not for want of a seat: there is one.
+    const permissions: Permissions = {
+      check: ({ target }) => (target === "denied" ? { allow: false, reason: "no" } : { allow: true }),
+    };
+    const runtime = governed({ journal, permissions });
+    const run = runtime.run(lead, "", { runId: "r", spawnBudget: { maxAgents: 3, maxTotal: 3 } });
+    await turns(50);
+    expect(run.status).toBe("suspended");
+    await runtime.close();
+    const resumed = governed({ journal, permissions, agents: [lead] });
+    const handle = resumed.resume("r");
+    await resumed.deliver("r", "go", true);
+    expect((await handle.result).output).toBe("denied, then completed");
   });
 
   test("one who fails before it has asked again for whom it had hired gives their seats back with its own", async () => {

@@ -13,6 +13,11 @@ describe("J10: ActorCritic", () => {
     expect(asked(model.calls[2]?.request)).toContain("more detail");
   });
 
+  test("0.9 is enough, and 0.899 is not", async () => {
+    const { result } = await run(new ActorCritic(), ["one", score(0.899), "two", score(0.9)]);
+    expect(result).toEqual({ status: "completed", output: "two", stopReason: "done" });
+  });
+
   test("makes 3 × (1 + 1) calls at the most; the best answer stands, and is called partial", async () => {
     const { result, model, session } = await run(new ActorCritic(), [
       says("one"),

@@ -13,6 +13,20 @@ describe("J10: Debate", () => {
     expect(told(events, "debate.round")).toEqual([{ round: 1, agreement: 1 }]);
   });
 
+  test.each([
+    ["17 of 20 words in common are 0.85, and enough", 17, 20, 1],
+    ["16 of 19 are 0.84, and not enough", 16, 19, 2],
+  ])("%s", async (_, common, all, rounds) => {
+    const words = (count: number): string =>
+      `Answer: ${Array.from({ length: count }, (__, n) => `w${n}`).join(" ")}`;
+    const debaters = {
+      a: worker("a", [words(common), words(common), "1"]),
+      b: worker("b", [words(all), words(all), "1"]),
+    };
+    const { events } = await run(new Debate({ debaters }), []);
+    expect(told(events, "debate.round")).toHaveLength(rounds);
+  });
+
   test("two rounds, then a vote where there is no judge: n × (2 + 1) calls at the most", async () => {
     let n = 0;
     const { result, model, session, events } = await run(new Debate(), (request) => {

@@ -66,6 +66,11 @@ describe("J10: Reflexion", () => {
     ]);
   });
 
+  test("0.799 is not enough", async () => {
+    const { result } = await run(new Reflexion(), ["one", scored(0.799), "lesson", "two", scored(0.8)]);
+    expect(result.output).toBe("two");
+  });
+
   test("makes 3 × 2 + 2 calls at the most; the best attempt stands, and is called partial", async () => {
     const { result, session, model } = await run(new Reflexion(), [
       says("one"),
@@ -87,6 +92,26 @@ describe("J10: Reflexion", () => {
     const { result, events } = await run(new Reflexion({ maxTries: 1 }), ["one", "Splendid!"]);
     expect(result).toEqual({ status: "partial", output: "one", stopReason: "steps" });
     expect(told(events, "reflexion.score")).toEqual([{ attempt: 1, score: null }]);
+  });
+
+  test("an attempt whose score cannot be read is worse than one with a score", async () => {
+    const { result } = await run(new Reflexion({ maxTries: 2 }), [
+      "one",
+      scored(0.1),
+      "lesson",
+      "two",
+      "Splendid!",
+    ]);
+    expect(result).toEqual({ status: "partial", output: "one", stopReason: "steps" });
+  });
+
+  test("tells how many lessons were recalled, if there are any", async () => {
+    const memory = notebook();
+    memory.kept.set("ann", ["a", "b"]);
+    const ann = await run(new Reflexion(), ["one", scored(1)], { memory, userId: "ann" });
+    expect(told(ann.events, "reflexion.lessons")).toEqual([{ count: 2 }]);
+    const bob = await run(new Reflexion(), ["one", scored(1)], { memory, userId: "bob" });
+    expect(told(bob.events, "reflexion.lessons")).toEqual([]);
   });
 
   test("J5: lessons are kept for the user, the top 5 come back, and nobody else sees them", async () => {

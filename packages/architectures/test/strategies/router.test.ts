@@ -24,6 +24,7 @@ describe("J10: Router", () => {
 
   test.each([
     ['{"route": "billing", "confidence": 0.2}', "unsure"],
+    ['{"route": "billing", "confidence": 0.499}', "unsure"],
     ["Nobody fits, I fear.", "unknown"],
     ["This is not for billing.", "unknown"],
     ['{"route": "sales", "confidence": 1}', "unknown"],
@@ -32,6 +33,12 @@ describe("J10: Router", () => {
     const { result, events } = await run(new Router({ routes, fallback: "tech" }), [choice]);
     expect(result.output).toBe("turn it off and on");
     expect(told(events, "router.route")).toMatchObject([{ route: "tech", because }]);
+  });
+
+  test("a confidence of 0.5 is enough", async () => {
+    const choice = '{"route": "billing", "confidence": 0.5}';
+    const { result } = await run(new Router({ routes: team(), fallback: "tech" }), [choice]);
+    expect(result.output).toBe("your invoice");
   });
 
   test("without a fallback the agent answers itself", async () => {

@@ -32,6 +32,7 @@ describe("J10: TreeOfThoughts", () => {
     expect(result).toEqual({ status: "completed", output: "answer from b0 b1 b2", stopReason: "done" });
     expect(model.calls).toHaveLength(1 + 3 + 2 * 2 * (1 + 3) + 1);
     expect(mostCalls({ branch: 3, depth: 3, beam: 2 })).toBe(21);
+    expect(asked(model.calls[0]?.request)).toContain("Propose 3 different next thoughts");
     expect(session.cumulativeUsage).toEqual(usageOf(model));
     expect(told(events, "treeOfThoughts.level")[0]).toEqual({
       level: 1,

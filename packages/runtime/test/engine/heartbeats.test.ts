@@ -79,6 +79,18 @@ test("R24: each run is renewed a beat after it was claimed or renewed, whenever 
   expect(clock.pending).toBe(0);
 });
 
+test("R24: a claim that is not renewed lasts for 30 seconds, so that one beat may be late", async () => {
+  const clock = virtualClock();
+  const journal = new MemoryJournal({ clock });
+  // Without timers there is no beat.
+  const run = await RunJournal.claim(journal, RunId("run"), "me", { now: () => clock.now() });
+  await clock.advance(29_999);
+  expect(journal.claim(RunId("run"), "another", 1_000)).toBeNull();
+  await clock.advance(1);
+  expect(journal.claim(RunId("run"), "another", 1_000)).not.toBeNull();
+  await run.release();
+});
+
 test("R24: a run that was taken over is renewed no more and writes no more, and others go on", async () => {
   const clock = virtualClock();
   const { journal, claims } = told(clock);

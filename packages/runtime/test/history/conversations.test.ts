@@ -1,5 +1,12 @@
 import { expect, test } from "vitest";
-import { type ChatMessage, type HistoryProvider, HistoryRetention, RunId } from "@ravi/kernel";
+import {
+  AgentId,
+  type ChatMessage,
+  type HistoryProvider,
+  HistoryRetention,
+  PausedError,
+  RunId,
+} from "@ravi/kernel";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
 import { agent, cut, done, turns, until } from "../support/helpers.ts";
 
@@ -138,3 +145,41 @@ test("R10: a window that is read again while its history is on the way holds the
   const run = new Runtime({ history }).run(lead, "", { retention: HistoryRetention.PERMANENT });
   expect((await run.result).output).toBe("1");
 });
+
+const ENDS: Readonly<Record<string, () => Promise<ReturnType<typeof done>>>> = {
+  completed: async () => done("all of it"),
+  partial: async () => ({ status: "partial", output: "half of it", stopReason: "budget" }),
+  paused: async () => {
+    throw new PausedError({ agentId: AgentId("talker") });
+  },
+  failed: async () => {
+    throw new TypeError("oops");
+  },
+  cancelled: () => new Promise(() => {}),
+};
+
+test.each(Object.keys(ENDS))(
+  "R24: a history that is kept for the run is cleared when that is %s",
+  async (how) => {
+    const cleared: string[] = [];
+    const history: HistoryProvider = {
+      load: () => ({ messages: [], head: 0 }),
+      append: () => {},
+      clear: ({ agentName, execId }) => void cleared.push(`${agentName} of ${execId ?? "all runs"}`),
+    };
+    const begun = Promise.withResolvers<void>();
+    const talker = agent("talker", async (ctx, inbox) => {
+      await ctx.remember({ role: "user", content: inbox.input });
+      begun.resolve();
+      return ENDS[how]?.() ?? done("");
+    });
+    for (const retention of Object.values(HistoryRetention)) {
+      const run = new Runtime({ history }).run(talker, "hello", { runId: retention, retention });
+      await begun.promise;
+      await turns();
+      if (how === "cancelled") run.cancel("enough");
+      expect((await run.result).status).toBe(how === "paused" ? "partial" : how);
+    }
+    expect(cleared).toEqual(["talker of run"]);
+  },
+);

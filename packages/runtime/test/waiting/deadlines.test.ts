@@ -16,6 +16,7 @@ import { Runtime } from "@ravi/runtime";
 import {
   agent,
   ask,
+  closed,
   cut,
   done,
   FakeHeadcount,
@@ -246,6 +247,66 @@ describe("time", () => {
       });
     },
   );
+
+  test("R24: a run whose deadline passed while it was down is given ten seconds to catch up with its record", async () => {
+    const journal = new MemoryJournal();
+    const model = scriptedModel(() => "said");
+    const runFrom = async (now: number, slowly: Promise<void>, afterMs: number) => {
+      const clock = virtualClock({ now });
+      const late = agent("late", async (ctx) => {
+        // A history or a tool of its own that takes its time.
+        await slowly;
+        const { message } = await ctx.llm(model, ask("x"));
+        await ctx.remember(message);
+        await ctx.waitFor("never");
+        return done("");
+      });
+      const runtime = new Runtime({ journal, clock, agents: [late] });
+      const options = { runId: "d", executionBudget: { deadlineS: 10 } };
+      const run = now === 0 ? runtime.run(late, "", options) : runtime.resume("d");
+      await clock.advance(afterMs);
+      return { run, runtime, clock };
+    };
+    const first = await runFrom(0, Promise.resolve(), 1);
+    await until(() => first.run.status === "suspended");
+    await closed(first.runtime, first.clock);
+
+    const slow = Promise.withResolvers<void>();
+    const resumed = await runFrom(60_000, slow.promise, 9_999);
+    slow.resolve();
+    await turns();
+    await resumed.clock.advance(1);
+    expect(await resumed.run.result).toMatchObject({ stopReason: "deadline", output: "said" });
+    expect(model.calls).toHaveLength(1);
+  });
+
+  test("R24: one that has not caught up by then is cut off", async () => {
+    const journal = new MemoryJournal();
+    const model = scriptedModel(() => "said");
+    let isSlow = false;
+    const late = agent("late", async (ctx) => {
+      if (isSlow) await new Promise<never>(() => {});
+      await ctx.llm(model, ask("x"));
+      await ctx.waitFor("never");
+      return done("");
+    });
+    const clock = virtualClock();
+    const first = new Runtime({ journal, clock });
+    const run = first.run(late, "", { runId: "d", executionBudget: { deadlineS: 10 } });
+    await until(() => run.status === "suspended");
+    await closed(first, clock);
+    isSlow = true;
+    const later = virtualClock({ now: 60_000 });
+    let ended: unknown;
+    const resumed = new Runtime({ journal, clock: later, agents: [late] }).resume("d");
+    void resumed.result.then((result) => (ended = result));
+    await later.advance(9_999);
+    await turns();
+    expect(ended).toBeUndefined();
+    await later.advance(100);
+    await turns();
+    expect(ended).toMatchObject({ status: "partial", stopReason: "deadline" });
+  });
 
   test("R16: an ask without a time limit ends when the child ends without a reply", async () => {
     const clock = virtualClock();

@@ -28,7 +28,7 @@ export function childTools(
 
 /** The options of a child: its parent's limits, and a store in memory that only the child uses. */
 export function childOptions({ options, cwd }: Plan, model: LLMClient, name: string): SessionAgentOptions {
-  const { validator, settings, hooks, loopDetection, retry, secrets, clock, ids } = options;
+  const { validator, settings, hooks, middleware, loopDetection, retry, secrets, clock, ids } = options;
   const { maxSteps, maxToolResultChars, toolConcurrency } = options;
   return {
     name,
@@ -38,6 +38,8 @@ export function childOptions({ options, cwd }: Plan, model: LLMClient, name: str
     validator,
     settings,
     hooks,
+    // What the parent's layers do not let its model do, they do not let a child do either.
+    middleware: middleware && { chat: middleware.chat, function: middleware.function },
     loopDetection,
     retry,
     secrets,
