@@ -115,8 +115,11 @@ describe("R18: a meter's quick estimate", () => {
   }
 
   /** What is set aside for one call, and how the run ends. */
-  async function reservedWith(given: Given): Promise<{ reserved: unknown[]; result: RunResult }> {
+  async function reservedWith(
+    given: Given,
+  ): Promise<{ reserved: unknown[]; logged: unknown[]; result: RunResult }> {
     const reserved: unknown[] = [];
+    const logged: unknown[] = [];
     const ledger = new FakeLedger();
     const watched = Object.assign(Object.create(ledger) as FakeLedger, {
       remaining: () => {
@@ -134,8 +137,10 @@ describe("R18: a meter's quick estimate", () => {
       price: () => ({ usd: 0 }),
     };
     const lead = agent("lead", async (ctx) => done(String((await ctx.llm(model, ask("x"))).message.content)));
-    const runtime = new Runtime({ meter, ledger: () => watched, limiter: given.limiter });
-    return { reserved, result: await runtime.run(lead, "").result };
+    const log = (...said: unknown[]): void => void logged.push(said);
+    const logger = { debug: log, info: log, warn: log, error: log };
+    const runtime = new Runtime({ meter, ledger: () => watched, limiter: given.limiter, logger });
+    return { reserved, logged, result: await runtime.run(lead, "").result };
   }
 
   const QUICK = 160;
@@ -162,9 +167,11 @@ describe("R18: a meter's quick estimate", () => {
     ["need not be made", { quick: undefined }, CLOSE],
     ["is not asked for if a limiter is told of it", { limiter: idle }, CLOSE],
   ])("%s", async (_, given, expected) => {
-    const { reserved, result } = await reservedWith(given);
+    const { reserved, logged, result } = await reservedWith(given);
     expect(result).toMatchObject({ status: "completed", output: "ok" });
     expect(reserved).toEqual([expected]);
+    const error = expect.objectContaining({ error: "the database is busy" });
+    expect(logged).toEqual(given.cannotTell ? [["the ledger failed to tell what is left", error]] : []);
   });
 
   describe.each([false, true])("T2: one that the ledger refuses (at once, or later: %s)", (isLate) => {

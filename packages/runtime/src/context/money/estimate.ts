@@ -1,5 +1,4 @@
 import {
-  type DurableEngine,
   type Estimate,
   InvalidValueError,
   isPromiseLike,
@@ -12,6 +11,7 @@ import {
   type Remaining,
   type Spend,
 } from "@ravi/kernel";
+import { tryOrLog } from "../../promises/try-or-log.ts";
 import type { Execution } from "../execution.ts";
 import { usdOf } from "./charge.ts";
 import { roughEstimate } from "./rough-estimate.ts";
@@ -25,8 +25,8 @@ export function estimateOf(exec: Execution, model: LLMClient, request: ModelRequ
   if (meter === undefined) return roughEstimate(model.info, request);
   const quick = mayBeQuick(exec) ? meter.quickEstimate?.(model.info, request) : undefined;
   if (quick === undefined) return closeEstimate(meter, model, request);
-  if (!isPromiseLike(quick)) return orCloser(exec.engine, meter, model, request, quick);
-  return Promise.resolve(quick).then((made) => orCloser(exec.engine, meter, model, request, made));
+  if (!isPromiseLike(quick)) return orCloser(exec, meter, model, request, quick);
+  return Promise.resolve(quick).then((made) => orCloser(exec, meter, model, request, made));
 }
 
 function mayBeQuick({ ports: { meter, limiter }, engine }: Execution): boolean {
@@ -56,23 +56,23 @@ function closeEstimate(meter: Meter, model: LLMClient, request: ModelRequest): M
 }
 
 function orCloser(
-  engine: DurableEngine,
+  exec: Execution,
   meter: Meter,
   model: LLMClient,
   request: ModelRequest,
   quick: Estimate,
 ): MaybePromise<Estimate> {
   checkEstimate(model, quick);
-  return isFarFromLimits(quick, leftIn(engine)) ? quick : closeEstimate(meter, model, request);
+  return isFarFromLimits(quick, leftFor(exec)) ? quick : closeEstimate(meter, model, request);
 }
 
 /** Undefined if the ledger cannot tell, as one in a database that is busy. No call fails because of that: what counts is whether it can reserve. */
-function leftIn(engine: DurableEngine): Remaining | undefined {
-  try {
-    return engine.reservable?.();
-  } catch {
-    return undefined;
-  }
+function leftFor(exec: Execution): Remaining | undefined {
+  let left: Remaining | undefined;
+  void tryOrLog(exec, "warn", "the ledger failed to tell what is left", () => {
+    left = exec.engine.reservable?.();
+  });
+  return left;
 }
 
 /** So many calls like the one that is estimated must fit into what is left. */
