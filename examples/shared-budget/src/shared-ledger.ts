@@ -38,8 +38,9 @@ export class SharedLedger implements Ledger {
       .run(name, JSON.stringify(fresh.snapshot()));
   }
 
+  /** Nobody waits in line (`onFull: "queue"`), because the line of a tracker ends with its transaction. */
   reserve(estimate: Partial<Spend>, options?: ReserveOptions): Reservation {
-    const { id } = this.change((tracker) => tracker.reserve(estimate, options));
+    const { id } = this.change((tracker) => tracker.reserve(estimate, { ...options, onFull: "deny" }));
     return {
       settle: (actual) =>
         this.change((tracker) => {

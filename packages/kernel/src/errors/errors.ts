@@ -82,6 +82,8 @@ export interface BudgetExhaustedInit {
   readonly hint?: string | undefined;
   /** False if it is no limit of the run, so that more budget for the run would not help. */
   readonly raisable?: boolean | undefined;
+  /** True if it would fit when the calls under way gave back all that is reserved for them; see `ReserveOptions.onFull`. */
+  readonly waitable?: boolean | undefined;
   readonly cause?: unknown;
 }
 
@@ -98,6 +100,7 @@ export class BudgetExhaustedError extends RaviError {
   readonly scope: string;
   readonly hint: string | undefined;
   readonly raisable: boolean | undefined;
+  readonly waitable: boolean | undefined;
   constructor(init: BudgetExhaustedInit) {
     read("BudgetExhaustedError", init, {
       dimension: "string",
@@ -114,6 +117,7 @@ export class BudgetExhaustedError extends RaviError {
     this.scope = init.scope;
     this.hint = init.hint;
     this.raisable = init.raisable;
+    this.waitable = init.waitable;
   }
 }
 

@@ -18,12 +18,13 @@ export interface Spent {
 
 /**
  * A note on the money of one call inside of an effect, for the journal. It is first written with what is reserved for the call, and
- * again with what the call has used. If the second one is missing, the reservation stays charged.
+ * again with what the call has used. If the second one is missing, the reservation stays charged. `inLine` is for call 0 only: it waits,
+ * and unless another note on it follows, it was never sent.
  */
 export type CallNote = {
   /** Counts from 1 in each attempt at the effect. 0 is the call that the effect was begun for; its note replaces what `begin` says. */
   readonly call: number;
-} & ({ readonly reserve: JsonObject } | { readonly spend: JsonObject });
+} & ({ readonly reserve: JsonObject } | { readonly spend: JsonObject } | { readonly inLine: true });
 
 /** What an effect may use while it runs. It has no context: there are no effects or durable waits inside of an effect. */
 export interface EffectScope {

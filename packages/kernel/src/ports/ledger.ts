@@ -1,5 +1,5 @@
 import type { JsonObject } from "../core/json.ts";
-import type { MaybePromise } from "../core/types.ts";
+import type { AbortSignalLike, MaybePromise } from "../core/types.ts";
 import type { BudgetDimension } from "../errors/errors.ts";
 import type { ModelInfo, ModelRequest } from "../model/llm.ts";
 import type { Usage } from "../model/usage.ts";
@@ -55,6 +55,13 @@ export interface ReserveOptions {
   readonly wrapUp?: boolean | undefined;
   /** What it is for, as it is named in the message of a refusal. */
   readonly what?: string | undefined;
+  /**
+   * What happens if it does not fit now, but would if open reservations gave back all their tokens and dollars. "deny" (default): it is
+   * refused. "queue": it waits until it fits or can no longer fit; a ledger that has no line refuses it.
+   */
+  readonly onFull?: "deny" | "queue" | undefined;
+  /** Ends the wait: the promise rejects with an error whose code is `CANCELLED`, and nothing is reserved. */
+  readonly signal?: AbortSignalLike | undefined;
 }
 
 export interface ChargeOptions {

@@ -1,5 +1,7 @@
 import type { ExecutionBudget } from "@ravi/kernel";
+import type { LinkedList } from "@ravi/kernel/loop";
 import { limitsOf, type Limited } from "./limits.ts";
+import type { Waiter } from "./parts/line.ts";
 import type { HeldReservation } from "./reservation.ts";
 import { type Amounts, NOTHING, Counters } from "./units.ts";
 import { type FixedReserve, computeHeldBack } from "./wrap-up.ts";
@@ -30,6 +32,8 @@ export interface Account {
   /** The open reservations made on this ledger itself, oldest first, as a linked list. */
   first: HeldReservation | undefined;
   last: HeldReservation | undefined;
+  /** The calls that wait because this ledger has no room for them; undefined as long as none ever did. */
+  line: LinkedList<Waiter> | undefined;
   /** The size of the largest call settled on this ledger itself. */
   largest: Readonly<Amounts>;
   /** What is held back for the last turn. */
@@ -65,6 +69,7 @@ export function openAccount(options: AccountOptions): Account {
     open: 0,
     first: undefined,
     last: undefined,
+    line: undefined,
     largest: NOTHING,
     heldBack: computeHeldBack({ caps, largest: NOTHING, fixed, limited }),
     watch,

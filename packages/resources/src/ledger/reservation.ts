@@ -1,6 +1,7 @@
 import { type Actual, InvalidValueError, type Reservation, type Settlement, type Spend } from "@ravi/kernel";
 import type { Account } from "./account.ts";
-import { release, spend } from "./parts/chain.ts";
+import { hold, release, spend } from "./parts/chain.ts";
+import { serveLines } from "./parts/line.ts";
 import { type Amounts, spentAmounts, toSpend } from "./units.ts";
 
 /** Money that is set aside for one call, in a ledger and in all ledgers above it. */
@@ -54,6 +55,12 @@ export class HeldReservation implements OpenReservation, Readonly<Amounts> {
     this.toolCalls = amounts.toolCalls;
   }
 
+  /** Takes its amounts from the whole chain. There must be room for them. */
+  open(): this {
+    hold(this.account, this);
+    return this.link();
+  }
+
   /** Appends it to its account's list. The amounts must already be held in the account. */
   link(): this {
     const { account } = this;
@@ -83,11 +90,15 @@ export class HeldReservation implements OpenReservation, Readonly<Amounts> {
     }
     const spent = spentAmounts(actual, this);
     this.close("settled");
-    return spend(this.account, spent);
+    const settlement = spend(this.account, spent);
+    serveLines(this.account);
+    return settlement;
   }
 
   cancel(): void {
-    if (this.state === "open") this.close("cancelled");
+    if (this.state !== "open") return;
+    this.close("cancelled");
+    serveLines(this.account);
   }
 
   private close(state: "settled" | "cancelled"): void {

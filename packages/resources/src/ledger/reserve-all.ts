@@ -13,14 +13,15 @@ import { checkPort } from "@ravi/kernel/loop";
 /**
  * Reserves the same amounts from several ledgers that do not share an ancestor, all or nothing: if one refuses, the earlier
  * reservations are cancelled and its error is thrown. Use it for a tracker of your own beside the run's ledger. Returns a promise
- * only if one of the ledgers does.
+ * only if one of the ledgers does. Nobody waits for room (`onFull: "queue"`): who waits in one ledger must hold nothing in another.
  */
 export function reserveAll(
   ledgers: readonly Ledger[],
   estimate: Partial<Spend>,
-  options?: ReserveOptions,
+  given?: ReserveOptions,
 ): MaybePromise<Reservation> {
   checkLedgers(ledgers);
+  const options: ReserveOptions | undefined = given && { ...given, onFull: "deny" };
   const held: Reservation[] = [];
   for (let index = 0; index < ledgers.length; index++) {
     let one: MaybePromise<Reservation> | undefined;

@@ -4,6 +4,7 @@ import {
   checkBoolean,
   checkFields,
   checkOneOf,
+  checkSignal,
   type Clock,
   type Estimate,
   type ExecutionBudget,
@@ -12,6 +13,7 @@ import {
   InvalidValueError,
   type JsonObject,
   type Ledger,
+  type MaybePromise,
   type Remaining,
   type ReserveOptions,
   type Settlement,
@@ -20,7 +22,8 @@ import {
 } from "@ravi/kernel";
 import { asOwn, checkPort, keepShapes } from "@ravi/kernel/loop";
 import { type Account, openAccount } from "./account.ts";
-import { addCapped, findOverrun, findRefusal, hold, spend } from "./parts/chain.ts";
+import { addCapped, findOverrun, findRefusal, mayFitLater, spend } from "./parts/chain.ts";
+import { serveLines, Waiter } from "./parts/line.ts";
 import { overrunError, refusalError, unpricedError } from "./parts/refusal.ts";
 import { raiseAll, raisedBudget } from "./parts/raise.ts";
 import { eachOpen, HeldReservation, type OpenReservation } from "./reservation.ts";
@@ -47,6 +50,10 @@ import {
 } from "./options.ts";
 import { computeHeldBack, readReserve, type WrapUpReserve } from "./wrap-up.ts";
 
+/** Of a reservation that is made now or not at all. */
+type DenyOptions = ReserveOptions & { readonly onFull?: "deny" | undefined };
+
+const ON_FULL = Object.freeze({ DENY: "deny", QUEUE: "queue" });
 const OPEN = Object.freeze({ CHARGE: "charge", KEEP: "keep" });
 const NO_DOUBT: readonly never[] = Object.freeze([]);
 
@@ -167,8 +174,13 @@ export class ExecutionTracker implements Ledger {
    * Sets money aside for one call, here and in every ledger above. Throws a `BudgetExhaustedError` that names the ledger which refuses. If
    * any of them has a limit in dollars, a model call (tokens or turns) without a cost throws an `InvalidValueError`. A meter's estimate
    * is reserved as `spendOf` reads it.
+   *
+   * With `onFull: "queue"` it returns a promise if the call would fit once open reservations gave back all their tokens and dollars. The
+   * promise resolves when it fits, and rejects with the refusal as soon as that cannot happen any more, or after ten minutes.
    */
-  reserve(estimate: Partial<Spend> | Estimate, options?: ReserveOptions): OpenReservation {
+  reserve(estimate: Partial<Spend> | Estimate, options?: DenyOptions): OpenReservation;
+  reserve(estimate: Partial<Spend> | Estimate, options?: ReserveOptions): MaybePromise<OpenReservation>;
+  reserve(estimate: Partial<Spend> | Estimate, options?: ReserveOptions): MaybePromise<OpenReservation> {
     if (isEstimate(estimate)) return this.reserve(spendOf(estimate), options);
     const { tokens, cost, turns, toolCalls } = checkAmounts("estimate", estimate);
     if (cost === undefined) {
@@ -180,11 +192,18 @@ export class ExecutionTracker implements Ledger {
     }
     const { account } = this;
     const wanted = new HeldReservation(this.nextId, account, reservedAmounts(estimate));
-    const refusal = findRefusal(account, wanted, options?.wrapUp === true);
-    if (refusal !== undefined) throw refusalError(refusal.account, wanted, refusal.heldBack);
+    const wrapUp = options?.wrapUp === true;
+    const refusal = findRefusal(account, wanted, wrapUp);
+    if (refusal === undefined) {
+      this.nextId++;
+      return wanted.open();
+    }
+    const isPatient = checkOneOf("onFull", options?.onFull ?? ON_FULL.DENY, ON_FULL) === ON_FULL.QUEUE;
+    const waitable = mayFitLater(account, wanted, wrapUp);
+    if (!isPatient || !waitable) throw refusalError(refusal, wanted, waitable);
     this.nextId++;
-    hold(account, wanted);
-    return wanted.link();
+    const signal = checkSignal("signal", options?.signal);
+    return new Waiter(account, wanted, { wrapUp, signal, clock: this.clock }).wait(refusal.account);
   }
 
   /**
@@ -213,6 +232,7 @@ export class ExecutionTracker implements Ledger {
    */
   raise(more: Partial<Spend>): void {
     raiseAll(this.account, addedAmounts(more));
+    serveLines(this.account);
   }
 
   /**

@@ -61,7 +61,7 @@ function noteEntry(
   note: CallNote,
 ): JournalEntry {
   const { call } = note;
-  const phase = "spend" in note ? "end" : "begin";
+  const phase = "spend" in note ? "end" : "reserve" in note ? "begin" : "note";
   return {
     exec: start.execId,
     key: spendKey(of, call),

@@ -170,17 +170,25 @@ function isUnpaid({ body }: JournalRecord): boolean {
   return body["spend"] === undefined;
 }
 
-/** The begins of calls that were still waiting for the limiter when the process died, and so were never sent. */
+/** The begins of calls that still waited, for the limiter or for money, when the process died, and so were never sent. */
 function neverSent(records: readonly JournalRecord[]): readonly JournalRecord[] {
-  const waiting = records.filter(({ phase, body }) => phase === "begin" && body["inLine"] === true);
-  if (waiting.length === 0) return waiting;
-  const known = new Set<string>();
+  const waiting = new Set(records.filter(isInLine).map(effectOf));
+  if (waiting.size === 0) return [];
   for (const record of records) {
-    if (record.phase === "end") known.add(attemptOf(record));
-    else if (record.key.startsWith(SPEND))
-      known.add(attemptOf({ ...record, key: textAt(record.body, "of") }));
+    const isSent = record.phase === "end" || record.key.startsWith(SPEND);
+    if (isSent && !isInLine(record)) waiting.delete(effectOf(record));
   }
-  return waiting.filter((begin) => !known.has(attemptOf(begin)));
+  return records.filter((record) => record.phase === "begin" && waiting.has(attemptOf(record)));
+}
+
+/** Whether it says that a call waits: its begin, or a note on its money. */
+function isInLine({ body }: JournalRecord): boolean {
+  return body["inLine"] === true;
+}
+
+/** The attempt at an effect that an entry is about. A note on the money of one of its calls names the effect. */
+function effectOf(record: JournalRecord): string {
+  return attemptOf(record.key.startsWith(SPEND) ? { ...record, key: textAt(record.body, "of") } : record);
 }
 
 /** Everything that is on record of a run, by execution. */

@@ -3,6 +3,7 @@ import {
   BudgetExhaustedError,
   type ChargeOptions,
   type ExecutionBudgetOptions,
+  isPromiseLike,
   isRaviError,
   type JsonObject,
   type Ledger,
@@ -15,8 +16,12 @@ import {
 } from "@ravi/kernel";
 import { least, messageOf } from "@ravi/kernel/loop";
 import { logOf, type RunLog } from "../run/run-log.ts";
+import { andThen } from "../promises/and-then.ts";
 import { tryOrLog } from "../promises/try-or-log.ts";
 import { NOTHING_SPENT } from "./spends.ts";
+
+/** How often it changes lines before it gives up, as it must if one of the two spends from the other. */
+const MOST_TRIES = 100;
 
 /** Two independent ledgers as one; the second is the user's own. Every call reserves from both of them or from neither. */
 export class JointLedger implements Ledger {
@@ -40,27 +45,73 @@ export class JointLedger implements Ledger {
     return this.first.used;
   }
 
-  async reserve(estimate: Partial<Spend>, options?: ReserveOptions): Promise<Reservation> {
-    const { log } = this;
-    const one = await this.first.reserve(estimate, options);
-    let two: Reservation;
-    try {
-      two = await this.second.reserve(estimate, options);
-    } catch (error) {
-      // The refusal is what the caller must see.
-      const message = "what was set aside for a refused call could not be given back";
-      await tryOrLog(log, "error", message, () => one.cancel());
-      throw asUsersOwn(error);
+  reserve(estimate: Partial<Spend>, options?: ReserveOptions): MaybePromise<Reservation> {
+    if (options?.onFull === "queue") return this.reserveInLine(estimate, options);
+    const one = this.ask(this.first, estimate, options);
+    return andThen(one, (held) => this.withOther(held, this.second, estimate, options));
+  }
+
+  /**
+   * Waits in the line of the ledger that refuses, and holds nothing in the other one meanwhile: otherwise two calls could wait for each
+   * other. Between getting the one and asking the other it awaits nothing unless it has to, or two calls could go on refusing each other.
+   */
+  private async reserveInLine(estimate: Partial<Spend>, options: ReserveOptions): Promise<Reservation> {
+    const now: ReserveOptions = { ...options, onFull: "deny" };
+    let [line, other] = [this.first, this.second];
+    for (let tries = 1; ; tries++) {
+      try {
+        const asked = this.ask(line, estimate, options);
+        const both = this.withOther(isPromiseLike(asked) ? await asked : asked, other, estimate, now);
+        return isPromiseLike(both) ? await both : both;
+      } catch (error) {
+        const mayFitLater = isRaviError(error, "BUDGET_EXHAUSTED") && error.waitable === true;
+        if (!mayFitLater || tries === MOST_TRIES) throw error;
+        [line, other] = [other, line];
+      }
     }
-    return {
-      async settle(actual) {
-        const [a, b] = await inBoth(one, two, (reservation) => reservation.settle(actual), log);
-        return mergeSettlements(a, b);
-      },
-      async cancel() {
-        await inBoth(one, two, (reservation) => reservation.cancel(), log);
-      },
+  }
+
+  /** Reserves from the other ledger as well, or gives back what is held in the one. */
+  private withOther(
+    one: Reservation,
+    other: Ledger,
+    estimate: Partial<Spend>,
+    options: ReserveOptions | undefined,
+  ): MaybePromise<Reservation> {
+    const { log } = this;
+    const giveBack = (error: unknown): MaybePromise<never> => {
+      const message = "what was set aside for a refused call could not be given back";
+      const given = tryOrLog(log, "error", message, () => one.cancel());
+      return andThen(given, () => {
+        // The refusal is what the caller must see.
+        throw error;
+      });
     };
+    let two: MaybePromise<Reservation>;
+    try {
+      two = this.ask(other, estimate, options);
+    } catch (error) {
+      return giveBack(error);
+    }
+    return isPromiseLike(two)
+      ? Promise.resolve(two).then((held) => joined(one, held, log), giveBack)
+      : joined(one, two, log);
+  }
+
+  private ask(
+    ledger: Ledger,
+    estimate: Partial<Spend>,
+    options: ReserveOptions | undefined,
+  ): MaybePromise<Reservation> {
+    const refuse = (error: unknown): never => {
+      throw ledger === this.second ? asUsersOwn(error) : error;
+    };
+    try {
+      const asked = ledger.reserve(estimate, options);
+      return isPromiseLike(asked) ? Promise.resolve(asked).catch(refuse) : asked;
+    } catch (error) {
+      return refuse(error);
+    }
   }
 
   async charge(spent: Actual, options?: ChargeOptions): Promise<Settlement> {
@@ -98,6 +149,18 @@ export class JointLedger implements Ledger {
   }
 }
 
+function joined(one: Reservation, two: Reservation, log: RunLog | undefined): Reservation {
+  return {
+    async settle(actual) {
+      const [a, b] = await inBoth(one, two, (reservation) => reservation.settle(actual), log);
+      return mergeSettlements(a, b);
+    },
+    async cancel() {
+      await inBoth(one, two, (reservation) => reservation.cancel(), log);
+    },
+  };
+}
+
 const WHOSE = "this is the limit of a ledger of your own, in executionBudget of the agent or one above it";
 
 /**
@@ -106,7 +169,7 @@ const WHOSE = "this is the limit of a ledger of your own, in executionBudget of 
  */
 function asUsersOwn(error: unknown): unknown {
   if (!isRaviError(error, "BUDGET_EXHAUSTED")) return error;
-  const { dimension, used, limit, scope, hint = WHOSE } = error;
+  const { dimension, used, limit, scope, hint = WHOSE, waitable } = error;
   const isTold =
     [dimension, scope, hint].every((text) => typeof text === "string") &&
     [used, limit].every((amount) => typeof amount === "number" && !Number.isNaN(amount));
@@ -115,7 +178,8 @@ function asUsersOwn(error: unknown): unknown {
     Reflect.set(error, "raisable", false);
     return error;
   }
-  return new BudgetExhaustedError({ dimension, used, limit, scope, hint, raisable: false, cause: error });
+  const refusal = { dimension, used, limit, scope, hint, waitable };
+  return new BudgetExhaustedError({ ...refusal, raisable: false, cause: error });
 }
 
 /** Tells both, the second also if the first fails. If both fail, the first failure is logged and the second one thrown. */

@@ -12,12 +12,18 @@ export function hasRoom(cap: number, taken: number, wanted: number, heldBack: nu
   return wanted === 0 ? total <= cap : total + heldBack <= cap;
 }
 
-/** The first ledger, from `account` up to the root, that has no room, and what it holds back. */
+/** A ledger that has no room, and what it holds back. */
+export interface Refusal {
+  readonly account: Account;
+  readonly heldBack: Readonly<Amounts>;
+}
+
+/** The first ledger, from `account` up to the root, that has no room. */
 export function findRefusal(
   account: Account,
   wanted: Readonly<Amounts>,
   wrapUp: boolean,
-): { readonly account: Account; readonly heldBack: Readonly<Amounts> } | undefined {
+): Refusal | undefined {
   let mine = wrapUp;
   for (let at: Account | undefined = account; at !== undefined; at = at.parent) {
     const { caps, used, held } = at;
@@ -35,6 +41,28 @@ export function findRefusal(
     mine &&= at.sameAgent;
   }
   return undefined;
+}
+
+/**
+ * Whether `wanted` would fit into the whole chain if open reservations gave back all their tokens and dollars. Turns and tool calls are
+ * not given back, except by a call that was never sent.
+ */
+export function mayFitLater(account: Account, wanted: Readonly<Amounts>, wrapUp: boolean): boolean {
+  let mine = wrapUp;
+  for (let at: Account | undefined = account; at !== undefined; at = at.parent) {
+    const { caps, used, held } = at;
+    const heldBack = mine ? NOTHING : at.heldBack;
+    if (
+      !hasRoom(caps.tokens, used.tokens, wanted.tokens, heldBack.tokens) ||
+      !hasRoom(caps.nanos, used.nanos, wanted.nanos, heldBack.nanos) ||
+      !hasRoom(caps.turns, used.turns + held.turns, wanted.turns, heldBack.turns) ||
+      !hasRoom(caps.toolCalls, used.toolCalls + held.toolCalls, wanted.toolCalls, heldBack.toolCalls)
+    ) {
+      return false;
+    }
+    mine &&= at.sameAgent;
+  }
+  return true;
 }
 
 /** The first ledger, from `account` up to the root, that has exceeded one of its limits. */

@@ -1,6 +1,6 @@
 import { BudgetExhaustedError, InvalidValueError } from "@ravi/kernel";
 import type { Account } from "../account.ts";
-import { hasRoom } from "./chain.ts";
+import { hasRoom, type Refusal } from "./chain.ts";
 import { type Amounts, DIMENSIONS, type SpendDimension, inUserUnit } from "../units.ts";
 
 const OPTION = {
@@ -12,9 +12,9 @@ const OPTION = {
 
 /** The error of a refused reservation. Its `used` includes what open calls have reserved, since that is not available either. */
 export function refusalError(
-  account: Account,
+  { account, heldBack }: Refusal,
   wanted: Readonly<Amounts>,
-  heldBack: Readonly<Amounts>,
+  waitable?: boolean,
 ): BudgetExhaustedError {
   const { caps, used, held } = account;
   for (const { name, unit } of DIMENSIONS) {
@@ -25,6 +25,7 @@ export function refusalError(
       used: inUserUnit(unit, taken),
       limit: inUserUnit(unit, caps[unit]),
       scope: account.scope,
+      waitable: waitable === true ? true : undefined,
       hint: hintFor(name, {
         wanted: wanted[unit],
         left: caps[unit] - taken,

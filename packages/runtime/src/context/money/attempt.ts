@@ -11,6 +11,7 @@ import {
   type Permit,
   type ProviderError,
   type Reservation,
+  type ReserveOptions,
   type Usage,
 } from "@ravi/kernel";
 import {
@@ -28,7 +29,7 @@ import { refuseStopped, reservedInTime } from "../reserved.ts";
 import type { Sink } from "../stream-out.ts";
 import type { Bill } from "./bill.ts";
 import { amountToReserve, closerEstimate, estimateOf } from "./estimate.ts";
-import { isCoveredByRecord, noteReservation } from "./notes.ts";
+import { isCoveredByRecord, noteInLine, noteReservation } from "./notes.ts";
 import { chargeAsWaste, settle, settleFailure } from "./settlement.ts";
 
 /** What an attempt at a model call is made with. */
@@ -62,7 +63,7 @@ export interface AttemptOptions<T> {
  *
  * 1. `begin`: estimate what the call may take at most.
  * 2. `waitInLine`: wait for a permit, if there is a limiter.
- * 3. `reserve`: set the estimate aside in the ledger, which may refuse.
+ * 3. `reserve`: set the estimate aside in the ledger, which may refuse, or let it wait for those under way.
  * 4. `noteAndSend`: put the reservation on record, unless the effect's begin entry covers it (notes.ts).
  * 5. `send`: call the provider.
  * 6. `settle`: charge what the call took, or all that was set aside if that is not known (settlement.ts).
@@ -96,6 +97,8 @@ export class Attempt<T = unknown> implements AttemptOptions<T>, Linked<Attempt> 
   number = 0;
   /** What it took, once it is settled. */
   tokens = 0;
+  /** Whether the journal says that it waits, so that what `begin` has reserved is not charged. */
+  isNotedInLine = false;
   /** Whether a part of the answer was passed to the sink. */
   hasStreamed = false;
   /** Whether its agent has ended and its money is settled: whatever the provider still answers changes nothing. */
@@ -172,21 +175,21 @@ export class Attempt<T = unknown> implements AttemptOptions<T>, Linked<Attempt> 
     try {
       reserved = this.setAside(estimate);
     } catch (refusal) {
-      return this.reserveCloser(estimate, refusal).then(() => this.noteAndSend());
+      return this.reserveLater(estimate, refusal).then(() => this.noteAndSend());
     }
     if (!isPromiseLike(reserved)) {
       this.reservation = reserved;
       return this.noteAndSend();
     }
     return this.inTime(reserved)
-      .catch((refusal: unknown) => this.reserveCloser(estimate, refusal))
+      .catch((refusal: unknown) => this.reserveLater(estimate, refusal))
       .then(() => this.noteAndSend());
   }
 
-  private setAside(estimate: Estimate): MaybePromise<Reservation> | undefined {
+  private setAside(estimate: Estimate, line?: LineOptions): MaybePromise<Reservation> | undefined {
     const { provider, model } = this.model.info;
     this.estimate = estimate;
-    const options = { wrapUp: this.wrapUp, what: nameOf(provider, model) };
+    const options = { wrapUp: this.wrapUp, what: nameOf(provider, model), ...line };
     return this.scope.ledger?.reserve(amountToReserve(estimate), options);
   }
 
@@ -195,16 +198,27 @@ export class Attempt<T = unknown> implements AttemptOptions<T>, Linked<Attempt> 
     this.reservation = await reservedInTime(exec, reserving, () => refuseStopped(exec, signal));
   }
 
-  /** A quick estimate may be refused where a closer one is not. Throws the refusal if there is none. */
-  private async reserveCloser(estimate: Estimate, refusal: unknown): Promise<void> {
-    const { exec, model, request, signal } = this;
-    const isRefused = isRaviError(refusal, "BUDGET_EXHAUSTED");
-    const closer = isRefused ? await closerEstimate(exec, model, request, estimate) : undefined;
-    if (closer === undefined) throw refusal;
-    refuseStopped(exec, signal);
-    const reserved = this.setAside(closer);
-    if (isPromiseLike(reserved)) await this.inTime(reserved);
-    else this.reservation = reserved;
+  /**
+   * A call that is refused may fit with a closer estimate than the quick one, or later: when those under way give back what they have not
+   * used. Throws the refusal if neither is so.
+   */
+  private async reserveLater(estimate: Estimate, refusal: unknown): Promise<void> {
+    if (!isRaviError(refusal, "BUDGET_EXHAUSTED")) throw refusal;
+    const { exec, model, request, signal = exec.signal } = this;
+    const closer = await closerEstimate(exec, model, request, estimate);
+    if (closer === undefined && refusal.waitable !== true) throw refusal;
+    refuseStopped(exec, this.signal);
+    const reserved = this.setAside(closer ?? estimate, { onFull: "queue", signal });
+    if (!isPromiseLike(reserved)) {
+      this.reservation = reserved;
+      return;
+    }
+    exec.inLine++;
+    try {
+      await Promise.all([this.inTime(reserved), noteInLine(this)]);
+    } finally {
+      exec.inLine--;
+    }
   }
 
   /**
@@ -272,6 +286,9 @@ export class Attempt<T = unknown> implements AttemptOptions<T>, Linked<Attempt> 
     return exec.requests.bounded(request, estimate.maxOutputTokens);
   }
 }
+
+/** What a call is reserved with that may wait until it fits. */
+type LineOptions = Required<Pick<ReserveOptions, "onFull" | "signal">>;
 
 /** The name of the latest model, which is usually the next one too. Only errors show it. */
 let latest = { provider: "", model: "", name: "" };

@@ -1,4 +1,5 @@
 import { isPromiseLike, type JsonObject, type MaybePromise } from "@ravi/kernel";
+import { tryOrLog } from "../../promises/try-or-log.ts";
 import { cancelReservation, refuseStopped } from "../reserved.ts";
 import type { Attempt } from "./attempt.ts";
 import { type Charge, spendRecord } from "./charge.ts";
@@ -15,14 +16,27 @@ export function isCoveredByRecord(attempt: Attempt): boolean {
   if (number !== 0) return false;
   // Without a ledger nothing is set aside.
   if (attempt.reservation === undefined) return true;
-  // With a limiter, an effect that has begun may still wait in line with nothing sent, so the journal needs a note that the call was sent.
-  if (exec.ports.limiter !== undefined) return false;
+  // An effect that has begun may still wait in line with nothing sent, so the journal needs a note that the call was sent.
+  if (exec.ports.limiter !== undefined || attempt.isNotedInLine) return false;
   if (estimate === recordedEstimate) return true;
   return estimate !== undefined && recordedEstimate !== undefined && isWithin(estimate, recordedEstimate);
 }
 
 function takesNotes({ exec, scope }: Attempt): boolean {
   return scope.note !== undefined && exec.engine.isDurable;
+}
+
+/**
+ * Puts on record that the call which the effect was begun for waits for its money. Otherwise a crash would charge what `begin` has
+ * reserved, though nothing was sent. Never rejects: if it cannot be written, the amount stays charged after a crash.
+ */
+export async function noteInLine(attempt: Attempt): Promise<void> {
+  const { exec, scope, recordedEstimate } = attempt;
+  // With a limiter, `begin` says so.
+  if (recordedEstimate === undefined || !takesNotes(attempt) || exec.ports.limiter !== undefined) return;
+  attempt.isNotedInLine = true;
+  const message = `could not record that a call of ${exec.agentId} waits for its money`;
+  await tryOrLog(exec, "warn", message, () => scope.note?.([{ call: 0, inLine: true }]));
 }
 
 /**

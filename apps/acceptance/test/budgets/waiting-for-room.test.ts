@@ -1,0 +1,313 @@
+import { describe, expect, test } from "vitest";
+import {
+  type AbortSignalLike,
+  type Agent,
+  AgentId,
+  type ExecutionBudgetOptions,
+  type Ledger,
+  type LLMClient,
+  type LlmLeaf,
+  RunId,
+  type RunResult,
+} from "@ravi/kernel";
+import { ExecutionTracker } from "@ravi/resources";
+import { MemoryJournal, Runtime, type RuntimeOptions } from "@ravi/runtime";
+import { virtualClock } from "@ravi/testing";
+import { cutJournal } from "../../src/cut-journal.ts";
+import { agent, ask, done, meter } from "../support/priced.ts";
+
+// Each call reserves ten cents and takes two. A call for which there are no ten cents left waits for those under way.
+
+const PRICE = 0.02;
+
+async function turns(count = 50): Promise<void> {
+  for (let n = 0; n < count; n++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** A provider that answers as soon as it is open. */
+class Provider {
+  sent = 0;
+  /** How many calls were under way at most. */
+  most = 0;
+  private underWay = 0;
+  private readonly opened = Promise.withResolvers<void>();
+
+  readonly model: LLMClient = {
+    id: "m",
+    info: { provider: "x", model: "m" },
+    generate: async (_, options) => {
+      this.sent++;
+      this.most = Math.max(this.most, ++this.underWay);
+      try {
+        await Promise.race([this.opened.promise, aborted(options?.signal)]);
+        await turns(1);
+      } finally {
+        this.underWay--;
+      }
+      const message = { role: "assistant", content: "ok" } as const;
+      return { message, finishReason: "stop", usage: { inputTokens: 10, outputTokens: 10 } };
+    },
+  };
+
+  open(): void {
+    this.opened.resolve();
+  }
+}
+
+async function aborted(signal: AbortSignalLike | undefined): Promise<never> {
+  return new Promise((_, reject) => {
+    signal?.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
+  });
+}
+
+class World {
+  readonly provider = new Provider();
+  readonly journal = new MemoryJournal();
+  readonly clock = virtualClock();
+  readonly ledgers: ExecutionTracker[] = [];
+
+  readonly rules: RuntimeOptions = {
+    meter: { ...meter, price: () => ({ usd: PRICE }) },
+    clock: this.clock,
+    ledger: ({ executionBudget, rootId }) => {
+      const ledger = new ExecutionTracker(executionBudget, { scope: rootId, clock: this.clock });
+      this.ledgers.push(ledger);
+      return ledger;
+    },
+  };
+
+  /** Asks its model so often, one after the other. */
+  helper(name: string, calls = 1, executionBudget?: Ledger): Agent {
+    const run: Agent["run"] = async (ctx) => {
+      for (let n = 0; n < calls; n++) await ctx.llm(this.provider.model, ask(`${name} ${n}`));
+      return done(name);
+    };
+    return { id: AgentId(name), run, ...(executionBudget && { defaults: { executionBudget } }) };
+  }
+
+  /** Hires so many helpers at once, and says what came of each. */
+  lead(helpers: number, calls = 1, executionBudget?: Ledger): Agent {
+    const team = Array.from({ length: helpers }, (_, n) => this.helper(`h${n}`, calls));
+    return { ...leadOf(team), ...(executionBudget && { defaults: { executionBudget } }) };
+  }
+
+  runtime(root: Agent, journal: MemoryJournal | undefined = this.journal): Runtime {
+    return new Runtime({ ...this.rules, journal, agents: [root] });
+  }
+
+  get ledger(): ExecutionTracker {
+    return this.ledgers.at(-1) ?? expect.fail("no ledger was made");
+  }
+}
+
+/** Hires all of them at once, and says what came of each. */
+function leadOf(team: readonly Agent[]): Agent {
+  return agent("lead", async (ctx) => {
+    const outcomes = await ctx.batch(team.map((one) => ({ kind: "hire", agent: one, input: "" })));
+    return done(outcomes.map(({ status }) => status).join(" "));
+  });
+}
+
+function agentsOf({ agents = [] }: RunResult): NonNullable<RunResult["agents"]> {
+  return agents;
+}
+
+const JOURNALS = [
+  ["without a journal", () => undefined],
+  ["on a journal", () => new MemoryJournal()],
+] as const;
+
+const all = (status: string, count: number): string => Array.from({ length: count }, () => status).join(" ");
+
+describe("R18: many helpers under a small limit", () => {
+  test.each(JOURNALS)("R18: wait for each other instead of being refused, %s", async (_, open) => {
+    const world = new World();
+    const lead = world.lead(10, 2);
+    const run = world.runtime(lead, open()).run(lead, "", { executionBudget: { maxCostUsd: 0.5 } });
+    world.provider.open();
+    const result = await run.result;
+    expect(result).toMatchObject({ status: "completed", output: all("completed", 10), inDoubt: [] });
+    expect(world.provider, "five reservations fit at once").toMatchObject({ sent: 20, most: 5 });
+    expect(result.cost).toBeCloseTo(20 * PRICE, 9);
+    for (const one of agentsOf(result).slice(1))
+      expect(one).toMatchObject({ modelCalls: 2, retries: 0, wasteUsd: 0 });
+    expect([world.ledger.open, world.ledger.used.cost, world.clock.pending]).toEqual([0, 0.4, 0]);
+  });
+
+  test("R18: those of one batch wait as well, and get their answers in their order", async () => {
+    const world = new World();
+    const lead = agent("lead", async (ctx) => {
+      const leaf = (n: number): LlmLeaf => ({
+        kind: "llm",
+        model: world.provider.model,
+        request: ask(`${n}`),
+      });
+      const outcomes = await ctx.batch(Array.from({ length: 8 }, (_, n) => leaf(n)));
+      return done(outcomes.map(({ status }) => status).join(" "));
+    });
+    const limit: ExecutionBudgetOptions = { maxCostUsd: 0.3 };
+    const run = world.runtime(lead).run(lead, "", { executionBudget: limit });
+    world.provider.open();
+    expect(await run.result).toMatchObject({ status: "completed", output: all("completed", 8) });
+    expect(world.provider.most).toBe(3);
+  });
+
+  test("R18: a call that can no longer fit is refused, and never sent", async () => {
+    const world = new World();
+    const lead = world.lead(4);
+    const run = world.runtime(lead).run(lead, "", { executionBudget: { maxCostUsd: 0.13 } });
+    world.provider.open();
+    const result = await run.result;
+    expect(result.output.split(" ").toSorted()).toEqual(["completed", "completed", "partial", "partial"]);
+    expect([world.provider.sent, world.ledger.open]).toEqual([2, 0]);
+    expect(agentsOf(result).filter(({ status }) => status === "partial")).toMatchObject([
+      { modelCalls: 0, retries: 0 },
+      { modelCalls: 0, retries: 0 },
+    ]);
+  });
+
+  test("R18: observers are told that a call has started while it waits, and the run lives", async () => {
+    const world = new World();
+    const lead = world.lead(3);
+    const run = world.runtime(lead).run(lead, "", { executionBudget: { maxCostUsd: 0.1 } });
+    await turns();
+    expect([run.status, world.provider.sent, world.ledger.open]).toEqual(["running", 1, 1]);
+    world.provider.open();
+    expect(await run.result).toMatchObject({ status: "completed" });
+  });
+
+  test("R18: two ledgers of the user's, taken in opposite orders, do not wait for each other", async () => {
+    const world = new World();
+    const [acme, today] = ["acme", "today"].map(
+      (scope) => new ExecutionTracker({ maxCostUsd: 0.2 }, { scope, reserve: false, clock: world.clock }),
+    );
+    const above = (name: string, own: Ledger | undefined, below: Ledger | undefined): Agent => ({
+      ...leadOf([world.helper(`${name} helper`, 3, below)]),
+      id: AgentId(name),
+      defaults: { executionBudget: own },
+    });
+    const lead = leadOf([above("a", acme, today), above("b", today, acme)]);
+    world.provider.open();
+    const result = await world.runtime(lead).run(lead, "", { executionBudget: { maxCostUsd: 5 } }).result;
+    expect(agentsOf(result).map(({ status }) => status)).toEqual(all("completed", 5).split(" "));
+    expect(world.provider, "at first there is room for two calls").toMatchObject({ sent: 6, most: 2 });
+    for (const ledger of [acme, today]) expect([ledger?.open, ledger?.used.turns]).toEqual([0, 6]);
+    expect(world.clock.pending).toBe(0);
+  });
+});
+
+describe("T4: stopped while it waits for money", () => {
+  test.each(JOURNALS)(
+    "T4: cancelled: it is over at once, and nothing of it was sent or reserved, %s",
+    async (_, open) => {
+      const world = new World();
+      const lead = world.lead(3);
+      const run = world.runtime(lead, open()).run(lead, "", { executionBudget: { maxCostUsd: 0.1 } });
+      await turns();
+      run.cancel("enough");
+      expect(await run.result).toMatchObject({ status: "cancelled" });
+      expect([world.provider.sent, world.ledger.open, world.clock.pending]).toEqual([1, 0, 0]);
+    },
+  );
+
+  test("T4: after its deadline it does not wait any longer", async () => {
+    const world = new World();
+    const lead = world.lead(3);
+    const run = world.runtime(lead).run(lead, "", { executionBudget: { maxCostUsd: 0.1, deadlineS: 5 } });
+    await turns();
+    await world.clock.advance(5_000);
+    expect(await run.result).toMatchObject({ stopReason: "deadline" });
+    expect([world.provider.sent, world.ledger.open, world.clock.pending]).toEqual([1, 0, 0]);
+  });
+
+  test("T4: an agent that does not await its call ends, and the call leaves the line", async () => {
+    const world = new World();
+    const hasty = agent("hasty", async (ctx) => {
+      ctx.llm(world.provider.model, ask("never")).catch(() => {});
+      await turns();
+      return done("gone");
+    });
+    const lead = leadOf([world.helper("h"), hasty]);
+    const run = world.runtime(lead).run(lead, "", { executionBudget: { maxCostUsd: 0.1 } });
+    await turns(200);
+    world.provider.open();
+    expect(await run.result).toMatchObject({ status: "completed", output: "completed completed" });
+    expect([world.provider.sent, world.ledger.open, world.clock.pending]).toEqual([1, 0, 0]);
+  });
+});
+
+describe("T5: a run that goes on after its calls have waited", () => {
+  const acme = (world: World) =>
+    new ExecutionTracker({ maxCostUsd: 0.3 }, { scope: "acme", clock: world.clock });
+
+  /** Three calls are under way, and five wait for the money of a ledger that is not restored after a crash. */
+  async function underWay(
+    world: World,
+  ): Promise<{ readonly runtime: Runtime; readonly result: Promise<RunResult> }> {
+    const lead = world.lead(8, 1, acme(world));
+    const runtime = world.runtime(lead);
+    const { result } = runtime.run(lead, "", { runId: "r", executionBudget: { maxCostUsd: 5 } });
+    await turns();
+    expect([world.provider.sent, world.ledger.open]).toEqual([3, 3]);
+    return { runtime, result };
+  }
+
+  /** Another process, where the provider answers. */
+  function after(world: World): { readonly next: World; readonly runtime: Runtime } {
+    const next = new World();
+    next.provider.open();
+    const journal = cutJournal("r", world.journal.load(RunId("r")));
+    return { next, runtime: next.runtime(next.lead(8, 1, acme(next)), journal) };
+  }
+
+  test("T5: after a crash those that waited were never sent: only the three others are in doubt, and charged", async () => {
+    const world = new World();
+    await underWay(world);
+    const { next, runtime } = after(world);
+    const report = await runtime.inspect("r");
+    expect([report.cost, report.calls.length]).toEqual([expect.closeTo(0.3, 9), 3]);
+    const result = await runtime.resume("r").result;
+    expect(result).toMatchObject({ status: "completed", output: all("completed", 8) });
+    expect(result.inDoubt).toHaveLength(3);
+    expect(result.cost).toBeCloseTo(0.3 + 8 * PRICE, 9);
+    expect(next.provider).toMatchObject({ sent: 8, most: 3 });
+    const calls = agentsOf(result).map(({ modelCalls, retries }) => `${modelCalls} ${retries}`);
+    expect(calls.toSorted()).toEqual([
+      "0 0",
+      ...Array<string>(5).fill("1 0"),
+      ...Array<string>(3).fill("1 1"),
+    ]);
+  });
+
+  test("T5: suspended meanwhile, those that waited are as if they had never been begun", async () => {
+    const world = new World();
+    const { runtime, result } = await underWay(world);
+    const closing = runtime.close();
+    await world.clock.advance(60_000);
+    await closing;
+    expect(await result).toMatchObject({ status: "suspended" });
+    const { next, runtime: later } = after(world);
+    const resumed = await later.resume("r").result;
+    expect(resumed).toMatchObject({ status: "completed", output: all("completed", 8) });
+    expect(resumed.inDoubt).toHaveLength(3);
+    expect([next.provider.sent, world.clock.pending]).toEqual([8, 0]);
+  });
+
+  test("T5: after a crash later on, a call that has waited counts like any other", async () => {
+    const world = new World();
+    const { result } = await underWay(world);
+    world.provider.open();
+    const whole = await result;
+    for (const count of [1, 2]) {
+      const records = world.journal.load(RunId("r"));
+      const next = new World();
+      next.provider.open();
+      const journal = cutJournal("r", records.slice(0, -count));
+      const again = await next.runtime(next.lead(8, 1, acme(next)), journal).resume("r").result;
+      expect(again).toMatchObject({ output: whole.output, cost: whole.cost, inDoubt: [] });
+      expect(agentsOf(again).map(({ modelCalls, retries }) => [modelCalls, retries])).toEqual(
+        agentsOf(whole).map(({ modelCalls, retries }) => [modelCalls, retries]),
+      );
+    }
+  });
+});
