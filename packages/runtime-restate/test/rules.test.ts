@@ -1,4 +1,4 @@
-import type { AgentId, BudgetWarning, Supervision } from "@ravi/kernel";
+import { type AgentId, BudgetExhaustedError, type BudgetWarning, type Supervision } from "@ravi/kernel";
 import { describe, expect, test } from "vitest";
 import { AdmissionOrder } from "../src/execution/admission-order.ts";
 import { decideAll } from "../src/root/decide.ts";
@@ -33,6 +33,21 @@ class WarningLedger extends TurnLedger {
 }
 
 const WARNING = { ...PORTS, ledger: (root: Supervision) => new WarningLedger(root.executionBudget) };
+
+const FULL = { dimension: "cost", used: 2, limit: 2, scope: "lead", hint: "1 open call" } as const;
+
+class FullLedger extends TurnLedger {
+  override reserve(): never {
+    throw new BudgetExhaustedError({ ...FULL, waitable: true });
+  }
+}
+
+test("R18: a refusal does not say that the call may wait, because each message is answered at once", async () => {
+  const tree = await StoredTree.start(rootLaunch({}), { ...PORTS, ledger: () => new FullLedger({}) });
+  const { refused } = await tree.say("admit", admission("run", 1, "llm#1", "a"));
+  expect(refused).toMatchObject({ code: "BUDGET_EXHAUSTED" });
+  expect(refused?.fields).toEqual(FULL);
+});
 
 describe("warnings", () => {
   test("R21: an admission says when its call may pass a threshold, and the settlement of that call hears of it", async () => {

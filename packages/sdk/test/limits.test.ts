@@ -93,6 +93,30 @@ describe("limits", () => {
     for (const { stoppedBy } of stopped) expect(stoppedBy?.scope).toMatch(/tenant acme/);
   });
 
+  test("R18: helpers that do not all fit under the cap at once take turns, and all of them do their work", async () => {
+    const price = { prices: { scripted: { input: 1, output: 10 } } };
+    const usage = { inputTokens: 100, outputTokens: 10 };
+    const note = agent({ name: "note", model: scriptedModel(() => ({ text: "noted", usage })) });
+    const tasks = Array.from({ length: 7 }, (_, n) => ({
+      name: "handoff_note",
+      arguments: { task: `part ${n}` },
+    }));
+    const lead = team({
+      name: "lead",
+      model: scriptedModel([
+        { toolCalls: tasks, usage },
+        { text: "all noted", usage },
+      ]),
+      members: [note],
+    });
+    // A call reserves more than eight cents for 8,192 tokens, and takes a fiftieth of a cent.
+    const result = await run(lead, "Note all parts", { ...price, budget: { usd: 0.1 } });
+    expect(result).toMatchObject({ status: "completed", output: "all noted" });
+    const statuses = result.tree.agents().map(({ status }) => status);
+    expect(statuses).toEqual(["completed", ...tasks.map(() => "completed")]);
+    expect(result.cost).toBeCloseTo(9 * 0.0002, 9);
+  });
+
   test("R18: a ledger of many runs is charged once by a run that is resumed", async () => {
     const tenant = new ExecutionTracker({ maxCostUsd: 1 }, { scope: "tenant acme" });
     const usage = { inputTokens: 1_000, outputTokens: 100 };

@@ -89,7 +89,7 @@ export class TreeLedgers {
     try {
       this.held.set(id, await ledger.reserve(open.spend, options));
     } catch (error) {
-      return errorToJSON(error);
+      return asFinal(errorToJSON(error));
     }
     this.state.open[id] = open;
     this.hasReserved = true;
@@ -214,6 +214,12 @@ export class TreeLedgers {
       await ledger.charge(spend);
     }
   }
+}
+
+/** Each message is answered at once, so nobody waits for those under way: asking for that would only be another message. */
+function asFinal(refusal: SerializedError): SerializedError {
+  const { waitable, ...fields } = refusal.fields;
+  return waitable === undefined ? refusal : { ...refusal, fields };
 }
 
 /** Throws if the factory returns no ledger: otherwise nothing would be limited. */
