@@ -1,7 +1,7 @@
 import type { ExecutionBudget } from "@ravi/kernel";
 import type { LinkedList } from "@ravi/kernel/loop";
 import { limitsOf, type Limited } from "./limits.ts";
-import type { Waiter } from "./parts/line.ts";
+import type { Waiter } from "./line.ts";
 import type { HeldReservation } from "./reservation.ts";
 import { type Amounts, NOTHING, Counters } from "./units.ts";
 import { type FixedReserve, computeHeldBack } from "./wrap-up.ts";

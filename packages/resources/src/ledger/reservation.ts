@@ -1,7 +1,7 @@
 import { type Actual, InvalidValueError, type Reservation, type Settlement, type Spend } from "@ravi/kernel";
 import type { Account } from "./account.ts";
 import { hold, release, spend } from "./parts/chain.ts";
-import { serveLines } from "./parts/line.ts";
+import { serveLines } from "./line.ts";
 import { type Amounts, spentAmounts, toSpend } from "./units.ts";
 
 /** Money that is set aside for one call, in a ledger and in all ledgers above it. */

@@ -23,7 +23,7 @@ import {
 import { asOwn, checkPort, keepShapes } from "@ravi/kernel/loop";
 import { type Account, openAccount } from "./account.ts";
 import { addCapped, findOverrun, findRefusal, mayFitLater, spend } from "./parts/chain.ts";
-import { serveLines, Waiter } from "./parts/line.ts";
+import { serveLines, Waiter } from "./line.ts";
 import { overrunError, refusalError, unpricedError } from "./parts/refusal.ts";
 import { raiseAll, raisedBudget } from "./parts/raise.ts";
 import { eachOpen, HeldReservation, type OpenReservation } from "./reservation.ts";

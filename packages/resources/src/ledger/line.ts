@@ -1,9 +1,9 @@
 import { type AbortSignalLike, cancellationOf, type Clock, type TimerHandle } from "@ravi/kernel";
 import { type Linked, LinkedList, onAbort, withTimers } from "@ravi/kernel/loop";
-import type { Account } from "../account.ts";
-import type { HeldReservation } from "../reservation.ts";
-import { findRefusal, mayFitLater } from "./chain.ts";
-import { refusalError } from "./refusal.ts";
+import type { Account } from "./account.ts";
+import type { HeldReservation } from "./reservation.ts";
+import { findRefusal, mayFitLater } from "./parts/chain.ts";
+import { refusalError } from "./parts/refusal.ts";
 
 /**
  * The longest time that a call waits, in milliseconds: as long as clients wait for an answer. A reservation that nobody closes must not
