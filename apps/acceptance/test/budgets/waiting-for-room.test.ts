@@ -166,14 +166,22 @@ describe("R18: many helpers under a small limit", () => {
     ]);
   });
 
-  test("R18: observers are told that a call has started while it waits, and the run lives", async () => {
+  test("R18: observers are told that a call waits, and for what, and the run lives", async () => {
     const world = new World();
-    const lead = world.lead(3);
+    const lead = world.lead(2);
     const run = world.runtime(lead).run(lead, "", { executionBudget: { maxCostUsd: 0.1 } });
+    const told: unknown[] = [];
+    const listening = (async () => {
+      for await (const { agentId, event } of run.events())
+        if (event.type === "progress") told.push([agentId, event.name, event.data]);
+    })();
     await turns();
     expect([run.status, world.provider.sent, world.ledger.open]).toEqual(["running", 1, 1]);
     world.provider.open();
     expect(await run.result).toMatchObject({ status: "completed" });
+    await listening;
+    const data = { model: "x:m", dimension: "cost", limit: 0.1, scope: "lead" };
+    expect(told).toEqual([["h1/2", "waitsForBudget", data]]);
   });
 
   test("R18: two ledgers of the user's, taken in opposite orders, do not wait for each other", async () => {

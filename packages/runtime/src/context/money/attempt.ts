@@ -1,5 +1,6 @@
 import {
   type AbortSignalLike,
+  type BudgetExhaustedError,
   type EffectScope,
   type Estimate,
   isPromiseLike,
@@ -213,12 +214,20 @@ export class Attempt<T = unknown> implements AttemptOptions<T>, Linked<Attempt> 
       this.reservation = reserved;
       return;
     }
+    this.tellWait(refusal);
     exec.inLine++;
     try {
       await Promise.all([this.inTime(reserved), noteInLine(this)]);
     } finally {
       exec.inLine--;
     }
+  }
+
+  /** So that whoever watches knows why nothing happens. */
+  private tellWait({ dimension, limit, scope }: BudgetExhaustedError): void {
+    const { provider, model } = this.model.info;
+    const data = { model: nameOf(provider, model), dimension, limit, scope };
+    this.exec.emit({ type: "progress", name: "waitsForBudget", data });
   }
 
   /**
