@@ -9,7 +9,7 @@ import {
   type LedgerSuite,
 } from "../src/suites/index.ts";
 import { type Amounts, HonestLedger, NAMES } from "./planted/honest-ledger.ts";
-import { PLANTED_LEDGERS } from "./planted/planted-ledgers.ts";
+import { PLANTED_LEDGERS, WaitingLedger } from "./planted/planted-ledgers.ts";
 
 /** What a ledger of that kind offers beyond `open`. */
 function suiteOf(Kind: typeof HonestLedger): LedgerSuite {
@@ -78,6 +78,7 @@ const open =
     new Kind(setup);
 
 describeLedger("that is honest", open(HonestLedger), suiteOf(HonestLedger));
+describeLedger("in which calls wait", open(WaitingLedger), suiteOf(WaitingLedger));
 describeLedger("that is far away", open(FarLedger), suiteOf(FarLedger));
 describeLedger("without a raise", (setup) => Object.assign(new HonestLedger(setup), { raise: undefined }));
 

@@ -4,6 +4,7 @@ import { chargeCases } from "./ledger/charges.ts";
 import { gameCases } from "./ledger/games.ts";
 import { handleCases } from "./ledger/handles.ts";
 import { limitCases } from "./ledger/limits.ts";
+import { lineCases } from "./ledger/lines.ts";
 import { nestingCases } from "./ledger/nesting.ts";
 import { settlementCases } from "./ledger/settlements.ts";
 import { snapshotCases } from "./ledger/snapshots.ts";
@@ -31,6 +32,7 @@ export const ledgerCases: readonly LedgerCase[] = [
   ...chargeCases,
   ...snapshotCases,
   ...handleCases,
+  ...lineCases,
   ...gameCases,
 ];
 

@@ -1,4 +1,14 @@
-import type { Actual, ExecutionBudgetOptions, Ledger, Reservation, Settlement, Spend } from "@ravi/kernel";
+import {
+  type Actual,
+  CancellationError,
+  type ExecutionBudgetOptions,
+  isRaviError,
+  type Ledger,
+  type Reservation,
+  type ReserveOptions,
+  type Settlement,
+  type Spend,
+} from "@ravi/kernel";
 import type { LedgerSetup } from "../../src/suites/index.ts";
 import { type Account, type Amounts, HonestLedger, NAMES } from "./honest-ledger.ts";
 
@@ -12,7 +22,75 @@ export interface PlantedLedger {
 const NOTHING: Spend = { tokens: 0, cost: 0, turns: 0, toolCalls: 0 };
 const SEQUENCES = "any sequence of reservations";
 
+/** Lets calls wait for the tokens of those under way. */
+export class WaitingLedger extends HonestLedger {
+  override async reserve(estimate: Partial<Spend>, options: ReserveOptions = {}): Promise<Reservation> {
+    if (options.onFull !== "queue") return super.reserve(estimate);
+    await this.wait(estimate, options);
+    this.check(estimate);
+    return super.reserve(estimate);
+  }
+
+  /** Waits until it fits, can no longer fit, or is told to wait no longer. */
+  protected async wait(estimate: Partial<Spend>, options: ReserveOptions): Promise<void> {
+    while (!isAborted(options) && !this.hasRoom(estimate) && this.mayFit(this.units(estimate)))
+      await new Promise((resolve) => setImmediate(resolve));
+    if (isAborted(options)) throw new CancellationError({ reason: "it was told to wait no longer" });
+  }
+
+  /** Whether it would fit if all tokens were given back that are held. */
+  private mayFit({ tokens, turns }: Amounts): boolean {
+    return this.chain.every(
+      ({ limits, used, held }) =>
+        used.tokens + tokens <= (limits.tokens ?? Infinity) &&
+        used.turns + held.turns + turns <= (limits.turns ?? Infinity),
+    );
+  }
+
+  protected hasRoom(estimate: Partial<Spend>): boolean {
+    try {
+      this.check(estimate);
+      return true;
+    } catch (error) {
+      if (isRaviError(error, "BUDGET_EXHAUSTED")) return false;
+      throw error;
+    }
+  }
+}
+
+function isAborted({ signal }: ReserveOptions): boolean {
+  return signal?.aborted === true;
+}
+
 export const PLANTED_LEDGERS: readonly PlantedLedger[] = [
+  {
+    says: "takes what a call waits for when it begins to wait",
+    caughtBy: "holds nothing until there is room",
+    Broken: class extends WaitingLedger {
+      protected override async wait(estimate: Partial<Spend>) {
+        const units = this.units(estimate);
+        this.hold(units);
+        while (this.account.held.tokens > units.tokens) await new Promise((resolve) => setImmediate(resolve));
+        this.giveBack(units);
+      }
+    },
+  },
+  {
+    says: "gives a call that waited what it asked for, whatever there is",
+    caughtBy: "does not wait",
+    Broken: class extends WaitingLedger {
+      protected override checkOne() {}
+    },
+  },
+  {
+    says: "reserves for a call that was told to wait no longer",
+    caughtBy: "told to wait no longer",
+    Broken: class extends WaitingLedger {
+      protected override async wait(estimate: Partial<Spend>) {
+        await super.wait(estimate, {});
+      }
+    },
+  },
   {
     says: "admits one more than fits",
     caughtBy: "what fits is reserved up to the limit",
