@@ -235,6 +235,26 @@ describe("R18: a call that does not fit beside those under way may wait for them
     expect(complaint(reserve).message).toMatch(/onFull.*"deny".*"queue"/);
   });
 
+  test("R18: who needs a second ledger as well takes from it in its turn, or leaves the line without anything", async () => {
+    const [one, two] = [new ExecutionTracker({ maxTokens: 100 }), new ExecutionTracker({ maxTokens: 50 })];
+    const open = one.reserve({ tokens: 90 });
+    const both = (): Promise<string> => {
+      const onTurn = (): void => void two.reserve({ tokens: 40 });
+      const asked = one.reserve({ tokens: 40 }, { onFull: "queue", onTurn });
+      return Promise.resolve(asked).then(
+        () => "granted",
+        (error: unknown) => (isRaviError(error, "BUDGET_EXHAUSTED") ? error.dimension : "failed"),
+      );
+    };
+    const calls = [both(), both()];
+    const behind = new Queued(one, { tokens: 60 });
+    open.cancel();
+    expect([one.remaining().tokens, two.remaining().tokens], "in one tick").toEqual([0, 10]);
+    expect(await Promise.all(calls)).toEqual(["granted", "tokens"]);
+    expect(await outcomes(behind), "who left held up nobody").toEqual(["granted"]);
+    expect([one.open, two.open]).toEqual([2, 1]);
+  });
+
   test("R18: of several ledgers nobody waits, because what is held in one could be what the other waits for", () => {
     const [one, two] = [new ExecutionTracker({ maxTokens: 100 }), new ExecutionTracker({ maxTokens: 100 })];
     two.reserve({ tokens: 60 });

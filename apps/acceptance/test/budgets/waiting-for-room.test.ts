@@ -194,6 +194,31 @@ describe("R18: many helpers under a small limit", () => {
     for (const ledger of [acme, today]) expect([ledger?.open, ledger?.used.turns]).toEqual([0, 6]);
     expect(world.clock.pending).toBe(0);
   });
+
+  test("R18: however many they are, and whoever else spends from these ledgers", async () => {
+    const world = new World();
+    const [acme, today] = ["acme", "today"].map(
+      (scope) => new ExecutionTracker({ maxCostUsd: 0.1 }, { scope, reserve: false, clock: world.clock }),
+    );
+    const team = (name: string): Agent[] =>
+      Array.from({ length: 20 }, (_, n) => world.helper(`${name}${n}`, 2));
+    const above = (name: string, own: Ledger | undefined, below: Ledger | undefined): Agent => ({
+      ...leadOf([
+        { ...leadOf(team(name)), id: AgentId(`${name} team`), defaults: { executionBudget: below } },
+      ]),
+      id: AgentId(name),
+      defaults: { executionBudget: own },
+    });
+    const lead = leadOf([above("a", acme, today), above("b", today, acme)]);
+    world.provider.open();
+    const rules = { ...world.rules, meter: { ...meter, price: () => ({ usd: 0 }) }, agents: [lead] };
+    const runs = [1, 2].map(() => new Runtime(rules).run(lead, "", { executionBudget: { maxCostUsd: 5 } }));
+    for (const { result } of runs)
+      expect(agentsOf(await result).map(({ status }) => status)).toEqual(all("completed", 45).split(" "));
+    expect(world.provider, "there is room for one call").toMatchObject({ sent: 160, most: 1 });
+    for (const ledger of [acme, today]) expect([ledger?.open, ledger?.used.turns]).toEqual([0, 160]);
+    expect(world.clock.pending).toBe(0);
+  });
 });
 
 describe("T4: stopped while it waits for money", () => {

@@ -203,7 +203,9 @@ export class ExecutionTracker implements Ledger {
     if (!isPatient || !waitable) throw refusalError(refusal, wanted, waitable);
     this.nextId++;
     const signal = checkSignal("signal", options?.signal);
-    return new Waiter(account, wanted, { wrapUp, signal, clock: this.clock }).wait(refusal.account);
+    const { clock } = this;
+    const onTurn = options?.onTurn;
+    return new Waiter(account, wanted, { wrapUp, signal, clock, onTurn }).wait(refusal.account);
   }
 
   /**

@@ -15,6 +15,7 @@ export interface WaitOptions {
   readonly wrapUp: boolean;
   readonly signal: AbortSignalLike | undefined;
   readonly clock: Clock;
+  readonly onTurn: (() => void) | undefined;
 }
 
 /**
@@ -29,16 +30,18 @@ export class Waiter implements Linked<Waiter> {
   private readonly wanted: HeldReservation;
   private readonly wrapUp: boolean;
   private readonly outcome = Promise.withResolvers<HeldReservation>();
+  private readonly onTurn: (() => void) | undefined;
   private readonly timer: TimerHandle;
   private readonly unlisten: (() => void) | undefined;
   /** The ledger in whose line it stands; undefined before and after. */
   private refusedBy: Account | undefined;
 
-  constructor(account: Account, wanted: HeldReservation, { wrapUp, signal, clock }: WaitOptions) {
+  constructor(account: Account, wanted: HeldReservation, { wrapUp, signal, clock, onTurn }: WaitOptions) {
     if (signal?.aborted === true) throw cancellationOf(signal);
     this.account = account;
     this.wanted = wanted;
     this.wrapUp = wrapUp;
+    this.onTurn = onTurn;
     this.timer = withTimers(clock, globalThis).setTimer(() => this.timeOut(), LONGEST_WAIT_MS);
     this.unlisten = signal && onAbort(signal, () => this.giveUp(cancellationOf(signal)));
   }
@@ -55,7 +58,7 @@ export class Waiter implements Linked<Waiter> {
     const refusal = findRefusal(account, wanted, wrapUp);
     if (refusal === undefined) {
       this.leave();
-      this.outcome.resolve(wanted.open());
+      this.take();
     } else if (!mayFitLater(account, wanted, wrapUp)) {
       this.leave();
       this.outcome.reject(refusalError(refusal, wanted));
@@ -66,6 +69,19 @@ export class Waiter implements Linked<Waiter> {
       this.join(refusal.account);
     }
     return false;
+  }
+
+  private take(): void {
+    const { wanted } = this;
+    wanted.open();
+    try {
+      this.onTurn?.();
+    } catch (error) {
+      wanted.takeBack();
+      this.outcome.reject(error);
+      return;
+    }
+    this.outcome.resolve(wanted);
   }
 
   private join(account: Account): void {
