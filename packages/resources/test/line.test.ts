@@ -187,6 +187,18 @@ describe("R18: a call that does not fit beside those under way may wait for them
     expect(tracker.open).toBe(1);
   });
 
+  test("R18: if one signal aborts several, none of them gets what the first one leaves", async () => {
+    const tracker = new ExecutionTracker({ maxTokens: 100 });
+    const [, other] = [tracker.reserve({ tokens: 50 }), tracker.reserve({ tokens: 20 })];
+    const abort = new AbortController();
+    const { signal } = abort;
+    const calls = [90, 40].map((tokens) => new Queued(tracker, { tokens }, { signal }));
+    const third = new Queued(tracker, { tokens: 50 });
+    other.cancel();
+    abort.abort();
+    expect(await outcomes(...calls, third)).toEqual(["cancelled", "cancelled", "granted"]);
+  });
+
   test("R18: it waits ten minutes at most, so a reservation that nobody closes holds nobody for ever", async () => {
     const clock = virtualClock();
     const tracker = new ExecutionTracker({ maxTokens: 100 }, { clock });

@@ -30,6 +30,7 @@ export class Waiter implements Linked<Waiter> {
   private readonly wanted: HeldReservation;
   private readonly wrapUp: boolean;
   private readonly outcome = Promise.withResolvers<HeldReservation>();
+  private readonly signal: AbortSignalLike | undefined;
   private readonly onTurn: (() => void) | undefined;
   private readonly timer: TimerHandle;
   private readonly unlisten: (() => void) | undefined;
@@ -41,6 +42,7 @@ export class Waiter implements Linked<Waiter> {
     this.account = account;
     this.wanted = wanted;
     this.wrapUp = wrapUp;
+    this.signal = signal;
     this.onTurn = onTurn;
     this.timer = withTimers(clock, globalThis).setTimer(() => this.timeOut(), LONGEST_WAIT_MS);
     this.unlisten = signal && onAbort(signal, () => this.giveUp(cancellationOf(signal)));
@@ -54,9 +56,13 @@ export class Waiter implements Linked<Waiter> {
 
   /** Tries again. Returns whether it goes on waiting in the same line. */
   tryAgain(): boolean {
-    const { account, wanted, wrapUp, refusedBy } = this;
+    const { account, wanted, wrapUp, signal, refusedBy } = this;
     const refusal = findRefusal(account, wanted, wrapUp);
-    if (refusal === undefined) {
+    if (signal?.aborted === true) {
+      // Its own listener is called after that of the one that has just given up, if they share a signal.
+      this.leave();
+      this.outcome.reject(cancellationOf(signal));
+    } else if (refusal === undefined) {
       this.leave();
       this.take();
     } else if (!mayFitLater(account, wanted, wrapUp)) {
