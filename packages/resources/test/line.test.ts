@@ -110,6 +110,18 @@ describe("R18: a call that does not fit beside those under way may wait for them
     expect(await outcomes(small)).toEqual(["granted"]);
   });
 
+  test.each<[string, (tracker: ExecutionTracker) => void]>([
+    ["charged", (tracker) => tracker.charge({ tokens: 50 })],
+    ["consumed", (tracker) => tracker.consume({ tokens: 50 })],
+  ])("R18: it is refused as soon as too much is %s without a reservation", async (_, spend) => {
+    const tracker = new ExecutionTracker({ maxTokens: 100 }, { reserve: false });
+    tracker.reserve({ tokens: 30 });
+    const call = new Queued(tracker, { tokens: 80 });
+    expect(await outcomes(call)).toEqual(["waiting"]);
+    spend(tracker.child({}, "helper"));
+    expect(await outcomes(call)).toEqual(["refused"]);
+  });
+
   test("R18: what is held back for a last turn is not waited for, except by that turn", async () => {
     const tracker = new ExecutionTracker({ maxTokens: 100 }, { reserve: { tokens: 30 } });
     const open = tracker.reserve({ tokens: 70 });

@@ -224,8 +224,11 @@ export class ExecutionTracker implements Ledger {
    */
   charge(spent: Actual = {}, { largest }: ChargeOptions = {}): Settlement {
     const amounts = spentAmounts(spent, NOTHING);
-    if (largest === undefined) return spend(this.account, amounts);
-    return spend(this.account, amounts, largest === null ? NOTHING : sizeOf(largest));
+    const size = largest === undefined ? amounts : largest === null ? NOTHING : sizeOf(largest);
+    const settlement = spend(this.account, amounts, size);
+    // There is less room than before, so a call that waits for it may have to be refused.
+    serveLines(this.account);
+    return settlement;
   }
 
   /**
