@@ -3,15 +3,18 @@ import {
   type AbortSignalLike,
   type Agent,
   AgentId,
+  type ChatContext,
   type ExecutionBudgetOptions,
   type Ledger,
   type LLMClient,
   type LlmLeaf,
+  type Meter,
+  type Pipeline,
   RunId,
   type RunResult,
 } from "@ravi/kernel";
 import { ExecutionTracker } from "@ravi/resources";
-import { MemoryJournal, Runtime, type RuntimeOptions } from "@ravi/runtime";
+import { MemoryJournal, type RunReport, Runtime, type RuntimeOptions } from "@ravi/runtime";
 import { virtualClock } from "@ravi/testing";
 import { cutJournal } from "../../src/cut-journal.ts";
 import { agent, ask, done, meter } from "../support/priced.ts";
@@ -334,5 +337,69 @@ describe("T5: a run that goes on after its calls have waited", () => {
         agentsOf(whole).map(({ modelCalls, retries }) => [modelCalls, retries]),
       );
     }
+  });
+});
+
+describe("T5: a crash while a call inside of layers waits for its money", () => {
+  type Layer = Pipeline<ChatContext>["run"];
+  const small: LLMClient["info"] = { provider: "x", model: "small" };
+
+  /** What is on record of an agent with that layer, while somebody else holds most of its ledger's money. */
+  async function crashed(layer: (world: World) => Layer): Promise<{ sent: number; report: RunReport }> {
+    const world = new World();
+    const acme = new ExecutionTracker({ maxCostUsd: 0.15 }, { scope: "acme", clock: world.clock });
+    acme.reserve({ tokens: 1, cost: 0.1 });
+    const pipelines = { chat: { isNoop: false, admit: () => {}, run: layer(world) } };
+    const lead: Agent = { ...world.helper("lead", 1, acme), pipelines };
+    const estimate: Meter["estimate"] = ({ model }) => ({
+      inputTokens: 50,
+      maxOutputTokens: 50,
+      price: { usd: model === small.model ? 0.01 : 0.1 },
+    });
+    const rules = { ...world.rules, meter: { ...meter, estimate }, agents: [lead] };
+    const { journal } = world;
+    new Runtime({ ...rules, journal }).run(lead, "", { runId: "r", executionBudget: { maxCostUsd: 5 } });
+    await turns();
+    const journalThen = cutJournal("r", journal.load(RunId("r")));
+    const report = await new Runtime({ ...rules, journal: journalThen }).inspect("r");
+    return { sent: world.provider.sent, report };
+  }
+
+  const hedge =
+    (delay: () => Promise<void> | undefined) =>
+    ({ provider }: World): Layer =>
+    async (context, core) => {
+      const large = core();
+      const isLate = delay();
+      if (isLate !== undefined) await isLate;
+      context.model = { ...provider.model, id: "small", info: small };
+      await Promise.race([large, core()]);
+    };
+
+  test.each([
+    ["in the same tick", () => undefined],
+    ["later", () => turns(5)],
+  ])("T5: a smaller one that was sent beside it, %s, is charged, and nothing else", async (_, delay) => {
+    const { sent, report } = await crashed(hedge(delay));
+    expect(sent).toBe(1);
+    expect(report.cost).toBeCloseTo(0.01, 9);
+  });
+
+  test("T5: a layer has given it another model: nothing was sent or charged", async () => {
+    const { sent, report } = await crashed(({ provider }) => async (context, core) => {
+      context.model = { ...provider.model, id: "other", info: { provider: "x", model: "other" } };
+      await core();
+    });
+    expect([sent, report.cost, report.calls]).toEqual([0, 0, []]);
+  });
+
+  test("T5: a layer's own call was paid before: that one is charged, and nothing else", async () => {
+    const { sent, report } = await crashed(({ provider }) => async (context, core) => {
+      provider.open();
+      await context.call({ ...provider.model, id: "small", info: small }, context.request);
+      await core();
+    });
+    expect(sent).toBe(1);
+    expect(report.cost).toBeCloseTo(0.1, 9);
   });
 });
