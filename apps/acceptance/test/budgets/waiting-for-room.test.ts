@@ -13,7 +13,7 @@ import {
   RunId,
   type RunResult,
 } from "@ravi/kernel";
-import { ExecutionTracker } from "@ravi/resources";
+import { ExecutionTracker, FairPool } from "@ravi/resources";
 import { MemoryJournal, type RunReport, Runtime, type RuntimeOptions } from "@ravi/runtime";
 import { virtualClock } from "@ravi/testing";
 import { cutJournal } from "../../src/cut-journal.ts";
@@ -177,6 +177,45 @@ describe("R18: many helpers under a small limit", () => {
     expect([run.status, world.provider.sent, world.ledger.open]).toEqual(["running", 1, 1]);
     world.provider.open();
     expect(await run.result).toMatchObject({ status: "completed" });
+  });
+
+  test("R18: who waits for money keeps no place of a limiter, which calls of another run may need", async () => {
+    const world = new World();
+    const limiter = new FairPool({ concurrency: 2, clock: world.clock });
+    const run = (root: Agent, maxCostUsd: number) =>
+      new Runtime({ ...world.rules, limiter, agents: [root] }).run(root, "", {
+        executionBudget: { maxCostUsd },
+      });
+    const poor = run(world.lead(3), 0.15);
+    await turns();
+    expect([world.provider.sent, limiter.active]).toEqual([1, 1]);
+    const rich = run(world.helper("rich"), 5);
+    await turns();
+    expect([world.provider.sent, limiter.active]).toEqual([2, 2]);
+    world.provider.open();
+    expect(await poor.result).toMatchObject({ output: all("completed", 3) });
+    expect(await rich.result).toMatchObject({ status: "completed" });
+    expect([world.provider.sent, world.provider.most, limiter.active]).toEqual([4, 2, 0]);
+    for (const ledger of world.ledgers) expect(ledger.open).toBe(0);
+  });
+
+  test("R18: stopped while it waits for a limiter with its money in hand, it gives the money back", async () => {
+    const world = new World();
+    const limiter = new FairPool({ concurrency: 1, clock: world.clock });
+    const root = world.helper("late");
+    const shared = new ExecutionTracker({ maxCostUsd: 0.15 }, { scope: "acme", clock: world.clock });
+    const other = shared.reserve({ tokens: 1, cost: 0.1 });
+    const rules = { ...world.rules, ledger: () => shared, limiter, agents: [root] };
+    const run = new Runtime(rules).run(root, "");
+    await turns();
+    const place = await limiter.acquire({});
+    other.cancel();
+    await turns();
+    expect([shared.open, world.provider.sent]).toEqual([1, 0]);
+    run.cancel("enough");
+    expect(await run.result).toMatchObject({ status: "cancelled" });
+    place.release();
+    expect([shared.open, shared.used.cost, limiter.active, world.clock.pending]).toEqual([0, 0, 0, 0]);
   });
 
   test("R18: two ledgers of the user's, taken in opposite orders, do not wait for each other", async () => {
