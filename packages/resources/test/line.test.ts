@@ -110,6 +110,18 @@ describe("R18: a call that does not fit beside those under way may wait for them
     expect(await outcomes(small)).toEqual(["granted"]);
   });
 
+  test.each<[string, (tracker: ExecutionTracker) => void]>([
+    ["charged", (tracker) => tracker.charge({ tokens: 50 })],
+    ["consumed", (tracker) => tracker.consume({ tokens: 50 })],
+  ])("R18: it is refused as soon as too much is %s without a reservation", async (_, spend) => {
+    const tracker = new ExecutionTracker({ maxTokens: 100 }, { reserve: false });
+    tracker.reserve({ tokens: 30 });
+    const call = new Queued(tracker, { tokens: 80 });
+    expect(await outcomes(call)).toEqual(["waiting"]);
+    spend(tracker.child({}, "helper"));
+    expect(await outcomes(call)).toEqual(["refused"]);
+  });
+
   test("R18: what is held back for a last turn is not waited for, except by that turn", async () => {
     const tracker = new ExecutionTracker({ maxTokens: 100 }, { reserve: { tokens: 30 } });
     const open = tracker.reserve({ tokens: 70 });
@@ -187,6 +199,18 @@ describe("R18: a call that does not fit beside those under way may wait for them
     expect(tracker.open).toBe(1);
   });
 
+  test("R18: if one signal aborts several, none of them gets what the first one leaves", async () => {
+    const tracker = new ExecutionTracker({ maxTokens: 100 });
+    const [, other] = [tracker.reserve({ tokens: 50 }), tracker.reserve({ tokens: 20 })];
+    const abort = new AbortController();
+    const { signal } = abort;
+    const calls = [90, 40].map((tokens) => new Queued(tracker, { tokens }, { signal }));
+    const third = new Queued(tracker, { tokens: 50 });
+    other.cancel();
+    abort.abort();
+    expect(await outcomes(...calls, third)).toEqual(["cancelled", "cancelled", "granted"]);
+  });
+
   test("R18: it waits ten minutes at most, so a reservation that nobody closes holds nobody for ever", async () => {
     const clock = virtualClock();
     const tracker = new ExecutionTracker({ maxTokens: 100 }, { clock });
@@ -233,6 +257,26 @@ describe("R18: a call that does not fit beside those under way may wait for them
     const tracker = new ExecutionTracker({ maxTokens: 1 });
     const reserve = (): unknown => Reflect.apply(tracker.reserve, tracker, [{ tokens: 2 }, { onFull }]);
     expect(complaint(reserve).message).toMatch(/onFull.*"deny".*"queue"/);
+  });
+
+  test("R18: who needs a second ledger as well takes from it in its turn, or leaves the line without anything", async () => {
+    const [one, two] = [new ExecutionTracker({ maxTokens: 100 }), new ExecutionTracker({ maxTokens: 50 })];
+    const open = one.reserve({ tokens: 90 });
+    const both = (): Promise<string> => {
+      const onTurn = (): void => void two.reserve({ tokens: 40 });
+      const asked = one.reserve({ tokens: 40 }, { onFull: "queue", onTurn });
+      return Promise.resolve(asked).then(
+        () => "granted",
+        (error: unknown) => (isRaviError(error, "BUDGET_EXHAUSTED") ? error.dimension : "failed"),
+      );
+    };
+    const calls = [both(), both()];
+    const behind = new Queued(one, { tokens: 60 });
+    open.cancel();
+    expect([one.remaining().tokens, two.remaining().tokens], "in one tick").toEqual([0, 10]);
+    expect(await Promise.all(calls)).toEqual(["granted", "tokens"]);
+    expect(await outcomes(behind), "who left held up nobody").toEqual(["granted"]);
+    expect([one.open, two.open]).toEqual([2, 1]);
   });
 
   test("R18: of several ledgers nobody waits, because what is held in one could be what the other waits for", () => {

@@ -3,15 +3,18 @@ import {
   type AbortSignalLike,
   type Agent,
   AgentId,
+  type ChatContext,
   type ExecutionBudgetOptions,
   type Ledger,
   type LLMClient,
   type LlmLeaf,
+  type Meter,
+  type Pipeline,
   RunId,
   type RunResult,
 } from "@ravi/kernel";
-import { ExecutionTracker } from "@ravi/resources";
-import { MemoryJournal, Runtime, type RuntimeOptions } from "@ravi/runtime";
+import { ExecutionTracker, FairPool } from "@ravi/resources";
+import { MemoryJournal, type RunReport, Runtime, type RuntimeOptions } from "@ravi/runtime";
 import { virtualClock } from "@ravi/testing";
 import { cutJournal } from "../../src/cut-journal.ts";
 import { agent, ask, done, meter } from "../support/priced.ts";
@@ -184,6 +187,45 @@ describe("R18: many helpers under a small limit", () => {
     expect(told).toEqual([["h1/2", "waitsForBudget", data]]);
   });
 
+  test("R18: who waits for money keeps no place of a limiter, which calls of another run may need", async () => {
+    const world = new World();
+    const limiter = new FairPool({ concurrency: 2, clock: world.clock });
+    const run = (root: Agent, maxCostUsd: number) =>
+      new Runtime({ ...world.rules, limiter, agents: [root] }).run(root, "", {
+        executionBudget: { maxCostUsd },
+      });
+    const poor = run(world.lead(3), 0.15);
+    await turns();
+    expect([world.provider.sent, limiter.active]).toEqual([1, 1]);
+    const rich = run(world.helper("rich"), 5);
+    await turns();
+    expect([world.provider.sent, limiter.active]).toEqual([2, 2]);
+    world.provider.open();
+    expect(await poor.result).toMatchObject({ output: all("completed", 3) });
+    expect(await rich.result).toMatchObject({ status: "completed" });
+    expect([world.provider.sent, world.provider.most, limiter.active]).toEqual([4, 2, 0]);
+    for (const ledger of world.ledgers) expect(ledger.open).toBe(0);
+  });
+
+  test("R18: stopped while it waits for a limiter with its money in hand, it gives the money back", async () => {
+    const world = new World();
+    const limiter = new FairPool({ concurrency: 1, clock: world.clock });
+    const root = world.helper("late");
+    const shared = new ExecutionTracker({ maxCostUsd: 0.15 }, { scope: "acme", clock: world.clock });
+    const other = shared.reserve({ tokens: 1, cost: 0.1 });
+    const rules = { ...world.rules, ledger: () => shared, limiter, agents: [root] };
+    const run = new Runtime(rules).run(root, "");
+    await turns();
+    const place = await limiter.acquire({});
+    other.cancel();
+    await turns();
+    expect([shared.open, world.provider.sent]).toEqual([1, 0]);
+    run.cancel("enough");
+    expect(await run.result).toMatchObject({ status: "cancelled" });
+    place.release();
+    expect([shared.open, shared.used.cost, limiter.active, world.clock.pending]).toEqual([0, 0, 0, 0]);
+  });
+
   test("R18: two ledgers of the user's, taken in opposite orders, do not wait for each other", async () => {
     const world = new World();
     const [acme, today] = ["acme", "today"].map(
@@ -200,6 +242,31 @@ describe("R18: many helpers under a small limit", () => {
     expect(agentsOf(result).map(({ status }) => status)).toEqual(all("completed", 5).split(" "));
     expect(world.provider, "at first there is room for two calls").toMatchObject({ sent: 6, most: 2 });
     for (const ledger of [acme, today]) expect([ledger?.open, ledger?.used.turns]).toEqual([0, 6]);
+    expect(world.clock.pending).toBe(0);
+  });
+
+  test("R18: however many they are, and whoever else spends from these ledgers", async () => {
+    const world = new World();
+    const [acme, today] = ["acme", "today"].map(
+      (scope) => new ExecutionTracker({ maxCostUsd: 0.1 }, { scope, reserve: false, clock: world.clock }),
+    );
+    const team = (name: string): Agent[] =>
+      Array.from({ length: 20 }, (_, n) => world.helper(`${name}${n}`, 2));
+    const above = (name: string, own: Ledger | undefined, below: Ledger | undefined): Agent => ({
+      ...leadOf([
+        { ...leadOf(team(name)), id: AgentId(`${name} team`), defaults: { executionBudget: below } },
+      ]),
+      id: AgentId(name),
+      defaults: { executionBudget: own },
+    });
+    const lead = leadOf([above("a", acme, today), above("b", today, acme)]);
+    world.provider.open();
+    const rules = { ...world.rules, meter: { ...meter, price: () => ({ usd: 0 }) }, agents: [lead] };
+    const runs = [1, 2].map(() => new Runtime(rules).run(lead, "", { executionBudget: { maxCostUsd: 5 } }));
+    for (const { result } of runs)
+      expect(agentsOf(await result).map(({ status }) => status)).toEqual(all("completed", 45).split(" "));
+    expect(world.provider, "there is room for one call").toMatchObject({ sent: 160, most: 1 });
+    for (const ledger of [acme, today]) expect([ledger?.open, ledger?.used.turns]).toEqual([0, 160]);
     expect(world.clock.pending).toBe(0);
   });
 });
@@ -317,5 +384,69 @@ describe("T5: a run that goes on after its calls have waited", () => {
         agentsOf(whole).map(({ modelCalls, retries }) => [modelCalls, retries]),
       );
     }
+  });
+});
+
+describe("T5: a crash while a call inside of layers waits for its money", () => {
+  type Layer = Pipeline<ChatContext>["run"];
+  const small: LLMClient["info"] = { provider: "x", model: "small" };
+
+  /** What is on record of an agent with that layer, while somebody else holds most of its ledger's money. */
+  async function crashed(layer: (world: World) => Layer): Promise<{ sent: number; report: RunReport }> {
+    const world = new World();
+    const acme = new ExecutionTracker({ maxCostUsd: 0.15 }, { scope: "acme", clock: world.clock });
+    acme.reserve({ tokens: 1, cost: 0.1 });
+    const pipelines = { chat: { isNoop: false, admit: () => {}, run: layer(world) } };
+    const lead: Agent = { ...world.helper("lead", 1, acme), pipelines };
+    const estimate: Meter["estimate"] = ({ model }) => ({
+      inputTokens: 50,
+      maxOutputTokens: 50,
+      price: { usd: model === small.model ? 0.01 : 0.1 },
+    });
+    const rules = { ...world.rules, meter: { ...meter, estimate }, agents: [lead] };
+    const { journal } = world;
+    new Runtime({ ...rules, journal }).run(lead, "", { runId: "r", executionBudget: { maxCostUsd: 5 } });
+    await turns();
+    const journalThen = cutJournal("r", journal.load(RunId("r")));
+    const report = await new Runtime({ ...rules, journal: journalThen }).inspect("r");
+    return { sent: world.provider.sent, report };
+  }
+
+  const hedge =
+    (delay: () => Promise<void> | undefined) =>
+    ({ provider }: World): Layer =>
+    async (context, core) => {
+      const large = core();
+      const isLate = delay();
+      if (isLate !== undefined) await isLate;
+      context.model = { ...provider.model, id: "small", info: small };
+      await Promise.race([large, core()]);
+    };
+
+  test.each([
+    ["in the same tick", () => undefined],
+    ["later", () => turns(5)],
+  ])("T5: a smaller one that was sent beside it, %s, is charged, and nothing else", async (_, delay) => {
+    const { sent, report } = await crashed(hedge(delay));
+    expect(sent).toBe(1);
+    expect(report.cost).toBeCloseTo(0.01, 9);
+  });
+
+  test("T5: a layer has given it another model: nothing was sent or charged", async () => {
+    const { sent, report } = await crashed(({ provider }) => async (context, core) => {
+      context.model = { ...provider.model, id: "other", info: { provider: "x", model: "other" } };
+      await core();
+    });
+    expect([sent, report.cost, report.calls]).toEqual([0, 0, []]);
+  });
+
+  test("T5: a layer's own call was paid before: that one is charged, and nothing else", async () => {
+    const { sent, report } = await crashed(({ provider }) => async (context, core) => {
+      provider.open();
+      await context.call({ ...provider.model, id: "small", info: small }, context.request);
+      await core();
+    });
+    expect(sent).toBe(1);
+    expect(report.cost).toBeCloseTo(0.1, 9);
   });
 });

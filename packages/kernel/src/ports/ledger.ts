@@ -62,6 +62,11 @@ export interface ReserveOptions {
   readonly onFull?: "deny" | "queue" | undefined;
   /** Ends the wait: the promise rejects with an error whose code is `CANCELLED`, and nothing is reserved. */
   readonly signal?: AbortSignalLike | undefined;
+  /**
+   * For a call that needs several ledgers at once. Called if it has waited, in the tick in which it fits and is set aside. If it throws, nothing
+   * stays set aside, and the promise rejects with that error.
+   */
+  readonly onTurn?: (() => void) | undefined;
 }
 
 export interface ChargeOptions {

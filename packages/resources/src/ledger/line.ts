@@ -15,6 +15,7 @@ export interface WaitOptions {
   readonly wrapUp: boolean;
   readonly signal: AbortSignalLike | undefined;
   readonly clock: Clock;
+  readonly onTurn: (() => void) | undefined;
 }
 
 /**
@@ -29,16 +30,20 @@ export class Waiter implements Linked<Waiter> {
   private readonly wanted: HeldReservation;
   private readonly wrapUp: boolean;
   private readonly outcome = Promise.withResolvers<HeldReservation>();
+  private readonly signal: AbortSignalLike | undefined;
+  private readonly onTurn: (() => void) | undefined;
   private readonly timer: TimerHandle;
   private readonly unlisten: (() => void) | undefined;
   /** The ledger in whose line it stands; undefined before and after. */
   private refusedBy: Account | undefined;
 
-  constructor(account: Account, wanted: HeldReservation, { wrapUp, signal, clock }: WaitOptions) {
+  constructor(account: Account, wanted: HeldReservation, { wrapUp, signal, clock, onTurn }: WaitOptions) {
     if (signal?.aborted === true) throw cancellationOf(signal);
     this.account = account;
     this.wanted = wanted;
     this.wrapUp = wrapUp;
+    this.signal = signal;
+    this.onTurn = onTurn;
     this.timer = withTimers(clock, globalThis).setTimer(() => this.timeOut(), LONGEST_WAIT_MS);
     this.unlisten = signal && onAbort(signal, () => this.giveUp(cancellationOf(signal)));
   }
@@ -51,11 +56,15 @@ export class Waiter implements Linked<Waiter> {
 
   /** Tries again. Returns whether it goes on waiting in the same line. */
   tryAgain(): boolean {
-    const { account, wanted, wrapUp, refusedBy } = this;
+    const { account, wanted, wrapUp, signal, refusedBy } = this;
     const refusal = findRefusal(account, wanted, wrapUp);
-    if (refusal === undefined) {
+    if (signal?.aborted === true) {
+      // Its own listener is called after that of the one that has just given up, if they share a signal.
       this.leave();
-      this.outcome.resolve(wanted.open());
+      this.outcome.reject(cancellationOf(signal));
+    } else if (refusal === undefined) {
+      this.leave();
+      this.take();
     } else if (!mayFitLater(account, wanted, wrapUp)) {
       this.leave();
       this.outcome.reject(refusalError(refusal, wanted));
@@ -66,6 +75,19 @@ export class Waiter implements Linked<Waiter> {
       this.join(refusal.account);
     }
     return false;
+  }
+
+  private take(): void {
+    const { wanted } = this;
+    wanted.open();
+    try {
+      this.onTurn?.();
+    } catch (error) {
+      wanted.takeBack();
+      this.outcome.reject(error);
+      return;
+    }
+    this.outcome.resolve(wanted);
   }
 
   private join(account: Account): void {

@@ -101,6 +101,11 @@ export class HeldReservation implements OpenReservation, Readonly<Amounts> {
     serveLines(this.account);
   }
 
+  /** As if it had never been opened. To be called in the same tick, so nobody can have been refused because of it. */
+  takeBack(): void {
+    this.close("cancelled");
+  }
+
   private close(state: "settled" | "cancelled"): void {
     this.state = state;
     const { previous, next, account } = this;

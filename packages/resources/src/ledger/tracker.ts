@@ -203,7 +203,9 @@ export class ExecutionTracker implements Ledger {
     if (!isPatient || !waitable) throw refusalError(refusal, wanted, waitable);
     this.nextId++;
     const signal = checkSignal("signal", options?.signal);
-    return new Waiter(account, wanted, { wrapUp, signal, clock: this.clock }).wait(refusal.account);
+    const { clock } = this;
+    const onTurn = options?.onTurn;
+    return new Waiter(account, wanted, { wrapUp, signal, clock, onTurn }).wait(refusal.account);
   }
 
   /**
@@ -222,8 +224,11 @@ export class ExecutionTracker implements Ledger {
    */
   charge(spent: Actual = {}, { largest }: ChargeOptions = {}): Settlement {
     const amounts = spentAmounts(spent, NOTHING);
-    if (largest === undefined) return spend(this.account, amounts);
-    return spend(this.account, amounts, largest === null ? NOTHING : sizeOf(largest));
+    const size = largest === undefined ? amounts : largest === null ? NOTHING : sizeOf(largest);
+    const settlement = spend(this.account, amounts, size);
+    // There is less room than before, so a call that waits for it may have to be refused.
+    serveLines(this.account);
+    return settlement;
   }
 
   /**

@@ -18,10 +18,8 @@ import { least, messageOf } from "@ravi/kernel/loop";
 import { logOf, type RunLog } from "../run/run-log.ts";
 import { andThen } from "../promises/and-then.ts";
 import { tryOrLog } from "../promises/try-or-log.ts";
+import { reserveInLine } from "./joint-line.ts";
 import { NOTHING_SPENT } from "./spends.ts";
-
-/** How often it changes lines before it gives up, as it must if one of the two spends from the other. */
-const MOST_TRIES = 100;
 
 /** Two independent ledgers as one; the second is the user's own. Every call reserves from both of them or from neither. */
 export class JointLedger implements Ledger {
@@ -51,24 +49,26 @@ export class JointLedger implements Ledger {
     return andThen(one, (held) => this.withOther(held, this.second, estimate, options));
   }
 
-  /**
-   * Waits in the line of the ledger that refuses, and holds nothing in the other one meanwhile: otherwise two calls could wait for each
-   * other. Between getting the one and asking the other it awaits nothing unless it has to, or two calls could go on refusing each other.
-   */
   private async reserveInLine(estimate: Partial<Spend>, options: ReserveOptions): Promise<Reservation> {
-    const now: ReserveOptions = { ...options, onFull: "deny" };
-    let [line, other] = [this.first, this.second];
-    for (let tries = 1; ; tries++) {
-      try {
-        const asked = this.ask(line, estimate, options);
-        const both = this.withOther(isPromiseLike(asked) ? await asked : asked, other, estimate, now);
-        return isPromiseLike(both) ? await both : both;
-      } catch (error) {
-        const mayFitLater = isRaviError(error, "BUDGET_EXHAUSTED") && error.waitable === true;
-        if (!mayFitLater || tries === MOST_TRIES) throw error;
-        [line, other] = [other, line];
-      }
-    }
+    const { log } = this;
+    const asks = this.asks(estimate);
+    const ask = (place: number, how: ReserveOptions): MaybePromise<Reservation> => {
+      const one = asks[place];
+      if (one === undefined) throw new Error(`there is no ledger ${place}`);
+      return one(how);
+    };
+    const all = await reserveInLine({ count: asks.length, ask, options, log });
+    return all.reduce((one, two) => joined(one, two, log));
+  }
+
+  /** One for each ledger. With a ledger of its own, an agent below one that has such a ledger spends from three. */
+  private asks(
+    estimate: Partial<Spend>,
+  ): readonly ((options: ReserveOptions) => MaybePromise<Reservation>)[] {
+    const { first, second } = this;
+    const own = (options: ReserveOptions): MaybePromise<Reservation> => this.ask(second, estimate, options);
+    if (first instanceof JointLedger) return [...first.asks(estimate), own];
+    return [(options) => this.ask(first, estimate, options), own];
   }
 
   /** Reserves from the other ledger as well, or gives back what is held in the one. */

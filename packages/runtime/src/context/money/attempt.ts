@@ -26,7 +26,7 @@ import {
 import { tryOrLog } from "../../promises/try-or-log.ts";
 import { rejected } from "../../promises/rejected.ts";
 import type { Execution } from "../execution.ts";
-import { refuseStopped, reservedInTime } from "../reserved.ts";
+import { cancelReservation, refuseStopped, reservedInTime } from "../reserved.ts";
 import type { Sink } from "../stream-out.ts";
 import type { Bill } from "./bill.ts";
 import { amountToReserve, closerEstimate, estimateOf } from "./estimate.ts";
@@ -64,7 +64,8 @@ export interface AttemptOptions<T> {
  *
  * 1. `begin`: estimate what the call may take at most.
  * 2. `waitInLine`: wait for a permit, if there is a limiter.
- * 3. `reserve`: set the estimate aside in the ledger, which may refuse, or let it wait for those under way.
+ * 3. `reserve`: set the estimate aside in the ledger, which may refuse, or let it wait for those under way. A permit is given back before
+ *    that wait, and waited for again after it.
  * 4. `noteAndSend`: put the reservation on record, unless the effect's begin entry covers it (notes.ts).
  * 5. `send`: call the provider.
  * 6. `settle`: charge what the call took, or all that was set aside if that is not known (settlement.ts).
@@ -94,6 +95,7 @@ export class Attempt<T = unknown> implements AttemptOptions<T>, Linked<Attempt> 
   /** What the call may take at most. Undefined if there is neither a ledger nor a limiter. */
   estimate: Estimate | undefined;
   reservation: Reservation | undefined;
+  private permit: Permit | undefined;
   /** Its number among the paid calls of its effect, given when it is about to be sent. 0: the effect was begun for this call. */
   number = 0;
   /** What it took, once it is settled. */
@@ -144,30 +146,33 @@ export class Attempt<T = unknown> implements AttemptOptions<T>, Linked<Attempt> 
 
   private async waitInLine(estimated: MaybePromise<Estimate>): Promise<T> {
     const estimate = await estimated;
-    const permit = await this.acquirePermit(estimate);
+    await this.acquirePermit(estimate);
     try {
       // The run may have been stopped while the attempt waited in line.
       refuseStopped(this.exec, this.signal);
       return await this.reserve(estimate);
     } finally {
-      if (permit !== undefined) this.releasePermit(permit);
+      this.releasePermit();
     }
   }
 
-  private async acquirePermit({ inputTokens, maxOutputTokens }: Estimate): Promise<Permit | undefined> {
+  private async acquirePermit({ inputTokens, maxOutputTokens }: Estimate): Promise<void> {
     const { exec, signal = exec.signal } = this;
     const { priority } = exec.supervision;
     exec.inLine++;
     try {
-      return await exec.ports.limiter?.acquire({ priority, tokens: inputTokens + maxOutputTokens, signal });
+      const tokens = inputTokens + maxOutputTokens;
+      this.permit = await exec.ports.limiter?.acquire({ priority, tokens, signal });
     } finally {
       exec.inLine--;
     }
   }
 
   /** A failure of the limiter is only logged: it must not cost the caller an answer that is paid for. */
-  private releasePermit(permit: Permit): void {
-    const { exec, tokens } = this;
+  private releasePermit(): void {
+    const { exec, permit, tokens } = this;
+    if (permit === undefined) return;
+    this.permit = undefined;
     void tryOrLog(exec, "warn", "the limiter failed to release a permit", () => permit.release({ tokens }));
   }
 
@@ -215,11 +220,26 @@ export class Attempt<T = unknown> implements AttemptOptions<T>, Linked<Attempt> 
       return;
     }
     this.tellWait(refusal);
+    // Nobody who waits for money keeps others waiting that have theirs, such as those of another run.
+    this.releasePermit();
     exec.inLine++;
     try {
       await Promise.all([this.inTime(reserved), noteInLine(this)]);
     } finally {
       exec.inLine--;
+    }
+    if (exec.ports.limiter !== undefined) await this.acquireAgain(closer ?? estimate);
+  }
+
+  /** Waits once more for a permit, with its money in hand: those that have the permits have theirs, and will be sent. */
+  private async acquireAgain(estimate: Estimate): Promise<void> {
+    const { exec, signal, reservation } = this;
+    try {
+      await this.acquirePermit(estimate);
+      refuseStopped(exec, signal);
+    } catch (error) {
+      if (reservation !== undefined) await cancelReservation(exec, reservation);
+      throw error;
     }
   }
 

@@ -26,7 +26,8 @@ export class Bill {
   private largestTokens = 0;
   private largestNano = 0;
   private unpriced = false;
-  private hasOpenedOwn = false;
+  /** Whether an own attempt was about to be sent: number 0. */
+  hasOpenedOwn = false;
   /** Calls beside the one that the effect was begun for, which is number 0. They are numbered from 1. */
   private extraCalls = 0;
   /** Numbers of the calls that are not charged yet. */

@@ -31,9 +31,9 @@ function takesNotes({ exec, scope }: Attempt): boolean {
  * reserved, though nothing was sent. Never rejects: if it cannot be written, the amount stays charged after a crash.
  */
 export async function noteInLine(attempt: Attempt): Promise<void> {
-  const { exec, scope, recordedEstimate } = attempt;
-  // With a limiter, `begin` says so.
-  if (recordedEstimate === undefined || !takesNotes(attempt) || exec.ports.limiter !== undefined) return;
+  const { exec, scope, bill, isNested } = attempt;
+  // If another attempt was sent first, that one is call 0, and its note has replaced what `begin` says. With a limiter, `begin` says so.
+  if (isNested || bill.hasOpenedOwn || !takesNotes(attempt) || exec.ports.limiter !== undefined) return;
   attempt.isNotedInLine = true;
   const message = `could not record that a call of ${exec.agentId} waits for its money`;
   await tryOrLog(exec, "warn", message, () => scope.note?.([{ call: 0, inLine: true }]));
