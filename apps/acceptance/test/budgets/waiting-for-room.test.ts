@@ -13,6 +13,7 @@ import {
   RunId,
   type RunResult,
 } from "@ravi/kernel";
+import { MiddlewarePipeline, timeout } from "@ravi/middleware";
 import { ExecutionTracker, FairPool } from "@ravi/resources";
 import { MemoryJournal, type RunReport, Runtime, type RuntimeOptions } from "@ravi/runtime";
 import { virtualClock } from "@ravi/testing";
@@ -33,6 +34,8 @@ class Provider {
   /** How many calls were under way at most. */
   most = 0;
   private underWay = 0;
+  /** How long an answer takes. */
+  answering = (): Promise<void> => this.opened.promise;
   private readonly opened = Promise.withResolvers<void>();
 
   readonly model: LLMClient = {
@@ -42,7 +45,7 @@ class Provider {
       this.sent++;
       this.most = Math.max(this.most, ++this.underWay);
       try {
-        await Promise.race([this.opened.promise, aborted(options?.signal)]);
+        await Promise.race([this.answering(), aborted(options?.signal)]);
         await turns(1);
       } finally {
         this.underWay--;
@@ -268,6 +271,60 @@ describe("R18: many helpers under a small limit", () => {
     expect(world.provider, "there is room for one call").toMatchObject({ sent: 160, most: 1 });
     for (const ledger of [acme, today]) expect([ledger?.open, ledger?.used.turns]).toEqual([0, 160]);
     expect(world.clock.pending).toBe(0);
+  });
+});
+
+describe("R16: a time limit, and a call that waits for money", () => {
+  const LIMIT = { executionBudget: { maxCostUsd: 0.19 } };
+
+  /** Four helpers under a limit with room for one call at a time. A call takes 30 seconds, a late one 50. */
+  function four(late: number, hire: { readonly timeoutS?: number }, rules: RuntimeOptions) {
+    const world = new World();
+    const { clock, provider } = world;
+    provider.answering = () => {
+      const seconds = provider.sent === late ? 50 : 30;
+      return new Promise((resolve) => clock.setTimer(resolve, seconds * 1_000));
+    };
+    const outcomes: string[] = [];
+    const lead = agent("lead", async (ctx) => {
+      const team = ["a", "b", "c", "d"].map((name) => world.helper(name));
+      const leaves = team.map((one) => ({ kind: "hire", agent: one, input: "", ...hire }) as const);
+      for (const one of await ctx.batch(leaves))
+        outcomes.push("result" in one ? one.result.stopReason : one.status);
+      return done("");
+    });
+    const run = new Runtime({ ...world.rules, ...rules }).run(lead, "", LIMIT);
+    const sentAfter = async (seconds: number): Promise<number> => {
+      await turns();
+      await clock.advance(seconds * 1_000);
+      await turns();
+      return provider.sent;
+    };
+    return { run, outcomes, sentAfter };
+  }
+
+  const layer = { chat: new MiddlewarePipeline([timeout({ timeoutMs: 40_000 })]) };
+  const LIMITS: readonly (readonly [string, { readonly timeoutS?: number }, RuntimeOptions, string])[] = [
+    ["of a layer", {}, { pipelines: layer }, "failed"],
+    ["of a hire", { timeoutS: 40 }, {}, "deadline"],
+  ];
+
+  test.each(LIMITS)("R16: the one %s does not count the wait", async (_, hire, rules) => {
+    const { run, outcomes, sentAfter } = four(0, hire, rules);
+    for (const sent of [2, 3, 4, 4]) expect(await sentAfter(30)).toBe(sent);
+    expect(await run.result).toMatchObject({ status: "completed" });
+    expect(outcomes).toEqual(all("done", 4).split(" "));
+  });
+
+  test.each(LIMITS)("R16: the one %s counts what comes after it", async (_, hire, rules, outcome) => {
+    const { run, outcomes, sentAfter } = four(2, hire, rules);
+    expect(await sentAfter(30)).toBe(2);
+    await sentAfter(39.999);
+    expect(outcomes).toEqual([]);
+    await sentAfter(0.001);
+    expect(await run.result).toMatchObject({ status: "completed" });
+    // All that was reserved for the second one is spent, so there is no room for another.
+    expect(outcomes).toEqual(["done", outcome, "budget", "budget"]);
   });
 });
 

@@ -42,6 +42,11 @@ export interface EffectScope {
    * `calls`, except those in its `open`. Absent if the engine learns of them by itself, for instance by its ledger.
    */
   note?(notes: readonly CallNote[]): MaybePromise<void>;
+  /**
+   * A call waits for money that others have reserved. Until the function that this returns is called, the time does not count for who waits
+   * for the agent with a time limit.
+   */
+  standStill?(): () => void;
   /** The agent has ended before a call was answered. What was reserved for it has been counted by `spent`, since it may be paid. */
   leave?(): void;
 }

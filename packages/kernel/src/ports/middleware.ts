@@ -86,6 +86,11 @@ export interface ChatContext extends LevelContext {
   result: ModelResponse | undefined;
   /** Whether a failed call is made again further out. A layer that retries sets it, and leaves a call alone of which it is true. */
   retried?: boolean | undefined;
+  /**
+   * For how many milliseconds it has waited for money that other calls have reserved. A layer that limits the time of a call does not count
+   * that time: nothing was sent in it.
+   */
+  readonly waitedMs?: number | undefined;
   /** Makes another model call, such as a judge's, that is paid from the same budget. */
   call(model: LLMClient, request: ModelRequest): Promise<ModelResponse>;
   /** Adds a transform that changes streamed events before anybody sees them. The last one added sees each event first. */

@@ -20,7 +20,7 @@ export interface TimeoutOptions {
 
 /**
  * Gives up on a call that takes too long: its signal aborts, and a retryable `ProviderError` of kind TIMEOUT is thrown at once,
- * even if the call ignores its signal.
+ * even if the call ignores its signal. Time in which the call waits for money that others have reserved does not count.
  */
 export function timeout(options: TimeoutOptions = {}): ChatMiddleware {
   checkFields("timeout", options, ["timeoutMs", "onLate"]);
@@ -36,17 +36,21 @@ export function timeout(options: TimeoutOptions = {}): ChatMiddleware {
       context.signal = token.signal;
       const givenUp = Promise.withResolvers<never>();
       token.onCancel((error) => givenUp.reject(error));
-      const timer = setTimer(
-        context.clock,
-        () => {
-          // The timeout error comes first: the abort that follows must not be taken for a cancellation from outside.
-          givenUp.reject(timeoutError(context, timeoutMs));
-          token.cancel(`the call took longer than ${timeoutMs} ms`);
-          // Last: of several layers inside that have changed it, each sets back what it has found.
-          context.model = model;
-        },
-        timeoutMs,
-      );
+      let waitedMs = context.waitedMs ?? 0;
+      const onTime = (): void => {
+        const waited = (context.waitedMs ?? 0) - waitedMs;
+        if (waited > 0) {
+          waitedMs += waited;
+          timer = setTimer(context.clock, onTime, waited);
+          return;
+        }
+        // The timeout error comes first: the abort that follows must not be taken for a cancellation from outside.
+        givenUp.reject(timeoutError(context, timeoutMs));
+        token.cancel(`the call took longer than ${timeoutMs} ms`);
+        // Last: of several layers inside that have changed it, each sets back what it has found.
+        context.model = model;
+      };
+      let timer = setTimer(context.clock, onTime, timeoutMs);
       const call = next();
       try {
         await Promise.race([call, givenUp.promise]);

@@ -7,6 +7,7 @@ import {
 } from "@ravi/kernel";
 import type { Execution } from "./execution.ts";
 import { LevelCall } from "./level-call.ts";
+import { Stillness } from "./stillness.ts";
 
 /** What the context needs to know of a model call. */
 interface WrappedCall extends Pick<LlmLeaf, "model" | "request"> {
@@ -25,6 +26,7 @@ export class ChatCall extends LevelCall implements ChatContext {
   result: ModelResponse | undefined;
   retried: boolean;
   private readonly wrapped: WrappedCall;
+  private stillness: Stillness | undefined;
 
   constructor(exec: Execution, wrapped: WrappedCall) {
     super(exec);
@@ -33,6 +35,15 @@ export class ChatCall extends LevelCall implements ChatContext {
     this.model = wrapped.model;
     this.request = wrapped.request;
     this.retried = wrapped.isRetried;
+  }
+
+  get waitedMs(): number {
+    return this.stillness?.ms ?? 0;
+  }
+
+  /** It waits for money, until the function that this returns is called. */
+  standStill(): () => void {
+    return (this.stillness ??= new Stillness(this.clock)).begin();
   }
 
   get systemInstructions(): string {

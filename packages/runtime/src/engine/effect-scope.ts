@@ -43,6 +43,13 @@ export class InProcessScope implements EffectScope {
     return attempt > 1 && engine.tree.recording?.of(engine.start.execId).isRepeat(key, attempt) === true;
   }
 
+  standStill(): () => void {
+    const { start, clock, tree } = this.engine;
+    const still = { execId: start.execId, since: clock.now() };
+    tree.askClocks.stand(still);
+    return () => tree.askClocks.go(still);
+  }
+
   leave(): void {
     this.engine.noteDoubt(this.key);
   }
