@@ -1,9 +1,11 @@
 import { describe, expect, test } from "vitest";
+import * as z from "zod";
 import {
   type AbortSignalLike,
   type Agent,
   AgentId,
   type ChatContext,
+  defineTool,
   type ExecutionBudgetOptions,
   type Ledger,
   type LLMClient,
@@ -277,8 +279,30 @@ describe("R18: many helpers under a small limit", () => {
 describe("R16: a time limit, and a call that waits for money", () => {
   const LIMIT = { executionBudget: { maxCostUsd: 0.19 } };
 
+  interface Limit {
+    readonly hire?: { readonly timeoutS: number };
+    readonly rules?: RuntimeOptions;
+    readonly helper?: (world: World, name: string) => Agent;
+  }
+
+  /** Asks its model inside of a tool. */
+  function withTool({ provider }: World, name: string): Agent {
+    const tool = defineTool({
+      name: "ask",
+      description: "",
+      input: z.object({}),
+      timeoutS: 40,
+      execute: async (_, context) => void (await context.llm(provider.model, ask(name))),
+    });
+    return agent(name, async (ctx) => {
+      const { isError } = await ctx.tool({ id: name, name: "ask", arguments: "{}" }, tool);
+      if (isError) throw new Error("the tool has failed");
+      return done(name);
+    });
+  }
+
   /** Four helpers under a limit with room for one call at a time. A call takes 30 seconds, a late one 50. */
-  function four(late: number, hire: { readonly timeoutS?: number }, rules: RuntimeOptions) {
+  function four(late: number, { hire, rules, helper }: Limit) {
     const world = new World();
     const { clock, provider } = world;
     provider.answering = () => {
@@ -287,7 +311,7 @@ describe("R16: a time limit, and a call that waits for money", () => {
     };
     const outcomes: string[] = [];
     const lead = agent("lead", async (ctx) => {
-      const team = ["a", "b", "c", "d"].map((name) => world.helper(name));
+      const team = ["a", "b", "c", "d"].map((name) => helper?.(world, name) ?? world.helper(name));
       const leaves = team.map((one) => ({ kind: "hire", agent: one, input: "", ...hire }) as const);
       for (const one of await ctx.batch(leaves))
         outcomes.push("result" in one ? one.result.stopReason : one.status);
@@ -304,20 +328,21 @@ describe("R16: a time limit, and a call that waits for money", () => {
   }
 
   const layer = { chat: new MiddlewarePipeline([timeout({ timeoutMs: 40_000 })]) };
-  const LIMITS: readonly (readonly [string, { readonly timeoutS?: number }, RuntimeOptions, string])[] = [
-    ["of a layer", {}, { pipelines: layer }, "failed"],
-    ["of a hire", { timeoutS: 40 }, {}, "deadline"],
+  const LIMITS: readonly (readonly [string, Limit, string])[] = [
+    ["of a layer", { rules: { pipelines: layer } }, "failed"],
+    ["of a hire", { hire: { timeoutS: 40 } }, "deadline"],
+    ["of a tool", { helper: withTool }, "failed"],
   ];
 
-  test.each(LIMITS)("R16: the one %s does not count the wait", async (_, hire, rules) => {
-    const { run, outcomes, sentAfter } = four(0, hire, rules);
+  test.each(LIMITS)("R16: the one %s does not count the wait", async (_, limit) => {
+    const { run, outcomes, sentAfter } = four(0, limit);
     for (const sent of [2, 3, 4, 4]) expect(await sentAfter(30)).toBe(sent);
     expect(await run.result).toMatchObject({ status: "completed" });
     expect(outcomes).toEqual(all("done", 4).split(" "));
   });
 
-  test.each(LIMITS)("R16: the one %s counts what comes after it", async (_, hire, rules, outcome) => {
-    const { run, outcomes, sentAfter } = four(2, hire, rules);
+  test.each(LIMITS)("R16: the one %s counts what comes after it", async (_, limit, outcome) => {
+    const { run, outcomes, sentAfter } = four(2, limit);
     expect(await sentAfter(30)).toBe(2);
     await sentAfter(39.999);
     expect(outcomes).toEqual([]);
