@@ -12,12 +12,14 @@ import {
   type LlmLeaf,
   type Meter,
   type Pipeline,
+  Priority,
   RunId,
   type RunResult,
 } from "@ravi/kernel";
 import { MiddlewarePipeline, timeout } from "@ravi/middleware";
 import { ExecutionTracker, FairPool } from "@ravi/resources";
 import { MemoryJournal, type RunReport, Runtime, type RuntimeOptions } from "@ravi/runtime";
+import { SpawnTracker } from "@ravi/supervision";
 import { virtualClock } from "@ravi/testing";
 import { cutJournal } from "../../src/cut-journal.ts";
 import { agent, ask, done, meter } from "../support/priced.ts";
@@ -350,6 +352,67 @@ describe("R16: a time limit, and a call that waits for money", () => {
     expect(await run.result).toMatchObject({ status: "completed" });
     // All that was reserved for the second one is spent, so there is no room for another.
     expect(outcomes).toEqual(["done", outcome, "budget", "budget"]);
+  });
+});
+
+describe("R15: an agent that loses its slot while its call waits for money", () => {
+  /** A team with two slots, and what it has sent. An urgent one takes the slot of one whose call waits behind another. */
+  async function preempted(onPreempt: "park" | "return") {
+    const world = new World();
+    const sent: string[] = [];
+    const staying = Promise.withResolvers<void>();
+    let headcount: SpawnTracker | undefined;
+    const calling = (name: string, calls: number, isStaying: boolean): Agent =>
+      agent(name, async (ctx) => {
+        for (let n = 0; n < calls; n++) {
+          await ctx.llm(world.provider.model, ask(name));
+          sent.push(name);
+        }
+        if (isStaying) await staying.promise;
+        return done(name);
+      });
+    const lead = agent("lead", async (ctx) => {
+      const first = await ctx.spawn(calling("first", 1, true), { input: "" });
+      const priority = Priority.LOW;
+      const victim = await ctx.spawn(calling("victim", 2, false), { input: "", priority, onPreempt });
+      await turns();
+      const urgent = calling("urgent", 1, true);
+      const last = await ctx.spawn(urgent, { input: "", priority: Priority.CRITICAL });
+      const reasons: string[] = [];
+      for (const one of [first, victim, last]) {
+        const outcome = await ctx.join(one);
+        reasons.push("result" in outcome ? outcome.result.stopReason : outcome.status);
+      }
+      return done(reasons.join(" "));
+    });
+    const rules: RuntimeOptions = {
+      ...world.rules,
+      headcount: ({ spawnBudget, rootId }) => (headcount = new SpawnTracker(spawnBudget, { rootId })),
+    };
+    const limits = { executionBudget: { maxCostUsd: 0.19 }, spawnBudget: { maxAgents: 3 } };
+    const run = new Runtime({ ...rules, agents: [lead] }).run(lead, "", limits);
+    await turns(200);
+    expect([world.provider.sent, headcount?.draining]).toEqual([1, ["victim/2"]]);
+    world.provider.open();
+    await turns(200);
+    return { run, sent, staying, world, headcount };
+  }
+
+  test("R15: its call is under way, as one that waits for a permit is, and it makes no other before it has a slot again", async () => {
+    const { run, sent, staying, world, headcount } = await preempted("park");
+    expect(sent, "nobody waits for money that a parked agent holds").toEqual(["first", "victim", "urgent"]);
+    expect([headcount?.paused, headcount?.draining, world.ledger.open]).toEqual([["victim/2"], [], 0]);
+    staying.resolve();
+    expect(await run.result).toMatchObject({ status: "completed", output: "done done done" });
+    expect([world.provider.sent, world.clock.pending]).toEqual([4, 0]);
+  });
+
+  test("R15: it returns after its call, and what that was paid for is counted", async () => {
+    const { run, sent, staying, world } = await preempted("return");
+    staying.resolve();
+    expect(await run.result).toMatchObject({ status: "completed", output: "done paused done" });
+    expect([sent, world.provider.sent]).toEqual([["first", "victim", "urgent"], 3]);
+    expect([world.ledger.open, world.ledger.used.cost]).toEqual([0, 3 * PRICE]);
   });
 });
 
