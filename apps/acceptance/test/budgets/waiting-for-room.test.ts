@@ -5,9 +5,11 @@ import {
   type Agent,
   AgentId,
   type ChatContext,
+  type Clock,
   defineTool,
   type ExecutionBudgetOptions,
   type Ledger,
+  type Limiter,
   type LLMClient,
   type LlmLeaf,
   type Meter,
@@ -529,6 +531,60 @@ describe("T5: a run that goes on after its calls have waited", () => {
         agentsOf(whole).map(({ modelCalls, retries }) => [modelCalls, retries]),
       );
     }
+  });
+});
+
+describe.each([
+  [
+    "suspended",
+    async (runtime: Runtime, { clock }: World) => {
+      const closing = runtime.close();
+      await clock.advance(60_000);
+      await closing;
+    },
+  ],
+  ["left by its process", async () => {}],
+])("T5: a run that is %s while a helper with a time limit waits for money", (_, leave) => {
+  /** Three helpers with forty seconds each, and room for one call at a time. */
+  function three(world: World, journal: MemoryJournal, seconds: number, limiter: Limiter | undefined) {
+    const { clock, provider } = world;
+    provider.answering = () => new Promise((resolve) => clock.setTimer(resolve, seconds * 1_000));
+    // What is in doubt after a crash is not charged to it.
+    const own = new ExecutionTracker({ maxCostUsd: 0.19 }, { scope: "acme", clock });
+    const hiring = agent("lead", async (ctx) => {
+      const team = ["a", "b", "c"].map((name) => world.helper(name));
+      const leaves = team.map((one) => ({ kind: "hire", agent: one, input: "", timeoutS: 40 }) as const);
+      const outcomes = await ctx.batch(leaves);
+      return done(outcomes.map(({ status }) => status).join(" "));
+    });
+    const lead: Agent = { ...hiring, defaults: { executionBudget: own } };
+    return { lead, runtime: new Runtime({ ...world.rules, journal, limiter, agents: [lead] }) };
+  }
+
+  async function pass({ clock }: World, seconds: number): Promise<void> {
+    await turns();
+    await clock.advance(seconds * 1_000);
+    await turns();
+  }
+
+  test.each([
+    ["without a limiter", () => undefined],
+    ["with a limiter", (clock: Clock) => new FairPool({ concurrency: 4, clock })],
+  ])("T5: the time in which it has waited does not count later either, %s", async (__, limiterOf) => {
+    const world = new World();
+    const { lead, runtime } = three(world, world.journal, 30, limiterOf(world.clock));
+    runtime.run(lead, "", { runId: "r", executionBudget: { maxCostUsd: 5 } });
+    await pass(world, 30);
+    await pass(world, 25);
+    expect(world.provider.sent, "the second call is under way, the third one waits").toBe(2);
+    await leave(runtime, world);
+    const next = new World();
+    await next.clock.advance(world.clock.now());
+    const journal = cutJournal("r", world.journal.load(RunId("r")));
+    const resumed = three(next, journal, 10, limiterOf(next.clock)).runtime.resume("r");
+    await pass(next, 10);
+    await pass(next, 10);
+    expect(await resumed.result).toMatchObject({ output: all("completed", 3) });
   });
 });
 
