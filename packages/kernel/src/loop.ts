@@ -137,5 +137,6 @@ export { warningsIn } from "./loop/warnings-in.ts";
 export { truncateText } from "./loop/truncate.ts";
 export { padText, textWidth } from "./core/text-width.ts";
 export { type PlatformTimers, type TimerClock, withTimers } from "./run/with-timers.ts";
+export { TimeLimit, type TimeLimitOptions } from "./run/time-limit.ts";
 export { abortable } from "./run/abortable.ts";
 export { onAbort } from "./run/on-abort.ts";

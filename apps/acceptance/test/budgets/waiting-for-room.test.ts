@@ -1,21 +1,27 @@
 import { describe, expect, test } from "vitest";
+import * as z from "zod";
 import {
   type AbortSignalLike,
   type Agent,
   AgentId,
   type ChatContext,
+  type Clock,
+  defineTool,
   type ExecutionBudgetOptions,
   type Ledger,
+  type Limiter,
   type LLMClient,
   type LlmLeaf,
   type Meter,
   type Pipeline,
+  Priority,
   RunId,
   type RunResult,
 } from "@ravi/kernel";
 import { MiddlewarePipeline, timeout } from "@ravi/middleware";
 import { ExecutionTracker, FairPool } from "@ravi/resources";
 import { MemoryJournal, type RunReport, Runtime, type RuntimeOptions } from "@ravi/runtime";
+import { SpawnTracker } from "@ravi/supervision";
 import { virtualClock } from "@ravi/testing";
 import { cutJournal } from "../../src/cut-journal.ts";
 import { agent, ask, done, meter } from "../support/priced.ts";
@@ -277,8 +283,30 @@ describe("R18: many helpers under a small limit", () => {
 describe("R16: a time limit, and a call that waits for money", () => {
   const LIMIT = { executionBudget: { maxCostUsd: 0.19 } };
 
+  interface Limit {
+    readonly hire?: { readonly timeoutS: number };
+    readonly rules?: RuntimeOptions;
+    readonly helper?: (world: World, name: string) => Agent;
+  }
+
+  /** Asks its model inside of a tool. */
+  function withTool({ provider }: World, name: string): Agent {
+    const tool = defineTool({
+      name: "ask",
+      description: "",
+      input: z.object({}),
+      timeoutS: 40,
+      execute: async (_, context) => void (await context.llm(provider.model, ask(name))),
+    });
+    return agent(name, async (ctx) => {
+      const { isError } = await ctx.tool({ id: name, name: "ask", arguments: "{}" }, tool);
+      if (isError) throw new Error("the tool has failed");
+      return done(name);
+    });
+  }
+
   /** Four helpers under a limit with room for one call at a time. A call takes 30 seconds, a late one 50. */
-  function four(late: number, hire: { readonly timeoutS?: number }, rules: RuntimeOptions) {
+  function four(late: number, { hire, rules, helper }: Limit) {
     const world = new World();
     const { clock, provider } = world;
     provider.answering = () => {
@@ -287,7 +315,7 @@ describe("R16: a time limit, and a call that waits for money", () => {
     };
     const outcomes: string[] = [];
     const lead = agent("lead", async (ctx) => {
-      const team = ["a", "b", "c", "d"].map((name) => world.helper(name));
+      const team = ["a", "b", "c", "d"].map((name) => helper?.(world, name) ?? world.helper(name));
       const leaves = team.map((one) => ({ kind: "hire", agent: one, input: "", ...hire }) as const);
       for (const one of await ctx.batch(leaves))
         outcomes.push("result" in one ? one.result.stopReason : one.status);
@@ -304,20 +332,21 @@ describe("R16: a time limit, and a call that waits for money", () => {
   }
 
   const layer = { chat: new MiddlewarePipeline([timeout({ timeoutMs: 40_000 })]) };
-  const LIMITS: readonly (readonly [string, { readonly timeoutS?: number }, RuntimeOptions, string])[] = [
-    ["of a layer", {}, { pipelines: layer }, "failed"],
-    ["of a hire", { timeoutS: 40 }, {}, "deadline"],
+  const LIMITS: readonly (readonly [string, Limit, string])[] = [
+    ["of a layer", { rules: { pipelines: layer } }, "failed"],
+    ["of a hire", { hire: { timeoutS: 40 } }, "deadline"],
+    ["of a tool", { helper: withTool }, "failed"],
   ];
 
-  test.each(LIMITS)("R16: the one %s does not count the wait", async (_, hire, rules) => {
-    const { run, outcomes, sentAfter } = four(0, hire, rules);
+  test.each(LIMITS)("R16: the one %s does not count the wait", async (_, limit) => {
+    const { run, outcomes, sentAfter } = four(0, limit);
     for (const sent of [2, 3, 4, 4]) expect(await sentAfter(30)).toBe(sent);
     expect(await run.result).toMatchObject({ status: "completed" });
     expect(outcomes).toEqual(all("done", 4).split(" "));
   });
 
-  test.each(LIMITS)("R16: the one %s counts what comes after it", async (_, hire, rules, outcome) => {
-    const { run, outcomes, sentAfter } = four(2, hire, rules);
+  test.each(LIMITS)("R16: the one %s counts what comes after it", async (_, limit, outcome) => {
+    const { run, outcomes, sentAfter } = four(2, limit);
     expect(await sentAfter(30)).toBe(2);
     await sentAfter(39.999);
     expect(outcomes).toEqual([]);
@@ -325,6 +354,67 @@ describe("R16: a time limit, and a call that waits for money", () => {
     expect(await run.result).toMatchObject({ status: "completed" });
     // All that was reserved for the second one is spent, so there is no room for another.
     expect(outcomes).toEqual(["done", outcome, "budget", "budget"]);
+  });
+});
+
+describe("R15: an agent that loses its slot while its call waits for money", () => {
+  /** A team with two slots, and what it has sent. An urgent one takes the slot of one whose call waits behind another. */
+  async function preempted(onPreempt: "park" | "return") {
+    const world = new World();
+    const sent: string[] = [];
+    const staying = Promise.withResolvers<void>();
+    let headcount: SpawnTracker | undefined;
+    const calling = (name: string, calls: number, isStaying: boolean): Agent =>
+      agent(name, async (ctx) => {
+        for (let n = 0; n < calls; n++) {
+          await ctx.llm(world.provider.model, ask(name));
+          sent.push(name);
+        }
+        if (isStaying) await staying.promise;
+        return done(name);
+      });
+    const lead = agent("lead", async (ctx) => {
+      const first = await ctx.spawn(calling("first", 1, true), { input: "" });
+      const priority = Priority.LOW;
+      const victim = await ctx.spawn(calling("victim", 2, false), { input: "", priority, onPreempt });
+      await turns();
+      const urgent = calling("urgent", 1, true);
+      const last = await ctx.spawn(urgent, { input: "", priority: Priority.CRITICAL });
+      const reasons: string[] = [];
+      for (const one of [first, victim, last]) {
+        const outcome = await ctx.join(one);
+        reasons.push("result" in outcome ? outcome.result.stopReason : outcome.status);
+      }
+      return done(reasons.join(" "));
+    });
+    const rules: RuntimeOptions = {
+      ...world.rules,
+      headcount: ({ spawnBudget, rootId }) => (headcount = new SpawnTracker(spawnBudget, { rootId })),
+    };
+    const limits = { executionBudget: { maxCostUsd: 0.19 }, spawnBudget: { maxAgents: 3 } };
+    const run = new Runtime({ ...rules, agents: [lead] }).run(lead, "", limits);
+    await turns(200);
+    expect([world.provider.sent, headcount?.draining]).toEqual([1, ["victim/2"]]);
+    world.provider.open();
+    await turns(200);
+    return { run, sent, staying, world, headcount };
+  }
+
+  test("R15: its call is under way, as one that waits for a permit is, and it makes no other before it has a slot again", async () => {
+    const { run, sent, staying, world, headcount } = await preempted("park");
+    expect(sent, "nobody waits for money that a parked agent holds").toEqual(["first", "victim", "urgent"]);
+    expect([headcount?.paused, headcount?.draining, world.ledger.open]).toEqual([["victim/2"], [], 0]);
+    staying.resolve();
+    expect(await run.result).toMatchObject({ status: "completed", output: "done done done" });
+    expect([world.provider.sent, world.clock.pending]).toEqual([4, 0]);
+  });
+
+  test("R15: it returns after its call, and what that was paid for is counted", async () => {
+    const { run, sent, staying, world } = await preempted("return");
+    staying.resolve();
+    expect(await run.result).toMatchObject({ status: "completed", output: "done paused done" });
+    expect([sent, world.provider.sent]).toEqual([["first", "victim", "urgent"], 3]);
+    expect([world.ledger.open, world.ledger.used.cost]).toEqual([0, 3 * PRICE]);
   });
 });
 
@@ -441,6 +531,60 @@ describe("T5: a run that goes on after its calls have waited", () => {
         agentsOf(whole).map(({ modelCalls, retries }) => [modelCalls, retries]),
       );
     }
+  });
+});
+
+describe.each([
+  [
+    "suspended",
+    async (runtime: Runtime, { clock }: World) => {
+      const closing = runtime.close();
+      await clock.advance(60_000);
+      await closing;
+    },
+  ],
+  ["left by its process", async () => {}],
+])("T5: a run that is %s while a helper with a time limit waits for money", (_, leave) => {
+  /** Three helpers with forty seconds each, and room for one call at a time. */
+  function three(world: World, journal: MemoryJournal, seconds: number, limiter: Limiter | undefined) {
+    const { clock, provider } = world;
+    provider.answering = () => new Promise((resolve) => clock.setTimer(resolve, seconds * 1_000));
+    // What is in doubt after a crash is not charged to it.
+    const own = new ExecutionTracker({ maxCostUsd: 0.19 }, { scope: "acme", clock });
+    const hiring = agent("lead", async (ctx) => {
+      const team = ["a", "b", "c"].map((name) => world.helper(name));
+      const leaves = team.map((one) => ({ kind: "hire", agent: one, input: "", timeoutS: 40 }) as const);
+      const outcomes = await ctx.batch(leaves);
+      return done(outcomes.map(({ status }) => status).join(" "));
+    });
+    const lead: Agent = { ...hiring, defaults: { executionBudget: own } };
+    return { lead, runtime: new Runtime({ ...world.rules, journal, limiter, agents: [lead] }) };
+  }
+
+  async function pass({ clock }: World, seconds: number): Promise<void> {
+    await turns();
+    await clock.advance(seconds * 1_000);
+    await turns();
+  }
+
+  test.each([
+    ["without a limiter", () => undefined],
+    ["with a limiter", (clock: Clock) => new FairPool({ concurrency: 4, clock })],
+  ])("T5: the time in which it has waited does not count later either, %s", async (__, limiterOf) => {
+    const world = new World();
+    const { lead, runtime } = three(world, world.journal, 30, limiterOf(world.clock));
+    runtime.run(lead, "", { runId: "r", executionBudget: { maxCostUsd: 5 } });
+    await pass(world, 30);
+    await pass(world, 25);
+    expect(world.provider.sent, "the second call is under way, the third one waits").toBe(2);
+    await leave(runtime, world);
+    const next = new World();
+    await next.clock.advance(world.clock.now());
+    const journal = cutJournal("r", world.journal.load(RunId("r")));
+    const resumed = three(next, journal, 10, limiterOf(next.clock)).runtime.resume("r");
+    await pass(next, 10);
+    await pass(next, 10);
+    expect(await resumed.result).toMatchObject({ output: all("completed", 3) });
   });
 });
 

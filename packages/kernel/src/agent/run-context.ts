@@ -72,8 +72,8 @@ export interface RunContext {
   join<T>(handle: RunHandle<T>): Promise<HireOutcome<T>>;
   /**
    * Sends a message to a running child, with pictures and files if some are given, and waits for its reply. Throws a `ToolError` if
-   * the child ends or `timeoutS` passes without one. As with a hire, the time in which the child waits for an answer from outside does
-   * not count.
+   * the child ends or `timeoutS` passes without one. As with a hire, the time in which the child waits for an answer from outside, or for
+   * money that other calls have reserved, does not count.
    */
   ask(
     handle: RunHandle,

@@ -54,7 +54,10 @@ export interface Tool<A = unknown, R = unknown> {
    * by the arguments of each call, and by nothing else, since a resumed run asks it again. Default: false.
    */
   readonly needsApproval?: boolean | ApprovalRule<A> | undefined;
-  /** Seconds. A call that takes longer is aborted and reported to the model as an error. Default: no limit. */
+  /**
+   * Seconds. A call that takes longer is aborted and reported to the model as an error. The time in which models that it calls wait for money
+   * does not count. Default: no limit.
+   */
   readonly timeoutS?: number | undefined;
   // A method, so that a Tool<{ n: number }> is assignable to Tool: its arguments are checked against `input` before the call.
   execute(args: A, context: ToolContext): MaybePromise<R>;
@@ -93,7 +96,10 @@ export interface ToolDefinition<S extends SchemaLike, R, A = InferArgs<S>> {
    * by the arguments of each call, and by nothing else, since a resumed run asks it again. Default: false.
    */
   readonly needsApproval?: boolean | ApprovalRule<A> | undefined;
-  /** Seconds. A call that takes longer is aborted and reported to the model as an error. Default: no limit. */
+  /**
+   * Seconds. A call that takes longer is aborted and reported to the model as an error. The time in which models that it calls wait for money
+   * does not count. Default: no limit.
+   */
   readonly timeoutS?: number | undefined;
   /**
    * Returns what the model is told: a text, data that is told as JSON, or pictures and files (`toolContent`). If JSON would lose an object in it (a Map, a Set, an error), the

@@ -18,8 +18,8 @@ export interface Spent {
 
 /**
  * A note on the money of one call inside of an effect, for the journal. It is first written with what is reserved for the call, and
- * again with what the call has used. If the second one is missing, the reservation stays charged. `inLine` is for call 0 only: it waits,
- * and unless another note on it follows, it was never sent.
+ * again with what the call has used. If the second one is missing, the reservation stays charged. `inLine` is for call 0 only: it waits
+ * for money, and unless another note on it follows, it was never sent.
  */
 export type CallNote = {
   /** Counts from 1 in each attempt at the effect. 0 is the call that the effect was begun for; its note replaces what `begin` says. */

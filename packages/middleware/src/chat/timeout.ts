@@ -6,7 +6,7 @@ import {
   isCancellation,
   ProviderError,
 } from "@ravi/kernel";
-import { quietly } from "@ravi/kernel/loop";
+import { quietly, TimeLimit } from "@ravi/kernel/loop";
 import { checkFunction, checkNumber } from "../common/options.ts";
 import { setTimer } from "../common/timer.ts";
 import type { ChatMiddleware } from "../types.ts";
@@ -36,21 +36,19 @@ export function timeout(options: TimeoutOptions = {}): ChatMiddleware {
       context.signal = token.signal;
       const givenUp = Promise.withResolvers<never>();
       token.onCancel((error) => givenUp.reject(error));
-      let waitedMs = context.waitedMs ?? 0;
       const onTime = (): void => {
-        const waited = (context.waitedMs ?? 0) - waitedMs;
-        if (waited > 0) {
-          waitedMs += waited;
-          timer = setTimer(context.clock, onTime, waited);
-          return;
-        }
         // The timeout error comes first: the abort that follows must not be taken for a cancellation from outside.
         givenUp.reject(timeoutError(context, timeoutMs));
         token.cancel(`the call took longer than ${timeoutMs} ms`);
         // Last: of several layers inside that have changed it, each sets back what it has found.
         context.model = model;
       };
-      let timer = setTimer(context.clock, onTime, timeoutMs);
+      const limit = new TimeLimit({
+        limitMs: timeoutMs,
+        setTimer: (callback, delayMs) => setTimer(context.clock, callback, delayMs),
+        stoodMs: () => context.waitedMs ?? 0,
+        onTime,
+      });
       const call = next();
       try {
         await Promise.race([call, givenUp.promise]);
@@ -62,7 +60,7 @@ export function timeout(options: TimeoutOptions = {}): ChatMiddleware {
         });
         throw error;
       } finally {
-        timer.cancel();
+        limit.cancel();
         token.dispose();
         // If an outer timeout has given this call up, the signal must not be restored: a newer attempt may have set its own by
         // now.

@@ -43,7 +43,7 @@ export class ChatCall extends LevelCall implements ChatContext {
 
   /** It waits for money, until the function that this returns is called. */
   standStill(): () => void {
-    return (this.stillness ??= new Stillness(this.clock)).begin();
+    return (this.stillness ??= new Stillness(this.clock)).standStill();
   }
 
   get systemInstructions(): string {

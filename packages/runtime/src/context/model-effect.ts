@@ -210,7 +210,7 @@ export class ModelEffect implements Effect<ModelResponse>, ReportedCall {
       bill,
       scope,
       isNested,
-      layered: this.context,
+      timed: this.context,
       sink,
       accept,
       knownEstimate: isAsBegun && this.begunRequest === request ? this.freshEstimate : undefined,

@@ -16,7 +16,7 @@ export class Stillness {
   }
 
   /** It stands still until the function that this returns is called, once. */
-  begin(): () => void {
+  standStill(): () => void {
     if (this.standing++ === 0) this.since = this.clock.now();
     return () => {
       this.passed = this.ms;

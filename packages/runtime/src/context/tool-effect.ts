@@ -44,6 +44,7 @@ import { addContent, isMeasured, startSpan, within } from "./observe.ts";
 import { runLayers } from "./plan.ts";
 import { refuseCancelled, reservedInTime } from "./reserved.ts";
 import { reportReplayedTool, reportToolEnd, reportToolStart, type ReportedTool } from "./report-tool.ts";
+import { Stillness } from "./stillness.ts";
 import { ToolModels } from "./tool-models.ts";
 import { publishProgress } from "./tool-progress.ts";
 import { withinTime } from "./tool-time.ts";
@@ -313,16 +314,27 @@ export class ToolEffect implements Effect<ToolResult>, ReportedTool, Linked<Tool
     if (timeoutS === undefined) return this.invoke(args, signal ?? this.exec.signal, scope);
     const { ports, token } = this.exec;
     const { clock } = ports;
-    const limit = { name: this.tool.name, timeoutS, clock, signal: signal ?? this.exec.signal, token };
-    return withinTime(limit, async (own) => this.invoke(args, own, scope));
+    const stillness = new Stillness(clock);
+    const { name } = this.tool;
+    const limit = { name, timeoutS, clock, stillness, signal: signal ?? this.exec.signal, token };
+    return withinTime(limit, async (own) => this.invoke(args, own, scope, stillness));
   }
 
-  private invoke(args: unknown, signal: AbortSignalLike, scope: EffectScope): MaybePromise<ToolResult> {
-    return executeTool(this.exec, this.tool, args, this.toolContext(signal, scope));
+  private invoke(
+    args: unknown,
+    signal: AbortSignalLike,
+    scope: EffectScope,
+    timed?: Stillness,
+  ): MaybePromise<ToolResult> {
+    return executeTool(this.exec, this.tool, args, this.toolContext(signal, scope, timed));
   }
 
   /** Plain fields and no getters, so that a tool may destructure or spread them. */
-  private toolContext(signal: AbortSignalLike, effect: EffectScope): ToolContext {
+  private toolContext(
+    signal: AbortSignalLike,
+    effect: EffectScope,
+    timed: Stillness | undefined,
+  ): ToolContext {
     const { idempotencyKey } = effect;
     return {
       signal,
@@ -330,7 +342,7 @@ export class ToolEffect implements Effect<ToolResult>, ReportedTool, Linked<Tool
       idempotencyKey,
       llm: (model, request) => {
         this.models ??= new ToolModels(this);
-        return this.models.ask(model, request, signal, effect);
+        return this.models.ask(model, request, signal, effect, timed);
       },
       progress: (name, data) => this.tellProgress(name, data, signal),
     };

@@ -10,6 +10,7 @@ import { asItIs, Attempt } from "./money/attempt.ts";
 import { Bill } from "./money/bill.ts";
 import type { Execution } from "./execution.ts";
 import { makeReported } from "./report-call.ts";
+import type { Stillness } from "./stillness.ts";
 
 /** The tool call that models are asked in. */
 interface AskingTool {
@@ -34,6 +35,7 @@ export class ToolModels {
     request: ModelRequest,
     signal: AbortSignalLike | undefined,
     scope: EffectScope,
+    timed: Stillness | undefined,
   ): Promise<ModelResponse> {
     const { exec, key, span } = this.effect;
     const bill = new Bill(this.bill);
@@ -51,6 +53,7 @@ export class ToolModels {
       bill,
       scope,
       isNested: true,
+      timed,
       sink: undefined,
       accept: asItIs,
     });

@@ -1,12 +1,15 @@
 import { type AbortSignalLike, CancellationToken, type Clock, type ToolResult } from "@ravi/kernel";
-import { toolFailure } from "@ravi/kernel/loop";
-import { delay } from "../engine/waiting.ts";
+import { TimeLimit, toolFailure } from "@ravi/kernel/loop";
+import { timer } from "../engine/waiting.ts";
+import type { Stillness } from "./stillness.ts";
 
 /** A tool's time limit, and what may stop the tool before that. */
 export interface ToolTime {
   readonly name: string;
   readonly timeoutS: number;
   readonly clock: Clock;
+  /** How long its model calls have waited for money, which does not count. */
+  readonly stillness: Stillness;
   readonly signal: AbortSignalLike;
   /** The token of the execution. */
   readonly token: CancellationToken;
@@ -17,13 +20,19 @@ export interface ToolTime {
  * that says so.
  */
 export async function withinTime(
-  { name, timeoutS, clock, signal, token: executionToken }: ToolTime,
+  { name, timeoutS, clock, stillness, signal, token: executionToken }: ToolTime,
   run: (signal: AbortSignalLike) => Promise<ToolResult>,
 ): Promise<ToolResult> {
   using token = new CancellationToken(signal);
-  const limit = delay(clock, timeoutS * 1000);
   const problem = `${name} took longer than ${timeoutS} s`;
-  const late = limit.promise.then(() => {
+  const up = Promise.withResolvers<void>();
+  const limit = new TimeLimit({
+    limitMs: timeoutS * 1000,
+    setTimer: (callback, delayMs) => timer(clock, callback, delayMs),
+    stoodMs: () => stillness.ms,
+    onTime: up.resolve,
+  });
+  const late = up.promise.then(() => {
     token.cancel(problem);
     return toolFailure(problem);
   });

@@ -12,8 +12,8 @@ export interface Asking {
 }
 
 /**
- * How long a parent waits for a child. The time in which the child, or anyone below it, waits for an answer from outside does not count, nor
- * does the time in which the child has no seat, or no process has the run: none of them can hurry.
+ * How long a parent waits for a child. The time in which the child, or anyone below it, waits for an answer from outside or for money does
+ * not count, nor does the time in which the child has no seat, or no process has the run: none of them can hurry.
  */
 export class AskTimer implements AskClock {
   before: AskClock | undefined;

@@ -182,12 +182,12 @@ function neverSent(records: readonly JournalRecord[]): readonly JournalRecord[] 
 }
 
 /** Whether it says that a call waits: its begin, or a note on its money. */
-function isInLine({ body }: JournalRecord): boolean {
+export function isInLine({ body }: JournalRecord): boolean {
   return body["inLine"] === true;
 }
 
 /** The attempt at an effect that an entry is about. A note on the money of one of its calls names the effect. */
-function effectOf(record: JournalRecord): string {
+export function effectOf(record: JournalRecord): string {
   return attemptOf(record.key.startsWith(SPEND) ? { ...record, key: textAt(record.body, "of") } : record);
 }
 

@@ -3,6 +3,7 @@ import { type Linked, LinkedList } from "@ravi/kernel/loop";
 import type { Recording } from "../engine/recording.ts";
 import { timer } from "../engine/waiting.ts";
 import { addTo } from "./add-to.ts";
+import { recordedLines } from "./recorded-lines.ts";
 import { type Interval, lengthOf, recordedRests, recordedWaits, type Wait } from "./recorded-waits.ts";
 
 /** Something for which an agent stands still: an answer from outside, or its seat. */
@@ -107,7 +108,9 @@ export class AskClocks {
   /** What is on record of the time from `from` to `now`. */
   before(recording: Recording | undefined, child: ExecId, from: number, now: number): StillSoFar {
     if (recording === undefined || from >= now) return NOT_YET;
-    const below = (this.recorded ??= byChild(recordedWaits(recording))).get(child) ?? [];
+    const below =
+      (this.recorded ??= byChild([...recordedWaits(recording), ...recordedLines(recording)])).get(child) ??
+      [];
     const rests = (this.rests ??= recordedRests(recording));
     const ms = lengthOf([...below, ...rests], from, now);
     return { ms, isOpen: below.some(({ until }) => until === undefined) };

@@ -49,8 +49,8 @@ export interface AttemptOptions<T> {
   readonly scope: EffectScope;
   /** Whether a layer or a tool makes this call, inside of an effect that is about another one. */
   readonly isNested: boolean;
-  /** The call that has layers around it, if it is an attempt at one or made by one of its layers. */
-  readonly layered?: { standStill(): () => void } | undefined;
+  /** What limits its time, if anything does: a layer around the call, or the tool that makes it. */
+  readonly timed?: { standStill(): () => void } | undefined;
   /** Receives the deltas of the answer; without it the answer comes in one piece. */
   readonly sink: Sink | undefined;
   /** Takes the answer when it is paid for, and returns what the attempt resolves with: doing so after that takes one more promise. */
@@ -90,7 +90,7 @@ export class Attempt<T = unknown> implements AttemptOptions<T>, Linked<Attempt> 
   readonly bill: Bill;
   readonly scope: EffectScope;
   readonly isNested: boolean;
-  readonly layered: AttemptOptions<T>["layered"];
+  readonly timed: AttemptOptions<T>["timed"];
   readonly sink: Sink | undefined;
   readonly accept: (answer: ModelResponse) => T;
   readonly knownEstimate: Estimate | undefined;
@@ -120,7 +120,7 @@ export class Attempt<T = unknown> implements AttemptOptions<T>, Linked<Attempt> 
     this.bill = options.bill;
     this.scope = options.scope;
     this.isNested = options.isNested;
-    this.layered = options.layered;
+    this.timed = options.timed;
     this.sink = options.sink;
     this.accept = options.accept;
     this.knownEstimate = options.knownEstimate;
@@ -226,7 +226,7 @@ export class Attempt<T = unknown> implements AttemptOptions<T>, Linked<Attempt> 
     this.tellWait(refusal);
     // Nobody who waits for money keeps others waiting that have theirs, such as those of another run.
     this.releasePermit();
-    const goes = [this.scope.standStill?.(), this.layered?.standStill()];
+    const goes = [this.scope.standStill?.(), this.timed?.standStill()];
     exec.inLine++;
     try {
       await Promise.all([this.inTime(reserved), noteInLine(this)]);

@@ -28,12 +28,13 @@ function takesNotes({ exec, scope }: Attempt): boolean {
 
 /**
  * Puts on record that the call which the effect was begun for waits for its money. Otherwise a crash would charge what `begin` has
- * reserved, though nothing was sent. Never rejects: if it cannot be written, the amount stays charged after a crash.
+ * reserved, though nothing was sent, and the wait would count for a time limit. Never rejects: if it cannot be written, the amount stays
+ * charged after a crash.
  */
 export async function noteInLine(attempt: Attempt): Promise<void> {
   const { exec, scope, bill, isNested } = attempt;
-  // If another attempt was sent first, that one is call 0, and its note has replaced what `begin` says. With a limiter, `begin` says so.
-  if (isNested || bill.hasOpenedOwn || !takesNotes(attempt) || exec.ports.limiter !== undefined) return;
+  // If another attempt was sent first, that one is call 0, and its note has replaced what `begin` says.
+  if (isNested || bill.hasOpenedOwn || !takesNotes(attempt)) return;
   attempt.isNotedInLine = true;
   const message = `could not record that a call of ${exec.agentId} waits for its money`;
   await tryOrLog(exec, "warn", message, () => scope.note?.([{ call: 0, inLine: true }]));
