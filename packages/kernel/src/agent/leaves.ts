@@ -65,8 +65,8 @@ export interface HireLeaf<T = unknown> {
   /**
    * How long the parent waits for the child. The time starts after the `admit` of the layers around the child. It stands still while
    * the child has no slot, while it or anyone below it waits for an answer from outside (an approval, `waitFor`, a request for
-   * budget) or for money that other calls have reserved, and while no process has the run (it is suspended, or its process died). Refused by `spawn`, which does not wait: use
-   * `executionBudget.deadlineS` to limit the child itself. Default: no limit.
+   * budget) or for money that other calls have reserved, and while no process has the run (it is suspended, or its process died).
+   * Refused by `spawn`, which does not wait: use `executionBudget.deadlineS` to limit the child itself. Default: no limit.
    */
   readonly timeoutS?: number | undefined;
   /** What happens to a child that has not ended after `timeoutS`. `leave` lets it run on; join it later. Default: `cancel`. */
