@@ -380,30 +380,36 @@ describe("T2: whoever waits, however calls come and go", () => {
     }
   }
 
-  test("T2: no limit is passed, nobody waits for nothing, and in the end nobody waits", async () => {
-    let waited = 0;
-    await fc.assert(
-      fc.asyncProperty(games, async ({ caps, isTree, commands }) => {
-        const game = new Game(caps, isTree);
-        for (const one of commands) {
-          const before = game.waiting;
-          game.play(one);
-          waited += game.waiting.length > before.length ? 1 : 0;
-          await outcomes();
-          if (!isTree && one.do !== "abort") {
-            const left = before.map((call) => call.is === "waiting");
-            expect(left, "first come, first served").toEqual(left.toSorted((a, b) => Number(a) - Number(b)));
+  test(
+    "T2: no limit is passed, nobody waits for nothing, and in the end nobody waits",
+    { timeout: 600_000 },
+    async () => {
+      let waited = 0;
+      await fc.assert(
+        fc.asyncProperty(games, async ({ caps, isTree, commands }) => {
+          const game = new Game(caps, isTree);
+          for (const one of commands) {
+            const before = game.waiting;
+            game.play(one);
+            waited += game.waiting.length > before.length ? 1 : 0;
+            await outcomes();
+            if (!isTree && one.do !== "abort") {
+              const left = before.map((call) => call.is === "waiting");
+              expect(left, "first come, first served").toEqual(
+                left.toSorted((a, b) => Number(a) - Number(b)),
+              );
+            }
+            expect([...game.faults()]).toEqual([]);
           }
-          expect([...game.faults()]).toEqual([]);
-        }
-        for (let [call] = game.open; call !== undefined; [call] = game.open) {
-          call.settle({ tokens: 0, cost: 0 });
-          await outcomes();
-          expect([...game.faults()]).toEqual([]);
-        }
-      }),
-      { numRuns: RUNS },
-    );
-    expect(waited, "they did wait").toBeGreaterThan(RUNS);
-  });
+          for (let [call] = game.open; call !== undefined; [call] = game.open) {
+            call.settle({ tokens: 0, cost: 0 });
+            await outcomes();
+            expect([...game.faults()]).toEqual([]);
+          }
+        }),
+        { numRuns: RUNS },
+      );
+      expect(waited, "they did wait").toBeGreaterThan(RUNS);
+    },
+  );
 });
