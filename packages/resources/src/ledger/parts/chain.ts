@@ -18,21 +18,26 @@ export interface Refusal {
   readonly heldBack: Readonly<Amounts>;
 }
 
-/** The first ledger, from `account` up to the root, that has no room. */
+/**
+ * The first ledger, from `account` up to the root, that has no room or, with `isGivenBack`, would have none if open reservations gave back
+ * all their tokens and dollars. Turns and tool calls are not given back, except by a call that was never sent.
+ */
 export function findRefusal(
   account: Account,
   wanted: Readonly<Amounts>,
   wrapUp: boolean,
+  isGivenBack = false,
 ): Refusal | undefined {
   let mine = wrapUp;
   for (let at: Account | undefined = account; at !== undefined; at = at.parent) {
     const { caps, used, held } = at;
+    const { tokens, nanos } = isGivenBack ? NOTHING : held;
     // A reserve is only for the agent that owns the ledger: otherwise the first of many helpers to finish would use up the root's
     // reserve.
     const heldBack = mine ? NOTHING : at.heldBack;
     if (
-      !hasRoom(caps.tokens, used.tokens + held.tokens, wanted.tokens, heldBack.tokens) ||
-      !hasRoom(caps.nanos, used.nanos + held.nanos, wanted.nanos, heldBack.nanos) ||
+      !hasRoom(caps.tokens, used.tokens + tokens, wanted.tokens, heldBack.tokens) ||
+      !hasRoom(caps.nanos, used.nanos + nanos, wanted.nanos, heldBack.nanos) ||
       !hasRoom(caps.turns, used.turns + held.turns, wanted.turns, heldBack.turns) ||
       !hasRoom(caps.toolCalls, used.toolCalls + held.toolCalls, wanted.toolCalls, heldBack.toolCalls)
     ) {
@@ -43,26 +48,9 @@ export function findRefusal(
   return undefined;
 }
 
-/**
- * Whether `wanted` would fit into the whole chain if open reservations gave back all their tokens and dollars. Turns and tool calls are
- * not given back, except by a call that was never sent.
- */
+/** Whether it would fit if open reservations gave back all their tokens and dollars. */
 export function mayFitLater(account: Account, wanted: Readonly<Amounts>, wrapUp: boolean): boolean {
-  let mine = wrapUp;
-  for (let at: Account | undefined = account; at !== undefined; at = at.parent) {
-    const { caps, used, held } = at;
-    const heldBack = mine ? NOTHING : at.heldBack;
-    if (
-      !hasRoom(caps.tokens, used.tokens, wanted.tokens, heldBack.tokens) ||
-      !hasRoom(caps.nanos, used.nanos, wanted.nanos, heldBack.nanos) ||
-      !hasRoom(caps.turns, used.turns + held.turns, wanted.turns, heldBack.turns) ||
-      !hasRoom(caps.toolCalls, used.toolCalls + held.toolCalls, wanted.toolCalls, heldBack.toolCalls)
-    ) {
-      return false;
-    }
-    mine &&= at.sameAgent;
-  }
-  return true;
+  return findRefusal(account, wanted, wrapUp, true) === undefined;
 }
 
 /** The first ledger, from `account` up to the root, that has exceeded one of its limits. */
