@@ -94,7 +94,8 @@ describe("R18: a call that does not fit beside those under way may wait for them
     ["turns are missing, which no call gives back", { tokens: 1, turns: 2 }],
     ["tool calls are missing", { toolCalls: 2 }],
   ])("R18: it is refused at once if %s", (_, wanted) => {
-    const tracker = new ExecutionTracker({ maxTokens: 100, maxTurns: 2, maxToolCalls: 2 });
+    const budget = { maxTokens: 100, maxTurns: 2, maxToolCalls: 2 };
+    const tracker = new ExecutionTracker(budget, { reserve: false });
     tracker.consume({ tokens: 10 });
     tracker.reserve({ tokens: 50, turns: 1, toolCalls: 1 });
     expect(exhaustion(() => tracker.reserve(wanted, { onFull: "queue" })).waitable).toBeUndefined();

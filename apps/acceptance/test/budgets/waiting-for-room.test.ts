@@ -103,8 +103,8 @@ class World {
     return { ...leadOf(team), ...(executionBudget && { defaults: { executionBudget } }) };
   }
 
-  runtime(root: Agent, journal: MemoryJournal | undefined = this.journal): Runtime {
-    return new Runtime({ ...this.rules, journal, agents: [root] });
+  runtime(root: Agent, journal: MemoryJournal | null = this.journal): Runtime {
+    return new Runtime({ ...this.rules, journal: journal ?? undefined, agents: [root] });
   }
 
   get ledger(): ExecutionTracker {
@@ -125,7 +125,7 @@ function agentsOf({ agents = [] }: RunResult): NonNullable<RunResult["agents"]> 
 }
 
 const JOURNALS = [
-  ["without a journal", () => undefined],
+  ["without a journal", () => null],
   ["on a journal", () => new MemoryJournal()],
 ] as const;
 
@@ -431,6 +431,21 @@ describe("T4: stopped while it waits for money", () => {
       expect([world.provider.sent, world.ledger.open, world.clock.pending]).toEqual([1, 0, 0]);
     },
   );
+
+  test("T4: cancelled while others keep the money: it leaves the line without waiting for them", async () => {
+    const world = new World();
+    const acme = new ExecutionTracker({ maxCostUsd: 0.1 }, { scope: "acme", clock: world.clock });
+    const others = acme.reserve({ tokens: 1, cost: 0.1 });
+    const lead = world.lead(1, 1, acme);
+    const run = world.runtime(lead, null).run(lead, "", { executionBudget: { maxCostUsd: 5 } });
+    await turns();
+    expect([run.status, world.clock.pending]).toEqual(["running", 1]);
+    run.cancel("enough");
+    await turns();
+    expect([run.status, world.clock.pending]).toEqual(["cancelled", 0]);
+    others.cancel();
+    expect([acme.open, world.ledger.open, world.provider.sent]).toEqual([0, 0, 0]);
+  });
 
   test("T4: after its deadline it does not wait any longer", async () => {
     const world = new World();

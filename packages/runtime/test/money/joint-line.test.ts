@@ -1,0 +1,83 @@
+import { expect, test } from "vitest";
+import {
+  BudgetExhaustedError,
+  type Ledger,
+  type MaybePromise,
+  type Reservation,
+  type ReserveOptions,
+} from "@ravi/kernel";
+import { withAgentLedger } from "../../src/tree/ledgers.ts";
+import { agent, done, FakeLedger, turns } from "../support/helpers.ts";
+
+// A call that needs the money of two ledgers waits in the line of one of them.
+
+const refusal = new BudgetExhaustedError({
+  dimension: "tokens",
+  used: 1,
+  limit: 1,
+  scope: "s",
+  waitable: true,
+});
+
+/** Answers as it is told to, and writes down what it was asked and what was given back. */
+class Told extends FakeLedger {
+  readonly asked: string[] = [];
+  isFull = false;
+  /** Gives the call that waits its turn. */
+  turn: () => void = () => expect.fail("nobody waits");
+
+  override reserve(_: unknown, { onFull = "deny", onTurn }: ReserveOptions = {}): Reservation {
+    return this.answer(onFull, onTurn) as Reservation;
+  }
+
+  private answer(onFull: string, onTurn: ReserveOptions["onTurn"]): MaybePromise<Reservation> {
+    this.asked.push(onFull);
+    const reservation: Reservation = {
+      settle: () => ({ warnings: [], exceeded: [] }),
+      cancel: () => void this.asked.push("given back"),
+    };
+    if (!this.isFull) return reservation;
+    if (onFull === "deny") throw refusal;
+    return new Promise((resolve, reject) => {
+      this.turn = () => {
+        try {
+          onTurn?.();
+          resolve(reservation);
+        } catch (error) {
+          reject(error as Error);
+        }
+      };
+    });
+  }
+}
+
+function joint(run: Ledger, own: Ledger): Ledger {
+  const payer = { ...agent("payer", async () => done("")), defaults: { executionBudget: own } };
+  return withAgentLedger(payer, run) ?? expect.fail("there is no ledger");
+}
+
+test("R18: it takes from the other in the tick of its turn, so that nobody can come between", async () => {
+  const [run, own] = [new Told(), new Told()];
+  run.isFull = true;
+  const reserving = joint(run, own).reserve({ tokens: 1 }, { onFull: "queue" });
+  await turns();
+  expect([run.asked, own.asked]).toEqual([["queue"], []]);
+  run.turn();
+  expect(own.asked, "at once").toEqual(["deny"]);
+  await reserving;
+  expect([run.asked, own.asked]).toEqual([["queue"], ["deny"]]);
+});
+
+test("R18: if the other has no room then, it waits there, and holds nothing", async () => {
+  const [run, own] = [new Told(), new Told()];
+  run.isFull = own.isFull = true;
+  const reserving = joint(run, own).reserve({ tokens: 1 }, { onFull: "queue" });
+  await turns();
+  run.turn();
+  run.isFull = false;
+  await turns();
+  expect([run.asked, own.asked]).toEqual([["queue"], ["deny", "queue"]]);
+  own.turn();
+  await reserving;
+  expect(run.asked).toEqual(["queue", "deny"]);
+});
