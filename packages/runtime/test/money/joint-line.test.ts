@@ -44,7 +44,7 @@ class Told extends FakeLedger {
           onTurn?.();
           resolve(reservation);
         } catch (error) {
-          reject(error as Error);
+          reject(error);
         }
       };
     });
