@@ -6,6 +6,7 @@ import {
   type Reservation,
   type ReserveOptions,
 } from "@ravi/kernel";
+import { promised } from "../../src/promises/rejected.ts";
 import { withAgentLedger } from "../../src/tree/ledgers.ts";
 import { agent, done, FakeLedger, turns } from "../support/helpers.ts";
 
@@ -38,16 +39,13 @@ class Told extends FakeLedger {
     };
     if (!this.isFull) return reservation;
     if (onFull === "deny") throw refusal;
-    return new Promise((resolve, reject) => {
-      this.turn = () => {
-        try {
-          onTurn?.();
-          resolve(reservation);
-        } catch (error) {
-          reject(error);
-        }
-      };
-    });
+    const { promise, resolve } = Promise.withResolvers<Reservation>();
+    const taken = (): Reservation => {
+      onTurn?.();
+      return reservation;
+    };
+    this.turn = () => resolve(promised(taken));
+    return promise;
   }
 }
 
