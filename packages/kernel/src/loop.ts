@@ -109,6 +109,7 @@ export {
   toolFailure,
   toolFailureOf,
 } from "./loop/tool-call.ts";
+export { auditedFailure } from "./loop/audited-failure.ts";
 export { messageOf } from "./errors/message-of.ts";
 export { toldOf, toldOfDenial } from "./loop/told.ts";
 export { withoutThoughts } from "./loop/thoughts.ts";

@@ -5,10 +5,14 @@ import {
   type AuditEntry,
   type AuditLog,
   type Layer,
+  CancellationError,
   CancellationToken,
   isCancellation,
   isRaviError,
+  JournalFailedError,
   MiddlewareTermination,
+  PausedError,
+  SuspendedError,
 } from "@ravi/kernel";
 import { auditLogger, MiddlewarePipeline, rateLimiter, sessionValidation } from "@ravi/middleware";
 import { virtualClock } from "@ravi/testing";
@@ -383,6 +387,23 @@ describe("R27: auditLogger", () => {
       "denied",
       "error",
     ]);
+  });
+
+  it.each([
+    ["waits for an approval", new SuspendedError("waits for a person"), "ok", "SUSPENDED"],
+    ["was paused", new PausedError("tester"), "ok", "PAUSED"],
+    ["was cancelled", new CancellationError("by its user"), "denied", "CANCELLED"],
+    [
+      "has a journal that failed",
+      new JournalFailedError({ what: "append", final: true, cause: "disk full" }),
+      "error",
+      "JOURNAL_FAILED",
+    ],
+  ])("R27: a run that %s", async (_, error, outcome, code) => {
+    const log = logOf();
+    const pipeline = new MiddlewarePipeline<AgentRunContext>([auditLogger({ log })]);
+    await expect(pipeline.run(agentContext(), () => Promise.reject(error))).rejects.toBe(error);
+    expect(log.entries.at(-1)).toMatchObject({ action: "run.end", outcome, details: { code } });
   });
 
   it("R27: a log that fails keeps the run from beginning, unless set otherwise", async () => {

@@ -2,7 +2,6 @@ import {
   type AuditEntry,
   type AuditLog,
   CancellationError,
-  isRaviError,
   type JsonObject,
   type LLMClient,
   MiddlewareError,
@@ -14,7 +13,7 @@ import {
   type Tool,
   totalTokens,
 } from "@ravi/kernel";
-import { isStop, messageOf, quietly } from "@ravi/kernel/loop";
+import { auditedFailure, messageOf, quietly } from "@ravi/kernel/loop";
 import { withCalls } from "./with-calls.ts";
 import { withExecute } from "./with-execute.ts";
 
@@ -93,8 +92,7 @@ export class Observer {
       },
       async fail(error) {
         span?.recordError(error);
-        const details = { error: messageOf(error), code: isRaviError(error) ? error.code : undefined };
-        await write("end", { outcome: isStop(error) ? "denied" : "error", details }, error);
+        await write("end", auditedFailure(error), error);
         span?.end();
       },
     };

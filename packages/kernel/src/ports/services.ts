@@ -82,6 +82,7 @@ export interface AuditEntry {
   readonly actor: string;
   readonly action: string;
   readonly target: string;
+  /** `denied`: refused by a rule, or stopped by somebody. What waits, as for an approval, is `ok`. */
   readonly outcome: "ok" | "error" | "denied";
   readonly details?: JsonObject | undefined;
 }

@@ -3,10 +3,9 @@ import {
   type AuditLog,
   type JsonObject,
   InvalidValueError,
-  isRaviError,
   MiddlewareError,
 } from "@ravi/kernel";
-import { isStop, messageOf } from "@ravi/kernel/loop";
+import { auditedFailure, messageOf } from "@ravi/kernel/loop";
 import type { OnGuardError } from "../guard.ts";
 import type { AnyContext } from "../types.ts";
 
@@ -37,9 +36,8 @@ export async function withAudit(
     await run();
   } catch (error) {
     const durationMs = millisecondsSince(context, began);
-    const code = isRaviError(error) ? error.code : undefined;
-    const details = { error: messageOf(error), code, durationMs };
-    await write(call, "end", { outcome: isStop(error) ? "denied" : "error", details }, error);
+    const { outcome, details } = auditedFailure(error);
+    await write(call, "end", { outcome, details: { ...details, durationMs } }, error);
     throw error;
   }
   const { outcome, details } = ended();
