@@ -110,6 +110,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "argumentsText",
       "asOwn",
       "askOptions",
+      "auditedFailure",
       "backoffMs",
       "bareContext",
       "bareInbox",
