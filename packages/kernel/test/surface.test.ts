@@ -205,6 +205,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "refuseNoStream",
       "refuseStranger",
       "refuseUnkept",
+      "restartDelay",
       "runLimits",
       "scopeForWorker",
       "secondHireArgument",
