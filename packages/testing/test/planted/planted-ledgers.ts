@@ -424,7 +424,7 @@ export const PLANTED_LEDGERS: readonly PlantedLedger[] = [
     says: "takes whatever it shares a ledger with for one above it",
     caughtBy: "is below those that it spends from",
     Broken: class extends HonestLedger {
-      override isBelow(other: Ledger) {
+      override isBelow(other: Ledger): boolean {
         const top = this.chain.at(-1);
         return (
           other !== this &&
@@ -438,7 +438,7 @@ export const PLANTED_LEDGERS: readonly PlantedLedger[] = [
     says: "knows only the ledger right above it",
     caughtBy: "is below those that it spends from",
     Broken: class extends HonestLedger {
-      override isBelow(other: Ledger) {
+      override isBelow(other: Ledger): boolean {
         return other instanceof HonestLedger && this.account.parent === other.account;
       }
     },
@@ -447,7 +447,7 @@ export const PLANTED_LEDGERS: readonly PlantedLedger[] = [
     says: "takes itself for one above it",
     caughtBy: "is below those that it spends from",
     Broken: class extends HonestLedger {
-      override isBelow(other: Ledger) {
+      override isBelow(other: Ledger): boolean {
         return other === this || super.isBelow(other);
       }
     },
