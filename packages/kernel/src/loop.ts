@@ -99,6 +99,7 @@ export { isParsed, type Parsed, parseWith } from "./loop/parse-with.ts";
 export { type Approval, readApproval } from "./loop/read-approval.ts";
 export { readAgain, readOutcome } from "./loop/read-again.ts";
 export { readResult } from "./loop/read-result.ts";
+export { restartDelay } from "./loop/restart-delay.ts";
 export { readStream, refuseNoEvent, refuseNoStream } from "./loop/read-stream.ts";
 export {
   isStop,

@@ -148,6 +148,18 @@ describe("parseWith", () => {
     expect(() => parseWith(raw, {})).toThrow("pass a JsonSchemaValidator");
   });
 
+  test.each<[string, () => unknown]>([
+    ["true", () => true],
+    ["undefined", () => undefined],
+    ["a promise that rejects, which ends no process", () => Promise.reject(new Error("too late"))],
+  ])("refuses a validator that gives no list of issues: %s", async (_, answer) => {
+    expect(() => parseWith({ type: "object" }, {}, answer as never)).toThrow(
+      /^validator\(schema, value\) is .*; expected a list of issues, at once/,
+    );
+    // Rejections that nobody handles are reported, and fail the test, when the event loop has turned.
+    await new Promise((resolve) => setImmediate(resolve));
+  });
+
   test("lists at most ten problems", async () => {
     const many = await parseWith(
       z.array(z.number()),

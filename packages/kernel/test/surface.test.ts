@@ -206,6 +206,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "refuseNoStream",
       "refuseStranger",
       "refuseUnkept",
+      "restartDelay",
       "runLimits",
       "scopeForWorker",
       "secondHireArgument",

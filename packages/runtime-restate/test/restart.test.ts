@@ -75,6 +75,12 @@ test.each(["reset", "shouldRetry", "delayMs"] as const)(
   },
 );
 
+test.each([Infinity, Number.NaN])("R17: nor does one that wants to wait for %d ms", async (delayMs) => {
+  const { attempt, logged } = crashed(1);
+  expect(await restartAfter(attempt, { ...yes, delayMs: () => delayMs }, crash)).toBeUndefined();
+  expect(logged).toHaveLength(1);
+});
+
 test("R17: a run that is over stays over where its policy cannot forget it", () => {
   const { attempt, logged } = crashed(1);
   forgetCrashes(attempt, { ...yes, reset: fails });

@@ -117,6 +117,28 @@ describe("limits", () => {
     expect(result.cost).toBeCloseTo(9 * 0.0002, 9);
   });
 
+  test("R18: a member with a share of its lead's ledger is charged to that once, and has all that is left of it", async () => {
+    const tenant = new ExecutionTracker({ maxCostUsd: 0.12 }, { scope: "tenant acme" });
+    const share = tenant.child({ maxCostUsd: 0.1 }, "greeters");
+    const usage = { inputTokens: 100, outputTokens: 10 };
+    const lead = team({
+      name: "lead",
+      model: scriptedModel([
+        { toolCalls: [{ name: "handoff_greeter", arguments: { task: "greet" } }], usage },
+        { text: "greeted", usage },
+      ]),
+      members: [agent({ name: "greeter", model: scriptedModel([{ text: "Hello.", usage }]), budget: share })],
+      budget: tenant,
+    });
+    // A call reserves more than eight cents for 8,192 tokens, and takes a fiftieth of a cent.
+    const result = await run(lead, "Hi", { prices: { scripted: { input: 1, output: 10 } } });
+    expect(result.tree.agents().map(({ status }) => status)).toEqual(["completed", "completed"]);
+    expect([tenant.used, share.used]).toMatchObject([
+      { turns: 3, cost: result.cost },
+      { turns: 1, cost: 0.0002 },
+    ]);
+  });
+
   test("R18: a ledger of many runs is charged once by a run that is resumed", async () => {
     const tenant = new ExecutionTracker({ maxCostUsd: 1 }, { scope: "tenant acme" });
     const usage = { inputTokens: 1_000, outputTokens: 100 };

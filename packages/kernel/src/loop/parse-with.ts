@@ -1,4 +1,6 @@
+import { quietly } from "../core/quietly.ts";
 import { isPromiseLike, type MaybePromise } from "../core/types.ts";
+import { InvalidValueError } from "../errors/errors.ts";
 import {
   type JsonSchemaValidator,
   type SchemaIssue,
@@ -28,6 +30,12 @@ export function parseWith<T>(
   }
   if (validator === undefined) throw unchecked("schema", schema);
   const issues = validator(schema, value);
+  if (!Array.isArray(issues)) {
+    // It may be a promise. One that rejects and that nobody handles would end the process.
+    quietly(() => issues);
+    const expected = "a list of issues, at once; an empty list for a value that matches";
+    throw new InvalidValueError({ field: "validator(schema, value)", value: issues, expected });
+  }
   // The validator has just checked the shape. The type of a raw JSON Schema is known only to its author.
   return issues.length === 0 ? { ok: true, value: value as T } : { ok: false, problem: describe(issues) };
 }

@@ -58,7 +58,7 @@ export interface Headcount {
 export interface RestartPolicy {
   /** Whether to start it again. Each call that returns true counts as a restart. */
   shouldRetry(execId: string, error?: unknown): boolean;
-  /** How long to wait before a restart. The first restart is attempt 1. */
+  /** How many milliseconds to wait before a restart. The first restart is attempt 1. If it is no finite number, there is none. */
   delayMs(attempt: number): number;
   /** Forgets the restarts so far. Called when the execution has ended. */
   reset(execId: string): void;

@@ -5,10 +5,11 @@ import type { RunStatus } from "../agent/handle.ts";
 import type { SerializedError } from "../errors/to-json.ts";
 
 /**
- * One entry, unique by (exec, key, attempt, phase). What is no entry, and is refused by a journal: an empty `exec`, a `key` that is empty or
- * has a line break in it, an `attempt` that is no whole number, another `phase`, a time that is not finite, a `body` that is no object, or
- * that JSON cannot write. An effect, such as a model call, has a `begin` that is written before anything
- * is sent, and an `end` with its outcome. A `note` is any other fact: an input, a status, a time.
+ * One entry, unique by (exec, key, attempt, phase). What is no entry, and is refused by a journal: an empty `exec`, a `key` that is empty
+ * or has a line break in it, an `attempt` that is no whole number, another `phase`, a time that is not finite, a `body` that is no object,
+ * or that JSON cannot write. A body with a `toJSON` is kept as what JSON writes for it in a list, even if that is no object. An effect,
+ * such as a model call, has a `begin` that is written before anything is sent, and an `end` with its outcome. A `note` is any other fact:
+ * an input, a status, a time.
  */
 export interface JournalEntry {
   readonly exec: ExecId;
@@ -137,7 +138,9 @@ export interface Journal {
   release(runId: RunId, epoch: number): MaybePromise<void>;
   /** Gives back the claim of a run that has no entries yet, and no longer lists the run. What was posted to it stays. */
   abandon?(runId: RunId, epoch: number): MaybePromise<void>;
-  /** All entries in the order of `seq`; empty if the run is not known. */
+  /**
+   * All entries in the order of `seq`; empty if the run is not known. Nothing that the caller does to them changes what is stored.
+   */
   load(runId: RunId): MaybePromise<readonly JournalRecord[]>;
   /**
    * Writes all entries or none; they are durable when it resolves. It copies them when it is called. It may be called again before
@@ -151,7 +154,10 @@ export interface Journal {
    * calls, as entries do. Throws an `InvalidValueError` if it is no item.
    */
   post(runId: RunId, item: PostedItem): MaybePromise<void>;
-  /** What was posted, from the first item whose `seq` is greater than `after`. Throws an `InvalidValueError` if that is below 0. */
+  /**
+   * What was posted, from the first item whose `seq` is greater than `after`. Nothing that the caller does to it changes what is stored.
+   * Throws an `InvalidValueError` if `after` is below 0.
+   */
   items(runId: RunId, after: number): MaybePromise<readonly PostedRecord[]>;
   /** Calls `listener` whenever something may have been posted to the run. Never throws. If it is absent, the runtime polls. */
   watch?(runId: RunId, listener: () => void): JournalWatch;

@@ -94,6 +94,11 @@ export interface Ledger {
   raise?(more: Partial<Spend>): MaybePromise<void>;
   /** Makes the ledger of a hired agent. `scope` names the agent in errors and warnings. */
   child(budget: ExecutionBudgetOptions, scope: string): Ledger;
+  /**
+   * Whether the other one is above this ledger, so that what is spent here is spent there as well. Without it, if two agents of a tree
+   * are given such ledgers as their budgets, the lower one's calls are charged twice to the upper ledger.
+   */
+  isBelow?(other: Ledger): boolean;
   /** What may still be reserved, here and in every ledger above. */
   remaining(): Remaining;
   /**

@@ -3,11 +3,10 @@ import {
   type HireLeaf,
   type HireOutcome,
   HookEvent,
-  InvalidValueError,
   type RestartPolicy,
   type RunContext,
 } from "@ravi/kernel";
-import { hookBase, isFinalFailure, messageOf } from "@ravi/kernel/loop";
+import { hookBase, isFinalFailure, messageOf, restartDelay } from "@ravi/kernel/loop";
 
 /** One hand-off: the hire, and its latest outcome. */
 export interface Attempt {
@@ -60,10 +59,7 @@ function delayBefore(
     // Only `true` counts as yes, whatever an untyped policy may return: a promise would be a yes for ever.
     const isWanted: unknown = policy.shouldRetry(id, outcome.error);
     if (isWanted !== true) return undefined;
-    const delayMs = policy.delayMs(restarts + 1);
-    if (Number.isFinite(delayMs)) return delayMs;
-    const field = `retryPolicy.delayMs(${restarts + 1})`;
-    throw new InvalidValueError({ field, value: delayMs, expected: "milliseconds" });
+    return restartDelay(policy, restarts + 1, "retryPolicy");
   });
 }
 

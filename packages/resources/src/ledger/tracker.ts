@@ -240,6 +240,14 @@ export class ExecutionTracker implements Ledger {
     serveLines(this.account);
   }
 
+  /** Whether the other one is above this ledger, so that what is spent here is spent there as well. */
+  isBelow(other: Ledger): boolean {
+    if (!(other instanceof ExecutionTracker)) return false;
+    for (let at = this.account.parent; at !== undefined; at = at.parent)
+      if (at === other.account) return true;
+    return false;
+  }
+
   /**
    * A ledger below this one. Without a limit of its own, only those above limit it; what it does not use stays available to them.
    */

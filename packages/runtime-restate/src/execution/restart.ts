@@ -1,5 +1,5 @@
 import { errorToJSON, HookEvent, type RaviError, type RestartPolicy } from "@ravi/kernel";
-import { messageOf, tellLog } from "@ravi/kernel/loop";
+import { messageOf, restartDelay, tellLog } from "@ravi/kernel/loop";
 import type { Attempt } from "./attempt.ts";
 import { dispatch, hooksOf } from "./dispatch.ts";
 
@@ -29,7 +29,7 @@ export async function restartAfter(
     // Only `true` counts as yes, whatever an untyped policy may return.
     let isWanted: unknown = false;
     for (let crash = 0; crash < crashes; crash++) isWanted = policy.shouldRetry(execId, error);
-    return isWanted === true ? policy.delayMs(crashes) : undefined;
+    return isWanted === true ? restartDelay(policy, crashes, "restart") : undefined;
   });
   if (delayMs === undefined) return undefined;
   const hooks = hooksOf(attempt);

@@ -12,7 +12,7 @@ import {
   type RunResult,
   type NeedsDecisionError,
 } from "@ravi/kernel";
-import { argumentsText, type Decisions, messageOf } from "@ravi/kernel/loop";
+import { argumentsText, type Decisions, messageOf, restartDelay } from "@ravi/kernel/loop";
 import { andThen } from "../promises/and-then.ts";
 import { awaitJournal } from "./await-journal.ts";
 import { hooksFor } from "../context/plan.ts";
@@ -173,7 +173,7 @@ export class RunAttempts implements Attempts {
     return this.isRestarted && !isLost;
   }
 
-  /** Whether the policy wants another attempt. If it throws, there is none. */
+  /** Whether the policy wants another attempt. If it throws, or does not say how long to wait, there is none. */
   private isWanted(crash: unknown): boolean {
     const { ports, start } = this;
     const { restart } = ports;
@@ -182,7 +182,7 @@ export class RunAttempts implements Attempts {
       // Only `true` counts as yes, whatever an untyped policy may return.
       const isWanted: unknown = crash !== undefined && restart.shouldRetry(this.execId, crash);
       if (isWanted === true) {
-        this.delayMs = restart.delayMs(this.crashes + 1);
+        this.delayMs = restartDelay(restart, this.crashes + 1, "restart");
         return true;
       }
       restart.reset(this.execId);

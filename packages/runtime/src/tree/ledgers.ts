@@ -9,16 +9,19 @@ const NONE: readonly Ledger[] = [];
 
 /**
  * The ledger of an execution, combined with the one that the user gave to the agent (`defaults.executionBudget`), if there is one: every
- * call then reserves from both. One that an agent above was given too is among them already.
+ * call then reserves from both. One that an agent above was given too is among them already, and so is one above such a ledger. One that
+ * is below such a ledger takes its place, since otherwise that would be charged twice.
  */
 export function withAgentLedger(agent: Agent, ledger: Ledger | undefined, log?: RunLog): Ledger | undefined {
   const given = agent.defaults?.executionBudget;
   if (given === undefined || !isLedger(given)) return ledger;
   const above = givenTo(ledger);
-  if (ledger === given || above.includes(given)) return ledger;
-  const both = ledger === undefined ? given : new JointLedger(ledger, given, log);
-  GIVEN.set(both, [...above, given]);
-  return both;
+  if ([...partsOf(ledger), ...above].some((one) => one === given || isBelow(one, given))) return ledger;
+  const replaced = above.filter((one) => isBelow(given, one));
+  const rest = partsOf(ledger).filter((part) => !replaced.some((one) => part === one || isBelow(part, one)));
+  const all = [...rest, given].reduce((one, two) => new JointLedger(one, two, log));
+  GIVEN.set(all, [...above.filter((one) => !replaced.includes(one)), given]);
+  return all;
 }
 
 /** The ledger of a hired agent, below that of the one that hires it. */
@@ -42,6 +45,16 @@ export function withExtraOf(
     ledger = new JointLedger(ledger, at.second.child({}, scope), log);
   }
   return asGiven(parent, ledger);
+}
+
+/** Those that it combines, in their order. */
+function partsOf(ledger: Ledger | undefined): readonly Ledger[] {
+  if (ledger instanceof JointLedger) return [...partsOf(ledger.first), ledger.second];
+  return ledger === undefined ? NONE : [ledger];
+}
+
+function isBelow(ledger: Ledger, other: Ledger): boolean {
+  return ledger.isBelow?.(other) === true;
 }
 
 function givenTo(ledger: Ledger | undefined): readonly Ledger[] {

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
   type Agent,
   AgentId,
@@ -87,6 +87,82 @@ test.each(["with", "without"])(
     expect(acme.used, "and what was spent before the restart is not charged again").toMatchObject({
       turns: 3,
       tokens: 33,
+    });
+  },
+);
+
+describe.each(["with", "without"])(
+  "R18: two trackers, one of them above the other, %s a ledger of the run",
+  (isLimited) => {
+    const model = scriptedModel(() => ({ text: "x", usage: { inputTokens: 10, outputTokens: 1 } }));
+    const withTracker = (name: string, tracker: Ledger, below?: Agent): Agent => ({
+      id: AgentId(name),
+      defaults: { executionBudget: tracker },
+      async run(ctx) {
+        await ctx.llm(model, ask(name));
+        if (below !== undefined) return done((await ctx.hire({ agent: below, input: "" })).status);
+        await ctx.waitFor("go");
+        await ctx.llm(model, ask("more"));
+        return done("");
+      },
+    });
+    const options = () => ({
+      journal: new MemoryJournal(),
+      ...(isLimited === "with" && { ledger: () => new FakeLedger() }),
+    });
+
+    test.each(["the member's", "the lead's", "the one between's"])(
+      "%s is the lower one: a call below both is charged once to each, also after a resume",
+      async (lower) => {
+        const acme = new FakeLedger({ maxTurns: 4 });
+        const web = new FakeLedger({}, acme);
+        const given = (whose: string): Ledger => (lower === whose ? web : acme);
+        const helper = withTracker("helper", given("the member's"));
+        const between = withTracker("between", given("the one between's"), helper);
+        const lead = withTracker("lead", given("the lead's"), between);
+        const ports = options();
+        const first = new Runtime(ports);
+        const run = first.run(lead, "", { runId: "g" });
+        await until(() => run.status === "suspended");
+        expect(acme.used).toMatchObject({ turns: 3, tokens: 33 });
+        await first.close();
+        const second = new Runtime({ ...ports, agents: [lead] });
+        await second.deliver("g", "go", true);
+        expect((await second.resume("g").result).status).toBe("completed");
+        expect(acme.used).toMatchObject({ turns: 4, tokens: 44 });
+        const below = { "the member's": 2, "the one between's": 3, "the lead's": 4 }[lower];
+        expect(web.used).toMatchObject({ turns: below });
+      },
+    );
+
+    test("the limits of both hold, and so does that of a third beside them", async () => {
+      const acme = new FakeLedger({ maxTurns: 2 });
+      const web = new FakeLedger({ maxTurns: 1 }, acme);
+      const day = new FakeLedger({ maxTurns: 2 });
+      const tries = async (tracker: Ledger): Promise<number> => {
+        let paid = 0;
+        const helper: Agent = {
+          id: AgentId("helper"),
+          defaults: { executionBudget: tracker },
+          async run(ctx) {
+            for (let n = 0; n < 3; n++) {
+              await ctx.llm(model, ask(`${n}`));
+              paid++;
+            }
+            return done("");
+          },
+        };
+        const hires = (name: string, ledger: Ledger, below: Agent): Agent => ({
+          id: AgentId(name),
+          defaults: { executionBudget: ledger },
+          run: async (ctx) => done((await ctx.hire({ agent: below, input: "" })).status),
+        });
+        await new Runtime(options()).run(hires("lead", acme, hires("between", day, helper)), "").result;
+        return paid;
+      };
+      expect(await tries(web)).toBe(1);
+      expect(await tries(acme)).toBe(1);
+      expect([acme.used.turns, web.used.turns, day.used.turns]).toEqual([2, 1, 2]);
     });
   },
 );

@@ -112,12 +112,19 @@ const broken = (): never => {
   throw new Error("no policy today");
 };
 
+const once = (): (() => boolean) => {
+  let asked = 0;
+  return () => ++asked === 1;
+};
+
 const POLICY: RestartPolicy = { shouldRetry: () => true, delayMs: () => 0, reset() {} };
 
-describe("R17: a restart policy that throws", () => {
+describe("R17: a restart policy that throws, or gives no delay", () => {
   test.each<[string, Partial<RestartPolicy>]>([
     ["when it is asked", { shouldRetry: broken }],
     ["when it is asked how long to wait", { delayMs: broken }],
+    ["when it gives a delay that never ends", { shouldRetry: once(), delayMs: () => Infinity }],
+    ["when it gives a delay that is no number", { shouldRetry: once(), delayMs: () => Number.NaN }],
     ["when it is told to forget", { shouldRetry: () => false, reset: broken }],
   ])("%s: the run ends with what its agent threw, and that is on record", async (_, part) => {
     const said: string[] = [];

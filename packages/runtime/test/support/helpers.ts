@@ -129,6 +129,10 @@ export class FakeLedger implements Ledger {
     };
   }
 
+  isBelow(other: Ledger): boolean {
+    return this.chain.some((ledger) => ledger !== this && ledger === other);
+  }
+
   charge(spent: Actual): typeof NOTHING {
     this.add(spent, 1);
     return NOTHING;

@@ -81,6 +81,10 @@ export class HonestLedger implements Ledger {
     return { tokens: most("tokens"), cost: most("cost"), turns: most("turns"), toolCalls: most("toolCalls") };
   }
 
+  isBelow(other: Ledger): boolean {
+    return other instanceof HonestLedger && this.chain.slice(1).includes(other.account);
+  }
+
   get used(): Spend {
     const { used } = this.account;
     return { ...used, cost: this.shown("cost", used.cost) };

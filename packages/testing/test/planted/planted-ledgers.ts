@@ -421,6 +421,38 @@ export const PLANTED_LEDGERS: readonly PlantedLedger[] = [
     },
   },
   {
+    says: "takes whatever it shares a ledger with for one above it",
+    caughtBy: "is below those that it spends from",
+    Broken: class extends HonestLedger {
+      override isBelow(other: Ledger): boolean {
+        const top = this.chain.at(-1);
+        return (
+          other !== this &&
+          other instanceof HonestLedger &&
+          (top === other.account || top === other.account.parent)
+        );
+      }
+    },
+  },
+  {
+    says: "knows only the ledger right above it",
+    caughtBy: "is below those that it spends from",
+    Broken: class extends HonestLedger {
+      override isBelow(other: Ledger): boolean {
+        return other instanceof HonestLedger && this.account.parent === other.account;
+      }
+    },
+  },
+  {
+    says: "takes itself for one above it",
+    caughtBy: "is below those that it spends from",
+    Broken: class extends HonestLedger {
+      override isBelow(other: Ledger): boolean {
+        return other === this || super.isBelow(other);
+      }
+    },
+  },
+  {
     says: "hands out its living state as a snapshot",
     caughtBy: "a snapshot is plain JSON",
     Broken: class extends HonestLedger {

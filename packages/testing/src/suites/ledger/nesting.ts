@@ -85,6 +85,23 @@ export const nestingCases: readonly LedgerCase[] = [
   },
   {
     rule: "R18",
+    says: "a ledger is below those that it spends from, and below no other",
+    async run({ open }) {
+      const root = await open({});
+      if (root.isBelow === undefined) return expect(typeof root.isBelow).toBe("undefined");
+      const child = root.child({}, "child");
+      const leaf = child.child({}, "leaf");
+      const all = { root, child, leaf, beside: root.child({}, "beside"), other: await open({}) };
+      const below = Object.entries(all).flatMap(([name, one]) =>
+        Object.entries(all).flatMap(([above, two]) =>
+          one.isBelow?.(two) === true ? [`${name} < ${above}`] : [],
+        ),
+      );
+      expect(below).toEqual(["child < root", "leaf < root", "leaf < child", "beside < root"]);
+    },
+  },
+  {
+    rule: "R18",
     says: "two children of one name are two ledgers, and making one takes nothing",
     async run({ open }) {
       const root = await open({ maxTokens: 100 });
