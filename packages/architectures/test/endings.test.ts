@@ -417,3 +417,40 @@ test("a context around another hands on all of it, also what a context need not 
   expect(await new DelegatingContext(bareContext()).requestBudget(BROKE)).toBe(false);
   expect(await outer.record("fact", () => 7)).toBe(7);
 });
+
+describe("thoughts that a server leaves in front of an answer are no part of what a cut-off run gives", () => {
+  const half = {
+    text: "<think>hm</think>half of it",
+    toolCalls: [{ name: "look_up", arguments: { query: "x" } }],
+  };
+
+  test.each([
+    ["the answer of the last turn", "why\n</think>\n\nlanded", "landed"],
+    ["what was found, if the last turn has thoughts only", "<think>why</think>", "1. find it\nfound"],
+  ])("%s", async (_, last, output) => {
+    const { result } = await run(new PlanAndExecute(), ["1. find it\n2. tell it", "found", BROKE, last]);
+    expect(result).toEqual({ status: "partial", output, stopReason: "budget" });
+  });
+
+  test.each([
+    ["react", () => new ReAct()],
+    ["a draft", () => new SelfRefine()],
+  ])("%s whose last turn has thoughts only", async (_, architecture) => {
+    const { result } = await run(architecture(), [half, BROKE, "<think>why</think>"], { tools: [lookUp] });
+    expect(result).toEqual({ status: "partial", output: "half of it", stopReason: "budget" });
+  });
+
+  test.each([
+    ["react", () => new ReAct(), [half, LATE], "half of it"],
+    ["a draft", () => new SelfRefine(), [half, LATE], "half of it"],
+    [
+      "a step",
+      () => new PlanAndExecute(),
+      ["1. find it\n2. tell it", half, LATE],
+      "1. find it\n(not finished) half of it\n[look_up] facts about x",
+    ],
+  ])("%s that the time cuts off", async (_, architecture, script, output) => {
+    const { result } = await run(architecture(), script, { tools: [lookUp] });
+    expect(result).toEqual({ status: "partial", output, stopReason: "deadline" });
+  });
+});
