@@ -14,18 +14,21 @@ import {
 import { bareContext, delegateTo } from "@ravi/kernel/loop";
 import {
   ActorCritic,
+  Blackboard,
   Debate,
   freshSession,
   PlanAndExecute,
   ReAct,
   Reflexion,
+  ReWOO,
   Router,
   SelfRefine,
   StrategyAgent,
   Supervisor,
   Swarm,
+  TreeOfThoughts,
 } from "@ravi/architectures";
-import { type Script, scriptedModel } from "@ravi/testing";
+import { type Answer, type Script, scriptedModel } from "@ravi/testing";
 import { DelegatingContext } from "../src/context/delegating-context.ts";
 import { lookUp, run, told, worker } from "./support.ts";
 
@@ -245,6 +248,47 @@ describe("J10: how a run ends when it is cut off", () => {
     ]);
     expect(result).toEqual({ status: "completed", output: "nobody knew", stopReason: "done" });
   });
+
+  test("all that a worker has found is kept, also if it had several tasks", async () => {
+    const workers = { a: worker("a", ["one", "two", "three"]) };
+    const delegate = (task: string) => ({ name: "delegate", arguments: { worker: "a", task } });
+    const { result } = await run(new Supervisor({ workers }), [
+      { toolCalls: [delegate("1"), delegate("2")] },
+      { toolCalls: [delegate("3")] },
+      LATE,
+    ]);
+    expect(result).toEqual({
+      status: "partial",
+      output: "[a] one\n[a] two\n[a] three",
+      stopReason: "deadline",
+    });
+  });
+
+  test.each<[string, Architecture, readonly Answer[], string]>([
+    [
+      "a plan",
+      new PlanAndExecute(),
+      ["1. find it\n2. tell it", "found", "told"],
+      "1. find it\nfound\n\n2. tell it\ntold",
+    ],
+    ["evidence", new ReWOO(), ["#E1 = look_up[x]"], '#E1 (look_up "x"): facts about x'],
+    ["thoughts", new TreeOfThoughts({ depth: 1, branch: 2 }), ['["one", "two"]', "0.5", "0.6"], "two"],
+    ["a board", new Blackboard({ experts: { a: worker("a", ["a clue", "PASS"]) } }), [], "[a] a clue"],
+    [
+      "a team",
+      new Supervisor({ workers: { a: worker("a", ["one"]) } }),
+      [{ toolCalls: [{ name: "delegate", arguments: { worker: "a", task: "t" } }] }],
+      "[a] one",
+    ],
+  ])(
+    "if nothing or a refusal is made of %s, what was found is given",
+    async (_, architecture, script, output) => {
+      const { result } = await run(architecture, [...script, { finishReason: "refused" }], {
+        tools: [lookUp],
+      });
+      expect(result).toEqual({ status: "partial", output, stopReason: "refused" });
+    },
+  );
 
   test("a worker that could not be made costs none of those that may be made", async () => {
     let made = 0;
