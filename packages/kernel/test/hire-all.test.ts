@@ -5,6 +5,7 @@ import {
   type AgentResult,
   BudgetExhaustedError,
   CancellationError,
+  HistoryRetention,
   HookEvent,
   type Hooks,
   type HireLeaf,
@@ -117,6 +118,7 @@ describe("hireAll", () => {
     ["a budget of its own", leaf({ ...says("a"), defaults: { executionBudget: { maxTurns: 1 } } })],
     ["a budget for this hire", { ...leaf(says("a")), executionBudget: { maxTurns: 1 } }],
     ["a time limit", { ...leaf(says("a")), timeoutS: 1 }],
+    ["a history that is kept", { ...leaf(says("a")), retention: HistoryRetention.PERMANENT }],
   ])("one with %s stays denied: nothing would keep its rules there", async (_, guarded) => {
     const { ctx } = withSeats(0);
     expect(await hireAll(ctx, [guarded])).toMatchObject([{ status: "denied" }]);

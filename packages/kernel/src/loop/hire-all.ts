@@ -2,6 +2,7 @@ import type { HireLeaf, HireOutcome } from "../agent/leaves.ts";
 import type { RunContext } from "../agent/run-context.ts";
 import { isRaviError } from "../errors/is.ts";
 import { textOf } from "../model/messages.ts";
+import { HistoryRetention } from "../policy/scales.ts";
 import { asRavi } from "./bare/bare-child.ts";
 import { bareInbox } from "./bare-inbox.ts";
 import { OwnLane } from "./bare/own-lane.ts";
@@ -53,11 +54,13 @@ export function hasNoSeat(outcome: HireOutcome | undefined): boolean {
 }
 
 /**
- * Middleware, a budget and a time limit only work around a child of its own. In the caller's slot they would be dropped silently.
+ * Middleware, a budget, a time limit and a history that is kept only work around a child of its own. In the caller's slot they would be
+ * dropped silently.
  */
-function canRunInOwnSlot({ agent, executionBudget, timeoutS }: HireLeaf): boolean {
+function canRunInOwnSlot({ agent, executionBudget, timeoutS, retention }: HireLeaf): boolean {
   const isLimited = executionBudget !== undefined || agent.defaults?.executionBudget !== undefined;
-  return !hasLayers(agent.pipelines) && !isLimited && timeoutS === undefined;
+  const isKept = retention === HistoryRetention.PERMANENT;
+  return !hasLayers(agent.pipelines) && !isLimited && timeoutS === undefined && !isKept;
 }
 
 /** An error that stops the run is thrown on, because here it is the caller's own. */
