@@ -476,6 +476,17 @@ describe("thoughts that a server leaves in front of an answer are no part of wha
     expect(result).toEqual({ status: "partial", output, stopReason: "budget" });
   });
 
+  const cut: Answer = { text: "<think>Perhaps a score of 0.9, or\n1. one\n2. two", finishReason: "length" };
+
+  test.each<[string, Architecture, readonly Answer[], object]>([
+    ["score", new Reflexion({ maxTries: 1 }), ["answer", cut], { output: "answer", stopReason: "steps" }],
+    ["plan", new PlanAndExecute(), [cut, "done at once", "answer"], { output: "answer", stopReason: "done" }],
+    ["choice", new Router({ routes: { one: worker("one", []) } }), [cut, "myself"], { output: "myself" }],
+    ["answer", new ReAct(), [cut], { output: "", stopReason: "length" }],
+  ])("thoughts that are cut off are no %s", async (_, architecture, script, ending) => {
+    expect((await run(architecture, script)).result).toMatchObject(ending);
+  });
+
   test.each([
     ["react", () => new ReAct()],
     ["a draft", () => new SelfRefine()],
