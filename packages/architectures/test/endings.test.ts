@@ -59,6 +59,24 @@ describe("J10: how a run ends when it is cut off", () => {
     });
   });
 
+  test.each<[string, () => unknown, string]>([
+    ["a promise", async () => {}, "a promise"],
+    ["nothing", () => undefined, "undefined"],
+  ])("a strategy that returns %s instead of its events is named", async (_, act, value) => {
+    const architecture = strategy(act as Architecture["run"]);
+    const expected = `test.run(session, deps, prompt) is ${value}; expected an async generator (async *run)`;
+    await expect(run(architecture, [])).rejects.toMatchObject({ code: "INVALID_VALUE", message: expected });
+  });
+
+  test("an answer that is no text is named", async () => {
+    const architecture = strategy(async function* (own) {
+      yield { type: "step", step: 1 };
+      Object.assign(own, { output: 7 });
+    });
+    const expected = "session.output is 7; expected a string";
+    await expect(run(architecture, [])).rejects.toMatchObject({ code: "INVALID_VALUE", message: expected });
+  });
+
   test("the time may end while the last turn is made: what was found is given all the same", async () => {
     const architecture = strategy(async function* (own) {
       yield { type: "step", step: 1 };

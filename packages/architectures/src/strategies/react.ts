@@ -1,11 +1,11 @@
-import {
-  type AgentEvent,
-  type AgentSession,
-  type Architecture,
-  type ChatMessage,
-  type Dependencies,
-  type MaybePromise,
-  type RunContext,
+import type {
+  AgentEvent,
+  AgentSession,
+  Architecture,
+  ChatMessage,
+  Dependencies,
+  MaybePromise,
+  RunContext,
 } from "@ravi/kernel";
 import { toolLoop } from "@ravi/kernel/loop";
 import { DelegatingContext } from "../context/delegating-context.ts";
