@@ -11,7 +11,10 @@ export function answerIn(text: string): string {
   const at = lines.findLastIndex(({ marked }) => marked !== undefined);
   if (at === -1) return text.trim();
   const rest = lines.slice(at).map(({ line, marked }) => marked ?? line);
-  return firstParagraph(rest.join("\n").trim()) || text.trim();
+  const answer = rest.join("\n").trim();
+  // Below a mark that stands alone there may be a letter, whose paragraphs belong together. What comes after code is a remark.
+  const isLetter = rest[0]?.trim() === "" && !answer.startsWith("```");
+  return (isLetter ? answer : firstParagraph(answer)) || text.trim();
 }
 
 /** What follows the mark. Emphasis that began before the mark ends there too, or in the text. */

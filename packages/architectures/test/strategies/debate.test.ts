@@ -195,6 +195,8 @@ describe("J10: Debate", () => {
     const code = "```js\nconst a = 1;\n\nreturn a;\n```";
     expect(answerIn(`because\nAnswer:\n${code}\n\nI hope it runs!`)).toBe(code);
     expect(answerIn("no reasons\nAnswer:")).toBe("no reasons\nAnswer:");
+    const letter = "Dear Sir,\n\nit rains.\n\nYours";
+    expect(answerIn(`because\n**Answer:**\n\n${letter}\n`)).toBe(letter);
   });
 
   test.each([
