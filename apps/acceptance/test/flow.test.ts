@@ -1,6 +1,16 @@
 import { describe, expect, test } from "vitest";
-import { type Agent, type JournalRecord, ProviderError, RunId, textOf } from "@ravi/kernel";
+import {
+  type Agent,
+  type ChatContext,
+  type JournalRecord,
+  type Layer,
+  MiddlewareTermination,
+  ProviderError,
+  RunId,
+  textOf,
+} from "@ravi/kernel";
 import { ConditionalFlow, InformationAgent, ParallelFlow, SequentialFlow, type StepResult } from "@ravi/flow";
+import { MiddlewarePipeline } from "@ravi/middleware";
 import { ReActAgent } from "@ravi/react-agent";
 import { MemoryJournal } from "@ravi/runtime";
 import { scriptedModel } from "@ravi/testing";
@@ -52,6 +62,26 @@ describe("R25: a flow under the rules", () => {
       const result = await governed().run(flow, "x", { spawnBudget: { maxAgents } }).result;
       expect(result).toMatchObject({ status: "completed", output: "<<x>>" });
       expect(paid()).toBe(4);
+    },
+  );
+
+  test.each([1, 2, 4])(
+    "with %i seats a guardrail that stops one branch leaves the others, which were paid for",
+    async (maxAgents) => {
+      const guard: Layer<ChatContext> = async ({ request }, next) => {
+        if (textOf(request.messages[0] ?? { content: "" }) === "bad")
+          throw new MiddlewareTermination({ layer: "guard", reason: "no" });
+        await next();
+      };
+      const { model } = echoing();
+      const branches = ["good", "bad", "fine"].map(
+        (name) => new ReActAgent({ name, model, instructions: name }),
+      );
+      const flow = new ParallelFlow({ name: "f", branches });
+      const pipelines = { chat: new MiddlewarePipeline([guard]) };
+      const result = await governed({ pipelines }).run(flow, "x", { spawnBudget: { maxAgents } }).result;
+      expect(result).toMatchObject({ status: "partial", stopReason: "failed" });
+      expect(result.structured?.map(({ status }) => status)).toEqual(["completed", "failed", "completed"]);
     },
   );
 

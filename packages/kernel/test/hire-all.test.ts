@@ -11,6 +11,8 @@ import {
   type HireLeaf,
   type HireOutcome,
   type Leaf,
+  MiddlewareTermination,
+  NeedsDecisionError,
   NO_USAGE,
   type Pipeline,
   type RunEvent,
@@ -112,6 +114,7 @@ describe("hireAll", () => {
     expect(heard).toEqual(["step_start", "step_start"]);
   });
 
+  const DOUBT = { execId: "run", key: "tool:0:0", what: "pay" };
   const chat: Pipeline<never> = { isNoop: false, admit: () => {}, run: (_, core) => core() };
   test.each([
     ["layers", leaf({ ...says("a"), pipelines: { chat } })],
@@ -155,6 +158,25 @@ describe("hireAll", () => {
       },
     ]);
     await expect(hireAll(ctx, [throwing(new CancellationError({ reason: "user" }))])).rejects.toThrow("user");
+  });
+
+  test.each([
+    ["a guardrail", new MiddlewareTermination({ layer: "guard", reason: "no" })],
+    ["a decision", new NeedsDecisionError({ ...DOUBT, decided: "fail" })],
+  ])("%s that ends one there ends none of the others", async (_, error) => {
+    const { ctx } = withSeats(0);
+    const stopped = agent("b", () => Promise.reject(error));
+    const outcomes = await hireAll(ctx, [leaf(says("a")), leaf(stopped), leaf(says("c"))]);
+    expect(outputs(outcomes)).toEqual(["a did it", "failed", "c did it"]);
+    expect(outcomes[1]).toMatchObject({ error });
+  });
+
+  test("a call there that nobody has decided on ends all of them", async () => {
+    const { ctx } = withSeats(0);
+    const waits = agent("b", () => Promise.reject(new NeedsDecisionError(DOUBT)));
+    await expect(hireAll(ctx, [leaf(says("a")), leaf(waits)])).rejects.toMatchObject({
+      code: "NEEDS_DECISION",
+    });
   });
 
   test.each<[string, (ctx: BareContext) => Agent["run"]]>([

@@ -63,7 +63,7 @@ function canRunInOwnSlot({ agent, executionBudget, timeoutS, retention }: HireLe
   return !hasLayers(agent.pipelines) && !isLimited && timeoutS === undefined && !isKept;
 }
 
-/** An error that stops the run is thrown on, because here it is the caller's own. */
+/** An error that stops the run is thrown on, because here it is the caller's own, unless it is about a call of the agent. */
 async function runInOwnSlot<T>(
   ctx: RunContext,
   { agent, input, attachments }: HireLeaf<T>,
@@ -91,7 +91,13 @@ async function runInOwnSlot<T>(
         stoppedBy,
       };
     }
-    if (isStop(error)) throw error;
+    if (isStop(error) && !isOfItsCall(error)) throw error;
     return { status: "failed", error: asRavi(error, agent), usage };
   }
+}
+
+/** A guardrail's stop, and a decision against a call, end who made the call, as they would in a slot of its own; the others go on. */
+function isOfItsCall(error: unknown): boolean {
+  const isDecided = isRaviError(error, "NEEDS_DECISION") && error.pending.length === 0;
+  return isDecided || isRaviError(error, "MIDDLEWARE_TERMINATION");
 }
