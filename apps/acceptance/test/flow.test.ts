@@ -4,6 +4,7 @@ import {
   type ChatContext,
   type JournalRecord,
   type Layer,
+  type LLMClient,
   MiddlewareTermination,
   ProviderError,
   RunId,
@@ -13,7 +14,7 @@ import { ConditionalFlow, InformationAgent, ParallelFlow, SequentialFlow, type S
 import { MiddlewarePipeline } from "@ravi/middleware";
 import { ReActAgent } from "@ravi/react-agent";
 import { MemoryJournal } from "@ravi/runtime";
-import { scriptedModel } from "@ravi/testing";
+import { scriptedModel, virtualClock } from "@ravi/testing";
 import { cutJournal } from "../src/cut-journal.ts";
 import { agent, done, governed, PRICED } from "../src/leading.ts";
 
@@ -82,6 +83,24 @@ describe("R25: a flow under the rules", () => {
       const result = await governed({ pipelines }).run(flow, "x", { spawnBudget: { maxAgents } }).result;
       expect(result).toMatchObject({ status: "partial", stopReason: "failed" });
       expect(result.structured?.map(({ status }) => status)).toEqual(["completed", "failed", "completed"]);
+    },
+  );
+
+  test.each([1, 2, 4])(
+    "with %i seats, when the time ends what was done by then is given",
+    async (maxAgents) => {
+      const { member } = echoing();
+      const hang: LLMClient["generate"] = (_, options) =>
+        new Promise((_resolve, reject) => {
+          void clock.advance(2_000);
+          options?.signal?.addEventListener("abort", () => reject(new Error("aborted")), { once: true });
+        });
+      const slow = new ReActAgent({ name: "slow", model: { ...scriptedModel([], PRICED), generate: hang } });
+      const limits = { spawnBudget: { maxAgents }, executionBudget: { deadlineS: 1 } };
+      const clock = virtualClock({ now: 0 });
+      const steps = new SequentialFlow({ name: "f", steps: [member("a"), slow, member("b")] });
+      const sequence = await governed({ clock }).run(steps, "x", limits).result;
+      expect(sequence).toMatchObject({ status: "partial", output: "<x>", stopReason: "deadline" });
     },
   );
 

@@ -5,6 +5,7 @@ import {
   type AgentResult,
   BudgetExhaustedError,
   CancellationError,
+  DeadlineExceededError,
   HistoryRetention,
   HookEvent,
   type Hooks,
@@ -169,6 +170,30 @@ describe("hireAll", () => {
     const outcomes = await hireAll(ctx, [leaf(says("a")), leaf(stopped), leaf(says("c"))]);
     expect(outputs(outcomes)).toEqual(["a did it", "failed", "c did it"]);
     expect(outcomes[1]).toMatchObject({ error });
+  });
+
+  const late = new DeadlineExceededError({ deadline: 1 });
+
+  test("when the time ends while one works there, what the others have done is kept", async () => {
+    const { ctx } = withSeats(0);
+    const slow = agent("b", async () => {
+      ctx.meta.cancellation.cancel(late);
+      throw new Error("socket hang up");
+    });
+    const outcomes = await hireAll(ctx, [leaf(says("a")), leaf(slow)]);
+    expect(outputs(outcomes)).toEqual(["a did it", "cancelled"]);
+    expect(outcomes[1]).toMatchObject({ error: late });
+  });
+
+  test("when the time ends before all have found a seat, what the others have done is kept", async () => {
+    const { ctx } = withSeats(1);
+    const batch = ctx.batch.bind(ctx);
+    let rounds = 0;
+    ctx.batch = ((leaves: readonly Leaf[]) =>
+      rounds++ === 0 ? batch(leaves) : Promise.reject(late)) as typeof ctx.batch;
+    const outcomes = await hireAll(ctx, [leaf(says("a")), leaf(says("b")), leaf(says("c"))]);
+    expect(outputs(outcomes)).toEqual(["a did it", "cancelled", "cancelled"]);
+    expect(outcomes[1]).toMatchObject({ error: late });
   });
 
   test("a call there that nobody has decided on ends all of them", async () => {

@@ -24,7 +24,10 @@ export async function hireAll<T>(
   // A retry has only as many hires as found a slot before, because each denied hire is recorded.
   for (let size = waiting.length; waiting.length > 0;) {
     const round = waiting.slice(0, size);
-    const results = await ctx.batch(round.map(({ leaf }) => leaf));
+    const results = await hireAtOnce(
+      ctx,
+      round.map(({ leaf }) => leaf),
+    );
     for (const [n, { leaf, at }] of round.entries()) {
       const outcome = results[n];
       if (outcome === undefined)
@@ -42,6 +45,19 @@ export async function hireAll<T>(
     waiting = next === undefined ? [] : waiting.filter((one) => one !== next);
   }
   return outcomes;
+}
+
+/** When the time is up, nobody can be hired any more. That is an outcome, so that those of the others are not lost. */
+async function hireAtOnce<T>(
+  ctx: RunContext,
+  leaves: readonly HireLeaf<T>[],
+): Promise<readonly HireOutcome<T>[]> {
+  try {
+    return await ctx.batch(leaves);
+  } catch (error) {
+    if (!isRaviError(error, "DEADLINE_EXCEEDED")) throw error;
+    return leaves.map(() => ({ status: "cancelled", error }));
+  }
 }
 
 /** Whether the hire was denied because all slots are taken. */
@@ -75,10 +91,11 @@ async function runInOwnSlot<T>(
   try {
     const result = readResult(agent.id, await agent.run(lane.ctx, inbox));
     return { status: result.status, result, usage: lane.usage };
-  } catch (error) {
+  } catch (thrown) {
     // When it is cancelled, models and tools throw errors of all kinds. What counts is why.
-    cancellation.check();
+    const error = cancellation.error ?? thrown;
     const { usage } = lane;
+    if (isRaviError(error, "DEADLINE_EXCEEDED")) return { status: "cancelled", error, usage };
     if (isRaviError(error, "BUDGET_EXHAUSTED")) {
       const last = lane.messages.findLast((message) => message.role === "assistant");
       const output = last === undefined ? "" : textOf(last);
