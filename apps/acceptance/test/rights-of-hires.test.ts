@@ -172,7 +172,10 @@ describe("where all slots are taken", () => {
     const clerk = new ReActAgent({ name: "clerk", model: scriptedModel([PAYS, "could not"]), tools: [pay] });
     const asked: string[] = [];
     const permissions: Permissions = {
-      check: ({ action, target }) => ({ allow: asked.push(`${action} ${target}`) > 0 }),
+      check({ action, target }) {
+        asked.push(`${action} ${target}`);
+        return { allow: true };
+      },
     };
     const lead = new StrategyAgent({
       name: "lead",
