@@ -2,15 +2,18 @@ import { describe, expect, test } from "vitest";
 import {
   type Agent,
   type ChatContext,
+  HookEvent,
   type JournalRecord,
   type Layer,
   type LLMClient,
   MiddlewareTermination,
+  Priority,
   ProviderError,
   RunId,
   textOf,
 } from "@ravi/kernel";
 import { ConditionalFlow, InformationAgent, ParallelFlow, SequentialFlow, type StepResult } from "@ravi/flow";
+import { HookManager } from "@ravi/hooks";
 import { MiddlewarePipeline } from "@ravi/middleware";
 import { ReActAgent } from "@ravi/react-agent";
 import { MemoryJournal } from "@ravi/runtime";
@@ -103,6 +106,44 @@ describe("R25: a flow under the rules", () => {
       expect(sequence).toMatchObject({ status: "partial", output: "<x>", stopReason: "deadline" });
     },
   );
+
+  test("R15: a sequence that returns when it loses its slot gives what its last step has said", async () => {
+    const { member } = echoing();
+    const { promise: isBegun, resolve: begin } = Promise.withResolvers<void>();
+    const { promise: isFull, resolve: fill } = Promise.withResolvers<void>();
+    const { promise: isOver, resolve: end } = Promise.withResolvers<void>();
+    const first = agent("first", async () => {
+      begin();
+      await isFull;
+      return done("first said");
+    });
+    const flow = new SequentialFlow({ name: "flow", steps: [first, member("second")] });
+    const urgent = agent("urgent", async () => {
+      fill();
+      await isOver;
+      return done("in time");
+    });
+    const lead = agent("lead", async (ctx) => {
+      const handle = await ctx.spawn(flow, { input: "x", priority: Priority.LOW, onPreempt: "return" });
+      await isBegun;
+      const more = { kind: "hire", agent: urgent, input: "x" } as const;
+      // The second one waits for the slot of the flow's first step, so that the flow does not get it back.
+      const hires = ctx.batch([
+        { ...more, priority: Priority.CRITICAL },
+        { ...more, priority: Priority.HIGH, onFull: "queue" },
+      ]);
+      await flowEnd;
+      end();
+      await hires;
+      const outcome = await ctx.join(handle);
+      return done("result" in outcome ? `${outcome.status}: ${outcome.result.output}` : outcome.status);
+    });
+    const { promise: flowEnd, resolve: flowHasEnded } = Promise.withResolvers<void>();
+    const hooks = new HookManager();
+    hooks.on(HookEvent.FLOW_END, () => flowHasEnded());
+    const result = await governed({ hooks }).run(lead, "go", { spawnBudget: { maxAgents: 3 } }).result;
+    expect(result.output).toBe("paused: first said");
+  });
 
   test("never more agents at once than there are seats", async () => {
     let running = 0;
