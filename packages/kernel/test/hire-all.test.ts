@@ -116,6 +116,21 @@ describe("hireAll", () => {
   });
 
   const DOUBT = { execId: "run", key: "tool:0:0", what: "pay" };
+  test("agents that hire each other in a circle come to an end there, and again in the next run of it", async () => {
+    const { ctx } = withSeats(0);
+    let levels = 0;
+    const circle: Agent = agent("a", async (own) => {
+      if (++levels > 200) throw new Error("endless");
+      const [outcome] = await hireAll(own, [leaf(circle)]);
+      return done(
+        outcome === undefined || !("result" in outcome) ? `${outcome?.status}` : outcome.result.output,
+      );
+    });
+    const round = async (): Promise<string[]> => outputs(await hireAll(ctx, [leaf(circle)]));
+    expect([await round(), levels]).toEqual([["denied"], 50]);
+    expect([await round(), levels]).toEqual([["denied"], 100]);
+  });
+
   const chat: Pipeline<never> = { isNoop: false, admit: () => {}, run: (_, core) => core() };
   test.each([
     ["layers", leaf({ ...says("a"), pipelines: { chat } })],

@@ -1,6 +1,7 @@
 import type { HireLeaf, HireOutcome } from "../agent/leaves.ts";
 import type { RunContext } from "../agent/run-context.ts";
 import { isRaviError } from "../errors/is.ts";
+import type { CancellationToken } from "../run/cancellation.ts";
 import { textOf } from "../model/messages.ts";
 import { HistoryRetention } from "../policy/scales.ts";
 import { asRavi } from "./bare/bare-child.ts";
@@ -9,6 +10,12 @@ import { OwnLane } from "./bare/own-lane.ts";
 import { hasLayers } from "./pipeline-levels.ts";
 import { readResult } from "./read-result.ts";
 import { isStop } from "./tool-call.ts";
+
+/** So many agents may work inside of each other in one slot. Those that hire each other in a circle would never end. */
+const MAX_NESTED = 50;
+
+/** How many work inside of each other now, by the token of the execution whose slot it is: all contexts around it share that. */
+const nested = new WeakMap<CancellationToken, number>();
 
 /**
  * Hires all of them, for flows and strategies whose branches must all be done: as many at once as there are slots, and the rest
@@ -40,7 +47,7 @@ export async function hireAll<T>(
     waiting = [...denied, ...waiting.slice(size)];
     size = denied.length === 0 ? round.length * 2 : Math.max(1, startedCount);
     if (startedCount > 0) continue;
-    const next = ctx.lendsSlot === false ? undefined : waiting.find(({ leaf }) => canRunInOwnSlot(leaf));
+    const next = lendsSlot(ctx) ? waiting.find(({ leaf }) => canRunInOwnSlot(leaf)) : undefined;
     if (next !== undefined) outcomes[next.at] = await runInOwnSlot(ctx, next.leaf);
     waiting = next === undefined ? [] : waiting.filter((one) => one !== next);
   }
@@ -69,6 +76,10 @@ export function hasNoSeat(outcome: HireOutcome | undefined): boolean {
   );
 }
 
+function lendsSlot({ lendsSlot: isLent, meta }: RunContext): boolean {
+  return isLent !== false && (nested.get(meta.cancellation) ?? 0) < MAX_NESTED;
+}
+
 /**
  * Middleware, a budget, a time limit and a history that is kept only work around a child of its own. In the caller's slot they would be
  * dropped silently.
@@ -88,6 +99,8 @@ async function runInOwnSlot<T>(
   const inbox = bareInbox(input, { attachments, cancellation });
   const lane = new OwnLane(ctx, agent.hooks);
   ctx.emit({ type: "progress", name: "ownSeat", data: { agent: agent.id } });
+  const around = nested.get(cancellation) ?? 0;
+  nested.set(cancellation, around + 1);
   try {
     const result = readResult(agent.id, await agent.run(lane.ctx, inbox));
     return { status: result.status, result, usage: lane.usage };
@@ -110,6 +123,8 @@ async function runInOwnSlot<T>(
     }
     if (isStop(error) && !isOfItsCall(error)) throw error;
     return { status: "failed", error: asRavi(error, agent), usage };
+  } finally {
+    nested.set(cancellation, around);
   }
 }
 
