@@ -124,6 +124,7 @@ describe("J10: Debate", () => {
   test("the same answer twice is one candidate, and what more have said comes first", () => {
     expect(candidatesOf(["red", "Blue!", "blue", "green"])).toEqual([1, 0, 3]);
     expect(candidatesOf([])).toEqual([]);
+    expect(candidatesOf(["Ann beat Bob", "Bob beat Ann", "a draw", "Ann beat Bob."])).toEqual([0, 1, 2]);
   });
 
   test("without a legible vote, what more have said is the answer", async () => {
