@@ -145,6 +145,23 @@ describe("R25: a flow under the rules", () => {
     expect(result.output).toBe("paused: first said");
   });
 
+  test.each([
+    ["its time", { status: "partial", output: "", stopReason: "deadline" }, 1],
+    ["a failure", { status: "failed", error: { code: "PROVIDER_ERROR" } }, undefined],
+  ])("of a flow whose only branch was ended by %s, so is the flow", async (_, ending, timeoutS) => {
+    const clock = virtualClock({ now: 0 });
+    const generate: LLMClient["generate"] = (__, options) =>
+      new Promise((_resolve, reject) => {
+        const down = new ProviderError({ kind: "SERVER_ERROR", message: "down", provider: "p", model: "m" });
+        if (timeoutS === undefined) reject(down);
+        void clock.advance(2_000);
+        options?.signal?.addEventListener("abort", () => reject(new Error("aborted")), { once: true });
+      });
+    const slow = new ReActAgent({ name: "slow", model: { ...scriptedModel([], PRICED), generate } });
+    const flow = new ParallelFlow({ name: "f", branches: [{ agent: slow, timeoutS }] });
+    expect(await governed({ clock }).run(flow, "x").result).toMatchObject(ending);
+  });
+
   test("never more agents at once than there are seats", async () => {
     let running = 0;
     let most = 0;
