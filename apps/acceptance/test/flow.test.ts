@@ -1,9 +1,23 @@
 import { describe, expect, test } from "vitest";
-import { type Agent, type JournalRecord, ProviderError, RunId, textOf } from "@ravi/kernel";
+import {
+  type Agent,
+  type ChatContext,
+  HookEvent,
+  type JournalRecord,
+  type Layer,
+  type LLMClient,
+  MiddlewareTermination,
+  Priority,
+  ProviderError,
+  RunId,
+  textOf,
+} from "@ravi/kernel";
 import { ConditionalFlow, InformationAgent, ParallelFlow, SequentialFlow, type StepResult } from "@ravi/flow";
+import { HookManager } from "@ravi/hooks";
+import { MiddlewarePipeline } from "@ravi/middleware";
 import { ReActAgent } from "@ravi/react-agent";
 import { MemoryJournal } from "@ravi/runtime";
-import { scriptedModel } from "@ravi/testing";
+import { scriptedModel, virtualClock } from "@ravi/testing";
 import { cutJournal } from "../src/cut-journal.ts";
 import { agent, done, governed, PRICED } from "../src/leading.ts";
 
@@ -54,6 +68,99 @@ describe("R25: a flow under the rules", () => {
       expect(paid()).toBe(4);
     },
   );
+
+  test.each([1, 2, 4])(
+    "with %i seats a guardrail that stops one branch leaves the others, which were paid for",
+    async (maxAgents) => {
+      const guard: Layer<ChatContext> = async ({ request }, next) => {
+        if (textOf(request.messages[0] ?? { content: "" }) === "bad")
+          throw new MiddlewareTermination({ layer: "guard", reason: "no" });
+        await next();
+      };
+      const { model } = echoing();
+      const branches = ["good", "bad", "fine"].map(
+        (name) => new ReActAgent({ name, model, instructions: name }),
+      );
+      const flow = new ParallelFlow({ name: "f", branches });
+      const pipelines = { chat: new MiddlewarePipeline([guard]) };
+      const result = await governed({ pipelines }).run(flow, "x", { spawnBudget: { maxAgents } }).result;
+      expect(result).toMatchObject({ status: "partial", stopReason: "failed" });
+      expect(result.structured?.map(({ status }) => status)).toEqual(["completed", "failed", "completed"]);
+    },
+  );
+
+  test.each([1, 2, 4])(
+    "with %i seats, when the time ends what was done by then is given",
+    async (maxAgents) => {
+      const { member } = echoing();
+      const hang: LLMClient["generate"] = (_, options) =>
+        new Promise((_resolve, reject) => {
+          void clock.advance(2_000);
+          options?.signal?.addEventListener("abort", () => reject(new Error("aborted")), { once: true });
+        });
+      const slow = new ReActAgent({ name: "slow", model: { ...scriptedModel([], PRICED), generate: hang } });
+      const limits = { spawnBudget: { maxAgents }, executionBudget: { deadlineS: 1 } };
+      const clock = virtualClock({ now: 0 });
+      const steps = new SequentialFlow({ name: "f", steps: [member("a"), slow, member("b")] });
+      const sequence = await governed({ clock }).run(steps, "x", limits).result;
+      expect(sequence).toMatchObject({ status: "partial", output: "<x>", stopReason: "deadline" });
+    },
+  );
+
+  test("R15: a sequence that returns when it loses its slot gives what its last step has said", async () => {
+    const { member } = echoing();
+    const { promise: isBegun, resolve: begin } = Promise.withResolvers<void>();
+    const { promise: isFull, resolve: fill } = Promise.withResolvers<void>();
+    const { promise: isOver, resolve: end } = Promise.withResolvers<void>();
+    const first = agent("first", async () => {
+      begin();
+      await isFull;
+      return done("first said");
+    });
+    const flow = new SequentialFlow({ name: "flow", steps: [first, member("second")] });
+    const urgent = agent("urgent", async () => {
+      fill();
+      await isOver;
+      return done("in time");
+    });
+    const lead = agent("lead", async (ctx) => {
+      const handle = await ctx.spawn(flow, { input: "x", priority: Priority.LOW, onPreempt: "return" });
+      await isBegun;
+      const more = { kind: "hire", agent: urgent, input: "x" } as const;
+      // The second one waits for the slot of the flow's first step, so that the flow does not get it back.
+      const hires = ctx.batch([
+        { ...more, priority: Priority.CRITICAL },
+        { ...more, priority: Priority.HIGH, onFull: "queue" },
+      ]);
+      await flowEnd;
+      end();
+      await hires;
+      const outcome = await ctx.join(handle);
+      return done("result" in outcome ? `${outcome.status}: ${outcome.result.output}` : outcome.status);
+    });
+    const { promise: flowEnd, resolve: flowHasEnded } = Promise.withResolvers<void>();
+    const hooks = new HookManager();
+    hooks.on(HookEvent.FLOW_END, () => flowHasEnded());
+    const result = await governed({ hooks }).run(lead, "go", { spawnBudget: { maxAgents: 3 } }).result;
+    expect(result.output).toBe("paused: first said");
+  });
+
+  test.each([
+    ["its time", { status: "partial", output: "", stopReason: "deadline" }, 1],
+    ["a failure", { status: "failed", error: { code: "PROVIDER_ERROR" } }, undefined],
+  ])("of a flow whose only branch was ended by %s, so is the flow", async (_, ending, timeoutS) => {
+    const clock = virtualClock({ now: 0 });
+    const generate: LLMClient["generate"] = (__, options) =>
+      new Promise((_resolve, reject) => {
+        const down = new ProviderError({ kind: "SERVER_ERROR", message: "down", provider: "p", model: "m" });
+        if (timeoutS === undefined) reject(down);
+        void clock.advance(2_000);
+        options?.signal?.addEventListener("abort", () => reject(new Error("aborted")), { once: true });
+      });
+    const slow = new ReActAgent({ name: "slow", model: { ...scriptedModel([], PRICED), generate } });
+    const flow = new ParallelFlow({ name: "f", branches: [{ agent: slow, timeoutS }] });
+    expect(await governed({ clock }).run(flow, "x").result).toMatchObject(ending);
+  });
 
   test("never more agents at once than there are seats", async () => {
     let running = 0;

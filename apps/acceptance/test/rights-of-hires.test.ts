@@ -6,7 +6,7 @@ import {
   type Next,
   type Permissions,
 } from "@ravi/kernel";
-import { StrategyAgent, Supervisor } from "@ravi/architectures";
+import { Router, StrategyAgent, Supervisor } from "@ravi/architectures";
 import { ParallelFlow } from "@ravi/flow";
 import { MiddlewarePipeline, type PermissionRule, rulePermissions } from "@ravi/middleware";
 import { OrchestratorAgent } from "@ravi/orchestrator";
@@ -165,6 +165,28 @@ describe("where all slots are taken", () => {
     const given = rulePermissions({ rules, otherwise: "allow" });
     const plain: Permissions = { check: (request) => given.check(request) };
     await working(plain);
+    expect(paid).toBe(0);
+  });
+
+  test("nor with the rights of a strategy that has permissions of its own", async () => {
+    const clerk = new ReActAgent({ name: "clerk", model: scriptedModel([PAYS, "could not"]), tools: [pay] });
+    const asked: string[] = [];
+    const permissions: Permissions = {
+      check({ action, target }) {
+        asked.push(`${action} ${target}`);
+        return { allow: true };
+      },
+    };
+    const lead = new StrategyAgent({
+      name: "lead",
+      model: scriptedModel(["clerk"]),
+      permissions,
+      architecture: new Router({ routes: { clerk } }),
+    });
+    const { agents } = await governed().run(lead, "go", { spawnBudget: { maxAgents: 1 } }).result;
+    expect(agents?.map(({ agentId, status }) => `${agentId} ${status}`)).toContain("clerk/1 denied");
+    expect(asked).toContain("hire clerk");
+    expect(asked).not.toContain("tool pay");
     expect(paid).toBe(0);
   });
 

@@ -5,6 +5,7 @@ import {
   type Architecture,
   CancellationError,
   type Dependencies,
+  InvalidValueError,
   isRaviError,
   type RunContext,
   type StopReason,
@@ -34,7 +35,7 @@ export async function* drive(
   delete session.metadata["findings"];
   delete session.metadata["problem"];
   try {
-    yield* architecture.run(session, deps, prompt);
+    yield* eventsOf(architecture, session, deps, prompt);
   } catch (error) {
     if (!isRaviError(error, "BUDGET_EXHAUSTED")) cutOff(session, await causeOf(error, deps.runtime));
     else
@@ -46,6 +47,23 @@ export async function* drive(
       }
   }
   return resultOf(session);
+}
+
+/** A strategy in plain JavaScript may return anything, most likely a promise: an `async run` without its star. */
+function eventsOf(
+  architecture: Architecture,
+  session: AgentSession,
+  deps: Dependencies,
+  prompt: string,
+): AsyncGenerator<AgentEvent, void> {
+  const events = architecture.run(session, deps, prompt);
+  if (hasIterator(events)) return events;
+  const field = `${architecture.name}.run(session, deps, prompt)`;
+  throw new InvalidValueError({ field, value: events, expected: "an async generator (async *run)" });
+}
+
+function hasIterator(value: unknown): boolean {
+  return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
 }
 
 /** Aborted models and tools throw all kinds of errors; returns the reason why they were aborted instead. */
@@ -100,6 +118,9 @@ const REASONS: ReadonlySet<string> = new Set<StopReason>([
 ]);
 
 function resultOf({ interrupted, interruptionReason, output, metadata }: AgentSession): AgentResult {
+  const given: unknown = output;
+  if (typeof given !== "string")
+    throw new InvalidValueError({ field: "session.output", value: given, expected: "a string" });
   // An empty answer is no success, and neither is an unknown reason.
   if (!interrupted && output.trim() !== "") return { status: "completed", output, stopReason: "done" };
   const stopReason =

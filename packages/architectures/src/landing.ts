@@ -1,5 +1,5 @@
 import type { AgentSession, ChatMessage, Dependencies } from "@ravi/kernel";
-import { land } from "@ravi/kernel/loop";
+import { land, withoutThoughts } from "@ravi/kernel/loop";
 import { interrupt, withoutToolCalls } from "./session.ts";
 
 /**
@@ -19,7 +19,7 @@ export async function landSession(session: AgentSession, { runtime, model }: Dep
       said,
       hasWorked: said !== "",
     });
-    session.output = output;
+    session.output = withoutThoughts(output);
     delete session.metadata["findings"];
   }
   interrupt(session, "budget");

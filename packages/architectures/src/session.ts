@@ -7,6 +7,7 @@ import {
   type StopReason,
   textOf,
 } from "@ravi/kernel";
+import { withoutThoughts } from "@ravi/kernel/loop";
 
 export interface FreshSessionOptions {
   /** Any id, such as the `execId` of the run. */
@@ -49,6 +50,12 @@ export function interrupt(session: AgentSession, reason: StopReason, problem?: s
   session.interrupted = true;
   session.interruptionReason = reason;
   if (problem !== undefined) session.metadata["problem"] = problem;
+}
+
+/** What the model said in a message, without the thoughts that some servers leave in front of it. Empty if it is somebody else's. */
+export function saidIn(message: ChatMessage): string {
+  const text = message.role === "assistant" ? withoutThoughts(textOf(message)) : "";
+  return text.trim() === "" ? "" : text;
 }
 
 /** The conversation without tool calls and results: some providers refuse them in a request that offers no tools. */

@@ -14,18 +14,21 @@ import {
 import { bareContext, delegateTo } from "@ravi/kernel/loop";
 import {
   ActorCritic,
+  Blackboard,
   Debate,
   freshSession,
   PlanAndExecute,
   ReAct,
   Reflexion,
+  ReWOO,
   Router,
   SelfRefine,
   StrategyAgent,
   Supervisor,
   Swarm,
+  TreeOfThoughts,
 } from "@ravi/architectures";
-import { type Script, scriptedModel } from "@ravi/testing";
+import { type Answer, type Script, scriptedModel } from "@ravi/testing";
 import { DelegatingContext } from "../src/context/delegating-context.ts";
 import { lookUp, run, told, worker } from "./support.ts";
 
@@ -54,6 +57,24 @@ describe("J10: how a run ends when it is cut off", () => {
       output: "",
       stopReason: "deadline",
     });
+  });
+
+  test.each<[string, () => unknown, string]>([
+    ["a promise", async () => {}, "a promise"],
+    ["nothing", () => undefined, "undefined"],
+  ])("a strategy that returns %s instead of its events is named", async (_, act, value) => {
+    const architecture = strategy(act as Architecture["run"]);
+    const expected = `test.run(session, deps, prompt) is ${value}; expected an async generator (async *run)`;
+    await expect(run(architecture, [])).rejects.toMatchObject({ code: "INVALID_VALUE", message: expected });
+  });
+
+  test("an answer that is no text is named", async () => {
+    const architecture = strategy(async function* (own) {
+      yield { type: "step", step: 1 };
+      Object.assign(own, { output: 7 });
+    });
+    const expected = "session.output is 7; expected a string";
+    await expect(run(architecture, [])).rejects.toMatchObject({ code: "INVALID_VALUE", message: expected });
   });
 
   test("the time may end while the last turn is made: what was found is given all the same", async () => {
@@ -246,6 +267,47 @@ describe("J10: how a run ends when it is cut off", () => {
     expect(result).toEqual({ status: "completed", output: "nobody knew", stopReason: "done" });
   });
 
+  test("all that a worker has found is kept, also if it had several tasks", async () => {
+    const workers = { a: worker("a", ["one", "two", "three"]) };
+    const delegate = (task: string) => ({ name: "delegate", arguments: { worker: "a", task } });
+    const { result } = await run(new Supervisor({ workers }), [
+      { toolCalls: [delegate("1"), delegate("2")] },
+      { toolCalls: [delegate("3")] },
+      LATE,
+    ]);
+    expect(result).toEqual({
+      status: "partial",
+      output: "[a] one\n[a] two\n[a] three",
+      stopReason: "deadline",
+    });
+  });
+
+  test.each<[string, Architecture, readonly Answer[], string]>([
+    [
+      "a plan",
+      new PlanAndExecute(),
+      ["1. find it\n2. tell it", "found", "told"],
+      "1. find it\nfound\n\n2. tell it\ntold",
+    ],
+    ["evidence", new ReWOO(), ["#E1 = look_up[x]"], '#E1 (look_up "x"): facts about x'],
+    ["thoughts", new TreeOfThoughts({ depth: 1, branch: 2 }), ['["one", "two"]', "0.5", "0.6"], "two"],
+    ["a board", new Blackboard({ experts: { a: worker("a", ["a clue", "PASS"]) } }), [], "[a] a clue"],
+    [
+      "a team",
+      new Supervisor({ workers: { a: worker("a", ["one"]) } }),
+      [{ toolCalls: [{ name: "delegate", arguments: { worker: "a", task: "t" } }] }],
+      "[a] one",
+    ],
+  ])(
+    "if nothing or a refusal is made of %s, what was found is given",
+    async (_, architecture, script, output) => {
+      const { result } = await run(architecture, [...script, { finishReason: "refused" }], {
+        tools: [lookUp],
+      });
+      expect(result).toEqual({ status: "partial", output, stopReason: "refused" });
+    },
+  );
+
   test("a worker that could not be made costs none of those that may be made", async () => {
     let made = 0;
     const spawn = ({ name }: { name: string }): ReturnType<typeof worker> => {
@@ -416,4 +478,52 @@ test("a context around another hands on all of it, also what a context need not 
   expect(asked).toEqual([BROKE]);
   expect(await new DelegatingContext(bareContext()).requestBudget(BROKE)).toBe(false);
   expect(await outer.record("fact", () => 7)).toBe(7);
+});
+
+describe("thoughts that a server leaves in front of an answer are no part of what a cut-off run gives", () => {
+  const half = {
+    text: "<think>hm</think>half of it",
+    toolCalls: [{ name: "look_up", arguments: { query: "x" } }],
+  };
+
+  test.each([
+    ["the answer of the last turn", "why\n</think>\n\nlanded", "landed"],
+    ["what was found, if the last turn has thoughts only", "<think>why</think>", "1. find it\nfound"],
+  ])("%s", async (_, last, output) => {
+    const { result } = await run(new PlanAndExecute(), ["1. find it\n2. tell it", "found", BROKE, last]);
+    expect(result).toEqual({ status: "partial", output, stopReason: "budget" });
+  });
+
+  const cut: Answer = { text: "<think>Perhaps a score of 0.9, or\n1. one\n2. two", finishReason: "length" };
+
+  test.each<[string, Architecture, readonly Answer[], object]>([
+    ["score", new Reflexion({ maxTries: 1 }), ["answer", cut], { output: "answer", stopReason: "steps" }],
+    ["plan", new PlanAndExecute(), [cut, "done at once", "answer"], { output: "answer", stopReason: "done" }],
+    ["choice", new Router({ routes: { one: worker("one", []) } }), [cut, "myself"], { output: "myself" }],
+    ["answer", new ReAct(), [cut], { output: "", stopReason: "length" }],
+  ])("thoughts that are cut off are no %s", async (_, architecture, script, ending) => {
+    expect((await run(architecture, script)).result).toMatchObject(ending);
+  });
+
+  test.each([
+    ["react", () => new ReAct()],
+    ["a draft", () => new SelfRefine()],
+  ])("%s whose last turn has thoughts only", async (_, architecture) => {
+    const { result } = await run(architecture(), [half, BROKE, "<think>why</think>"], { tools: [lookUp] });
+    expect(result).toEqual({ status: "partial", output: "half of it", stopReason: "budget" });
+  });
+
+  test.each([
+    ["react", () => new ReAct(), [half, LATE], "half of it"],
+    ["a draft", () => new SelfRefine(), [half, LATE], "half of it"],
+    [
+      "a step",
+      () => new PlanAndExecute(),
+      ["1. find it\n2. tell it", half, LATE],
+      "1. find it\n(not finished) half of it\n[look_up] facts about x",
+    ],
+  ])("%s that the time cuts off", async (_, architecture, script, output) => {
+    const { result } = await run(architecture(), script, { tools: [lookUp] });
+    expect(result).toEqual({ status: "partial", output, stopReason: "deadline" });
+  });
 });

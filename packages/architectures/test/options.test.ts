@@ -37,6 +37,8 @@ describe("what a compiler would have caught is refused by name", () => {
     ["ReWOO.maxSteps", () => new ReWOO({ maxSteps: 0.5 })],
     ["Router.routes.ann", () => new Router({ routes: { ann: wrong } })],
     ["Router.routes.bob", () => new Router({ routes: { bob: { run: () => {} } as never } })],
+    ["Router.routes", () => new Router({ routes: { ann, "": ann } })],
+    ["Swarm.members", () => new Swarm({ members: { " ": ann } })],
     ["Router.classifier", () => new Router({ routes: { ann }, classifier: wrong })],
     ["Supervisor.workers", () => new Supervisor({ workers: [ann] as never })],
     ["Supervisor.maxSpawns", () => new Supervisor({ workers: { ann }, maxSpawns: -1 })],

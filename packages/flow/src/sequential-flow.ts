@@ -43,6 +43,8 @@ export class SequentialFlow extends Flow {
       outcomes.push(outcome);
       done.push(toStepResult(step.name, outcome));
       if (outcome.status !== "completed") return incomplete(ctx, outcomes, lastOutput(done), done);
+      // The flow may lose its slot before the next step, and then ends with this.
+      ctx.draft?.(lastOutput(done));
     }
     // Even if it is empty: an empty answer of the last step is an answer.
     const output = done.at(-1)?.output ?? "";

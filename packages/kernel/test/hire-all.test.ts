@@ -5,11 +5,15 @@ import {
   type AgentResult,
   BudgetExhaustedError,
   CancellationError,
+  DeadlineExceededError,
+  HistoryRetention,
   HookEvent,
   type Hooks,
   type HireLeaf,
   type HireOutcome,
   type Leaf,
+  MiddlewareTermination,
+  NeedsDecisionError,
   NO_USAGE,
   type Pipeline,
   type RunEvent,
@@ -111,12 +115,29 @@ describe("hireAll", () => {
     expect(heard).toEqual(["step_start", "step_start"]);
   });
 
+  const DOUBT = { execId: "run", key: "tool:0:0", what: "pay" };
+  test("agents that hire each other in a circle come to an end there, and again in the next run of it", async () => {
+    const { ctx } = withSeats(0);
+    let levels = 0;
+    const circle: Agent = agent("a", async (own) => {
+      if (++levels > 200) throw new Error("endless");
+      const [outcome] = await hireAll(own, [leaf(circle)]);
+      return done(
+        outcome === undefined || !("result" in outcome) ? `${outcome?.status}` : outcome.result.output,
+      );
+    });
+    const round = async (): Promise<string[]> => outputs(await hireAll(ctx, [leaf(circle)]));
+    expect([await round(), levels]).toEqual([["denied"], 50]);
+    expect([await round(), levels]).toEqual([["denied"], 100]);
+  });
+
   const chat: Pipeline<never> = { isNoop: false, admit: () => {}, run: (_, core) => core() };
   test.each([
     ["layers", leaf({ ...says("a"), pipelines: { chat } })],
     ["a budget of its own", leaf({ ...says("a"), defaults: { executionBudget: { maxTurns: 1 } } })],
     ["a budget for this hire", { ...leaf(says("a")), executionBudget: { maxTurns: 1 } }],
     ["a time limit", { ...leaf(says("a")), timeoutS: 1 }],
+    ["a history that is kept", { ...leaf(says("a")), retention: HistoryRetention.PERMANENT }],
   ])("one with %s stays denied: nothing would keep its rules there", async (_, guarded) => {
     const { ctx } = withSeats(0);
     expect(await hireAll(ctx, [guarded])).toMatchObject([{ status: "denied" }]);
@@ -153,6 +174,49 @@ describe("hireAll", () => {
       },
     ]);
     await expect(hireAll(ctx, [throwing(new CancellationError({ reason: "user" }))])).rejects.toThrow("user");
+  });
+
+  test.each([
+    ["a guardrail", new MiddlewareTermination({ layer: "guard", reason: "no" })],
+    ["a decision", new NeedsDecisionError({ ...DOUBT, decided: "fail" })],
+  ])("%s that ends one there ends none of the others", async (_, error) => {
+    const { ctx } = withSeats(0);
+    const stopped = agent("b", () => Promise.reject(error));
+    const outcomes = await hireAll(ctx, [leaf(says("a")), leaf(stopped), leaf(says("c"))]);
+    expect(outputs(outcomes)).toEqual(["a did it", "failed", "c did it"]);
+    expect(outcomes[1]).toMatchObject({ error });
+  });
+
+  const late = new DeadlineExceededError({ deadline: 1 });
+
+  test("when the time ends while one works there, what the others have done is kept", async () => {
+    const { ctx } = withSeats(0);
+    const slow = agent("b", async () => {
+      ctx.meta.cancellation.cancel(late);
+      throw new Error("socket hang up");
+    });
+    const outcomes = await hireAll(ctx, [leaf(says("a")), leaf(slow)]);
+    expect(outputs(outcomes)).toEqual(["a did it", "cancelled"]);
+    expect(outcomes[1]).toMatchObject({ error: late });
+  });
+
+  test("when the time ends before all have found a seat, what the others have done is kept", async () => {
+    const { ctx } = withSeats(1);
+    const batch = ctx.batch.bind(ctx);
+    let rounds = 0;
+    ctx.batch = ((leaves: readonly Leaf[]) =>
+      rounds++ === 0 ? batch(leaves) : Promise.reject(late)) as typeof ctx.batch;
+    const outcomes = await hireAll(ctx, [leaf(says("a")), leaf(says("b")), leaf(says("c"))]);
+    expect(outputs(outcomes)).toEqual(["a did it", "cancelled", "cancelled"]);
+    expect(outcomes[1]).toMatchObject({ error: late });
+  });
+
+  test("a call there that nobody has decided on ends all of them", async () => {
+    const { ctx } = withSeats(0);
+    const waits = agent("b", () => Promise.reject(new NeedsDecisionError(DOUBT)));
+    await expect(hireAll(ctx, [leaf(says("a")), leaf(waits)])).rejects.toMatchObject({
+      code: "NEEDS_DECISION",
+    });
   });
 
   test.each<[string, (ctx: BareContext) => Agent["run"]]>([

@@ -31,6 +31,7 @@ describe("a bad option is refused at once, by name", () => {
       { subAgents: [agent("a")] },
       /subAgents\[0\]\.id .* no field of that name/,
     ],
+    ["a hole", { subAgents: Array(2) }, /subAgents\[0\] is undefined; expected an object/],
     ["no agent", { subAgents: [{ agent: "a" }] }, /subAgents\[0\]\.agent is "a"; expected an agent/],
     [
       "no agent, under a name",

@@ -44,6 +44,10 @@ export class GovernedContext extends DelegatingContext {
     this.observer = new Observer(inner, { telemetry, auditLog });
   }
 
+  override get lendsSlot(): boolean | undefined {
+    return this.permissions === undefined ? super.lendsSlot : false;
+  }
+
   override async llm(model: LLMClient, request: ModelRequest, options?: LlmOptions): Promise<ModelResponse> {
     return this.inner.llm(this.governedModel(model), request, options);
   }

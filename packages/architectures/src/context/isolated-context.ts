@@ -13,6 +13,7 @@ import {
   type WindowOptions,
 } from "@ravi/kernel";
 import { Conversation } from "@ravi/kernel/loop";
+import { saidIn } from "../session.ts";
 import { DelegatingContext } from "./delegating-context.ts";
 
 export interface IsolatedOptions {
@@ -42,17 +43,15 @@ export class IsolatedContext extends DelegatingContext {
 
   /** The last text of the model in this conversation. */
   get lastText(): string {
-    const last = this.newMessages.findLast(
-      (message) => message.role === "assistant" && textOf(message).trim() !== "",
-    );
-    return last === undefined ? "" : textOf(last);
+    const last = this.newMessages.findLast((message) => saidIn(message) !== "");
+    return last === undefined ? "" : saidIn(last);
   }
 
   /** The texts of the model and of tools in this conversation, as material for a model that continues from there. */
   get found(): string {
     const parts = this.newMessages.flatMap((message) => {
-      const text = textOf(message).trim();
-      if (text === "" || message.role === "user") return [];
+      const text = message.role === "tool" ? textOf(message).trim() : saidIn(message).trim();
+      if (text === "") return [];
       return message.role === "tool" ? `[${message.name}] ${text}` : text;
     });
     return parts.join("\n");

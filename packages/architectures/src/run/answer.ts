@@ -20,19 +20,27 @@ export interface Answer {
 
 /** An empty answer counts as none, whatever the provider reports. */
 export function answerFrom(response: ModelResponse): Answer {
-  const text = withoutThoughts(textOf(response.message));
   const { finishReason } = response;
+  const text = saidBy(textOf(response.message), finishReason);
   if (finishReason === "length" || finishReason === "refused" || finishReason === "filtered")
     return { text, stopReason: finishReason };
   return { text, stopReason: text.trim() === "" ? "steps" : "done" };
 }
 
 export function answerOf({ output, status, stopReason, problem }: AgentResult): Answer {
-  const text = withoutThoughts(output);
+  const text = saidBy(output, stopReason);
   // A result that was cut off never counts as complete, whatever its reason.
   if (status !== "completed")
     return { text, stopReason: stopReason === "done" ? "steps" : stopReason, problem };
   return { text, stopReason: text.trim() === "" ? "steps" : "done" };
+}
+
+const OPENS_THOUGHTS = /^\s*<think(?:ing)?>/i;
+
+/** The text without thoughts. One that was cut off in its thoughts has nothing else: what a model considers is no score and no choice. */
+function saidBy(text: string, ended: string | undefined): string {
+  const said = withoutThoughts(text);
+  return ended === "length" && OPENS_THOUGHTS.test(said) ? "" : said;
 }
 
 /** An answer from work that was cut off is cut off too. */

@@ -168,12 +168,16 @@ export class StrategyRun {
     this.session.metadata[key] = value;
   }
 
-  /** Ends the run with an answer. An answer that was cut off makes the run `partial`. */
+  /**
+   * Ends the run with an answer. An answer that was cut off makes the run `partial`. If it is empty, the best answer so far is kept, or, if
+   * there is none, what was found.
+   */
   async finish({ text, stopReason, problem }: Answer): Promise<void> {
     const { session, deps } = this;
     // The answering call had no budget left: make an answer in the last turn, which is reserved for this run.
     if (stopReason === "budget" && text.trim() === "") return landSession(session, deps);
-    if (text.trim() !== "" || session.output === "") session.output = text;
+    if (text.trim() !== "") session.output = text;
+    else if (session.output === "") session.output = findingsOf(session) ?? "";
     if (stopReason !== "done") interrupt(session, stopReason, problem);
     delete session.metadata["findings"];
     if (session.output.trim() !== "")

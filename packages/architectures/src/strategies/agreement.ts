@@ -11,7 +11,10 @@ export function answerIn(text: string): string {
   const at = lines.findLastIndex(({ marked }) => marked !== undefined);
   if (at === -1) return text.trim();
   const rest = lines.slice(at).map(({ line, marked }) => marked ?? line);
-  return firstParagraph(rest.join("\n").trim()) || text.trim();
+  const answer = rest.join("\n").trim();
+  // Below a mark that stands alone there may be a letter, whose paragraphs belong together. What comes after code is a remark.
+  const isLetter = rest[0]?.trim() === "" && !answer.startsWith("```");
+  return (isLetter ? answer : firstParagraph(answer)) || text.trim();
 }
 
 /** What follows the mark. Emphasis that began before the mark ends there too, or in the text. */
@@ -63,18 +66,18 @@ export function mostShared(answers: readonly string[]): number {
 }
 
 /**
- * The indices of the distinct answers, each by its first author; answers given more often come first. Duplicates would split the
- * votes.
+ * The indices of the distinct answers, each by its first author; answers given more often come first. Duplicates would split the votes.
+ * The same words in another order are another answer: who beat whom.
  */
 export function candidatesOf(answers: readonly string[]): readonly number[] {
-  const sets = answers.map(wordsOf);
-  const groups: { readonly first: number; size: number }[] = [];
-  for (const [at, words] of sets.entries()) {
-    const group = groups.find(({ first }) => overlap(sets[first] ?? new Set(), words) === 1);
-    if (group === undefined) groups.push({ first: at, size: 1 });
+  const groups = new Map<string, { readonly first: number; size: number }>();
+  for (const [first, answer] of answers.entries()) {
+    const said = JSON.stringify(wordsIn(answer));
+    const group = groups.get(said);
+    if (group === undefined) groups.set(said, { first, size: 1 });
     else group.size++;
   }
-  return groups.toSorted((a, b) => b.size - a.size).map(({ first }) => first);
+  return [...groups.values()].toSorted((a, b) => b.size - a.size).map(({ first }) => first);
 }
 
 /**
@@ -92,8 +95,11 @@ export function countVotes(votes: readonly (number | undefined)[], candidates: n
 const WORD = /(?<![\p{L}\p{N}])[-−+]?\p{N}+(?:[.,]\p{N}+)*|[\p{L}\p{N}]+|\p{S}/gu;
 
 function wordsOf(text: string): ReadonlySet<string> {
-  const words = text.toLowerCase().replaceAll("−", "-").match(WORD);
-  return new Set(words ?? [text.trim()]);
+  return new Set(wordsIn(text));
+}
+
+function wordsIn(text: string): readonly string[] {
+  return text.toLowerCase().replaceAll("−", "-").match(WORD) ?? [text.trim()];
 }
 
 /** The number of common words divided by the number of all words (Jaccard index). */

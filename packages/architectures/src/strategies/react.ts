@@ -1,19 +1,18 @@
-import {
-  type AgentEvent,
-  type AgentSession,
-  type Architecture,
-  type ChatMessage,
-  type Dependencies,
-  type MaybePromise,
-  type RunContext,
-  textOf,
+import type {
+  AgentEvent,
+  AgentSession,
+  Architecture,
+  ChatMessage,
+  Dependencies,
+  MaybePromise,
+  RunContext,
 } from "@ravi/kernel";
 import { toolLoop } from "@ravi/kernel/loop";
 import { DelegatingContext } from "../context/delegating-context.ts";
 import { adoptConversation } from "../run/strategy-run.ts";
 import { loopPlan } from "../run/loop-plan.ts";
 import { answerOf } from "../run/answer.ts";
-import { interrupt } from "../session.ts";
+import { interrupt, saidIn } from "../session.ts";
 import { NO_WORKERS } from "./shared.ts";
 
 /**
@@ -29,7 +28,8 @@ class MirrorContext extends DelegatingContext {
 
   override remember(message: ChatMessage): MaybePromise<void> {
     this.session.messages.push(message);
-    if (message.role === "assistant" && textOf(message).trim() !== "") this.session.output = textOf(message);
+    const said = saidIn(message);
+    if (said !== "") this.session.output = said;
     return this.inner.remember(message);
   }
 }

@@ -30,7 +30,15 @@ export function checkWorkers(field: string, workers: unknown, least = 1): Readon
       value: entries.length,
       expected: least === 1 ? "at least 1 agent" : `at least ${least} agents`,
     });
-  for (const [role, agent] of entries) checkAgent(`${field}.${role}`, agent);
+  for (const [role, agent] of entries) {
+    if (role.trim() === "")
+      throw new InvalidValueError({
+        field,
+        value: role,
+        expected: "a name of each agent, by which it is chosen",
+      });
+    checkAgent(`${field}.${role}`, agent);
+  }
   return Object.freeze(Object.fromEntries(entries));
 }
 

@@ -35,6 +35,8 @@ export class Team {
   private spawnsLeft: number;
   private readonly roles = new Map<HireLeaf, string>();
   private readonly answers = new Map<string, Answer>();
+  /** Every answer, in the order given: a worker may have had several tasks. */
+  private readonly all: string[] = [];
   /** The answer that is passed on unchanged, if any. */
   forwarded: Answer | undefined;
 
@@ -90,15 +92,17 @@ export class Team {
       const role = leaf === undefined ? undefined : this.roles.get(leaf);
       const worked = outcomeOf(outcome);
       // An empty answer cannot be forwarded.
-      if (role !== undefined && worked.error === undefined && worked.text.trim() !== "")
+      if (role !== undefined && worked.error === undefined && worked.text.trim() !== "") {
         this.answers.set(role, worked);
+        this.all.push(`[${role}] ${describeWork(worked)}`);
+      }
       return hireResult(outcome, role);
     });
   }
 
   /** What the team has found so far, as text. */
   found(): string {
-    return [...this.answers].map(([role, answer]) => `[${role}] ${describeWork(answer)}`).join("\n");
+    return this.all.join("\n");
   }
 
   private spawnTool(spawn: SpawnWorker): DelegateTool {

@@ -124,6 +124,7 @@ describe("J10: Debate", () => {
   test("the same answer twice is one candidate, and what more have said comes first", () => {
     expect(candidatesOf(["red", "Blue!", "blue", "green"])).toEqual([1, 0, 3]);
     expect(candidatesOf([])).toEqual([]);
+    expect(candidatesOf(["Ann beat Bob", "Bob beat Ann", "a draw", "Ann beat Bob."])).toEqual([0, 1, 2]);
   });
 
   test("without a legible vote, what more have said is the answer", async () => {
@@ -195,6 +196,8 @@ describe("J10: Debate", () => {
     const code = "```js\nconst a = 1;\n\nreturn a;\n```";
     expect(answerIn(`because\nAnswer:\n${code}\n\nI hope it runs!`)).toBe(code);
     expect(answerIn("no reasons\nAnswer:")).toBe("no reasons\nAnswer:");
+    const letter = "Dear Sir,\n\nit rains.\n\nYours";
+    expect(answerIn(`because\n**Answer:**\n\n${letter}\n`)).toBe(letter);
   });
 
   test.each([

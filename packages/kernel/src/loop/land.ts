@@ -4,6 +4,7 @@ import type { BudgetExhaustedError } from "../errors/errors.ts";
 import { isRaviError } from "../errors/is.ts";
 import type { LLMClient, ModelRequest } from "../model/llm.ts";
 import { type ChatMessage, textOf } from "../model/messages.ts";
+import { withoutThoughts } from "./thoughts.ts";
 import { shorten } from "./tool-content.ts";
 
 export interface LandOptions {
@@ -25,8 +26,8 @@ export interface LandOptions {
 
 /**
  * The soft landing: one last turn without tools, paid from the reserve that was held back for it, and a partial result. If the
- * history has grown too large for the reserve, the turn is made smaller until it fits. If nothing fits, the result is the agent's
- * last text.
+ * history has grown too large for the reserve, the turn is made smaller until it fits. If nothing fits, or it has thoughts only, the result
+ * is the agent's last text.
  */
 export async function land(ctx: RunContext, options: LandOptions): Promise<AgentResult<never>> {
   const { tools: _, toolChoice: __, ...rest } = options.request;
@@ -37,7 +38,7 @@ export async function land(ctx: RunContext, options: LandOptions): Promise<Agent
   const output = await lastTurn(ctx, options.model, request, options.hasWorked === true ? SMALLER : []);
   return {
     status: "partial",
-    output: output.trim() === "" ? (options.said ?? lastText(rest.messages)) : output,
+    output: withoutThoughts(output).trim() === "" ? (options.said ?? lastText(rest.messages)) : output,
     stopReason: options.stopReason,
   };
 }

@@ -25,7 +25,8 @@ export function handoffsFor(field: string, subAgents: readonly SubAgentConfig[])
     throw new InvalidValueError({ field, value: subAgents, expected: "an array of { agent, … }" });
   }
   const taken = new Map<string, number>();
-  return subAgents.map((config, at) => {
+  // `map` would skip the holes of a sparse array.
+  return Array.from(subAgents, (config, at) => {
     const path = `${field}[${at}]`;
     checkFields(path, config, KNOWN);
     checkAgent(`${path}.agent`, config.agent);
