@@ -187,6 +187,14 @@ describe("ToolResultCompaction", () => {
     expect(new ToolResultCompaction({ includeUnread: true }).compact(unread)[2]?.content).toHaveLength(500);
   });
 
+  test("R28: so does one behind which the user has said something: the model has not read it either", () => {
+    const first = [user("go"), call("", "1"), result("1", long)];
+    const steered = [...first, call("", "2", "3"), result("2", long), result("3", long), user("Only prices.")];
+    const window = new ToolResultCompaction().compact(steered);
+    expect(window[2]?.content).toHaveLength(500);
+    expect(window.slice(3)).toEqual(steered.slice(3));
+  });
+
   test("R28: images and files of old results are named and left out", () => {
     const shot: ToolMessage = {
       ...result("1", ""),
@@ -255,7 +263,7 @@ describe("TokenBudget", () => {
       call(`step ${n}`, `${n}`),
       result(`${n}`, "word ".repeat(1_000)),
     ]);
-    const talk = [user("go"), ...groups.flat(), user("well?")];
+    const talk = [user("go"), ...groups.flat(), said("I have read them."), user("well?")];
     const compacted = (contextWindow: number): readonly ChatMessage[] => {
       const window = new TokenBudget({ contextWindow }).compact(talk);
       return Array.isArray(window) ? window : [];
