@@ -1,4 +1,11 @@
-import { type ChatMessage, HookEvent, InvalidValueError, type RunContext, type ToolSpec } from "@ravi/kernel";
+import {
+  type ChatMessage,
+  HookEvent,
+  InvalidValueError,
+  isRaviError,
+  type RunContext,
+  type ToolSpec,
+} from "@ravi/kernel";
 import { abortable, hookBase } from "@ravi/kernel/loop";
 import type { CompactionReason, Emit } from "../extensions/events.ts";
 import type { CompactionOutcome } from "../extensions/extension.ts";
@@ -71,16 +78,24 @@ async function runStrategy(
   sizes: Sizes,
 ): Promise<readonly ChatMessage[]> {
   const { ctx, plan, system, tools } = job;
-  const compacted = plan.strategy?.compact(messages, {
-    contextWindow: targetWindow(job, sizes),
-    system,
-    tools,
-    llm(model, request) {
-      job.onCost?.();
-      return ctx.llm(model, request, { quiet: true });
-    },
-  });
-  const given = (await abortable(compacted, ctx.signal)) ?? messages;
+  const contextWindow = targetWindow(job, sizes);
+  let given: readonly ChatMessage[];
+  try {
+    const compacted = plan.strategy?.compact(messages, {
+      contextWindow,
+      system,
+      tools,
+      llm(model, request) {
+        job.onCost?.();
+        return ctx.llm(model, request, { quiet: true });
+      },
+    });
+    given = (await abortable(compacted, ctx.signal)) ?? messages;
+  } catch (error) {
+    // It does not fit into what was only wished for, and there is room for it as it is.
+    if (job.reason === "asked" && contextWindow < roomOf(job) && isTooLong(error)) return messages;
+    throw error;
+  }
   if (isMessages(given)) return given;
   const field = `compaction strategy ${plan.strategy?.name ?? ""}`.trimEnd();
   throw new InvalidValueError({
@@ -88,6 +103,11 @@ async function runStrategy(
     value: given,
     expected: "an array of messages as the result of compact()",
   });
+}
+
+/** Whether a strategy says that it cannot make it short enough. What a provider says of a request can be tried again. */
+function isTooLong(error: unknown): boolean {
+  return isRaviError(error, "PROVIDER_ERROR") && error.kind === "CONTEXT_OVERFLOW" && !error.retryable;
 }
 
 function isOpenEnded(messages: readonly ChatMessage[]): boolean {
@@ -110,10 +130,13 @@ const SHARE = 0.8;
  * The window that the strategy is told to fit into. After an overflow the real window is smaller than believed, and a user who
  * asks for a compaction wants it shorter than it is: both get room for half of the messages, beside what cannot be shortened.
  */
-function targetWindow(
-  { reason, window, plan }: CompactionJob,
-  { fixedTokens, messageTokens }: Sizes,
-): number {
-  const room = window === null ? Infinity : Math.max(1, thresholdOf(window, plan.reserveTokens));
-  return reason === "threshold" ? room : Math.min(room, Math.ceil((fixedTokens + messageTokens / 2) / SHARE));
+function targetWindow(job: CompactionJob, { fixedTokens, messageTokens }: Sizes): number {
+  const room = roomOf(job);
+  return job.reason === "threshold"
+    ? room
+    : Math.min(room, Math.ceil((fixedTokens + messageTokens / 2) / SHARE));
+}
+
+function roomOf({ window, plan }: CompactionJob): number {
+  return window === null ? Infinity : Math.max(1, thresholdOf(window, plan.reserveTokens));
 }
