@@ -171,3 +171,56 @@ it("O19: nobody goes to an entry that is no part of the conversation, here or in
       });
   expect([agent.sessionManager.sessionId, agent.sessionManager.leaf]).toEqual(["s", leaf]);
 });
+
+it("O14: contextUsage is of the conversation that is open, and of where it stands", async () => {
+  const store = new MemorySessionStore();
+  const long = "word ".repeat(500);
+  const first = session({ model: scriptedModel(() => long), store, sessionId: "s" });
+  await first.invoke("Hello");
+  const [question] = first.sessionManager.path();
+  await first.close();
+
+  const agent = session({ model, store, sessionId: "s" });
+  expect(agent.contextUsage().tokens).toBe(0);
+  await agent.open();
+  const whole = agent.contextUsage().tokens;
+  expect(whole).toBeGreaterThan(500);
+  await agent.fork(question?.id ?? "");
+  const forked = agent.contextUsage().tokens;
+  expect(forked).toBeGreaterThan(0);
+  expect(forked).toBeLessThan(20);
+  await agent.newSession();
+  expect(agent.contextUsage().tokens).toBe(0);
+  await agent.switchSession("s");
+  expect(agent.contextUsage().tokens).toBe(forked);
+});
+
+it("O13: a session whose messages cannot be read just now is open all the same, and is counted by the next turn", async () => {
+  const memory = stored(said("a", null, "word ".repeat(500)));
+  let isBroken = true;
+  const store: SessionStore = {
+    list: () => memory.list(),
+    delete: (id) => memory.delete(id),
+    open(id) {
+      const log = memory.open(id);
+      const read: SessionLog["read"] = (head) => {
+        if (isBroken) throw new JournalFailedError({ what: "the session", final: false, cause: "EIO" });
+        return log.read(head);
+      };
+      return {
+        id,
+        info: log.info,
+        heads: log.heads,
+        read,
+        append: (...given) => log.append(...given),
+        close: () => log.close(),
+      };
+    },
+  };
+  const agent = session({ model, store, sessionId: "s" });
+  await agent.open();
+  await expect(agent.invoke("Hello")).rejects.toMatchObject({ code: "JOURNAL_FAILED" });
+  isBroken = false;
+  await agent.invoke("Hello");
+  expect(agent.contextUsage().tokens).toBeGreaterThan(500);
+});

@@ -5,7 +5,7 @@ import { ContextMeter, estimateMessages } from "../compaction/tokens.ts";
 import type { CompactionReason } from "../extensions/events.ts";
 import type { CompactionOutcome, ContextUsage } from "../extensions/extension.ts";
 import type { Redactor } from "../tree/redact.ts";
-import type { Session } from "../tree/session.ts";
+import type { Session, SessionManager } from "../tree/session.ts";
 import type { SessionEmitter } from "./emitter.ts";
 
 /** What one compaction works on. */
@@ -48,13 +48,13 @@ export class Compactor {
   }
 
   /** Estimates the size of a session that was just opened, forked or switched to. One that goes on has been counted already. */
-  async measure(session: Session): Promise<void> {
+  async measure(session: SessionManager): Promise<void> {
     if (this.measured !== positionOf(session)) this.meter.reset(estimateMessages(await session.messages()));
-    this.measured = positionOf(session);
+    this.markMeasured(session);
   }
 
   /** Records that the meter is right for where the session stands now. */
-  markMeasured(session: Session): void {
+  markMeasured(session: SessionManager): void {
     this.measured = positionOf(session);
   }
 
@@ -122,6 +122,6 @@ export class Compactor {
   }
 }
 
-function positionOf(session: Session): string {
+function positionOf(session: SessionManager): string {
   return `${session.sessionId} ${session.leaf}`;
 }

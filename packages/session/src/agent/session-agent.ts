@@ -203,12 +203,12 @@ export class SessionAgent extends AgentBase implements ExtensionContext {
 
   /** Opens the session without running a turn, so that its entries can be read. */
   open(): Promise<SessionManager> {
-    return this.gate.exclusively("open", "turn", () => this.navigator.openOwn());
+    return this.navigate("open", () => this.navigator.openOwn());
   }
 
   /** Begins a new conversation and returns its id. */
   newSession(): Promise<string> {
-    return this.gate.exclusively("newSession", "turn", () => this.navigator.startNew());
+    return this.navigate("newSession", () => this.navigator.startNew());
   }
 
   /**
@@ -220,12 +220,12 @@ export class SessionAgent extends AgentBase implements ExtensionContext {
     if (newSession !== undefined) checkBoolean("fork options.newSession", newSession);
     if (note !== undefined && typeof note !== "string")
       throw new InvalidValueError({ field: "fork options.note", value: note, expected: "a string" });
-    return this.gate.exclusively("fork", "turn", () => this.navigator.fork(entryId, options));
+    return this.navigate("fork", () => this.navigator.fork(entryId, options));
   }
 
   /** Opens another session. If that fails, the current one stays open. */
   async switchSession(id: string): Promise<void> {
-    await this.gate.exclusively("switchSession", "turn", () => this.navigator.switchTo(id));
+    await this.navigate("switchSession", () => this.navigator.switchTo(id));
   }
 
   /**
@@ -332,6 +332,16 @@ export class SessionAgent extends AgentBase implements ExtensionContext {
   /** The same as `shutdown`, for `await using`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.shutdown();
+  }
+
+  /** Goes to another place, and counts what the conversation has there. */
+  private navigate<T>(operation: string, go: () => Promise<T>): Promise<T> {
+    return this.gate.exclusively(operation, "turn", async () => {
+      const result = await go();
+      // If it cannot be read now, it is there all the same. The next turn counts it, or says why it cannot.
+      await this.runner.compactor.measure(this.sessionManager).catch(() => undefined);
+      return result;
+    });
   }
 
   /** An error while closing is collected only. What was said is stored already, and the answer must not be lost for it. */
