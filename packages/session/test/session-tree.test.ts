@@ -18,6 +18,36 @@ function stored(...entries: readonly SessionEntry[]): MemorySessionStore {
   return store;
 }
 
+/** The same sessions, where any operation may fail. */
+function failing(store: MemorySessionStore, fail: (operation: keyof SessionLog) => void): SessionStore {
+  return {
+    list: () => store.list(),
+    delete: (id) => store.delete(id),
+    open(id) {
+      const log = store.open(id);
+      return {
+        id,
+        get info() {
+          return log.info;
+        },
+        heads: log.heads,
+        read(head) {
+          fail("read");
+          return log.read(head);
+        },
+        append(...given) {
+          fail("append");
+          return log.append(...given);
+        },
+        close() {
+          fail("close");
+          return log.close();
+        },
+      };
+    },
+  };
+}
+
 const opened = (store: MemorySessionStore, sessionId = "s") => session({ model, store, sessionId }).open();
 
 const texts = (messages: readonly ChatMessage[]): unknown[] => messages.map(({ content }) => content);
@@ -198,29 +228,33 @@ it("O14: contextUsage is of the conversation that is open, and of where it stand
 it("O13: a session whose messages cannot be read just now is open all the same, and is counted by the next turn", async () => {
   const memory = stored(said("a", null, "word ".repeat(500)));
   let isBroken = true;
-  const store: SessionStore = {
-    list: () => memory.list(),
-    delete: (id) => memory.delete(id),
-    open(id) {
-      const log = memory.open(id);
-      const read: SessionLog["read"] = (head) => {
-        if (isBroken) throw new JournalFailedError({ what: "the session", final: false, cause: "EIO" });
-        return log.read(head);
-      };
-      return {
-        id,
-        info: log.info,
-        heads: log.heads,
-        read,
-        append: (...given) => log.append(...given),
-        close: () => log.close(),
-      };
-    },
-  };
+  const store = failing(memory, (operation) => {
+    if (operation !== "read" || !isBroken) return;
+    throw new JournalFailedError({ what: "the session", final: false, cause: "EIO" });
+  });
   const agent = session({ model, store, sessionId: "s" });
   await agent.open();
   await expect(agent.invoke("Hello")).rejects.toMatchObject({ code: "JOURNAL_FAILED" });
   isBroken = false;
   await agent.invoke("Hello");
   expect(agent.contextUsage().tokens).toBeGreaterThan(500);
+});
+
+it.each([
+  [true, 1],
+  [false, 0],
+])("O19: a session is opened again after a failure if that is final (%s), and only then", async (final, times) => {
+  let isBroken = true;
+  let closed = 0;
+  const store = failing(new MemorySessionStore(), (operation) => {
+    if (operation === "close") closed++;
+    if (operation !== "append" || !isBroken) return;
+    throw new JournalFailedError({ what: "the session", final, cause: "EIO" });
+  });
+  const agent = session({ model, store, sessionId: "s" });
+  await expect(agent.invoke("one")).rejects.toMatchObject({ code: "JOURNAL_FAILED" });
+  isBroken = false;
+  await agent.invoke("two");
+  expect(closed).toBe(times);
+  expect(texts(await agent.sessionManager.messages())).toEqual(["two", "yes"]);
 });

@@ -3,6 +3,7 @@ import {
   deepFreeze,
   InvalidValueError,
   isPromiseLike,
+  isRaviError,
   type JsonValue,
   sameValue,
 } from "@ravi/kernel";
@@ -66,6 +67,8 @@ export class Session implements SessionManager {
   private numbering: { readonly prefix: string; next: number } | undefined;
   /** During a replay: where the conversation stood before the turn went back to its start. */
   private ahead: string | null = null;
+  /** Whether nothing more can be written here, until the session is opened again. */
+  isLost = false;
 
   constructor(options: SessionOptions) {
     this.options = options;
@@ -253,9 +256,14 @@ export class Session implements SessionManager {
 
   private async write(entry: SessionEntry): Promise<void> {
     const { log, now } = this.options;
-    const written = log.append([entry], { at: now(), origin: this.origin });
-    const [head] = isPromiseLike(written) ? await written : written;
-    if (head !== undefined) this.tree.add(head);
+    try {
+      const written = log.append([entry], { at: now(), origin: this.origin });
+      const [head] = isPromiseLike(written) ? await written : written;
+      if (head !== undefined) this.tree.add(head);
+    } catch (error) {
+      this.isLost = isForGood(error);
+      throw error;
+    }
     this.moveCursor(entry);
   }
 
@@ -292,6 +300,11 @@ export class Session implements SessionManager {
     const expected = `an entry of session ${this.sessionId}`;
     throw new InvalidValueError({ field: "entry id", value: id, expected });
   }
+}
+
+/** Whether somebody else has the session, or its file is in a state in which nothing can be added. */
+function isForGood(error: unknown): boolean {
+  return isRaviError(error, "JOURNAL_LOCKED") || (isRaviError(error, "JOURNAL_FAILED") && error.final);
 }
 
 /** A line with any other id could not be read again. */
