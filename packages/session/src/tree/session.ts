@@ -60,7 +60,7 @@ export class Session implements SessionManager {
   /** The messages that the model sees at `windowAt`, as stored. */
   private window: ChatMessage[] | undefined;
   private windowAt: string | null = null;
-  private ids = new WeakMap<ChatMessage, string>();
+  private readonly ids = new WeakMap<ChatMessage, string>();
   private origin: SessionOrigin | null = null;
   /** Writes one entry after the other, whoever appends it, so that each one follows the one before. */
   private tail: Promise<unknown> = Promise.resolve();
@@ -111,7 +111,7 @@ export class Session implements SessionManager {
       const placed = await expand(this.path(at), (head) => this.options.log.read(head));
       this.window = placed.map(({ message }) => message);
       this.windowAt = at;
-      this.ids = new WeakMap(placed.flatMap(({ message, id }) => (id === null ? [] : [[message, id]])));
+      for (const { message, id } of placed) if (id !== null) this.ids.set(message, id);
     }
     // A copy, because the window grows while callers use the list.
     return Object.freeze(validPrompt([...this.window]));
@@ -126,7 +126,9 @@ export class Session implements SessionManager {
     this.requireEntry(id);
     if (label !== null && typeof label !== "string")
       throw new InvalidValueError({ field: "label", value: label, expected: "a string, or null for none" });
-    await this.append({ kind: "label", target: id, label });
+    if ((this.labels.get(id) ?? null) === label) return;
+    // Not a number of the turn's: a replay, in which nobody labels anything, would number its entries differently.
+    await this.append({ kind: "label", target: id, label }, this.options.newId());
   }
 
   async appendCustom(name: string, data: JsonValue): Promise<string> {
