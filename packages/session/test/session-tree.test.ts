@@ -243,18 +243,21 @@ it("O13: a session whose messages cannot be read just now is open all the same, 
 it.each([
   [true, 1],
   [false, 0],
-])("O19: a session is opened again after a failure if that is final (%s), and only then", async (final, times) => {
-  let isBroken = true;
-  let closed = 0;
-  const store = failing(new MemorySessionStore(), (operation) => {
-    if (operation === "close") closed++;
-    if (operation !== "append" || !isBroken) return;
-    throw new JournalFailedError({ what: "the session", final, cause: "EIO" });
-  });
-  const agent = session({ model, store, sessionId: "s" });
-  await expect(agent.invoke("one")).rejects.toMatchObject({ code: "JOURNAL_FAILED" });
-  isBroken = false;
-  await agent.invoke("two");
-  expect(closed).toBe(times);
-  expect(texts(await agent.sessionManager.messages())).toEqual(["two", "yes"]);
-});
+])(
+  "O19: a session is opened again after a failure if that is final (%s), and only then",
+  async (final, times) => {
+    let isBroken = true;
+    let closed = 0;
+    const store = failing(new MemorySessionStore(), (operation) => {
+      if (operation === "close") closed++;
+      if (operation !== "append" || !isBroken) return;
+      throw new JournalFailedError({ what: "the session", final, cause: "EIO" });
+    });
+    const agent = session({ model, store, sessionId: "s" });
+    await expect(agent.invoke("one")).rejects.toMatchObject({ code: "JOURNAL_FAILED" });
+    isBroken = false;
+    await agent.invoke("two");
+    expect(closed).toBe(times);
+    expect(texts(await agent.sessionManager.messages())).toEqual(["two", "yes"]);
+  },
+);

@@ -15,6 +15,8 @@ export interface CompactionTask {
   readonly model: LLMClient;
   readonly system: string;
   readonly tools: readonly ToolSpec[] | undefined;
+  /** The id of its entry, if it comes after a turn. */
+  readonly entryId?: string | undefined;
 }
 
 /** Knows how full the context is, and decides when to compact it. */
@@ -98,11 +100,10 @@ export class Compactor {
 
   /** Compacts now. Throws the error of the strategy, if there is one. */
   async run(task: CompactionTask, reason: CompactionReason, onCost?: () => void): Promise<CompactionOutcome> {
-    const { ctx, session, model, system, tools } = task;
-    const { plan, meter, emitter } = this;
-    const window = this.windowOf(model);
-    const { emit } = emitter;
-    const outcome = await compact({ ctx, session, emit, plan, meter, reason, window, system, tools, onCost });
+    const { plan, meter } = this;
+    const { emit } = this.emitter;
+    const window = this.windowOf(task.model);
+    const outcome = await compact({ ...task, emit, plan, meter, reason, window, onCost });
     // What was asked for and made by hand is not made again after the next turn.
     if (reason === "asked" && outcome.status !== "cancelled") this.isRequested = false;
     return outcome;

@@ -26,6 +26,8 @@ export interface CompactionJob {
   readonly window: number | null;
   readonly system: string;
   readonly tools: readonly ToolSpec[] | undefined;
+  /** The id of its entry, if it comes after a turn. */
+  readonly entryId?: string | undefined;
   /** Called when a model is asked, or when an extension gives the messages: it may have asked one. */
   readonly onCost?: (() => void) | undefined;
 }
@@ -35,7 +37,7 @@ export interface CompactionJob {
  * is not smaller, nothing is written.
  */
 export async function compact(job: CompactionJob): Promise<CompactionOutcome> {
-  const { ctx, session, emit, plan, meter, reason } = job;
+  const { ctx, session, emit, plan, meter, reason, entryId: id } = job;
   const messages = await session.messages();
   const asked = { messages, reason, tokens: meter.tokens };
   const event = await emit("session_before_compact", asked);
@@ -59,9 +61,11 @@ export async function compact(job: CompactionJob): Promise<CompactionOutcome> {
   const before = fixedTokens + messageTokens;
   const after = fixedTokens + estimateMessages(shorter);
   if (after >= before) return { status: "noSmaller" };
+  // In a replay a strategy gets what it got then, because its calls are on record. The next turn makes a compaction of everything.
+  if (id !== undefined && session.wouldHide(id)) return { status: "nothingToDo" };
   const strategy = isReplaced ? "extension" : (plan.strategy?.name ?? "compaction");
   const items = itemsOf(shorter, (message) => session.idOf(message), session.path());
-  const entryId = await session.append({ kind: "compaction", strategy, items, before, after });
+  const entryId = await session.append({ kind: "compaction", strategy, items, before, after }, id);
   meter.reset(after);
   const { hooks } = ctx;
   if (hooks.has(HookEvent.COMPACTION)) {

@@ -156,6 +156,24 @@ export class Session implements SessionManager {
     this.ahead = null;
   }
 
+  /** The end of a turn. What it has passed in a replay is kept until `catchUp`. */
+  endTurn(): void {
+    this.numbering = undefined;
+  }
+
+  /** After a turn that was replayed: goes to where others have taken the session meanwhile. */
+  catchUp(): void {
+    const { ahead, cursor } = this;
+    this.ahead = null;
+    if (cursor === null || this.path(ahead).some(({ id }) => id === cursor)) this.cursor = ahead ?? cursor;
+  }
+
+  /** Whether a new entry of this id would be on a branch of its own, and hide what others have added since the turn that is replayed. */
+  wouldHide(id: string): boolean {
+    const { ahead, cursor } = this;
+    return ahead !== null && ahead !== cursor && !this.has(id) && this.continuesFromCursor(ahead);
+  }
+
   /** Goes back to where the turn that is now replayed began. */
   returnTo(id: string | null): void {
     this.ahead = this.cursor;
@@ -221,6 +239,7 @@ export class Session implements SessionManager {
    */
   async writeLeaf(): Promise<void> {
     if (this.ahead !== null && this.ahead === this.tree.leaf && this.continuesFromCursor(this.ahead)) return;
+    this.ahead = null;
     if (this.tree.leaf !== this.cursor) await this.append({ kind: "leaf", target: this.cursor });
   }
 

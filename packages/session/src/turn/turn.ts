@@ -16,6 +16,8 @@ export class Turn {
   private engine: Engine | undefined;
   /** Where the conversation stood before the turn. */
   private start: string | null = null;
+  /** The beginning of the ids of its entries. A replay gives the same again. */
+  private prefix = "";
 
   constructor(deps: TurnDeps) {
     this.deps = deps;
@@ -26,10 +28,14 @@ export class Turn {
     return this.engine?.lastText ?? "";
   }
 
+  /** The id of the compaction that may follow. It is none of the turn's own entries. */
+  get compactionId(): string {
+    return `${this.prefix}.c`;
+  }
+
   async run(input: string): Promise<AgentResult<never>> {
     const { ctx, session } = this.deps;
-    // A replay gives the same id again, and so the same names to the turn's entries.
-    const prefix = (await ctx.uuid()).replaceAll("-", "");
+    const prefix = (this.prefix = (await ctx.uuid()).replaceAll("-", ""));
     session.numberIds(prefix);
     let result: AgentResult<never>;
     try {
@@ -40,7 +46,7 @@ export class Turn {
       await this.afterFailure(error);
       throw error;
     } finally {
-      session.numberIds(undefined);
+      session.endTurn();
     }
     const { status, output } = result;
     await this.deps.emit("agent_end", { status: status === "completed" ? status : "partial", output });
