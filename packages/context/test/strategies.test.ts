@@ -189,7 +189,13 @@ describe("ToolResultCompaction", () => {
 
   test("R28: so does one behind which the user has said something: the model has not read it either", () => {
     const first = [user("go"), call("", "1"), result("1", long)];
-    const steered = [...first, call("", "2", "3"), result("2", long), result("3", long), user("Only prices.")];
+    const steered = [
+      ...first,
+      call("", "2", "3"),
+      result("2", long),
+      result("3", long),
+      user("Only prices."),
+    ];
     const window = new ToolResultCompaction().compact(steered);
     expect(window[2]?.content).toHaveLength(500);
     expect(window.slice(3)).toEqual(steered.slice(3));
