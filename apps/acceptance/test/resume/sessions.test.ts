@@ -1,4 +1,5 @@
 import { type ChatMessage, defineTool, type ToolContext } from "@ravi/kernel";
+import { Summarization } from "@ravi/context";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
 import { MemorySessionStore, SessionAgent, type SessionEventName } from "@ravi/session";
 import { scriptedModel } from "@ravi/testing";
@@ -224,3 +225,55 @@ describe("a run that is resumed after its first turn, when another one has said 
     await agent.shutdown();
   });
 });
+
+test.each(["asked for from outside", "made", "not made, because it was in vain before"])(
+  "O12: a run in which a compaction was %s is resumed, whatever its agent knows of that",
+  async (how) => {
+    const journal = new MemoryJournal();
+    const store = new MemorySessionStore();
+    const { promise: isThere, resolve: arrive } = Promise.withResolvers<void>();
+    // What gives no summary is not asked again at once.
+    const writer = scriptedModel(() => (how.startsWith("not made") ? " " : "Notes."));
+    const isFull = how !== "asked for from outside";
+    const make = (dies: boolean): SessionAgent => {
+      const model = scriptedModel(({ messages }) => {
+        const said = messages.at(-1)?.content;
+        if (dies && said === "One?" && !isFull) agent.compact();
+        const usage = { inputTokens: isFull && said !== "Two?" ? 990 : 1, outputTokens: 0 };
+        return { text: `Heard ${String(said)} ${"word ".repeat(20)}`, usage };
+      });
+      const hang = async ({ output }: { readonly output: string }): Promise<void> => {
+        if (!output.startsWith("Heard Two?")) return;
+        arrive();
+        await new Promise(() => {});
+      };
+      const agent: SessionAgent = new SessionAgent({
+        model,
+        store,
+        sessionId: "s",
+        secrets: [],
+        compaction: {
+          strategy: new Summarization({ model: writer, keepRecentTokens: 10, triggerTokens: 50 }),
+          contextWindow: 1_000,
+        },
+        extensions: dies ? [{ name: "end", on: { agent_end: hang } }] : [],
+      });
+      return agent;
+    };
+    const first = make(true);
+    for (const input of ["Minus one?", "Zero?"]) await first.invoke(input);
+    const dying = new Runtime({ journal, agents: [first] });
+    const run = dying.run(first, "One?", { runId: "r", sessionId: "s" });
+    await dying.send("r", { followUp: "Two?" });
+    await isThere;
+    await dying.close();
+    expect((await run.result).status).toBe("suspended");
+    await first.shutdown();
+    const summaries = writer.calls.length;
+    const agent = make(false);
+    const last = await new Runtime({ journal, agents: [agent] }).resume("r").result;
+    expect(last).toMatchObject({ status: "completed", output: expect.stringContaining("Heard Two?") });
+    expect(writer.calls).toHaveLength(summaries);
+    await agent.shutdown();
+  },
+);

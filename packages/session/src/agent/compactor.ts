@@ -60,24 +60,40 @@ export class Compactor {
     this.measured = positionOf(session);
   }
 
-  /** Whether to compact after this turn: it was asked for, or the context is nearly full and compaction can help. */
-  isDue(model: LLMClient, { sessionId }: Session): boolean {
-    const { auto, strategy, reserveTokens } = this.plan;
+  /**
+   * Why to compact after this turn: it was asked for, or the context is nearly full and compaction can help. Null if there is no reason.
+   * That is recorded: a replay would not know what somebody has asked for, or what was tried in vain before.
+   */
+  async reasonAfterTurn(
+    ctx: RunContext,
+    model: LLMClient,
+    session: Session,
+  ): Promise<CompactionReason | null> {
+    const canCompact =
+      this.plan.strategy !== undefined || this.emitter.host.handles("session_before_compact");
+    const reason = (): CompactionReason | null => {
+      if (this.isRequested) return "asked";
+      return canCompact && this.isDue(model, session) ? "threshold" : null;
+    };
+    return canCompact
+      ? ((await ctx.record("session_compaction", reason)) as CompactionReason | null)
+      : reason();
+  }
+
+  private isDue(model: LLMClient, { sessionId }: Session): boolean {
+    const { auto, reserveTokens } = this.plan;
     const { tokens } = this.meter;
-    if (this.isRequested) return true;
-    const canCompact = strategy !== undefined || this.emitter.host.handles("session_before_compact");
     const isFull = isDue(tokens, this.windowOf(model), reserveTokens);
     const { retryAt } = this;
-    return auto && canCompact && isFull && (tokens >= retryAt.at || retryAt.sessionId !== sessionId);
+    return auto && isFull && (tokens >= retryAt.at || retryAt.sessionId !== sessionId);
   }
 
   /**
    * Compacts after a turn. The turn itself succeeded, so an error here is told and collected, but not thrown, and an abort ends
    * only the compaction.
    */
-  async afterTurn(task: CompactionTask): Promise<void> {
+  async afterTurn(task: CompactionTask, reason: CompactionReason): Promise<void> {
     const { tokens } = this.meter;
-    const reason = this.isRequested ? "asked" : "threshold";
     this.isRequested = false;
     this.retryAt = { sessionId: "", at: 0 };
     const retryLater = (): void => {

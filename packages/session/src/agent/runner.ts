@@ -180,10 +180,11 @@ export class Runner {
     const { ctx, session } = job;
     // A child keeps no conversation that would be worth compacting.
     if (this.inherited !== undefined || ctx.signal.aborted) return;
-    if (!this.compactor.isDue(this.state.model, session)) return;
+    const reason = await this.compactor.reasonAfterTurn(ctx, this.state.model, session);
+    if (reason === null) return;
     this.state.gate.phase = "compaction";
     try {
-      await this.compactor.afterTurn({ ...this.taskOf(job), entryId });
+      await this.compactor.afterTurn({ ...this.taskOf(job), entryId }, reason);
     } finally {
       this.state.gate.phase = "turn";
     }
