@@ -202,6 +202,15 @@ it("O19: nobody goes to an entry that is no part of the conversation, here or in
   expect([agent.sessionManager.sessionId, agent.sessionManager.leaf]).toEqual(["s", leaf]);
 });
 
+it("O19: a path to an entry that does not exist is an error that names it, and not empty", async () => {
+  const manager = await opened(stored(said("a", null, "1"), said("b", "a", "2")));
+  expect(manager.path("a").map(({ id }) => id)).toEqual(["a"]);
+  expect(manager.path(null)).toEqual([]);
+  expect(() => manager.path("c")).toThrow(
+    expect.objectContaining({ field: "entry id", message: expect.stringContaining('"c"') }),
+  );
+});
+
 it("O14: contextUsage is of the conversation that is open, and of where it stands", async () => {
   const store = new MemorySessionStore();
   const long = "word ".repeat(500);

@@ -31,7 +31,7 @@ export interface SessionManager {
   readonly labels: ReadonlyMap<string, string>;
   /** All entries, in the order written. */
   entries(): readonly EntryHead[];
-  /** The entries from the root to the given entry. Default: to the leaf. */
+  /** The entries from the root to the given entry. Default: to the leaf. Throws an `InvalidValueError` if there is none of this id. */
   path(to?: string | null): readonly EntryHead[];
   /** Reads an entry. Rejects if there is none of this id. */
   read(id: string): Promise<SessionEntry>;
@@ -95,6 +95,7 @@ export class Session implements SessionManager {
     return [...this.tree.all()];
   }
   path(to: string | null = this.cursor): readonly EntryHead[] {
+    if (to !== null) this.requireEntry(to);
     return this.tree.path(to);
   }
   has(id: string): boolean {
