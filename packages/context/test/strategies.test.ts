@@ -285,6 +285,16 @@ describe("TokenBudget", () => {
     expect(compacted(700)).not.toContainEqual(said("step 0"));
   });
 
+  test("R28: a result behind which the user has spoken is shortened before it is left out", () => {
+    const talk = [user("go"), call("I look.", "1"), result("1", "word ".repeat(5_000)), user("Only prices.")];
+    const old = [user("go"), said("Which ones?"), user("All."), ...talk.slice(1)];
+    const window = new TokenBudget({ contextWindow: 8_000 }).compact(old) as readonly ChatMessage[];
+    expect(window.map(({ role }) => role)).toEqual(old.map(({ role }) => role));
+    expect(textOf(window.at(-2) ?? user(""))).toHaveLength(500);
+    // It stays whole where there is room for it.
+    expect(new TokenBudget({ contextWindow: 10_000 }).compact(old)).toBe(old);
+  });
+
   test("of a window of its own and the model's, the smaller one counts", () => {
     const talk = longTranscript(80);
     const ownWindow = new TokenBudget({ countTokens, contextWindow: 500 });
