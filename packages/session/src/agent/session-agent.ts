@@ -58,6 +58,8 @@ export class SessionAgent extends AgentBase implements ExtensionContext {
   /** Runs the turns. */
   private readonly runner: Runner;
   private readonly state: SessionState;
+  /** Messages that no turn has read, by the session that they are for, of sessions that are not open. */
+  private readonly waiting = new Map<string, readonly Queued[]>();
   /** Lets only one thing be done at a time. */
   private readonly gate = new Gate();
 
@@ -337,11 +339,21 @@ export class SessionAgent extends AgentBase implements ExtensionContext {
   /** Goes to another place, and counts what the conversation has there. */
   private navigate<T>(operation: string, go: () => Promise<T>): Promise<T> {
     return this.gate.exclusively(operation, "turn", async () => {
-      const result = await go();
+      const from = this.navigator.currentId;
+      const result = await go().finally(() => this.changeQueue(from, this.navigator.currentId));
       // If it cannot be read now, it is there all the same. The next turn counts it, or says why it cannot.
       await this.runner.compactor.measure(this.sessionManager).catch(() => undefined);
       return result;
     });
+  }
+
+  /** What was queued in one session waits there, and is not said in another one. */
+  private changeQueue(from: string, to: string): void {
+    if (from === to) return;
+    const { queued } = this.state;
+    if (queued.length > 0) this.waiting.set(from, queued.splice(0));
+    queued.push(...(this.waiting.get(to) ?? []));
+    this.waiting.delete(to);
   }
 
   /** An error while closing is collected only. What was said is stored already, and the answer must not be lost for it. */
