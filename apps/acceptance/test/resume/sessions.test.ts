@@ -226,6 +226,43 @@ describe("a run that is resumed after its first turn, when another one has said 
   });
 });
 
+test("O4, O19: a run that is resumed and fails takes nothing back on which another one has built", async () => {
+  const journal = new MemoryJournal();
+  const store = new MemorySessionStore();
+  const { promise: isAsked, resolve: asked } = Promise.withResolvers<void>();
+  const make = (fate: "hangs" | "fails" | "answers"): SessionAgent => {
+    const model = scriptedModel(() => {
+      if (fate === "hangs") asked();
+      if (fate === "fails") return new Error("no such model");
+      return fate === "hangs" ? { text: "", fault: { type: "hang" } } : "Heard.";
+    });
+    return new SessionAgent({ model, store, sessionId: "s", retry: false, secrets: [] });
+  };
+  const first = make("hangs");
+  const dying = new Runtime({ journal, agents: [first] });
+  const run = dying.run(first, "Zero?", { runId: "r" });
+  await isAsked;
+  await dying.close();
+  expect((await run.result).status).toBe("suspended");
+  await first.shutdown();
+  const other = make("answers");
+  await new Runtime().run(other, "One?").result;
+  const said = await other.sessionManager.messages();
+  expect(said.map(({ content }) => content)).toEqual(["Zero?", "One?", "Heard."]);
+  await other.shutdown();
+  const agent = make("fails");
+  const failed = await new Runtime({ journal, agents: [agent] }).resume("r").result;
+  expect(failed).toMatchObject({
+    status: "failed",
+    error: { message: expect.stringContaining("no such model") },
+  });
+  expect(await agent.sessionManager.messages()).toEqual(said);
+  await agent.close();
+  const next = make("answers");
+  expect(await (await next.open()).messages()).toEqual(said);
+  await next.shutdown();
+});
+
 test.each(["asked for from outside", "made", "not made, because it was in vain before"])(
   "O12: a run in which a compaction was %s is resumed, whatever its agent knows of that",
   async (how) => {

@@ -175,10 +175,21 @@ export class Session implements SessionManager {
     return ahead !== null && ahead !== cursor && !this.has(id) && this.continuesFromCursor(ahead);
   }
 
+  /** During a replay: whether others have built on what the turn has written. It cannot be taken back without what they have said. */
+  get isBuiltOn(): boolean {
+    const { ahead, own } = this;
+    return ahead !== null && !ahead.startsWith(own) && this.path(ahead).some(({ id }) => id.startsWith(own));
+  }
+
   /** Goes back to where the turn that is now replayed began. */
   returnTo(id: string | null): void {
     this.ahead = this.cursor;
     this.moveTo(id);
+  }
+
+  /** What the ids of the running turn's entries begin with. */
+  private get own(): string {
+    return `${this.numbering?.prefix}-`;
   }
 
   nextId(): string {
@@ -222,7 +233,7 @@ export class Session implements SessionManager {
 
   /** Whether the path to an entry continues from the current one without passing an entry of this turn. */
   private continuesFromCursor(id: string | null): boolean {
-    const own = `${this.numbering?.prefix}-`;
+    const { own } = this;
     for (let at = id; at !== this.cursor; at = this.tree.get(at)?.parent ?? null)
       if (at === null || at.startsWith(own)) return false;
     return true;

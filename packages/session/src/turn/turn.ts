@@ -107,13 +107,13 @@ export class Turn {
 
   /**
    * Nothing that was completed is dropped. If nothing was, and every attempt has failed, the user's message is dropped too
-   * and the conversation stands where it stood. A turn that was stopped keeps what was said.
+   * and the conversation stands where it stood, unless another run has built on that message meanwhile. A turn that was stopped keeps what was said.
    */
   private async afterFailure(error: unknown): Promise<void> {
     const { ctx, session, host, emit } = this.deps;
     const isPaused = isRaviError(error, "PAUSED") || isRaviError(error, "SUSPENDED");
     const isStopped = isPaused || ctx.signal.aborted || (await throws(() => ctx.check()));
-    const isKept = isStopped || this.engine?.hasWork === true;
+    const isKept = isStopped || this.engine?.hasWork === true || session.isBuiltOn;
     try {
       if (!isKept) session.moveTo(this.start);
       if (!isStopped) await session.writeLeaf();
