@@ -25,13 +25,20 @@ import { NOTHING_SPENT } from "./spends.ts";
 export class JointLedger implements Ledger {
   readonly first: Ledger;
   readonly second: Ledger;
+  /** The place of the second among the users' own ledgers. */
+  readonly place: number;
   /** Only the run's own ledger is raised, and not the one that belongs to the user. */
   readonly raise?: (more: Partial<Spend>) => MaybePromise<void>;
   private readonly log: RunLog | undefined;
 
-  constructor(first: Ledger, second: Ledger, log: RunLog | undefined) {
+  constructor(
+    first: Ledger,
+    { second, place }: Pick<JointLedger, "second" | "place">,
+    log: RunLog | undefined,
+  ) {
     this.first = first;
     this.second = second;
+    this.place = place;
     this.log = log;
     if (first.raise === undefined) return;
     // Assigned in two steps: see docs/decisions/0012.
@@ -121,7 +128,8 @@ export class JointLedger implements Ledger {
   }
 
   child(budget: ExecutionBudgetOptions, scope: string): JointLedger {
-    return new JointLedger(this.first.child(budget, scope), this.second.child({}, scope), this.log);
+    const { first, second, place, log } = this;
+    return new JointLedger(first.child(budget, scope), { second: second.child({}, scope), place }, log);
   }
 
   remaining(): Remaining {
@@ -152,11 +160,11 @@ export class JointLedger implements Ledger {
 function joined(one: Reservation, two: Reservation, log: RunLog | undefined): Reservation {
   return {
     async settle(actual) {
-      const [a, b] = await inBoth(one, two, (reservation) => reservation.settle(actual), log);
+      const [b, a] = await inBoth(two, one, (reservation) => reservation.settle(actual), log);
       return mergeSettlements(a, b);
     },
     async cancel() {
-      await inBoth(one, two, (reservation) => reservation.cancel(), log);
+      await inBoth(two, one, (reservation) => reservation.cancel(), log);
     },
   };
 }

@@ -16,9 +16,33 @@ export function withAgentLedger(agent: Agent, ledger: Ledger | undefined, log?: 
   if (given === undefined || !isLedger(given)) return ledger;
   const above = givenTo(ledger);
   if (ledger === given || above.includes(given)) return ledger;
-  const both = ledger === undefined ? given : new JointLedger(ledger, given, log);
+  const both = ledger === undefined ? given : inOrder(ledger, { second: given, place: placeOf(given) }, log);
   GIVEN.set(both, [...above, given]);
   return both;
+}
+
+/** Which of the users' own ledgers comes first, in every chain of this process: by when they were first given to an agent. */
+const PLACES = new WeakMap<Ledger, number>();
+let places = 0;
+
+function placeOf(given: Ledger): number {
+  let place = PLACES.get(given);
+  if (place === undefined) PLACES.set(given, (place = ++places));
+  return place;
+}
+
+/**
+ * Adds a ledger to a chain, at its place. If some calls asked two ledgers in one order and others in the other, then each time that one of
+ * them has room, all that wait for it would change to the line of the other.
+ */
+function inOrder(
+  chain: Ledger,
+  added: Pick<JointLedger, "second" | "place">,
+  log: RunLog | undefined,
+): JointLedger {
+  return chain instanceof JointLedger && chain.place > added.place
+    ? new JointLedger(inOrder(chain.first, added, log), chain, log)
+    : new JointLedger(chain, added, log);
 }
 
 /** The ledger of a hired agent, below that of the one that hires it. */
@@ -39,7 +63,7 @@ export function withExtraOf(
 ): Ledger {
   let ledger = restored;
   for (let at = parent; at instanceof JointLedger; at = at.first) {
-    ledger = new JointLedger(ledger, at.second.child({}, scope), log);
+    ledger = inOrder(ledger, { second: at.second.child({}, scope), place: at.place }, log);
   }
   return asGiven(parent, ledger);
 }
