@@ -7,6 +7,7 @@ import {
   type Clock,
   defineTool,
   type ExecutionBudgetOptions,
+  isPromiseLike,
   type Ledger,
   type Limiter,
   type LLMClient,
@@ -115,6 +116,19 @@ describe("R18: many helpers under a small limit", () => {
     expect(await rich.result).toMatchObject({ status: "completed" });
     expect([world.provider.sent, world.provider.most, limiter.active]).toEqual([4, 2, 0]);
     for (const ledger of world.ledgers) expect(ledger.open).toBe(0);
+  });
+
+  test("R18: who waits for money counts once for a limit of requests per minute, when it is sent", async () => {
+    const world = new World();
+    const limiter = new FairPool({ requestsPerMinute: 6, clock: world.clock });
+    const lead = world.lead(6);
+    const limits = { executionBudget: { maxCostUsd: 0.2 } };
+    const run = new Runtime({ ...world.rules, limiter, agents: [lead] }).run(lead, "", limits);
+    world.provider.open();
+    await turns(100);
+    expect([world.provider.sent, limiter.waiting], "none of them waits for the next minute").toEqual([6, 0]);
+    expect(await run.result).toMatchObject({ output: all("completed", 6) });
+    expect(isPromiseLike(limiter.acquire({})), "the six are used up").toBe(true);
   });
 
   test("R18: stopped while it waits for a limiter with its money in hand, it gives the money back", async () => {

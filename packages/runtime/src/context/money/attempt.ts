@@ -173,11 +173,12 @@ export class Attempt<T = unknown> implements AttemptOptions<T>, Linked<Attempt> 
   }
 
   /** A failure of the limiter is only logged: it must not cost the caller an answer that is paid for. */
-  private releasePermit(): void {
+  private releasePermit(sent = true): void {
     const { exec, permit, tokens } = this;
     if (permit === undefined) return;
     this.permit = undefined;
-    void tryOrLog(exec, "warn", "the limiter failed to release a permit", () => permit.release({ tokens }));
+    const release = (): void => permit.release({ tokens, sent });
+    void tryOrLog(exec, "warn", "the limiter failed to release a permit", release);
   }
 
   private reserve(estimate: Estimate): Promise<T> {
@@ -225,7 +226,7 @@ export class Attempt<T = unknown> implements AttemptOptions<T>, Linked<Attempt> 
     }
     this.tellWait(refusal);
     // Nobody who waits for money keeps others waiting that have theirs, such as those of another run.
-    this.releasePermit();
+    this.releasePermit(false);
     const goes = [this.scope.standStill?.(), this.timed?.standStill()];
     exec.inLine++;
     try {
