@@ -50,7 +50,7 @@ export interface AttemptOptions<T> {
   /** Whether a layer or a tool makes this call, inside of an effect that is about another one. */
   readonly isNested: boolean;
   /** What limits its time, if anything does: a layer around the call, or the tool that makes it. */
-  readonly timed?: { standStill(): () => void } | undefined;
+  readonly timed?: { standStill(): () => void; move(): (() => void) | undefined } | undefined;
   /** Receives the deltas of the answer; without it the answer comes in one piece. */
   readonly sink: Sink | undefined;
   /** Takes the answer when it is paid for, and returns what the attempt resolves with: doing so after that takes one more promise. */
@@ -271,8 +271,10 @@ export class Attempt<T = unknown> implements AttemptOptions<T>, Linked<Attempt> 
   private sendAndSettle(): Promise<T> {
     const { exec } = this;
     (exec.openAttempts ??= new LinkedList()).add(this);
+    const stop = this.timed?.move();
     return this.send().then(
       (response) => {
+        stop?.();
         if (this.isAbandoned) return this.accept(response);
         let problem: ProviderError | undefined;
         let usage: Usage | undefined;
@@ -290,6 +292,7 @@ export class Attempt<T = unknown> implements AttemptOptions<T>, Linked<Attempt> 
         return isPromiseLike(settled) ? settled.then(() => this.accept(answer)) : this.accept(answer);
       },
       (error: unknown) => {
+        stop?.();
         if (this.isAbandoned) throw error;
         return settleFailure(this, error);
       },
