@@ -228,11 +228,14 @@ export class Attempt<T = unknown> implements AttemptOptions<T>, Linked<Attempt> 
     // Nobody who waits for money keeps others waiting that have theirs, such as those of another run.
     this.releasePermit(false);
     const goes = [this.scope.standStill?.(), this.timed?.standStill()];
+    const { clock } = exec.ports;
+    const since = clock.now();
     exec.inLine++;
     try {
       await Promise.all([this.inTime(reserved), noteInLine(this)]);
     } finally {
       exec.inLine--;
+      this.bill.waitedMs += Math.max(0, clock.now() - since);
       for (const go of goes) go?.();
     }
     if (exec.ports.limiter !== undefined) await this.acquireAgain(closer ?? estimate);
