@@ -48,6 +48,20 @@ describe("R18: many helpers under a small limit", () => {
     expect([world.ledger.open, world.ledger.used.cost, world.clock.pending]).toEqual([0, 0.4, 0]);
   });
 
+  test("R18: also if their turns take longer than ten minutes altogether", async () => {
+    const world = new World();
+    const { clock, provider } = world;
+    provider.answering = () => new Promise((resolve) => clock.setTimer(resolve, 120_000));
+    const limits = { executionBudget: { maxCostUsd: 0.29, deadlineS: null } };
+    const run = world.runtime(world.lead(10), null).run(world.lead(10), "", limits);
+    for (let n = 0; n < 10; n++) {
+      await turns();
+      await clock.advance(120_000);
+    }
+    expect(await run.result).toMatchObject({ output: all("completed", 10) });
+    expect([provider.sent, world.ledger.open, clock.pending]).toEqual([10, 0, 0]);
+  });
+
   test("R18: those of one batch wait as well, and get their answers in their order", async () => {
     const world = new World();
     const lead = agent("lead", async (ctx) => {
