@@ -17,6 +17,7 @@ import {
 import { least, messageOf } from "@ravi/kernel/loop";
 import { logOf, type RunLog } from "../run/run-log.ts";
 import { andThen } from "../promises/and-then.ts";
+import { promised } from "../promises/rejected.ts";
 import { tryOrLog } from "../promises/try-or-log.ts";
 import { reserveInLine } from "./joint-line.ts";
 import { NOTHING_SPENT } from "./spends.ts";
@@ -190,28 +191,26 @@ function asUsersOwn(error: unknown): unknown {
   return new BudgetExhaustedError({ ...refusal, raisable: false, cause: error });
 }
 
-/** Tells both, the second also if the first fails. If both fail, the first failure is logged and the second one thrown. */
+/**
+ * Tells both, in one tick: one that is slow must not keep what is held in the other. If one fails, its failure is thrown; if both do, the
+ * first failure is logged and the second one thrown.
+ */
 async function inBoth<P, T>(
   first: P,
   second: P,
   tell: (part: P) => MaybePromise<T>,
   log: RunLog | undefined,
 ): Promise<[T, T]> {
-  let told: T;
-  try {
-    told = await tell(first);
-  } catch (error) {
-    try {
-      await tell(second);
-    } catch (other) {
-      logOf(log, "error", "both ledgers of a call failed; this is what the first said", {
-        error: messageOf(error),
-      });
-      throw other;
-    }
-    throw error;
+  const [one, two] = await Promise.allSettled([promised(() => tell(first)), promised(() => tell(second))]);
+  if (one.status === "fulfilled") {
+    if (two.status === "fulfilled") return [one.value, two.value];
+  } else {
+    const reason: unknown = one.reason;
+    if (two.status === "fulfilled") throw reason;
+    const error = messageOf(reason);
+    logOf(log, "error", "both ledgers of a call failed; this is what the first said", { error });
   }
-  return [told, await tell(second)];
+  throw two.reason;
 }
 
 /** A ledger in plain JavaScript may return an incomplete settlement, or none. */

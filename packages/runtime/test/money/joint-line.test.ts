@@ -84,6 +84,8 @@ test("R18: if the other has no room then, it waits there, and holds nothing", as
 class Named extends FakeLedger {
   private readonly name: string;
   private readonly log: string[];
+  /** Until then it does not say that it has settled. */
+  settling: Promise<void> | undefined;
 
   constructor(name: string, log: string[]) {
     super();
@@ -100,8 +102,9 @@ class Named extends FakeLedger {
     log.push(`+${name}`);
     const giveBack = (): void => void log.push(`-${name}`);
     return {
-      settle: () => {
+      settle: async () => {
         giveBack();
+        await this.settling;
         return { warnings: [], exceeded: [] };
       },
       cancel: giveBack,
@@ -126,4 +129,20 @@ test("R18: however they are nested, they are asked in one order, and given back 
       await (await ledger.reserve({ tokens: 1 }))[end]({});
       expect(log.splice(0).join(" ")).toBe("+run +a +b +c -c -b -a -run");
     }
+});
+
+test.each([
+  ["the run's", 0],
+  ["the user's", 1],
+])("R18: if %s ledger is slow to settle, it does not keep what is held in the other", async (_, slow) => {
+  const log: string[] = [];
+  const [run, own] = [new Named("run", log), new Named("own", log)];
+  const held = await joint(run, own).reserve({ tokens: 1 });
+  const names = log.splice(0);
+  const late = Promise.withResolvers<void>();
+  (slow === 0 ? run : own).settling = late.promise;
+  const settled = held.settle({});
+  expect(log.toSorted(), "in one tick").toEqual(["-own", "-run"]);
+  late.resolve();
+  expect([names, await settled]).toEqual([["+run", "+own"], { warnings: [], exceeded: [] }]);
 });
