@@ -32,6 +32,7 @@ import { scriptedModel } from "@ravi/testing";
 import { otelTelemetry } from "@ravi/telemetry-otel";
 import { describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod";
+import { turns, World } from "./support/scarce.ts";
 
 const done = (output: string): AgentResult => ({ status: "completed", output, stopReason: "done" });
 const agent = (name: string, run: (ctx: RunContext) => Promise<AgentResult>): Agent => ({
@@ -322,6 +323,25 @@ describe("how runs end", () => {
     expect(statusOf(ended(), "invoke_agent lead")).toBe("partial");
     expect(statusOf(ended(), "chat scripted")).toBe("denied");
     for (const { status } of ended()) expect(status.code).toBe(SpanStatusCode.UNSET);
+  });
+
+  test("a call that has waited for money says how long, so that its provider does not seem to be slow", async () => {
+    const { telemetry, ended } = recording();
+    const world = new World();
+    world.provider.answering = () => new Promise((resolve) => world.clock.setTimer(resolve, 30_000));
+    const limits = { executionBudget: { maxCostUsd: 0.13 } };
+    const { result } = new Runtime({ ...world.rules, telemetry }).run(world.lead(3), "", limits);
+    for (let n = 0; n < 2; n++) {
+      await turns();
+      await world.clock.advance(30_000);
+    }
+    await result;
+    const calls = ended().filter(({ name }) => name === "chat m");
+    expect(calls.map(({ attributes }) => [attributes["ravi.waited_ms"], attributes["ravi.status"]])).toEqual([
+      [undefined, undefined],
+      [30_000, undefined],
+      [60_000, "denied"],
+    ]);
   });
 
   test("a run that fails is an error, as is the call that it failed with", async () => {

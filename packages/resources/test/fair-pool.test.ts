@@ -55,6 +55,17 @@ describe("FairPool: calls at once", () => {
     expect(pool.active).toBe(1);
   });
 
+  test("a permit with which nothing was sent counts as no request", async () => {
+    const clock = virtualClock();
+    const pool = new FairPool({ requestsPerMinute: 2, tokensPerMinute: 100, clock });
+    for (let n = 0; n < 3; n++) now(pool.acquire({ tokens: 100 })).release({ tokens: 0, sent: false });
+    for (const sent of [true, undefined]) now(pool.acquire(NORMAL)).release({ sent });
+    const third = pool.acquire(NORMAL);
+    expect(isPromiseLike(third)).toBe(true);
+    await clock.advance(30_000);
+    (await third).release();
+  });
+
   test("without limits nobody waits", () => {
     const pool = new FairPool();
     for (let n = 0; n < 1000; n++) now(pool.acquire(NORMAL));

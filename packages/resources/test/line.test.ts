@@ -227,6 +227,39 @@ describe("R18: a call that does not fit beside those under way may wait for them
     expect([clock.pending, tracker.open]).toEqual([0, 1]);
   });
 
+  test("R18: and longer in a line that moves, of which nobody knows how long it is", async () => {
+    const clock = virtualClock();
+    const tracker = new ExecutionTracker({ maxTokens: 100 }, { clock });
+    const open = tracker.reserve({ tokens: 60 });
+    const calls = [60, 60, 60].map((tokens) => new Queued(tracker, { tokens }));
+    await clock.advance(540_000);
+    open.settle({ tokens: 0 });
+    await clock.advance(540_000);
+    expect(await outcomes(...calls)).toEqual(["granted", "waiting", "waiting"]);
+    calls[0]?.settle({ tokens: 0 });
+    await clock.advance(599_999);
+    expect(await outcomes(...calls)).toEqual(["closed", "granted", "waiting"]);
+    await clock.advance(1);
+    expect(await outcomes(...calls)).toEqual(["closed", "granted", "refused"]);
+    expect([clock.pending, tracker.open]).toEqual([0, 1]);
+  });
+
+  test("R18: a call that needs a second ledger as well, and does not get it, moves no line", async () => {
+    const clock = virtualClock();
+    const tracker = new ExecutionTracker({ maxTokens: 100 }, { clock });
+    const [open, other] = [tracker.reserve({ tokens: 40 }), tracker.reserve({ tokens: 60 })];
+    const onTurn = (): void => void new ExecutionTracker({ maxTokens: 1 }).reserve({ tokens: 2 });
+    const [both, behind] = [
+      new Queued(tracker, { tokens: 40 }, { onTurn }),
+      new Queued(tracker, { tokens: 60 }),
+    ];
+    await clock.advance(300_000);
+    open.cancel();
+    await clock.advance(300_000);
+    expect(await outcomes(both, behind)).toEqual(["refused", "refused"]);
+    expect([clock.pending, tracker.open, other.isOpen]).toEqual([0, 1, true]);
+  });
+
   test("R18: when the first in line gives up, the next one takes what has become free", async () => {
     const clock = virtualClock();
     const tracker = new ExecutionTracker({ maxTokens: 100 }, { clock });

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import {
-  type AbortSignalLike,
   type Agent,
   AgentId,
   type ChatContext,
   type Clock,
   defineTool,
   type ExecutionBudgetOptions,
+  isPromiseLike,
   type Ledger,
   type Limiter,
   type LLMClient,
@@ -22,114 +22,16 @@ import { MiddlewarePipeline, timeout } from "@ravi/middleware";
 import { ExecutionTracker, FairPool } from "@ravi/resources";
 import { MemoryJournal, type RunReport, Runtime, type RuntimeOptions } from "@ravi/runtime";
 import { SpawnTracker } from "@ravi/supervision";
-import { virtualClock } from "@ravi/testing";
 import { cutJournal } from "../../src/cut-journal.ts";
 import { agent, ask, done, meter } from "../support/priced.ts";
+import { agentsOf, all, leadOf, PRICE, turns, World } from "../support/scarce.ts";
 
 // Each call reserves ten cents and takes two. A call for which there are no ten cents left waits for those under way.
-
-const PRICE = 0.02;
-
-async function turns(count = 50): Promise<void> {
-  for (let n = 0; n < count; n++) await new Promise((resolve) => setImmediate(resolve));
-}
-
-/** A provider that answers as soon as it is open. */
-class Provider {
-  sent = 0;
-  /** How many calls were under way at most. */
-  most = 0;
-  private underWay = 0;
-  /** How long an answer takes. */
-  answering = (): Promise<void> => this.opened.promise;
-  private readonly opened = Promise.withResolvers<void>();
-
-  readonly model: LLMClient = {
-    id: "m",
-    info: { provider: "x", model: "m" },
-    generate: async (_, options) => {
-      this.sent++;
-      this.most = Math.max(this.most, ++this.underWay);
-      try {
-        await Promise.race([this.answering(), aborted(options?.signal)]);
-        await turns(1);
-      } finally {
-        this.underWay--;
-      }
-      const message = { role: "assistant", content: "ok" } as const;
-      return { message, finishReason: "stop", usage: { inputTokens: 10, outputTokens: 10 } };
-    },
-  };
-
-  open(): void {
-    this.opened.resolve();
-  }
-}
-
-async function aborted(signal: AbortSignalLike | undefined): Promise<never> {
-  return new Promise((_, reject) => {
-    signal?.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
-  });
-}
-
-class World {
-  readonly provider = new Provider();
-  readonly journal = new MemoryJournal();
-  readonly clock = virtualClock();
-  readonly ledgers: ExecutionTracker[] = [];
-
-  readonly rules: RuntimeOptions = {
-    meter: { ...meter, price: () => ({ usd: PRICE }) },
-    clock: this.clock,
-    ledger: ({ executionBudget, rootId }) => {
-      const ledger = new ExecutionTracker(executionBudget, { scope: rootId, clock: this.clock });
-      this.ledgers.push(ledger);
-      return ledger;
-    },
-  };
-
-  /** Asks its model so often, one after the other. */
-  helper(name: string, calls = 1, executionBudget?: Ledger): Agent {
-    const run: Agent["run"] = async (ctx) => {
-      for (let n = 0; n < calls; n++) await ctx.llm(this.provider.model, ask(`${name} ${n}`));
-      return done(name);
-    };
-    return { id: AgentId(name), run, ...(executionBudget && { defaults: { executionBudget } }) };
-  }
-
-  /** Hires so many helpers at once, and says what came of each. */
-  lead(helpers: number, calls = 1, executionBudget?: Ledger): Agent {
-    const team = Array.from({ length: helpers }, (_, n) => this.helper(`h${n}`, calls));
-    return { ...leadOf(team), ...(executionBudget && { defaults: { executionBudget } }) };
-  }
-
-  runtime(root: Agent, journal: MemoryJournal | null = this.journal): Runtime {
-    return new Runtime({ ...this.rules, journal: journal ?? undefined, agents: [root] });
-  }
-
-  get ledger(): ExecutionTracker {
-    return this.ledgers.at(-1) ?? expect.fail("no ledger was made");
-  }
-}
-
-/** Hires all of them at once, and says what came of each. */
-function leadOf(team: readonly Agent[]): Agent {
-  return agent("lead", async (ctx) => {
-    const outcomes = await ctx.batch(team.map((one) => ({ kind: "hire", agent: one, input: "" })));
-    return done(outcomes.map(({ status }) => status).join(" "));
-  });
-}
-
-function agentsOf({ agents = [] }: RunResult): NonNullable<RunResult["agents"]> {
-  return agents;
-}
 
 const JOURNALS = [
   ["without a journal", () => null],
   ["on a journal", () => new MemoryJournal()],
 ] as const;
-
-const all = (status: string, count: number): string => Array.from({ length: count }, () => status).join(" ");
 
 describe("R18: many helpers under a small limit", () => {
   test.each(JOURNALS)("R18: wait for each other instead of being refused, %s", async (_, open) => {
@@ -144,6 +46,20 @@ describe("R18: many helpers under a small limit", () => {
     for (const one of agentsOf(result).slice(1))
       expect(one).toMatchObject({ modelCalls: 2, retries: 0, wasteUsd: 0 });
     expect([world.ledger.open, world.ledger.used.cost, world.clock.pending]).toEqual([0, 0.4, 0]);
+  });
+
+  test("R18: also if their turns take longer than ten minutes altogether", async () => {
+    const world = new World();
+    const { clock, provider } = world;
+    provider.answering = () => new Promise((resolve) => clock.setTimer(resolve, 120_000));
+    const limits = { executionBudget: { maxCostUsd: 0.29, deadlineS: null } };
+    const run = world.runtime(world.lead(10), null).run(world.lead(10), "", limits);
+    for (let n = 0; n < 10; n++) {
+      await turns();
+      await clock.advance(120_000);
+    }
+    expect(await run.result).toMatchObject({ output: all("completed", 10) });
+    expect([provider.sent, world.ledger.open, clock.pending]).toEqual([10, 0, 0]);
   });
 
   test("R18: those of one batch wait as well, and get their answers in their order", async () => {
@@ -214,6 +130,19 @@ describe("R18: many helpers under a small limit", () => {
     expect(await rich.result).toMatchObject({ status: "completed" });
     expect([world.provider.sent, world.provider.most, limiter.active]).toEqual([4, 2, 0]);
     for (const ledger of world.ledgers) expect(ledger.open).toBe(0);
+  });
+
+  test("R18: who waits for money counts once for a limit of requests per minute, when it is sent", async () => {
+    const world = new World();
+    const limiter = new FairPool({ requestsPerMinute: 6, clock: world.clock });
+    const lead = world.lead(6);
+    const limits = { executionBudget: { maxCostUsd: 0.2 } };
+    const run = new Runtime({ ...world.rules, limiter, agents: [lead] }).run(lead, "", limits);
+    world.provider.open();
+    await turns(100);
+    expect([world.provider.sent, limiter.waiting], "none of them waits for the next minute").toEqual([6, 0]);
+    expect(await run.result).toMatchObject({ output: all("completed", 6) });
+    expect(isPromiseLike(limiter.acquire({})), "the six are used up").toBe(true);
   });
 
   test("R18: stopped while it waits for a limiter with its money in hand, it gives the money back", async () => {

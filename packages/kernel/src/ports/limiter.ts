@@ -10,8 +10,11 @@ export interface LimiterRequest {
 
 /** The permission to make one model call now. */
 export interface Permit {
-  /** Call it when the call is over, with the tokens that it has used. */
-  release(actual?: { readonly tokens?: number | undefined }): void;
+  /**
+   * Call it when the call is over, with the tokens that it has used. `sent: false` says that no call was made, so that none counts. Default:
+   * true.
+   */
+  release(actual?: { readonly tokens?: number | undefined; readonly sent?: boolean | undefined }): void;
   [Symbol.dispose](): void;
 }
 

@@ -1,7 +1,6 @@
 import type { ExecutionBudget } from "@ravi/kernel";
-import type { LinkedList } from "@ravi/kernel/loop";
 import { limitsOf, type Limited } from "./limits.ts";
-import type { Waiter } from "./line.ts";
+import type { Line } from "./line.ts";
 import type { HeldReservation } from "./reservation.ts";
 import { type Amounts, NOTHING, Counters } from "./units.ts";
 import { type FixedReserve, computeHeldBack } from "./wrap-up.ts";
@@ -33,7 +32,7 @@ export interface Account {
   first: HeldReservation | undefined;
   last: HeldReservation | undefined;
   /** The calls that wait because this ledger has no room for them; undefined as long as none ever did. */
-  line: LinkedList<Waiter> | undefined;
+  line: Line | undefined;
   /** The size of the largest call settled on this ledger itself. */
   largest: Readonly<Amounts>;
   /** What is held back for the last turn. */

@@ -1,15 +1,21 @@
 import { type AbortSignalLike, cancellationOf, type Clock, type TimerHandle } from "@ravi/kernel";
-import { type Linked, LinkedList, onAbort, withTimers } from "@ravi/kernel/loop";
+import { type Linked, LinkedList, onAbort, type TimerClock, withTimers } from "@ravi/kernel/loop";
 import type { Account } from "./account.ts";
 import type { HeldReservation } from "./reservation.ts";
 import { findRefusal, mayFitLater } from "./parts/chain.ts";
 import { refusalError } from "./parts/refusal.ts";
 
 /**
- * The longest time that a call waits, in milliseconds: as long as clients wait for an answer. A reservation that nobody closes must not
- * hold others for ever.
+ * The longest time that a call waits while its line does not move, in milliseconds: as long as clients wait for an answer. A reservation
+ * that nobody closes must not hold others for ever.
  */
 const LONGEST_WAIT_MS = 600_000;
+
+/** Those that wait for the same ledger. */
+export class Line extends LinkedList<Waiter> {
+  /** When one of them last got what it waited for. */
+  movedAt = -Infinity;
+}
 
 export interface WaitOptions {
   readonly wrapUp: boolean;
@@ -32,7 +38,9 @@ export class Waiter implements Linked<Waiter> {
   private readonly outcome = Promise.withResolvers<HeldReservation>();
   private readonly signal: AbortSignalLike | undefined;
   private readonly onTurn: (() => void) | undefined;
-  private readonly timer: TimerHandle;
+  private readonly clock: TimerClock;
+  private readonly since: number;
+  private timer: TimerHandle;
   private readonly unlisten: (() => void) | undefined;
   /** The ledger in whose line it stands; undefined before and after. */
   private refusedBy: Account | undefined;
@@ -44,7 +52,9 @@ export class Waiter implements Linked<Waiter> {
     this.wrapUp = wrapUp;
     this.signal = signal;
     this.onTurn = onTurn;
-    this.timer = withTimers(clock, globalThis).setTimer(() => this.timeOut(), LONGEST_WAIT_MS);
+    this.clock = withTimers(clock, globalThis);
+    this.since = this.clock.now();
+    this.timer = this.timeOutAfter(LONGEST_WAIT_MS);
     this.unlisten = signal && onAbort(signal, () => this.giveUp(cancellationOf(signal)));
   }
 
@@ -64,7 +74,7 @@ export class Waiter implements Linked<Waiter> {
       this.outcome.reject(cancellationOf(signal));
     } else if (refusal === undefined) {
       this.leave();
-      this.take();
+      if (this.take() && refusedBy?.line !== undefined) refusedBy.line.movedAt = this.clock.now();
     } else if (!mayFitLater(account, wanted, wrapUp)) {
       this.leave();
       this.outcome.reject(refusalError(refusal, wanted));
@@ -77,7 +87,8 @@ export class Waiter implements Linked<Waiter> {
     return false;
   }
 
-  private take(): void {
+  /** Returns whether it keeps what it takes. */
+  private take(): boolean {
     const { wanted } = this;
     wanted.open();
     try {
@@ -85,18 +96,29 @@ export class Waiter implements Linked<Waiter> {
     } catch (error) {
       wanted.takeBack();
       this.outcome.reject(error);
-      return;
+      return false;
     }
     this.outcome.resolve(wanted);
+    return true;
   }
 
   private join(account: Account): void {
     this.refusedBy = account;
-    (account.line ??= new LinkedList()).add(this);
+    (account.line ??= new Line()).add(this);
+  }
+
+  private timeOutAfter(ms: number): TimerHandle {
+    return this.clock.setTimer(() => this.timeOut(), ms);
   }
 
   private timeOut(): void {
-    const { account, wanted, wrapUp } = this;
+    const { account, wanted, wrapUp, since, refusedBy } = this;
+    // Not less than 0, if the clock was put back.
+    const idleMs = Math.max(0, this.clock.now() - Math.max(since, refusedBy?.line?.movedAt ?? since));
+    if (idleMs < LONGEST_WAIT_MS) {
+      this.timer = this.timeOutAfter(LONGEST_WAIT_MS - idleMs);
+      return;
+    }
     const refusal = findRefusal(account, wanted, wrapUp);
     if (refusal === undefined) this.tryAgain();
     else this.giveUp(refusalError(refusal, wanted));

@@ -176,7 +176,8 @@ export class ExecutionTracker implements Ledger {
    * is reserved as `spendOf` reads it.
    *
    * With `onFull: "queue"` it returns a promise if the call would fit once open reservations gave back all their tokens and dollars. The
-   * promise resolves when it fits, and rejects with the refusal as soon as that cannot happen any more, or after ten minutes.
+   * promise resolves when it fits, and rejects with the refusal as soon as that cannot happen any more, or after ten minutes in which
+   * nobody who waits for the same ledger got anything.
    */
   reserve(estimate: Partial<Spend> | Estimate, options?: DenyOptions): OpenReservation;
   reserve(estimate: Partial<Spend> | Estimate, options?: ReserveOptions): MaybePromise<OpenReservation>;

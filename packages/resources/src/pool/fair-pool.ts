@@ -195,8 +195,9 @@ export class FairPool implements Limiter {
     this.running++;
     if (this.requests !== undefined) take(this.requests, 1);
     if (this.tokens !== undefined) take(this.tokens, tokens);
-    return new HeldPermit((actual) => {
+    return new HeldPermit((actual, sent) => {
       this.running--;
+      if (this.requests !== undefined && !sent) take(this.requests, -1);
       if (this.tokens !== undefined && actual !== undefined) take(this.tokens, actual - tokens);
       this.pump();
     });
@@ -215,19 +216,19 @@ export class FairPool implements Limiter {
 }
 
 class HeldPermit implements Permit {
-  private end: ((tokens: number | undefined) => void) | undefined;
+  private end: ((tokens: number | undefined, sent: boolean) => void) | undefined;
 
-  constructor(end: (tokens: number | undefined) => void) {
+  constructor(end: (tokens: number | undefined, sent: boolean) => void) {
     this.end = end;
   }
 
-  release(actual?: { readonly tokens?: number | undefined }): void {
+  release(actual?: Parameters<Permit["release"]>[0]): void {
     const { end } = this;
     this.end = undefined;
     const tokens = actual?.tokens;
     const isWrong = tokens !== undefined && !(Number.isFinite(tokens) && tokens >= 0);
     // Free the slot even if the argument is wrong.
-    end?.(isWrong ? undefined : tokens);
+    end?.(isWrong ? undefined : tokens, actual?.sent !== false);
     if (isWrong)
       throw new InvalidValueError({
         field: "actual.tokens",

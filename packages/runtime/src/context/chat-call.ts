@@ -38,12 +38,21 @@ export class ChatCall extends LevelCall implements ChatContext {
   }
 
   get waitedMs(): number {
-    return this.stillness?.ms ?? 0;
+    return this.madeStillness.ms;
   }
 
   /** It waits for money, until the function that this returns is called. */
   standStill(): () => void {
-    return (this.stillness ??= new Stillness(this.clock)).standStill();
+    return this.madeStillness.standStill();
+  }
+
+  /** A call inside of it is under way, until the function that this returns is called. Only whoever limits its time needs to know. */
+  move(): (() => void) | undefined {
+    return this.stillness?.move();
+  }
+
+  private get madeStillness(): Stillness {
+    return (this.stillness ??= new Stillness(this.clock));
   }
 
   get systemInstructions(): string {

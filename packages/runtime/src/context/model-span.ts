@@ -35,7 +35,7 @@ export function endModelSpan(
   span: Span | undefined,
   { model, sentTo = model }: ReportedCall,
   { response, error }: ModelSpanEnd,
-  { usage, costUsd, estimated }: ReportedBill,
+  { usage, costUsd, estimated, waitedMs = 0 }: ReportedBill,
 ): void {
   if (span === undefined) return;
   if (response !== undefined) addContent(exec, span, () => ({ of: "response", response }));
@@ -52,6 +52,8 @@ export function endModelSpan(
     responseId: response?.id,
     ...(response?.cached === true && { cached: true }),
     ...(estimated && { estimated }),
+    // Otherwise the provider would seem to be slow.
+    ...(waitedMs > 0 && { waitedMs }),
     // A layer has sent it to another model.
     ...(sentTo !== model && { provider: sentTo.info.provider, model: sentTo.info.model }),
   });

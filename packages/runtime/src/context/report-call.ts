@@ -31,7 +31,7 @@ export interface ReportedEnd {
 }
 
 /** What it has cost. */
-export type ReportedBill = Pick<Bill, "usage" | "costUsd" | "estimated">;
+export type ReportedBill = Pick<Bill, "usage" | "costUsd" | "estimated"> & Partial<Pick<Bill, "waitedMs">>;
 
 // Payloads are written out, because a spread takes longer than everything else here.
 

@@ -1,9 +1,13 @@
 import type { Clock } from "@ravi/kernel";
 
-/** How long something has stood still. What stands still twice at once is counted once. */
+/**
+ * How long something has stood still: the time in which a part of it waits, and no part of it is under way. What waits for money that is
+ * reserved for another part must not stop the clock of both.
+ */
 export class Stillness {
   private readonly clock: Clock;
-  private standing = 0;
+  private waiting = 0;
+  private moving = 0;
   private since = 0;
   private passed = 0;
 
@@ -12,16 +16,25 @@ export class Stillness {
   }
 
   get ms(): number {
-    return this.standing === 0 ? this.passed : this.passed + this.clock.now() - this.since;
+    return this.waiting > 0 && this.moving === 0 ? this.passed + this.clock.now() - this.since : this.passed;
   }
 
-  /** It stands still until the function that this returns is called, once. */
+  /** A part of it waits until the function that this returns is called, once. */
   standStill(): () => void {
-    if (this.standing++ === 0) this.since = this.clock.now();
-    return () => {
-      this.passed = this.ms;
-      this.since = this.clock.now();
-      this.standing--;
-    };
+    this.change(1, 0);
+    return () => this.change(-1, 0);
+  }
+
+  /** A part of it is under way until the function that this returns is called, once. */
+  move(): () => void {
+    this.change(0, 1);
+    return () => this.change(0, -1);
+  }
+
+  private change(waiting: number, moving: number): void {
+    this.passed = this.ms;
+    this.since = this.clock.now();
+    this.waiting += waiting;
+    this.moving += moving;
   }
 }

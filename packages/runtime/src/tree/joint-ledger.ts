@@ -17,6 +17,7 @@ import {
 import { least, messageOf } from "@ravi/kernel/loop";
 import { logOf, type RunLog } from "../run/run-log.ts";
 import { andThen } from "../promises/and-then.ts";
+import { promised } from "../promises/rejected.ts";
 import { tryOrLog } from "../promises/try-or-log.ts";
 import { reserveInLine } from "./joint-line.ts";
 import { NOTHING_SPENT } from "./spends.ts";
@@ -25,13 +26,20 @@ import { NOTHING_SPENT } from "./spends.ts";
 export class JointLedger implements Ledger {
   readonly first: Ledger;
   readonly second: Ledger;
+  /** The place of the second among the users' own ledgers. */
+  readonly place: number;
   /** Only the run's own ledger is raised, and not the one that belongs to the user. */
   readonly raise?: (more: Partial<Spend>) => MaybePromise<void>;
   private readonly log: RunLog | undefined;
 
-  constructor(first: Ledger, second: Ledger, log: RunLog | undefined) {
+  constructor(
+    first: Ledger,
+    { second, place }: Pick<JointLedger, "second" | "place">,
+    log: RunLog | undefined,
+  ) {
     this.first = first;
     this.second = second;
+    this.place = place;
     this.log = log;
     if (first.raise === undefined) return;
     // Assigned in two steps: see docs/decisions/0012.
@@ -121,7 +129,8 @@ export class JointLedger implements Ledger {
   }
 
   child(budget: ExecutionBudgetOptions, scope: string): JointLedger {
-    return new JointLedger(this.first.child(budget, scope), this.second.child({}, scope), this.log);
+    const { first, second, place, log } = this;
+    return new JointLedger(first.child(budget, scope), { second: second.child({}, scope), place }, log);
   }
 
   remaining(): Remaining {
@@ -152,11 +161,11 @@ export class JointLedger implements Ledger {
 function joined(one: Reservation, two: Reservation, log: RunLog | undefined): Reservation {
   return {
     async settle(actual) {
-      const [a, b] = await inBoth(one, two, (reservation) => reservation.settle(actual), log);
+      const [b, a] = await inBoth(two, one, (reservation) => reservation.settle(actual), log);
       return mergeSettlements(a, b);
     },
     async cancel() {
-      await inBoth(one, two, (reservation) => reservation.cancel(), log);
+      await inBoth(two, one, (reservation) => reservation.cancel(), log);
     },
   };
 }
@@ -182,28 +191,26 @@ function asUsersOwn(error: unknown): unknown {
   return new BudgetExhaustedError({ ...refusal, raisable: false, cause: error });
 }
 
-/** Tells both, the second also if the first fails. If both fail, the first failure is logged and the second one thrown. */
+/**
+ * Tells both, in one tick: one that is slow must not keep what is held in the other. If one fails, its failure is thrown; if both do, the
+ * first failure is logged and the second one thrown.
+ */
 async function inBoth<P, T>(
   first: P,
   second: P,
   tell: (part: P) => MaybePromise<T>,
   log: RunLog | undefined,
 ): Promise<[T, T]> {
-  let told: T;
-  try {
-    told = await tell(first);
-  } catch (error) {
-    try {
-      await tell(second);
-    } catch (other) {
-      logOf(log, "error", "both ledgers of a call failed; this is what the first said", {
-        error: messageOf(error),
-      });
-      throw other;
-    }
-    throw error;
+  const [one, two] = await Promise.allSettled([promised(() => tell(first)), promised(() => tell(second))]);
+  if (one.status === "fulfilled") {
+    if (two.status === "fulfilled") return [one.value, two.value];
+  } else {
+    const reason: unknown = one.reason;
+    if (two.status === "fulfilled") throw reason;
+    const error = messageOf(reason);
+    logOf(log, "error", "both ledgers of a call failed; this is what the first said", { error });
   }
-  return [told, await tell(second)];
+  throw two.reason;
 }
 
 /** A ledger in plain JavaScript may return an incomplete settlement, or none. */

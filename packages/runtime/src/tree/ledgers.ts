@@ -7,6 +7,9 @@ import { JointLedger } from "./joint-ledger.ts";
 const GIVEN = new WeakMap<Ledger, readonly Ledger[]>();
 const NONE: readonly Ledger[] = [];
 
+/** A ledger of a chain, and its place there. */
+type Part = Pick<JointLedger, "second" | "place">;
+
 /**
  * The ledger of an execution, combined with the one that the user gave to the agent (`defaults.executionBudget`), if there is one: every
  * call then reserves from both. One that an agent above was given too is among them already, and so is one above such a ledger. One that
@@ -16,12 +19,40 @@ export function withAgentLedger(agent: Agent, ledger: Ledger | undefined, log?: 
   const given = agent.defaults?.executionBudget;
   if (given === undefined || !isLedger(given)) return ledger;
   const above = givenTo(ledger);
-  if ([...partsOf(ledger), ...above].some((one) => one === given || isBelow(one, given))) return ledger;
+  const parts = partsOf(ledger);
+  if ([...parts.map(({ second }) => second), ...above].some((one) => one === given || isBelow(one, given)))
+    return ledger;
   const replaced = above.filter((one) => isBelow(given, one));
-  const rest = partsOf(ledger).filter((part) => !replaced.some((one) => part === one || isBelow(part, one)));
-  const all = [...rest, given].reduce((one, two) => new JointLedger(one, two, log));
+  const [first, ...rest] = parts.filter(
+    ({ second }) => !replaced.some((one) => second === one || isBelow(second, one)),
+  );
+  const added = { second: given, place: placeOf(given) };
+  const all =
+    first === undefined
+      ? given
+      : [...rest, added].reduce<Ledger>((chain, part) => inOrder(chain, part, log), first.second);
   GIVEN.set(all, [...above.filter((one) => !replaced.includes(one)), given]);
   return all;
+}
+
+/** Which of the users' own ledgers comes first, in every chain of this process: by when they were first given to an agent. */
+const PLACES = new WeakMap<Ledger, number>();
+let places = 0;
+
+function placeOf(given: Ledger): number {
+  let place = PLACES.get(given);
+  if (place === undefined) PLACES.set(given, (place = ++places));
+  return place;
+}
+
+/**
+ * Adds a ledger to a chain, at its place. If some calls asked two ledgers in one order and others in the other, then each time that one of
+ * them has room, all that wait for it would change to the line of the other.
+ */
+function inOrder(chain: Ledger, added: Part, log: RunLog | undefined): JointLedger {
+  return chain instanceof JointLedger && chain.place > added.place
+    ? new JointLedger(inOrder(chain.first, added, log), chain, log)
+    : new JointLedger(chain, added, log);
 }
 
 /** The ledger of a hired agent, below that of the one that hires it. */
@@ -42,15 +73,15 @@ export function withExtraOf(
 ): Ledger {
   let ledger = restored;
   for (let at = parent; at instanceof JointLedger; at = at.first) {
-    ledger = new JointLedger(ledger, at.second.child({}, scope), log);
+    ledger = inOrder(ledger, { second: at.second.child({}, scope), place: at.place }, log);
   }
   return asGiven(parent, ledger);
 }
 
 /** Those that it combines, in their order. */
-function partsOf(ledger: Ledger | undefined): readonly Ledger[] {
-  if (ledger instanceof JointLedger) return [...partsOf(ledger.first), ledger.second];
-  return ledger === undefined ? NONE : [ledger];
+function partsOf(ledger: Ledger | undefined): readonly Part[] {
+  if (ledger instanceof JointLedger) return [...partsOf(ledger.first), ledger];
+  return ledger === undefined ? [] : [{ second: ledger, place: 0 }];
 }
 
 function isBelow(ledger: Ledger, other: Ledger): boolean {

@@ -7,7 +7,7 @@ import {
   type ReserveOptions,
 } from "@ravi/kernel";
 import { promised } from "../../src/promises/rejected.ts";
-import { withAgentLedger } from "../../src/tree/ledgers.ts";
+import { withAgentLedger, withExtraOf } from "../../src/tree/ledgers.ts";
 import { agent, done, FakeLedger, turns } from "../support/helpers.ts";
 
 // A call that needs the money of two ledgers waits in the line of one of them.
@@ -78,4 +78,71 @@ test("R18: if the other has no room then, it waits there, and holds nothing", as
   own.turn();
   await reserving;
   expect(run.asked).toEqual(["queue", "deny"]);
+});
+
+/** Writes down by name when it is asked and when it is given back. */
+class Named extends FakeLedger {
+  private readonly name: string;
+  private readonly log: string[];
+  /** Until then it does not say that it has settled. */
+  settling: Promise<void> | undefined;
+
+  constructor(name: string, log: string[]) {
+    super();
+    this.name = name;
+    this.log = log;
+  }
+
+  override child(): this {
+    return this;
+  }
+
+  override reserve(): Reservation {
+    const { name, log } = this;
+    log.push(`+${name}`);
+    const giveBack = (): void => void log.push(`-${name}`);
+    return {
+      settle: async () => {
+        giveBack();
+        await this.settling;
+        return { warnings: [], exceeded: [] };
+      },
+      cancel: giveBack,
+    };
+  }
+}
+
+test("R18: however they are nested, they are asked in one order, and given back to in the opposite one", async () => {
+  const log: string[] = [];
+  const [run, a, b, c] = [
+    new Named("run", log),
+    new Named("a", log),
+    new Named("b", log),
+    new Named("c", log),
+  ];
+  const known = joint(joint(joint(run, a), b), c);
+  const other = joint(joint(joint(run, c), b), a);
+  const resumed = [known, other].map((one) => withExtraOf(one, run.child(), "helper"));
+  const all = [known, other, other.child({}, "helper"), ...resumed];
+  for (const end of ["settle", "cancel"] as const)
+    for (const ledger of all) {
+      await (await ledger.reserve({ tokens: 1 }))[end]({});
+      expect(log.splice(0).join(" ")).toBe("+run +a +b +c -c -b -a -run");
+    }
+});
+
+test.each([
+  ["the run's", 0],
+  ["the user's", 1],
+])("R18: if %s ledger is slow to settle, it does not keep what is held in the other", async (_, slow) => {
+  const log: string[] = [];
+  const [run, own] = [new Named("run", log), new Named("own", log)];
+  const held = await joint(run, own).reserve({ tokens: 1 });
+  const names = log.splice(0);
+  const late = Promise.withResolvers<void>();
+  (slow === 0 ? run : own).settling = late.promise;
+  const settled = held.settle({});
+  expect(log.toSorted(), "in one tick").toEqual(["-own", "-run"]);
+  late.resolve();
+  expect([names, await settled]).toEqual([["+run", "+own"], { warnings: [], exceeded: [] }]);
 });

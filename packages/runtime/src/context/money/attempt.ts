@@ -50,7 +50,7 @@ export interface AttemptOptions<T> {
   /** Whether a layer or a tool makes this call, inside of an effect that is about another one. */
   readonly isNested: boolean;
   /** What limits its time, if anything does: a layer around the call, or the tool that makes it. */
-  readonly timed?: { standStill(): () => void } | undefined;
+  readonly timed?: { standStill(): () => void; move(): (() => void) | undefined } | undefined;
   /** Receives the deltas of the answer; without it the answer comes in one piece. */
   readonly sink: Sink | undefined;
   /** Takes the answer when it is paid for, and returns what the attempt resolves with: doing so after that takes one more promise. */
@@ -173,11 +173,12 @@ export class Attempt<T = unknown> implements AttemptOptions<T>, Linked<Attempt> 
   }
 
   /** A failure of the limiter is only logged: it must not cost the caller an answer that is paid for. */
-  private releasePermit(): void {
+  private releasePermit(sent = true): void {
     const { exec, permit, tokens } = this;
     if (permit === undefined) return;
     this.permit = undefined;
-    void tryOrLog(exec, "warn", "the limiter failed to release a permit", () => permit.release({ tokens }));
+    const release = (): void => permit.release({ tokens, sent });
+    void tryOrLog(exec, "warn", "the limiter failed to release a permit", release);
   }
 
   private reserve(estimate: Estimate): Promise<T> {
@@ -225,13 +226,16 @@ export class Attempt<T = unknown> implements AttemptOptions<T>, Linked<Attempt> 
     }
     this.tellWait(refusal);
     // Nobody who waits for money keeps others waiting that have theirs, such as those of another run.
-    this.releasePermit();
+    this.releasePermit(false);
     const goes = [this.scope.standStill?.(), this.timed?.standStill()];
+    const { clock } = exec.ports;
+    const since = clock.now();
     exec.inLine++;
     try {
       await Promise.all([this.inTime(reserved), noteInLine(this)]);
     } finally {
       exec.inLine--;
+      this.bill.waitedMs += Math.max(0, clock.now() - since);
       for (const go of goes) go?.();
     }
     if (exec.ports.limiter !== undefined) await this.acquireAgain(closer ?? estimate);
@@ -270,8 +274,10 @@ export class Attempt<T = unknown> implements AttemptOptions<T>, Linked<Attempt> 
   private sendAndSettle(): Promise<T> {
     const { exec } = this;
     (exec.openAttempts ??= new LinkedList()).add(this);
+    const stop = this.timed?.move();
     return this.send().then(
       (response) => {
+        stop?.();
         if (this.isAbandoned) return this.accept(response);
         let problem: ProviderError | undefined;
         let usage: Usage | undefined;
@@ -289,6 +295,7 @@ export class Attempt<T = unknown> implements AttemptOptions<T>, Linked<Attempt> 
         return isPromiseLike(settled) ? settled.then(() => this.accept(answer)) : this.accept(answer);
       },
       (error: unknown) => {
+        stop?.();
         if (this.isAbandoned) throw error;
         return settleFailure(this, error);
       },

@@ -10,6 +10,8 @@ export class Bill {
   usage: Usage = NO_USAGE;
   /** Whether a part of it is what was set aside, because the real usage of a call is not known. */
   estimated = false;
+  /** How long its calls have waited for money, added up. */
+  waitedMs = 0;
   /** Whether the effect has ended. Later charges are not in the sum of its end entry. */
   isClosed = false;
   private tokens = 0;

@@ -28,16 +28,19 @@ function takesNotes({ exec, scope }: Attempt): boolean {
 
 /**
  * Puts on record that the call which the effect was begun for waits for its money. Otherwise a crash would charge what `begin` has
- * reserved, though nothing was sent, and the wait would count for a time limit. Never rejects: if it cannot be written, the amount stays
- * charged after a crash.
+ * reserved, though nothing was sent, and the wait would count for a time limit. Of a call that comes after another one, it records what
+ * that one took. Never rejects: if it cannot be written, what was reserved stays charged after a crash.
  */
 export async function noteInLine(attempt: Attempt): Promise<void> {
   const { exec, scope, bill, isNested } = attempt;
+  if (!takesNotes(attempt)) return;
+  const notes = bill.takeUnwritten();
   // If another attempt was sent first, that one is call 0, and its note has replaced what `begin` says.
-  if (isNested || bill.hasOpenedOwn || !takesNotes(attempt)) return;
-  attempt.isNotedInLine = true;
+  attempt.isNotedInLine = !isNested && !bill.hasOpenedOwn;
+  if (attempt.isNotedInLine) notes.push({ call: 0, inLine: true });
+  if (notes.length === 0) return;
   const message = `could not record that a call of ${exec.agentId} waits for its money`;
-  await tryOrLog(exec, "warn", message, () => scope.note?.([{ call: 0, inLine: true }]));
+  await tryOrLog(exec, "warn", message, () => scope.note?.(notes));
 }
 
 /**
