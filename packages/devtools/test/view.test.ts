@@ -188,6 +188,8 @@ describe("calls", () => {
     const heldBy = { owner: "process 1" };
     expect(barsOf(report({ calls, heldBy }), 9_000)[0]?.text).toBe("open for 8.0 s");
     expect(barsOf(report({ calls }), 9_000)[0]?.text).toBe("open for 4.0 s");
+    const waiting = [call({ status: "waiting" })];
+    expect(barsOf(report({ calls: waiting, heldBy }), 9_000)[0]?.text).toBe("waiting for 8.0 s");
   });
 
   test("calls that took no time have a place all the same", () => {

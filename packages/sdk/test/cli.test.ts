@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
 import { AgentId, ProviderError, RunId } from "@ravi/kernel";
+import { ExecutionTracker } from "@ravi/resources";
 import { SqliteJournal } from "@ravi/runtime";
 import { scriptedModel, virtualClock } from "@ravi/testing";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
@@ -564,6 +565,23 @@ describe("runs that have ended", () => {
     expect(await ravi("show", "run-1")).toMatch(
       /^given up:\n {2}caller calls deaf \(tool:1:0\), begun .* ago$/m,
     );
+  });
+
+  test("show which calls wait for money", async () => {
+    const acme = new ExecutionTracker({ maxTokens: 10_000 }, { scope: "acme" });
+    const other = await acme.reserve({ tokens: 9_999 });
+    const handle = start(
+      agent({ name: "speaker", model: scriptedModel([{ text: "Done." }]), budget: acme }),
+      "go",
+      { journal, runId: "run-1" },
+    );
+    const openCalls = async (): Promise<object> => (await inspect("run-1", { journal })).openCalls;
+    await expect.poll(() => runs({ journal })).toMatchObject([{ runId: "run-1" }]);
+    await expect.poll(openCalls).toMatchObject([{ kind: "llm", status: "waiting" }]);
+    expect(await ravi("show", "run-1")).toMatch(/^under way:\n {2}speaker waits to ask .*#1\), for /m);
+    await other.cancel();
+    expect(await handle.result).toMatchObject({ status: "completed" });
+    expect(await openCalls()).toEqual([]);
   });
 
   test("are deleted one by one or by age, open ones only by force", async () => {

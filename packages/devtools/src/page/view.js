@@ -223,7 +223,9 @@ export function barsOf({ calls, agents, updatedAt, heldBy }, now) {
     const { startedAt, execId, costUsd } = call;
     const ms = Math.max(0, (ends[at] ?? startedAt) - startedAt);
     const cost = costUsd === undefined ? "" : costUsd === null ? ", cost unknown" : `, ${dollars(costUsd)}`;
-    const text = call.status === "open" ? `open for ${duration(ms)}` : `${duration(ms)}${cost}`;
+    const { status } = call;
+    const isOpen = status === "open" || status === "waiting";
+    const text = isOpen ? `${status} for ${duration(ms)}` : `${duration(ms)}${cost}`;
     return {
       call,
       who: names.get(execId) ?? execId,

@@ -45,11 +45,14 @@ export interface RecordedCall {
   readonly kind: "llm" | "tool";
   /** `provider:model` (while the id of the model has that form, else its id), or the name of the tool. */
   readonly name: string;
-  /** `open`: it was begun, and no end is on record. It is under way, or was when the process died. */
-  readonly status: "open" | "ok" | "error";
+  /**
+   * `open`: it was begun, and no end is on record. It is under way, or was when the process died. `waiting`: it was not sent yet, because
+   * nothing is left for it beside the calls under way, or a limiter holds it back.
+   */
+  readonly status: "waiting" | "open" | "ok" | "error";
   /** Epoch milliseconds. */
   readonly startedAt: number;
-  /** Undefined while it is open. */
+  /** Undefined while it waits or is open. */
   readonly endedAt?: number | undefined;
   /** Only of a model call that has ended. */
   readonly usage?: Usage | undefined;

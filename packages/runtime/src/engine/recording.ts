@@ -171,7 +171,7 @@ function isUnpaid({ body }: JournalRecord): boolean {
 }
 
 /** The begins of calls that still waited, for the limiter or for money, when the process died, and so were never sent. */
-function neverSent(records: readonly JournalRecord[]): readonly JournalRecord[] {
+function neverSent(records: readonly CountedRecord[]): readonly CountedRecord[] {
   const waiting = new Set(records.filter(isInLine).map(effectOf));
   if (waiting.size === 0) return [];
   for (const record of records) {
@@ -196,6 +196,8 @@ export class Recording {
   readonly execs = new Map<ExecId, ExecRecording>();
   /** All entries, without attempts that were withdrawn before anything was sent. */
   readonly records: readonly CountedRecord[];
+  /** The begins of calls that waited when this was recorded last, and were never sent. */
+  readonly waiting: readonly CountedRecord[];
   /** When the process that wrote it last is known to have lived, if it died. Epoch milliseconds. */
   aliveUntil: number | undefined;
   /** Whether its agents run in this process already, and are started again after a crash. */
@@ -203,7 +205,8 @@ export class Recording {
 
   constructor(records: readonly CountedRecord[]) {
     const ends = records.filter(({ phase, body }) => phase === "end" && body["withdrawn"] === true);
-    for (const begin of neverSent(records)) ends.push({ ...begin, phase: "end", body: WITHDRAWN });
+    this.waiting = neverSent(records);
+    for (const begin of this.waiting) ends.push({ ...begin, phase: "end", body: WITHDRAWN });
     for (const end of ends) this.of(end.exec).withdraw(end);
     const unpaid = new Set(ends.filter(isUnpaid).map(attemptOf));
     this.records = unpaid.size === 0 ? records : records.filter((record) => !unpaid.has(attemptOf(record)));

@@ -60,7 +60,7 @@ export async function inspectRun(journal: Journal, runId: RunId): Promise<RunRep
       result?.limits === undefined ? keepersIn(start) : keepersOf(result.limits),
       granted,
     ),
-    calls: callsIn(recording.records),
+    calls: callsIn(recording, result !== undefined),
     ...(result === undefined ? soFar(root, recording, summary, heldBy !== undefined) : endOf(result)),
   };
 }
@@ -146,16 +146,21 @@ export async function holderOf(journal: Journal, runId: RunId): Promise<RunHolde
 
 const CALL = /^(?:(?<llm>llm|compact):(?<model>.*)#\d+|tool:.*)$/s;
 
-/** Of a call that was made again, the newest attempt. */
-function callsIn(records: readonly JournalRecord[]): readonly RecordedCall[] {
+/** Of a call that was made again, the newest attempt. What still waited when the run ended was never made. */
+function callsIn({ records, waiting }: Recording, isOver: boolean): readonly RecordedCall[] {
   const ends = new Map<string, JournalRecord>();
   const begins = new Map<string, JournalRecord>();
-  for (const record of records) {
+  const all = isOver || waiting.length === 0 ? records : [...records, ...waiting];
+  for (const record of all.toSorted((one, other) => one.seq - other.seq)) {
     if (!CALL.test(record.key)) continue;
     if (record.phase === "begin") begins.set(`${record.exec}\n${record.key}`, record);
     else if (record.phase === "end") ends.set(attemptOf(record), record);
   }
-  return [...begins.values()].map((begin) => callOf(begin, ends.get(attemptOf(begin))));
+  return [...begins.values()].map((begin) =>
+    waiting.some((one) => one.seq === begin.seq)
+      ? { ...callOf(begin, undefined), status: "waiting" }
+      : callOf(begin, ends.get(attemptOf(begin))),
+  );
 }
 
 function callOf(begin: JournalRecord, end: JournalRecord | undefined): RecordedCall {

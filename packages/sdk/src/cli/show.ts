@@ -85,12 +85,13 @@ function spentOf({ cost, usage, limits: { budget } }: RunReport): string {
 }
 
 function callLine(
-  { execId, kind, name, startedAt, key }: RecordedCall,
+  { execId, kind, name, status, startedAt, key }: RecordedCall,
   { tree, heldBy, result }: RunReport,
   now: number,
 ): string {
   const agentId = tree.agents().find((agent) => agent.execId === execId)?.agentId ?? execId;
-  const what = kind === "llm" ? `asks ${name}` : `calls ${name}`;
+  const what =
+    status === "waiting" ? `waits to ask ${name}` : kind === "llm" ? `asks ${name}` : `calls ${name}`;
   const isMade = heldBy !== undefined && result === undefined;
   const time = duration(now - startedAt);
   return oneLine(`${agentId} ${what} (${key}), ${isMade ? `for ${time}` : `begun ${time} ago`}`, 200);

@@ -12,7 +12,7 @@ export interface RunReport extends Omit<Recorded, "agents" | "calls" | "limits" 
   readonly limits: Limits;
   /** Which agent hired which, and what each has spent so far. An agent that has not ended has the status of the run. */
   readonly tree: RunTree;
-  /** Calls that were begun and have no end on record: they are under way, or were when the process died. */
+  /** Calls that have no end on record: they are under way, or wait until they can be sent, or did when the process died. */
   readonly openCalls: readonly RecordedCall[];
   /** The result, if the run is over. Its `structured` is as recorded: without the agent there is no schema to read it with. */
   readonly result?: SdkResult | undefined;
@@ -36,7 +36,7 @@ function reportOf({ agents, calls, limits, result, ...rest }: Recorded): RunRepo
     ...rest,
     limits: limitsOf(limits, undefined),
     tree: runTree([root, ...others], log),
-    openCalls: calls.filter(({ status }) => status === "open"),
+    openCalls: calls.filter(({ endedAt }) => endedAt === undefined),
     ...(result !== undefined && {
       result: sdkResult(result, { agentId: root.agentId, asked: undefined, log }),
     }),
