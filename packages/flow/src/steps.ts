@@ -20,12 +20,17 @@ import {
   isAgent,
   type LoopInput,
 } from "@ravi/kernel/loop";
-import { checkOptionalText } from "./check.ts";
+import { checkOptionalText, checkText } from "./check.ts";
 
 /** An agent and the terms on which it is hired. */
 export interface FlowStepConfig extends Omit<HireLeaf, "kind" | "input" | "attachments" | "onTimeout"> {
   /** The step's name in results. Default: the agent's name. */
   readonly name?: string | undefined;
+  /**
+   * What the agent is asked, instead of what the flow would ask it; a function gets that. It must be pure: it is called again when a run is
+   * replayed.
+   */
+  readonly input?: string | ((given: string) => string) | undefined;
 }
 
 /** An agent, or an agent with the terms on which it is hired. A flow is an agent too. */
@@ -40,6 +45,7 @@ export interface Step {
 const KNOWN = [
   "agent",
   "name",
+  "input",
   "priority",
   "executionBudget",
   "retention",
@@ -69,14 +75,17 @@ export function readSteps(field: string, steps: readonly FlowStep[]): readonly S
 }
 
 export function readStep(field: string, step: FlowStep): Step {
-  const { agent, name, ...terms } = isMeantAsAgent(step) ? agentAlone(field, step) : readConfig(field, step);
+  const config = isMeantAsAgent(step) ? agentAlone(field, step) : readConfig(field, step);
+  const { agent, name, input, ...terms } = config;
+  const ask = (given: string): string =>
+    typeof input === "function" ? checkText(`${field}.input(given)`, input(given)) : (input ?? given);
   return Object.freeze({
     name: name ?? agentName(agent.id),
-    leaf: (input: string, attachments?: HireLeaf["attachments"]): HireLeaf => ({
+    leaf: (given: string, attachments?: HireLeaf["attachments"]): HireLeaf => ({
       ...terms,
       kind: "hire",
       agent,
-      input,
+      input: ask(given),
       attachments,
     }),
   });
@@ -84,9 +93,15 @@ export function readStep(field: string, step: FlowStep): Step {
 
 function readConfig(field: string, config: FlowStepConfig): FlowStepConfig {
   checkFields(field, config, KNOWN);
-  const { agent, priority, retention, timeoutS } = config;
+  const { agent, input, priority, retention, timeoutS } = config;
   checkAgent(`${field}.agent`, agent);
   checkOptionalText(`${field}.name`, config.name);
+  if (input !== undefined && typeof input !== "string" && typeof input !== "function")
+    throw new InvalidValueError({
+      field: `${field}.input`,
+      value: input,
+      expected: "a string or a function",
+    });
   if (priority !== undefined) checkOneOf(`${field}.priority`, priority, Priority);
   if (retention !== undefined) checkOneOf(`${field}.retention`, retention, HistoryRetention);
   checkHireChoices(field, config);

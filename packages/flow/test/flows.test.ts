@@ -15,6 +15,48 @@ import { agent, done, fails, listening, partial, run, says } from "./support.ts"
 
 const RUNS = process.env["RAVI_LONG"] ? 20_000 : 300;
 
+describe("R25: a step with an input of its own", () => {
+  const echo = agent("echo", async (_, { input }) => done(`<${input}>`));
+
+  test("one agent works on many items, and each has its result in their order", async () => {
+    const items = ["a", "b", "c"];
+    const branches = items.map((item) => ({ agent: echo, name: `of ${item}`, input: item }));
+    const { result } = await run(new ParallelFlow({ name: "batch", branches }), "not asked");
+    expect(result).toMatchObject({
+      status: "completed",
+      structured: items.map((item) => ({ name: `of ${item}`, output: `<${item}>` })),
+    });
+  });
+
+  test("a function gets what the flow would ask", async () => {
+    const twice = { agent: echo, name: "twice", input: (given: string) => `${given} ${given}` };
+    const steps = {
+      accumulate: (input: string, [first]: readonly { output: string }[]) => first?.output ?? input,
+    };
+    const flow = new SequentialFlow({
+      name: "f",
+      steps: [twice, { agent: echo, input: "" }, twice],
+      ...steps,
+    });
+    expect((await run(flow, "x")).result).toMatchObject({
+      output: "<<x x> <x x>>",
+      structured: [{ output: "<x x>" }, { output: "<>" }, { output: "<<x x> <x x>>" }],
+    });
+    const chosen = new ConditionalFlow({ name: "c", if: () => true, whenTrue: twice });
+    expect((await run(chosen, "y")).result.output).toBe("<y y>");
+  });
+
+  test("is refused by name if it is no text", async () => {
+    const wrong = { agent: echo, input: 7 as never };
+    expect(() => new ParallelFlow({ name: "f", branches: [wrong] })).toThrow(
+      /ParallelFlow\.branches\[0\]\.input.*7.*a string or a function/,
+    );
+    const later = { agent: echo, input: () => undefined as never };
+    const flow = new SequentialFlow({ name: "f", steps: [later] });
+    await expect(run(flow)).rejects.toThrow(/SequentialFlow\.steps\[0\]\.input\(given\).*a string/);
+  });
+});
+
 describe("R25: a sequential flow", () => {
   test("gives each step the input and all that was done before it; the last answer is the flow's", async () => {
     const inputs: string[] = [];
