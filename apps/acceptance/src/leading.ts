@@ -28,7 +28,8 @@ export function governed(extra: ConstructorParameters<typeof Runtime>[0] = {}): 
   return new Runtime({
     headcount: (root) => new SpawnTracker(root.spawnBudget, { rootId: root.rootId }),
     ledger: (root) => new ExecutionTracker(root.executionBudget, { scope: root.rootId }),
-    meter: new ModelMeter({ prices: { fixed: { input: 1, output: 1 } } }),
+    // The vocabulary of a tokenizer is loaded in real time, in which a virtual clock would go on.
+    meter: new ModelMeter({ prices: { fixed: { input: 1, output: 1 } }, tokenizer: "characters" }),
     ...extra,
   });
 }
