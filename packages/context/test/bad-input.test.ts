@@ -74,6 +74,27 @@ test.each([
   await expect(memory.forget(odd(given), "id")).rejects.toThrow(refusal);
 });
 
+test("J5: to forget an item instead of its id is refused: it would not be forgotten", async () => {
+  const memory = new KeywordMemory();
+  const item = await memory.remember(odd(scope), "the door code is 1234");
+  await expect(memory.forget(odd(scope), odd(item))).rejects.toMatchObject({
+    code: "INVALID_VALUE",
+    field: "id",
+  });
+  await memory.forget(odd(scope), item.id);
+  expect(await memory.recall(odd(scope), "door")).toEqual([]);
+});
+
+test.each<[string, unknown]>([
+  ["a text", "note-1"],
+  ["a list", ["note-1"]],
+  ["null", null],
+])("J5: metadata that is %s is refused: nobody would find its key", async (_what, metadata) => {
+  const refusal = { code: "INVALID_VALUE", field: "metadata" };
+  const attempt = new KeywordMemory().remember(odd(scope), "the door code is 1234", odd(metadata));
+  await expect(attempt).rejects.toMatchObject(refusal);
+});
+
 test.each<[string, unknown]>([
   ["nothing", null],
   ["a text", "hello"],

@@ -187,6 +187,20 @@ describe("ToolResultCompaction", () => {
     expect(new ToolResultCompaction({ includeUnread: true }).compact(unread)[2]?.content).toHaveLength(500);
   });
 
+  test("R28: so does one behind which the user has said something: the model has not read it either", () => {
+    const first = [user("go"), call("", "1"), result("1", long)];
+    const steered = [
+      ...first,
+      call("", "2", "3"),
+      result("2", long),
+      result("3", long),
+      user("Only prices."),
+    ];
+    const window = new ToolResultCompaction().compact(steered);
+    expect(window[2]?.content).toHaveLength(500);
+    expect(window.slice(3)).toEqual(steered.slice(3));
+  });
+
   test("R28: images and files of old results are named and left out", () => {
     const shot: ToolMessage = {
       ...result("1", ""),
@@ -255,7 +269,7 @@ describe("TokenBudget", () => {
       call(`step ${n}`, `${n}`),
       result(`${n}`, "word ".repeat(1_000)),
     ]);
-    const talk = [user("go"), ...groups.flat(), user("well?")];
+    const talk = [user("go"), ...groups.flat(), said("I have read them."), user("well?")];
     const compacted = (contextWindow: number): readonly ChatMessage[] => {
       const window = new TokenBudget({ contextWindow }).compact(talk);
       return Array.isArray(window) ? window : [];
@@ -269,6 +283,16 @@ describe("TokenBudget", () => {
     expect(results(selected)).toHaveLength(5);
     expect(selected).toContainEqual(said("step 0"));
     expect(compacted(700)).not.toContainEqual(said("step 0"));
+  });
+
+  test("R28: a result behind which the user has spoken is shortened before it is left out", () => {
+    const talk = [user("go"), call("I look.", "1"), result("1", "word ".repeat(5_000)), user("Only prices.")];
+    const old = [user("go"), said("Which ones?"), user("All."), ...talk.slice(1)];
+    const window = new TokenBudget({ contextWindow: 8_000 }).compact(old) as readonly ChatMessage[];
+    expect(window.map(({ role }) => role)).toEqual(old.map(({ role }) => role));
+    expect(textOf(window.at(-2) ?? user(""))).toHaveLength(500);
+    // It stays whole where there is room for it.
+    expect(new TokenBudget({ contextWindow: 10_000 }).compact(old)).toBe(old);
   });
 
   test("of a window of its own and the model's, the smaller one counts", () => {

@@ -9,7 +9,7 @@ import {
   SUMMARY_NAME,
   TokenBudget,
 } from "@ravi/context";
-import { recordingContext, writer } from "./support/models.ts";
+import { type RecordingContext, recordingContext, writer } from "./support/models.ts";
 import { problemsOf } from "./support/oracle.ts";
 import { longTranscript, runs, transcript } from "./support/transcripts.ts";
 
@@ -253,6 +253,29 @@ describe("Summarization", () => {
     );
     expect(problemsOf(window)).toEqual([]);
   });
+
+  test.each([2_048, 4_096, 8_192])(
+    "R28: in a context window of %s tokens a summary leaves room for more than one step",
+    async (contextWindow) => {
+      const words = (tokens: number): string => "word ".repeat(Math.floor(tokens / 1.3));
+      // A writer that writes as much as it may.
+      const answer = (): { text: string } => ({ text: words(context.requests.at(-1)?.maxOutputTokens ?? 0) });
+      const context: RecordingContext = recordingContext({ contextWindow, system: words(200) }, answer);
+      const strategy = new Summarization({ model: writer });
+      let window: readonly ChatMessage[] = longTranscript(2);
+      for (let n = 0; n < 100; n++) {
+        const call = { id: `c${n}`, name: "read", arguments: "{}" };
+        const step: readonly ChatMessage[] = [
+          { role: "assistant", content: "", toolCalls: [call] },
+          { role: "tool", toolCallId: call.id, name: "read", content: words(contextWindow / 40) },
+        ];
+        window = await strategy.compact([...window, ...step], context);
+      }
+      expect(context.requests.length).toBeGreaterThan(3);
+      expect(context.requests.length).toBeLessThan(30);
+      for (const { maxOutputTokens = 0 } of context.requests) expect(maxOutputTokens).toBeGreaterThan(100);
+    },
+  );
 
   test("R28: whole random transcripts, message by message: always valid, and a summary only every so often", async () => {
     await fc.assert(

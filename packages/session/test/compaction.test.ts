@@ -461,6 +461,30 @@ it("O12: who asks under a long system prompt leaves the strategy room for it and
   expect(room).toBeLessThan(tokensOf(prompt) + tokensOf(words) * 2);
 });
 
+it("O12: who asks when less than half cannot be reached is told so, and not that a window of 200,000 is too small", async () => {
+  const strategy = {
+    compact(messages: readonly ChatMessage[], { contextWindow = 0 }: CompactionContext = {}) {
+      if (estimateTokens({ role: "user", content: "word ".repeat(1_000) }) <= contextWindow) return messages;
+      throw new ProviderError({ kind: "CONTEXT_OVERFLOW", message: "the newest turn", retryable: false });
+    },
+  };
+  const model = scriptedModel(() => "ok", { info: { contextWindow: 200_000 } });
+  const agent = session({ model, prompt: { identity: "Be brief.", footer: false }, compaction: strategy });
+  await agent.invoke("word ".repeat(1_000));
+  expect(await agent.runCompaction()).toEqual({ status: "nothingToDo" });
+  agent.compact();
+  await agent.invoke("And?");
+  expect(agent.errors).toEqual([]);
+  // In the window that the model really has, it is an error; so is what a provider says of the strategy's own request.
+  const small = session({ model, compaction: { strategy, contextWindow: 200, auto: false } });
+  await small.invoke("word ".repeat(1_000));
+  await expect(small.runCompaction()).rejects.toMatchObject({ message: "the newest turn" });
+  const refused = new ProviderError({ kind: "CONTEXT_OVERFLOW", message: "too long for the writer" });
+  const other = session({ model, compaction: { compact: () => Promise.reject(refused) } });
+  await other.invoke("Hello");
+  await expect(other.runCompaction()).rejects.toBe(refused);
+});
+
 it("O12: that there was nothing to gain in one session holds nothing back in another", async () => {
   const model = scriptedModel(() => ({ text: "answer", usage: { inputTokens: 85, outputTokens: 0 } }));
   let isIdle = true;

@@ -1,4 +1,10 @@
-import { JournalLockedError, NO_HOOKS, type Pipeline, type Tool } from "@ravi/kernel";
+import {
+  type CompactionStrategy,
+  JournalLockedError,
+  NO_HOOKS,
+  type Pipeline,
+  type Tool,
+} from "@ravi/kernel";
 import {
   FileSessionStore,
   MemorySessionStore,
@@ -11,6 +17,8 @@ import { expect, it } from "vitest";
 import { session, tool } from "./support.ts";
 
 const model = scriptedModel(["x"]);
+const small = scriptedModel(["x"], { info: { contextWindow: 8_000 } });
+const KEEP: CompactionStrategy = { compact: (messages) => messages };
 
 it("a misspelt option of a store is refused: the default would hold instead", () => {
   const misspelt: object = { synced: false };
@@ -75,6 +83,14 @@ it("each wrong option is an error that names it", () => {
     [{ model, models: model }, "SessionAgent.models"],
     [{ model, extensions: "x" }, "SessionAgent.extensions"],
     [{ model, compaction: null }, "SessionAgent.compaction"],
+    [
+      { model, compaction: { strategy: KEEP, contextWindow: 8_000, reserveTokens: 8_000 } },
+      "SessionAgent.compaction.reserveTokens",
+    ],
+    [
+      { model: small, compaction: { strategy: KEEP, reserveTokens: 16_384 } },
+      "SessionAgent.compaction.reserveTokens",
+    ],
     [{ model, compaction: { compact: 1 } }, "SessionAgent.compaction.compact"],
     [{ model, prompt: { docs: 1 } }, "SessionAgent.prompt.docs"],
     [{ model, prompt: { identity: () => "x" } }, "SessionAgent.prompt.identity"],

@@ -120,6 +120,22 @@ it("O19: of two agents of one process too, and the error says that it is this on
   await two.close();
 });
 
+it("O19: who came second to a new session has it as soon as the first one has closed it", async () => {
+  const root = join(await folder(), "sessions");
+  const open = (answer: string): SessionAgent => {
+    const model = scriptedModel(() => answer);
+    return new SessionAgent({ model, store: new FileSessionStore(root), sessionId: "s", secrets: [] });
+  };
+  const [one, two] = [open("1"), open("2")];
+  await two.open();
+  await one.invoke("x");
+  await expect(two.invoke("y")).rejects.toMatchObject({ code: "JOURNAL_LOCKED" });
+  await one.close();
+  expect((await two.invoke("y")).output).toBe("2");
+  expect((await two.sessionManager.messages()).map(({ content }) => content)).toEqual(["x", "1", "y", "2"]);
+  await two.close();
+});
+
 const APART = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child", "--mount-proc"];
 const [unshare = "", ...apart] = APART;
 // Only Linux has containers, and not every machine lets its users make them.

@@ -1,4 +1,5 @@
 import { bareContext } from "@ravi/kernel/loop";
+import type { SessionAgent } from "@ravi/session";
 import { scriptedModel } from "@ravi/testing";
 import { expect, it } from "vitest";
 import { recorder, session, tool } from "./support.ts";
@@ -118,6 +119,28 @@ it("a turn that fails keeps its follow-ups for the next; an abort gives them bac
   while (!hanging.hasPendingMessages()) await new Promise(setImmediate);
   expect(hanging.abort()).toEqual([{ kind: "followUp", text: "Later." }]);
   expect(await turn).toMatchObject({ code: "CANCELLED" });
+});
+
+it("O13, O19: what waits for the next turn of a session is not said in another one", async () => {
+  let isDown = true;
+  const model = scriptedModel(({ messages }) => {
+    if (isDown) agent.followUp("For Ann only.");
+    return isDown ? new Error("down") : `heard ${String(messages.at(-1)?.content)}`;
+  });
+  const agent: SessionAgent = session({ model, sessionId: "ann", retry: false });
+  await expect(agent.invoke("I am Ann.")).rejects.toThrow("down");
+  isDown = false;
+  expect(agent.hasPendingMessages()).toBe(true);
+  await agent.switchSession("bob");
+  expect(agent.hasPendingMessages()).toBe(false);
+  expect(agent.abort()).toEqual([]);
+  expect((await agent.invoke("I am Bob.")).output).toBe("heard I am Bob.");
+  await agent.newSession();
+  expect((await agent.invoke("I am Carl.")).output).toBe("heard I am Carl.");
+  await agent.switchSession("ann");
+  expect(agent.hasPendingMessages()).toBe(true);
+  expect((await agent.invoke("It is me.")).output).toBe("heard For Ann only.");
+  expect(agent.hasPendingMessages()).toBe(false);
 });
 
 it("under any context the inbox steers, begins turns and is answered", async () => {

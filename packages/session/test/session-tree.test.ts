@@ -18,6 +18,36 @@ function stored(...entries: readonly SessionEntry[]): MemorySessionStore {
   return store;
 }
 
+/** The same sessions, where any operation may fail. */
+function failing(store: MemorySessionStore, fail: (operation: keyof SessionLog) => void): SessionStore {
+  return {
+    list: () => store.list(),
+    delete: (id) => store.delete(id),
+    open(id) {
+      const log = store.open(id);
+      return {
+        id,
+        get info() {
+          return log.info;
+        },
+        heads: log.heads,
+        read(head) {
+          fail("read");
+          return log.read(head);
+        },
+        append(...given) {
+          fail("append");
+          return log.append(...given);
+        },
+        close() {
+          fail("close");
+          return log.close();
+        },
+      };
+    },
+  };
+}
+
 const opened = (store: MemorySessionStore, sessionId = "s") => session({ model, store, sessionId }).open();
 
 const texts = (messages: readonly ChatMessage[]): unknown[] => messages.map(({ content }) => content);
@@ -171,3 +201,72 @@ it("O19: nobody goes to an entry that is no part of the conversation, here or in
       });
   expect([agent.sessionManager.sessionId, agent.sessionManager.leaf]).toEqual(["s", leaf]);
 });
+
+it("O19: a path to an entry that does not exist is an error that names it, and not empty", async () => {
+  const manager = await opened(stored(said("a", null, "1"), said("b", "a", "2")));
+  expect(manager.path("a").map(({ id }) => id)).toEqual(["a"]);
+  expect(manager.path(null)).toEqual([]);
+  expect(() => manager.path("c")).toThrow(
+    expect.objectContaining({ field: "entry id", message: expect.stringContaining('"c"') }),
+  );
+});
+
+it("O14: contextUsage is of the conversation that is open, and of where it stands", async () => {
+  const store = new MemorySessionStore();
+  const long = "word ".repeat(500);
+  const first = session({ model: scriptedModel(() => long), store, sessionId: "s" });
+  await first.invoke("Hello");
+  const [question] = first.sessionManager.path();
+  await first.close();
+
+  const agent = session({ model, store, sessionId: "s" });
+  expect(agent.contextUsage().tokens).toBe(0);
+  await agent.open();
+  const whole = agent.contextUsage().tokens;
+  expect(whole).toBeGreaterThan(500);
+  await agent.fork(question?.id ?? "");
+  const forked = agent.contextUsage().tokens;
+  expect(forked).toBeGreaterThan(0);
+  expect(forked).toBeLessThan(20);
+  await agent.newSession();
+  expect(agent.contextUsage().tokens).toBe(0);
+  await agent.switchSession("s");
+  expect(agent.contextUsage().tokens).toBe(forked);
+});
+
+it("O13: a session whose messages cannot be read just now is open all the same, and is counted by the next turn", async () => {
+  const memory = stored(said("a", null, "word ".repeat(500)));
+  let isBroken = true;
+  const store = failing(memory, (operation) => {
+    if (operation !== "read" || !isBroken) return;
+    throw new JournalFailedError({ what: "the session", final: false, cause: "EIO" });
+  });
+  const agent = session({ model, store, sessionId: "s" });
+  await agent.open();
+  await expect(agent.invoke("Hello")).rejects.toMatchObject({ code: "JOURNAL_FAILED" });
+  isBroken = false;
+  await agent.invoke("Hello");
+  expect(agent.contextUsage().tokens).toBeGreaterThan(500);
+});
+
+it.each([
+  [true, 1],
+  [false, 0],
+])(
+  "O19: a session is opened again after a failure if that is final (%s), and only then",
+  async (final, times) => {
+    let isBroken = true;
+    let closed = 0;
+    const store = failing(new MemorySessionStore(), (operation) => {
+      if (operation === "close") closed++;
+      if (operation !== "append" || !isBroken) return;
+      throw new JournalFailedError({ what: "the session", final, cause: "EIO" });
+    });
+    const agent = session({ model, store, sessionId: "s" });
+    await expect(agent.invoke("one")).rejects.toMatchObject({ code: "JOURNAL_FAILED" });
+    isBroken = false;
+    await agent.invoke("two");
+    expect(closed).toBe(times);
+    expect(texts(await agent.sessionManager.messages())).toEqual(["two", "yes"]);
+  },
+);

@@ -32,6 +32,16 @@ async function again(session: Session, ...drafts: readonly Draft[]): Promise<str
   return written;
 }
 
+it("O19: of two who read a conversation at once, each has messages that are known", async () => {
+  const session = await twoTurns();
+  const lists = await Promise.all([session.messages(), session.messages()]);
+  const ids = lists.map((messages) => messages.map((message) => session.idOf(message)));
+  expect(ids).toEqual([
+    ["t1-1", "t1-2", "t2-1"],
+    ["t1-1", "t1-2", "t2-1"],
+  ]);
+});
+
 const path = (session: Session): string[] => session.path().map(({ id }) => id);
 
 describe("O19: a turn that is told again", () => {
@@ -59,6 +69,23 @@ describe("O19: a turn that is told again", () => {
     const session = await twoTurns();
     await again(session, says("one"), says("two"), { kind: "custom", name: "notes", data: 1 });
     expect(path(session)).toEqual(["t1-1", "t1-2", "t1-3"]);
+  });
+
+  it("O19: finds what it has written also if somebody has labelled an entry meanwhile", async () => {
+    const session = await twoTurns();
+    session.numberIds("t3");
+    await session.append(says("four"));
+    await session.label("t3-1", "here");
+    await session.append(says("five"));
+    const { length } = session.entries();
+    session.numberIds("t3");
+    session.returnTo("t2-1");
+    await session.append(says("four"));
+    await session.label("t3-1", "here");
+    await session.append(says("five"));
+    expect(session.entries()).toHaveLength(length);
+    expect(path(session)).toEqual(["t1-1", "t1-2", "t2-1", "t3-1", "t3-2"]);
+    expect(session.labels).toEqual(new Map([["t3-1", "here"]]));
   });
 
   it("O19: that says something else writes it under another name, on a branch of its own", async () => {

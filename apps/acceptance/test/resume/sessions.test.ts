@@ -1,8 +1,9 @@
 import { type ChatMessage, defineTool, type ToolContext } from "@ravi/kernel";
+import { Summarization } from "@ravi/context";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
-import { MemorySessionStore, SessionAgent } from "@ravi/session";
+import { MemorySessionStore, SessionAgent, type SessionEventName } from "@ravi/session";
 import { scriptedModel } from "@ravi/testing";
-import { expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import * as z from "zod";
 
 test("a session whose system prompt holds a secret is resumed with that prompt, and not with what is written of it", async () => {
@@ -142,3 +143,174 @@ test("nor by one that had said all it had to say, and only its end was not on re
   const said = last.slice(1).map(({ content }) => content);
   expect(said).toEqual(["Zero?", "Heard Zero?", "One?", "Heard One?", "Two?"]);
 });
+
+describe("a run that is resumed after its first turn, when another one has said something meanwhile", () => {
+  const SAID = ["Zero?", "Heard Zero?", "One?", "Heard One?"];
+  const textsOf = async (agent: SessionAgent): Promise<unknown[]> =>
+    (await agent.sessionManager.messages()).map(({ content }) => content);
+  const keepAnswer = {
+    contextWindow: 100,
+    strategy: { compact: (messages: readonly ChatMessage[]) => messages.slice(1) },
+  };
+
+  /** Runs "Zero?", dies at an event, and is resumed by the agent that is returned when another agent has said "One?". */
+  async function resumed(diesAt: SessionEventName, followUp?: string): Promise<SessionAgent> {
+    const journal = new MemoryJournal();
+    const store = new MemorySessionStore();
+    const { promise: isThere, resolve: arrive } = Promise.withResolvers<void>();
+    const make = (dies: boolean): SessionAgent => {
+      const inputTokens = (said: unknown): number => (said === "Zero?" ? 99 : 1);
+      const model = scriptedModel(({ messages }) => {
+        const said = messages.at(-1)?.content;
+        return { text: `Heard ${String(said)}`, usage: { inputTokens: inputTokens(said), outputTokens: 0 } };
+      });
+      const hang = async (event: object): Promise<void> => {
+        if (diesAt === "input" && Reflect.get(event, "text") !== followUp) return;
+        arrive();
+        await new Promise(() => {});
+      };
+      return new SessionAgent({
+        model,
+        store,
+        sessionId: "s",
+        compaction: diesAt.includes("compact") ? keepAnswer : undefined,
+        extensions: dies ? [{ name: "end", on: { [diesAt]: hang } }] : [],
+        secrets: [],
+      });
+    };
+    const first = make(true);
+    const dying = new Runtime({ journal, agents: [first] });
+    const run = dying.run(first, "Zero?", { runId: "r", sessionId: "s" });
+    if (followUp !== undefined) await dying.send("r", { followUp });
+    await isThere;
+    await dying.close();
+    expect((await run.result).status).toBe("suspended");
+    await first.shutdown();
+    const other = make(false);
+    await new Runtime().run(other, "One?").result;
+    await other.shutdown();
+    const agent = make(false);
+    const last = await new Runtime({ journal, agents: [agent] }).resume("r").result;
+    expect(last).toMatchObject({ status: "completed", output: `Heard ${followUp ?? "Zero?"}` });
+    return agent;
+  }
+
+  test("O19: its agent goes on after that", async () => {
+    const agent = await resumed("agent_end");
+    await agent.invoke("Two?");
+    expect(await textsOf(agent)).toEqual([...SAID, "Two?", "Heard Two?"]);
+    await agent.shutdown();
+  });
+
+  test("O19: so does its own next turn", async () => {
+    const agent = await resumed("input", "Two?");
+    expect(await textsOf(agent)).toEqual([...SAID, "Two?", "Heard Two?"]);
+    await agent.shutdown();
+  });
+
+  test.each<[SessionEventName, number]>([
+    // A compaction of what was there before would hide it: the next turn makes one of everything.
+    ["session_before_compact", 0],
+    ["session_compact", 1],
+  ])("O12, O19: a compaction does not hide that, and is made once (died at %s)", async (diesAt, made) => {
+    const agent = await resumed(diesAt);
+    // As whoever opens it next finds it.
+    await agent.close();
+    await agent.open();
+    expect(await textsOf(agent)).toEqual(SAID.slice(made));
+    const kinds = agent.sessionManager.entries().map(({ kind }) => kind);
+    expect(kinds.filter((kind) => kind === "compaction")).toHaveLength(made);
+    await agent.invoke("Two?");
+    expect(await textsOf(agent)).toEqual([...SAID.slice(made), "Two?", "Heard Two?"]);
+    await agent.shutdown();
+  });
+});
+
+test("O4, O19: a run that is resumed and fails takes nothing back on which another one has built", async () => {
+  const journal = new MemoryJournal();
+  const store = new MemorySessionStore();
+  const { promise: isAsked, resolve: asked } = Promise.withResolvers<void>();
+  const make = (fate: "hangs" | "fails" | "answers"): SessionAgent => {
+    const model = scriptedModel(() => {
+      if (fate === "hangs") asked();
+      if (fate === "fails") return new Error("no such model");
+      return fate === "hangs" ? { text: "", fault: { type: "hang" } } : "Heard.";
+    });
+    return new SessionAgent({ model, store, sessionId: "s", retry: false, secrets: [] });
+  };
+  const first = make("hangs");
+  const dying = new Runtime({ journal, agents: [first] });
+  const run = dying.run(first, "Zero?", { runId: "r" });
+  await isAsked;
+  await dying.close();
+  expect((await run.result).status).toBe("suspended");
+  await first.shutdown();
+  const other = make("answers");
+  await new Runtime().run(other, "One?").result;
+  const said = await other.sessionManager.messages();
+  expect(said.map(({ content }) => content)).toEqual(["Zero?", "One?", "Heard."]);
+  await other.shutdown();
+  const agent = make("fails");
+  const failed = await new Runtime({ journal, agents: [agent] }).resume("r").result;
+  expect(failed).toMatchObject({
+    status: "failed",
+    error: { message: expect.stringContaining("no such model") },
+  });
+  expect(await agent.sessionManager.messages()).toEqual(said);
+  await agent.close();
+  const next = make("answers");
+  expect(await (await next.open()).messages()).toEqual(said);
+  await next.shutdown();
+});
+
+test.each(["asked for from outside", "made", "not made, because it was in vain before"])(
+  "O12: a run in which a compaction was %s is resumed, whatever its agent knows of that",
+  async (how) => {
+    const journal = new MemoryJournal();
+    const store = new MemorySessionStore();
+    const { promise: isThere, resolve: arrive } = Promise.withResolvers<void>();
+    // What gives no summary is not asked again at once.
+    const writer = scriptedModel(() => (how.startsWith("not made") ? " " : "Notes."));
+    const isFull = how !== "asked for from outside";
+    const make = (dies: boolean): SessionAgent => {
+      const model = scriptedModel(({ messages }) => {
+        const said = messages.at(-1)?.content;
+        if (dies && said === "One?" && !isFull) agent.compact();
+        const usage = { inputTokens: isFull && said !== "Two?" ? 990 : 1, outputTokens: 0 };
+        return { text: `Heard ${String(said)} ${"word ".repeat(20)}`, usage };
+      });
+      const hang = async ({ output }: { readonly output: string }): Promise<void> => {
+        if (!output.startsWith("Heard Two?")) return;
+        arrive();
+        await new Promise(() => {});
+      };
+      const agent: SessionAgent = new SessionAgent({
+        model,
+        store,
+        sessionId: "s",
+        secrets: [],
+        compaction: {
+          strategy: new Summarization({ model: writer, keepRecentTokens: 10, triggerTokens: 50 }),
+          contextWindow: 1_000,
+        },
+        extensions: dies ? [{ name: "end", on: { agent_end: hang } }] : [],
+      });
+      return agent;
+    };
+    const first = make(true);
+    for (const input of ["Minus one?", "Zero?"]) await first.invoke(input);
+    const dying = new Runtime({ journal, agents: [first] });
+    const run = dying.run(first, "One?", { runId: "r", sessionId: "s" });
+    await dying.send("r", { followUp: "Two?" });
+    await isThere;
+    await dying.close();
+    expect((await run.result).status).toBe("suspended");
+    await first.shutdown();
+    const summaries = writer.calls.length;
+    const agent = make(false);
+    const last = await new Runtime({ journal, agents: [agent] }).resume("r").result;
+    expect(last).toMatchObject({ status: "completed", output: expect.stringContaining("Heard Two?") });
+    expect(writer.calls).toHaveLength(summaries);
+    await agent.shutdown();
+  },
+);

@@ -35,13 +35,19 @@ export interface SummarizationOptions {
    * not larger than what is always kept, it is added to it; otherwise every turn would pay for a summary.
    */
   readonly triggerTokens?: number | undefined;
-  /** The maximum length of the summary, in tokens. Default: 2,000. */
+  /**
+   * The maximum length of the summary, in tokens. Default: 2,000. In a small context window never more than a quarter of the room for
+   * messages: otherwise the summary would fill it, and every turn would pay for another one.
+   */
   readonly maxSummaryTokens?: number | undefined;
   /** Replaces the built-in instructions to the model. */
   readonly instructions?: string | undefined;
   /** Default: `estimateTokens`. */
   readonly countTokens?: CountTokens | undefined;
 }
+
+/** A summary that is shorter than this says too little. */
+const LEAST_SUMMARY_TOKENS = 100;
 
 /** Limits the summary of a model that ignores its token limit. No language has more characters per token on average. */
 const CHARS_PER_TOKEN = 6;
@@ -111,17 +117,22 @@ export class Summarization implements CompactionStrategy {
     const keptTokens = this.keptTokens(prompt, context, pins);
     const trigger = this.triggerFor(context, keptTokens);
     if (!this.counter.exceeds(view, context, trigger)) return view;
-    const cut = this.cutIndex(
-      prompt,
-      Math.min(this.keepRecentTokens, Math.floor((trigger - keptTokens) / 2)),
-    );
+    const room = trigger - keptTokens;
+    const cut = this.cutIndex(prompt, Math.min(this.keepRecentTokens, Math.floor(room / 2)));
     const from = Math.max(known?.covered ?? 0, pins.front);
     const toSummarize = prompt
       .slice(from, cut)
       .filter((message, at) => from + at !== pins.first && !isSummary(message));
-    return toSummarize.length === 0
-      ? view
-      : this.summarize({ prompt, context, cut, toSummarize, earlierSummary: known?.summary });
+    if (toSummarize.length === 0) return view;
+    const maxOutputTokens = this.summaryTokens(context, room);
+    return this.summarize({
+      prompt,
+      context,
+      cut,
+      toSummarize,
+      earlierSummary: known?.summary,
+      maxOutputTokens,
+    });
   }
 
   /** The summary that already covers the beginning of the list: one made in this execution, or one among the messages. */
@@ -155,6 +166,12 @@ export class Summarization implements CompactionStrategy {
     return Math.max(Math.min(keptTokens + room, Math.floor(window * 0.8)), 2);
   }
 
+  private summaryTokens({ contextWindow }: CompactionContext, room: number): number {
+    const { maxSummaryTokens } = this;
+    if (contextWindow === undefined) return maxSummaryTokens;
+    return Math.min(maxSummaryTokens, Math.max(LEAST_SUMMARY_TOKENS, Math.floor(room / 4)));
+  }
+
   /** The start of the earliest group from which on at most `keep` tokens are left; at the latest the last group. */
   private cutIndex(prompt: readonly ChatMessage[], keep: number): number {
     let cut = lastGroupStart(prompt);
@@ -175,8 +192,9 @@ export class Summarization implements CompactionStrategy {
     readonly cut: number;
     readonly toSummarize: readonly ChatMessage[];
     readonly earlierSummary: UserMessage | undefined;
+    readonly maxOutputTokens: number;
   }): Promise<readonly ChatMessage[]> {
-    const { prompt, context, cut } = work;
+    const { prompt, context, cut, maxOutputTokens } = work;
     if (context.llm === undefined) throw missingLlm();
     let text = work.earlierSummary === undefined ? undefined : summaryText(work.earlierSummary);
     const maxTokens = maxRequestTokens(this.model, this.maxSummaryTokens);
@@ -184,12 +202,12 @@ export class Summarization implements CompactionStrategy {
       const request = summaryRequest({
         earlier: text,
         messages,
-        maxOutputTokens: this.maxSummaryTokens,
+        maxOutputTokens,
         maxTokens,
         instructions: this.instructions,
       });
       const response = await context.llm(this.model, request);
-      text = clip(summaryFrom(response, this.model), this.maxSummaryTokens * CHARS_PER_TOKEN);
+      text = clip(summaryFrom(response, this.model), maxOutputTokens * CHARS_PER_TOKEN);
     }
     const summary = summaryMessage(text ?? "");
     this.memory.set(context, { covered: prompt.slice(0, cut), summary });

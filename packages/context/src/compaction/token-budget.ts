@@ -11,7 +11,7 @@ import {
   ProviderError,
 } from "@ravi/kernel";
 import { applyInOrder, checkStrategies } from "./compose.ts";
-import { markValid, validPrompt } from "./prompt.ts";
+import { lastGroupStart, markValid, validPrompt } from "./prompt.ts";
 import { SelectiveToolCall } from "./selective-tool-call.ts";
 import { type CountTokens, type TokenCounter, tokenCounter } from "./token-counter.ts";
 import { ToolResultCompaction } from "./tool-result-compaction.ts";
@@ -39,6 +39,9 @@ export interface TokenBudgetOptions {
   /** Default: `estimateTokens`. */
   readonly countTokens?: CountTokens | undefined;
 }
+
+/** Before they are left out. */
+const SHORTENED = new ToolResultCompaction({ includeUnread: true });
 
 const LAST_RESORT = { TRUNCATE: "truncate", THROW: "throw" } as const;
 
@@ -111,6 +114,8 @@ export class TokenBudget implements CompactionStrategy {
       });
     }
     const keepTokens = Math.floor(window * this.target);
+    const shortened = withShortUnread(prompt);
+    if (!counter.exceeds(shortened, context, maxTokens)) return shortened;
     const smallest = truncate({ prompt, context, counter, maxTokens, keepTokens });
     if (!counter.exceeds(smallest, context, maxTokens)) return markValid(smallest);
     const { alsoSent = [] } = context;
@@ -125,6 +130,18 @@ export class TokenBudget implements CompactionStrategy {
       },
     );
   }
+}
+
+/**
+ * The prompt with short results where the user has spoken before the model has read them: only the newest group is always kept, and the
+ * model is better off with a part of a result than without it.
+ */
+function withShortUnread(prompt: readonly ChatMessage[]): readonly ChatMessage[] {
+  const calls = prompt.findLastIndex(({ role }) => role === "assistant");
+  const last = lastGroupStart(prompt);
+  if (calls === -1 || calls >= last) return prompt;
+  const shortened = SHORTENED.compact(prompt.slice(calls, last));
+  return markValid([...prompt.slice(0, calls), ...shortened, ...prompt.slice(last)]);
 }
 
 const SHORTEN_TOOL_RESULTS =

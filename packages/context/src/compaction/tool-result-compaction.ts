@@ -8,7 +8,7 @@ import {
   type ToolMessage,
 } from "@ravi/kernel";
 import { clip } from "./summary/clip.ts";
-import { lastGroupStart, markValid, validPrompt } from "./prompt.ts";
+import { markValid, validPrompt } from "./prompt.ts";
 
 export interface ToolResultCompactionOptions {
   /** The maximum length of a result, in UTF-16 units. Default: 500. */
@@ -33,7 +33,8 @@ export class ToolResultCompaction implements CompactionStrategy {
 
   compact(messages: readonly ChatMessage[]): readonly ChatMessage[] {
     const prompt = validPrompt(messages);
-    const end = this.includeUnread ? prompt.length : lastGroupStart(prompt);
+    // What comes after the model's last message it has not read, also if the user has spoken since.
+    const end = this.includeUnread ? prompt.length : prompt.findLastIndex(({ role }) => role === "assistant");
     let changed: ChatMessage[] | undefined;
     for (let at = 0; at < end; at++) {
       const message = prompt[at];

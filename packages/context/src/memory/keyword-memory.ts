@@ -17,7 +17,7 @@ import {
   systemIds,
   textOf,
 } from "@ravi/kernel";
-import { checkPorts } from "@ravi/kernel/loop";
+import { checkPorts, checkRecord } from "@ravi/kernel/loop";
 import { MemoryHistory } from "../history/memory-history.ts";
 import { Queues } from "../history/file/queues.ts";
 import { Partition } from "./parts/partition.ts";
@@ -76,6 +76,7 @@ export class KeywordMemory implements Memory {
   async remember(scope: Owner, text: string, metadata?: JsonObject): Promise<MemoryItem> {
     if (typeof text !== "string" || text.trim() === "")
       throw new InvalidValueError({ field: "text", value: text, expected: "a non-empty string to remember" });
+    if (metadata !== undefined) checkRecord("metadata", metadata, "an object, such as { key }");
     return this.enqueue(scope, async (partition, key) => {
       const known = partition.withSameKey(metadata);
       if (known !== undefined) return known;
@@ -105,7 +106,9 @@ export class KeywordMemory implements Memory {
   }
 
   /** Removes an item. Does nothing if the user has no item with this id. */
-  forget(scope: Owner, id: string): Promise<void> {
+  async forget(scope: Owner, id: string): Promise<void> {
+    if (typeof id !== "string")
+      throw new InvalidValueError({ field: "id", value: id, expected: "the id of an item" });
     return this.enqueue(scope, async (partition, key) => {
       if (!partition.has(id)) return;
       await this.write(key, [{ forget: id }]);

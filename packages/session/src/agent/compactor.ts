@@ -5,7 +5,7 @@ import { ContextMeter, estimateMessages } from "../compaction/tokens.ts";
 import type { CompactionReason } from "../extensions/events.ts";
 import type { CompactionOutcome, ContextUsage } from "../extensions/extension.ts";
 import type { Redactor } from "../tree/redact.ts";
-import type { Session } from "../tree/session.ts";
+import type { Session, SessionManager } from "../tree/session.ts";
 import type { SessionEmitter } from "./emitter.ts";
 
 /** What one compaction works on. */
@@ -15,6 +15,8 @@ export interface CompactionTask {
   readonly model: LLMClient;
   readonly system: string;
   readonly tools: readonly ToolSpec[] | undefined;
+  /** The id of its entry, if it comes after a turn. */
+  readonly entryId?: string | undefined;
 }
 
 /** Knows how full the context is, and decides when to compact it. */
@@ -48,34 +50,50 @@ export class Compactor {
   }
 
   /** Estimates the size of a session that was just opened, forked or switched to. One that goes on has been counted already. */
-  async measure(session: Session): Promise<void> {
+  async measure(session: SessionManager): Promise<void> {
     if (this.measured !== positionOf(session)) this.meter.reset(estimateMessages(await session.messages()));
-    this.measured = positionOf(session);
+    this.markMeasured(session);
   }
 
   /** Records that the meter is right for where the session stands now. */
-  markMeasured(session: Session): void {
+  markMeasured(session: SessionManager): void {
     this.measured = positionOf(session);
   }
 
-  /** Whether to compact after this turn: it was asked for, or the context is nearly full and compaction can help. */
-  isDue(model: LLMClient, { sessionId }: Session): boolean {
-    const { auto, strategy, reserveTokens } = this.plan;
+  /**
+   * Why to compact after this turn: it was asked for, or the context is nearly full and compaction can help. Null if there is no reason.
+   * That is recorded: a replay would not know what somebody has asked for, or what was tried in vain before.
+   */
+  async reasonAfterTurn(
+    ctx: RunContext,
+    model: LLMClient,
+    session: Session,
+  ): Promise<CompactionReason | null> {
+    const canCompact =
+      this.plan.strategy !== undefined || this.emitter.host.handles("session_before_compact");
+    const reason = (): CompactionReason | null => {
+      if (this.isRequested) return "asked";
+      return canCompact && this.isDue(model, session) ? "threshold" : null;
+    };
+    return canCompact
+      ? ((await ctx.record("session_compaction", reason)) as CompactionReason | null)
+      : reason();
+  }
+
+  private isDue(model: LLMClient, { sessionId }: Session): boolean {
+    const { auto, reserveTokens } = this.plan;
     const { tokens } = this.meter;
-    if (this.isRequested) return true;
-    const canCompact = strategy !== undefined || this.emitter.host.handles("session_before_compact");
     const isFull = isDue(tokens, this.windowOf(model), reserveTokens);
     const { retryAt } = this;
-    return auto && canCompact && isFull && (tokens >= retryAt.at || retryAt.sessionId !== sessionId);
+    return auto && isFull && (tokens >= retryAt.at || retryAt.sessionId !== sessionId);
   }
 
   /**
    * Compacts after a turn. The turn itself succeeded, so an error here is told and collected, but not thrown, and an abort ends
    * only the compaction.
    */
-  async afterTurn(task: CompactionTask): Promise<void> {
+  async afterTurn(task: CompactionTask, reason: CompactionReason): Promise<void> {
     const { tokens } = this.meter;
-    const reason = this.isRequested ? "asked" : "threshold";
     this.isRequested = false;
     this.retryAt = { sessionId: "", at: 0 };
     const retryLater = (): void => {
@@ -98,11 +116,10 @@ export class Compactor {
 
   /** Compacts now. Throws the error of the strategy, if there is one. */
   async run(task: CompactionTask, reason: CompactionReason, onCost?: () => void): Promise<CompactionOutcome> {
-    const { ctx, session, model, system, tools } = task;
-    const { plan, meter, emitter } = this;
-    const window = this.windowOf(model);
-    const { emit } = emitter;
-    const outcome = await compact({ ctx, session, emit, plan, meter, reason, window, system, tools, onCost });
+    const { plan, meter } = this;
+    const { emit } = this.emitter;
+    const window = this.windowOf(task.model);
+    const outcome = await compact({ ...task, emit, plan, meter, reason, window, onCost });
     // What was asked for and made by hand is not made again after the next turn.
     if (reason === "asked" && outcome.status !== "cancelled") this.isRequested = false;
     return outcome;
@@ -122,6 +139,6 @@ export class Compactor {
   }
 }
 
-function positionOf(session: Session): string {
+function positionOf(session: SessionManager): string {
   return `${session.sessionId} ${session.leaf}`;
 }

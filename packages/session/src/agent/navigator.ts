@@ -111,7 +111,7 @@ export class Navigator {
   }
 
   private async open(id: string): Promise<Session> {
-    if (this.current?.sessionId === id) return this.current;
+    if (this.current?.sessionId === id && !this.current.isLost) return this.current;
     await this.close();
     return (this.current = await this.openSession(id));
   }

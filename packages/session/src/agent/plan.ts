@@ -97,7 +97,7 @@ export function planFor(options: SessionAgentOptions): Plan {
     ids: options.ids ?? systemIds,
     cwd: options.cwd ?? process.cwd(),
     redact: redactor(options.secrets ?? environmentSecrets(process.env)),
-    compaction: compactionPlan(options.compaction),
+    compaction: compactionPlan(options.compaction, options.model.info.contextWindow),
     loopDetection,
     turn: {
       maxSteps: number("maxSteps", 50, 1),

@@ -117,12 +117,16 @@ export class Runner {
     await this.compactor.measure(session);
     const turn = new Turn(this.turnDeps({ ctx, session, parts }, mailbox, attachments));
     this.current = turn;
-    const result = await turn.run(input);
-    await mailbox.answer(result.output);
-    await this.emitter.emit("save_point", { sessionId: session.sessionId, leaf: session.leaf });
-    await this.compactIfDue({ ctx, session, parts });
-    this.compactor.markMeasured(session);
-    return result;
+    try {
+      const result = await turn.run(input);
+      await mailbox.answer(result.output);
+      await this.emitter.emit("save_point", { sessionId: session.sessionId, leaf: session.leaf });
+      await this.compactIfDue({ ctx, session, parts }, turn.compactionId);
+      this.compactor.markMeasured(session);
+      return result;
+    } finally {
+      session.catchUp();
+    }
   }
 
   private isQueued(mailbox: Mailbox): boolean {
@@ -172,14 +176,15 @@ export class Runner {
     };
   }
 
-  private async compactIfDue(job: Job): Promise<void> {
+  private async compactIfDue(job: Job, entryId: string): Promise<void> {
     const { ctx, session } = job;
     // A child keeps no conversation that would be worth compacting.
     if (this.inherited !== undefined || ctx.signal.aborted) return;
-    if (!this.compactor.isDue(this.state.model, session)) return;
+    const reason = await this.compactor.reasonAfterTurn(ctx, this.state.model, session);
+    if (reason === null) return;
     this.state.gate.phase = "compaction";
     try {
-      await this.compactor.afterTurn(this.taskOf(job));
+      await this.compactor.afterTurn({ ...this.taskOf(job), entryId }, reason);
     } finally {
       this.state.gate.phase = "turn";
     }

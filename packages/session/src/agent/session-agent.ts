@@ -58,6 +58,8 @@ export class SessionAgent extends AgentBase implements ExtensionContext {
   /** Runs the turns. */
   private readonly runner: Runner;
   private readonly state: SessionState;
+  /** Messages that no turn has read, by the session that they are for, of sessions that are not open. */
+  private readonly waiting = new Map<string, readonly Queued[]>();
   /** Lets only one thing be done at a time. */
   private readonly gate = new Gate();
 
@@ -203,12 +205,12 @@ export class SessionAgent extends AgentBase implements ExtensionContext {
 
   /** Opens the session without running a turn, so that its entries can be read. */
   open(): Promise<SessionManager> {
-    return this.gate.exclusively("open", "turn", () => this.navigator.openOwn());
+    return this.navigate("open", () => this.navigator.openOwn());
   }
 
   /** Begins a new conversation and returns its id. */
   newSession(): Promise<string> {
-    return this.gate.exclusively("newSession", "turn", () => this.navigator.startNew());
+    return this.navigate("newSession", () => this.navigator.startNew());
   }
 
   /**
@@ -220,12 +222,12 @@ export class SessionAgent extends AgentBase implements ExtensionContext {
     if (newSession !== undefined) checkBoolean("fork options.newSession", newSession);
     if (note !== undefined && typeof note !== "string")
       throw new InvalidValueError({ field: "fork options.note", value: note, expected: "a string" });
-    return this.gate.exclusively("fork", "turn", () => this.navigator.fork(entryId, options));
+    return this.navigate("fork", () => this.navigator.fork(entryId, options));
   }
 
   /** Opens another session. If that fails, the current one stays open. */
   async switchSession(id: string): Promise<void> {
-    await this.gate.exclusively("switchSession", "turn", () => this.navigator.switchTo(id));
+    await this.navigate("switchSession", () => this.navigator.switchTo(id));
   }
 
   /**
@@ -332,6 +334,26 @@ export class SessionAgent extends AgentBase implements ExtensionContext {
   /** The same as `shutdown`, for `await using`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.shutdown();
+  }
+
+  /** Goes to another place, and counts what the conversation has there. */
+  private navigate<T>(operation: string, go: () => Promise<T>): Promise<T> {
+    return this.gate.exclusively(operation, "turn", async () => {
+      const from = this.navigator.currentId;
+      const result = await go().finally(() => this.changeQueue(from, this.navigator.currentId));
+      // If it cannot be read now, it is there all the same. The next turn counts it, or says why it cannot.
+      await this.runner.compactor.measure(this.sessionManager).catch(() => undefined);
+      return result;
+    });
+  }
+
+  /** What was queued in one session waits there, and is not said in another one. */
+  private changeQueue(from: string, to: string): void {
+    if (from === to) return;
+    const { queued } = this.state;
+    if (queued.length > 0) this.waiting.set(from, queued.splice(0));
+    queued.push(...(this.waiting.get(to) ?? []));
+    this.waiting.delete(to);
   }
 
   /** An error while closing is collected only. What was said is stored already, and the answer must not be lost for it. */

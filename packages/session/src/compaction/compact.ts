@@ -1,4 +1,11 @@
-import { type ChatMessage, HookEvent, InvalidValueError, type RunContext, type ToolSpec } from "@ravi/kernel";
+import {
+  type ChatMessage,
+  HookEvent,
+  InvalidValueError,
+  isRaviError,
+  type RunContext,
+  type ToolSpec,
+} from "@ravi/kernel";
 import { abortable, hookBase } from "@ravi/kernel/loop";
 import type { CompactionReason, Emit } from "../extensions/events.ts";
 import type { CompactionOutcome } from "../extensions/extension.ts";
@@ -19,6 +26,8 @@ export interface CompactionJob {
   readonly window: number | null;
   readonly system: string;
   readonly tools: readonly ToolSpec[] | undefined;
+  /** The id of its entry, if it comes after a turn. */
+  readonly entryId?: string | undefined;
   /** Called when a model is asked, or when an extension gives the messages: it may have asked one. */
   readonly onCost?: (() => void) | undefined;
 }
@@ -28,7 +37,7 @@ export interface CompactionJob {
  * is not smaller, nothing is written.
  */
 export async function compact(job: CompactionJob): Promise<CompactionOutcome> {
-  const { ctx, session, emit, plan, meter, reason } = job;
+  const { ctx, session, emit, plan, meter, reason, entryId: id } = job;
   const messages = await session.messages();
   const asked = { messages, reason, tokens: meter.tokens };
   const event = await emit("session_before_compact", asked);
@@ -52,9 +61,11 @@ export async function compact(job: CompactionJob): Promise<CompactionOutcome> {
   const before = fixedTokens + messageTokens;
   const after = fixedTokens + estimateMessages(shorter);
   if (after >= before) return { status: "noSmaller" };
+  // In a replay a strategy gets what it got then, because its calls are on record. The next turn makes a compaction of everything.
+  if (id !== undefined && session.wouldHide(id)) return { status: "nothingToDo" };
   const strategy = isReplaced ? "extension" : (plan.strategy?.name ?? "compaction");
   const items = itemsOf(shorter, (message) => session.idOf(message), session.path());
-  const entryId = await session.append({ kind: "compaction", strategy, items, before, after });
+  const entryId = await session.append({ kind: "compaction", strategy, items, before, after }, id);
   meter.reset(after);
   const { hooks } = ctx;
   if (hooks.has(HookEvent.COMPACTION)) {
@@ -71,16 +82,24 @@ async function runStrategy(
   sizes: Sizes,
 ): Promise<readonly ChatMessage[]> {
   const { ctx, plan, system, tools } = job;
-  const compacted = plan.strategy?.compact(messages, {
-    contextWindow: targetWindow(job, sizes),
-    system,
-    tools,
-    llm(model, request) {
-      job.onCost?.();
-      return ctx.llm(model, request, { quiet: true });
-    },
-  });
-  const given = (await abortable(compacted, ctx.signal)) ?? messages;
+  const contextWindow = targetWindow(job, sizes);
+  let given: readonly ChatMessage[];
+  try {
+    const compacted = plan.strategy?.compact(messages, {
+      contextWindow,
+      system,
+      tools,
+      llm(model, request) {
+        job.onCost?.();
+        return ctx.llm(model, request, { quiet: true });
+      },
+    });
+    given = (await abortable(compacted, ctx.signal)) ?? messages;
+  } catch (error) {
+    // It does not fit into what was only wished for, and there is room for it as it is.
+    if (job.reason === "asked" && contextWindow < roomOf(job) && isTooLong(error)) return messages;
+    throw error;
+  }
   if (isMessages(given)) return given;
   const field = `compaction strategy ${plan.strategy?.name ?? ""}`.trimEnd();
   throw new InvalidValueError({
@@ -88,6 +107,11 @@ async function runStrategy(
     value: given,
     expected: "an array of messages as the result of compact()",
   });
+}
+
+/** Whether a strategy says that it cannot make it short enough. What a provider says of a request can be tried again. */
+function isTooLong(error: unknown): boolean {
+  return isRaviError(error, "PROVIDER_ERROR") && error.kind === "CONTEXT_OVERFLOW" && !error.retryable;
 }
 
 function isOpenEnded(messages: readonly ChatMessage[]): boolean {
@@ -110,10 +134,13 @@ const SHARE = 0.8;
  * The window that the strategy is told to fit into. After an overflow the real window is smaller than believed, and a user who
  * asks for a compaction wants it shorter than it is: both get room for half of the messages, beside what cannot be shortened.
  */
-function targetWindow(
-  { reason, window, plan }: CompactionJob,
-  { fixedTokens, messageTokens }: Sizes,
-): number {
-  const room = window === null ? Infinity : Math.max(1, thresholdOf(window, plan.reserveTokens));
-  return reason === "threshold" ? room : Math.min(room, Math.ceil((fixedTokens + messageTokens / 2) / SHARE));
+function targetWindow(job: CompactionJob, { fixedTokens, messageTokens }: Sizes): number {
+  const room = roomOf(job);
+  return job.reason === "threshold"
+    ? room
+    : Math.min(room, Math.ceil((fixedTokens + messageTokens / 2) / SHARE));
+}
+
+function roomOf({ window, plan }: CompactionJob): number {
+  return window === null ? Infinity : Math.max(1, thresholdOf(window, plan.reserveTokens));
 }

@@ -31,7 +31,11 @@ export interface CompactionPlan {
 
 const RESERVE = 16_384;
 
-export function compactionPlan(options: CompactionOptions | CompactionStrategy | undefined): CompactionPlan {
+/** `modelWindow` is what the model says of itself. */
+export function compactionPlan(
+  options: CompactionOptions | CompactionStrategy | undefined,
+  modelWindow?: number,
+): CompactionPlan {
   if (options === undefined)
     return { strategy: undefined, auto: true, reserveTokens: undefined, contextWindow: undefined };
   if (isStrategy(options)) return compactionPlan({ strategy: options });
@@ -44,6 +48,11 @@ export function compactionPlan(options: CompactionOptions | CompactionStrategy |
   }
   if (reserveTokens !== undefined) checkInteger(`${field}.reserveTokens`, reserveTokens, 0);
   if (contextWindow !== undefined) checkInteger(`${field}.contextWindow`, contextWindow, 1);
+  const window = contextWindow ?? modelWindow;
+  if (reserveTokens !== undefined && window !== undefined && reserveTokens >= window) {
+    const expected = `less than the context window (${window}), which has no room for messages otherwise`;
+    throw new InvalidValueError({ field: `${field}.reserveTokens`, value: reserveTokens, expected });
+  }
   return { strategy, auto: checkBoolean(`${field}.auto`, auto), reserveTokens, contextWindow };
 }
 

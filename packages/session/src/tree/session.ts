@@ -3,6 +3,7 @@ import {
   deepFreeze,
   InvalidValueError,
   isPromiseLike,
+  isRaviError,
   type JsonValue,
   sameValue,
 } from "@ravi/kernel";
@@ -30,7 +31,7 @@ export interface SessionManager {
   readonly labels: ReadonlyMap<string, string>;
   /** All entries, in the order written. */
   entries(): readonly EntryHead[];
-  /** The entries from the root to the given entry. Default: to the leaf. */
+  /** The entries from the root to the given entry. Default: to the leaf. Throws an `InvalidValueError` if there is none of this id. */
   path(to?: string | null): readonly EntryHead[];
   /** Reads an entry. Rejects if there is none of this id. */
   read(id: string): Promise<SessionEntry>;
@@ -59,13 +60,15 @@ export class Session implements SessionManager {
   /** The messages that the model sees at `windowAt`, as stored. */
   private window: ChatMessage[] | undefined;
   private windowAt: string | null = null;
-  private ids = new WeakMap<ChatMessage, string>();
+  private readonly ids = new WeakMap<ChatMessage, string>();
   private origin: SessionOrigin | null = null;
   /** Writes one entry after the other, whoever appends it, so that each one follows the one before. */
   private tail: Promise<unknown> = Promise.resolve();
   private numbering: { readonly prefix: string; next: number } | undefined;
   /** During a replay: where the conversation stood before the turn went back to its start. */
   private ahead: string | null = null;
+  /** Whether nothing more can be written here, until the session is opened again. */
+  isLost = false;
 
   constructor(options: SessionOptions) {
     this.options = options;
@@ -92,6 +95,7 @@ export class Session implements SessionManager {
     return [...this.tree.all()];
   }
   path(to: string | null = this.cursor): readonly EntryHead[] {
+    if (to !== null) this.requireEntry(to);
     return this.tree.path(to);
   }
   has(id: string): boolean {
@@ -108,7 +112,7 @@ export class Session implements SessionManager {
       const placed = await expand(this.path(at), (head) => this.options.log.read(head));
       this.window = placed.map(({ message }) => message);
       this.windowAt = at;
-      this.ids = new WeakMap(placed.flatMap(({ message, id }) => (id === null ? [] : [[message, id]])));
+      for (const { message, id } of placed) if (id !== null) this.ids.set(message, id);
     }
     // A copy, because the window grows while callers use the list.
     return Object.freeze(validPrompt([...this.window]));
@@ -123,7 +127,9 @@ export class Session implements SessionManager {
     this.requireEntry(id);
     if (label !== null && typeof label !== "string")
       throw new InvalidValueError({ field: "label", value: label, expected: "a string, or null for none" });
-    await this.append({ kind: "label", target: id, label });
+    if ((this.labels.get(id) ?? null) === label) return;
+    // Not a number of the turn's: a replay, in which nobody labels anything, would number its entries differently.
+    await this.append({ kind: "label", target: id, label }, this.options.newId());
   }
 
   async appendCustom(name: string, data: JsonValue): Promise<string> {
@@ -151,10 +157,39 @@ export class Session implements SessionManager {
     this.ahead = null;
   }
 
+  /** The end of a turn. What it has passed in a replay is kept until `catchUp`. */
+  endTurn(): void {
+    this.numbering = undefined;
+  }
+
+  /** After a turn that was replayed: goes to where others have taken the session meanwhile. */
+  catchUp(): void {
+    const { ahead, cursor } = this;
+    this.ahead = null;
+    if (cursor === null || this.path(ahead).some(({ id }) => id === cursor)) this.cursor = ahead ?? cursor;
+  }
+
+  /** Whether a new entry of this id would be on a branch of its own, and hide what others have added since the turn that is replayed. */
+  wouldHide(id: string): boolean {
+    const { ahead, cursor } = this;
+    return ahead !== null && ahead !== cursor && !this.has(id) && this.continuesFromCursor(ahead);
+  }
+
+  /** During a replay: whether others have built on what the turn has written. It cannot be taken back without what they have said. */
+  get isBuiltOn(): boolean {
+    const { ahead, own } = this;
+    return ahead !== null && !ahead.startsWith(own) && this.path(ahead).some(({ id }) => id.startsWith(own));
+  }
+
   /** Goes back to where the turn that is now replayed began. */
   returnTo(id: string | null): void {
     this.ahead = this.cursor;
     this.moveTo(id);
+  }
+
+  /** What the ids of the running turn's entries begin with. */
+  private get own(): string {
+    return `${this.numbering?.prefix}-`;
   }
 
   nextId(): string {
@@ -198,7 +233,7 @@ export class Session implements SessionManager {
 
   /** Whether the path to an entry continues from the current one without passing an entry of this turn. */
   private continuesFromCursor(id: string | null): boolean {
-    const own = `${this.numbering?.prefix}-`;
+    const { own } = this;
     for (let at = id; at !== this.cursor; at = this.tree.get(at)?.parent ?? null)
       if (at === null || at.startsWith(own)) return false;
     return true;
@@ -216,6 +251,7 @@ export class Session implements SessionManager {
    */
   async writeLeaf(): Promise<void> {
     if (this.ahead !== null && this.ahead === this.tree.leaf && this.continuesFromCursor(this.ahead)) return;
+    this.ahead = null;
     if (this.tree.leaf !== this.cursor) await this.append({ kind: "leaf", target: this.cursor });
   }
 
@@ -253,9 +289,14 @@ export class Session implements SessionManager {
 
   private async write(entry: SessionEntry): Promise<void> {
     const { log, now } = this.options;
-    const written = log.append([entry], { at: now(), origin: this.origin });
-    const [head] = isPromiseLike(written) ? await written : written;
-    if (head !== undefined) this.tree.add(head);
+    try {
+      const written = log.append([entry], { at: now(), origin: this.origin });
+      const [head] = isPromiseLike(written) ? await written : written;
+      if (head !== undefined) this.tree.add(head);
+    } catch (error) {
+      this.isLost = isForGood(error);
+      throw error;
+    }
     this.moveCursor(entry);
   }
 
@@ -292,6 +333,11 @@ export class Session implements SessionManager {
     const expected = `an entry of session ${this.sessionId}`;
     throw new InvalidValueError({ field: "entry id", value: id, expected });
   }
+}
+
+/** Whether somebody else has the session, or its file is in a state in which nothing can be added. */
+function isForGood(error: unknown): boolean {
+  return isRaviError(error, "JOURNAL_LOCKED") || (isRaviError(error, "JOURNAL_FAILED") && error.final);
 }
 
 /** A line with any other id could not be read again. */

@@ -16,6 +16,8 @@ export class Turn {
   private engine: Engine | undefined;
   /** Where the conversation stood before the turn. */
   private start: string | null = null;
+  /** The beginning of the ids of its entries. A replay gives the same again. */
+  private prefix = "";
 
   constructor(deps: TurnDeps) {
     this.deps = deps;
@@ -26,10 +28,14 @@ export class Turn {
     return this.engine?.lastText ?? "";
   }
 
+  /** The id of the compaction that may follow. It is none of the turn's own entries. */
+  get compactionId(): string {
+    return `${this.prefix}.c`;
+  }
+
   async run(input: string): Promise<AgentResult<never>> {
     const { ctx, session } = this.deps;
-    // A replay gives the same id again, and so the same names to the turn's entries.
-    const prefix = (await ctx.uuid()).replaceAll("-", "");
+    const prefix = (this.prefix = (await ctx.uuid()).replaceAll("-", ""));
     session.numberIds(prefix);
     let result: AgentResult<never>;
     try {
@@ -40,7 +46,7 @@ export class Turn {
       await this.afterFailure(error);
       throw error;
     } finally {
-      session.numberIds(undefined);
+      session.endTurn();
     }
     const { status, output } = result;
     await this.deps.emit("agent_end", { status: status === "completed" ? status : "partial", output });
@@ -101,13 +107,13 @@ export class Turn {
 
   /**
    * Nothing that was completed is dropped. If nothing was, and every attempt has failed, the user's message is dropped too
-   * and the conversation stands where it stood. A turn that was stopped keeps what was said.
+   * and the conversation stands where it stood, unless another run has built on that message meanwhile. A turn that was stopped keeps what was said.
    */
   private async afterFailure(error: unknown): Promise<void> {
     const { ctx, session, host, emit } = this.deps;
     const isPaused = isRaviError(error, "PAUSED") || isRaviError(error, "SUSPENDED");
     const isStopped = isPaused || ctx.signal.aborted || (await throws(() => ctx.check()));
-    const isKept = isStopped || this.engine?.hasWork === true;
+    const isKept = isStopped || this.engine?.hasWork === true || session.isBuiltOn;
     try {
       if (!isKept) session.moveTo(this.start);
       if (!isStopped) await session.writeLeaf();
