@@ -39,6 +39,11 @@ export class Navigator {
     return this.current?.sessionId ?? this.id;
   }
 
+  /** The id of the open session, or else of the one that the user has chosen. Undefined if the next run may bring its own. */
+  get namedId(): string | undefined {
+    return this.current?.sessionId ?? (this.isChosen ? this.id : undefined);
+  }
+
   /** Opens the session for the user's own turns (`invoke` and the like). */
   async openOwn(): Promise<Session> {
     this.isChosen = true;
