@@ -1,9 +1,18 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { FileHistory, MemoryHistory, SlidingWindow, Summarization } from "@ravi/context";
+import {
+  compose,
+  FileHistory,
+  MemoryHistory,
+  SlidingWindow,
+  Summarization,
+  TokenBudget,
+  ToolResultCompaction,
+} from "@ravi/context";
 import {
   type ChatMessage,
+  type CompactionStrategy,
   ErrorKind,
   type HistoryProvider,
   ProviderError,
@@ -65,6 +74,19 @@ describe.each<[string, () => Promise<HistoryProvider>]>([
     expect(seen(model).filter((text) => text.includes("Notes of"))).toHaveLength(1);
     expect(seen(model).at(-1)).toBe("Turn 3");
     expect((await history.load(key)).head).toBe(48);
+  });
+
+  test.each<[string, (inner: Summarization) => CompactionStrategy]>([
+    ["a TokenBudget", (inner) => new TokenBudget({ strategies: [inner], contextWindow: 4_000 })],
+    ["compose", (inner) => compose(new ToolResultCompaction(), inner)],
+  ])("R28: is paid for once within %s, too", async (_name, within) => {
+    const history = await filled(await open());
+    const [summaries, model] = [writer(), speaker()];
+    const compaction = within(summarization(summaries));
+    const chat = conversation(agent({ name: "bob", model }), { id: "chat", history, compaction });
+    for (let turn = 0; turn < 3; turn++) await chat.send(`Turn ${turn}`);
+    expect(summaries.calls).toHaveLength(1);
+    expect(seen(model).filter((text) => text.includes("Notes of"))).toHaveLength(1);
   });
 
   test("R28: is extended by what is new once there is too much again", async () => {

@@ -48,7 +48,8 @@ export function readView(
   if (!isViewOf(strategy, transcript.length, value)) return undefined;
   const covered = Number(value["covered"]);
   const items = value["messages"] ?? null;
-  if (!isList(items) || value["digest"] !== digestOf(transcript, covered)) return undefined;
+  if (!isList(items) || !items.every(isObject) || value["digest"] !== digestOf(transcript, covered))
+    return undefined;
   const messages = items.flatMap((item) =>
     isList(item)
       ? transcript.slice(Number(item[0]), Number(item[1]))
@@ -64,6 +65,11 @@ function digestOf(transcript: readonly ChatMessage[], covered: number): string {
     if (message !== undefined) digest.message(message);
   }
   return digest.name();
+}
+
+/** A message or a range. */
+function isObject(value: JsonValue): value is JsonObject | readonly JsonValue[] {
+  return typeof value === "object" && value !== null;
 }
 
 function isList(value: JsonValue): value is readonly JsonValue[] {

@@ -89,6 +89,7 @@ test.each<[string, (view: JsonValue) => JsonValue]>([
   ["one of another strategy", (view) => ({ ...Object(view), strategy: "other" })],
   ["one of more messages than there are", (view) => ({ ...Object(view), covered: 50 })],
   ["one of other messages", (view) => ({ ...Object(view), digest: "other" })],
+  ["one of what is no message", (view) => ({ ...Object(view), messages: [null, 7] })],
   ["one without messages", (view) => ({ ...Object(view), messages: 7 })],
 ])("R28: a stored view that cannot be used is not used: %s", async (_, change) => {
   const history = new Kept();
