@@ -11,7 +11,14 @@ export class SessionLockedError extends RaviError {
   readonly runId: string;
   /** Who has it open. */
   readonly owner: string;
-  constructor(init: { sessionId: string; owner: string; hint?: string | undefined }) {
+  /** In how many milliseconds its lock expires unless it is renewed. Undefined if it does not expire. */
+  readonly expiresInMs: number | undefined;
+  constructor(init: {
+    sessionId: string;
+    owner: string;
+    hint?: string | undefined;
+    expiresInMs?: number | undefined;
+  }) {
     const hint = init.hint ?? "close it there first, or open another session";
     super({
       code: ErrorCode.JOURNAL_LOCKED,
@@ -20,6 +27,7 @@ export class SessionLockedError extends RaviError {
     this.sessionId = init.sessionId;
     this.runId = init.sessionId;
     this.owner = init.owner;
+    this.expiresInMs = init.expiresInMs;
   }
 }
 

@@ -259,6 +259,45 @@ it("O12, O15: a compaction that is stored when an abort comes has been made, and
   expect(log.slice(-3)).toEqual(["session_compact", "save_point", "settled"]);
 });
 
+it("O12: a compaction that was asked for is one of the session that was open then, however often it is left", async () => {
+  const compacted: string[] = [];
+  const agent = session({
+    sessionId: "a",
+    model: scriptedModel(() => "a long enough answer"),
+    compaction: keepLast(1),
+    extensions: [
+      {
+        name: "x",
+        on: { session_compact: (_, { sessionManager }) => void compacted.push(sessionManager.sessionId) },
+      },
+    ],
+  });
+  await agent.invoke("Hello");
+  agent.compact();
+  await agent.switchSession("b");
+  await agent.invoke("Hello there");
+  expect(compacted).toEqual([]);
+  agent.compact();
+  await agent.switchSession("a");
+  await agent.invoke("Back again");
+  await agent.invoke("And again");
+  expect(compacted).toEqual(["a"]);
+  await agent.switchSession("b");
+  await agent.runCompaction();
+  await agent.invoke("Once more");
+  expect(compacted).toEqual(["a", "b"]);
+});
+
+it("O12: a compaction that was asked for before any session is one of the next turn's", async () => {
+  const model = scriptedModel(() => "a long enough answer");
+  const agent = session({ model, compaction: keepLast(1) });
+  agent.compact();
+  await agent.invoke("Hello");
+  await agent.invoke("Hello again");
+  const kinds = agent.sessionManager.path().map(({ kind }) => kind);
+  expect(kinds).toEqual(["message", "message", "compaction", "message", "message"]);
+});
+
 it("O12: a compaction that was asked for and failed by hand is made after the next turn", async () => {
   let tries = 0;
   const strategy = {

@@ -5,7 +5,7 @@ import type { SessionFiles } from "@ravi/session";
 import { FileLog } from "../src/store/file-log.ts";
 import type { LockTime } from "../src/store/held-note.ts";
 import { locationOf } from "../src/store/location.ts";
-import { claim } from "../src/store/lock.ts";
+import { claim, expiresInMs } from "../src/store/lock.ts";
 import { processLiveness } from "../src/store/owner.ts";
 import { FakeDisk } from "./fake-disk.ts";
 
@@ -109,6 +109,25 @@ it("O19: a lock whose holder nobody here can see is held as long as it is renewe
   await lock.release();
   expect(await there.asks()).toEqual({ heldBy: "here" });
   expect(await disk.readdir("/locks/s")).toEqual(["2"]);
+});
+
+it("O19: of a lock it is known when it expires, unless it can be seen that its holder lives", async () => {
+  const disk = new FakeDisk({ random: () => 0 });
+  const here = { me: "here", isGone: () => false, canTell: (owner: string) => owner === "here" };
+  const left = () => expiresInMs({ files: disk, folder: "/locks/s", liveness: here, abandoned: new Set() });
+  expect(await left()).toBe(0);
+  const there = await far(disk, "there").holds();
+  expect(await left()).toBe(30_000);
+  disk.now += 12_000;
+  expect(await left()).toBe(18_000);
+  disk.now += 20_000;
+  expect(await left()).toBe(0);
+  await there.release();
+  expect(await left()).toBe(0);
+  await far(disk, "here").holds();
+  expect(await left()).toBeUndefined();
+  const names = await disk.readdir("/locks/s");
+  expect(names.filter((name) => name.startsWith("draft-"))).toEqual([]);
 });
 
 it("O19: a holder that stood still and comes back in the moment in which its lock is taken over has lost it", async () => {

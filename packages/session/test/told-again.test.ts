@@ -7,6 +7,14 @@ import { type Draft, Session } from "../src/tree/session.ts";
 
 const says = (content: string): Draft => ({ kind: "message", message: { role: "user", content } });
 
+const shorter = (from: string, to: string): Draft => ({
+  kind: "compaction",
+  strategy: "x",
+  items: [{ from, to }],
+  before: 2,
+  after: 1,
+});
+
 /** A session in which turn `t1` has written two messages, and turn `t2`, of another run, one after them. */
 async function twoTurns(): Promise<Session> {
   let ids = 0;
@@ -86,6 +94,104 @@ describe("O19: a turn that is told again", () => {
     expect(session.entries()).toHaveLength(length);
     expect(path(session)).toEqual(["t1-1", "t1-2", "t2-1", "t3-1", "t3-2"]);
     expect(session.labels).toEqual(new Map([["t3-1", "here"]]));
+  });
+
+  it("O19: finds what it has written also if somebody has stored something of their own meanwhile", async () => {
+    const session = await twoTurns();
+    session.numberIds("t3");
+    await session.appendCustom("outside", 0);
+    await session.append(says("four"));
+    await session.appendCustom("outside", 1);
+    await session.appendCustom("extension", 2);
+    await session.append(says("five"));
+    await session.appendCustom("outside", 3);
+    session.endTurn();
+    await session.append(shorter("t3-1", "t3-2"), "t3.c");
+    const [before, { length }] = [path(session), session.entries()];
+    // The extension does it again, and the others do not.
+    session.numberIds("t3");
+    session.returnTo("t2-1");
+    await session.append(says("four"));
+    await session.appendCustom("extension", 2);
+    await session.append(says("five"));
+    session.endTurn();
+    await session.append(shorter("t3-1", "t3-2"), "t3.c");
+    session.catchUp();
+    expect(session.entries()).toHaveLength(length);
+    expect(path(session)).toEqual(before);
+    expect(before.filter((id) => !id.includes("custom"))).toEqual([
+      "t1-1",
+      "t1-2",
+      "t2-1",
+      "t3-1",
+      "t3-2",
+      "t3.c",
+    ]);
+  });
+
+  it("O19: keeps what an extension has stored twice, twice", async () => {
+    const session = await twoTurns();
+    for (let telling = 0; telling < 3; telling++) {
+      session.numberIds("t3");
+      if (telling > 0) session.returnTo("t2-1");
+      for (const said of ["four", "five"]) {
+        await session.append(says(said));
+        await session.appendCustom("note", "the same");
+      }
+    }
+    expect(path(session).slice(3)).toEqual(["t3-1", "t3-custom1", "t3-2", "t3-custom2"]);
+    expect(session.entries()).toHaveLength(7);
+  });
+
+  it("O19: is not disturbed by what somebody stores while it is told again: that comes at the end", async () => {
+    const session = await twoTurns();
+    session.numberIds("t3");
+    for (const said of ["four", "five"]) await session.append(says(said));
+    session.numberIds("t3");
+    session.returnTo("t2-1");
+    await session.append(says("four"));
+    const late = await session.appendCustom("outside", 1);
+    expect(session.leaf).toBe("t3-1");
+    await session.append(says("five"));
+    await session.append(says("six"));
+    expect(path(session).slice(3)).toEqual(["t3-1", "t3-2", late, "t3-3"]);
+    expect((await session.messages()).map(({ content }) => content).slice(3)).toEqual([
+      "four",
+      "five",
+      "six",
+    ]);
+  });
+
+  it("O19: does not run ahead to what somebody has stored later, though it says the same", async () => {
+    const session = await twoTurns();
+    session.numberIds("t3");
+    for (const said of ["four", "five"]) await session.append(says(said));
+    await session.appendCustom("note", 1);
+    const { length } = session.entries();
+    session.numberIds("t3");
+    session.returnTo("t2-1");
+    await session.append(says("four"));
+    expect(await session.appendCustom("note", 1)).toBe("t3-custom1");
+    expect(session.leaf).toBe("t3-1");
+    await session.append(says("five"));
+    expect(session.entries()).toHaveLength(length);
+    session.endTurn();
+    session.catchUp();
+    expect(path(session).slice(3)).toEqual(["t3-1", "t3-2", "t3-custom1"]);
+  });
+
+  it("O19: hides nothing that others have added behind something that it stores for the first time", async () => {
+    const session = await twoTurns();
+    await again(session, says("one"), says("two"));
+    await session.appendCustom("note", 1);
+    await session.append(says("four"));
+    expect(path(session)).toEqual(["t1-1", "t1-2", "t2-1", "t1-custom1", "t1-3"]);
+    expect((await session.messages()).map(({ content }) => content)).toEqual(["one", "two", "three", "four"]);
+    await again(session, says("one"), says("two"));
+    await session.appendCustom("note", 1);
+    await session.append(says("four"));
+    expect(path(session)).toEqual(["t1-1", "t1-2", "t2-1", "t1-custom1", "t1-3"]);
+    expect(session.entries()).toHaveLength(5);
   });
 
   it("O19: that says something else writes it under another name, on a branch of its own", async () => {

@@ -314,3 +314,53 @@ test.each(["asked for from outside", "made", "not made, because it was in vain b
     await agent.shutdown();
   },
 );
+
+test("O19: what is stored from outside during a turn does not make a resumed run write its messages again", async () => {
+  const journal = new MemoryJournal();
+  const store = new MemorySessionStore();
+  const { promise: isAsked, resolve: asked } = Promise.withResolvers<void>();
+  const make = (dies: boolean): SessionAgent => {
+    const model = scriptedModel(({ messages }) => {
+      const looked = messages.filter(({ role }) => role === "tool").length;
+      if (looked === 0) return { toolCalls: [{ name: "look", arguments: {} }] };
+      if (dies) asked();
+      return dies ? { text: "", fault: { type: "hang" } } : "Seen.";
+    });
+    const look = defineTool({
+      name: "look",
+      description: "Looks.",
+      input: z.object({}),
+      execute: async () => {
+        await agent.sessionManager.appendCustom("outside", "while it looks");
+        return "a room";
+      },
+    });
+    const note = async (): Promise<void> => void (await agent.sessionManager.appendCustom("note", 1));
+    const agent: SessionAgent = new SessionAgent({
+      model,
+      store,
+      sessionId: "s",
+      tools: [look],
+      secrets: [],
+      extensions: [{ name: "notes", on: { message_end: note } }],
+    });
+    return agent;
+  };
+  const first = make(true);
+  const dying = new Runtime({ journal, agents: [first] });
+  const run = dying.run(first, "Look.", { runId: "r" });
+  await isAsked;
+  await first.sessionManager.appendCustom("outside", "before it is stopped");
+  const before = first.sessionManager.path().map(({ id }) => id);
+  await dying.close();
+  expect((await run.result).status).toBe("suspended");
+  await first.shutdown();
+  const agent = make(false);
+  const result = await new Runtime({ journal, agents: [agent] }).resume("r").result;
+  expect(result).toMatchObject({ status: "completed", output: "Seen." });
+  const path = agent.sessionManager.path();
+  expect(path.slice(0, before.length).map(({ id }) => id)).toEqual(before);
+  expect(path.slice(before.length).map(({ kind }) => kind)).toEqual(["message", "custom"]);
+  expect(agent.sessionManager.entries().filter(({ kind }) => kind !== "prompt")).toHaveLength(path.length);
+  await agent.shutdown();
+});

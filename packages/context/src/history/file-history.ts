@@ -7,6 +7,8 @@ import {
   InvalidValueError,
   isRaviError,
   JournalFailedError,
+  type JsonValue,
+  textOf,
 } from "@ravi/kernel";
 import { checkPort, hasCode } from "@ravi/kernel/loop";
 import {
@@ -22,7 +24,7 @@ import { fileNameOf } from "./file/file-name.ts";
 import { KeptMessages } from "./file/kept-messages.ts";
 import { headerLine, messageLines } from "./file/line-format.ts";
 import { lostMessages } from "./file/lost-messages.ts";
-import { checkUpTo, keyText, messageTexts } from "./file/message-text.ts";
+import { checkUpTo, keyText, messageTexts, viewText } from "./file/message-text.ts";
 import { nodeFiles } from "./file/node-files.ts";
 import { nodeModule } from "./file/node-module.ts";
 import { Queues } from "./file/queues.ts";
@@ -49,6 +51,8 @@ export interface FileHistory extends HistoryProvider {
   ): Promise<{ readonly messages: readonly ChatMessage[]; readonly head: number }>;
   append(key: HistoryKey, messages: readonly ChatMessage[]): Promise<void>;
   clear(key: HistoryKey): Promise<void>;
+  storeView(key: HistoryKey, view: JsonValue): Promise<void>;
+  loadView(key: HistoryKey): Promise<JsonValue | undefined>;
   /** Waits for operations in progress. After it, every call throws. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -144,28 +148,39 @@ class DirectoryHistory implements FileHistory {
 
   async append(key: HistoryKey, messages: readonly ChatMessage[]): Promise<void> {
     const name = this.openName(key);
-    // Serialised immediately: the caller may change its messages while earlier appends are still being written.
-    const texts = messageTexts(messages);
-    if (texts.length === 0) return;
-    await this.enqueue(name, "written", () => this.locked(name, () => this.write(key, name, texts)));
+    await this.appendTo(key, name, messages);
   }
 
   async clear(key: HistoryKey): Promise<void> {
     const name = this.openName(key);
+    // The view first, so that a crash in between leaves none of what is gone.
+    const names = [viewText(name), name];
     const clear = async (): Promise<void> => {
-      try {
-        await this.files.unlink(this.pathOf(name));
-      } catch (error) {
-        if (hasCode(error, "ENOENT")) return;
-        throw error;
-      }
-      if (this.sync) await syncFolder(this.files, this.directory);
+      let removed = 0;
+      for (const each of names) if (await this.remove(each)) removed++;
+      if (this.sync && removed > 0) await syncFolder(this.files, this.directory);
     };
     await this.enqueue(name, "cleared", async () => {
-      this.states.delete(name);
-      this.kept.forget(this.pathOf(name));
-      if (await this.isStored(name)) await this.locked(name, clear, isDiskFull);
+      for (const each of names) {
+        this.states.delete(each);
+        this.kept.forget(this.pathOf(each));
+      }
+      if ((await this.isStored(name)) || (await this.isStored(viewText(name))))
+        await this.locked(name, clear, isDiskFull);
     });
+  }
+
+  /** In a file of its own, as the newest message of it: the file of a history holds what was said and nothing else. */
+  async storeView(key: HistoryKey, view: JsonValue): Promise<void> {
+    const name = viewText(this.openName(key));
+    await this.appendTo(key, name, [{ role: "system", content: JSON.stringify(view) }]);
+  }
+
+  async loadView(key: HistoryKey): Promise<JsonValue | undefined> {
+    const name = viewText(this.openName(key));
+    const { messages } = await this.enqueue(name, "read", () => this.readAgainIfDamaged(key, name));
+    const last = messages.at(-1);
+    return last === undefined ? undefined : (JSON.parse(textOf(last)) as JsonValue);
   }
 
   async close(): Promise<void> {
@@ -176,6 +191,23 @@ class DirectoryHistory implements FileHistory {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  private async appendTo(key: HistoryKey, name: string, messages: readonly ChatMessage[]): Promise<void> {
+    // Serialised immediately: the caller may change its messages while earlier appends are still being written.
+    const texts = messageTexts(messages);
+    if (texts.length === 0) return;
+    await this.enqueue(name, "written", () => this.locked(name, () => this.write(key, name, texts)));
+  }
+
+  private async remove(name: string): Promise<boolean> {
+    try {
+      await this.files.unlink(this.pathOf(name));
+      return true;
+    } catch (error) {
+      if (hasCode(error, "ENOENT")) return false;
+      throw error;
+    }
   }
 
   private openName(key: HistoryKey): string {

@@ -1,10 +1,17 @@
-import { type ChatMessage, deepFreeze, type HistoryKey, type HistoryProvider } from "@ravi/kernel";
+import {
+  type ChatMessage,
+  deepFreeze,
+  type HistoryKey,
+  type HistoryProvider,
+  type JsonValue,
+} from "@ravi/kernel";
 import { checkUpTo, keyText, messageTexts } from "./file/message-text.ts";
 import { lostMessages } from "./file/lost-messages.ts";
 
 /** Keeps histories as long as the process lives, as frozen copies. Messages come back as they would from a file. */
 export class MemoryHistory implements HistoryProvider {
   private readonly histories = new Map<string, ChatMessage[]>();
+  private readonly views = new Map<string, string>();
 
   load(key: HistoryKey, upTo?: number): { readonly messages: readonly ChatMessage[]; readonly head: number } {
     const all = this.histories.get(keyText(key)) ?? [];
@@ -25,5 +32,15 @@ export class MemoryHistory implements HistoryProvider {
 
   clear(key: HistoryKey): void {
     this.histories.delete(keyText(key));
+    this.views.delete(keyText(key));
+  }
+
+  storeView(key: HistoryKey, view: JsonValue): void {
+    this.views.set(keyText(key), JSON.stringify(view));
+  }
+
+  loadView(key: HistoryKey): JsonValue | undefined {
+    const text = this.views.get(keyText(key));
+    return text === undefined ? undefined : (JSON.parse(text) as JsonValue);
   }
 }

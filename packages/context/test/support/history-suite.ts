@@ -105,6 +105,24 @@ export function describeHistory(name: string, open: () => Promise<HistoryProvide
       expect((await history.load(keyOf("s", "lead", "run/1"))).head).toBe(1);
     });
 
+    test("R28: the newest view of a conversation is kept until that is cleared, and is no part of it", async () => {
+      const history = await open();
+      const [key, other] = [keyOf("s"), keyOf("s", "researcher")];
+      expect(await history.loadView?.(key)).toBeUndefined();
+      await history.append(key, many(3));
+      await history.storeView?.(key, { covered: 2 });
+      await history.storeView?.(key, { covered: 3, messages: [[0, 1], { role: "user", content: "notes" }] });
+      await history.storeView?.(other, null);
+      const view = { covered: 3, messages: [[0, 1], { role: "user", content: "notes" }] };
+      expect(await history.loadView?.(key)).toEqual(view);
+      expect(await history.load(key)).toEqual({ messages: many(3), head: 3 });
+      await history.clear(key);
+      expect(await history.loadView?.(key)).toBeUndefined();
+      expect(await history.loadView?.(other)).toBeNull();
+      await history.append(key, many(3));
+      expect(await history.loadView?.(key)).toBeUndefined();
+    });
+
     test("R10: appends that are not waited for stay in the order asked", async () => {
       const history = await open();
       const jobs = many(100).map(async (message, n) => history.append(keyOf(`s${n % 3}`), [message]));

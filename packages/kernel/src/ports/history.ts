@@ -1,4 +1,5 @@
 import type { ExecId, SessionId } from "../core/ids.ts";
+import type { JsonValue } from "../core/json.ts";
 import type { MaybePromise } from "../core/types.ts";
 import type { LLMClient, ModelRequest, ModelResponse, ToolSpec } from "../model/llm.ts";
 import type { ChatMessage } from "../model/messages.ts";
@@ -24,6 +25,13 @@ export interface HistoryProvider {
   /** Stores all of them behind what is there, or none. They are stored when it resolves. Several runs may append to one key. */
   append(key: HistoryKey, messages: readonly ChatMessage[]): MaybePromise<void>;
   clear(key: HistoryKey): MaybePromise<void>;
+  /**
+   * Keeps what a compaction that called a model has made of the conversation, so that the next run need not pay for it again. It
+   * replaces what was kept before, and `clear` deletes it as well. A provider without these two methods keeps none.
+   */
+  storeView?(key: HistoryKey, view: JsonValue): MaybePromise<void>;
+  /** Gives what was kept last; undefined if there is nothing. */
+  loadView?(key: HistoryKey): MaybePromise<JsonValue | undefined>;
   close?(): MaybePromise<void>;
 }
 

@@ -8,6 +8,7 @@ import {
   HistoryRetention,
   HookEvent,
   InvalidValueError,
+  type JsonValue,
   type MaybePromise,
   sameValue,
   textOf,
@@ -15,8 +16,10 @@ import {
 } from "@ravi/kernel";
 import { runExclusive } from "./exclusive.ts";
 import { andThen } from "../promises/and-then.ts";
+import { tryOrLog } from "../promises/try-or-log.ts";
 import { callModel } from "./model-call.ts";
 import type { Execution } from "./execution.ts";
+import { isViewOf, readView, storedView, type View } from "./stored-view.ts";
 
 const NOTHING_YET: ChatMessage[] = [];
 /** What one request is sent with need not be part of the next. */
@@ -39,11 +42,17 @@ export class Window {
   private readonly own: ChatMessage[] | undefined;
   /** How many messages the history had when the run began. */
   private ownFrom = 0;
-  private head: number | undefined;
+  private beginning: Beginning | undefined;
   private loaded = false;
   private system: string | undefined;
   private lastSaid: ChatMessage | undefined;
   private strategyContext: CompactionContext | undefined;
+  /** What the history had when the run began, if what a compaction makes of it can be stored. */
+  private past: readonly ChatMessage[] | undefined;
+  /** Whether the compaction in progress has called a model. */
+  private isPaid = false;
+  /** The newest view that was paid for, if it replaces messages that are not stored yet. */
+  private made: View | undefined;
 
   constructor(exec: Execution) {
     this.exec = exec;
@@ -96,7 +105,10 @@ export class Window {
     const { history } = this.exec.ports;
     if (history === undefined || this.own === undefined || this.own.length === 0) return undefined;
     const key = this.key();
-    return key === undefined ? undefined : this.write(history, key, this.own);
+    if (key === undefined) return undefined;
+    const { made } = this;
+    const written = this.write(history, key, this.own);
+    return made === undefined ? written : written.then(() => this.store(made));
   }
 
   private async write(history: HistoryProvider, key: HistoryKey, own: readonly ChatMessage[]): Promise<void> {
@@ -121,18 +133,33 @@ export class Window {
     const { history } = this.exec.ports;
     const key = this.key();
     if (history === undefined || key === undefined) return;
-    const head = async (): Promise<number> => (await history.load(key, 0)).head;
-    // Kept even if the load below fails: the head is on record by then, and must not be recorded again by the next read.
-    this.head ??= Number(
-      await this.exec.lane.within("window", () => this.exec.engine.fact("history:head", head)),
+    const begin = (): Promise<JsonValue> => this.findBeginning(history, key);
+    // Kept even if the load below fails: it is on record by then, and must not be recorded again by the next read.
+    this.beginning ??= readBeginning(
+      await this.exec.lane.within("window", () => this.exec.engine.fact("history:head", begin)),
     );
-    const { messages } = await history.load(key, this.head);
+    const { head, view: stored } = this.beginning;
+    const { messages } = await history.load(key, head);
     // Another `read` has loaded it in the meantime.
     if (this.loaded) return;
     this.ownFrom = messages.length;
+    const { compaction } = this.exec.ports;
+    const view = compaction === undefined ? undefined : readView(nameOf(compaction), messages, stored);
+    if (this.own !== undefined && compaction !== undefined && history.storeView !== undefined)
+      this.past = messages;
+    const past = view === undefined ? messages : [...view.messages, ...messages.slice(view.covered)];
     // Messages that were added before the first read come after the history.
-    this.restart([...messages, ...this.withoutSystem()]);
+    this.restart([...past, ...this.withoutSystem()]);
     this.loaded = true;
+  }
+
+  /** Recorded, because other runs may store another view, and a resumed run has to begin with the same one. */
+  private async findBeginning(history: HistoryProvider, key: HistoryKey): Promise<JsonValue> {
+    const { compaction } = this.exec.ports;
+    const view =
+      compaction === undefined || this.own === undefined ? undefined : await history.loadView?.(key);
+    const { head } = await history.load(key, 0);
+    return compaction !== undefined && isViewOf(nameOf(compaction), head, view) ? { head, view } : head;
   }
 
   private show(options: WindowOptions): MaybePromise<readonly ChatMessage[]> {
@@ -164,10 +191,12 @@ export class Window {
   ): MaybePromise<readonly ChatMessage[]> {
     const before = (this.body ??= [...this.withoutSystem()]);
     const { length } = before;
-    const take = (after: readonly ChatMessage[]): readonly ChatMessage[] => {
+    const added = this.own?.length ?? 0;
+    this.isPaid = false;
+    const take = (after: readonly ChatMessage[]): MaybePromise<readonly ChatMessage[]> => {
       const isList: boolean = Array.isArray(after);
       if (!isList) {
-        const field = `what ${strategy.name ?? "compaction"} gave`;
+        const field = `what ${nameOf(strategy)} gave`;
         throw new InvalidValueError({ field, value: after, expected: "a list of messages" });
       }
       if (after !== before) {
@@ -175,9 +204,39 @@ export class Window {
         this.restart(before.length === length ? after : [...after, ...before.slice(length)]);
         this.reportCompaction(strategy, before.slice(0, length), after);
       }
-      return this.view;
+      const kept = this.isPaid ? this.keepView(strategy, after, added) : undefined;
+      return kept === undefined ? this.view : andThen(kept, () => this.view);
     };
     return andThen(strategy.compact(before, this.contextFor(options)), take);
+  }
+
+  /**
+   * Keeps what a compaction has made of the history and of the first `added` messages of this run. The newest ones are not a part of it, as
+   * long as they are unchanged. So mostly it is a view of what is stored already, and is kept whatever becomes of the run.
+   */
+  private keepView(
+    strategy: CompactionStrategy,
+    after: readonly ChatMessage[],
+    added: number,
+  ): MaybePromise<void> {
+    const { past, own } = this;
+    if (past === undefined || own === undefined) return undefined;
+    let same = 0;
+    while (same < added && after.at(-1 - same) === own[added - 1 - same]) same++;
+    const messages = after.slice(0, after.length - same);
+    this.made = { strategy: nameOf(strategy), covered: past.length + added - same, messages };
+    return added === same ? this.store(this.made) : undefined;
+  }
+
+  /** If it cannot be stored, the next run pays for another one. */
+  private store(view: View): MaybePromise<void> {
+    const { past = [], own = [], exec } = this;
+    const key = this.key();
+    if (key === undefined) return undefined;
+    this.made = undefined;
+    return tryOrLog(exec, "warn", `what ${view.strategy} has made could not be kept`, () =>
+      exec.ports.history?.storeView?.(key, storedView(view, [...past, ...own])),
+    );
   }
 
   /** The same object for the whole execution: a strategy remembers by it what it has paid for. */
@@ -185,6 +244,7 @@ export class Window {
     const { exec } = this;
     this.strategyContext ??= {
       llm: (model, request) => {
+        this.isPaid = true;
         const key = exec.nextKey("compact", model.id);
         return runExclusive(exec, key, callModel, { kind: "llm", model, request, quiet: true });
       },
@@ -201,11 +261,27 @@ export class Window {
     if (!exec.hooks.has(HookEvent.COMPACTION) || saysTheSame(before, after)) return;
     void exec.hooks.dispatch(HookEvent.COMPACTION, {
       ...exec.hookBase(false),
-      strategy: strategy.name ?? "compaction",
+      strategy: nameOf(strategy),
       before: before.length,
       after: after.length,
     });
   }
+}
+
+/** What a run begins with, as it is recorded: how many messages the history had, and the stored view of them if there is one. */
+interface Beginning {
+  readonly head: number;
+  readonly view?: JsonValue | undefined;
+}
+
+function readBeginning(fact: JsonValue): Beginning {
+  if (typeof fact !== "object" || fact === null) return { head: Number(fact) };
+  const { head, view } = fact as { readonly head?: JsonValue; readonly view?: JsonValue };
+  return { head: Number(head), view };
+}
+
+function nameOf(strategy: CompactionStrategy): string {
+  return strategy.name ?? "compaction";
 }
 
 /** Whether at most ids differ: strategies make those unique, because some servers start at `call_0` in every turn. */

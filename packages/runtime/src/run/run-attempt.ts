@@ -1,4 +1,11 @@
-import { ExecId, type HireOutcome, type RaviError, type RunResult, type StoppedBy } from "@ravi/kernel";
+import {
+  ExecId,
+  type HireOutcome,
+  isRaviError,
+  type RaviError,
+  type RunResult,
+  type StoppedBy,
+} from "@ravi/kernel";
 import { exceededIn, runLimits } from "@ravi/kernel/loop";
 import { isCrash } from "../context/host.ts";
 import { leftInDoubt } from "../engine/decisions.ts";
@@ -103,6 +110,8 @@ export class RunAttempt {
       return this.make(status, outcome.result, outcome.stoppedBy);
     }
     const error = "error" in outcome ? outcome.error : undefined;
+    // Somebody else had what the agent needs. That says nothing about the run, so it is not its result: it can be resumed.
+    if (isRaviError(error, "JOURNAL_LOCKED") && this.engine?.isDurable === true) throw error;
     if (error !== undefined && isCrash(error)) this.crash = error;
     return this.make(outcome.status === "cancelled" ? "cancelled" : "failed", NO_OUTPUT, undefined, error);
   }

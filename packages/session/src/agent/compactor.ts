@@ -25,7 +25,8 @@ export class Compactor {
   private readonly plan: CompactionPlan;
   private readonly emitter: SessionEmitter;
   private readonly redact: Redactor;
-  private isRequested = false;
+  /** The sessions that are to be compacted after their next turn; undefined stands for whichever has one first. */
+  private readonly requested = new Set<string | undefined>();
   /**
    * After a compaction that gained nothing for its money, or that failed and would fail again: the session, and the number of tokens from
    * which it is tried again there.
@@ -44,9 +45,18 @@ export class Compactor {
     return { tokens: this.meter.tokens, window: this.windowOf(model) };
   }
 
-  /** Requests a compaction after the running turn. */
-  request(): void {
-    this.isRequested = true;
+  /** Requests a compaction after the running turn, or the next one of that session. */
+  request(sessionId: string | undefined): void {
+    this.requested.add(sessionId);
+  }
+
+  private isRequested({ sessionId }: SessionManager): boolean {
+    return this.requested.has(sessionId) || this.requested.has(undefined);
+  }
+
+  private fulfil({ sessionId }: SessionManager): void {
+    this.requested.delete(sessionId);
+    this.requested.delete(undefined);
   }
 
   /** Estimates the size of a session that was just opened, forked or switched to. One that goes on has been counted already. */
@@ -72,7 +82,7 @@ export class Compactor {
     const canCompact =
       this.plan.strategy !== undefined || this.emitter.host.handles("session_before_compact");
     const reason = (): CompactionReason | null => {
-      if (this.isRequested) return "asked";
+      if (this.isRequested(session)) return "asked";
       return canCompact && this.isDue(model, session) ? "threshold" : null;
     };
     return canCompact
@@ -94,7 +104,7 @@ export class Compactor {
    */
   async afterTurn(task: CompactionTask, reason: CompactionReason): Promise<void> {
     const { tokens } = this.meter;
-    this.isRequested = false;
+    this.fulfil(task.session);
     this.retryAt = { sessionId: "", at: 0 };
     const retryLater = (): void => {
       this.retryAt = { sessionId: task.session.sessionId, at: this.retryThreshold(tokens, task.model) };
@@ -121,7 +131,7 @@ export class Compactor {
     const window = this.windowOf(task.model);
     const outcome = await compact({ ...task, emit, plan, meter, reason, window, onCost });
     // What was asked for and made by hand is not made again after the next turn.
-    if (reason === "asked" && outcome.status !== "cancelled") this.isRequested = false;
+    if (reason === "asked" && outcome.status !== "cancelled") this.fulfil(task.session);
     return outcome;
   }
 

@@ -1,7 +1,12 @@
 import { agentName, InvalidValueError, type RunContext, SessionId } from "@ravi/kernel";
+import { SessionLockedError } from "../errors.ts";
 import { Session, type SessionManager } from "../tree/session.ts";
 import type { ForkOptions } from "../extensions/extension.ts";
 import type { Plan } from "./plan.ts";
+import { pause } from "./pause.ts";
+
+/** File systems may tell time in whole seconds. */
+const MARGIN_MS = 1_000;
 
 /** Manages which session is open. At most one is, and its lock is held for as long. */
 export class Navigator {
@@ -34,6 +39,11 @@ export class Navigator {
     return this.current?.sessionId ?? this.id;
   }
 
+  /** The id of the open session, or else of the one that the user has chosen. Undefined if the next run may bring its own. */
+  get namedId(): string | undefined {
+    return this.current?.sessionId ?? (this.isChosen ? this.id : undefined);
+  }
+
   /** Opens the session for the user's own turns (`invoke` and the like). */
   async openOwn(): Promise<Session> {
     this.isChosen = true;
@@ -44,10 +54,35 @@ export class Navigator {
    * Opens the session for a run under a runtime: the one that the user chose, else the session of the run. A hired agent gets a
    * session of its own, named after both.
    */
-  async openForRun({ supervision, agentId }: RunContext): Promise<Session> {
+  async openForRun(ctx: RunContext): Promise<Session> {
+    try {
+      return await this.openNamed(ctx);
+    } catch (error) {
+      await this.waitForLock(ctx, error);
+      // If it has been renewed meanwhile, its holder lives.
+      return this.openNamed(ctx);
+    }
+  }
+
+  private openNamed({ supervision, agentId }: RunContext): Promise<Session> {
     if (this.isChosen) return this.openOwn();
     const { sessionId, isRoot } = supervision;
     return this.open(isRoot ? sessionId : `${sessionId}/${agentName(agentId)}`);
+  }
+
+  /**
+   * Waits until a lock has expired that a process left behind when it was killed. The run's own claim may have passed on before. It is not
+   * recorded: a replay has to wait only if the session is locked then. Throws the error if it is another one, or if the lock does not
+   * expire.
+   */
+  private async waitForLock(ctx: RunContext, error: unknown): Promise<void> {
+    const waitMs = error instanceof SessionLockedError ? error.expiresInMs : undefined;
+    const { clock } = this.plan;
+    if (!(error instanceof SessionLockedError) || waitMs === undefined || clock.setTimer === undefined)
+      throw error;
+    const { sessionId, owner } = error;
+    ctx.emit({ type: "progress", name: "sessionLocked", data: { sessionId, owner, waitMs } });
+    await pause(clock, waitMs + MARGIN_MS, ctx.signal);
   }
 
   /** Closes the session after a run unless the user chose it, so that others can open it. */

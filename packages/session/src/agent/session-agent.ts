@@ -302,9 +302,9 @@ export class SessionAgent extends AgentBase implements ExtensionContext {
     return this.loader.lastPrompt;
   }
 
-  /** Requests a compaction after the running turn. */
+  /** Requests a compaction after the running turn, or after the next one of the session that is open. */
   compact(): void {
-    this.runner.compactor.request();
+    this.runner.compactor.request(this.navigator.namedId);
   }
 
   /** Aborts what is running, waits for it to end, and closes the session. */

@@ -21,7 +21,7 @@ export interface ExtensionContext {
   contextUsage(): ContextUsage;
   /** The system prompt of the last turn. */
   systemPrompt(): string;
-  /** Requests a compaction after the running turn. */
+  /** Requests a compaction after the running turn, or after the next one of the session that is open. */
   compact(): void;
   /** Compacts now. Throws a `SessionBusyError` unless the session is idle. */
   runCompaction(): Promise<CompactionOutcome>;

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { sessionFailed, SessionLockedError } from "../errors.ts";
 import { fileNameOf } from "./file-name.ts";
 import { discard, makeFolder, namesIn, type SessionFiles } from "./files.ts";
-import { claim, type Lock, type LockOptions } from "./lock.ts";
+import { claim, expiresInMs, type Lock, type LockOptions } from "./lock.ts";
 
 export const FILE_EXTENSION = ".jsonl";
 const LOCK_FOLDER = "locks";
@@ -36,8 +36,9 @@ export function locationOf(
     lockFolder,
     sync,
     async claim() {
+      const options = { files, folder: lockFolder, liveness, abandoned };
       const lock = await makeFolders(files, root, sync)
-        .then(() => claim({ files, folder: lockFolder, liveness, abandoned }))
+        .then(() => claim(options))
         .catch((cause: unknown) => {
           throw sessionFailed(id, "locked", cause);
         });
@@ -46,7 +47,12 @@ export function locationOf(
           lock.heldBy === liveness.me
             ? "it was opened in this process; close() of the SessionAgent that has it lets others in"
             : `close it there first; if that process no longer exists, its lock expires within 30 s, or delete ${lockFolder}`;
-        throw new SessionLockedError({ sessionId: id, owner: lock.heldBy, hint });
+        throw new SessionLockedError({
+          sessionId: id,
+          owner: lock.heldBy,
+          hint,
+          expiresInMs: await expiresInMs(options),
+        });
       }
       await sweep(files, lockFolder);
       return lock;

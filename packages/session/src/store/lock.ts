@@ -83,18 +83,41 @@ function lockOf(options: LockOptions, mine: number): Lock {
   };
 }
 
-/** Whether nobody can tell of the holder, and its note was not renewed for too long. Both times are those of the file system. */
+/** Whether nobody can tell of the holder, and its note was not renewed for too long. */
 async function hasExpired(options: LockOptions, holder: string, note: string): Promise<boolean> {
+  if (options.liveness.canTell?.(holder) ?? true) return false;
+  const age = await ageOf(options, note);
+  return age !== undefined && age > EXPIRES_MS;
+}
+
+/**
+ * In how many milliseconds the lock expires unless it is renewed; 0 if it is free by now. Undefined if it does not expire, because it can
+ * be seen that its holder lives, or if that is not known.
+ */
+export async function expiresInMs(options: LockOptions): Promise<number | undefined> {
   const { files, folder, liveness } = options;
-  if (liveness.canTell?.(holder) ?? true) return false;
+  try {
+    const note = join(folder, String((await noteNumbers(options)).at(-1)));
+    const holder = await readNote(files, note);
+    if (holder === undefined || holder === FREE || holder === "") return 0;
+    const age = (liveness.canTell?.(holder) ?? true) ? undefined : await ageOf(options, note);
+    return age === undefined ? undefined : Math.max(0, EXPIRES_MS - age);
+  } catch {
+    // Its caller says that it is locked, which is true in any case.
+    return undefined;
+  }
+}
+
+/** How long ago a note was renewed, if the file system tells. Both times are those of the file system. */
+async function ageOf({ files, folder }: LockOptions, note: string): Promise<number | undefined> {
   const draft = join(folder, `draft-${randomUUID()}`);
   try {
     const { mtimeMs: renewedAt } = await withFile(files, note, READ, (file) => file.stat());
     const { mtimeMs: now } = await withFile(files, draft, CREATE, (file) => file.stat());
-    return renewedAt !== undefined && now !== undefined && now - renewedAt > EXPIRES_MS;
+    return renewedAt === undefined || now === undefined ? undefined : now - renewedAt;
   } catch (error) {
     // Somebody else has it by now, and a note with a higher number.
-    if (hasCode(error, "ENOENT")) return true;
+    if (hasCode(error, "ENOENT")) return Infinity;
     throw error;
   } finally {
     await discard(files, draft);

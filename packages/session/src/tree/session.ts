@@ -9,7 +9,13 @@ import {
 } from "@ravi/kernel";
 import { checkMessage } from "@ravi/kernel/loop";
 import { SessionCorruptError } from "../errors.ts";
-import { ENTRY_ID, type EntryHead, isOutsidePath, type SessionEntry } from "../store/entry.ts";
+import {
+  type CustomEntry,
+  ENTRY_ID,
+  type EntryHead,
+  isOutsidePath,
+  type SessionEntry,
+} from "../store/entry.ts";
 import type { SessionInfo, SessionLog, SessionOrigin } from "../store/store.ts";
 import { expand } from "./expand.ts";
 import type { Redactor } from "./redact.ts";
@@ -19,6 +25,14 @@ import { validPrompt } from "./valid-prompt.ts";
 /** An entry without id, parent and time, which it gets when it is written. */
 export type Draft = DraftOf<SessionEntry>;
 type DraftOf<E> = E extends SessionEntry ? Omit<E, "id" | "parent" | "at"> : never;
+
+/** How the entries of a turn are numbered. */
+interface Numbering {
+  readonly prefix: string;
+  next: number;
+  /** The number of the custom entry that was written or found last. */
+  customs: number;
+}
 
 /** The open session, as extensions and users see it. */
 export interface SessionManager {
@@ -64,7 +78,7 @@ export class Session implements SessionManager {
   private origin: SessionOrigin | null = null;
   /** Writes one entry after the other, whoever appends it, so that each one follows the one before. */
   private tail: Promise<unknown> = Promise.resolve();
-  private numbering: { readonly prefix: string; next: number } | undefined;
+  private numbering: Numbering | undefined;
   /** During a replay: where the conversation stood before the turn went back to its start. */
   private ahead: string | null = null;
   /** Whether nothing more can be written here, until the session is opened again. */
@@ -135,7 +149,11 @@ export class Session implements SessionManager {
   async appendCustom(name: string, data: JsonValue): Promise<string> {
     if (typeof name !== "string" || name === "")
       throw new InvalidValueError({ field: "name", value: name, expected: "a non-empty string" });
-    return this.append({ kind: "custom", name, data: plainCopy(data) });
+    const draft = { kind: "custom", name, data: plainCopy(data) } as const;
+    const { numbering } = this;
+    return numbering === undefined
+      ? this.append(draft)
+      : this.inOrder(() => this.appendCustomNow(draft, numbering));
   }
 
   /**
@@ -143,7 +161,11 @@ export class Session implements SessionManager {
    * content, nothing is written: a replayed run finds what it wrote before.
    */
   append(draft: Draft, id: string = this.nextId()): Promise<string> {
-    const result = this.tail.then(() => this.appendNow(draft, id));
+    return this.inOrder(() => this.appendNow(draft, id));
+  }
+
+  private inOrder(write: () => Promise<string>): Promise<string> {
+    const result = this.tail.then(write);
     this.tail = result.catch(() => undefined);
     return result;
   }
@@ -153,7 +175,7 @@ export class Session implements SessionManager {
    * random ids again.
    */
   numberIds(prefix: string | undefined): void {
-    this.numbering = prefix === undefined ? undefined : { prefix, next: 1 };
+    this.numbering = prefix === undefined ? undefined : { prefix, next: 1, customs: 0 };
     this.ahead = null;
   }
 
@@ -221,22 +243,68 @@ export class Session implements SessionManager {
   }
 
   /**
+   * Custom entries have numbers of their own, and are found again by what they say: those of extensions are written again in a replay,
+   * those that came from outside are not, and nobody knows which is which.
+   */
+  private async appendCustomNow(draft: DraftOf<CustomEntry>, numbering: Numbering): Promise<string> {
+    const { redact, now } = this.options;
+    for (let n = numbering.customs + 1; ; n++) {
+      const id = storableId(`${numbering.prefix}-custom${n}`);
+      const head = this.tree.get(id);
+      // In a replay, what is new follows what others have added. The replay itself stays where it is.
+      const isBehind = head === undefined && this.isAhead;
+      const place = isBehind ? this.ahead : this.cursor;
+      const parent = head === undefined ? place : head.parent;
+      const entry = redact.entry({ ...draft, id, parent, at: now() });
+      if (head === undefined) {
+        await this.write(entry, !isBehind);
+        if (isBehind) this.ahead = id;
+      } else if (!(await this.isSame(head, entry))) {
+        continue;
+      } else if (this.continuesFromCursor(head.parent)) {
+        this.moveCursor(entry);
+      }
+      numbering.customs = n;
+      return id;
+    }
+  }
+
+  /** Whether the conversation goes on behind the cursor, which a replay has not reached yet. */
+  private get isAhead(): boolean {
+    const { ahead, cursor } = this;
+    return (
+      ahead !== null &&
+      ahead !== cursor &&
+      (cursor === null || this.path(ahead).some(({ id }) => id === cursor))
+    );
+  }
+
+  /**
    * The parent of an entry. Other runs may have written after what a turn wrote before it was interrupted. The replayed turn
    * then continues after them, and not on a branch of its own, where their messages would not be seen. A compaction keeps its
    * parent, since it refers to what comes before it.
    */
   private parentOf({ kind }: Draft, head: EntryHead | undefined): string | null {
     if (isOutsidePath(kind)) return null;
+    if (head !== undefined && this.followsCursor(head)) return head.parent;
     const behind = head === undefined ? this.ahead : head.parent;
     return kind === "message" && this.continuesFromCursor(behind) ? behind : this.cursor;
   }
 
-  /** Whether the path to an entry continues from the current one without passing an entry of this turn. */
+  /** Whether the path to an entry continues from the current one without passing an entry of this turn, other than a custom one. */
   private continuesFromCursor(id: string | null): boolean {
     const { own } = this;
     for (let at = id; at !== this.cursor; at = this.tree.get(at)?.parent ?? null)
-      if (at === null || at.startsWith(own)) return false;
+      if (at === null || (at.startsWith(own) && this.tree.get(at)?.kind !== "custom")) return false;
     return true;
+  }
+
+  /** Whether an entry follows the current one, with at most custom entries in between, which nobody may write in a replay. */
+  private followsCursor({ parent }: EntryHead): boolean {
+    let at = parent;
+    while (at !== null && at !== this.cursor && this.tree.get(at)?.kind === "custom")
+      at = this.tree.get(at)?.parent ?? null;
+    return at === this.cursor;
   }
 
   /** Moves to another entry. Nothing is written; the next entry names its parent. */
@@ -287,7 +355,7 @@ export class Session implements SessionManager {
     await this.options.log.close();
   }
 
-  private async write(entry: SessionEntry): Promise<void> {
+  private async write(entry: SessionEntry, moves = true): Promise<void> {
     const { log, now } = this.options;
     try {
       const written = log.append([entry], { at: now(), origin: this.origin });
@@ -297,7 +365,7 @@ export class Session implements SessionManager {
       this.isLost = isForGood(error);
       throw error;
     }
-    this.moveCursor(entry);
+    if (moves) this.moveCursor(entry);
   }
 
   private moveCursor(entry: SessionEntry): void {

@@ -9,8 +9,9 @@ export interface KnownSummary {
 
 /**
  * The newest summary of each execution, so that a caller that passes the whole transcript in each turn does not pay for a summary
- * in each turn. An execution is identified by its `llm` function. A summary of another run is never used: it is not in this run's
- * journal, so a resumed run that found it would make other requests than the first time.
+ * in each turn. An execution is identified by its `llm` function. A summary of another run is never taken from here: it is not in this
+ * run's journal, so a resumed run that found it would make other requests than the first time. It comes among the messages, if the runtime
+ * has kept it with the history.
  */
 export class SummaryMemory {
   private readonly byExecution = new WeakMap<object, KnownSummary>();

@@ -48,6 +48,11 @@ export function keyText(key: HistoryKey): string {
   return JSON.stringify([sessionId, agentName, execId ?? null]);
 }
 
+/** The text of the view of the key with that text. No key has it, since those have three parts. */
+export function viewText(text: string): string {
+  return `${text.slice(0, -1)},"view"]`;
+}
+
 /** The number of messages to load. Default: all, `head`. */
 export function checkUpTo(upTo: number | undefined, head: number): number {
   return upTo === undefined ? head : checkInteger("upTo", upTo, 0);

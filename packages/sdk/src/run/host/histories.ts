@@ -31,6 +31,8 @@ function lazyHistory(load: () => Promise<HistoryProvider>): HistoryProvider {
       key.execId === undefined ? (await history()).load(key, upTo) : { messages: [], head: 0 },
     append: async (key, messages) => (await history()).append(key, messages),
     clear: async (key) => (key.execId === undefined ? (await history()).clear(key) : undefined),
+    storeView: async (key, view) => (await history()).storeView?.(key, view),
+    loadView: async (key) => (await history()).loadView?.(key),
     close: async () => {
       // If it cannot be opened, the run fails for that reason and there is nothing to close.
       const opened = await loading?.catch(() => undefined);
