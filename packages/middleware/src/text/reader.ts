@@ -12,11 +12,36 @@ export class Reader {
   /** Whether something beyond the end was read since this was last set to false. */
   ranShort = false;
 
+  /** The character, or the one of ASCII that it is a variant of: numbers and addresses may be written with either. */
   at(index: number): number {
+    return asciiOf(this.exactAt(index));
+  }
+
+  /** The character as it is written. */
+  exactAt(index: number): number {
     if (index < this.text.length) return codeAt(this.text, index);
     this.ranShort = true;
     return END;
   }
+}
+
+/** The zeros of Arabic, Persian and Hindi digits. */
+const ZEROS = [0x660, 0x6f0, 0x966];
+/** Spaces at which no line breaks, others of a fixed width, and that of Chinese and Japanese. */
+const SPACES = new Set([0xa0, 0x2007, 0x2009, 0x202f, 0x3000]);
+
+/**
+ * The ASCII character of which this is a variant, as word processors, keyboards and models write it: full-width characters, spaces
+ * and hyphens at which no line breaks, digits of other scripts. Any other character is returned as it is.
+ */
+export function asciiOf(code: number): number {
+  if (code < 0xa0) return code;
+  // Without the quote and the backslash, which end strings of JSON and begin escapes.
+  if (code > 0xff00 && code < 0xff5f) return code === 0xff02 || code === 0xff3c ? code : code - 0xfee0;
+  if (SPACES.has(code)) return 0x20;
+  if ((code >= 0x2010 && code <= 0x2013) || code === 0x2212) return 0x2d; /* - */
+  for (const zero of ZEROS) if (code >= zero && code <= zero + 9) return code - zero + 0x30; /* 0 */
+  return code;
 }
 
 /**

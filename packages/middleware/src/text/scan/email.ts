@@ -7,10 +7,23 @@ const AT = 0x40;
 const DOT = 0x2e;
 const HYPHEN = 0x2d;
 
+/**
+ * Letters beyond ASCII in which addresses are written: Latin (`müller@example.com`), Greek, Cyrillic, and their accents. Others
+ * may stand directly before or after an address, as in Chinese.
+ */
+const WIDE = [
+  ...codesBetween(0xc0, 0x52f).filter((code) => code !== 0xd7 && code !== 0xf7),
+  ...codesBetween(0x1e00, 0x1fff),
+];
+
+function codesBetween(from: number, to: number): readonly number[] {
+  return Array.from({ length: to - from + 1 }, (_, at) => from + at);
+}
+
 /** `name@host.tld`. Of a longer run of characters, the last 64 before the @ are taken. */
 export const email: Detector = {
   kind: "EMAIL",
-  starts: `${LETTERS}${DIGITS}_+%`,
+  starts: `${LETTERS}${DIGITS}_+%${String.fromCharCode(...WIDE)}`,
   startsWord: false,
   match(reader, at) {
     let end = at;
@@ -24,12 +37,20 @@ export const email: Detector = {
   },
 };
 
-/** Letters, digits and `_%+-.'`. */
-const LOCAL = new Uint8Array(128);
-for (const char of `${LETTERS}${DIGITS}_%+-.'`) LOCAL[char.charCodeAt(0)] = 1;
+const LOCAL = 1;
+const WIDE_LETTER = 2;
+
+/** Which characters may be before the @: letters, digits and `_%+-.'`. */
+const CLASSES = new Uint8Array(0x2000);
+for (const char of `${LETTERS}${DIGITS}_%+-.'`) CLASSES[char.charCodeAt(0)] = LOCAL;
+for (const code of WIDE) CLASSES[code] = LOCAL | WIDE_LETTER;
 
 function isLocal(code: number): boolean {
-  return LOCAL[code] === 1;
+  return ((CLASSES[code] ?? 0) & LOCAL) !== 0;
+}
+
+function isWideLetter(code: number): boolean {
+  return ((CLASSES[code] ?? 0) & WIDE_LETTER) !== 0;
 }
 
 /** The length of the longest prefix that is a host with a top-level domain. */
@@ -39,7 +60,7 @@ function domainLength(reader: Reader, from: number): number {
   let labels = 0;
   for (let at = from; at - from <= MAX_DOMAIN; at++) {
     const code = reader.at(at);
-    if (isAlphanumeric(code) || code === HYPHEN) continue;
+    if (isAlphanumeric(code) || code === HYPHEN || isWideLetter(code)) continue;
     if (at === label || reader.at(label) === HYPHEN || reader.at(at - 1) === HYPHEN) return best;
     if (++labels >= 2 && isTopLevel(reader, label, at)) best = at - from;
     if (code !== DOT) return best;
@@ -52,6 +73,9 @@ function domainLength(reader: Reader, from: number): number {
 function isTopLevel(reader: Reader, from: number, to: number): boolean {
   if (to - from < 2) return false;
   const isEncoded = reader.at(from + 2) === HYPHEN && reader.at(from + 3) === HYPHEN;
-  for (let at = from; at < to; at++) if (!isLetter(reader.at(at)) && !isEncoded) return false;
+  for (let at = from; at < to; at++) {
+    const code = reader.at(at);
+    if (!isLetter(code) && !isWideLetter(code) && !isEncoded) return false;
+  }
   return true;
 }

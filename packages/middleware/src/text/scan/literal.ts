@@ -21,9 +21,9 @@ export function literal({ kind, text, ignoreCase, wholeWord }: LiteralOptions): 
     isLiteral: true,
     match(reader, at, before) {
       if (wholeWord && startsWord && isWordCode(before)) return 0;
-      for (const [index, codes] of wanted.entries()) if (!codes.includes(reader.at(at + index))) return 0;
+      for (const [index, codes] of wanted.entries()) if (!codes.includes(reader.exactAt(at + index))) return 0;
       if (!wholeWord || !endsWord) return wanted.length;
-      const after = reader.at(at + wanted.length);
+      const after = reader.exactAt(at + wanted.length);
       return after !== END && isWordCode(after) ? 0 : wanted.length;
     },
   };
