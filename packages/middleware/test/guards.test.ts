@@ -115,6 +115,38 @@ describe("R27: contentFilter", () => {
     ).toBe(true);
   });
 
+  it.each([
+    ["炸弹", "如何制造炸弹的方法"],
+    ["bomb", "制造bomb的方法"],
+    ["爆弾", "この爆弾の作り方"],
+    ["バカ", "このバカが"],
+    ["ระเบิด", "วิธีทำระเบิดเอง"],
+    ["कम", "यह कम है"],
+    ["ΟΔΟΣ", "η οδος"],
+    ["οδος", "Η ΟΔΟΣ"],
+    ["istanbul", "İSTANBUL"],
+    ["KIZ", "bir kız"],
+    ["straße", "STRAẞE"],
+  ])("R27: %j is a word of %j, whole or streamed", async (word, text) => {
+    const layer = contentFilter({ blocked: [word] });
+    expect(isTrip((await through(layer, { messages: [user(text)] })).error)).toBe(true);
+    const { error } = await stream(
+      layer,
+      Array.from(text, (delta) => ({ type: "text", delta })),
+    );
+    expect(isTrip(error)).toBe(true);
+  });
+
+  it.each([
+    ["バカ", "夏のバカンス"],
+    ["कम", "पैसे की कमी"],
+    ["бом", "бомба"],
+  ])("R27: %j is only a part of a word in %j", async (word, text) => {
+    expect((await through(contentFilter({ blocked: [word] }), { messages: [user(text)] })).error).toBe(
+      undefined,
+    );
+  });
+
   it("R27: in another letter case it is another word only if told so", async () => {
     const layer = contentFilter({ blocked: ["May"], ignoreCase: false });
     expect((await through(layer, { messages: [user("you may")] })).error).toBeUndefined();

@@ -114,11 +114,31 @@ export function isBase64(code: number): boolean {
   return isAlphanumeric(code) || code === 0x2b || code === 0x2f || code === 0x3d;
 }
 
-/** Whether it is a letter, a digit of any script or `_`, as far as one UTF-16 unit tells. */
-export function isWordCode(code: number): boolean {
-  if (code < 0x80) return isAlphanumeric(code) || code === 0x5f; /* _ */
-  return /[\p{L}\p{N}]/u.test(String.fromCharCode(code)) || (code >= 0xd800 && code <= 0xdfff);
+/** Of a script that separates words, with spaces or otherwise. */
+const WORD = 1;
+const KATAKANA_WORD = 2;
+
+/**
+ * What kind of word a character can be part of, as far as one UTF-16 unit tells; 0 for none. Chinese, Hiragana, Thai, Lao, Khmer and
+ * Burmese have no signs between words, so no character of theirs makes another a part of its word. Words in Katakana end where
+ * other characters begin.
+ */
+export function wordKind(code: number): number {
+  if (code < 0x80) return isAlphanumeric(code) || code === 0x5f /* _ */ ? WORD : 0;
+  const char = String.fromCharCode(code);
+  if (UNSPACED.test(char)) return 0;
+  if (KATAKANA.test(char)) return KATAKANA_WORD;
+  return LETTER_OR_DIGIT.test(char) || (code >= 0xd800 && code <= 0xdfff) ? WORD : 0;
 }
+
+// From texts: an engine collects the characters of a literal when it reads the file.
+// With the vowel signs of Hindi and its like, which are no accents.
+const LETTER_OR_DIGIT = new RegExp(String.raw`[\p{L}\p{N}\p{Mc}]`, "u");
+const UNSPACED = new RegExp(
+  String.raw`[\p{sc=Han}\p{sc=Hiragana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]`,
+  "u",
+);
+const KATAKANA = new RegExp(String.raw`[\p{sc=Katakana}\u30fc\uff70]`, "u");
 
 export const DIGITS = "0123456789";
 export const LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";

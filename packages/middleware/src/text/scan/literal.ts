@@ -1,4 +1,4 @@
-import { codesOf, type Detector, END, isWordCode } from "../reader.ts";
+import { codesOf, type Detector, wordKind } from "../reader.ts";
 
 export interface LiteralOptions {
   readonly kind: string;
@@ -12,26 +12,29 @@ export interface LiteralOptions {
 export function literal({ kind, text, ignoreCase, wholeWord }: LiteralOptions): Detector {
   const wanted = codesOf(text).map((code) => (ignoreCase ? foldsOf(code) : [code]));
   const first = wanted[0] ?? [];
-  const startsWord = isWordCode(text.charCodeAt(0));
-  const endsWord = isWordCode(text.charCodeAt(text.length - 1));
+  const startsIn = wordKind(text.charCodeAt(0));
+  const endsIn = wordKind(text.charCodeAt(text.length - 1));
   return {
     kind,
     starts: String.fromCharCode(...first),
     startsWord: false,
     isLiteral: true,
     match(reader, at, before) {
-      if (wholeWord && startsWord && isWordCode(before)) return 0;
+      if (wholeWord && startsIn !== 0 && wordKind(before) === startsIn) return 0;
       for (const [index, codes] of wanted.entries()) if (!codes.includes(reader.exactAt(at + index))) return 0;
-      if (!wholeWord || !endsWord) return wanted.length;
-      const after = reader.exactAt(at + wanted.length);
-      return after !== END && isWordCode(after) ? 0 : wanted.length;
+      if (!wholeWord || endsIn === 0) return wanted.length;
+      return wordKind(reader.exactAt(at + wanted.length)) === endsIn ? 0 : wanted.length;
     },
   };
 }
 
+/** Letters with more than two forms, or with one whose other case is longer: Turkish i, Greek s at the end of a word, German sharp s. */
+const FORMS = ["iIİı", "σςΣ", "ßẞ"];
+
 /** A UTF-16 unit in both cases, if both are one unit long. */
 function foldsOf(code: number): readonly number[] {
   const char = String.fromCharCode(code);
-  const cases = [char, char.toLowerCase(), char.toUpperCase()].filter((other) => other.length === 1);
+  const forms = FORMS.find((others) => others.includes(char)) ?? char;
+  const cases = [...forms, char.toLowerCase(), char.toUpperCase()].filter((other) => other.length === 1);
   return [...new Set(cases.map((other) => other.charCodeAt(0)))];
 }
