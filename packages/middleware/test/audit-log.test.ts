@@ -191,7 +191,9 @@ describe("J11: an audit that can be proved", () => {
       for (const n of [2, 3]) {
         const refused = log.append(entry(n));
         await expect(refused).rejects.toMatchObject({ code: "JOURNAL_FAILED", final: true });
-        await expect(refused).rejects.toThrow(/audit\.jsonl was moved, removed or cut since it was opened: \d/);
+        await expect(refused).rejects.toThrow(
+          /audit\.jsonl was moved, removed or cut since it was opened: \d/,
+        );
         await expect(refused).rejects.toThrow("until the log is opened again");
       }
       expect(await readFile(path, "utf8").catch(() => "none")).toBe(left);

@@ -13,9 +13,7 @@ const redact = (text: string, json = false): string => redaction.whole(text, new
 
 /** Texts made of what detectors look for, whole and broken. */
 const pieces = fc.constantFrom(
-  ...'a b1 @ . - + ( ) 4 0 : :: / \\ " \n % _ é ＠ ． １ － \u00a0 \u2011 ٤ ü ж 😀'.split(
-    " ",
-  ),
+  ...'a b1 @ . - + ( ) 4 0 : :: / \\ " \n % _ é ＠ ． １ － \u00a0 \u2011 ٤ ü ж 😀'.split(" "),
   ..." alice@example.com 4111111111111111 4111 1111- 192.168.0.1 fe80::1 2001:db8:: +49 171 1234567 (415) 555-2671".split(
     " ",
   ),

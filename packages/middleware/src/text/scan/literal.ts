@@ -21,7 +21,8 @@ export function literal({ kind, text, ignoreCase, wholeWord }: LiteralOptions): 
     isLiteral: true,
     match(reader, at, before) {
       if (wholeWord && startsIn !== 0 && wordKind(before) === startsIn) return 0;
-      for (const [index, codes] of wanted.entries()) if (!codes.includes(reader.exactAt(at + index))) return 0;
+      for (const [index, codes] of wanted.entries())
+        if (!codes.includes(reader.exactAt(at + index))) return 0;
       if (!wholeWord || endsIn === 0) return wanted.length;
       return wordKind(reader.exactAt(at + wanted.length)) === endsIn ? 0 : wanted.length;
     },

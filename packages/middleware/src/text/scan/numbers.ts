@@ -59,7 +59,8 @@ export const phone: Detector = {
     if (before === DOT || before === PLUS || before === HYPHEN) return 0;
     const first = reader.at(at);
     if (first === PLUS) return international(reader, at, 1);
-    if (first === ZERO && reader.at(at + 1) === ZERO) return international(reader, at, 2) || national(reader, at);
+    if (first === ZERO && reader.at(at + 1) === ZERO)
+      return international(reader, at, 2) || national(reader, at);
     return first === ZERO ? national(reader, at) : northAmerican(reader, at);
   },
 };
