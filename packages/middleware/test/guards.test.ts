@@ -703,7 +703,12 @@ describe("R27: tracing", () => {
       "gen_ai.usage.input_tokens": 10,
       "gen_ai.usage.output_tokens": 5,
     });
-    expect(metrics).toEqual([["gen_ai.client.operation.duration", 1.5, { "gen_ai.operation.name": "chat" }]]);
+    const measured = {
+      "gen_ai.operation.name": "chat",
+      "gen_ai.provider.name": "fake",
+      "gen_ai.request.model": "main",
+    };
+    expect(metrics).toEqual([["gen_ai.client.operation.duration", 1.5, measured]]);
   });
 
   it.each(["startSpan", "metric", "setAttribute", "recordError", "end"])(

@@ -31,9 +31,8 @@ export function tracing(options: TracingOptions): ChatMiddleware {
     async process(context, next) {
       if (telemetry.isNoop === true) return next();
       const began = context.clock.now();
-      const span = quietly(() =>
-        telemetry.startSpan(`chat ${context.model.info.model}`, attributesOf(context)),
-      );
+      const { provider, model } = context.model.info;
+      const span = quietly(() => telemetry.startSpan(`chat ${model}`, attributesOf(context)));
       try {
         await next();
         quietly(() => describeResult(span, context, recordContent));
@@ -43,7 +42,11 @@ export function tracing(options: TracingOptions): ChatMiddleware {
       } finally {
         const seconds = Math.max(0, context.clock.now() - began) / 1_000;
         quietly(() =>
-          telemetry.metric("gen_ai.client.operation.duration", seconds, { "gen_ai.operation.name": "chat" }),
+          telemetry.metric("gen_ai.client.operation.duration", seconds, {
+            "gen_ai.operation.name": "chat",
+            "gen_ai.provider.name": provider,
+            "gen_ai.request.model": model,
+          }),
         );
         quietly(() => span?.end());
       }
