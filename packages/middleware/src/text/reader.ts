@@ -14,7 +14,9 @@ export class Reader {
 
   /** The character, or the one of ASCII that it is a variant of: numbers and addresses may be written with either. */
   at(index: number): number {
-    return asciiOf(this.exactAt(index));
+    if (index < this.text.length) return asciiOf(codeAt(this.text, index));
+    this.ranShort = true;
+    return END;
   }
 
   /** The character as it is written. */
@@ -27,15 +29,21 @@ export class Reader {
 
 /** The zeros of Arabic, Persian and Hindi digits. */
 const ZEROS = [0x660, 0x6f0, 0x966];
-/** Spaces at which no line breaks, others of a fixed width, and that of Chinese and Japanese. */
-const SPACES = new Set([0xa0, 0x2007, 0x2009, 0x202f, 0x3000]);
+/** Of a fixed width, narrow, and that of Chinese and Japanese. */
+const SPACES = new Set([0x2007, 0x2009, 0x202f, 0x3000]);
 
 /**
  * The ASCII character of which this is a variant, as word processors, keyboards and models write it: full-width characters, spaces
  * and hyphens at which no line breaks, digits of other scripts. Any other character is returned as it is.
  */
 export function asciiOf(code: number): number {
-  if (code < 0xa0) return code;
+  return code < 0xa0 ? code : variantOf(code);
+}
+
+function variantOf(code: number): number {
+  // Most letters, so that they take no longer.
+  if (code < 0x660) return code === 0xa0 ? 0x20 : code;
+  if (code > 0x3000 && code <= 0xff00) return code;
   // Without the quote and the backslash, which end strings of JSON and begin escapes.
   if (code > 0xff00 && code < 0xff5f) return code === 0xff02 || code === 0xff3c ? code : code - 0xfee0;
   if (SPACES.has(code)) return 0x20;

@@ -16,6 +16,9 @@ const WIDE = [
   ...codesBetween(0x1e00, 0x1fff),
 ];
 
+const IS_WIDE = new Uint8Array(0x2000);
+for (const code of WIDE) IS_WIDE[code] = 1;
+
 function codesBetween(from: number, to: number): readonly number[] {
   return Array.from({ length: to - from + 1 }, (_, at) => from + at);
 }
@@ -37,20 +40,16 @@ export const email: Detector = {
   },
 };
 
-const LOCAL = 1;
-const WIDE_LETTER = 2;
-
-/** Which characters may be before the @: letters, digits and `_%+-.'`. */
-const CLASSES = new Uint8Array(0x2000);
-for (const char of `${LETTERS}${DIGITS}_%+-.'`) CLASSES[char.charCodeAt(0)] = LOCAL;
-for (const code of WIDE) CLASSES[code] = LOCAL | WIDE_LETTER;
+/** Letters, digits and `_%+-.'`. */
+const LOCAL = new Uint8Array(128);
+for (const char of `${LETTERS}${DIGITS}_%+-.'`) LOCAL[char.charCodeAt(0)] = 1;
 
 function isLocal(code: number): boolean {
-  return ((CLASSES[code] ?? 0) & LOCAL) !== 0;
+  return code < 128 ? LOCAL[code] === 1 : isWideLetter(code);
 }
 
 function isWideLetter(code: number): boolean {
-  return ((CLASSES[code] ?? 0) & WIDE_LETTER) !== 0;
+  return code >= 0xc0 && code < 0x2000 && IS_WIDE[code] === 1;
 }
 
 /** The length of the longest prefix that is a host with a top-level domain. */
