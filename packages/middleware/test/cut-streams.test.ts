@@ -166,7 +166,9 @@ describe("R27: a content filter lets the same out, however a stream is cut", () 
   const said = fc
     .array(
       fc.constantFrom(
-        ..."a b c ab \u0301 \u200b ｶ ﾞ \u1100 \u1161 😀 ﬁ \\n \\u0301 \\ \ud83d".split(" "),
+        ..."a b c ab \u0301 \u200b ｶ ﾞ \u1100 \u1161 😀 ﬁ \\n \\u0301 \\ \ud83d \u{e0061} \udb40 \u{16d67}".split(
+          " ",
+        ),
         " ",
       ),
       {
