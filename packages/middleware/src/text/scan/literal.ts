@@ -29,13 +29,17 @@ export function literal({ kind, text, ignoreCase, wholeWord }: LiteralOptions): 
   };
 }
 
-/** Letters with more than two forms, or with one whose other case is longer: Turkish i, Greek s at the end of a word, German sharp s. */
-const FORMS = ["iIİı", "σςΣ", "ßẞ"];
+/** Letters with more than two forms, or whose other case is longer: Turkish i, Greek s at the end of a word, German sharp s. */
+const FORMS: readonly (readonly string[])[] = [
+  ["i", "I", "İ", "ı"],
+  ["σ", "ς", "Σ"],
+  ["ß", "ẞ"],
+];
 
 /** A UTF-16 unit in both cases, if both are one unit long. */
 function foldsOf(code: number): readonly number[] {
   const char = String.fromCharCode(code);
-  const forms = FORMS.find((others) => others.includes(char)) ?? char;
+  const forms = FORMS.find((others) => others.includes(char)) ?? [char];
   const cases = [...forms, char.toLowerCase(), char.toUpperCase()].filter((other) => other.length === 1);
   return [...new Set(cases.map((other) => other.charCodeAt(0)))];
 }
