@@ -1,9 +1,10 @@
-import { type Detector, type Reader, DIGITS, isAlphanumeric, isLetter, LETTERS } from "../reader.ts";
+import { begins, type Detector, type Reader, DIGITS, isAlphanumeric, isLetter, LETTERS } from "../reader.ts";
 
 /** The longest local part and domain that RFC 5321 allows. */
 const MAX_LOCAL = 64;
 const MAX_DOMAIN = 253;
 const AT = 0x40;
+const ENCODED_AT = "%40";
 const DOT = 0x2e;
 const HYPHEN = 0x2d;
 
@@ -23,20 +24,21 @@ function codesBetween(from: number, to: number): readonly number[] {
   return Array.from({ length: to - from + 1 }, (_, at) => from + at);
 }
 
-/** `name@host.tld`. Of a longer run of characters, the last 64 before the @ are taken. */
+/** `name@host.tld`, or `name%40host.tld` as in an address of the web. Of a longer run of characters, the last 64 before the @ are taken. */
 export const email: Detector = {
   kind: "EMAIL",
   starts: `${LETTERS}${DIGITS}_+%${String.fromCharCode(...WIDE)}`,
   startsWord: false,
   match(reader, at) {
     let end = at;
-    while (end - at < 2 * MAX_LOCAL && isLocal(reader.at(end))) end++;
+    while (end - at < 2 * MAX_LOCAL && isLocal(reader.at(end)) && !begins(reader, end, ENCODED_AT)) end++;
     const run = end - at;
+    const sign = reader.at(end) === AT ? 1 : begins(reader, end, ENCODED_AT) ? ENCODED_AT.length : 0;
     // Every start within the same run has the same end. So a long run is read in strides, and not again from each position.
-    if (reader.at(end) !== AT) return run < 2 * MAX_LOCAL ? -run : -MAX_LOCAL;
+    if (sign === 0) return run < 2 * MAX_LOCAL ? -run : -MAX_LOCAL;
     if (run > MAX_LOCAL) return MAX_LOCAL - run;
-    const domain = domainLength(reader, end + 1);
-    return domain === 0 ? -run : run + 1 + domain;
+    const domain = run === 0 ? 0 : domainLength(reader, end + sign);
+    return domain === 0 ? -run : run + sign + domain;
   },
 };
 
