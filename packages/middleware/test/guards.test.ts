@@ -675,6 +675,10 @@ describe("R27: tracing", () => {
         },
       ]);
       expect(JSON.stringify(sink.spans).includes("the answer")).toBe(recordContent);
+      const parts = [{ type: "text", content: "the answer" }];
+      expect(sink.spans[0]?.attributes["gen_ai.output.messages"]).toBe(
+        recordContent ? JSON.stringify([{ role: "assistant", parts, finish_reason: "stop" }]) : undefined,
+      );
     }
   });
 

@@ -1,6 +1,7 @@
 import {
   type ChatContext,
   type JsonObject,
+  type ModelResponse,
   type Span,
   type Telemetry,
   checkBoolean,
@@ -77,5 +78,17 @@ function describeResult(span: Span | undefined, { result }: ChatContext, recordC
     span.setAttribute("gen_ai.usage.input_tokens", result.usage.inputTokens);
     span.setAttribute("gen_ai.usage.output_tokens", result.usage.outputTokens);
   }
-  if (recordContent) span.setAttribute("gen_ai.output.messages", textOf(result.message));
+  if (recordContent) span.setAttribute("gen_ai.output.messages", JSON.stringify([outputOf(result)]));
+}
+
+/** The reasons that have another name in the conventions. */
+const REASONS: Partial<Record<ModelResponse["finishReason"], string>> = {
+  toolCalls: "tool_call",
+  filtered: "content_filter",
+};
+
+/** An answer in the form of the conventions. */
+function outputOf({ message, finishReason }: ModelResponse): JsonObject {
+  const parts = [{ type: "text", content: textOf(message) }];
+  return { role: message.role, parts, finish_reason: REASONS[finishReason] ?? finishReason };
 }
