@@ -201,6 +201,8 @@ describe("R27: contentFilter", () => {
   it.each([
     ["bomb", "a bo\u200bmb"],
     ["bomb", "a bo\u200b\u00admb"],
+    ["big bomb", "a big \n\t bomb"],
+    ["big\nbomb", "a big\u00a0bomb"],
     ["bomb", "a bo\u2066m\u2069b"],
     ["bomb", "a bo\u034fmb"],
     ["bomb", "a b\ufe0fo\u3164mb"],
