@@ -1,4 +1,4 @@
-import type { RunEvent, RunReport, RunSummary } from "@ravi/kernel";
+import type { AgentAccount, RunEvent, RunReport, RunSummary } from "@ravi/kernel";
 
 // What the page gets. A run may have ten thousand agents and a text of ten megabytes, and a browser should show the rest all the same.
 
@@ -37,6 +37,8 @@ export interface RunAnswer {
   /** Without the oldest calls and the newest agents of a large run. */
   readonly report: RunReport;
   readonly agentsInAll: number;
+  /** The calls of the agents that are not listed. */
+  readonly unlisted: Pick<AgentAccount, "modelCalls" | "toolCalls">;
   readonly callsInAll: number;
   /** Epoch milliseconds. */
   readonly now: number;
@@ -44,9 +46,15 @@ export interface RunAnswer {
 
 export function runAnswer(report: RunReport): RunAnswer {
   const { agents, calls } = report;
+  const unlisted = { modelCalls: 0, toolCalls: 0 };
+  for (const { modelCalls, toolCalls } of agents.slice(MOST_AGENTS)) {
+    unlisted.modelCalls += modelCalls;
+    unlisted.toolCalls += toolCalls;
+  }
   return {
     report: { ...report, agents: agents.slice(0, MOST_AGENTS), calls: calls.slice(-MOST_CALLS) },
     agentsInAll: agents.length,
+    unlisted,
     callsInAll: calls.length,
     now: Date.now(),
   };

@@ -144,19 +144,24 @@ describe("what it tells", () => {
   });
 
   test("of a run that is too large for a page, the most and how much more there is", async () => {
-    const agents = Array.from({ length: 1_001 }, (_, n) => ({ agentId: `a${n}` }));
+    const agents = Array.from({ length: 1_001 }, (_, n) => ({
+      agentId: `a${n}`,
+      modelCalls: n,
+      toolCalls: 2,
+    }));
     const calls = Array.from({ length: 502 }, (_, n) => ({ key: `tool:${n}` }));
     const events = Array.from({ length: 503 }, (_, seq) => ({
       seq,
       event: { type: "text", delta: "x".repeat(30_000) },
     }));
     const page = await opened(stub({ report: { agents, calls }, events }));
-    const { report, agentsInAll, callsInAll } = await askJson(page, "/api/runs/a");
+    const { report, agentsInAll, unlisted, callsInAll } = await askJson(page, "/api/runs/a");
     const { agents: shownAgents, calls: shownCalls } = report as { agents: unknown[]; calls: unknown[] };
     expect([shownAgents.length, agentsInAll, shownCalls.length, callsInAll]).toEqual([
       1_000, 1_001, 500, 502,
     ]);
-    expect(shownAgents[0]).toEqual({ agentId: "a0" });
+    expect(shownAgents[0]).toEqual({ agentId: "a0", modelCalls: 0, toolCalls: 2 });
+    expect(unlisted).toEqual({ modelCalls: 1_000, toolCalls: 2 });
     expect(shownCalls.at(-1)).toEqual({ key: "tool:501" });
     const told = await askJson(page, "/api/runs/a/events");
     expect([told["from"], told["total"]]).toEqual([3, 503]);

@@ -143,6 +143,11 @@ describe("limits", () => {
     ]);
   });
 
+  test("the calls of agents that are not listed count", () => {
+    const shown = limitsOf(report(), 6_000, { modelCalls: 10_000, toolCalls: 500 });
+    expect(shown.slice(2, 4).map(({ text }) => text)).toEqual(["10,002", "503"]);
+  });
+
   test("without a limit there is only what was used; the time of a run that has ended stands still", () => {
     const shown = limitsOf(report({ status: "completed", cost: null }), 99_000);
     expect(shown.map(({ text }) => text)).toEqual(["unknown", "150", "2", "3", "4.0 s"]);

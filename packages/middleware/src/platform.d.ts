@@ -22,7 +22,7 @@ declare module "node:fs/promises" {
   export function truncate(path: string, bytes: number): Promise<void>;
   export function open(
     path: string,
-    flags: "a" | "r" | "wx",
+    flags: "a" | "r" | "wx" | number,
     mode?: number,
   ): Promise<{
     appendFile(text: string, encoding: "utf8"): Promise<void>;
@@ -34,6 +34,7 @@ declare module "node:fs/promises" {
 }
 
 declare module "node:fs" {
+  export const constants: { readonly O_APPEND: number; readonly O_WRONLY: number };
   export function readFileSync(path: string, encoding: "latin1"): string;
   export function readlinkSync(path: string): string;
   export function createReadStream(

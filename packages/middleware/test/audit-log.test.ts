@@ -7,10 +7,12 @@ import files, {
   readdir,
   readFile,
   realpath,
+  rename,
   rm,
   stat,
   symlink,
   utimes,
+  truncate,
   writeFile,
 } from "node:fs/promises";
 import os, { hostname, tmpdir } from "node:os";
@@ -172,6 +174,30 @@ describe("J11: an audit that can be proved", () => {
     await again.append(entry(4));
     // One that goes on from the head that was kept is the same log.
     expect(await FileAuditLog.verify(path, { head })).toMatchObject({ ok: true, entries: 4 });
+  });
+
+  test("a log that was moved, removed or cut while it was open is said to be so, and not begun anew", async () => {
+    for (const take of [
+      () => rename(path, `${path}.1`),
+      () => rm(path),
+      () => truncate(path, 10),
+      () => writeFile(path, ""),
+    ]) {
+      await rm(path, { force: true });
+      const log = await FileAuditLog.open(path);
+      await log.append(entry(1));
+      await take();
+      const left = await readFile(path, "utf8").catch(() => "none");
+      for (const n of [2, 3]) {
+        const refused = log.append(entry(n));
+        await expect(refused).rejects.toMatchObject({ code: "JOURNAL_FAILED", final: true });
+        await expect(refused).rejects.toThrow(
+          /audit\.jsonl was moved, removed or cut since it was opened: \d/,
+        );
+        await expect(refused).rejects.toThrow("until the log is opened again");
+      }
+      expect(await readFile(path, "utf8").catch(() => "none")).toBe(left);
+    }
   });
 
   test("a head that was kept before the first entry stays good", async () => {

@@ -13,8 +13,8 @@ const redact = (text: string, json = false): string => redaction.whole(text, new
 
 /** Texts made of what detectors look for, whole and broken. */
 const pieces = fc.constantFrom(
-  ...'a b1 @ . - + ( ) 4 0 : :: / \\ " \n % _ é 😀'.split(" "),
-  ..." alice@example.com 4111111111111111 4111 1111- 192.168.0.1 fe80::1 2001:db8:: +49 171 1234567 (415) 555-2671".split(
+  ...'a b1 @ . - + ( ) 4 0 : :: / \\ " \n % _ é ＠ ． １ － \u00a0 \u2011 ٤ ü ж 😀'.split(" "),
+  ..." alice@example.com 4111111111111111 4111 1111- 192.168.0.1 fe80::1 2001:db8:: +49 171 1234567 (415) 555-2671 alice%40example.com %40".split(
     " ",
   ),
   ..."DE89 3704 0044 0532 0130 00 sk-proj-abcdefghij1234567890 AKIA Bearer bearer IOSFODNN7EXAMPLE xoxb- eyJhbGciOiJIUzI1NiJ9 .eyJ".split(
@@ -166,7 +166,9 @@ describe("R27: a content filter lets the same out, however a stream is cut", () 
   const said = fc
     .array(
       fc.constantFrom(
-        ..."a b c ab \u0301 \u200b ｶ ﾞ \u1100 \u1161 😀 ﬁ \\n \\u0301 \\ \ud83d".split(" "),
+        ..."a b c ab \u0301 \u200b ｶ ﾞ \u1100 \u1161 😀 ﬁ \\n \\u0301 \\ \ud83d \u{e0061} \udb40 \u{16d67}".split(
+          " ",
+        ),
         " ",
       ),
       {

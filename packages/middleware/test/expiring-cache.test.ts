@@ -42,3 +42,11 @@ test("R27: a bounded store holds what was used last, and nothing longer than its
     ),
   );
 });
+
+test("R27: nothing is kept longer than its time after the clock was set back", () => {
+  const cache = expiringCache<{ readonly n: number }>({ maxEntries: 2, ttlMs: 10 });
+  cache.set("a", { n: 1 }, 1_000);
+  expect(cache.get("a", 500)).toEqual({ n: 1 });
+  expect(cache.get("a", 509)).toEqual({ n: 1 });
+  expect(cache.get("a", 510)).toBeUndefined();
+});

@@ -38,6 +38,18 @@ describe("R27: what is taken for personal data", () => {
     ["<bob.smith+news@mail.example.co.uk>, thanks", "<[EMAIL]>, thanks"],
     ["ивану: ivan@xn--e1afmkfd.xn--p1ai!", "ивану: [EMAIL]!"],
     ["请联系alice@example.com谢谢", "请联系[EMAIL]谢谢"],
+    ["müller@example.com, info@bücher.example; jose\u0301@ex.com", "[EMAIL], [EMAIL]; [EMAIL]"],
+    [
+      "https://x.example/?to=alice%40example.com&n=1 mailto:bob%40mail.example",
+      "https://x.example/?to=[EMAIL]&n=1 mailto:[EMAIL]",
+    ],
+    ["иван.петров@пример.рф и alice＠example．com", "[EMAIL] и [EMAIL]"],
+    ["4111\u202f1111\u202f1111\u202f1111 4111\u20111111\u20111111\u20111111", "[CARD] [CARD]"],
+    ["４１１１－１１１１－１１１１－１１１１、", "[CARD]、"],
+    ["+49\u00a0171\u00a01234567, (415)\u00a0555\u20112671", "[PHONE], [PHONE]"],
+    ["+٩٦٦ ٥٠ ١٢٣ ٤٥٦٧ +۹۸ ۲۱ ۱۲۳۴ ۵۶۷۸ +९१ ९८७६५ ४३२१०", "[PHONE] [PHONE] [PHONE]"],
+    ["0044 20 7946 0958, 00 49 171 1234567", "[PHONE], [PHONE]"],
+    ["DE89\u00a03704\u00a00044\u00a00532\u00a00130\u00a000", "[IBAN]"],
     [`${"x".repeat(200)}@example.com`, `${"x".repeat(136)}[EMAIL]`],
     ["pay with 4111 1111 1111 1111 now", "pay with [CARD] now"],
     ["4111-1111-1111-1111,5500005555555559;378282246310005", "[CARD],[CARD];[CARD]"],
@@ -122,6 +134,8 @@ describe("R27: what is taken for personal data", () => {
 
   it.each([
     "4111 1111 1111 1112 is no card, and 1731628800000 is a time",
+    "100%40 off, %40example.com, a%40b",
+    "no. 00123456789, müller@localhost, \u00a0@, 00 10 20, 2010–2015",
     "version 1.2.3.4.5, 300.1.1.1, std::add, a::b, 12:30:45, ::1",
     "2024-01-02 10:20, 01.02.2024, 3.14159265358979, order 123456789, 0.30000000000000004",
     "GB29NWBK60161331926818 and DE00 0000",

@@ -578,6 +578,28 @@ describe("R27: retry, fallback and timeout together", () => {
     expect(context.model).toBe(main);
   });
 
+  it("R27: after a model that was given up and never ends, the other one's failures are retried", async () => {
+    const clock = virtualClock();
+    const late = Promise.withResolvers<never>();
+    const main = { ...fakeModel("main"), generate: () => late.promise };
+    const spare = fakeModel("spare", overloaded(), overloaded(), "from the spare");
+    const context = chatContext({ clock, model: main });
+    const pipeline = new MiddlewarePipeline<ChatContext>([
+      fallback({ models: [spare] }),
+      timeout({ timeoutMs: 1_000 }),
+      retry({ random: () => 0 }),
+      async (_, next) => {
+        // The first one ends in the middle of the second one's attempts.
+        if (spare.requests.length === 1) late.reject(overloaded());
+        await next();
+      },
+    ]);
+    expect(await finish(pipeline.run(context, coreOf(context)), clock)).toBeUndefined();
+    expect(context.result?.message.content).toBe("from the spare");
+    expect(context.retried).toBe(false);
+    expect(getEventListeners(context.signal, "abort")).toEqual([]);
+  });
+
   it.each([
     ["retry", () => retry({ baseMs: 10, random: () => 1 })],
     ["fallback", () => fallback({ models: [fakeModel("spare")] })],

@@ -426,6 +426,15 @@ describe("the log of a run", () => {
     expect(await ravi("log", "run-1", "--json")).toContain("x".repeat(5_000));
   });
 
+  test("cuts no emoji in two", async () => {
+    await run(speaker("😀".repeat(2_500)), "😀".repeat(400), { journal, runId: "run-1" });
+    expect((await log("run-1")).isWellFormed()).toBe(true);
+    expect(await log("run-1")).toMatch(/says: (?:😀){997}… \(3,006 more characters: --json\)$/m);
+    const shown = await ravi("show", "run-1");
+    expect(shown).toMatch(/(?:😀){149}…$/m);
+    expect(shown.isWellFormed()).toBe(true);
+  });
+
   test("names the pictures and files that a tool gives", async () => {
     const look = tool({
       name: "look",
@@ -657,6 +666,14 @@ describe("runs that have ended", () => {
     expect((await stat(file)).mode & 0o777).toBe(0o600);
     expect(await runs({ journal: copy })).toMatchObject([{ runId: "run-1", status: "completed" }]);
     await expect(ravi("backup", file)).rejects.toThrow(/a file that does not exist yet; nothing was written/);
+  });
+
+  test("are not copied to where no file can be, which names the file", async () => {
+    await run(speaker("ok"), "go", { journal, runId: "run-1" });
+    for (const file of [join(journal, "no", "copy.db"), join(journal, "ravi.db", "copy.db")])
+      await expect(ravi("backup", file)).rejects.toThrow(
+        `file is ${JSON.stringify(file)}; expected a file that can be written (`,
+      );
   });
 
   test("are not copied to where a link leads, and nothing is left of a copy that fails", async () => {

@@ -99,7 +99,7 @@ export function otelName(key: string): string {
 }
 
 export function otelValue(key: string, value: JsonValue): string | number | boolean | string[] {
-  if (key === "provider" && typeof value === "string") return known(PROVIDERS, value);
+  if (otelName(key) === NAMES["provider"] && typeof value === "string") return known(PROVIDERS, value);
   // One answer has one reason, but the conventions want a list.
   if (otelName(key) === NAMES["finishReason"] && typeof value === "string") return [finishReason(value)];
   if (key === "priority") return PRIORITIES.get(value) ?? plain(value);

@@ -27,7 +27,7 @@ export function runView(main, { answer, cancel }) {
     log: logOf(lines),
     /** @param {RunAnswer} shown */
     draw(shown) {
-      const { report, agentsInAll, callsInAll, now } = shown;
+      const { report, agentsInAll, unlisted, callsInAll, now } = shown;
       if (!head || !limits || !tree || !calls) return;
       const facts = factsOf(report);
       fill(head, [facts, isOpen(report)], () => [
@@ -43,7 +43,7 @@ export function runView(main, { answer, cancel }) {
           ? null
           : make("button", { type: "button", class: "cancel", onclick: cancel }, ["Cancel the run"]),
       ]);
-      const used = limitsOf(report, now);
+      const used = limitsOf(report, now, unlisted);
       fill(limits, used, () =>
         used.map(({ name, text, part }) =>
           make("p", { class: "limit" }, [

@@ -175,14 +175,15 @@ export function rowsOf(agents) {
  *
  * @param {RunReport} report
  * @param {number} now
+ * @param {Pick<AgentAccount, "modelCalls" | "toolCalls">} [unlisted] Of agents that are not in the report.
  * @returns {Limit[]}
  */
-export function limitsOf(report, now) {
+export function limitsOf(report, now, unlisted = { modelCalls: 0, toolCalls: 0 }) {
   const { cost, usage, agents, startedAt, updatedAt } = report;
   const budget = report.limits.executionBudget;
   const tokens = usage.inputTokens + usage.outputTokens;
   const sum = (/** @type {"modelCalls" | "toolCalls"} */ field) =>
-    agents.reduce((all, agent) => all + agent[field], 0);
+    agents.reduce((all, agent) => all + agent[field], unlisted[field]);
   const ms = (isOpen(report) ? now : updatedAt) - startedAt;
   return [
     limit("cost", cost, budget?.maxCostUsd, dollars),

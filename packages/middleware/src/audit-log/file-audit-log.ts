@@ -183,10 +183,12 @@ const nodeDisk: AuditDisk = Object.freeze({
     }
   },
   async append(path: string, text: string, size: number): Promise<void> {
-    const { open, realpath } = nodeModule("node:fs/promises");
-    const file = await open(path, "a", 0o600);
+    const { realpath } = nodeModule("node:fs/promises");
+    const file = await openToAppend(path, size);
     const check = async (expected: number): Promise<void> => {
-      if ((await file.stat()).size !== expected) throw changedByAnother(path);
+      const found = (await file.stat()).size;
+      if (found < size) throw cutLog(path, size, found);
+      if (found !== expected) throw changedByAnother(path);
     };
     try {
       // A writer that was overtaken need not claim anything.
@@ -216,6 +218,18 @@ const nodeDisk: AuditDisk = Object.freeze({
     if (size === 0) await syncFolder(await realpath(path));
   },
 });
+
+/** Only a new log is created: one that was moved away (rotated, for example) must not be continued by an empty file. */
+async function openToAppend(path: string, size: number) {
+  const { open } = nodeModule("node:fs/promises");
+  const { O_APPEND, O_WRONLY } = nodeModule("node:fs").constants;
+  try {
+    return await open(path, size === 0 ? "a" : O_APPEND | O_WRONLY, 0o600);
+  } catch (error) {
+    if (size > 0 && hasCode(error, "ENOENT")) throw cutLog(path, size, 0);
+    throw error;
+  }
+}
 
 async function syncFolder(path: string): Promise<void> {
   // Windows cannot open a folder.
@@ -262,6 +276,14 @@ function unconfirmedLine(path: string, cause: unknown): Error {
 
 function unusable(what: string, cause: unknown): Error {
   const hint = "fix the cause and open the log again";
+  return new JournalFailedError({ what, final: true, cause, hint });
+}
+
+/** Nobody who keeps to the rules makes a log shorter. */
+function cutLog(path: string, size: number, found: number): Error {
+  const what = `the audit log ${path} was moved, removed or cut since it was opened`;
+  const cause = new Error(`${size} bytes were written, and ${found} are there`);
+  const hint = "nothing more is written here until the log is opened again";
   return new JournalFailedError({ what, final: true, cause, hint });
 }
 

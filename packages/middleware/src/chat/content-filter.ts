@@ -23,7 +23,9 @@ export interface ContentFilterOptions {
   readonly sides?: "input" | "output" | "both" | undefined;
   /** Default: true. */
   readonly ignoreCase?: boolean | undefined;
-  /** Whether a word counts only if it stands alone (`ass` does not match `class`). Default: true. */
+  /**
+   * Whether a word counts only if it stands alone (`ass` does not match `class`), in scripts that separate words. Default: true.
+   */
   readonly wholeWords?: boolean | undefined;
   /** What happens if the filter itself fails. Default: "block". */
   readonly onError?: OnGuardError | undefined;

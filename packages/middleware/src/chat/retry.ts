@@ -1,4 +1,5 @@
 import {
+  type AbortSignalLike,
   type ChatContext,
   type ClassifiedError,
   checkFields,
@@ -50,19 +51,28 @@ export function retry(options: RetryOptions = {}): ChatMiddleware {
     async process(context, next) {
       // Otherwise four attempts of this layer for each of four further out would be sixteen.
       if (context.retried === true) return next();
+      // That of this call: if an outer layer gives it up and tries again, the context has another one.
+      const { signal } = context;
+      const release = (): void => void (context.retried = false);
       context.retried = true;
+      // A call that is given up may never end, and the next one must be retried as well.
+      signal.addEventListener("abort", release, { once: true });
       try {
-        await inAttempts(plan, context, next);
+        await inAttempts(plan, context, next, signal);
       } finally {
-        context.retried = false;
+        signal.removeEventListener("abort", release);
+        if (!signal.aborted) release();
       }
     },
   };
 }
 
-async function inAttempts(plan: RetryPlan, context: ChatContext, next: Next): Promise<void> {
-  // That of this call: if an outer layer gives it up and tries again, the context has another one.
-  const { signal } = context;
+async function inAttempts(
+  plan: RetryPlan,
+  context: ChatContext,
+  next: Next,
+  signal: AbortSignalLike,
+): Promise<void> {
   for (let attempt = 0; ; attempt++) {
     try {
       await (attempt === 0 ? next() : next.again());

@@ -1,6 +1,7 @@
 import {
   type ChatContext,
   type JsonObject,
+  type ModelResponse,
   type Span,
   type Telemetry,
   checkBoolean,
@@ -31,9 +32,8 @@ export function tracing(options: TracingOptions): ChatMiddleware {
     async process(context, next) {
       if (telemetry.isNoop === true) return next();
       const began = context.clock.now();
-      const span = quietly(() =>
-        telemetry.startSpan(`chat ${context.model.info.model}`, attributesOf(context)),
-      );
+      const { provider, model } = context.model.info;
+      const span = quietly(() => telemetry.startSpan(`chat ${model}`, attributesOf(context)));
       try {
         await next();
         quietly(() => describeResult(span, context, recordContent));
@@ -43,7 +43,11 @@ export function tracing(options: TracingOptions): ChatMiddleware {
       } finally {
         const seconds = Math.max(0, context.clock.now() - began) / 1_000;
         quietly(() =>
-          telemetry.metric("gen_ai.client.operation.duration", seconds, { "gen_ai.operation.name": "chat" }),
+          telemetry.metric("gen_ai.client.operation.duration", seconds, {
+            "gen_ai.operation.name": "chat",
+            "gen_ai.provider.name": provider,
+            "gen_ai.request.model": model,
+          }),
         );
         quietly(() => span?.end());
       }
@@ -74,5 +78,17 @@ function describeResult(span: Span | undefined, { result }: ChatContext, recordC
     span.setAttribute("gen_ai.usage.input_tokens", result.usage.inputTokens);
     span.setAttribute("gen_ai.usage.output_tokens", result.usage.outputTokens);
   }
-  if (recordContent) span.setAttribute("gen_ai.output.messages", textOf(result.message));
+  if (recordContent) span.setAttribute("gen_ai.output.messages", JSON.stringify([outputOf(result)]));
+}
+
+/** The reasons that have another name in the conventions. */
+const REASONS: Partial<Record<ModelResponse["finishReason"], string>> = {
+  toolCalls: "tool_call",
+  filtered: "content_filter",
+};
+
+/** An answer in the form of the conventions. */
+function outputOf({ message, finishReason }: ModelResponse): JsonObject {
+  const parts = [{ type: "text", content: textOf(message) }];
+  return { role: message.role, parts, finish_reason: REASONS[finishReason] ?? finishReason };
 }

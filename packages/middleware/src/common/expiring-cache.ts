@@ -19,7 +19,9 @@ export function expiringCache<V extends object>(options: {
       if (entry === undefined) return undefined;
       entries.delete(key);
       if (now >= entry.expires) return undefined;
-      entries.set(key, entry);
+      // After the clock was set back, an entry must not stay until the clock gets there again.
+      const expires = Math.min(entry.expires, now + options.ttlMs);
+      entries.set(key, { value: entry.value, expires });
       return entry.value;
     },
     set(key, value, now) {

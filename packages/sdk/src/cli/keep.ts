@@ -2,7 +2,7 @@ import { existsSync, statSync } from "node:fs";
 import { open, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import process from "node:process";
-import { hasCode } from "@ravi/kernel/loop";
+import { hasCode, messageOf } from "@ravi/kernel/loop";
 import { Runtime } from "@ravi/runtime";
 import { InvalidValueError, isRaviError, JournalFailedError } from "@ravi/sdk";
 import { UsageError } from "./errors.ts";
@@ -50,8 +50,10 @@ export async function backup({ words: [to = ""], journal }: Request): Promise<st
   try {
     await (await open(file, "wx", 0o600)).close();
   } catch (error) {
-    if (!hasCode(error, "EEXIST")) throw error;
-    throw wrong("file", to, "a file that does not exist yet; nothing was written");
+    const expected = hasCode(error, "EEXIST")
+      ? "a file that does not exist yet"
+      : `a file that can be written (${messageOf(error)})`;
+    throw wrong("file", to, `${expected}; nothing was written`);
   }
   try {
     await copy(journal, file);

@@ -13,7 +13,7 @@ import { findRun } from "./find.ts";
 import { isOpen } from "./list.ts";
 import { lookingAt } from "./open.ts";
 import type { Request } from "./perform.ts";
-import { json, visible } from "./printable.ts";
+import { beginningOf, json, visible } from "./printable.ts";
 import { dateOf } from "./time.ts";
 import { questionOf } from "./waits.ts";
 
@@ -68,8 +68,9 @@ function entryOf({ at, agentId, event }: RunEvent): string {
 }
 
 function shortened(text: string): string {
-  const rest = text.length - MOST_CHARS;
-  return rest <= 0 ? text : `${text.slice(0, MOST_CHARS)}… (${grouped(rest)} more characters: --json)`;
+  if (text.length <= MOST_CHARS) return text;
+  const shown = beginningOf(text, MOST_CHARS);
+  return `${shown}… (${grouped(text.length - shown.length)} more characters: --json)`;
 }
 
 function wordsOf(event: AgentEvent): string {

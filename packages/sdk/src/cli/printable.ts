@@ -12,7 +12,12 @@ export function printable(text: string): string {
 /** On one line, and not longer than that. */
 export function oneLine(text: string, most = 100): string {
   const line = printable(text).replaceAll(/\s+/g, " ").trim();
-  return line.length <= most ? line : `${line.slice(0, most - 1)}…`;
+  return line.length <= most ? line : `${beginningOf(line, most - 1)}…`;
+}
+
+/** At most so much of a text. A character of two units, such as an emoji, is not cut in two. */
+export function beginningOf(text: string, most: number): string {
+  return text.slice(0, most).replace(/[\ud800-\udbff]$/, "");
 }
 
 /** On one line and in full, with the codes of what would be hidden. */

@@ -42,7 +42,7 @@ export function blockingFilters({ words, patterns, ignoreCase, wholeWord }: Bloc
   const plainWords = words.map(plainText).filter((word) => word !== "");
   const arePlain = words.every((word, at) => word === plainWords[at]);
   const literals = (texts: readonly string[]): readonly Detector[] =>
-    texts.map((text) => literal({ kind: "a blocked word", text, ignoreCase, wholeWord }));
+    texts.map((text) => literal({ kind: "a blocked word", text, ignoreCase, wholeWord, anySpace: true }));
   const asWritten = scanning(literals(words), patterns);
   const asSeen = scanning(literals(plainWords), patterns);
   return (isPlain) =>

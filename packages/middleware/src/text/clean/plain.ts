@@ -1,7 +1,7 @@
 import { sameView, type View, ViewBuilder } from "./view.ts";
 
-/** Zero-width characters and soft hyphens, which split a word for a program but not for a reader. */
-const INVISIBLE = /[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]/g;
+/** Zero-width characters, soft hyphens, selectors of variants: they split a word for a program but not for a reader. */
+const INVISIBLE = /\p{Default_Ignorable_Code_Point}/gu;
 
 /** A text as a reader sees it: variants of a letter (full-width, ligatures) normalised, without invisible characters. */
 export function plainText(text: string): string {
@@ -11,7 +11,7 @@ export function plainText(text: string): string {
 
 /** Characters that may combine with the one before: accents, parts of Hangul syllables, voiced marks, invisible characters. */
 const JOINS =
-  /[\p{M}\u1160-\u11ff\u3131-\u318e\uff9e-\uffdc\u{16d63}-\u{16d6a}\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]/u;
+  /[\p{M}\p{Default_Ignorable_Code_Point}\u1160-\u11ff\u3131-\u318e\uff9e-\uffdc\u{16d63}-\u{16d6a}]/u;
 
 /** A letter with more characters than this is split. */
 const LONGEST_LETTER = 64;
@@ -40,7 +40,10 @@ function letterEnds(text: string): number[] {
   let from = 0;
   for (let at = 0; at < text.length;) {
     const code = text.codePointAt(at) ?? 0;
-    const joins = code >= 0x80 && at - from < LONGEST_LETTER && JOINS.test(String.fromCodePoint(code));
+    // Half of a character, whose other half may follow.
+    const isHalf = at === text.length - 1 && code >= 0xd800 && code <= 0xdbff;
+    const joins =
+      code >= 0x80 && at - from < LONGEST_LETTER && (isHalf || JOINS.test(String.fromCodePoint(code)));
     if (at > from && !joins) {
       ends.push(at);
       from = at;

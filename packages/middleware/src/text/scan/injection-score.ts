@@ -91,8 +91,15 @@ export function injectionScore(text: string): number {
   return read === cut ? scoreOf(cut) : Math.max(scoreOf(cut), scoreOf(read));
 }
 
+/** Tags repeat the characters of ASCII. Nobody sees them, but a model reads what they say. */
+const TAGS = /[\u{e0020}-\u{e007e}]/gu;
+
+function untagged(text: string): string {
+  return text.replace(TAGS, (tag) => String.fromCharCode((tag.codePointAt(0) ?? 0) - 0xe0000));
+}
+
 function scoreOf(text: string): number {
-  const plain = plainText(text).toLowerCase();
+  const plain = plainText(untagged(text)).toLowerCase();
   const words = plain.split(/[^\p{L}\p{N}]+/u);
   const spaced = ` ${words.join(" ")} `;
   const weights = [

@@ -7,6 +7,7 @@ const SLASH = 0x2f;
 const PLUS = 0x2b;
 const OPEN = 0x28;
 const CLOSE = 0x29;
+const ZERO = 0x30;
 
 /** A payment card: 13 to 19 digits, grouped or not, with a valid check digit (Luhn). The longest match counts. */
 export const card: Detector = {
@@ -47,7 +48,7 @@ function addLuhn(sums: [number, number], place: number, digit: number): void {
 }
 
 /**
- * A telephone number that is written as one: with a plus and a country code, as (415) 555-2671 or 415-555-2671, or with a leading
+ * A telephone number that is written as one: with a plus (or 00) and a country code, as (415) 555-2671 or 415-555-2671, or with a leading
  * zero and groups. Plain digits are ignored: they are far more often ids and amounts.
  */
 export const phone: Detector = {
@@ -57,16 +58,20 @@ export const phone: Detector = {
   match(reader, at, before) {
     if (before === DOT || before === PLUS || before === HYPHEN) return 0;
     const first = reader.at(at);
-    if (first === PLUS) return international(reader, at);
-    return first === 0x30 ? national(reader, at) : northAmerican(reader, at);
+    if (first === PLUS) return international(reader, at, 1);
+    if (first === ZERO && reader.at(at + 1) === ZERO)
+      return international(reader, at, 2) || national(reader, at);
+    return first === ZERO ? national(reader, at) : northAmerican(reader, at);
   },
 };
 
-function international(reader: Reader, at: number): number {
+/** `+49 171 1234567`, `0049 171 1234567`: a prefix of this length, and 8 to 15 digits. After zeros they must be in groups. */
+function international(reader: Reader, at: number, prefix: number): number {
+  const from = at + prefix;
   let digits = 0;
-  let end = at + 1;
+  let end = from;
   let gap = 0;
-  for (let look = at + 1; gap < 3 && digits <= 15; look++) {
+  for (let look = from; gap < 3 && digits <= 15; look++) {
     const code = reader.at(look);
     if (isDigit(code)) {
       digits++;
@@ -78,7 +83,8 @@ function international(reader: Reader, at: number): number {
       break;
     }
   }
-  return digits >= 8 && digits <= 15 && !isLetter(reader.at(end)) ? end - at : 0;
+  const isWritten = prefix === 1 || end - from > digits;
+  return isWritten && digits >= 8 && digits <= 15 && !isLetter(reader.at(end)) ? end - at : 0;
 }
 
 /** `020 7946 0958`, `0171/1234567`: 9 to 11 digits in at least two groups. */

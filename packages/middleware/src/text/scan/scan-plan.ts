@@ -10,7 +10,7 @@ export interface Candidate {
 export interface ScanPlan {
   readonly insideWord: readonly (readonly Candidate[] | undefined)[];
   readonly elsewhere: readonly (readonly Candidate[] | undefined)[];
-  /** For characters beyond ASCII, with which only exact texts begin. */
+  /** For characters beyond ASCII, with which only exact texts and e-mail addresses begin. */
   readonly wide: ReadonlyMap<number, readonly Candidate[]>;
   /** Only the detectors of exact texts. */
   readonly literals: ReadonlyMap<number, readonly Candidate[]>;

@@ -1,7 +1,7 @@
 import { codeAt } from "@ravi/kernel/loop";
 import { readEscapes, readJson } from "./escapes.ts";
 import type { TextFilter } from "../filter.ts";
-import { type Detector, isAlphanumeric, Reader } from "../reader.ts";
+import { asciiOf, type Detector, isAlphanumeric, Reader } from "../reader.ts";
 import { type Candidate, planOf, type ScanPlan } from "./scan-plan.ts";
 import { sameView, sourceIndex, type View } from "../clean/view.ts";
 
@@ -125,7 +125,7 @@ class Scanner implements TextFilter {
       unit = this.unitAt(at, unit);
       // After an escape, the decoded character counts and not the escape's letter.
       const isWhole = unit > 0 && sourceIndex(read, unit) === at;
-      this.before = isWhole ? codeAt(read.text, unit - 1) : codeAt(exact.text, at - 1);
+      this.before = asciiOf(isWhole ? codeAt(read.text, unit - 1) : codeAt(exact.text, at - 1));
     }
     out += text.slice(copied, sourceIndex(exact, at));
     const kept = sourceIndex(read, unit);
@@ -148,7 +148,7 @@ class Scanner implements TextFilter {
   /** How many characters at this position still belong to the last match. */
   private tailAt({ tail, bridge }: Detector, unit: number): number | typeof UNSURE {
     const { reader } = this.read;
-    if (tail?.(codeAt(reader.text, unit)) === true) return 1;
+    if (tail?.(reader.at(unit)) === true) return 1;
     if (bridge === undefined) return 0;
     reader.ranShort = false;
     const length = bridge(reader, unit, this.before);
@@ -156,15 +156,20 @@ class Scanner implements TextFilter {
   }
 
   private find(at: number, unit: number): Found | typeof UNSURE | undefined {
-    const { plan, read, written } = this;
+    const { plan, read } = this;
     if (sourceIndex(read.view, unit) === at) {
-      const code = codeAt(read.view.text, unit);
+      const written = codeAt(read.view.text, unit);
+      const code = asciiOf(written);
       const lists = isAlphanumeric(this.before) ? plan.insideWord : plan.elsewhere;
-      const found = this.match(code < 128 ? lists[code] : plan.wide.get(code), read, unit);
+      // Exact texts begin with what is written, everything else also with a variant of it.
+      const found =
+        (code === written ? undefined : this.match(plan.wide.get(written), read, unit)) ??
+        this.match(code < 128 ? lists[code] : plan.wide.get(code), read, unit);
       if (found !== undefined) return found;
     }
     // Without an escape both readings are the same.
     if (read.view.starts === undefined) return undefined;
+    const { written } = this;
     return this.match(plan.literals.get(codeAt(written.view.text, at)), written, at);
   }
 
