@@ -578,7 +578,7 @@ describe("runs that have ended", () => {
 
   test("show which calls wait for money", async () => {
     const acme = new ExecutionTracker({ maxTokens: 10_000 }, { scope: "acme" });
-    const other = await acme.reserve({ tokens: 9_999 });
+    const other = acme.reserve({ tokens: 9_999 });
     const handle = start(
       agent({ name: "speaker", model: scriptedModel([{ text: "Done." }]), budget: acme }),
       "go",
@@ -588,7 +588,7 @@ describe("runs that have ended", () => {
     await expect.poll(() => runs({ journal })).toMatchObject([{ runId: "run-1" }]);
     await expect.poll(openCalls).toMatchObject([{ kind: "llm", status: "waiting" }]);
     expect(await ravi("show", "run-1")).toMatch(/^under way:\n {2}speaker waits to ask .*#1\), for /m);
-    await other.cancel();
+    other.cancel();
     expect(await handle.result).toMatchObject({ status: "completed" });
     expect(await openCalls()).toEqual([]);
   });

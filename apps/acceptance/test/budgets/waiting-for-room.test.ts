@@ -70,7 +70,7 @@ describe("R18: many helpers under a small limit", () => {
       (await from.inspect("r")).calls.map(({ status }) => status).join(" ");
     await turns();
     expect(await statuses()).toBe("open waiting waiting");
-    const crashed = cutJournal("r", await world.journal.load(RunId("r")));
+    const crashed = cutJournal("r", world.journal.load(RunId("r")));
     expect(await statuses(new Runtime({ journal: crashed }))).toBe("open waiting waiting");
     run.cancel("enough");
     expect(await run.result).toMatchObject({ status: "cancelled" });

@@ -225,8 +225,8 @@ export function barsOf({ calls, agents, updatedAt, heldBy }, now) {
     const ms = Math.max(0, (ends[at] ?? startedAt) - startedAt);
     const cost = costUsd === undefined ? "" : costUsd === null ? ", cost unknown" : `, ${dollars(costUsd)}`;
     const { status } = call;
-    const isOpen = status === "open" || status === "waiting";
-    const text = isOpen ? `${status} for ${duration(ms)}` : `${duration(ms)}${cost}`;
+    const goesOn = status === "open" || status === "waiting";
+    const text = goesOn ? `${status} for ${duration(ms)}` : `${duration(ms)}${cost}`;
     return {
       call,
       who: names.get(execId) ?? execId,

@@ -1,7 +1,7 @@
 import { codeAt } from "@ravi/kernel/loop";
 
 /** What `at` returns beyond the end of the text. No character has this code. */
-export const END = -1;
+const END = -1;
 
 /**
  * Gives detectors access to the text, and remembers whether they read beyond its end. In a stream such a decision is postponed
