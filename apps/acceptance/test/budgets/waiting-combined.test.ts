@@ -86,7 +86,8 @@ describe("a compaction whose model call waits for money", () => {
     const { world, ledger, rules, run } = begun();
     await turns();
     const journal = cutJournal("r", world.journal.load(RunId("r")));
-    expect(await new Runtime({ ...rules, journal }).inspect("r")).toMatchObject({ cost: 0, calls: [] });
+    const crashed = await new Runtime({ ...rules, journal }).inspect("r");
+    expect(crashed).toMatchObject({ cost: 0, calls: [{ key: "compact:m#1", status: "waiting" }] });
     run.cancel("enough");
     expect(await run.result).toMatchObject({ status: "cancelled", cost: 0 });
     expect([world.provider.sent, ledger.open, world.clock.pending]).toEqual([0, 1, 0]);
