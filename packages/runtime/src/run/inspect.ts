@@ -150,14 +150,15 @@ const CALL = /^(?:(?<llm>llm|compact):(?<model>.*)#\d+|tool:.*)$/s;
 function callsIn({ records, waiting }: Recording, isOver: boolean): readonly RecordedCall[] {
   const ends = new Map<string, JournalRecord>();
   const begins = new Map<string, JournalRecord>();
-  const all = isOver || waiting.length === 0 ? records : [...records, ...waiting];
-  for (const record of all.toSorted((one, other) => one.seq - other.seq)) {
+  const unsent = new Set<JournalRecord>(isOver ? [] : waiting);
+  const all = unsent.size === 0 ? records : [...records, ...unsent].toSorted((a, b) => a.seq - b.seq);
+  for (const record of all) {
     if (!CALL.test(record.key)) continue;
     if (record.phase === "begin") begins.set(`${record.exec}\n${record.key}`, record);
     else if (record.phase === "end") ends.set(attemptOf(record), record);
   }
   return [...begins.values()].map((begin) =>
-    waiting.some((one) => one.seq === begin.seq)
+    unsent.has(begin)
       ? { ...callOf(begin, undefined), status: "waiting" }
       : callOf(begin, ends.get(attemptOf(begin))),
   );
