@@ -71,7 +71,11 @@ describe("R18: many helpers under a small limit", () => {
     await turns();
     expect(await statuses()).toBe("open waiting waiting");
     const crashed = cutJournal("r", world.journal.load(RunId("r")));
-    expect(await statuses(new Runtime({ journal: crashed }))).toBe("open waiting waiting");
+    const next = world.runtime(world.lead(3), crashed);
+    expect(await statuses(next)).toBe("open waiting waiting");
+    await next.cancel("r", "enough");
+    expect(await next.resume("r").result).toMatchObject({ status: "cancelled" });
+    expect(await statuses(next)).toBe("open");
     run.cancel("enough");
     expect(await run.result).toMatchObject({ status: "cancelled" });
     expect(await statuses()).toBe("open");
