@@ -2,11 +2,12 @@ import type {
   ContentBlockParam,
   TextBlockParam,
   ToolResultBlockParam,
+  ToolUseBlockParam,
 } from "@anthropic-ai/sdk/resources/messages";
 import type { AssistantMessage, ChatMessage, ToolMessage } from "@ravi/kernel";
 import { argumentObject, type CallIds, callIds, type Notice, plainName } from "@ravi/kernel/provider";
 import { type InputBlock, inputBlocks, noteOf, textBlocks, unknownNote } from "./content.ts";
-import { opaqueBlock } from "../opaque.ts";
+import { readOpaque } from "../opaque.ts";
 
 export interface Conversation {
   readonly system: readonly TextBlockParam[];
@@ -78,16 +79,16 @@ function addAnswer(
   translation: Translation,
 ): void {
   const { toolCalls = [] } = answer;
-  const blocks = answerBlocks(answer, translation);
-  // The API refuses a turn that ends with thinking, as one that was cut off does.
-  while (toolCalls.length === 0 && isThinkingBlock(blocks.at(-1))) blocks.pop();
   /** The calls that still need a result, with the ids under which they are sent. */
   const open = toolCalls.map((call) => ({ call, id: translation.ids.begin(call.id) }));
-  for (const { call, id } of open) {
+  const uses = open.map(({ call, id }) => {
     const name = plainName(call.name);
     translation.toolNames.add(name);
-    blocks.push({ type: "tool_use", id, name, input: argumentObject(call.arguments) });
-  }
+    return { type: "tool_use" as const, id, name, input: argumentObject(call.arguments) };
+  });
+  const blocks = answerBlocks(answer, uses, translation);
+  // The API refuses a turn that ends with thinking, as one that was cut off does.
+  while (isThinkingBlock(blocks.at(-1))) blocks.pop();
   add(turns, "assistant", blocks);
 
   const results: ContentBlockParam[] = [];
@@ -107,21 +108,31 @@ function addAnswer(
   add(turns, "user", [...results, ...others]);
 }
 
+/** The blocks of an answer, with its calls at their places among them. */
 function answerBlocks(
   { content }: AssistantMessage,
+  uses: readonly ToolUseBlockParam[],
   { provider, isOwn, notice }: Translation,
 ): ContentBlockParam[] {
-  if (typeof content === "string") return textBlocks(content);
-  return content.flatMap((part) => {
-    if (part.type === "text") return textBlocks(part.text);
-    if (part.type === "image" || part.type === "file")
-      return [noteOf(part, "only text can be sent here", notice)];
-    if (part.type !== "reasoning") return [unknownNote(part, notice)];
-    const block = opaqueBlock(part, provider, isOwn);
-    if (block !== undefined) return [block];
-    notice("reasoning without a signature of this provider is left out");
-    return [];
-  });
+  const blocks: ContentBlockParam[] = [];
+  let sent = 0;
+  const sendCalls = (upTo: number): void => {
+    blocks.push(...uses.slice(sent, upTo));
+    sent = Math.max(sent, upTo);
+  };
+  for (const part of typeof content === "string" ? [{ type: "text", text: content } as const] : content) {
+    if (part.type === "text") blocks.push(...textBlocks(part.text));
+    else if (part.type === "image" || part.type === "file")
+      blocks.push(noteOf(part, "only text can be sent here", notice));
+    else if (part.type === "reasoning") {
+      const kept = readOpaque(part, provider, isOwn);
+      sendCalls(kept?.calls ?? 0);
+      if (kept?.block !== undefined) blocks.push(kept.block);
+      else if (kept?.isPlace !== true) notice("reasoning without a signature of this provider is left out");
+    } else blocks.push(unknownNote(part, notice));
+  }
+  sendCalls(uses.length);
+  return blocks;
 }
 
 /** The blocks of a user's turn other than tool results. */
