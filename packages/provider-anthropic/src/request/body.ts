@@ -138,7 +138,10 @@ function choiceFor(
   if (output?.by === "tool") {
     // If there are other tools, the model may call one of them or give its answer.
     const isOnly = specs.length === 0 || toolChoice === "none";
-    return isOnly ? { type: "tool", name: output.tool.name } : { type: "any" };
+    // Two answers, which models give if they may, would not be JSON together.
+    return isOnly
+      ? { type: "tool", name: output.tool.name, disable_parallel_tool_use: true }
+      : { type: "any" };
   }
   if (specs.length === 0) return hasTools ? { type: "none" } : undefined;
   if (typeof toolChoice === "object") return { type: "tool", name: toolChoice.name };
