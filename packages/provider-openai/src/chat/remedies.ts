@@ -7,6 +7,7 @@ import {
   rename,
   UNSUPPORTED,
 } from "../failure/corrections.ts";
+import { type EffortPlace, effortRemedy } from "../failure/effort-remedy.ts";
 import { type SchemaPlaces, schemaRemedy } from "../failure/schema-remedy.ts";
 import type { RequestBody } from "../wire/protocol.ts";
 import { outputInWords } from "../request/output-format.ts";
@@ -39,6 +40,7 @@ const REMEDIES: readonly Remedy[] = [
 export function chatRemedy(rejection: Rejection, sent: RequestBody): Remedy | undefined {
   return (
     schemaRemedy(rejection, sent, PLACES) ??
+    effortRemedy(rejection, sent, EFFORT) ??
     chooseRemedy(rejection, sent, REMEDIES) ??
     strictRemedy(rejection, sent) ??
     messageRemedy(rejection, sent)
@@ -73,6 +75,13 @@ const PLACES: SchemaPlaces = {
     read: (tool) => field(tool, "function"),
     write: (tool, description) => ({ ...fieldsOf(tool), function: description }),
   },
+};
+
+const EFFORT: EffortPlace = {
+  param: "reasoning_effort",
+  read: (body) => body["reasoning_effort"],
+  write: (body, effort) =>
+    effort === undefined ? withoutField(body, "reasoning_effort") : { ...body, reasoning_effort: effort },
 };
 
 function schemaOf(body: RequestBody): unknown {

@@ -1,5 +1,6 @@
-import { field, listOf, stringOr, withoutField } from "@ravi/kernel/provider";
+import { field, fieldsOf, listOf, stringOr, withoutField } from "@ravi/kernel/provider";
 import { chooseRemedy, leaveOut, type Rejection, type Remedy } from "../failure/corrections.ts";
+import { type EffortPlace, effortRemedy } from "../failure/effort-remedy.ts";
 import { type SchemaPlaces, schemaRemedy } from "../failure/schema-remedy.ts";
 import type { RequestBody } from "../wire/protocol.ts";
 import { outputInWords } from "../request/output-format.ts";
@@ -27,6 +28,7 @@ export function responsesRemedy(rejection: Rejection, sent: RequestBody): Remedy
   return (
     reasoningRemedy(rejection, sent) ??
     schemaRemedy(rejection, sent, PLACES) ??
+    effortRemedy(rejection, sent, EFFORT) ??
     chooseRemedy(rejection, sent, REMEDIES)
   );
 }
@@ -34,6 +36,15 @@ export function responsesRemedy(rejection: Rejection, sent: RequestBody): Remedy
 const PLACES: SchemaPlaces = {
   output: { param: "text.format", schemaOf, inWords: askInWords },
   tool: { read: (tool) => tool, write: (_, description) => description },
+};
+
+const EFFORT: EffortPlace = {
+  param: "reasoning.effort",
+  read: (body) => field(body["reasoning"], "effort"),
+  write: (body, effort) =>
+    effort === undefined
+      ? withoutField(body, "reasoning.effort")
+      : { ...body, reasoning: { ...fieldsOf(body["reasoning"]), effort } },
 };
 
 function schemaOf(body: RequestBody): unknown {
