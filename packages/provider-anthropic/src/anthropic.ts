@@ -27,7 +27,7 @@ import { explain } from "./failure/explain.ts";
 import { knownModel } from "./models.ts";
 import { type AnthropicOptions, checkOptions } from "./options.ts";
 import { type Body, prepare, type Prepared } from "./request/body.ts";
-import { corrected, type Correction, correctionOf } from "./request/corrections.ts";
+import { corrected, type Correction, correctionOf, isUnfitShape } from "./request/corrections.ts";
 
 /** In tokens. A longer answer may take longer than a silent connection stays open, so it is streamed even if nobody listens. */
 const LONGEST_WHOLE = 8_192;
@@ -57,10 +57,15 @@ export function anthropic(model: string, options: AnthropicOptions = {}): LLMCli
   });
   const notice = onceEach(options.logger, info);
   const corrections = new Set<Correction>();
+  /** The schemas, as JSON, that structured output does not support. */
+  const unfitShapes = new Set<string>();
   let connection: Connection | undefined;
 
   const prepared = (request: ModelRequest, isOwn: boolean): Prepared => {
-    const refusesFormat = corrections.has("output_config.format") || corrections.has("output_config");
+    const refusesFormat =
+      corrections.has("output_config.format") ||
+      corrections.has("output_config") ||
+      (unfitShapes.size > 0 && unfitShapes.has(shapeOf(request)));
     const ready = prepare(request, {
       model,
       provider,
@@ -103,8 +108,13 @@ export function anthropic(model: string, options: AnthropicOptions = {}): LLMCli
     } catch (error) {
       const correction = call.stopped === undefined ? correctionOf(error, first.body) : undefined;
       if (correction === undefined) throw error;
-      corrections.add(correction);
-      notice(`${correction} is left out: the server does not accept it`);
+      if (correction === "output_config.format" && request.output !== undefined && isUnfitShape(error)) {
+        unfitShapes.add(shapeOf(request));
+        notice("a schema of the answer is asked for by a tool: structured output does not support it");
+      } else {
+        corrections.add(correction);
+        notice(`${correction} is left out: the server does not accept it`);
+      }
       const second = prepared(request, isOwn);
       // A different body needs a different idempotency key.
       const key = how.idempotencyKey === undefined ? undefined : `${how.idempotencyKey}:corrected`;
@@ -164,6 +174,10 @@ export function anthropic(model: string, options: AnthropicOptions = {}): LLMCli
 /** The API version that is sent. A header overrides the option. */
 function versionOf({ headers = {}, apiVersion }: AnthropicOptions): string | undefined {
   return Object.entries(headers).find(([name]) => /^anthropic-version$/i.test(name))?.[1] ?? apiVersion;
+}
+
+function shapeOf({ output }: ModelRequest): string {
+  return JSON.stringify(output?.schema ?? null);
 }
 
 function isStreamed(body: Body, wanted: boolean): boolean {

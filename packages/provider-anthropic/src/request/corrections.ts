@@ -24,7 +24,14 @@ const NOT_TAKEN =
   /(?:un|not |n't )supported|(?:does|do|did) ?(?:not|n't) support|extra (?:inputs|fields)|un(?:recognized|known|expected)|not (?:permitted|allowed|available)|is deprecated|cannot be (?:used|specified|disabled)|removed/i;
 
 /** A schema that structured output does not support. A tool can still ask for it. */
-const UNFIT_SHAPE = /(?:schema|grammar) is too (?:complex|large)|(?:circular|recursive) (?:ref|schema)/i;
+const UNFIT_SHAPE =
+  /(?:schema|grammar) is too (?:complex|large)|(?:circular|recursive) (?:ref|schema)|grammar compilation|too many (?:optional )?parameters/i;
+
+/** Whether the refusal is about this schema only, and not about structured output. */
+export function isUnfitShape(error: unknown): boolean {
+  const { message } = readReport(fieldsOf(error)["error"]);
+  return UNFIT_SHAPE.test(message) || message.includes("output_config.format.schema");
+}
 
 /**
  * What to leave out of a request that the server refused because of one parameter; undefined if nothing fits. A value that is out
