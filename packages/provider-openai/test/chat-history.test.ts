@@ -1,6 +1,6 @@
 import type { ChatMessage, LLMClient, ModelResponse } from "@ravi/kernel";
 import { field, listOf } from "@ravi/kernel/provider";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { chunk, client, DONE, HELLO, rawServer, type RawServer, streamed } from "./support.ts";
 
 /** What a server answered, and what it is sent back in the second turn. */
@@ -318,4 +318,80 @@ test("a server that takes one temperature alone gets none", async () => {
   });
   await client(server).generate({ ...HELLO, temperature: 0.7 });
   expect(server.bodies[1]).not.toHaveProperty("temperature");
+});
+
+describe("a template that takes only some orders of messages", () => {
+  const TALK: readonly ChatMessage[] = [
+    { role: "system", content: "You are brief." },
+    { role: "system", content: "You are kind." },
+    { role: "user", content: "one", name: "ann" },
+    { role: "user", content: [{ type: "text", text: "two" }] },
+    { role: "assistant", content: "", toolCalls: [{ id: "a", name: "f", arguments: "{}" }] },
+    { role: "tool", toolCallId: "a", name: "f", content: "done" },
+    { role: "assistant", content: "three" },
+    { role: "assistant", content: "four" },
+    { role: "system", content: "Hurry." },
+    { role: "user", content: "five" },
+  ];
+  const kind = { role: "user", content: "<system>\nYou are kind.\n</system>" };
+  const hurry = { role: "user", content: "<system>\nHurry.\n</system>" };
+  const sentTo = async (
+    status: number,
+    message: string,
+    isRefused: (roles: readonly unknown[]) => boolean,
+  ): Promise<readonly unknown[]> => {
+    await using server = await rawServer((response, _, index) => {
+      const roles = listOf(server.bodies[index]?.["messages"]).map((each) => field(each, "role"));
+      const error = { error: { code: status, message, type: "x" } };
+      response.writeHead(isRefused(roles) ? status : 200, { "content-type": "application/json" });
+      response.end(JSON.stringify(isRefused(roles) ? error : OK.body));
+    });
+    const model = client(server);
+    await model.generate({ messages: TALK });
+    await model.generate({ messages: TALK });
+    expect(server.bodies).toHaveLength(3);
+    expect(server.bodies[2]).toEqual(server.bodies[1]);
+    return listOf(server.bodies[1]?.["messages"]);
+  };
+
+  test.each([
+    [400, "System message must be at the beginning."],
+    [
+      500,
+      "While executing CallExpression ...\nError: Jinja Exception: System message must be at the beginning.",
+    ],
+  ])("Qwen's gets later notes of the system as a user's (%i)", async (status, message) => {
+    const sent = await sentTo(status, message, (roles) => roles.lastIndexOf("system") > 0);
+    expect(sent.map((each) => field(each, "role")).join()).toBe(
+      "system,user,user,user,assistant,tool,assistant,assistant,user,user",
+    );
+    expect([sent[1], sent[8]]).toEqual([kind, hurry]);
+  });
+
+  test("Gemma's gets the messages of one side as one", async () => {
+    const message = "Conversation roles must alternate user/assistant/user/assistant/...";
+    const sent = await sentTo(400, message, (roles) =>
+      roles.some(
+        (role, at) => role === "user" && ["user", "system"].includes(String(roles[at - 1])) && at > 1,
+      ),
+    );
+    expect(sent).toEqual([
+      { role: "system", content: "You are brief." },
+      {
+        role: "user",
+        content: [
+          { type: "text", text: `${kind.content}\n\nann: one` },
+          { type: "text", text: "two" },
+        ],
+      },
+      {
+        role: "assistant",
+        content: null,
+        tool_calls: [{ ...CALL, id: "a", function: { name: "f", arguments: "{}" } }],
+      },
+      { role: "tool", tool_call_id: "a", content: "done" },
+      { role: "assistant", content: "three\n\nfour" },
+      { role: "user", content: `${hurry.content}\n\nfive` },
+    ]);
+  });
 });
