@@ -27,10 +27,19 @@ import { explain } from "./failure/explain.ts";
 import { knownModel } from "./models.ts";
 import { type AnthropicOptions, checkOptions } from "./options.ts";
 import { type Body, prepare, type Prepared } from "./request/body.ts";
-import { corrected, type Correction, correctionOf, isUnfitShape } from "./request/corrections.ts";
+import {
+  corrected,
+  type Correction,
+  correctionOf,
+  isUnfitShape,
+  isUnreadable,
+} from "./request/corrections.ts";
 
 /** In tokens. A longer answer may take longer than a silent connection stays open, so it is streamed even if nobody listens. */
 const LONGEST_WHOLE = 8_192;
+
+/** A limit to the memory used. What is forgotten is refused once more. */
+const MAX_UNREADABLE = 1_000;
 
 /**
  * A model of Anthropic, or of a server that speaks its Messages API, with the official client. Throws an `InvalidValueError` if an
@@ -59,6 +68,8 @@ export function anthropic(model: string, options: AnthropicOptions = {}): LLMCli
   const corrections = new Set<Correction>();
   /** The schemas, as JSON, that structured output does not support. */
   const unfitShapes = new Set<string>();
+  /** The seals of thoughts that the server could not read. */
+  const unreadable = new Set<string>();
   let connection: Connection | undefined;
 
   const prepared = (request: ModelRequest, isOwn: boolean): Prepared => {
@@ -74,6 +85,7 @@ export function anthropic(model: string, options: AnthropicOptions = {}): LLMCli
       maxOutputTokens: limits.maxOutputTokens,
       options: { cache: options.cache, thinking: options.thinking, apiVersion: versionOf(options) },
       refusesFormat,
+      unreadable,
       notice,
     });
     return { ...ready, body: corrected(ready.body, corrections) };
@@ -106,9 +118,19 @@ export function anthropic(model: string, options: AnthropicOptions = {}): LLMCli
     try {
       return { response: await post(first.body, how.idempotencyKey), outputTool: first.outputTool };
     } catch (error) {
-      const correction = call.stopped === undefined ? correctionOf(error, first.body) : undefined;
-      if (correction === undefined) throw error;
-      if (correction === "output_config.format" && request.output !== undefined && isUnfitShape(error)) {
+      if (call.stopped !== undefined) throw error;
+      const correction = correctionOf(error, first.body);
+      if (isUnreadable(error) && first.seals.length > 0) {
+        if (unreadable.size > MAX_UNREADABLE) unreadable.clear();
+        for (const seal of first.seals) unreadable.add(seal);
+        notice("thoughts that the server cannot read are left out");
+      } else if (correction === undefined) {
+        throw error;
+      } else if (
+        correction === "output_config.format" &&
+        request.output !== undefined &&
+        isUnfitShape(error)
+      ) {
         unfitShapes.add(shapeOf(request));
         notice("a schema of the answer is asked for by a tool: structured output does not support it");
       } else {

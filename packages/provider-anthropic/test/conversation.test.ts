@@ -1,11 +1,11 @@
-import { type ChatMessage, type ContentPart, type ModelRequest, textOf } from "@ravi/kernel";
+import { type ChatMessage, type ContentPart, type LLMClient, type ModelRequest, textOf } from "@ravi/kernel";
 import { loopbackAnthropic, type LoopbackServer } from "@ravi/testing";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { callIds } from "@ravi/kernel/provider";
 import { anthropic, type AnthropicOptions } from "@ravi/provider-anthropic";
 import { toConversation } from "../src/request/conversation.ts";
-import { failureOf } from "./support.ts";
+import { byteServer, client, failureOf } from "./support.ts";
 
 const LONG = process.env["RAVI_LONG"] !== undefined;
 const RUNS = LONG ? 20_000 : 100;
@@ -148,19 +148,28 @@ describe("any history", () => {
       (body) => body.replace('"role":"user"', '"role":"assistant"'),
       (body) => body.replace('"type":"text","text":"', '"type":"text","text":"","x":"'),
       (body) => body.replace(/"max_tokens":\d+,/, ""),
-      (body) => body.replace('"signature":"', '"signature":"x'),
     ];
     const full: readonly ChatMessage[] = [
       { role: "user", content: "go" },
       thoughtful,
       { role: "tool", toolCallId: "call_0", name: "f", content: "1" },
     ];
+    const statuses: number[] = [];
+    const spoiling = (spoil: (body: string) => string) =>
+      model({
+        fetch: async (input, init) => {
+          const response = await globalThis.fetch(input, { ...init, body: spoil(String(init?.body)) });
+          statuses.push(response.status);
+          return response;
+        },
+      });
     for (const spoil of spoilt) {
-      const fetch: typeof globalThis.fetch = (input, init) =>
-        globalThis.fetch(input, { ...init, body: spoil(String(init?.body)) });
-      const failed = failureOf(model({ fetch }).generate({ messages: full }));
+      const failed = failureOf(spoiling(spoil).generate({ messages: full }));
       expect(await failed).toMatchObject({ kind: "FORMAT_ERROR", status: 400 });
     }
+    // That one is corrected: the thought is left out.
+    await spoiling((body) => body.replace('"signature":"', '"signature":"x')).generate({ messages: full });
+    expect(statuses.slice(-2)).toEqual([400, 200]);
     expect((await model().generate({ messages: full })).finishReason).toBe("toolCalls");
   });
 });
@@ -421,5 +430,54 @@ describe("thinking", () => {
     expect(seen?.messages.at(-2)).toMatchObject({
       content: [{ type: "reasoning", text: "hm" }, { text: "ok" }],
     });
+  });
+
+  test("R19: of another server or model of the same name is left out once the server says that it cannot read it", async () => {
+    const message = (thinking: string, signature: string): string =>
+      JSON.stringify({
+        type: "message",
+        content: [
+          { type: "thinking", thinking, signature },
+          { type: "redacted_thinking", data: signature },
+          { type: "tool_use", id: `toolu_${thinking}`, name: "f", input: {} },
+        ],
+        stop_reason: "tool_use",
+      });
+    await using elsewhere = await byteServer((response) => response.end(message("there", "foreign")));
+    const words = [
+      "messages.1.content.0: Invalid `signature` in `thinking` block",
+      "messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified.",
+    ];
+    for (const refusal of words) {
+      await using here = await byteServer((response, { body }) => {
+        const isRefused = JSON.stringify(body["messages"]).includes("foreign");
+        const error = { type: "error", error: { type: "invalid_request_error", message: refusal } };
+        response.writeHead(isRefused ? 400 : 200, { "content-type": "application/json" });
+        response.end(isRefused ? JSON.stringify(error) : message("here", "own"));
+      });
+      const notices: string[] = [];
+      const log = (notice: string): void => void notices.push(notice);
+      const options = { logger: { debug: log, info: log, warn: log, error: log } };
+      const messages: ChatMessage[] = [{ role: "user", content: "go" }];
+      const go = async (by: LLMClient): Promise<void> => {
+        const { message: said } = await by.generate({
+          messages,
+          reasoning: { effort: "high" },
+          maxOutputTokens: 4_000,
+        });
+        const toolCallId = said.toolCalls?.[0]?.id ?? "";
+        messages.push(said, { role: "tool", toolCallId, name: "f", content: "1" });
+      };
+      await go(client(elsewhere));
+      const to = client(here, options);
+      for (let n = 0; n < 3; n++) await go(to);
+      const sent = here.received.map(({ body }) =>
+        [...JSON.stringify(body["messages"]).matchAll(/"(?:signature|data)":"(\w+)"/g)].map(
+          ([, seal]) => seal,
+        ),
+      );
+      expect(sent).toEqual([["foreign", "foreign"], [], ["own", "own"], ["own", "own", "own", "own"]]);
+      expect(notices.join()).toContain("thoughts that the server cannot read are left out");
+    }
   });
 });

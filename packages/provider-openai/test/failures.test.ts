@@ -432,11 +432,10 @@ describe("O6: an error with a status inside an answer", () => {
 
 test("O6: a failure that OpenRouter tells only in the words of the server behind it is none of an empty answer", async () => {
   const ending = { delta: { content: "" }, finish_reason: "stop", native_finish_reason: "network_error" };
-  await using server = await rawServer((response) =>
-    response
-      .writeHead(200, { "content-type": "text/event-stream" })
-      .end(frame({ choices: [{ index: 0, ...ending }] }) + DONE),
-  );
+  await using server = await rawServer((response) => {
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    response.end(frame({ choices: [{ index: 0, ...ending }] }) + DONE);
+  });
   expect(await failureOf(streamed(clientOf(server)))).toMatchObject({
     kind: "SERVER_ERROR",
     retryable: true,

@@ -4,7 +4,7 @@ import { inputSchema, isObject, listOf, type Notice } from "@ravi/kernel/provide
 import type { KnownModel } from "../models.ts";
 import type { AnthropicOptions } from "../options.ts";
 import { cacheControl, markLast, markTurns } from "./cache.ts";
-import { toConversation } from "./conversation.ts";
+import { sealOf, toConversation } from "./conversation.ts";
 import { type OutputPlan, planOutput } from "./output.ts";
 import { effortFor, thinkingFor } from "./thinking.ts";
 
@@ -21,6 +21,8 @@ export interface Target {
   readonly options: Pick<AnthropicOptions, "apiVersion" | "cache" | "thinking">;
   /** Whether the server has refused structured output before. */
   readonly refusesFormat: boolean;
+  /** The seals of thoughts that the server could not read. */
+  readonly unreadable: ReadonlySet<string>;
   readonly notice: Notice;
 }
 
@@ -28,6 +30,8 @@ export interface Prepared {
   readonly body: Body;
   /** The tool that the model calls to give its answer, if structured output is not used. */
   readonly outputTool: string | undefined;
+  /** The seals of the thoughts in it. */
+  readonly seals: readonly string[];
 }
 
 /** From this version on the API refuses sampling settings, even with their default values. */
@@ -36,7 +40,8 @@ const WITHOUT_SAMPLING = "2026-10-21";
 /** The body of a request, without `stream`. */
 export function prepare(request: ModelRequest, target: Target): Prepared {
   const { notice, options } = target;
-  const conversation = toConversation(request.messages, target.provider, notice, target.isOwn);
+  const { provider, isOwn, unreadable } = target;
+  const conversation = toConversation(request.messages, provider, notice, isOwn, unreadable);
   const specs = request.tools ?? [];
   const output = planOutput({
     output: request.output,
@@ -83,6 +88,7 @@ export function prepare(request: ModelRequest, target: Target): Prepared {
   return {
     body: Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined)),
     outputTool: output?.by === "tool" ? output.tool.name : undefined,
+    seals: messages.flatMap(({ content }) => content.flatMap((block) => sealOf(block) || [])),
   };
 }
 

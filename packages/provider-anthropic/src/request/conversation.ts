@@ -24,10 +24,14 @@ export interface Turn {
 
 const MAX_ID = 64;
 
+const NONE: ReadonlySet<string> = new Set();
+
 interface Translation {
   readonly provider: string;
   /** Whether it is a server of Anthropic. */
   readonly isOwn: boolean;
+  /** The seals of thoughts that the server could not read. */
+  readonly unreadable: ReadonlySet<string>;
   readonly notice: Notice;
   readonly ids: CallIds;
   readonly toolNames: Set<string>;
@@ -42,9 +46,10 @@ export function toConversation(
   provider: string,
   notice: Notice,
   isOwn = true,
+  unreadable: ReadonlySet<string> = NONE,
 ): Conversation {
   const toolNames = new Set<string>();
-  const translation: Translation = { provider, isOwn, notice, ids: callIds(MAX_ID), toolNames };
+  const translation: Translation = { provider, isOwn, unreadable, notice, ids: callIds(MAX_ID), toolNames };
   const begin = source.findIndex((message) => message.role !== "system");
   const head = begin === -1 ? source : source.slice(0, begin);
   const turns: Turn[] = [];
@@ -112,7 +117,7 @@ function addAnswer(
 function answerBlocks(
   { content }: AssistantMessage,
   uses: readonly ToolUseBlockParam[],
-  { provider, isOwn, notice }: Translation,
+  { provider, isOwn, unreadable, notice }: Translation,
 ): ContentBlockParam[] {
   const blocks: ContentBlockParam[] = [];
   let sent = 0;
@@ -127,7 +132,7 @@ function answerBlocks(
     else if (part.type === "reasoning") {
       const kept = readOpaque(part, provider, isOwn);
       sendCalls(kept?.calls ?? 0);
-      if (kept?.block !== undefined) blocks.push(kept.block);
+      if (kept?.block !== undefined && !unreadable.has(sealOf(kept.block) ?? "")) blocks.push(kept.block);
       else if (kept?.isPlace !== true) notice("reasoning without a signature of this provider is left out");
     } else blocks.push(unknownNote(part, notice));
   }
@@ -182,6 +187,12 @@ function failureText(blocks: readonly InputBlock[], notice: Notice): string {
     return `[${what} was left out]`;
   });
   return texts.join("\n") || "The tool failed without an error message.";
+}
+
+/** What the server knows a thought by: its signature, or all of it if it is encrypted. Undefined for any other block. */
+export function sealOf(block: ContentBlockParam): string | undefined {
+  if (block.type === "thinking") return block.signature;
+  return block.type === "redacted_thinking" ? block.data : undefined;
 }
 
 /** Whether the block is thinking, plain or encrypted. */

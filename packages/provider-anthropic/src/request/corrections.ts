@@ -55,6 +55,16 @@ export function correctionOf(error: unknown, sent: Body): Correction | undefined
   return named.toSorted((a, b) => place(message, a) - place(message, b) || b.length - a.length)[0];
 }
 
+/** How the server says that it did not make a thought, or that it was in another answer. */
+const UNREADABLE =
+  /invalid `?(?:signature|data)`? in `?(?:redacted_)?thinking|thinking`? blocks in .{0,60}cannot be modified/i;
+
+/** Whether the server refuses a thought of the conversation, as when that was begun with another model, or at another server. */
+export function isUnreadable(error: unknown): boolean {
+  const { status, error: body } = fieldsOf(error);
+  return error instanceof APIError && status === 400 && UNREADABLE.test(readReport(body).message);
+}
+
 /** The body without the parameters that the server does not support. */
 export function corrected(body: Body, corrections: Iterable<Correction>): Body {
   let left = body;
