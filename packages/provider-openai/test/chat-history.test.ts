@@ -143,6 +143,76 @@ test("neither OpenAI itself nor another provider gets what a server wants back",
   expect(bodies).toEqual([expect.objectContaining({ messages: expect.arrayContaining([plain]) })]);
 });
 
+test.each([
+  [
+    404,
+    "Your request contains encrypted reasoning or compaction content that was produced under a different model. Encrypted payloads can only be replayed to the endpoint that created them.",
+  ],
+  [400, "messages.1.content.0: Invalid `signature` in `thinking` block"],
+])(
+  "reasoning that another model has sealed is left out; that of the model itself stays (%i)",
+  async (status, message) => {
+    const detail = (data: string) => [{ type: "reasoning.encrypted", data, index: 0 }];
+    const thought = (data: string) => ({ reasoning_details: detail(data), tool_calls: [CALL] });
+    await using other = await answering(thought("other"));
+    await using server = await rawServer((response, _, index) => {
+      const isRefused = JSON.stringify(server.bodies[index]).includes('"other"');
+      const error = { error: { message, code: status } };
+      response.writeHead(isRefused ? status : 200, { "content-type": "application/json" });
+      response.end(JSON.stringify(isRefused ? error : { choices: [{ message: thought("own") }] }));
+    });
+    const messages = [...continued(await client(other).generate(HELLO))];
+    const model = client(server);
+    for (let n = 0; n < 2; n++) messages.push(...continued(await model.generate({ messages })).slice(1));
+    const sent = server.bodies.map(
+      (body) =>
+        JSON.stringify(body)
+          .match(/"(?:other|own)"/g)
+          ?.join() ?? "",
+    );
+    expect(sent).toEqual(['"other"', "", '"own"']);
+  },
+);
+
+test("Gemini gets calls of other models marked, and its own with their signatures", async () => {
+  const signature = (text: string) => ({ google: { thought_signature: text } });
+  const own = { tool_calls: [{ ...CALL, extra_content: signature("own") }, CALL] };
+  await using server = await rawServer((response, _, index) => {
+    const firsts = listOf(server.bodies[index]?.["messages"]).flatMap(
+      (each) => listOf(field(each, "tool_calls"))[0] ?? [],
+    );
+    const isRefused = !firsts.every((call) => field(call, "extra_content") !== undefined);
+    const error = [
+      {
+        error: {
+          code: 400,
+          message: "Function call is missing a thought_signature in functionCall parts.",
+          status: "INVALID_ARGUMENT",
+        },
+      },
+    ];
+    response.writeHead(isRefused ? 400 : 200, { "content-type": "application/json" });
+    response.end(JSON.stringify(isRefused ? error : { choices: [{ message: own }] }));
+  });
+  const call = { id: "a", name: "f", arguments: "{}" };
+  const messages: ChatMessage[] = [
+    ...HELLO.messages,
+    { role: "assistant", content: "", toolCalls: [call, { ...call, id: "b" }] },
+    ...["a", "b"].map((toolCallId): ChatMessage => ({ role: "tool", toolCallId, name: "f", content: "1" })),
+  ];
+  const model = client(server);
+  messages.push(...continued(await model.generate({ messages })).slice(1));
+  await model.generate({ messages });
+  expect(server.bodies).toHaveLength(3);
+  const calls = listOf(server.bodies[2]?.["messages"]).map((each) => listOf(field(each, "tool_calls")));
+  expect(calls.flat().map((each) => field(each, "extra_content"))).toEqual([
+    signature("skip_thought_signature_validator"),
+    undefined,
+    signature("own"),
+    undefined,
+  ]);
+});
+
 test("reasoning that a server does not take back is left out from then on", async () => {
   await using server = await answering({ reasoning: "Oslo.", tool_calls: [CALL] }, [], (index) =>
     index === 1 ? refused("'messages.1': property 'reasoning' is unsupported") : OK,

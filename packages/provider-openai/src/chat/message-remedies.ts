@@ -1,5 +1,6 @@
 import { type Fields, field, isObject, listOf, plainId, textIn, withoutField } from "@ravi/kernel/provider";
 import { type Rejection, type Remedy, UNSUPPORTED } from "../failure/corrections.ts";
+import { UNREADABLE } from "../failure/unreadable.ts";
 import type { RequestBody } from "../wire/protocol.ts";
 import { KEPT_FIELDS } from "./kept.ts";
 import { MAX_ID, withSpeaker } from "./messages.ts";
@@ -89,6 +90,17 @@ const REMEDIES: readonly MessageRemedy[] = [
     join: (messages) => messages.reduce<readonly unknown[]>(joined, []),
   },
   {
+    // Gemini demands a signature of each turn's first call. That is what it takes for calls of other models.
+    fits: (words) => /missing a .?thought_signature/i.test(words),
+    effect: "calls of other models are marked as such from now on",
+    change: (message) => {
+      const [first, ...others] = listOf(field(message, "tool_calls"));
+      if (!isObject(message) || !isObject(first) || [first, ...others].some(isSigned)) return undefined;
+      const extra_content = { google: { thought_signature: "skip_thought_signature_validator" } };
+      return { ...message, tool_calls: [{ ...first, extra_content }, ...others] };
+    },
+  },
+  {
     fits: refusesImages,
     // OpenRouter says it with 404, llama.cpp with 500.
     statuses: [400, 404, 422, 500],
@@ -143,6 +155,10 @@ function partsOf({ content, name }: Fields): string | readonly unknown[] {
   return typeof name === "string" ? withSpeaker(name, said) : said;
 }
 
+function isSigned(call: unknown): boolean {
+  return field(field(field(call, "extra_content"), "google"), "thought_signature") !== undefined;
+}
+
 const NINE_LETTERS = /^[a-zA-Z\d]{9}$/;
 
 /** Deterministic: the same id always gives the same result, so calls and their results still match. */
@@ -151,6 +167,31 @@ function nineLetters(id: string): string {
   let hash = 7;
   for (const letter of id) hash = (hash * 31 + (letter.codePointAt(0) ?? 0)) % 36 ** 9;
   return hash.toString(36).padStart(9, "0");
+}
+
+/**
+ * What to do if the server cannot read reasoning of the conversation, because another of its models, or another server, has sealed it. It is
+ * left out from now on; that of later turns stays.
+ */
+export function sealRemedy({ status, message }: Rejection, sent: RequestBody): Remedy | undefined {
+  if ((status !== 400 && status !== 404) || !UNREADABLE.test(message)) return undefined;
+  const seals = new Set(listOf(sent["messages"]).flatMap((each) => sealsOf(each) ?? []));
+  if (seals.size === 0) return undefined;
+  return {
+    param: "messages",
+    repeats: true,
+    effect: "they have reasoning that the server cannot read, which is left out",
+    apply: (body) => ({
+      ...body,
+      messages: listOf(body["messages"]).map((each) =>
+        isObject(each) && seals.has(sealsOf(each) ?? "") ? withoutField(each, "reasoning_details") : each,
+      ),
+    }),
+  };
+}
+
+function sealsOf(message: unknown): string | undefined {
+  return JSON.stringify(field(message, "reasoning_details"));
 }
 
 /** What to change if the server refused the request because of something in its messages; undefined if nothing fits. */

@@ -11,7 +11,7 @@ import { type EffortPlace, effortRemedy } from "../failure/effort-remedy.ts";
 import { type SchemaPlaces, schemaRemedy } from "../failure/schema-remedy.ts";
 import type { RequestBody } from "../wire/protocol.ts";
 import { outputInWords } from "../request/output-format.ts";
-import { messageRemedy } from "./message-remedies.ts";
+import { messageRemedy, sealRemedy } from "./message-remedies.ts";
 
 /**
  * Parameters that a request can do without. The limit of output tokens is never left out, because the budget reserved that many.
@@ -43,6 +43,7 @@ export function chatRemedy(rejection: Rejection, sent: RequestBody): Remedy | un
     effortRemedy(rejection, sent, EFFORT) ??
     chooseRemedy(rejection, sent, REMEDIES) ??
     strictRemedy(rejection, sent) ??
+    sealRemedy(rejection, sent) ??
     messageRemedy(rejection, sent)
   );
 }

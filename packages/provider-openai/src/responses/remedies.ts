@@ -3,6 +3,7 @@ import { chooseRemedy, leaveOut, type Rejection, type Remedy } from "../failure/
 import { type EffortPlace, effortRemedy } from "../failure/effort-remedy.ts";
 import { type SchemaPlaces, schemaRemedy } from "../failure/schema-remedy.ts";
 import type { RequestBody } from "../wire/protocol.ts";
+import { UNREADABLE } from "../failure/unreadable.ts";
 import { outputInWords } from "../request/output-format.ts";
 
 /**
@@ -58,7 +59,6 @@ function askInWords(body: RequestBody): RequestBody {
   return { ...rest, input: [...listOf(body["input"]), { role: "system", content: outputInWords(schema) }] };
 }
 
-const UNREADABLE = /encrypted content .{0,200}could not be (?:verified|decrypted)/i;
 /** A server that looks up the item although it was sent whole. */
 const NOT_KEPT = /item with id '[^']{1,200}' not found/i;
 /** The item that followed the reasoning was not sent, for example the call of a tool that runs at the server, which is not kept. */
