@@ -390,6 +390,33 @@ test("a server that takes one temperature alone gets none", async () => {
   expect(server.bodies[1]).not.toHaveProperty("temperature");
 });
 
+test.each([
+  "litellm.UnsupportedParamsError: Anthropic doesn't support tool calling without `tools=` param specified.",
+  "Requests which have `tool_use` or `tool_result` blocks in messages must define tools.",
+  "The toolConfig field must be defined when using toolUse and toolResult content blocks.",
+])(
+  "an agent's last call, which has no tools, is made through gateways that demand them: %s",
+  async (message) => {
+    await using server = await rawServer((response, _, index) => {
+      const isRefused = server.bodies[index]?.["tools"] === undefined;
+      response.writeHead(isRefused ? 400 : 200, { "content-type": "application/json" });
+      response.end(JSON.stringify(isRefused ? { error: { message } } : OK.body));
+    });
+    const model = client(server);
+    const calls = ["a", "b"].map((id) => ({ id, name: "weather", arguments: "{}" }));
+    const messages: ChatMessage[] = [
+      ...HELLO.messages,
+      { role: "assistant", content: "", toolCalls: calls },
+      ...calls.map(({ id, name }): ChatMessage => ({ role: "tool", toolCallId: id, name, content: "rain" })),
+    ];
+    for (let n = 0; n < 2; n++) await model.generate({ messages });
+    const described = { description: "No longer available.", parameters: { type: "object", properties: {} } };
+    const tools = [{ type: "function", function: { name: "weather", ...described } }];
+    expect(server.bodies.map((body) => body["tools"])).toEqual([undefined, tools, tools]);
+    await expect(model.generate(HELLO)).rejects.toMatchObject({ status: 400 });
+  },
+);
+
 describe("a template that takes only some orders of messages", () => {
   const TALK: readonly ChatMessage[] = [
     { role: "system", content: "You are brief." },

@@ -44,6 +44,7 @@ export function chatRemedy(rejection: Rejection, sent: RequestBody): Remedy | un
     chooseRemedy(rejection, sent, REMEDIES) ??
     strictRemedy(rejection, sent) ??
     sealRemedy(rejection, sent) ??
+    toolsRemedy(rejection, sent) ??
     messageRemedy(rejection, sent)
   );
 }
@@ -64,6 +65,32 @@ function strictRemedy({ status, message }: Rejection, sent: RequestBody): Remedy
       ),
     }),
   };
+}
+
+const TOOLS_MISSING = /without `?tools=|must define tools|toolConfig field must be (?:defined|provided)/i;
+
+/**
+ * Gateways to Anthropic and Amazon refuse a conversation with calls in a request without tools, such as an agent's last one. The tools that
+ * were called are defined then, so that the agent can still say what it has found.
+ */
+function toolsRemedy({ status, message }: Rejection, sent: RequestBody): Remedy | undefined {
+  if ((status !== 400 && status !== 422) || !TOOLS_MISSING.test(message) || withCalled(sent) === sent)
+    return undefined;
+  return {
+    param: "messages",
+    repeats: true,
+    effect: "they have calls, so the tools that were called are defined from now on",
+    apply: withCalled,
+  };
+}
+
+function withCalled(body: RequestBody): RequestBody {
+  const calls = listOf(body["messages"]).flatMap((message) => listOf(field(message, "tool_calls")));
+  if (calls.length === 0 || body["tools"] !== undefined) return body;
+  const names = new Set(calls.map((call) => field(field(call, "function"), "name")));
+  const described = { description: "No longer available.", parameters: { type: "object", properties: {} } };
+  const tools = [...names].map((name) => ({ type: "function", function: { name, ...described } }));
+  return { ...body, tools };
 }
 
 function isStrict(tool: unknown): boolean {
