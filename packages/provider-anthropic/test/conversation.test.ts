@@ -433,7 +433,7 @@ describe("thinking", () => {
   });
 
   test("R19: of another server or model of the same name is left out once the server says that it cannot read it", async () => {
-    const message = (thinking: string, signature: string): string =>
+    const answer = (thinking: string, signature: string): string =>
       JSON.stringify({
         type: "message",
         content: [
@@ -443,17 +443,17 @@ describe("thinking", () => {
         ],
         stop_reason: "tool_use",
       });
-    await using elsewhere = await byteServer((response) => response.end(message("there", "foreign")));
-    const words = [
+    await using elsewhere = await byteServer((response) => response.end(answer("there", "foreign")));
+    const refusals = [
       "messages.1.content.0: Invalid `signature` in `thinking` block",
       "messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified.",
     ];
-    for (const refusal of words) {
+    for (const refusal of refusals) {
       await using here = await byteServer((response, { body }) => {
         const isRefused = JSON.stringify(body["messages"]).includes("foreign");
         const error = { type: "error", error: { type: "invalid_request_error", message: refusal } };
         response.writeHead(isRefused ? 400 : 200, { "content-type": "application/json" });
-        response.end(isRefused ? JSON.stringify(error) : message("here", "own"));
+        response.end(isRefused ? JSON.stringify(error) : answer("here", "own"));
       });
       const notices: string[] = [];
       const log = (notice: string): void => void notices.push(notice);
