@@ -32,7 +32,7 @@ import {
   type Correction,
   correctionOf,
   isUnfitShape,
-  isUnreadable,
+  unreadableOf,
 } from "./request/corrections.ts";
 
 /** In tokens. A longer answer may take longer than a silent connection stays open, so it is streamed even if nobody listens. */
@@ -68,7 +68,7 @@ export function anthropic(model: string, options: AnthropicOptions = {}): LLMCli
   const corrections = new Set<Correction>();
   /** The schemas, as JSON, that structured output does not support. */
   const unfitShapes = new Set<string>();
-  /** The seals of thoughts that the server could not read. */
+  /** The seals of thoughts and of tools' images that the server could not read. */
   const unreadable = new Set<string>();
   let connection: Connection | undefined;
 
@@ -120,10 +120,11 @@ export function anthropic(model: string, options: AnthropicOptions = {}): LLMCli
     } catch (error) {
       if (call.stopped !== undefined) throw error;
       const correction = correctionOf(error, first.body);
-      if (isUnreadable(error) && first.seals.length > 0) {
+      const unread = unreadableOf(error);
+      if (unread !== undefined && first[unread].length > 0) {
         if (unreadable.size > MAX_UNREADABLE) unreadable.clear();
-        for (const seal of first.seals) unreadable.add(seal);
-        notice("thoughts that the server cannot read are left out");
+        for (const seal of first[unread]) unreadable.add(seal);
+        notice(`${unread} that the server cannot read are left out`);
       } else if (correction === undefined) {
         throw error;
       } else if (

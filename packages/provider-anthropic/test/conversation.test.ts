@@ -481,3 +481,56 @@ describe("thinking", () => {
     }
   });
 });
+
+describe("an image that the server cannot read", () => {
+  const image = (data: string) => ({ type: "image" as const, url: `data:image/png;base64,${data}` });
+  const refusing = (problem: string) =>
+    byteServer((response, { body }) => {
+      const isRefused = JSON.stringify(body["messages"]).includes("BADBADBA");
+      const error = { type: "error", error: { type: "invalid_request_error", message: problem } };
+      const ok = { type: "message", content: [{ type: "text", text: "ok" }], stop_reason: "end_turn" };
+      response.writeHead(isRefused ? 400 : 200, { "content-type": "application/json" });
+      response.end(JSON.stringify(isRefused ? error : ok));
+    });
+  const looked = (callId: string, data: string): ChatMessage[] => [
+    { role: "assistant", content: "", toolCalls: [{ id: callId, name: "look", arguments: "{}" }] },
+    {
+      role: "tool",
+      toolCallId: callId,
+      name: "look",
+      content: [{ type: "text", text: "seen" }, image(data)],
+    },
+  ];
+  const messages: ChatMessage[] = [
+    { role: "user", content: [image("USER")] },
+    ...looked("a", "GOOD"),
+    ...looked("b", "BADBADBA"),
+  ];
+
+  test.each([
+    "Could not process image",
+    "messages.4.content.0.tool_result.content.1.image.source.base64: image exceeds 5 MB maximum: 7 > 5",
+    "The image was specified using the image/png media type, but the image appears to be a image/jpeg image",
+  ])("is left out of a tool's result, and the model is told so: %s", async (problem) => {
+    await using server = await refusing(problem);
+    const by = client(server, { cache: false });
+    await by.generate({ messages });
+    const more: ChatMessage[] = [
+      { role: "assistant", content: "ok" },
+      { role: "user", content: "go on" },
+    ];
+    await by.generate({ messages: [...messages, ...more] });
+    expect(server.received).toHaveLength(3);
+    const sent = JSON.stringify(server.received[2]?.body["messages"]);
+    expect(
+      ["USER", "GOOD", "BADBADBA", "left out: it cannot be read"].filter((each) => sent.includes(each)),
+    ).toEqual(["USER", "GOOD", "left out: it cannot be read"]);
+  });
+
+  test("is not left out if it is the user's", async () => {
+    await using server = await refusing("Could not process image");
+    const own: ChatMessage[] = [{ role: "user", content: [image("BADBADBA")] }];
+    expect(await failureOf(client(server).generate({ messages: own }))).toMatchObject({ status: 400 });
+    expect(server.received).toHaveLength(1);
+  });
+});

@@ -4,7 +4,7 @@ import { inputSchema, isObject, listOf, type Notice } from "@ravi/kernel/provide
 import type { KnownModel } from "../models.ts";
 import type { AnthropicOptions } from "../options.ts";
 import { cacheControl, markLast, markTurns } from "./cache.ts";
-import { sealOf, toConversation } from "./conversation.ts";
+import { isThinkingBlock, latestToolImages, sealOf, toConversation } from "./conversation.ts";
 import { type OutputPlan, planOutput } from "./output.ts";
 import { effortFor, thinkingFor } from "./thinking.ts";
 
@@ -21,7 +21,7 @@ export interface Target {
   readonly options: Pick<AnthropicOptions, "apiVersion" | "cache" | "thinking">;
   /** Whether the server has refused structured output before. */
   readonly refusesFormat: boolean;
-  /** The seals of thoughts that the server could not read. */
+  /** The seals of thoughts and of tools' images that the server could not read. */
   readonly unreadable: ReadonlySet<string>;
   readonly notice: Notice;
 }
@@ -31,7 +31,9 @@ export interface Prepared {
   /** The tool that the model calls to give its answer, if structured output is not used. */
   readonly outputTool: string | undefined;
   /** The seals of the thoughts in it. */
-  readonly seals: readonly string[];
+  readonly thoughts: readonly string[];
+  /** The seals of the latest images of tools in it. */
+  readonly images: readonly string[];
 }
 
 /** From this version on the API refuses sampling settings, even with their default values. */
@@ -88,7 +90,10 @@ export function prepare(request: ModelRequest, target: Target): Prepared {
   return {
     body: Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined)),
     outputTool: output?.by === "tool" ? output.tool.name : undefined,
-    seals: messages.flatMap(({ content }) => content.flatMap((block) => sealOf(block) || [])),
+    thoughts: messages.flatMap(({ content }) =>
+      content.flatMap((block) => (isThinkingBlock(block) && sealOf(block)) || []),
+    ),
+    images: latestToolImages(messages),
   };
 }
 

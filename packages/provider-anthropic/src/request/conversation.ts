@@ -30,7 +30,7 @@ interface Translation {
   readonly provider: string;
   /** Whether it is a server of Anthropic. */
   readonly isOwn: boolean;
-  /** The seals of thoughts that the server could not read. */
+  /** The seals of thoughts and of tools' images that the server could not read. */
   readonly unreadable: ReadonlySet<string>;
   readonly notice: Notice;
   readonly ids: CallIds;
@@ -168,10 +168,14 @@ function otherBlocks(message: ChatMessage, { notice }: Translation): ContentBloc
 function resultBlock(
   id: string,
   { content, isError }: ToolMessage,
-  { notice }: Translation,
+  { notice, unreadable }: Translation,
 ): ToolResultBlockParam {
   const head = { type: "tool_result", tool_use_id: id } as const;
-  const blocks = inputBlocks(content, notice);
+  const blocks = inputBlocks(content, notice).map((block): InputBlock =>
+    block.type === "image" && unreadable.has(sealOf(block) ?? "")
+      ? { type: "text", text: "[an image was left out: it cannot be read]" }
+      : block,
+  );
   if (isError === true) return { ...head, content: failureText(blocks, notice), is_error: true };
   if (blocks.length === 0) return head;
   const [only] = blocks;
@@ -189,10 +193,29 @@ function failureText(blocks: readonly InputBlock[], notice: Notice): string {
   return texts.join("\n") || "The tool failed without an error message.";
 }
 
-/** What the server knows a thought by: its signature, or all of it if it is encrypted. Undefined for any other block. */
+/**
+ * What a thought or an image is known by: the signature or, if it is encrypted, all of it; the address, or the size and the end of the data.
+ * Undefined for any other block.
+ */
 export function sealOf(block: ContentBlockParam): string | undefined {
   if (block.type === "thinking") return block.signature;
-  return block.type === "redacted_thinking" ? block.data : undefined;
+  if (block.type === "redacted_thinking") return block.data;
+  if (block.type !== "image") return undefined;
+  const { source } = block;
+  if (source.type === "base64") return `${source.data.length} ${source.data.slice(-200)}`;
+  return source.type === "url" ? source.url : source.file_id;
+}
+
+/** The images in the results of the last turn that has any. Those before were read in an earlier request. */
+export function latestToolImages(turns: readonly Turn[]): readonly string[] {
+  const images = turns.map(({ content }) =>
+    content.flatMap((block) =>
+      block.type === "tool_result" && Array.isArray(block.content)
+        ? block.content.flatMap((each) => (each.type === "image" ? (sealOf(each) ?? []) : []))
+        : [],
+    ),
+  );
+  return images.findLast((each) => each.length > 0) ?? [];
 }
 
 /** Whether the block is thinking, plain or encrypted. */

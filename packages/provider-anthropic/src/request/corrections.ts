@@ -59,10 +59,19 @@ export function correctionOf(error: unknown, sent: Body): Correction | undefined
 const UNREADABLE =
   /invalid `?(?:signature|data)`? in `?(?:redacted_)?thinking|thinking`? blocks in .{0,60}cannot be modified/i;
 
-/** Whether the server refuses a thought of the conversation, as when that was begun with another model, or at another server. */
-export function isUnreadable(error: unknown): boolean {
+/** How the server says that one image is broken, too large, or not what its media type says. */
+const BAD_IMAGE =
+  /could not process image|image (?:exceeds|dimensions exceed)|does not match the provided media type|media type, but the image appears/i;
+
+/**
+ * What the server cannot read: thoughts, as when the conversation was begun with another model or at another server, or an image. Undefined
+ * if it is something else.
+ */
+export function unreadableOf(error: unknown): "thoughts" | "images" | undefined {
   const { status, error: body } = fieldsOf(error);
-  return error instanceof APIError && status === 400 && UNREADABLE.test(readReport(body).message);
+  if (!(error instanceof APIError) || status !== 400) return undefined;
+  const { message } = readReport(body);
+  return UNREADABLE.test(message) ? "thoughts" : BAD_IMAGE.test(message) ? "images" : undefined;
 }
 
 /** The body without the parameters that the server does not support. */
