@@ -39,7 +39,12 @@ import {
 const LONGEST_WHOLE = 8_192;
 
 /** A limit to the memory used. What is forgotten is refused once more. */
-const MAX_UNREADABLE = 1_000;
+const MAX_SEALS = 1_000;
+
+function remember(known: Set<string>, seals: readonly string[]): void {
+  if (known.size > MAX_SEALS) known.clear();
+  for (const seal of seals) known.add(seal);
+}
 
 /**
  * A model of Anthropic, or of a server that speaks its Messages API, with the official client. Throws an `InvalidValueError` if an
@@ -70,6 +75,8 @@ export function anthropic(model: string, options: AnthropicOptions = {}): LLMCli
   const unfitShapes = new Set<string>();
   /** The seals of thoughts and of tools' images that the server could not read. */
   const unreadable = new Set<string>();
+  /** The seals of images that it has read, so that another one must be meant. */
+  const readable = new Set<string>();
   let connection: Connection | undefined;
 
   const prepared = (request: ModelRequest, isOwn: boolean): Prepared => {
@@ -116,14 +123,16 @@ export function anthropic(model: string, options: AnthropicOptions = {}): LLMCli
       );
     const first = prepared(request, isOwn);
     try {
-      return { response: await post(first.body, how.idempotencyKey), outputTool: first.outputTool };
+      const response = await post(first.body, how.idempotencyKey);
+      remember(readable, first.images);
+      return { response, outputTool: first.outputTool };
     } catch (error) {
       if (call.stopped !== undefined) throw error;
       const correction = correctionOf(error, first.body);
       const unread = unreadableOf(error);
-      if (unread !== undefined && first[unread].length > 0) {
-        if (unreadable.size > MAX_UNREADABLE) unreadable.clear();
-        for (const seal of first[unread]) unreadable.add(seal);
+      const seals = unread === undefined ? [] : first[unread].filter((seal) => !readable.has(seal));
+      if (seals.length > 0) {
+        remember(unreadable, seals);
         notice(`${unread} that the server cannot read are left out`);
       } else if (correction === undefined) {
         throw error;
@@ -141,7 +150,9 @@ export function anthropic(model: string, options: AnthropicOptions = {}): LLMCli
       const second = prepared(request, isOwn);
       // A different body needs a different idempotency key.
       const key = how.idempotencyKey === undefined ? undefined : `${how.idempotencyKey}:corrected`;
-      return { response: await post(second.body, key), outputTool: second.outputTool };
+      const response = await post(second.body, key);
+      remember(readable, second.images);
+      return { response, outputTool: second.outputTool };
     }
   };
 

@@ -514,17 +514,26 @@ describe("an image that the server cannot read", () => {
   ])("is left out of a tool's result, and the model is told so: %s", async (problem) => {
     await using server = await refusing(problem);
     const by = client(server, { cache: false });
+    await by.generate({ messages: messages.slice(0, 3) });
     await by.generate({ messages });
     const more: ChatMessage[] = [
       { role: "assistant", content: "ok" },
       { role: "user", content: "go on" },
     ];
     await by.generate({ messages: [...messages, ...more] });
-    expect(server.received).toHaveLength(3);
-    const sent = JSON.stringify(server.received[2]?.body["messages"]);
+    expect(server.received).toHaveLength(4);
+    const sent = JSON.stringify(server.received[3]?.body["messages"]);
     expect(
       ["USER", "GOOD", "BADBADBA", "left out: it cannot be read"].filter((each) => sent.includes(each)),
     ).toEqual(["USER", "GOOD", "left out: it cannot be read"]);
+  });
+
+  test("is left out wherever it is, if it is not known which it is, as after a restart", async () => {
+    await using server = await refusing("Could not process image");
+    const all = [...messages, ...looked("c", "MORE")];
+    await client(server).generate({ messages: all });
+    const sent = JSON.stringify(server.received[1]?.body["messages"]);
+    expect(["USER", "GOOD", "BADBADBA", "MORE"].filter((each) => sent.includes(each))).toEqual(["USER"]);
   });
 
   test("is not left out if it is the user's", async () => {

@@ -4,7 +4,7 @@ import { inputSchema, isObject, listOf, type Notice } from "@ravi/kernel/provide
 import type { KnownModel } from "../models.ts";
 import type { AnthropicOptions } from "../options.ts";
 import { cacheControl, markLast, markTurns } from "./cache.ts";
-import { isThinkingBlock, latestToolImages, sealOf, toConversation } from "./conversation.ts";
+import { toConversation } from "./conversation.ts";
 import { type OutputPlan, planOutput } from "./output.ts";
 import { effortFor, thinkingFor } from "./thinking.ts";
 
@@ -32,7 +32,7 @@ export interface Prepared {
   readonly outputTool: string | undefined;
   /** The seals of the thoughts in it. */
   readonly thoughts: readonly string[];
-  /** The seals of the latest images of tools in it. */
+  /** The seals of the tools' images in it. */
   readonly images: readonly string[];
 }
 
@@ -90,10 +90,8 @@ export function prepare(request: ModelRequest, target: Target): Prepared {
   return {
     body: Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined)),
     outputTool: output?.by === "tool" ? output.tool.name : undefined,
-    thoughts: messages.flatMap(({ content }) =>
-      content.flatMap((block) => (isThinkingBlock(block) && sealOf(block)) || []),
-    ),
-    images: latestToolImages(messages),
+    thoughts: conversation.thoughts,
+    images: conversation.images,
   };
 }
 

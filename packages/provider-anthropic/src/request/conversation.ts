@@ -14,6 +14,10 @@ export interface Conversation {
   readonly messages: readonly Turn[];
   /** The names of the tools that were called in it. */
   readonly toolNames: readonly string[];
+  /** The seals of the thoughts in it. */
+  readonly thoughts: readonly string[];
+  /** The seals of the tools' images in it. */
+  readonly images: readonly string[];
 }
 
 /** A message with its blocks in a list, so that more blocks can be added. */
@@ -35,6 +39,8 @@ interface Translation {
   readonly notice: Notice;
   readonly ids: CallIds;
   readonly toolNames: Set<string>;
+  readonly thoughts: string[];
+  readonly images: string[];
 }
 
 /**
@@ -49,7 +55,9 @@ export function toConversation(
   unreadable: ReadonlySet<string> = NONE,
 ): Conversation {
   const toolNames = new Set<string>();
-  const translation: Translation = { provider, isOwn, unreadable, notice, ids: callIds(MAX_ID), toolNames };
+  const [thoughts, images]: [string[], string[]] = [[], []];
+  const ids = callIds(MAX_ID);
+  const translation = { provider, isOwn, unreadable, notice, ids, toolNames, thoughts, images };
   const begin = source.findIndex((message) => message.role !== "system");
   const head = begin === -1 ? source : source.slice(0, begin);
   const turns: Turn[] = [];
@@ -74,6 +82,8 @@ export function toConversation(
     system: head.flatMap((message) => textBlocks(typeof message.content === "string" ? message.content : "")),
     messages: turns,
     toolNames: [...toolNames],
+    thoughts,
+    images,
   };
 }
 
@@ -117,7 +127,7 @@ function addAnswer(
 function answerBlocks(
   { content }: AssistantMessage,
   uses: readonly ToolUseBlockParam[],
-  { provider, isOwn, unreadable, notice }: Translation,
+  { provider, isOwn, unreadable, notice, thoughts }: Translation,
 ): ContentBlockParam[] {
   const blocks: ContentBlockParam[] = [];
   let sent = 0;
@@ -132,8 +142,11 @@ function answerBlocks(
     else if (part.type === "reasoning") {
       const kept = readOpaque(part, provider, isOwn);
       sendCalls(kept?.calls ?? 0);
-      if (kept?.block !== undefined && !unreadable.has(sealOf(kept.block) ?? "")) blocks.push(kept.block);
-      else if (kept?.isPlace !== true) notice("reasoning without a signature of this provider is left out");
+      const seal = kept?.block === undefined ? "" : (sealOf(kept.block) ?? "");
+      if (kept?.block !== undefined && !unreadable.has(seal)) {
+        blocks.push(kept.block);
+        if (seal !== "") thoughts.push(seal);
+      } else if (kept?.isPlace !== true) notice("reasoning without a signature of this provider is left out");
     } else blocks.push(unknownNote(part, notice));
   }
   sendCalls(uses.length);
@@ -168,14 +181,16 @@ function otherBlocks(message: ChatMessage, { notice }: Translation): ContentBloc
 function resultBlock(
   id: string,
   { content, isError }: ToolMessage,
-  { notice, unreadable }: Translation,
+  { notice, unreadable, images }: Translation,
 ): ToolResultBlockParam {
   const head = { type: "tool_result", tool_use_id: id } as const;
-  const blocks = inputBlocks(content, notice).map((block): InputBlock =>
-    block.type === "image" && unreadable.has(sealOf(block) ?? "")
-      ? { type: "text", text: "[an image was left out: it cannot be read]" }
-      : block,
-  );
+  const blocks = inputBlocks(content, notice).map((block): InputBlock => {
+    if (block.type !== "image") return block;
+    const seal = sealOf(block) ?? "";
+    if (unreadable.has(seal)) return { type: "text", text: "[an image was left out: it cannot be read]" };
+    images.push(seal);
+    return block;
+  });
   if (isError === true) return { ...head, content: failureText(blocks, notice), is_error: true };
   if (blocks.length === 0) return head;
   const [only] = blocks;
@@ -204,18 +219,6 @@ export function sealOf(block: ContentBlockParam): string | undefined {
   const { source } = block;
   if (source.type === "base64") return `${source.data.length} ${source.data.slice(-200)}`;
   return source.type === "url" ? source.url : source.file_id;
-}
-
-/** The images in the results of the last turn that has any. Those before were read in an earlier request. */
-export function latestToolImages(turns: readonly Turn[]): readonly string[] {
-  const images = turns.map(({ content }) =>
-    content.flatMap((block) =>
-      block.type === "tool_result" && Array.isArray(block.content)
-        ? block.content.flatMap((each) => (each.type === "image" ? (sealOf(each) ?? []) : []))
-        : [],
-    ),
-  );
-  return images.findLast((each) => each.length > 0) ?? [];
 }
 
 /** Whether the block is thinking, plain or encrypted. */
