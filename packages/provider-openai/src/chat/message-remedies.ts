@@ -105,7 +105,7 @@ const REMEDIES: readonly MessageRemedy[] = [
     // OpenRouter says it with 404, llama.cpp with 500.
     statuses: [400, 404, 422, 500],
     effect: "images that tools return are left out from now on, and the model is told so",
-    change: withoutToolImages,
+    change: (message) => withoutToolImages(message),
   },
 ];
 

@@ -8,9 +8,11 @@ import {
   UNSUPPORTED,
 } from "../failure/corrections.ts";
 import { type EffortPlace, effortRemedy } from "../failure/effort-remedy.ts";
+import { imageRemedy } from "../failure/image-remedy.ts";
 import { type SchemaPlaces, schemaRemedy } from "../failure/schema-remedy.ts";
 import type { RequestBody } from "../wire/protocol.ts";
 import { outputInWords } from "../request/output-format.ts";
+import { withoutToolImages } from "./tool-images.ts";
 import { messageRemedy, sealRemedy } from "./message-remedies.ts";
 
 /**
@@ -45,6 +47,7 @@ export function chatRemedy(rejection: Rejection, sent: RequestBody): Remedy | un
     strictRemedy(rejection, sent) ??
     sealRemedy(rejection, sent) ??
     toolsRemedy(rejection, sent) ??
+    imageRemedy(rejection, sent, { list: "messages", without: withoutToolImages }) ??
     messageRemedy(rejection, sent)
   );
 }

@@ -1,6 +1,7 @@
-import { field, fieldsOf, listOf, stringOr, withoutField } from "@ravi/kernel/provider";
+import { field, fieldsOf, isObject, listOf, stringOr, withoutField } from "@ravi/kernel/provider";
 import { chooseRemedy, leaveOut, type Rejection, type Remedy } from "../failure/corrections.ts";
 import { type EffortPlace, effortRemedy } from "../failure/effort-remedy.ts";
+import { imageRemedy } from "../failure/image-remedy.ts";
 import { type SchemaPlaces, schemaRemedy } from "../failure/schema-remedy.ts";
 import type { RequestBody } from "../wire/protocol.ts";
 import { UNREADABLE } from "../failure/unreadable.ts";
@@ -30,7 +31,8 @@ export function responsesRemedy(rejection: Rejection, sent: RequestBody): Remedy
     reasoningRemedy(rejection, sent) ??
     schemaRemedy(rejection, sent, PLACES) ??
     effortRemedy(rejection, sent, EFFORT) ??
-    chooseRemedy(rejection, sent, REMEDIES)
+    chooseRemedy(rejection, sent, REMEDIES) ??
+    imageRemedy(rejection, sent, { list: "input", without: withoutImages })
   );
 }
 
@@ -47,6 +49,14 @@ const EFFORT: EffortPlace = {
       ? withoutField(body, "reasoning.effort")
       : { ...body, reasoning: { ...fieldsOf(body["reasoning"]), effort } },
 };
+
+/** A tool's result without its images; undefined if it has none. */
+function withoutImages(item: unknown, text: string): object | undefined {
+  const parts = listOf(field(item, "output"));
+  const isImage = (part: unknown): boolean => field(part, "type") === "input_image";
+  if (!isObject(item) || !parts.some(isImage)) return undefined;
+  return { ...item, output: parts.map((part) => (isImage(part) ? { type: "input_text", text } : part)) };
+}
 
 function schemaOf(body: RequestBody): unknown {
   return field(field(body["text"], "format"), "schema");
