@@ -512,8 +512,8 @@ describe("an image that the server cannot read", () => {
     "messages.4.content.0.tool_result.content.1.image.source.base64: image exceeds 5 MB maximum: 7 > 5",
     "The image was specified using the image/png media type, but the image appears to be a image/jpeg image",
   ])("is left out of a tool's result, and the model is told so: %s", async (problem) => {
-    await using server = await refusing(problem);
-    const by = client(server, { cache: false });
+    await using strict = await refusing(problem);
+    const by = client(strict, { cache: false });
     await by.generate({ messages: messages.slice(0, 3) });
     await by.generate({ messages });
     const more: ChatMessage[] = [
@@ -521,25 +521,25 @@ describe("an image that the server cannot read", () => {
       { role: "user", content: "go on" },
     ];
     await by.generate({ messages: [...messages, ...more] });
-    expect(server.received).toHaveLength(4);
-    const sent = JSON.stringify(server.received[3]?.body["messages"]);
+    expect(strict.received).toHaveLength(4);
+    const sent = JSON.stringify(strict.received[3]?.body["messages"]);
     expect(
       ["USER", "GOOD", "BADBADBA", "left out: it cannot be read"].filter((each) => sent.includes(each)),
     ).toEqual(["USER", "GOOD", "left out: it cannot be read"]);
   });
 
   test("is left out wherever it is, if it is not known which it is, as after a restart", async () => {
-    await using server = await refusing("Could not process image");
+    await using strict = await refusing("Could not process image");
     const all = [...messages, ...looked("c", "MORE")];
-    await client(server).generate({ messages: all });
-    const sent = JSON.stringify(server.received[1]?.body["messages"]);
+    await client(strict).generate({ messages: all });
+    const sent = JSON.stringify(strict.received[1]?.body["messages"]);
     expect(["USER", "GOOD", "BADBADBA", "MORE"].filter((each) => sent.includes(each))).toEqual(["USER"]);
   });
 
   test("is not left out if it is the user's", async () => {
-    await using server = await refusing("Could not process image");
+    await using strict = await refusing("Could not process image");
     const own: ChatMessage[] = [{ role: "user", content: [image("BADBADBA")] }];
-    expect(await failureOf(client(server).generate({ messages: own }))).toMatchObject({ status: 400 });
-    expect(server.received).toHaveLength(1);
+    expect(await failureOf(client(strict).generate({ messages: own }))).toMatchObject({ status: 400 });
+    expect(strict.received).toHaveLength(1);
   });
 });
