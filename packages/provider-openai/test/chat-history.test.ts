@@ -174,6 +174,27 @@ test.each([
   },
 );
 
+test("a client learns about new conversations, however many it has learned about", async () => {
+  await using server = await rawServer((response, _, index) => {
+    const isRefused = JSON.stringify(server.bodies[index]).includes("reasoning_details");
+    const error = { error: { message: "encrypted reasoning was created for a different account or model" } };
+    response.writeHead(isRefused ? 400 : 200, { "content-type": "application/json" });
+    response.end(JSON.stringify(isRefused ? error : OK.body));
+  });
+  const model = client(server);
+  const talk = (n: number): ChatMessage[] => {
+    const data = JSON.stringify({
+      details: [{ type: "reasoning.encrypted", data: `${n}${"x".repeat(300)}` }],
+    });
+    const thought = { type: "reasoning" as const, text: "", opaque: { provider: "openai", data } };
+    return [...HELLO.messages, { role: "assistant", content: [thought, { type: "text", text: "hi" }] }];
+  };
+  for (let n = 0; n < 101; n++) await model.generate({ messages: talk(n) });
+  const before = server.bodies.length;
+  for (let n = 0; n < 2; n++) await model.generate({ messages: talk(101) });
+  expect(server.bodies.length - before).toBe(3);
+});
+
 test("Gemini gets calls of other models marked, and its own with their signatures", async () => {
   const signature = (text: string) => ({ google: { thought_signature: text } });
   const own = { tool_calls: [{ ...CALL, extra_content: signature("own") }, CALL] };

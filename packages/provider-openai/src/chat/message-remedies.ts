@@ -1,5 +1,5 @@
 import { type Fields, field, isObject, listOf, plainId, textIn, withoutField } from "@ravi/kernel/provider";
-import { type Rejection, type Remedy, UNSUPPORTED } from "../failure/corrections.ts";
+import { keyOf, type Rejection, type Remedy, UNSUPPORTED } from "../failure/corrections.ts";
 import { UNREADABLE } from "../failure/unreadable.ts";
 import type { RequestBody } from "../wire/protocol.ts";
 import { KEPT_FIELDS } from "./kept.ts";
@@ -191,7 +191,8 @@ export function sealRemedy({ status, message }: Rejection, sent: RequestBody): R
 }
 
 function sealsOf(message: unknown): string | undefined {
-  return JSON.stringify(field(message, "reasoning_details"));
+  const details = field(message, "reasoning_details");
+  return details === undefined ? undefined : keyOf(details);
 }
 
 /** What to change if the server refused the request because of something in its messages; undefined if nothing fits. */

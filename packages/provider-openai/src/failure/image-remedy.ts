@@ -1,6 +1,6 @@
 import { listOf } from "@ravi/kernel/provider";
 import type { RequestBody } from "../wire/protocol.ts";
-import type { Rejection, Remedy } from "./corrections.ts";
+import { keyOf, type Rejection, type Remedy } from "./corrections.ts";
 
 /** Where a protocol has the images that tools return. */
 export interface ImagePlace {
@@ -40,10 +40,4 @@ export function imageRemedy(
       }),
     }),
   };
-}
-
-/** Not all of it: an image may have megabytes. */
-function keyOf(item: unknown): string {
-  const text = JSON.stringify(item);
-  return `${text.length} ${text.slice(-400)}`;
 }
