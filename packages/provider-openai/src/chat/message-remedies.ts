@@ -180,6 +180,7 @@ export function sealRemedy({ status, message }: Rejection, sent: RequestBody): R
   return {
     param: "messages",
     repeats: true,
+    isSingle: true,
     effect: "they have reasoning that the server cannot read, which is left out",
     apply: (body) => ({
       ...body,

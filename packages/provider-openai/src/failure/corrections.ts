@@ -14,6 +14,8 @@ export interface Remedy {
   readonly words?: RegExp | undefined;
   /** Whether it may be learned several times, each time for something else under the same name. Default: false. */
   readonly repeats?: boolean | undefined;
+  /** Whether it is about one conversation or schema, so that it may be forgotten if there are too many. Default: false. */
+  readonly isSingle?: boolean | undefined;
   apply(body: RequestBody): RequestBody;
 }
 
@@ -115,7 +117,7 @@ const MAX_LEARNED = 100;
  */
 export function learn(learned: Remedy[], found: Remedy): void {
   if (learned.length >= MAX_LEARNED) {
-    const oldest = learned.findIndex(({ repeats }) => repeats === true);
+    const oldest = learned.findIndex(({ isSingle }) => isSingle === true);
     if (oldest === -1) return;
     learned.splice(oldest, 1);
   }

@@ -31,6 +31,7 @@ export function imageRemedy(
   return {
     param: list,
     repeats: true,
+    isSingle: true,
     effect: "the server cannot read an image in it, so those of tools are left out, and the model is told so",
     apply: (body) => ({
       ...body,

@@ -95,6 +95,7 @@ function reasoningRemedy({ status, code, message }: Rejection, sent: RequestBody
   return {
     param: "input",
     repeats: true,
+    isSingle: isUnreadable || leadsNowhere,
     effect: isUnreadable
       ? "it has reasoning that the server cannot read, which is left out"
       : leadsNowhere
