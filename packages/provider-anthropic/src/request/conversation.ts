@@ -212,7 +212,7 @@ function failureText(blocks: readonly InputBlock[], notice: Notice): string {
  * What a thought or an image is known by: the signature or, if it is encrypted, all of it; the address, or the size and the end of the data.
  * Undefined for any other block.
  */
-export function sealOf(block: ContentBlockParam): string | undefined {
+function sealOf(block: ContentBlockParam): string | undefined {
   if (block.type === "thinking") return block.signature;
   if (block.type === "redacted_thinking") return block.data;
   if (block.type !== "image") return undefined;
