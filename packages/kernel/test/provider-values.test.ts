@@ -11,6 +11,7 @@ import {
   countIn,
   field,
   fieldsOf,
+  inputSchema,
   isObject,
   leftOut,
   listOf,
@@ -252,4 +253,27 @@ describe("options", () => {
       return error;
     }
   }
+});
+
+test("what holds beside the alternatives of a tool's schema is merged with them, and no name is required twice", () => {
+  const variant = (kind: string, more: Record<string, object>) => ({
+    properties: { kind: { const: kind }, ...more },
+    required: ["kind", ...Object.keys(more)],
+  });
+  const schema = {
+    type: "object",
+    properties: { kind: { type: "string", description: "what" }, size: { type: "number" } },
+    required: ["kind", "size"],
+    oneOf: [variant("cat", { lives: { type: "number" } }), variant("dog", { size: { minimum: 1 } })],
+  };
+  const kind = (value: string): object => ({ const: value, type: "string", description: "what" });
+  expect(inputSchema(schema)).toEqual({
+    type: "object",
+    properties: {
+      kind: { anyOf: [kind("cat"), kind("dog")] },
+      lives: { type: "number" },
+      size: { anyOf: [{ type: "number" }, { minimum: 1, type: "number" }] },
+    },
+    required: ["kind", "size"],
+  });
 });

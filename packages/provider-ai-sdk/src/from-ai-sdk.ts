@@ -65,6 +65,7 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): LLMCli
       files,
       supportedUrls,
       tag: tagOf(model.provider),
+      modelId: model.modelId,
       systemAnywhere: options.systemAnywhere ?? /^(?:openai|azure)\b/.test(model.provider),
       takesToolFiles: !model.provider.endsWith(".chat"),
       headers: options.headers,
@@ -107,7 +108,7 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): LLMCli
       try {
         const result = await ask(request, call, given, (prepared) => model.doGenerate(prepared));
         logWarnings(notice, field(result, "warnings"));
-        const answer = collectAnswer(model.provider, request.tools);
+        const answer = collectAnswer(model, request.tools);
         answer.addWhole(result);
         checkEnding(answer);
         call.complete();
@@ -127,7 +128,7 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): LLMCli
           opened = model.doStream(prepared).then(({ stream }) => stream.getReader());
           return opened;
         });
-        const answer = collectAnswer(model.provider, request.tools);
+        const answer = collectAnswer(model, request.tools);
         while (answer.ending() === undefined) {
           const { done, value } = await call.wait(reader.read());
           if (done) break;

@@ -131,6 +131,25 @@ describe("R19: what a provider needs back with a text", () => {
   });
 });
 
+test.each<[string, object, boolean]>([
+  ["signed, as @ai-sdk/anthropic 4.0.102 gives them", { anthropic: { signature: "s" } }, false],
+  ["encrypted", { anthropic: { redactedData: "x" } }, false],
+  ["of Gemini, which has to get them back", { google: { thoughtSignature: "s" } }, true],
+])(
+  "R19: thoughts that are %s go back to the same model; to another of the provider: %#",
+  async (_, metadata, goes) => {
+    const given = answer([{ type: "reasoning", text: "hm", providerMetadata: metadata }, call("1")]);
+    const { content, message } = await sentBack(given);
+    const thought = { type: "reasoning", text: "hm", providerOptions: metadata };
+    expect(content).toMatchObject([thought, { type: "tool-call" }]);
+    const other = { ...fixedModel(given), modelId: "large" };
+    await fromAiSdk(other).generate({ messages: [...ask("go").messages, message, ...ask("on").messages] });
+    expect(other.seen[0]?.prompt[1]).toMatchObject({
+      content: [...(goes ? [thought] : []), { type: "tool-call" }],
+    });
+  },
+);
+
 test("R19: thoughts between calls go back between them", async () => {
   const thought = (text: string): Said => ({
     type: "reasoning",

@@ -27,10 +27,24 @@ import { explain } from "./failure/explain.ts";
 import { knownModel } from "./models.ts";
 import { type AnthropicOptions, checkOptions } from "./options.ts";
 import { type Body, prepare, type Prepared } from "./request/body.ts";
-import { corrected, type Correction, correctionOf } from "./request/corrections.ts";
+import {
+  corrected,
+  type Correction,
+  correctionOf,
+  isUnfitShape,
+  unreadableOf,
+} from "./request/corrections.ts";
 
 /** In tokens. A longer answer may take longer than a silent connection stays open, so it is streamed even if nobody listens. */
 const LONGEST_WHOLE = 8_192;
+
+/** A limit to the memory used. What is forgotten is refused once more. */
+const MAX_SEALS = 1_000;
+
+function remember(known: Set<string>, seals: readonly string[]): void {
+  if (known.size > MAX_SEALS) known.clear();
+  for (const seal of seals) known.add(seal);
+}
 
 /**
  * A model of Anthropic, or of a server that speaks its Messages API, with the official client. Throws an `InvalidValueError` if an
@@ -57,10 +71,19 @@ export function anthropic(model: string, options: AnthropicOptions = {}): LLMCli
   });
   const notice = onceEach(options.logger, info);
   const corrections = new Set<Correction>();
+  /** The schemas, as JSON, that structured output does not support. */
+  const unfitShapes = new Set<string>();
+  /** The seals of thoughts and of tools' images that the server could not read. */
+  const unreadable = new Set<string>();
+  /** The seals of images that it has read, so that another one must be meant. */
+  const readable = new Set<string>();
   let connection: Connection | undefined;
 
   const prepared = (request: ModelRequest, isOwn: boolean): Prepared => {
-    const refusesFormat = corrections.has("output_config.format") || corrections.has("output_config");
+    const refusesFormat =
+      corrections.has("output_config.format") ||
+      corrections.has("output_config") ||
+      (unfitShapes.size > 0 && unfitShapes.has(shapeOf(request)));
     const ready = prepare(request, {
       model,
       provider,
@@ -69,6 +92,7 @@ export function anthropic(model: string, options: AnthropicOptions = {}): LLMCli
       maxOutputTokens: limits.maxOutputTokens,
       options: { cache: options.cache, thinking: options.thinking, apiVersion: versionOf(options) },
       refusesFormat,
+      unreadable,
       notice,
     });
     return { ...ready, body: corrected(ready.body, corrections) };
@@ -99,16 +123,36 @@ export function anthropic(model: string, options: AnthropicOptions = {}): LLMCli
       );
     const first = prepared(request, isOwn);
     try {
-      return { response: await post(first.body, how.idempotencyKey), outputTool: first.outputTool };
+      const response = await post(first.body, how.idempotencyKey);
+      remember(readable, first.images);
+      return { response, outputTool: first.outputTool };
     } catch (error) {
-      const correction = call.stopped === undefined ? correctionOf(error, first.body) : undefined;
-      if (correction === undefined) throw error;
-      corrections.add(correction);
-      notice(`${correction} is left out: the server does not accept it`);
+      if (call.stopped !== undefined) throw error;
+      const correction = correctionOf(error, first.body);
+      const unread = unreadableOf(error);
+      const seals = unread === undefined ? [] : first[unread].filter((seal) => !readable.has(seal));
+      if (seals.length > 0) {
+        remember(unreadable, seals);
+        notice(`${unread} that the server cannot read are left out`);
+      } else if (correction === undefined) {
+        throw error;
+      } else if (
+        correction === "output_config.format" &&
+        request.output !== undefined &&
+        isUnfitShape(error)
+      ) {
+        unfitShapes.add(shapeOf(request));
+        notice("a schema of the answer is asked for by a tool: structured output does not support it");
+      } else {
+        corrections.add(correction);
+        notice(`${correction} is left out: the server does not accept it`);
+      }
       const second = prepared(request, isOwn);
       // A different body needs a different idempotency key.
       const key = how.idempotencyKey === undefined ? undefined : `${how.idempotencyKey}:corrected`;
-      return { response: await post(second.body, key), outputTool: second.outputTool };
+      const response = await post(second.body, key);
+      remember(readable, second.images);
+      return { response, outputTool: second.outputTool };
     }
   };
 
@@ -164,6 +208,10 @@ export function anthropic(model: string, options: AnthropicOptions = {}): LLMCli
 /** The API version that is sent. A header overrides the option. */
 function versionOf({ headers = {}, apiVersion }: AnthropicOptions): string | undefined {
   return Object.entries(headers).find(([name]) => /^anthropic-version$/i.test(name))?.[1] ?? apiVersion;
+}
+
+function shapeOf({ output }: ModelRequest): string {
+  return JSON.stringify(output?.schema ?? null);
 }
 
 function isStreamed(body: Body, wanted: boolean): boolean {

@@ -1,4 +1,4 @@
-import type { ModelEvent } from "@ravi/kernel";
+import { type AssistantMessage, type ModelEvent, textOf } from "@ravi/kernel";
 import { anthropic } from "@ravi/provider-anthropic";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -254,6 +254,58 @@ describe("what only Anthropic can read", () => {
         ],
       },
     ]);
+  });
+
+  test("R19: thoughts and texts between tool calls go back in their places, which the server demands", async () => {
+    const thought = (at: number, said: string): string =>
+      open(at, { type: "thinking", thinking: "", signature: "" }) +
+      piece(at, { type: "thinking_delta", thinking: said }) +
+      piece(at, { type: "signature_delta", signature: `signed ${said}` }) +
+      close(at);
+    const answer =
+      START +
+      thought(0, "one") +
+      call(1, "f", "{}") +
+      textBlock(2, "and") +
+      call(3, "f", "{}") +
+      thought(4, "two") +
+      textBlock(5, "then") +
+      open(6, { type: "redacted_thinking", data: "ZW5j" }) +
+      close(6) +
+      call(7, "f", "{}") +
+      thought(8, "cut off") +
+      ended("max_tokens");
+    await using server = await byteServer((response) =>
+      response.writeHead(200, { "content-type": "text/event-stream" }).end(answer),
+    );
+    const model = client(server, { cache: false });
+    const ask = { role: "user" as const, content: "go" };
+    const { response } = await streamed(model, { messages: [ask] });
+    expect(textOf(response.message)).toBe("andthen");
+    const use = (at: number): object => ({ type: "tool_use", id: `toolu_${at}`, name: "f", input: {} });
+    const sentBy = async (message: AssistantMessage, n: number): Promise<unknown> => {
+      await streamed(model, { messages: [ask, message] });
+      const sent = (await server.nth(n)).body["messages"];
+      return Array.isArray(sent) ? sent[1] : undefined;
+    };
+    const recorded = JSON.parse(JSON.stringify(response.message)) as typeof response.message;
+    expect(await sentBy(recorded, 1)).toEqual({
+      role: "assistant",
+      content: [
+        { type: "thinking", thinking: "one", signature: "signed one" },
+        use(1),
+        { type: "text", text: "and" },
+        use(3),
+        { type: "thinking", thinking: "two", signature: "signed two" },
+        { type: "text", text: "then" },
+        { type: "redacted_thinking", data: "ZW5j" },
+        use(7),
+      ],
+    });
+    // If somebody has taken calls out, what is left keeps its order.
+    expect(await sentBy({ ...recorded, toolCalls: recorded.toolCalls?.slice(0, 1) }, 2)).toMatchObject({
+      content: [{ thinking: "one" }, use(1), { text: "and" }, { thinking: "two" }, { text: "then" }],
+    });
   });
 
   test("thoughts without a signature go back to a server that is not Anthropic's own", async () => {

@@ -1,11 +1,11 @@
-import { type ChatMessage, type ContentPart, type ModelRequest, textOf } from "@ravi/kernel";
+import { type ChatMessage, type ContentPart, type LLMClient, type ModelRequest, textOf } from "@ravi/kernel";
 import { loopbackAnthropic, type LoopbackServer } from "@ravi/testing";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { callIds } from "@ravi/kernel/provider";
 import { anthropic, type AnthropicOptions } from "@ravi/provider-anthropic";
 import { toConversation } from "../src/request/conversation.ts";
-import { failureOf } from "./support.ts";
+import { byteServer, client, failureOf } from "./support.ts";
 
 const LONG = process.env["RAVI_LONG"] !== undefined;
 const RUNS = LONG ? 20_000 : 100;
@@ -148,19 +148,28 @@ describe("any history", () => {
       (body) => body.replace('"role":"user"', '"role":"assistant"'),
       (body) => body.replace('"type":"text","text":"', '"type":"text","text":"","x":"'),
       (body) => body.replace(/"max_tokens":\d+,/, ""),
-      (body) => body.replace('"signature":"', '"signature":"x'),
     ];
     const full: readonly ChatMessage[] = [
       { role: "user", content: "go" },
       thoughtful,
       { role: "tool", toolCallId: "call_0", name: "f", content: "1" },
     ];
+    const statuses: number[] = [];
+    const spoiling = (spoil: (body: string) => string) =>
+      model({
+        fetch: async (input, init) => {
+          const response = await globalThis.fetch(input, { ...init, body: spoil(String(init?.body)) });
+          statuses.push(response.status);
+          return response;
+        },
+      });
     for (const spoil of spoilt) {
-      const fetch: typeof globalThis.fetch = (input, init) =>
-        globalThis.fetch(input, { ...init, body: spoil(String(init?.body)) });
-      const failed = failureOf(model({ fetch }).generate({ messages: full }));
+      const failed = failureOf(spoiling(spoil).generate({ messages: full }));
       expect(await failed).toMatchObject({ kind: "FORMAT_ERROR", status: 400 });
     }
+    // That one is corrected: the thought is left out.
+    await spoiling((body) => body.replace('"signature":"', '"signature":"x')).generate({ messages: full });
+    expect(statuses.slice(-2)).toEqual([400, 200]);
     expect((await model().generate({ messages: full })).finishReason).toBe("toolCalls");
   });
 });
@@ -421,5 +430,116 @@ describe("thinking", () => {
     expect(seen?.messages.at(-2)).toMatchObject({
       content: [{ type: "reasoning", text: "hm" }, { text: "ok" }],
     });
+  });
+
+  test("R19: of another server or model of the same name is left out once the server says that it cannot read it", async () => {
+    const answer = (thinking: string, signature: string): string =>
+      JSON.stringify({
+        type: "message",
+        content: [
+          { type: "thinking", thinking, signature },
+          { type: "redacted_thinking", data: signature },
+          { type: "tool_use", id: `toolu_${thinking}`, name: "f", input: {} },
+        ],
+        stop_reason: "tool_use",
+      });
+    await using elsewhere = await byteServer((response) => response.end(answer("there", "foreign")));
+    const refusals = [
+      "messages.1.content.0: Invalid `signature` in `thinking` block",
+      "messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified.",
+    ];
+    for (const refusal of refusals) {
+      await using here = await byteServer((response, { body }) => {
+        const isRefused = JSON.stringify(body["messages"]).includes("foreign");
+        const error = { type: "error", error: { type: "invalid_request_error", message: refusal } };
+        response.writeHead(isRefused ? 400 : 200, { "content-type": "application/json" });
+        response.end(isRefused ? JSON.stringify(error) : answer("here", "own"));
+      });
+      const notices: string[] = [];
+      const log = (notice: string): void => void notices.push(notice);
+      const options = { logger: { debug: log, info: log, warn: log, error: log } };
+      const messages: ChatMessage[] = [{ role: "user", content: "go" }];
+      const go = async (by: LLMClient): Promise<void> => {
+        const { message: said } = await by.generate({
+          messages,
+          reasoning: { effort: "high" },
+          maxOutputTokens: 4_000,
+        });
+        const toolCallId = said.toolCalls?.[0]?.id ?? "";
+        messages.push(said, { role: "tool", toolCallId, name: "f", content: "1" });
+      };
+      await go(client(elsewhere));
+      const to = client(here, options);
+      for (let n = 0; n < 3; n++) await go(to);
+      const sent = here.received.map(({ body }) =>
+        [...JSON.stringify(body["messages"]).matchAll(/"(?:signature|data)":"(\w+)"/g)].map(
+          ([, seal]) => seal,
+        ),
+      );
+      expect(sent).toEqual([["foreign", "foreign"], [], ["own", "own"], ["own", "own", "own", "own"]]);
+      expect(notices.join()).toContain("thoughts that the server cannot read are left out");
+    }
+  });
+});
+
+describe("an image that the server cannot read", () => {
+  const image = (data: string) => ({ type: "image" as const, url: `data:image/png;base64,${data}` });
+  const refusing = (problem: string) =>
+    byteServer((response, { body }) => {
+      const isRefused = JSON.stringify(body["messages"]).includes("BADBADBA");
+      const error = { type: "error", error: { type: "invalid_request_error", message: problem } };
+      const ok = { type: "message", content: [{ type: "text", text: "ok" }], stop_reason: "end_turn" };
+      response.writeHead(isRefused ? 400 : 200, { "content-type": "application/json" });
+      response.end(JSON.stringify(isRefused ? error : ok));
+    });
+  const looked = (callId: string, data: string): ChatMessage[] => [
+    { role: "assistant", content: "", toolCalls: [{ id: callId, name: "look", arguments: "{}" }] },
+    {
+      role: "tool",
+      toolCallId: callId,
+      name: "look",
+      content: [{ type: "text", text: "seen" }, image(data)],
+    },
+  ];
+  const messages: ChatMessage[] = [
+    { role: "user", content: [image("USER")] },
+    ...looked("a", "GOOD"),
+    ...looked("b", "BADBADBA"),
+  ];
+
+  test.each([
+    "Could not process image",
+    "messages.4.content.0.tool_result.content.1.image.source.base64: image exceeds 5 MB maximum: 7 > 5",
+    "The image was specified using the image/png media type, but the image appears to be a image/jpeg image",
+  ])("is left out of a tool's result, and the model is told so: %s", async (problem) => {
+    await using strict = await refusing(problem);
+    const by = client(strict, { cache: false });
+    await by.generate({ messages: messages.slice(0, 3) });
+    await by.generate({ messages });
+    const more: ChatMessage[] = [
+      { role: "assistant", content: "ok" },
+      { role: "user", content: "go on" },
+    ];
+    await by.generate({ messages: [...messages, ...more] });
+    expect(strict.received).toHaveLength(4);
+    const sent = JSON.stringify(strict.received[3]?.body["messages"]);
+    expect(
+      ["USER", "GOOD", "BADBADBA", "left out: it cannot be read"].filter((each) => sent.includes(each)),
+    ).toEqual(["USER", "GOOD", "left out: it cannot be read"]);
+  });
+
+  test("is left out wherever it is, if it is not known which it is, as after a restart", async () => {
+    await using strict = await refusing("Could not process image");
+    const all = [...messages, ...looked("c", "MORE")];
+    await client(strict).generate({ messages: all });
+    const sent = JSON.stringify(strict.received[1]?.body["messages"]);
+    expect(["USER", "GOOD", "BADBADBA", "MORE"].filter((each) => sent.includes(each))).toEqual(["USER"]);
+  });
+
+  test("is not left out if it is the user's", async () => {
+    await using strict = await refusing("Could not process image");
+    const own: ChatMessage[] = [{ role: "user", content: [image("BADBADBA")] }];
+    expect(await failureOf(client(strict).generate({ messages: own }))).toMatchObject({ status: 400 });
+    expect(strict.received).toHaveLength(1);
   });
 });

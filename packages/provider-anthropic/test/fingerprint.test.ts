@@ -2,7 +2,7 @@ import { anyText } from "@ravi/testing/suites";
 import fc from "fast-check";
 import { expect, test, vi } from "vitest";
 import { fingerprint } from "../src/fingerprint.ts";
-import { opaqueBlock, opaquePart } from "../src/opaque.ts";
+import { opaquePart, readOpaque } from "../src/opaque.ts";
 
 /** As the definition of FNV-1a has it, and as it is on record. */
 function byDefinition(text: string): string {
@@ -32,11 +32,11 @@ test("it is made once for a thought, however often that goes out, and anew when 
   const part = opaquePart({ type: "thinking", thinking: "hm", signature: "s" }, "anthropic");
   if (part === undefined) throw new Error("no part");
   const block = { type: "thinking", thinking: "hm", signature: "s" };
-  expect(opaqueBlock(part, "anthropic")).toEqual(block);
+  expect(readOpaque(part, "anthropic")?.block).toEqual(block);
   const read = vi.spyOn(Buffer, "from");
-  expect(opaqueBlock(part, "anthropic")).toEqual(block);
+  expect(readOpaque(part, "anthropic")?.block).toEqual(block);
   expect(read).not.toHaveBeenCalled();
   read.mockRestore();
   Object.assign(part, { text: "[redacted]" });
-  expect(opaqueBlock(part, "anthropic")).toBeUndefined();
+  expect(readOpaque(part, "anthropic")?.block).toBeUndefined();
 });

@@ -454,7 +454,8 @@ describe("an answer of a given shape", () => {
     expect(response.message).not.toHaveProperty("toolCalls");
     const { body } = await server.nth(0);
     expect(body).toMatchObject({
-      tool_choice: { type: "tool", name: "scores" },
+      // Of two answers none could be read.
+      tool_choice: { type: "tool", name: "scores", disable_parallel_tool_use: true },
       tools: [{ name: "scores", input_schema: open }],
     });
     expect(body).not.toHaveProperty("output_config");
@@ -566,13 +567,24 @@ describe("a parameter that the server does not take", () => {
     "output_config.format: structured outputs are not supported on this model",
     "Schema is too complex for compilation. Simplify it, or leave strict out.",
     "The compiled grammar is too large",
+    "Schemas contains too many optional parameters (87), which would make grammar compilation inefficient. Reduce the number of optional parameters in your tool schemas (limit: 24).",
+    "output_config.format.schema: For 'object' type, property 'enum' is not supported",
   ])("structured output becomes a tool: %s", async (message) => {
     await using server = await refusing(message);
     const schema = { type: "object", properties: { a: { type: "string" } }, additionalProperties: false };
-    await client(server).generate({ ...HELLO, output: { name: "x", schema } });
+    const model = client(server);
+    await model.generate({ ...HELLO, output: { name: "x", schema } });
     const { body } = await server.nth(1);
     expect(body).not.toHaveProperty("output_config");
     expect(body).toMatchObject({ tools: [{ name: "x" }], tool_choice: { type: "tool", name: "x" } });
+    // Not if the server has no structured output at all.
+    const other = { ...schema, properties: { b: { type: "string" } } };
+    await model.generate({ ...HELLO, output: { name: "x", schema: other } });
+    expect("output_config" in (await server.nth(2)).body).toBe(
+      !message.includes("outputs are not supported"),
+    );
+    await model.generate({ ...HELLO, output: { name: "x", schema } });
+    expect(server.received.at(-1)?.body).toEqual(body);
   });
 
   test.each([

@@ -14,6 +14,7 @@ import { answerReader, headerSecrets, onceEach, scrubber, startCall } from "@rav
 import { connect, type Connection } from "./wire/connection.ts";
 import { explain } from "./failure/provider-error.ts";
 import { checkOptions, type OpenAIOptions } from "./options.ts";
+import type { Answer } from "./wire/protocol.ts";
 import { makeSender } from "./wire/send.ts";
 
 /**
@@ -54,11 +55,12 @@ export function openai(model: string, options: OpenAIOptions = {}): LLMClient {
       timers: globalThis,
     });
     let headers: Headers | undefined;
+    let answer: Answer | undefined;
     try {
       const idempotencyKey = callOptions?.idempotencyKey;
       const response = await send(call, request, { isStreamed, idempotencyKey });
       ({ headers } = response);
-      const answer = connection().protocol.collect(provider);
+      answer = connection().protocol.collect(provider);
       const next = answerReader({ response, call, limits, answer, timers: globalThis });
       for (let events = await next(); events !== undefined; events = await next())
         for (const event of events) {
@@ -77,6 +79,7 @@ export function openai(model: string, options: OpenAIOptions = {}): LLMClient {
         model,
         headers,
         api: connected?.protocol.api ?? "chat",
+        hasWorked: answer?.hasWorked() === true,
         scrub: connected?.scrub ?? scrubber([options.apiKey, ...headerSecrets(options.headers)]),
         now: clock.now(),
       });

@@ -1,6 +1,6 @@
 import type { ChatMessage, LLMClient, ModelResponse } from "@ravi/kernel";
 import { field, listOf } from "@ravi/kernel/provider";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { chunk, client, DONE, HELLO, rawServer, type RawServer, streamed } from "./support.ts";
 
 /** What a server answered, and what it is sent back in the second turn. */
@@ -141,6 +141,97 @@ test("neither OpenAI itself nor another provider gets what a server wants back",
   });
   await own.generate({ messages });
   expect(bodies).toEqual([expect.objectContaining({ messages: expect.arrayContaining([plain]) })]);
+});
+
+test.each([
+  [
+    404,
+    "Your request contains encrypted reasoning or compaction content that was produced under a different model. Encrypted payloads can only be replayed to the endpoint that created them.",
+  ],
+  [400, "messages.1.content.0: Invalid `signature` in `thinking` block"],
+])(
+  "reasoning that another model has sealed is left out; that of the model itself stays (%i)",
+  async (status, message) => {
+    const detail = (data: string) => [{ type: "reasoning.encrypted", data, index: 0 }];
+    const thought = (data: string) => ({ reasoning_details: detail(data), tool_calls: [CALL] });
+    await using other = await answering(thought("other"));
+    await using server = await rawServer((response, _, index) => {
+      const isRefused = JSON.stringify(server.bodies[index]).includes('"other"');
+      const error = { error: { message, code: status } };
+      response.writeHead(isRefused ? status : 200, { "content-type": "application/json" });
+      response.end(JSON.stringify(isRefused ? error : { choices: [{ message: thought("own") }] }));
+    });
+    const messages = [...continued(await client(other).generate(HELLO))];
+    const model = client(server);
+    for (let n = 0; n < 2; n++) messages.push(...continued(await model.generate({ messages })).slice(1));
+    const sent = server.bodies.map(
+      (body) =>
+        JSON.stringify(body)
+          .match(/"(?:other|own)"/g)
+          ?.join() ?? "",
+    );
+    expect(sent).toEqual(['"other"', "", '"own"']);
+  },
+);
+
+test("a client learns about new conversations, however many it has learned about", async () => {
+  await using server = await rawServer((response, _, index) => {
+    const isRefused = JSON.stringify(server.bodies[index]).includes("reasoning_details");
+    const error = { error: { message: "encrypted reasoning was created for a different account or model" } };
+    response.writeHead(isRefused ? 400 : 200, { "content-type": "application/json" });
+    response.end(JSON.stringify(isRefused ? error : OK.body));
+  });
+  const model = client(server);
+  const talk = (n: number): ChatMessage[] => {
+    const data = JSON.stringify({
+      details: [{ type: "reasoning.encrypted", data: `${n}${"x".repeat(300)}` }],
+    });
+    const thought = { type: "reasoning" as const, text: "", opaque: { provider: "openai", data } };
+    return [...HELLO.messages, { role: "assistant", content: [thought, { type: "text", text: "hi" }] }];
+  };
+  for (let n = 0; n < 101; n++) await model.generate({ messages: talk(n) });
+  const before = server.bodies.length;
+  for (let n = 0; n < 2; n++) await model.generate({ messages: talk(101) });
+  expect(server.bodies.length - before).toBe(3);
+});
+
+test("Gemini gets calls of other models marked, and its own with their signatures", async () => {
+  const signature = (text: string) => ({ google: { thought_signature: text } });
+  const own = { tool_calls: [{ ...CALL, extra_content: signature("own") }, CALL] };
+  await using server = await rawServer((response, _, index) => {
+    const firsts = listOf(server.bodies[index]?.["messages"]).flatMap(
+      (each) => listOf(field(each, "tool_calls"))[0] ?? [],
+    );
+    const isRefused = !firsts.every((call) => field(call, "extra_content") !== undefined);
+    const error = [
+      {
+        error: {
+          code: 400,
+          message: "Function call is missing a thought_signature in functionCall parts.",
+          status: "INVALID_ARGUMENT",
+        },
+      },
+    ];
+    response.writeHead(isRefused ? 400 : 200, { "content-type": "application/json" });
+    response.end(JSON.stringify(isRefused ? error : { choices: [{ message: own }] }));
+  });
+  const call = { id: "a", name: "f", arguments: "{}" };
+  const messages: ChatMessage[] = [
+    ...HELLO.messages,
+    { role: "assistant", content: "", toolCalls: [call, { ...call, id: "b" }] },
+    ...["a", "b"].map((toolCallId): ChatMessage => ({ role: "tool", toolCallId, name: "f", content: "1" })),
+  ];
+  const model = client(server);
+  messages.push(...continued(await model.generate({ messages })).slice(1));
+  await model.generate({ messages });
+  expect(server.bodies).toHaveLength(3);
+  const calls = listOf(server.bodies[2]?.["messages"]).map((each) => listOf(field(each, "tool_calls")));
+  expect(calls.flat().map((each) => field(each, "extra_content"))).toEqual([
+    signature("skip_thought_signature_validator"),
+    undefined,
+    signature("own"),
+    undefined,
+  ]);
 });
 
 test("reasoning that a server does not take back is left out from then on", async () => {
@@ -318,4 +409,107 @@ test("a server that takes one temperature alone gets none", async () => {
   });
   await client(server).generate({ ...HELLO, temperature: 0.7 });
   expect(server.bodies[1]).not.toHaveProperty("temperature");
+});
+
+test.each([
+  "litellm.UnsupportedParamsError: Anthropic doesn't support tool calling without `tools=` param specified.",
+  "Requests which have `tool_use` or `tool_result` blocks in messages must define tools.",
+  "The toolConfig field must be defined when using toolUse and toolResult content blocks.",
+])(
+  "an agent's last call, which has no tools, is made through gateways that demand them: %s",
+  async (message) => {
+    await using server = await rawServer((response, _, index) => {
+      const isRefused = server.bodies[index]?.["tools"] === undefined;
+      response.writeHead(isRefused ? 400 : 200, { "content-type": "application/json" });
+      response.end(JSON.stringify(isRefused ? { error: { message } } : OK.body));
+    });
+    const model = client(server);
+    const calls = ["a", "b"].map((id) => ({ id, name: "weather", arguments: "{}" }));
+    const messages: ChatMessage[] = [
+      ...HELLO.messages,
+      { role: "assistant", content: "", toolCalls: calls },
+      ...calls.map(({ id, name }): ChatMessage => ({ role: "tool", toolCallId: id, name, content: "rain" })),
+    ];
+    for (let n = 0; n < 2; n++) await model.generate({ messages });
+    const described = { description: "No longer available.", parameters: { type: "object", properties: {} } };
+    const tools = [{ type: "function", function: { name: "weather", ...described } }];
+    expect(server.bodies.map((body) => body["tools"])).toEqual([undefined, tools, tools]);
+    await expect(model.generate(HELLO)).rejects.toMatchObject({ status: 400 });
+  },
+);
+
+describe("a template that takes only some orders of messages", () => {
+  const TALK: readonly ChatMessage[] = [
+    { role: "system", content: "You are brief." },
+    { role: "system", content: "You are kind." },
+    { role: "user", content: "one", name: "ann" },
+    { role: "user", content: [{ type: "text", text: "two" }] },
+    { role: "assistant", content: "", toolCalls: [{ id: "a", name: "f", arguments: "{}" }] },
+    { role: "tool", toolCallId: "a", name: "f", content: "done" },
+    { role: "assistant", content: "three" },
+    { role: "assistant", content: "four" },
+    { role: "system", content: "Hurry." },
+    { role: "user", content: "five" },
+  ];
+  const kind = { role: "user", content: "<system>\nYou are kind.\n</system>" };
+  const hurry = { role: "user", content: "<system>\nHurry.\n</system>" };
+  const sentTo = async (
+    status: number,
+    message: string,
+    isRefused: (roles: readonly unknown[]) => boolean,
+  ): Promise<readonly unknown[]> => {
+    await using server = await rawServer((response, _, index) => {
+      const roles = listOf(server.bodies[index]?.["messages"]).map((each) => field(each, "role"));
+      const error = { error: { code: status, message, type: "x" } };
+      response.writeHead(isRefused(roles) ? status : 200, { "content-type": "application/json" });
+      response.end(JSON.stringify(isRefused(roles) ? error : OK.body));
+    });
+    const model = client(server);
+    await model.generate({ messages: TALK });
+    await model.generate({ messages: TALK });
+    expect(server.bodies).toHaveLength(3);
+    expect(server.bodies[2]).toEqual(server.bodies[1]);
+    return listOf(server.bodies[1]?.["messages"]);
+  };
+
+  test.each([
+    [400, "System message must be at the beginning."],
+    [
+      500,
+      "While executing CallExpression ...\nError: Jinja Exception: System message must be at the beginning.",
+    ],
+  ])("Qwen's gets later notes of the system as a user's (%i)", async (status, message) => {
+    const sent = await sentTo(status, message, (roles) => roles.lastIndexOf("system") > 0);
+    expect(sent.map((each) => field(each, "role")).join()).toBe(
+      "system,user,user,user,assistant,tool,assistant,assistant,user,user",
+    );
+    expect([sent[1], sent[8]]).toEqual([kind, hurry]);
+  });
+
+  test("Gemma's gets the messages of one side as one", async () => {
+    const message = "Conversation roles must alternate user/assistant/user/assistant/...";
+    const sent = await sentTo(400, message, (roles) =>
+      roles.some(
+        (role, at) => role === "user" && ["user", "system"].includes(String(roles[at - 1])) && at > 1,
+      ),
+    );
+    expect(sent).toEqual([
+      { role: "system", content: "You are brief." },
+      {
+        role: "user",
+        content: [
+          { type: "text", text: `${kind.content}\n\nann: one` },
+          { type: "text", text: "two" },
+        ],
+      },
+      {
+        role: "assistant",
+        content: null,
+        tool_calls: [{ ...CALL, id: "a", function: { name: "f", arguments: "{}" } }],
+      },
+      { role: "tool", tool_call_id: "a", content: "done" },
+      { role: "assistant", content: "three\n\nfour" },
+      { role: "user", content: `${hurry.content}\n\nfive` },
+    ]);
+  });
 });

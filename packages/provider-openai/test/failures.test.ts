@@ -2,7 +2,19 @@ import { inspect } from "node:util";
 import { errorToJSON, isRaviError, type LLMClient, type ProviderError } from "@ravi/kernel";
 import { describe, expect, test } from "vitest";
 import { openai as openaiOf, type OpenAIOptions } from "@ravi/provider-openai";
-import { APIS, client as clientOf, failureOf, HELLO, rawServer, streamed } from "./support.ts";
+import {
+  type Api,
+  APIS,
+  chunk,
+  client as clientOf,
+  DONE,
+  failureOf,
+  frame,
+  HELLO,
+  rawServer,
+  SPOKEN,
+  streamed,
+} from "./support.ts";
 
 interface Refusal {
   readonly status: number;
@@ -385,5 +397,48 @@ describe.each(APIS)("over %s:", (api) => {
     expect(await failureOf(model.generate(wrong))).toMatchObject(refusal);
     expect(await failureOf(streamed(model, wrong))).toMatchObject(refusal);
     expect(server.bodies).toHaveLength(0);
+  });
+});
+
+describe("O6: an error with a status inside an answer", () => {
+  const error = { code: 502, message: "Provider disconnected" };
+  const failed = { error, finish_reason: "error", message: { content: "half an ans" } };
+  const usage = { prompt_tokens: 9, completion_tokens: 4_000 };
+  const answered = async (body: string, api: Api = "chat"): Promise<unknown> => {
+    await using server = await rawServer((response) => void response.end(body));
+    return await failureOf(clientOf(server, { api }).generate(HELLO));
+  };
+
+  test.each<[string, string, Api]>([
+    ["with what it took", JSON.stringify({ choices: [{ ...failed, message: null }], usage }), "chat"],
+    ["beside what it took", JSON.stringify({ error, usage }), "chat"],
+    ["after a part of it", JSON.stringify({ choices: [failed] }), "chat"],
+    ["after a piece of it", chunk({ content: "half" }) + frame({ error }), "chat"],
+    ["after a thought", chunk({ reasoning: "hm" }) + frame({ error }), "chat"],
+    ["after an item of it", SPOKEN.responses.piece("half") + frame({ error }), "responses"],
+  ])("is no refusal, which would cost nothing: %s", async (_, body, api) => {
+    const failure = await answered(body, api);
+    expect(failure).toMatchObject({ kind: "SERVER_ERROR", retryable: true, status: undefined });
+    expect(failure).toHaveProperty("message", expect.stringContaining("Provider disconnected"));
+  });
+
+  test.each<[string, string]>([
+    ["whole", JSON.stringify({ error })],
+    ["streamed", frame({ error })],
+  ])("is one where nothing was begun: %s", async (_, body) => {
+    expect(await answered(body)).toMatchObject({ kind: "SERVER_ERROR", status: 502 });
+  });
+});
+
+test("O6: a failure that OpenRouter tells only in the words of the server behind it is none of an empty answer", async () => {
+  const ending = { delta: { content: "" }, finish_reason: "stop", native_finish_reason: "network_error" };
+  await using server = await rawServer((response) => {
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    response.end(frame({ choices: [{ index: 0, ...ending }] }) + DONE);
+  });
+  expect(await failureOf(streamed(clientOf(server)))).toMatchObject({
+    kind: "SERVER_ERROR",
+    retryable: true,
+    message: "openai/test-model: the model failed: network_error",
   });
 });

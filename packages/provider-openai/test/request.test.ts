@@ -1,6 +1,7 @@
 import { defineTool, type ModelRequest } from "@ravi/kernel";
 import { toolSpec } from "@ravi/kernel/loop";
 import { loopbackOpenAI } from "@ravi/testing";
+import type { ChatCompletionFunctionTool } from "openai/resources/chat/completions";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { openai, type OpenAIOptions } from "@ravi/provider-openai";
@@ -535,6 +536,26 @@ describe("a parameter that the server does not take", () => {
     expect(said).toEqual([
       "openai/test-model: the server does not accept response_format: the schema of the answer is sent as text from now on",
     ]);
+  });
+
+  test("T10: what many calls at once are refused for is learned once, so that there is room for more", async () => {
+    const CALLS = 101;
+    await using server = await rawServer(async (response, _, index) => {
+      await server.arrived(CALLS);
+      const [tool] = (server.bodies[index]?.["tools"] ?? []) as ChatCompletionFunctionTool[];
+      const isRefused = tool?.function.strict === true;
+      const error = { message: `Invalid schema for function '${tool?.function.name}': too complex` };
+      response.writeHead(isRefused ? 400 : 200, { "content-type": "application/json" });
+      response.end(JSON.stringify(isRefused ? { error } : { choices: [{ message: { content: "ok" } }] }));
+    });
+    const model = client(server);
+    const parameters = { type: "object", properties: { a: { type: "string" } }, required: ["a"] };
+    const withTool = (name: string) => ({ ...HELLO, tools: [{ name, description: "d", parameters }] });
+    await Promise.all(Array.from({ length: CALLS }, () => model.generate(withTool("f"))));
+    expect(server.bodies).toHaveLength(2 * CALLS);
+    await model.generate(withTool("g"));
+    await model.generate(withTool("g"));
+    expect(server.bodies).toHaveLength(2 * CALLS + 3);
   });
 
   test("T10: only one is corrected in a call; the next call knows both", async () => {

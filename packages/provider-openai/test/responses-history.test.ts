@@ -202,6 +202,8 @@ describe("reasoning", () => {
 
   test.each([
     [400, "The encrypted content gAAA...c90= could not be verified.", "invalid_encrypted_content"],
+    [400, "encrypted reasoning was created for a different account or model", ""],
+    [400, "Upstream request failed: reasoning `encrypted_content` was not issued to this caller", ""],
     [400, "Item 'rs_0' of type 'reasoning' was provided without its required following item.", null],
     [404, "Item with id 'rs_0' not found. Items are not persisted when `store` is set to false.", null],
   ])("R19: that a server cannot read (%i) is left out after one refusal", async (status, message, code) => {

@@ -2,7 +2,7 @@ import type { ModelRequest } from "@ravi/kernel";
 import { openai, type OpenAIOptions } from "@ravi/provider-openai";
 import { loopbackOpenAI } from "@ravi/testing";
 import { describe, expect, test, vi } from "vitest";
-import { client, failureOf, HELLO, listener, rawServer, SPOKEN, streamed } from "./support.ts";
+import { APIS, client, failureOf, HELLO, listener, rawServer, SPOKEN, streamed } from "./support.ts";
 
 const OK = SPOKEN.responses.whole("ok");
 
@@ -75,6 +75,48 @@ describe("a parameter that the server does not take", () => {
       expect(said).toEqual([expect.stringContaining(`does not accept ${param}`)]);
     },
   );
+
+  describe.each(APIS)("an effort that the model does not have, over %s", (api) => {
+    const param = api === "chat" ? "reasoning_effort" : "reasoning.effort";
+    const effortIn = (body: Record<string, unknown> = {}): unknown =>
+      body["reasoning_effort"] ?? (body["reasoning"] as { effort?: unknown } | undefined)?.effort;
+    const having = (efforts: readonly string[], isNamed = true) =>
+      rawServer((response, _, index) => {
+        const effort = effortIn(server?.bodies[index]);
+        const isRefused = effort !== undefined && !efforts.includes(String(effort));
+        const list = efforts.map((each) => `'${each}'`).join(", ");
+        const error = isNamed
+          ? {
+              message: `Unsupported value: '${String(effort)}' is not supported with the 'm' model. Supported values are: ${list}.`,
+              code: "unsupported_value",
+              param,
+            }
+          : { message: `'${param}' does not support '${String(effort)}' with this model: ${list}.` };
+        response.writeHead(isRefused ? 400 : 200, { "content-type": "application/json" });
+        response.end(isRefused ? JSON.stringify({ error }) : SPOKEN[api].whole("ok"));
+      });
+    let server: Awaited<ReturnType<typeof having>> | undefined;
+    const sent = async (...efforts: readonly ("minimal" | "low" | "high")[]): Promise<unknown[]> => {
+      const model = client(server ?? { url: "" }, { api });
+      for (const effort of efforts) await model.generate({ ...HELLO, reasoning: { effort } });
+      return (server?.bodies ?? []).map(effortIn);
+    };
+
+    test.each([true, false])(
+      "T10: is corrected alone; other efforts are sent on (named: %s)",
+      async (isNamed) => {
+        await using made = (server = await having(["none", "low", "high"], isNamed));
+        expect(made.bodies).toEqual([]);
+        expect(await sent("minimal", "high", "minimal")).toEqual(["minimal", "low", "high", "low"]);
+      },
+    );
+
+    test("T10: is left out alone where there is nothing near it", async () => {
+      await using made = (server = await having(["medium", "high"]));
+      expect(made.bodies).toEqual([]);
+      expect(await sent("low", "high", "low")).toEqual(["low", undefined, "high", undefined]);
+    });
+  });
 
   test("T10: where no shape can be demanded, the model is asked for it in words", async () => {
     await using server = await rawServer((response, _, index) => {

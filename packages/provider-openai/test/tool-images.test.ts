@@ -1,7 +1,7 @@
 import type { ChatMessage } from "@ravi/kernel";
 import { loopbackOpenAI } from "@ravi/testing";
 import { describe, expect, test } from "vitest";
-import { client, rawServer, type RawServer } from "./support.ts";
+import { APIS, client, rawServer, type RawServer, SPOKEN } from "./support.ts";
 
 /** A tool message of Chat Completions can only be text, so the images of tools are sent after them. */
 
@@ -143,6 +143,50 @@ describe("a model that takes no images", () => {
   ])("is not one that cannot read this one: %s", async (message) => {
     await using server = await refusing(withImages, [400, message]);
     await expect(client(server, { api: "chat" }).generate({ messages: LOOK })).rejects.toMatchObject({
+      status: 400,
+    });
+    // Nor is the model told that it takes none.
+    expect(JSON.stringify(server.bodies)).not.toContain("takes no images");
+  });
+});
+
+describe.each(APIS)("an image that the server cannot read, over %s", (api) => {
+  const LATER: readonly ChatMessage[] = [
+    { role: "assistant", content: "", toolCalls: [{ id: "d", name: "look", arguments: "{}" }] },
+    { role: "tool", toolCallId: "d", name: "look", content: [image("LATER")] },
+  ];
+  test.each([
+    ["The image data you provided does not represent a valid image. Please check your input.", null],
+    [
+      "You uploaded an unsupported image. Please make sure your image has of one the following formats: png.",
+      null,
+    ],
+    ["something else", "image_parse_error"],
+  ])("is left out with those that tools returned, and later ones are not: %s", async (message, code) => {
+    await using server = await rawServer((response, _, index) => {
+      const isRefused = JSON.stringify(server.bodies[index]).includes("CCCC");
+      response.writeHead(isRefused ? 400 : 200, JSON_TYPE);
+      response.end(isRefused ? JSON.stringify({ error: { message, code } }) : SPOKEN[api].whole("ok"));
+    });
+    const model = client(server, { api });
+    await model.generate({ messages: LOOK });
+    await model.generate({ messages: [...LOOK, ...LATER] });
+    expect(server.bodies).toHaveLength(3);
+    const sent = JSON.stringify(server.bodies[2]);
+    const all = ["USER", "AAAA", "BBBB", "CCCC", "LATER", "it cannot be read"];
+    expect(all.filter((each) => sent.includes(each))).toEqual(["USER", "LATER", "it cannot be read"]);
+  });
+
+  test("is not left out if it is the user's", async () => {
+    await using server = await rawServer((response) => {
+      response.writeHead(400, JSON_TYPE);
+      response.end(
+        JSON.stringify({
+          error: { message: "The image data you provided does not represent a valid image." },
+        }),
+      );
+    });
+    await expect(client(server, { api }).generate({ messages: LOOK.slice(0, 1) })).rejects.toMatchObject({
       status: 400,
     });
     expect(server.bodies).toHaveLength(1);

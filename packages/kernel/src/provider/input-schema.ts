@@ -68,10 +68,13 @@ function variantsOf(schema: Fields, root: Fields, depth: number): readonly Field
 
 /** Merges two object schemas that both apply. */
 function both(a: Fields, b: Fields): Fields {
-  return {
-    properties: { ...fieldsOf(a["properties"]), ...fieldsOf(b["properties"]) },
-    required: [...listOf(a["required"]), ...listOf(b["required"])],
-  };
+  const properties: Record<string, unknown> = { ...fieldsOf(a["properties"]) };
+  for (const [name, schema] of Object.entries(fieldsOf(b["properties"]))) {
+    const known = properties[name];
+    properties[name] = isObject(known) && isObject(schema) ? { ...known, ...schema } : schema;
+  }
+  // Servers refuse a name that is required twice.
+  return { properties, required: [...new Set([...listOf(a["required"]), ...listOf(b["required"])])] };
 }
 
 function either(a: unknown, b: unknown): unknown {

@@ -8,7 +8,8 @@ import {
 } from "@ravi/kernel";
 import { field, isObject, listOf, stringOr } from "@ravi/kernel/provider";
 import { base64 } from "../base64.ts";
-import { isCompaction, keep, tagOf, textMetadata } from "../request/provider-metadata.ts";
+import { isCompaction, isSigned, keep, tagOf, textMetadata } from "../request/provider-metadata.ts";
+import type { AiSdkModel } from "../model.ts";
 import { type Ending, endingOf, finishReasonOf } from "./finish.ts";
 import { assembleToolCalls } from "./tool-calls.ts";
 import { usageOf } from "./usage.ts";
@@ -35,7 +36,10 @@ interface Passage {
 }
 
 /** Collects the answer of one model to a request with these tools. Data that must be sent back is marked with its provider. */
-export function collectAnswer(provider: string, toolSpecs: readonly ToolSpec[] = []): AnswerCollector {
+export function collectAnswer(
+  { provider, modelId }: Pick<AiSdkModel, "provider" | "modelId">,
+  toolSpecs: readonly ToolSpec[] = [],
+): AnswerCollector {
   const tag = tagOf(provider);
   const tools = assembleToolCalls({ tag, toolNames: new Set(toolSpecs.map(({ name }) => name)) });
   /** In the order in which they began: some servers refuse thoughts that are not in their original place. */
@@ -129,7 +133,10 @@ export function collectAnswer(provider: string, toolSpecs: readonly ToolSpec[] =
     ending: () => ending,
     response() {
       const calls = tools.calls();
-      const parts: ContentPart[] = [...passages.flatMap((passage) => partsOf(passage, tag)), ...files];
+      const parts: ContentPart[] = [
+        ...passages.flatMap((passage) => partsOf(passage, tag, modelId)),
+        ...files,
+      ];
       const isText = parts.every(({ type }) => type === "text");
       const content: AssistantMessage["content"] = isText ? textOf({ content: parts }) : parts;
       const reason = ending === undefined || ending.reason === "error" ? "other" : ending.reason;
@@ -145,8 +152,11 @@ export function collectAnswer(provider: string, toolSpecs: readonly ToolSpec[] =
 }
 
 /** What a provider needs back with a text is kept in a reasoning part before it; so is a text that is not part of the answer. */
-function partsOf({ type, text, metadata, calls }: Passage, tag: string): ContentPart[] {
-  if (type === "reasoning") return [{ type, text, opaque: keep(tag, { metadata, calls }) }];
+function partsOf({ type, text, metadata, calls }: Passage, tag: string, modelId: string): ContentPart[] {
+  if (type === "reasoning") {
+    const model = isSigned(metadata) ? modelId : undefined;
+    return [{ type, text, opaque: keep(tag, { metadata, calls, model }) }];
+  }
   const said: ContentPart[] = text === "" ? [] : [{ type, text }];
   if (metadata === undefined) return said;
   const isHidden = text === "" || isCompaction(metadata);

@@ -7,6 +7,7 @@ import { partsOf, textPart } from "./text.ts";
 export interface AssistantTarget {
   /** The provider whose reasoning can be sent back, such as `ai-sdk/openai.responses`. */
   readonly tag: string;
+  readonly modelId: string;
   readonly ids: CallIds;
   readonly notice: Notice;
 }
@@ -33,7 +34,7 @@ export function assistantParts(message: AssistantMessage, target: AssistantTarge
         const kept = keptIn(part.opaque, target.tag);
         sendCalls(kept?.calls ?? 0);
         if (kept?.of === "next text") next = kept;
-        else parts.push(...keptPart(part, kept, target.notice));
+        else parts.push(...keptPart(part, kept, target));
         break;
       }
       case "image":
@@ -48,12 +49,20 @@ export function assistantParts(message: AssistantMessage, target: AssistantTarge
   return parts;
 }
 
-function keptPart({ text }: ReasoningPart, kept: Kept | undefined, notice: Notice): object[] {
+function keptPart(
+  { text }: ReasoningPart,
+  kept: Kept | undefined,
+  { modelId, notice }: AssistantTarget,
+): object[] {
   if (kept === undefined) {
     notice("reasoning of another provider was left out");
     return [];
   }
-  const { of } = kept;
+  const { of, model = modelId } = kept;
+  if (model !== modelId) {
+    notice("reasoning that is signed for another model was left out");
+    return [];
+  }
   return typeof of === "object"
     ? [{ type: "text", text: of.text.toWellFormed(), ...metadataOptions(kept) }]
     : [{ type: "reasoning", text: text.toWellFormed(), ...metadataOptions(kept) }];

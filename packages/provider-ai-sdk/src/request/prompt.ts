@@ -7,6 +7,7 @@ import { partsOf, textPart } from "./text.ts";
 export interface PromptTarget extends FileTarget {
   /** The provider whose reasoning can be sent back, such as `ai-sdk/openai.responses`. */
   readonly tag: string;
+  readonly modelId: string;
   /** Whether system messages may be in the middle of the conversation. */
   readonly systemAnywhere: boolean;
   /** Whether tool results may contain files. Chat protocols carry them as text: an image would be sent as base64 text. */

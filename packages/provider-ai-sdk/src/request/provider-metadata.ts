@@ -9,6 +9,8 @@ export interface Kept {
   readonly metadata?: object | undefined;
   /** The number of tool calls before it. */
   readonly calls?: number | undefined;
+  /** The model that alone can read it; undefined if others of the provider can, too. */
+  readonly model?: string | undefined;
   /** The metadata are those of a text: of the one that follows, or of this one, which is not part of the answer. */
   readonly of?: "next text" | { readonly text: string } | undefined;
 }
@@ -19,8 +21,16 @@ export function tagOf(provider: string): string {
 }
 
 /** Always the tag at least, which marks whose part this is. */
-export function keep(tag: string, { metadata, calls, of }: Kept): OpaqueMetadata {
-  return { provider: tag, data: JSON.stringify({ metadata, calls: calls === 0 ? undefined : calls, of }) };
+export function keep(tag: string, { metadata, calls, of, model }: Kept): OpaqueMetadata {
+  const data = { metadata, calls: calls === 0 ? undefined : calls, of, model };
+  return { provider: tag, data: JSON.stringify(data) };
+}
+
+/** Whether it is a thought that is signed or encrypted for its model, as those of Anthropic are: another one would refuse it. */
+export function isSigned(metadata: object | undefined): boolean {
+  return Object.values(metadata ?? {}).some(
+    (own) => typeof (field(own, "signature") ?? field(own, "redactedData")) === "string",
+  );
 }
 
 /** Undefined if the provider needs nothing back. */
@@ -37,9 +47,11 @@ export function keptIn(opaque: OpaqueMetadata | undefined, tag: string): Kept | 
   const calls = field(data, "calls");
   const of = field(data, "of");
   const text = field(of, "text");
+  const model = field(data, "model");
   return {
     metadata: isObject(metadata) ? metadata : undefined,
     calls: typeof calls === "number" ? calls : undefined,
+    model: typeof model === "string" ? model : undefined,
     of: of === "next text" ? of : typeof text === "string" ? { text } : undefined,
   };
 }

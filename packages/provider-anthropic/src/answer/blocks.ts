@@ -1,6 +1,6 @@
 import type { ContentPart, ModelEvent, ToolCall } from "@ravi/kernel";
 import { argumentText, type Fields, fieldsOf, textIn, tryParse } from "@ravi/kernel/provider";
-import { opaquePart } from "../opaque.ts";
+import { opaquePart, placePart } from "../opaque.ts";
 import { type CallDraft, callList } from "./tool-calls.ts";
 
 /** Collects the content of an answer, block by block. */
@@ -100,7 +100,7 @@ export function collectBlocks({ provider, outputTool }: BlockSetup): Blocks {
     },
     hasOpenCall: () => list.hasOpen(),
     isBegun: () => drafts.length > 0,
-    parts: () => drafts.flatMap((draft) => partOf(draft, provider) ?? []),
+    parts: () => partsOf(drafts, provider),
     calls: () => list.calls(),
   };
 }
@@ -125,13 +125,36 @@ function addOpaque(draft: Extract<Draft, { kind: "opaque" }>, delta: Fields): re
   return thought === undefined ? [] : [{ type: "reasoning", delta: thought }];
 }
 
-function partOf(draft: Draft, provider: string): ContentPart | undefined {
-  if (draft.kind === "call") return undefined;
+/** The parts of the content. With thoughts among them, it is kept which calls came before them: their order must not change. */
+function partsOf(drafts: readonly Draft[], provider: string): ContentPart[] {
+  const isOrdered = drafts.some(({ kind }) => kind === "opaque");
+  const parts: ContentPart[] = [];
+  let calls = 0;
+  let placed = 0;
+  for (const draft of drafts) {
+    if (draft.kind === "call") {
+      calls++;
+      continue;
+    }
+    const part = partOf(draft, provider, calls);
+    if (part === undefined) continue;
+    if (isOrdered && draft.kind === "text" && calls > placed) parts.push(placePart(provider, calls));
+    parts.push(part);
+    placed = calls;
+  }
+  return parts;
+}
+
+function partOf(
+  draft: Exclude<Draft, { kind: "call" }>,
+  provider: string,
+  calls: number,
+): ContentPart | undefined {
   if (draft.kind === "text") {
     const text = draft.pieces.join("");
     return text === "" ? undefined : { type: "text", text };
   }
   const { block, input } = draft;
-  if (input.length === 0) return opaquePart(block, provider);
-  return opaquePart({ ...block, input: tryParse(input.join("")) ?? {} }, provider);
+  if (input.length === 0) return opaquePart(block, provider, calls);
+  return opaquePart({ ...block, input: tryParse(input.join("")) ?? {} }, provider, calls);
 }

@@ -21,6 +21,8 @@ export interface Target {
   readonly options: Pick<AnthropicOptions, "apiVersion" | "cache" | "thinking">;
   /** Whether the server has refused structured output before. */
   readonly refusesFormat: boolean;
+  /** The seals of thoughts and of tools' images that the server could not read. */
+  readonly unreadable: ReadonlySet<string>;
   readonly notice: Notice;
 }
 
@@ -28,6 +30,10 @@ export interface Prepared {
   readonly body: Body;
   /** The tool that the model calls to give its answer, if structured output is not used. */
   readonly outputTool: string | undefined;
+  /** The seals of the thoughts in it. */
+  readonly thoughts: readonly string[];
+  /** The seals of the tools' images in it. */
+  readonly images: readonly string[];
 }
 
 /** From this version on the API refuses sampling settings, even with their default values. */
@@ -36,7 +42,8 @@ const WITHOUT_SAMPLING = "2026-10-21";
 /** The body of a request, without `stream`. */
 export function prepare(request: ModelRequest, target: Target): Prepared {
   const { notice, options } = target;
-  const conversation = toConversation(request.messages, target.provider, notice, target.isOwn);
+  const { provider, isOwn, unreadable } = target;
+  const conversation = toConversation(request.messages, provider, notice, isOwn, unreadable);
   const specs = request.tools ?? [];
   const output = planOutput({
     output: request.output,
@@ -83,6 +90,8 @@ export function prepare(request: ModelRequest, target: Target): Prepared {
   return {
     body: Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined)),
     outputTool: output?.by === "tool" ? output.tool.name : undefined,
+    thoughts: conversation.thoughts,
+    images: conversation.images,
   };
 }
 
@@ -138,7 +147,10 @@ function choiceFor(
   if (output?.by === "tool") {
     // If there are other tools, the model may call one of them or give its answer.
     const isOnly = specs.length === 0 || toolChoice === "none";
-    return isOnly ? { type: "tool", name: output.tool.name } : { type: "any" };
+    // Two answers, which models give if they may, would not be JSON together.
+    return isOnly
+      ? { type: "tool", name: output.tool.name, disable_parallel_tool_use: true }
+      : { type: "any" };
   }
   if (specs.length === 0) return hasTools ? { type: "none" } : undefined;
   if (typeof toolChoice === "object") return { type: "tool", name: toolChoice.name };

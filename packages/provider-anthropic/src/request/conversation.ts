@@ -2,17 +2,22 @@ import type {
   ContentBlockParam,
   TextBlockParam,
   ToolResultBlockParam,
+  ToolUseBlockParam,
 } from "@anthropic-ai/sdk/resources/messages";
 import type { AssistantMessage, ChatMessage, ToolMessage } from "@ravi/kernel";
 import { argumentObject, type CallIds, callIds, type Notice, plainName } from "@ravi/kernel/provider";
 import { type InputBlock, inputBlocks, noteOf, textBlocks, unknownNote } from "./content.ts";
-import { opaqueBlock } from "../opaque.ts";
+import { readOpaque } from "../opaque.ts";
 
 export interface Conversation {
   readonly system: readonly TextBlockParam[];
   readonly messages: readonly Turn[];
   /** The names of the tools that were called in it. */
   readonly toolNames: readonly string[];
+  /** The seals of the thoughts in it. */
+  readonly thoughts: readonly string[];
+  /** The seals of the tools' images in it. */
+  readonly images: readonly string[];
 }
 
 /** A message with its blocks in a list, so that more blocks can be added. */
@@ -23,13 +28,19 @@ export interface Turn {
 
 const MAX_ID = 64;
 
+const NONE: ReadonlySet<string> = new Set();
+
 interface Translation {
   readonly provider: string;
   /** Whether it is a server of Anthropic. */
   readonly isOwn: boolean;
+  /** The seals of thoughts and of tools' images that the server could not read. */
+  readonly unreadable: ReadonlySet<string>;
   readonly notice: Notice;
   readonly ids: CallIds;
   readonly toolNames: Set<string>;
+  readonly thoughts: string[];
+  readonly images: string[];
 }
 
 /**
@@ -41,9 +52,12 @@ export function toConversation(
   provider: string,
   notice: Notice,
   isOwn = true,
+  unreadable: ReadonlySet<string> = NONE,
 ): Conversation {
   const toolNames = new Set<string>();
-  const translation: Translation = { provider, isOwn, notice, ids: callIds(MAX_ID), toolNames };
+  const [thoughts, images]: [string[], string[]] = [[], []];
+  const ids = callIds(MAX_ID);
+  const translation = { provider, isOwn, unreadable, notice, ids, toolNames, thoughts, images };
   const begin = source.findIndex((message) => message.role !== "system");
   const head = begin === -1 ? source : source.slice(0, begin);
   const turns: Turn[] = [];
@@ -68,6 +82,8 @@ export function toConversation(
     system: head.flatMap((message) => textBlocks(typeof message.content === "string" ? message.content : "")),
     messages: turns,
     toolNames: [...toolNames],
+    thoughts,
+    images,
   };
 }
 
@@ -78,16 +94,16 @@ function addAnswer(
   translation: Translation,
 ): void {
   const { toolCalls = [] } = answer;
-  const blocks = answerBlocks(answer, translation);
-  // The API refuses a turn that ends with thinking, as one that was cut off does.
-  while (toolCalls.length === 0 && isThinkingBlock(blocks.at(-1))) blocks.pop();
   /** The calls that still need a result, with the ids under which they are sent. */
   const open = toolCalls.map((call) => ({ call, id: translation.ids.begin(call.id) }));
-  for (const { call, id } of open) {
+  const uses = open.map(({ call, id }) => {
     const name = plainName(call.name);
     translation.toolNames.add(name);
-    blocks.push({ type: "tool_use", id, name, input: argumentObject(call.arguments) });
-  }
+    return { type: "tool_use" as const, id, name, input: argumentObject(call.arguments) };
+  });
+  const blocks = answerBlocks(answer, uses, translation);
+  // The API refuses a turn that ends with thinking, as one that was cut off does.
+  while (isThinkingBlock(blocks.at(-1))) blocks.pop();
   add(turns, "assistant", blocks);
 
   const results: ContentBlockParam[] = [];
@@ -107,21 +123,34 @@ function addAnswer(
   add(turns, "user", [...results, ...others]);
 }
 
+/** The blocks of an answer, with its calls at their places among them. */
 function answerBlocks(
   { content }: AssistantMessage,
-  { provider, isOwn, notice }: Translation,
+  uses: readonly ToolUseBlockParam[],
+  { provider, isOwn, unreadable, notice, thoughts }: Translation,
 ): ContentBlockParam[] {
-  if (typeof content === "string") return textBlocks(content);
-  return content.flatMap((part) => {
-    if (part.type === "text") return textBlocks(part.text);
-    if (part.type === "image" || part.type === "file")
-      return [noteOf(part, "only text can be sent here", notice)];
-    if (part.type !== "reasoning") return [unknownNote(part, notice)];
-    const block = opaqueBlock(part, provider, isOwn);
-    if (block !== undefined) return [block];
-    notice("reasoning without a signature of this provider is left out");
-    return [];
-  });
+  const blocks: ContentBlockParam[] = [];
+  let sent = 0;
+  const sendCalls = (upTo: number): void => {
+    blocks.push(...uses.slice(sent, upTo));
+    sent = Math.max(sent, upTo);
+  };
+  for (const part of typeof content === "string" ? [{ type: "text", text: content } as const] : content) {
+    if (part.type === "text") blocks.push(...textBlocks(part.text));
+    else if (part.type === "image" || part.type === "file")
+      blocks.push(noteOf(part, "only text can be sent here", notice));
+    else if (part.type === "reasoning") {
+      const kept = readOpaque(part, provider, isOwn);
+      sendCalls(kept?.calls ?? 0);
+      const seal = kept?.block === undefined ? "" : (sealOf(kept.block) ?? "");
+      if (kept?.block !== undefined && !unreadable.has(seal)) {
+        blocks.push(kept.block);
+        if (seal !== "") thoughts.push(seal);
+      } else if (kept?.isPlace !== true) notice("reasoning without a signature of this provider is left out");
+    } else blocks.push(unknownNote(part, notice));
+  }
+  sendCalls(uses.length);
+  return blocks;
 }
 
 /** The blocks of a user's turn other than tool results. */
@@ -152,10 +181,16 @@ function otherBlocks(message: ChatMessage, { notice }: Translation): ContentBloc
 function resultBlock(
   id: string,
   { content, isError }: ToolMessage,
-  { notice }: Translation,
+  { notice, unreadable, images }: Translation,
 ): ToolResultBlockParam {
   const head = { type: "tool_result", tool_use_id: id } as const;
-  const blocks = inputBlocks(content, notice);
+  const blocks = inputBlocks(content, notice).map((block): InputBlock => {
+    if (block.type !== "image") return block;
+    const seal = sealOf(block) ?? "";
+    if (unreadable.has(seal)) return { type: "text", text: "[an image was left out: it cannot be read]" };
+    images.push(seal);
+    return block;
+  });
   if (isError === true) return { ...head, content: failureText(blocks, notice), is_error: true };
   if (blocks.length === 0) return head;
   const [only] = blocks;
@@ -171,6 +206,19 @@ function failureText(blocks: readonly InputBlock[], notice: Notice): string {
     return `[${what} was left out]`;
   });
   return texts.join("\n") || "The tool failed without an error message.";
+}
+
+/**
+ * What a thought or an image is known by: the signature or, if it is encrypted, all of it; the address, or the size and the end of the data.
+ * Undefined for any other block.
+ */
+function sealOf(block: ContentBlockParam): string | undefined {
+  if (block.type === "thinking") return block.signature;
+  if (block.type === "redacted_thinking") return block.data;
+  if (block.type !== "image") return undefined;
+  const { source } = block;
+  if (source.type === "base64") return `${source.data.length} ${source.data.slice(-200)}`;
+  return source.type === "url" ? source.url : source.file_id;
 }
 
 /** Whether the block is thinking, plain or encrypted. */

@@ -24,7 +24,14 @@ const NOT_TAKEN =
   /(?:un|not |n't )supported|(?:does|do|did) ?(?:not|n't) support|extra (?:inputs|fields)|un(?:recognized|known|expected)|not (?:permitted|allowed|available)|is deprecated|cannot be (?:used|specified|disabled)|removed/i;
 
 /** A schema that structured output does not support. A tool can still ask for it. */
-const UNFIT_SHAPE = /(?:schema|grammar) is too (?:complex|large)|(?:circular|recursive) (?:ref|schema)/i;
+const UNFIT_SHAPE =
+  /(?:schema|grammar) is too (?:complex|large)|(?:circular|recursive) (?:ref|schema)|grammar compilation|too many (?:optional )?parameters/i;
+
+/** Whether the refusal is about this schema only, and not about structured output. */
+export function isUnfitShape(error: unknown): boolean {
+  const { message } = readReport(fieldsOf(error)["error"]);
+  return UNFIT_SHAPE.test(message) || message.includes("output_config.format.schema");
+}
 
 /**
  * What to leave out of a request that the server refused because of one parameter; undefined if nothing fits. A value that is out
@@ -46,6 +53,25 @@ export function correctionOf(error: unknown, sent: Body): Correction | undefined
   // The first parameter in the message is the refused one; the one to use instead is named after it. If a path and its beginning
   // both match, the longer one wins.
   return named.toSorted((a, b) => place(message, a) - place(message, b) || b.length - a.length)[0];
+}
+
+/** How the server says that it did not make a thought, or that it was in another answer. */
+const UNREADABLE =
+  /invalid `?(?:signature|data)`? in `?(?:redacted_)?thinking|thinking`? blocks in .{0,60}cannot be modified/i;
+
+/** How the server says that one image is broken, too large, or not what its media type says. */
+const BAD_IMAGE =
+  /could not process image|image (?:exceeds|dimensions exceed)|does not match the provided media type|media type, but the image appears/i;
+
+/**
+ * What the server cannot read: thoughts, as when the conversation was begun with another model or at another server, or an image. Undefined
+ * if it is something else.
+ */
+export function unreadableOf(error: unknown): "thoughts" | "images" | undefined {
+  const { status, error: body } = fieldsOf(error);
+  if (!(error instanceof APIError) || status !== 400) return undefined;
+  const { message } = readReport(body);
+  return UNREADABLE.test(message) ? "thoughts" : BAD_IMAGE.test(message) ? "images" : undefined;
 }
 
 /** The body without the parameters that the server does not support. */

@@ -31,6 +31,10 @@ import { readUsage } from "./usage.ts";
  */
 const FAILED = /^(?:\w+_)?error$|malformed_function_call|unexpected_tool_call/i;
 
+function isFailure(reason: unknown): reason is string {
+  return typeof reason === "string" && FAILED.test(reason);
+}
+
 /** Collects an answer of Chat Completions, streamed or whole. */
 export function collectAnswer(provider: string): Answer {
   const tools = assembleToolCalls(provider);
@@ -49,22 +53,24 @@ export function collectAnswer(provider: string): Answer {
     if (spent !== undefined) usage = greatestUsage(usage, spent);
   };
   const readHead = (body: unknown): void => {
+    // Some servers send a growing count with each chunk, and some send a broken count or zeros after a good one.
+    readSpent(field(body, "usage"));
+    readSpent(field(field(body, "x_groq"), "usage"));
     const error = errorIn(body);
     if (error !== undefined) throw new ReportedError(error);
     if (!isObject(body)) throw new UnusableAnswer("the server sent JSON that is not an object");
     id ??= textIn(field(body, "id"));
     model ??= textIn(field(body, "model"));
-    // Some servers send a growing count with each chunk, and some send a broken count or zeros after a good one.
-    readSpent(field(body, "usage"));
-    readSpent(field(field(body, "x_groq"), "usage"));
   };
   const readEnd = (choice: unknown): void => {
     const reason = field(choice, "finish_reason");
+    // OpenRouter may say only here that the model behind it failed, and `stop` there.
+    const failure = [reason, field(choice, "native_finish_reason")].find(isFailure);
     // Moonshot reports the usage here.
     readSpent(field(choice, "usage"));
-    if (typeof reason === "string" && FAILED.test(reason))
+    if (failure !== undefined)
       throw new ReportedError(
-        field(choice, "error") ?? { type: reason, message: `the model failed: ${reason}` },
+        field(choice, "error") ?? { type: failure, message: `the model failed: ${failure}` },
       );
     if (typeof reason === "string" && reason !== "") finishReason = reason;
   };
@@ -136,15 +142,20 @@ export function collectAnswer(provider: string): Answer {
       readHead(completion);
       const choice = listOf(field(completion, "choices"))[0];
       const message = field(choice, "message");
+      const events = readMessage(message);
       readEnd(choice);
       // A filtered answer may have no message at all.
       if (!isObject(message) && reasonMeantBy(finishReason ?? "") !== "filtered")
         throw new UnusableAnswer("the server sent an answer without a message");
-      const events = readMessage(message);
       finishReason ??= "";
       return events;
     },
     isFinished: () => finishReason !== undefined,
+    hasWorked: () =>
+      text !== "" ||
+      tools.size() > 0 ||
+      reasoning.thought().text !== "" ||
+      (usage !== undefined && totalTokens(usage) > 0),
     // Usage and [DONE] come after the finish reason.
     isOver: () => false,
     finish() {

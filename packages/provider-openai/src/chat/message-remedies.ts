@@ -1,5 +1,6 @@
-import { field, isObject, listOf, plainId, textIn, withoutField } from "@ravi/kernel/provider";
-import { type Rejection, type Remedy, UNSUPPORTED } from "../failure/corrections.ts";
+import { type Fields, field, isObject, listOf, plainId, textIn, withoutField } from "@ravi/kernel/provider";
+import { keyOf, type Rejection, type Remedy, UNSUPPORTED } from "../failure/corrections.ts";
+import { UNREADABLE } from "../failure/unreadable.ts";
 import type { RequestBody } from "../wire/protocol.ts";
 import { KEPT_FIELDS } from "./kept.ts";
 import { MAX_ID, withSpeaker } from "./messages.ts";
@@ -14,6 +15,8 @@ interface MessageRemedy {
   readonly statuses?: readonly number[] | undefined;
   /** The messages to send instead of this one, which follows `before`; undefined if there is nothing to change. */
   readonly change: (message: unknown, before: unknown) => object | undefined;
+  /** What is sent instead of all messages, after `change`. */
+  readonly join?: ((messages: readonly unknown[]) => readonly unknown[]) | undefined;
 }
 
 const KEPT = new RegExp(String.raw`\b(?:${KEPT_FIELDS.join("|")})\b`);
@@ -71,11 +74,38 @@ const REMEDIES: readonly MessageRemedy[] = [
         : undefined,
   },
   {
+    // The templates of Qwen's models say this on vLLM, and on llama.cpp, which fails with 500.
+    fits: (words) => /system message must be (?:at the )?(?:beginning|start|first)/i.test(words),
+    statuses: [400, 422, 500],
+    effect: "system messages that are not the first are sent as a user's from now on",
+    change: laterSystem,
+  },
+  {
+    // The templates of Gemma's and of older models of Mistral say this.
+    fits: (words) => /\broles must alternate\b/i.test(words),
+    statuses: [400, 422, 500],
+    effect: "messages of one side in a row are sent as one from now on",
+    change: (message, before) =>
+      laterSystem(message, before) ?? (follows(message, before) ? [message] : undefined),
+    join: (messages) => messages.reduce<readonly unknown[]>(joined, []),
+  },
+  {
+    // Gemini demands a signature of each turn's first call. That is what it takes for calls of other models.
+    fits: (words) => /missing a .?thought_signature/i.test(words),
+    effect: "calls of other models are marked as such from now on",
+    change: (message) => {
+      const [first, ...others] = listOf(field(message, "tool_calls"));
+      if (!isObject(message) || !isObject(first) || [first, ...others].some(isSigned)) return undefined;
+      const extra_content = { google: { thought_signature: "skip_thought_signature_validator" } };
+      return { ...message, tool_calls: [{ ...first, extra_content }, ...others] };
+    },
+  },
+  {
     fits: refusesImages,
     // OpenRouter says it with 404, llama.cpp with 500.
     statuses: [400, 404, 422, 500],
     effect: "images that tools return are left out from now on, and the model is told so",
-    change: withoutToolImages,
+    change: (message) => withoutToolImages(message),
   },
 ];
 
@@ -94,6 +124,41 @@ function withIds(message: unknown, rename: (id: string) => string): object | und
   };
 }
 
+/** A system message that is not the first, as a user's. */
+function laterSystem(message: unknown, before: unknown): object | undefined {
+  if (!isObject(message) || message["role"] !== "system" || before === undefined) return undefined;
+  return { role: "user", content: `<system>\n${textIn(message["content"]) ?? ""}\n</system>` };
+}
+
+/** Whether both are of one side, and neither has calls, which must stay before their results. */
+function follows(message: unknown, before: unknown): boolean {
+  const role = field(message, "role");
+  if (role !== field(before, "role") || (role !== "user" && role !== "assistant")) return false;
+  return [message, before].every((each) => field(each, "tool_calls") === undefined);
+}
+
+/** The messages with one more, which becomes a part of the last if both are of one side. */
+function joined(messages: readonly unknown[], message: unknown): readonly unknown[] {
+  const last = messages.at(-1);
+  if (!isObject(last) || !isObject(message) || !follows(message, last)) return [...messages, message];
+  const [first, second] = [partsOf(last), partsOf(message)];
+  const content =
+    typeof first === "string" && typeof second === "string"
+      ? `${first}\n\n${second}`
+      : [first, second].flatMap((each) => (typeof each === "string" ? [{ type: "text", text: each }] : each));
+  return [...messages.slice(0, -1), { ...withoutField(last, "name"), content }];
+}
+
+/** With the name of the speaker in the text, since the other may have another one. */
+function partsOf({ content, name }: Fields): string | readonly unknown[] {
+  const said = typeof content === "string" ? content : listOf(content);
+  return typeof name === "string" ? withSpeaker(name, said) : said;
+}
+
+function isSigned(call: unknown): boolean {
+  return field(field(field(call, "extra_content"), "google"), "thought_signature") !== undefined;
+}
+
 const NINE_LETTERS = /^[a-zA-Z\d]{9}$/;
 
 /** Deterministic: the same id always gives the same result, so calls and their results still match. */
@@ -102,6 +167,33 @@ function nineLetters(id: string): string {
   let hash = 7;
   for (const letter of id) hash = (hash * 31 + (letter.codePointAt(0) ?? 0)) % 36 ** 9;
   return hash.toString(36).padStart(9, "0");
+}
+
+/**
+ * What to do if the server cannot read reasoning of the conversation, because another of its models, or another server, has sealed it. It is
+ * left out from now on; that of later turns stays.
+ */
+export function sealRemedy({ status, message }: Rejection, sent: RequestBody): Remedy | undefined {
+  if ((status !== 400 && status !== 404) || !UNREADABLE.test(message)) return undefined;
+  const seals = new Set(listOf(sent["messages"]).flatMap((each) => sealsOf(each) ?? []));
+  if (seals.size === 0) return undefined;
+  return {
+    param: "messages",
+    repeats: true,
+    isSingle: true,
+    effect: "they have reasoning that the server cannot read, which is left out",
+    apply: (body) => ({
+      ...body,
+      messages: listOf(body["messages"]).map((each) =>
+        isObject(each) && seals.has(sealsOf(each) ?? "") ? withoutField(each, "reasoning_details") : each,
+      ),
+    }),
+  };
+}
+
+function sealsOf(message: unknown): string | undefined {
+  const details = field(message, "reasoning_details");
+  return details === undefined ? undefined : keyOf(details);
 }
 
 /** What to change if the server refused the request because of something in its messages; undefined if nothing fits. */
@@ -114,14 +206,16 @@ export function messageRemedy({ status, message }: Rejection, sent: RequestBody)
       messages.some((each, at) => change(each, messages[at - 1]) !== undefined),
   );
   if (found === undefined) return undefined;
-  const { effect, change } = found;
+  const { effect, change, join = (all) => all } = found;
   return {
     param: "messages",
     repeats: true,
     effect,
     apply: (body) => ({
       ...body,
-      messages: listOf(body["messages"]).flatMap((each, at, all) => change(each, all[at - 1]) ?? [each]),
+      messages: join(
+        listOf(body["messages"]).flatMap((each, at, all) => change(each, all[at - 1]) ?? [each]),
+      ),
     }),
   };
 }

@@ -7,10 +7,13 @@ import {
   rename,
   UNSUPPORTED,
 } from "../failure/corrections.ts";
+import { type EffortPlace, effortRemedy } from "../failure/effort-remedy.ts";
+import { imageRemedy } from "../failure/image-remedy.ts";
 import { type SchemaPlaces, schemaRemedy } from "../failure/schema-remedy.ts";
 import type { RequestBody } from "../wire/protocol.ts";
 import { outputInWords } from "../request/output-format.ts";
-import { messageRemedy } from "./message-remedies.ts";
+import { withoutToolImages } from "./tool-images.ts";
+import { messageRemedy, sealRemedy } from "./message-remedies.ts";
 
 /**
  * Parameters that a request can do without. The limit of output tokens is never left out, because the budget reserved that many.
@@ -39,8 +42,12 @@ const REMEDIES: readonly Remedy[] = [
 export function chatRemedy(rejection: Rejection, sent: RequestBody): Remedy | undefined {
   return (
     schemaRemedy(rejection, sent, PLACES) ??
+    effortRemedy(rejection, sent, EFFORT) ??
     chooseRemedy(rejection, sent, REMEDIES) ??
     strictRemedy(rejection, sent) ??
+    sealRemedy(rejection, sent) ??
+    toolsRemedy(rejection, sent) ??
+    imageRemedy(rejection, sent, { list: "messages", without: withoutToolImages }) ??
     messageRemedy(rejection, sent)
   );
 }
@@ -63,6 +70,32 @@ function strictRemedy({ status, message }: Rejection, sent: RequestBody): Remedy
   };
 }
 
+const TOOLS_MISSING = /without `?tools=|must define tools|toolConfig field must be (?:defined|provided)/i;
+
+/**
+ * Gateways to Anthropic and Amazon refuse a conversation with calls in a request without tools, such as an agent's last one. The tools that
+ * were called are defined then, so that the agent can still say what it has found.
+ */
+function toolsRemedy({ status, message }: Rejection, sent: RequestBody): Remedy | undefined {
+  if ((status !== 400 && status !== 422) || !TOOLS_MISSING.test(message) || withCalled(sent) === sent)
+    return undefined;
+  return {
+    param: "messages",
+    repeats: true,
+    effect: "they have calls, so the tools that were called are defined from now on",
+    apply: withCalled,
+  };
+}
+
+function withCalled(body: RequestBody): RequestBody {
+  const calls = listOf(body["messages"]).flatMap((message) => listOf(field(message, "tool_calls")));
+  if (calls.length === 0 || body["tools"] !== undefined) return body;
+  const names = new Set(calls.map((call) => field(field(call, "function"), "name")));
+  const described = { description: "No longer available.", parameters: { type: "object", properties: {} } };
+  const tools = [...names].map((name) => ({ type: "function", function: { name, ...described } }));
+  return { ...body, tools };
+}
+
 function isStrict(tool: unknown): boolean {
   return field(field(tool, "function"), "strict") !== undefined;
 }
@@ -73,6 +106,13 @@ const PLACES: SchemaPlaces = {
     read: (tool) => field(tool, "function"),
     write: (tool, description) => ({ ...fieldsOf(tool), function: description }),
   },
+};
+
+const EFFORT: EffortPlace = {
+  param: "reasoning_effort",
+  read: (body) => body["reasoning_effort"],
+  write: (body, effort) =>
+    effort === undefined ? withoutField(body, "reasoning_effort") : { ...body, reasoning_effort: effort },
 };
 
 function schemaOf(body: RequestBody): unknown {

@@ -58,11 +58,14 @@ export function refusesImages(words: string): boolean {
 }
 
 /** The message without the images of tools that are in it; undefined if there are none. The user's own are not left out. */
-export function withoutToolImages(message: unknown): object | undefined {
+export function withoutToolImages(
+  message: unknown,
+  text = "[an image was left out: this model takes no images]",
+): object | undefined {
   const parts = listOf(field(message, "content"));
   const isFromTools = parts.some((part) => TOOL_IMAGE.test(textIn(field(part, "text")) ?? ""));
   const isImage = (part: unknown): boolean => field(part, "type") === "image_url";
   if (!isObject(message) || !isFromTools || !parts.some(isImage)) return undefined;
-  const note = { type: "text", text: "[an image was left out: this model takes no images]" };
+  const note = { type: "text", text };
   return { ...message, content: parts.map((part) => (isImage(part) ? note : part)) };
 }

@@ -14,6 +14,8 @@ export interface Remedy {
   readonly words?: RegExp | undefined;
   /** Whether it may be learned several times, each time for something else under the same name. Default: false. */
   readonly repeats?: boolean | undefined;
+  /** Whether it is about one conversation or schema, so that it may be forgotten if there are too many. Default: false. */
+  readonly isSingle?: boolean | undefined;
   apply(body: RequestBody): RequestBody;
 }
 
@@ -89,6 +91,15 @@ function placeOf({ param, words }: Remedy, message: string): number {
   return named === -1 && words !== undefined ? message.search(words) : named;
 }
 
+/** What a part of a body is known by. Not all of it: an image may have megabytes. */
+export function keyOf(part: unknown): string {
+  return JSON.stringify(part, (_, value: unknown) =>
+    typeof value === "string" && value.length > 200
+      ? `${value.length} ${value.slice(0, 60)} ${value.slice(-100)}`
+      : value,
+  );
+}
+
 /** Applies everything that was learned to a body. */
 export function correct(body: RequestBody, remedies: readonly Remedy[]): RequestBody {
   return remedies.reduce(
@@ -97,12 +108,19 @@ export function correct(body: RequestBody, remedies: readonly Remedy[]): Request
   );
 }
 
-/** Far more than any server refuses; only a limit to the memory used. */
+/** A limit to the memory used, and to the work for each request. */
 const MAX_LEARNED = 100;
 
-/** Remembers a remedy. If it would undo an earlier one, neither name works, and it is ignored. */
+/**
+ * Remembers a remedy. If it would undo an earlier one, neither name works, and it is ignored. If there are too many, the oldest that is about
+ * one thing only, such as the reasoning of one conversation, is forgotten: it would be learned again.
+ */
 export function learn(learned: Remedy[], found: Remedy): void {
-  if (learned.length >= MAX_LEARNED) return;
+  if (learned.length >= MAX_LEARNED) {
+    const oldest = learned.findIndex(({ isSingle }) => isSingle === true);
+    if (oldest === -1) return;
+    learned.splice(oldest, 1);
+  }
   if (found.repeats !== true && learned.some(({ param, to }) => param === found.param || to === found.param))
     return;
   learned.push(found);

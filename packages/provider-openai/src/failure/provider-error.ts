@@ -14,6 +14,8 @@ import { fullMessage } from "./full-message.ts";
 export interface FailureContext extends CallContext {
   /** The protocol that was used. */
   readonly api: "responses" | "chat";
+  /** Whether the model had begun to answer. */
+  readonly hasWorked: boolean;
 }
 
 /** Turns any error of a call into a `RaviError` without secrets. */
@@ -21,14 +23,16 @@ export function explain(error: unknown, context: FailureContext): RaviError {
   if (isRaviError(error)) return error;
   const carried = error instanceof APIError ? field(error, "headers") : undefined;
   const headers = carried instanceof Headers ? carried : context.headers;
-  return providerError(error, judge(error, context.api), { ...context, headers });
+  return providerError(error, judge(error, context), { ...context, headers });
 }
 
-function judge(error: unknown, api: FailureContext["api"]): FailureVerdict {
+function judge(error: unknown, { api, hasWorked }: FailureContext): FailureVerdict {
   const transport = transportVerdict(error, faultOf(error));
   if (transport !== undefined) return transport;
   const said = fullMessage(error);
-  const { kind, retryable, status, retryAfterMs } = classifyError(error);
+  const { kind, retryable, status: told, retryAfterMs } = classifyError(error);
+  // A gateway writes the status of the server behind it into an answer that has begun. It is no refusal: the work may be charged for.
+  const status = error instanceof ReportedError && hasWorked ? undefined : told;
   if (error instanceof ReportedError && kind === ErrorKind.UNKNOWN) {
     return { kind: ErrorKind.SERVER_ERROR, status, said };
   }

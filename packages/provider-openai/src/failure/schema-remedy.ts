@@ -35,6 +35,7 @@ export function schemaRemedy(
     return {
       param: output.param,
       repeats: true,
+      isSingle: true,
       effect: "this schema of the answer is sent as text from now on",
       apply: (body) => (JSON.stringify(output.schemaOf(body)) === schema ? output.inWords(body) : body),
     };
@@ -51,6 +52,7 @@ export function schemaRemedy(
   return {
     param: "tools",
     repeats: true,
+    isSingle: true,
     effect: `the tool ${name} is sent without strict mode from now on`,
     apply: (body) => ({ ...body, tools: listOf(body["tools"]).map(loosened) }),
   };

@@ -85,6 +85,7 @@ export function collectResponse(provider: string): Answer {
         }
         case "response.failed":
         case "response.cancelled":
+          readHead(inner);
           throw new ReportedError(field(inner, "error") ?? `the server reported ${type}`);
         default:
           if (inner !== undefined) readHead(inner);
@@ -99,6 +100,7 @@ export function collectResponse(provider: string): Answer {
       return close(body, status);
     },
     isFinished: () => result !== undefined,
+    hasWorked: () => usage !== undefined || drafts.all().length > 0,
     isOver: () => result !== undefined,
     finish() {
       if (result === undefined) throw new UnusableAnswer("the answer is incomplete");

@@ -1,7 +1,10 @@
-import { field, listOf, stringOr, withoutField } from "@ravi/kernel/provider";
+import { field, fieldsOf, isObject, listOf, stringOr, withoutField } from "@ravi/kernel/provider";
 import { chooseRemedy, leaveOut, type Rejection, type Remedy } from "../failure/corrections.ts";
+import { type EffortPlace, effortRemedy } from "../failure/effort-remedy.ts";
+import { imageRemedy } from "../failure/image-remedy.ts";
 import { type SchemaPlaces, schemaRemedy } from "../failure/schema-remedy.ts";
 import type { RequestBody } from "../wire/protocol.ts";
+import { UNREADABLE } from "../failure/unreadable.ts";
 import { outputInWords } from "../request/output-format.ts";
 
 /**
@@ -27,7 +30,9 @@ export function responsesRemedy(rejection: Rejection, sent: RequestBody): Remedy
   return (
     reasoningRemedy(rejection, sent) ??
     schemaRemedy(rejection, sent, PLACES) ??
-    chooseRemedy(rejection, sent, REMEDIES)
+    effortRemedy(rejection, sent, EFFORT) ??
+    chooseRemedy(rejection, sent, REMEDIES) ??
+    imageRemedy(rejection, sent, { list: "input", without: withoutImages })
   );
 }
 
@@ -35,6 +40,23 @@ const PLACES: SchemaPlaces = {
   output: { param: "text.format", schemaOf, inWords: askInWords },
   tool: { read: (tool) => tool, write: (_, description) => description },
 };
+
+const EFFORT: EffortPlace = {
+  param: "reasoning.effort",
+  read: (body) => field(body["reasoning"], "effort"),
+  write: (body, effort) =>
+    effort === undefined
+      ? withoutField(body, "reasoning.effort")
+      : { ...body, reasoning: { ...fieldsOf(body["reasoning"]), effort } },
+};
+
+/** A tool's result without its images; undefined if it has none. */
+function withoutImages(item: unknown, text: string): object | undefined {
+  const parts = listOf(field(item, "output"));
+  const isImage = (part: unknown): boolean => field(part, "type") === "input_image";
+  if (!isObject(item) || !parts.some(isImage)) return undefined;
+  return { ...item, output: parts.map((part) => (isImage(part) ? { type: "input_text", text } : part)) };
+}
 
 function schemaOf(body: RequestBody): unknown {
   return field(field(body["text"], "format"), "schema");
@@ -47,7 +69,6 @@ function askInWords(body: RequestBody): RequestBody {
   return { ...rest, input: [...listOf(body["input"]), { role: "system", content: outputInWords(schema) }] };
 }
 
-const UNREADABLE = /encrypted content .{0,200}could not be (?:verified|decrypted)/i;
 /** A server that looks up the item although it was sent whole. */
 const NOT_KEPT = /item with id '[^']{1,200}' not found/i;
 /** The item that followed the reasoning was not sent, for example the call of a tool that runs at the server, which is not kept. */
@@ -74,6 +95,7 @@ function reasoningRemedy({ status, code, message }: Rejection, sent: RequestBody
   return {
     param: "input",
     repeats: true,
+    isSingle: isUnreadable || leadsNowhere,
     effect: isUnreadable
       ? "it has reasoning that the server cannot read, which is left out"
       : leadsNowhere

@@ -18,6 +18,8 @@ export interface Target {
 
 /** Collects one answer. */
 export interface Answer extends WireAnswer {
+  /** Whether the model has begun to answer, which may be charged for, whatever follows. */
+  hasWorked(): boolean;
   /** The remaining events, `finish` last. */
   finish(): readonly ModelEvent[];
 }

@@ -50,13 +50,14 @@ export function makeSender({ model, provider, connection, notice }: SenderSetup)
       if (kind === ErrorKind.CONTENT_BLOCKED || kind === ErrorKind.CONTEXT_OVERFLOW) throw error;
       const remedy = protocol.remedyFor(rejectionOf(error), body);
       if (remedy === undefined) throw error;
-      learn(learned, remedy);
+      // Others of this client may have been refused meanwhile, too.
+      const known = correct(body, learned);
+      const corrected = correct(known, [remedy]);
+      // If it changes nothing, it is known: what calls at once learn together is remembered once.
+      if (JSON.stringify(known) !== JSON.stringify(corrected)) learn(learned, remedy);
       notice(`the server does not accept ${remedy.param}: ${remedy.effect}`);
       // A different body needs a different idempotency key.
-      return post(
-        correct(body, [remedy]),
-        idempotencyKey === undefined ? undefined : `${idempotencyKey}:corrected`,
-      );
+      return post(corrected, idempotencyKey === undefined ? undefined : `${idempotencyKey}:corrected`);
     }
   };
 }
