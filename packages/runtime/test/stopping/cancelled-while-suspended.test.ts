@@ -250,6 +250,9 @@ test("R24: a run is not resumed while it cannot be read whether it was cancelled
   await expect(second.resume("r").result).rejects.toThrow("EIO");
   expect(model.calls).toHaveLength(0);
   disk.isBroken = false;
-  expect(await second.resume("r").result).toMatchObject({ status: "cancelled", error: { reason: "not needed" } });
+  expect(await second.resume("r").result).toMatchObject({
+    status: "cancelled",
+    error: { reason: "not needed" },
+  });
   expect(model.calls).toHaveLength(0);
 });
