@@ -281,6 +281,8 @@ export class RunAttempts implements Attempts {
     if (tree === undefined) return;
     markReadAnswers(tree, recording);
     await this.readPosts(tree);
+    // It may have been cancelled: nothing is paid for before that is known.
+    if (!this.run.isStopped) tree.signals.checkRead();
     // After a refused input no agent has begun, and none will.
     if (this.start.refused === undefined) await restoreTree(tree, recording);
   }

@@ -14,7 +14,7 @@ export type Restorable = Pick<Tree, "runId" | "root" | "accounts"> & {
 };
 
 /** What the accounts are restored from. */
-interface Sources {
+export interface Sources {
   readonly hires: readonly RecordedHire[];
   readonly spends: readonly SpendOnRecord[];
   /** The begin entries of every attempt at an effect beyond its first. */

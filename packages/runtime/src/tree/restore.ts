@@ -2,7 +2,7 @@ import type { JournalRecord, RunId, Supervision } from "@ravi/kernel";
 import { isHire, type Recording, SPEND } from "../engine/recording.ts";
 import { Accounts } from "./accounts.ts";
 import { hiresIn } from "./recorded-hires.ts";
-import { restoreAccounts } from "./restore-accounts.ts";
+import { restoreAccounts, type Sources } from "./restore-accounts.ts";
 import { restoreLedgers } from "./restore-ledgers.ts";
 import { restoreSeats } from "./restore-seats.ts";
 import type { Answer } from "./signals.ts";
@@ -20,7 +20,7 @@ export async function restoreTree(tree: Tree, recording: Recording): Promise<voi
   await restoreSeats(tree, recording, hires);
   await restoreLedgers(tree, recording, hires.all, spends);
   restoreAccounts(tree, recording, { hires: hires.all, spends, repeats });
-  restoreDoubts(tree.inDoubt, recording, repeats);
+  restoreDoubts(tree.inDoubt, recording, { repeats, spends });
 }
 
 /**
@@ -41,7 +41,7 @@ export function readAccounts(
   );
   const sources = { hires: hiresIn(recording).all, spends, repeats };
   restoreAccounts({ runId, root, accounts }, recording, sources);
-  restoreDoubts(inDoubt, recording, repeats);
+  restoreDoubts(inDoubt, recording, isHeld ? { repeats, spends: [] } : sources);
   return { accounts, inDoubt };
 }
 
@@ -55,10 +55,16 @@ export function markReadAnswers(tree: Tree, recording: Recording): void {
 }
 
 /** Calls that may have been paid for twice, or whose price is not known because nobody waited for them. */
-function restoreDoubts(inDoubt: Set<string>, recording: Recording, repeats: readonly JournalRecord[]): void {
+function restoreDoubts(
+  inDoubt: Set<string>,
+  recording: Recording,
+  { repeats, spends }: Pick<Sources, "repeats" | "spends">,
+): void {
   for (const { exec, key, attempt } of repeats) {
     if (recording.of(exec).isDoubtful(key, attempt)) inDoubt.add(`${exec}:${key}`);
   }
+  // A tool whose model was being called stays in doubt, whatever somebody decides on it: what that call has cost is not known.
+  for (const { exec, key, isNested, isOpen } of spends) if (isNested && isOpen) inDoubt.add(`${exec}:${key}`);
   for (const { exec, key } of endsWithOpenCalls(recording)) inDoubt.add(`${exec}:${key}`);
 }
 

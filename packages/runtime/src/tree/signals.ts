@@ -64,8 +64,8 @@ export class Signals {
   private timer: TimerHandle | undefined;
   private reading: Promise<void> | undefined;
   private isStale = false;
-  /** The journal could not be read, so there may be items that no watch reports again: it is asked until it can. */
-  private isBehind = false;
+  /** Why the journal could not be read. There may be items that no watch reports again, so it is asked until it can. */
+  private failure: { readonly error: unknown } | undefined;
   private isClosed = false;
   private readonly watch: JournalWatch | undefined;
 
@@ -133,6 +133,11 @@ export class Signals {
     };
   }
 
+  /** Throws if what was posted could not be read when it was tried last. */
+  checkRead(): void {
+    if (this.failure !== undefined) throw this.failure.error;
+  }
+
   /** Marks an item that was read before and is on record, so that it is not delivered again. */
   markRead(id: string): void {
     (this.seen ??= new Set()).add(id);
@@ -171,7 +176,7 @@ export class Signals {
 
   close(): void {
     this.isClosed = true;
-    this.isBehind = false;
+    this.failure = undefined;
     this.watch?.stop();
     this.waiting?.clear();
     this.listeners = 0;
@@ -204,17 +209,17 @@ export class Signals {
           this.accept(item, item.seq);
         }
       }
-      this.isBehind = false;
+      this.failure = undefined;
     } catch (error) {
-      if (!this.isBehind) this.run.postsUnreadable(error);
-      this.isBehind = !this.isClosed;
+      if (this.failure === undefined) this.run.postsUnreadable(error);
+      this.failure = this.isClosed ? undefined : { error };
     }
   }
 
   private pollLater(): void {
     if (this.isIdle || this.timer !== undefined) return;
     // A watch that was passed on without its `awaits` cannot keep the process alive, so the timer has to.
-    if (!this.isBehind && this.watch?.coversAll === true && this.watch.awaits !== undefined)
+    if (this.failure === undefined && this.watch?.coversAll === true && this.watch.awaits !== undefined)
       return this.watch.awaits(true);
     this.timer = this.run.clock.setTimer?.(() => {
       this.timer = undefined;
@@ -223,7 +228,7 @@ export class Signals {
   }
 
   private get isIdle(): boolean {
-    return !this.isWaiting && this.listeners === 0 && !this.isBehind;
+    return !this.isWaiting && this.listeners === 0 && this.failure === undefined;
   }
 
   private stopIfIdle(): void {

@@ -627,13 +627,16 @@ describe("T2: a decision settles no money", () => {
       expect(cost, "two that were answered, one in flight").toBe(cents(0.5 + again));
       expect(world.ledger.used.toolCalls).toBe(1);
       await runtime.close();
-      const { agents, cost: told } = await decided.result;
+      const { agents, cost: told, inDoubt } = await decided.result;
       expect(cents(told)).toBe(cost);
+      expect(inDoubt, "the third call may have cost less").toEqual(["r:tool:think#1"]);
+      expect((await runtime.inspect(RUN)).inDoubt).toEqual(inDoubt);
       const last = world.runtime();
       await last.deliver(RUN, "go", 1);
       const result = await last.resume(RUN).result;
       expect(world.cost).toBe(cents(cost + 0.15));
       expect(cents(result.cost)).toBe(cents(cost + 0.15));
+      expect(result.inDoubt).toEqual(inDoubt);
       expect(world.ledger.used).toMatchObject({
         toolCalls: 1,
         turns: decision === "retry" ? 7 : 4,

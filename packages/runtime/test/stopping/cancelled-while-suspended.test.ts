@@ -8,7 +8,7 @@ import {
   RunId,
 } from "@ravi/kernel";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
-import { virtualClock } from "@ravi/testing";
+import { scriptedModel, virtualClock } from "@ravi/testing";
 import { agent, ask, cut, done, hangingPayer, turns, until } from "../support/helpers.ts";
 
 // A run that rests is cancelled. It ends, whatever somebody would have to do before it could go on.
@@ -222,4 +222,37 @@ test("R24: a run that is cancelled while it records that it is suspended ends at
   expect((await runtime.resume("r").result).status).toBe("suspended");
   await cancelling;
   expect(inner.list()).toMatchObject([{ status: "cancelled" }]);
+});
+
+test("R24: a run is not resumed while it cannot be read whether it was cancelled", async () => {
+  const model = scriptedModel(() => "ok");
+  const lead = agent("lead", async (ctx) => {
+    await ctx.waitFor("go");
+    await ctx.llm(model, ask("?"));
+    return done(String(await ctx.waitFor("more")));
+  });
+  const memory = new MemoryJournal();
+  const first = new Runtime({ journal: memory });
+  const { result } = first.run(lead, "", { runId: "r" });
+  await turns();
+  await first.close();
+  expect((await result).status).toBe("suspended");
+  await first.deliver("r", "go", true);
+
+  const disk = { isBroken: true };
+  const items: Journal["items"] = (...asked) => {
+    if (disk.isBroken) throw new Error("EIO");
+    return memory.items(...asked);
+  };
+  const journal: Journal = Object.assign(Object.create(memory) as Journal, { items });
+  const second = new Runtime({ journal, agents: [lead] });
+  await expect(second.cancel("r", "not needed")).rejects.toThrow("EIO");
+  await expect(second.resume("r").result).rejects.toThrow("EIO");
+  expect(model.calls).toHaveLength(0);
+  disk.isBroken = false;
+  expect(await second.resume("r").result).toMatchObject({
+    status: "cancelled",
+    error: { reason: "not needed" },
+  });
+  expect(model.calls).toHaveLength(0);
 });
