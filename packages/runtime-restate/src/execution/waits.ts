@@ -76,8 +76,9 @@ export function* recording(
 }
 
 /** Waits until a time. */
-export function* sleeping(attempt: Attempt, key: string, until: number): Steps<void> {
+export function* sleeping(attempt: Attempt, lane: number, key: string, until: number): Steps<void> {
   const { context, ports } = attempt;
+  attempt.flush(lane);
   for (;;) {
     const look = context.run("sleep", () => ({ key, at: ports.clock.now() }));
     const known = yield* awaiting(look, { cut: false });

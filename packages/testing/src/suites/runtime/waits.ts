@@ -61,6 +61,23 @@ async function nap(runtime: RuntimeUnderTest, seconds: number): Promise<number> 
 export const waitCases: readonly RuntimeCase[] = [
   {
     rule: "R24",
+    says: "what is delivered arrives as it is: false, zero, an empty text and null too",
+    async run({ create }) {
+      const values = [false, 0, "", null, [], {}];
+      const taker = agent("taker", async (ctx) => {
+        const taken: JsonValue[] = [];
+        for (const at of values.keys()) taken.push(await ctx.waitFor(`value ${at}`));
+        return done(JSON.stringify(taken));
+      });
+      const runtime = await create({ agents: [taker] });
+      const handle = runtime.run(taker, "", { runId: "wait-20" });
+      await untilWaiting(handle);
+      for (const [at, value] of values.entries()) await runtime.deliver("wait-20", `value ${at}`, value);
+      expect((await handle.result).output).toBe(JSON.stringify(values));
+    },
+  },
+  {
+    rule: "R24",
     says: "what is delivered before anybody waits is kept, in order",
     async run({ create }) {
       const reader = agent("reader", async (ctx) => {
