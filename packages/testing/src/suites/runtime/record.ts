@@ -106,7 +106,7 @@ function saidBy(runId: string, { isOnRecord }: { readonly isOnRecord: boolean })
 }
 
 /** What observers were told, with the pieces of an answer as one. */
-function told(events: readonly RunEvent[]): Record<string, string[]> {
+function saidIn(events: readonly RunEvent[]): Record<string, string[]> {
   const whole: Record<string, AgentEvent[]> = {};
   for (const { agentId, execId, event } of events) {
     const own = (whole[`${agentId} ${execId}`] ??= []);
@@ -130,7 +130,7 @@ export const recordCases: readonly RuntimeCase[] = [
       const handle = runtime.run(lead, "cars", { runId: "told-4" });
       const events = await Array.fromAsync(handle.events());
       await handle.result;
-      expect(told(events)).toEqual(saidBy("told-4", { isOnRecord: false }));
+      expect(saidIn(events)).toEqual(saidBy("told-4", { isOnRecord: false }));
     },
   },
   {
