@@ -119,7 +119,7 @@ describe("R2: root and spawnChild", () => {
 
     const shallow = Supervision.root(lead, { spawnBudget: { maxDepth: 1 } }).spawnChild();
     expect(() => shallow.spawnChild()).toThrow(BudgetExhaustedError);
-    expect(() => shallow.spawnChild()).toThrow(/depth budget of lead exhausted: 2 of 1/);
+    expect(() => shallow.spawnChild()).toThrow(/depth budget of lead exhausted: 1 of 1/);
   });
 
   test.each([

@@ -84,7 +84,7 @@ describe("R18, O4: who used what", () => {
     // Asked again, the record says the same.
     const again = await runtime.resume("r").result;
     expect(again.agents).toEqual(result.agents);
-    expect(again.limits).toEqual(JSON.parse(JSON.stringify(result.limits)));
+    expect(again.limits).toEqual(result.limits);
   });
 
   test("R2: a hire that names no priority is NORMAL, whatever its parent is: started, denied, or read back", async () => {

@@ -237,6 +237,11 @@ test.each(["completed", "partial", "failed"] as const)(
     const again = await runtime.resume("r").result;
     expect(JSON.parse(JSON.stringify(again))).toEqual(JSON.parse(JSON.stringify(told)));
     expect(again.error?.code).toBe(told.error?.code);
+    // Not as they are recorded: they can be given to another run, and written again.
+    for (const { limits } of [again, (await runtime.inspect("r")).result ?? again]) {
+      expect(limits).toEqual(told.limits);
+      expect(limits?.executionBudget?.toJSON()).toEqual(told.limits?.executionBudget?.toJSON());
+    }
   },
 );
 

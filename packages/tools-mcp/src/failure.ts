@@ -34,7 +34,7 @@ function explain(error: unknown, { server, timeoutS, lost, isIdempotent, clean }
   const code = field(error, "code");
   const said = saidBy(error, clean);
   // It may have been carried out: the model must not simply repeat it.
-  const doubt = isIdempotent ? "" : "; the call may have been carried out";
+  const doubt = isIdempotent || wasRefused(error) ? "" : "; the call may have been carried out";
   if (code === "REQUEST_TIMEOUT") return `${server} did not answer within ${timeoutS} s${doubt}`;
   if (code === "CONNECTION_CLOSED" || code === "NOT_CONNECTED" || said === "Not connected")
     return `the connection to ${server} was lost${lost === undefined ? "" : ` (${lost})`}${doubt}`;
@@ -42,6 +42,24 @@ function explain(error: unknown, { server, timeoutS, lost, isIdempotent, clean }
   // Codes of JSON-RPC are numbers: it is the server that refuses.
   if (typeof code === "number" && !isCutOff(error)) return `${server} refused the call: ${said} (${code})`;
   return `${server} could not be called: ${said}${doubt}`;
+}
+
+/** Over HTTP: statuses of a server that has not looked at what it was asked for. */
+const REFUSALS: readonly unknown[] = [401, 403, 404, 405, 406, 413, 415, 429];
+/** As the client names what it throws after a 401 or a 403. */
+const REFUSED = ["UnauthorizedError", "InsufficientScopeError"];
+
+function wasRefused(error: unknown): boolean {
+  // Of our own, only what is wrong with the token gets here, without which nothing is sent.
+  if (isRaviError(error, "INVALID_VALUE")) return true;
+  return REFUSALS.includes(statusOf(error)) || REFUSED.includes(String(field(error, "name")));
+}
+
+/** The status of an HTTP response; undefined if the error is none of the transport. */
+export function statusOf(error: unknown): unknown {
+  // A number is a code of JSON-RPC: then the data are the tool's own words, whatever they look like.
+  if (typeof field(error, "code") !== "string") return undefined;
+  return field(field(error, "data"), "status");
 }
 
 /** Why a server cannot be used, as far as it is known. */
@@ -56,13 +74,14 @@ export function whyNot(
   return clean(lost ?? saidBy(error, clean));
 }
 
-/** "fetch failed" alone says nothing; the code of its cause does. */
+/** "fetch failed" alone says nothing; the code of its cause does. Nor does the page of a proxy; its status does. */
 function saidBy(error: unknown, clean: (text: string) => string): string {
   const codes = causeChain(error)
     .slice(1)
     .map((cause) => field(cause, "code"))
     .filter((code) => typeof code === "string");
-  const code = codes.find((text) => /^\w{1,60}$/.test(text));
+  const status = statusOf(error);
+  const code = typeof status === "number" ? `HTTP ${status}` : codes.find((text) => /^\w{1,60}$/.test(text));
   return `${short(messageOf(error), clean)}${code === undefined ? "" : ` (${code})`}`;
 }
 

@@ -222,6 +222,11 @@ describe("T15: a server that cannot be opened is an error that says why, and lea
     expect(failure.message).toMatch(/^the MCP server program could not be reached: .*ENOENT/);
     expect(failure.message).not.toContain("hush");
   });
+
+  test("one whose folder is missing, for which the platform blames the program", async () => {
+    const failure = await failureOf(openMcp({ command: process.execPath, cwd: "/no/such/folder" }));
+    expect(failure.message).toMatch(/ENOENT \(the program or its cwd \/no\/such\/folder is missing\)$/);
+  });
 });
 
 describe("after a server has died", () => {

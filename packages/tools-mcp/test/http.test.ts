@@ -367,6 +367,56 @@ test("T15: a stream is not opened again at once, however often the server ends i
   expect(delays.slice(0, 2)).toEqual([1_000, 1_000]);
 });
 
+describe("a call that was refused before it was looked at was not carried out, and nothing else is said", () => {
+  test.each([
+    [401, {}, "Unauthorized"],
+    [
+      403,
+      { "www-authenticate": 'Bearer error="insufficient_scope", scope="pay"' },
+      'Insufficient scope: required "pay"',
+    ],
+    [403, {}, "Error POSTing to endpoint: out of cheese (HTTP 403)"],
+    [429, {}, "Error POSTing to endpoint: out of cheese (HTTP 429)"],
+    [500, {}, "Error POSTing to endpoint: out of cheese (HTTP 500); the call may have been carried out"],
+  ])("%i %j", async (status, headers, said) => {
+    const handle = rawHttp(({ response }) => response.writeHead(status, headers).end("out of cheese"));
+    await using http = await httpServer(handle);
+    await using raw = await openMcp({ url: http.url, token: () => "token-1" });
+    expect(await told(raw, "read")).toBe(`error: the MCP server "raw" could not be called: ${said}`);
+  });
+
+  test("nor was one without a token, which is not sent", async () => {
+    let calls = 0;
+    const handle = rawHttp((call) => {
+      calls++;
+      answer(call, "ok");
+    });
+    await using http = await httpServer(handle);
+    let token = (): unknown => "token-1";
+    await using raw = await openMcp({ url: http.url, token: () => token() as string });
+    token = () => Promise.reject(new Error("the vault is closed to sk-canary0123456789abcdef"));
+    const { host } = new URL(http.url);
+    const nothing = `nothing was sent to the MCP server ${host}: server.token() failed: the vault is closed`;
+    const failed = await told(raw, "read");
+    expect(failed).toContain(nothing);
+    expect(failed).not.toContain("canary");
+    expect((await failureOf(openMcp({ url: http.url, token: () => token() as string }))).message).toContain(
+      nothing,
+    );
+    token = () => 7;
+    expect(await told(raw, "read")).toMatch(
+      /: server\.token\(\) is [^;]*; expected a string, or undefined for none$/,
+    );
+    token = () => "token-2";
+    expect([await told(raw, "read"), calls]).toEqual(["ok", 1]);
+  });
+
+  test("where a server is reached that speaks another protocol, the status is told, which is all there is", async () => {
+    await using http = await httpServer((_, response) => response.writeHead(405).end());
+    expect((await failureOf(openMcp({ url: http.url }))).message).toMatch(/\(HTTP 405\)$/);
+  });
+});
+
 describe("T15: of an answer that was cut off it is said that the call may have been carried out", () => {
   test.each<[string, string, number]>([
     ["without an id", "data:\n\n", 405],

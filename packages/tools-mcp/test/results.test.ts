@@ -49,6 +49,10 @@ describe("what the model is told of a result", () => {
     expect(await toldOf({ isError: true, content: [], structuredContent: { code: 7 } })).toEqual({
       error: 'error: {"code":7}',
     });
+    // Frameworks that have only data to give put an empty text beside it.
+    expect(await toldOf({ isError: true, content: [text(" ")], structuredContent: { code: 7 } })).toEqual({
+      error: 'error: {"code":7}',
+    });
     expect(await toldOf({ isError: true, content: [] })).toEqual({
       error: "error: the server says that it failed, and not why",
     });
@@ -86,7 +90,21 @@ describe("what the model is told of a result", () => {
     expect(many).toHaveLength(21);
   });
 
+  test("base64 in lines and a media type with parameters are what many servers send", async () => {
+    const image = { type: "image", data: "AAAA\r\nAAAA\n", mimeType: "image/png" };
+    const blob = { uri: "file:///all.csv", blob: "AAAA\n", mimeType: "Text/CSV; charset=utf-8" };
+    expect(await toldOf({ content: [image, { type: "resource", resource: blob }] })).toEqual([
+      { type: "image", url: "data:image/png;base64,AAAAAAAA", mediaType: "image/png" },
+      { type: "file", url: "data:text/csv;base64,AAAA", mediaType: "text/csv", name: "all.csv" },
+    ]);
+  });
+
   test.each([
+    [
+      "a picture of no bytes, which providers refuse",
+      { type: "image", data: "\n", mimeType: "image/png" },
+      "[image/png was left out: it is empty]",
+    ],
     [
       "a link",
       { type: "resource_link", uri: "https://evil.example/?secret", name: "x" },

@@ -107,7 +107,7 @@ class Node implements Supervision {
       const hint = `${this.agentId} is at the maximum depth and cannot hire; raise maxDepth, or let it do the work itself`;
       throw new BudgetExhaustedError({
         dimension: "depth",
-        used: depth,
+        used: this.depth,
         limit: maxDepth,
         scope: this.rootId,
         hint,

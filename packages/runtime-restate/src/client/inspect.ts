@@ -52,19 +52,23 @@ function inputIn(entries: readonly RecordEntry[], runId: RunId): string {
   return start?.event.type === "started" ? start.event.input : "";
 }
 
-/** Those that have ended, from the record, and those that have not, from the tree, in the order in which they began. */
+/**
+ * Those that have ended, from the record, and those that have not, from the tree, in the order in which they began. Of a call that was made
+ * again, the newest attempt.
+ */
 function callsIn(entries: readonly RecordEntry[], open: readonly OpenCall[]): RecordedCall[] {
-  const ended = entries.flatMap(({ execId, event }): RecordedCall[] => {
-    if (event.type !== "call") return [];
+  const calls = new Map<string, RecordedCall>();
+  for (const { execId, event } of entries) {
+    if (event.type !== "call") continue;
     const { type: _, ...call } = event;
-    return [{ execId, ...call }];
-  });
-  const known = new Set(ended.map(({ execId, key }) => `${execId}\n${key}`));
-  const others = open
-    .filter(({ execId, key }) => !known.has(`${execId}\n${key}`))
-    .map(({ execId, key, name, startedAt }): RecordedCall => {
-      const kind = key.startsWith("tool:") ? "tool" : "llm";
-      return { execId: execId as ExecId, key, kind, name, status: "open", startedAt };
-    });
-  return [...ended, ...others].toSorted((one, other) => one.startedAt - other.startedAt);
+    calls.set(`${execId}\n${call.key}`, { execId, ...call });
+  }
+  for (const { execId, key, name, startedAt } of open) {
+    const known = calls.get(`${execId}\n${key}`);
+    // The tree is told later of an end than the record.
+    if (known !== undefined && known.startedAt >= startedAt) continue;
+    const kind = key.startsWith("tool:") ? "tool" : "llm";
+    calls.set(`${execId}\n${key}`, { execId: execId as ExecId, key, kind, name, status: "open", startedAt });
+  }
+  return [...calls.values()].toSorted((one, other) => one.startedAt - other.startedAt);
 }

@@ -7,8 +7,8 @@ export interface AdmissionTurn {
 }
 
 /**
- * Makes the calls of a batch ask for admission in the order of the batch, as they do in one process. The SDK starts closures in any
- * order, and the root gives money to the first that asks.
+ * Makes the calls of a batch ask for admission, and for answers, in the order of the batch, as they do in one process. The SDK starts
+ * closures in any order, and the root gives money, or the value that was delivered, to the first that asks.
  */
 export class AdmissionOrder {
   private last: Promise<unknown> = Promise.resolve();

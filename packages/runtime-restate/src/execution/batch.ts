@@ -41,7 +41,7 @@ export async function batch(
     const branches = left.map((operation): Steps<unknown> => {
       if (operation.kind === "hire")
         return childOf(attempt, driver, lane, operation, seats.get(operation.key));
-      if (operation.kind === "wait") return waiting(attempt, lane, operation);
+      if (operation.kind === "wait") return waiting(attempt, lane, operation, order.next());
       return paying(attempt, lane, operation, order.next());
     });
     const driven = await driver.drive(branches);

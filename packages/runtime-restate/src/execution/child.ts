@@ -62,6 +62,7 @@ export function* childOf(
 
 /** Waits for the end of a child. */
 export function* joining(attempt: Attempt, lane: number, child: ExecId): Steps<HireOutcome> {
+  attempt.flush(lane);
   const over = attempt.context.awakeable<JsonObject>(json());
   attempt.send("join", { ...attempt.from(lane), child, over: over.id });
   const outcome = yield* awaiting(attempt.answered(over.promise), { cut: true });

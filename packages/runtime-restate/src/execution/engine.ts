@@ -132,12 +132,12 @@ export class RestateEngine implements DurableEngine {
   }
   sleep(key: string, until: number): Promise<void> {
     const { attempt } = this;
-    return this.lane.one(() =>
+    return this.lane.one((lane) =>
       once(
         attempt,
         "sleep",
         key,
-        () => sleeping(attempt, key, until),
+        () => sleeping(attempt, lane, key, until),
         () => ({ kind: "sleep" }),
         () => undefined,
       ),

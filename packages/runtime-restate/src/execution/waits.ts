@@ -13,6 +13,7 @@ import {
 import { listedQuestion } from "@ravi/kernel/loop";
 import { json } from "../json.ts";
 import type { Mail, Standing, Wanted } from "../root/messages.ts";
+import type { AdmissionTurn } from "./admission-order.ts";
 import type { Attempt } from "./attempt.ts";
 import type { Step, StepKind, StepOf } from "./kept/steps.ts";
 import { bytesOf, MOST, tooLarge } from "../sizes.ts";
@@ -76,8 +77,9 @@ export function* recording(
 }
 
 /** Waits until a time. */
-export function* sleeping(attempt: Attempt, key: string, until: number): Steps<void> {
+export function* sleeping(attempt: Attempt, lane: number, key: string, until: number): Steps<void> {
   const { context, ports } = attempt;
+  attempt.flush(lane);
   for (;;) {
     const look = context.run("sleep", () => ({ key, at: ports.clock.now() }));
     const known = yield* awaiting(look, { cut: false });
@@ -89,11 +91,19 @@ export function* sleeping(attempt: Attempt, key: string, until: number): Steps<v
 }
 
 /** Waits until a value of that name is delivered. A value that came early is returned at once, and `onWait` is not called. */
-export function* waiting(attempt: Attempt, lane: number, spec: WaitSpec): Steps<JsonValue> {
+export function* waiting(
+  attempt: Attempt,
+  lane: number,
+  spec: WaitSpec,
+  turn: AdmissionTurn,
+): Steps<JsonValue> {
   const { context, channel } = attempt;
   const { key, name } = spec;
   const before = attempt.recall?.takeValue(name);
-  if (before !== undefined) return before.value;
+  if (before !== undefined) {
+    turn.pass();
+    return before.value;
+  }
   attempt.flush(lane);
   const delivered = context.awakeable<Delivered<JsonValue>>(json());
   const asked = context.run(
@@ -102,13 +112,17 @@ export function* waiting(attempt: Attempt, lane: number, spec: WaitSpec): Steps<
       const question = listedQuestion(spec.question);
       const isApproval = spec.question !== undefined;
       const message = { ...attempt.fromNow(lane), key, name, awakeable: delivered.id, isApproval, question };
-      const wanted = await channel.ask("want", message, attempt.isOver);
+      await turn.reached();
+      const answered = channel.ask("want", message, attempt.isOver);
+      turn.pass();
+      const wanted = await answered;
       if (wanted.got === undefined) spec.onWait?.();
       return { key, wanted };
     },
     { serde: json<{ key: string; wanted: Wanted }>() },
   );
   const { key: recorded, wanted } = yield* awaiting(asked, { cut: false });
+  turn.pass();
   attempt.expect(key, recorded);
   attempt.learn(wanted);
   attempt.applyStop(wanted);

@@ -2,6 +2,7 @@ import {
   type AgentAccount,
   errorFromJSON,
   errorToJSON,
+  executionBudget,
   type JsonObject,
   type JsonValue,
   type RaviError,
@@ -10,6 +11,7 @@ import {
   type RunResult,
   type SchemaLike,
   type SerializedError,
+  spawnBudget,
   type StoppedBy,
   type Usage,
 } from "@ravi/kernel";
@@ -71,6 +73,13 @@ function limitsRecord(limits: RunLimits): JsonObject {
   };
 }
 
+function limitsIn({ spawnBudget: spawns = null, executionBudget: spends = null }: JsonObject): RunLimits {
+  return {
+    spawnBudget: spawns === null ? null : spawnBudget.fromJSON(spawns),
+    executionBudget: spends === null ? null : executionBudget.fromJSON(spends),
+  };
+}
+
 /** The recorded result; undefined if the run is not over. `output` is the schema of the agent, if it is known here. */
 export function recordedResult(
   runId: RunId,
@@ -96,7 +105,7 @@ export function recordedResult(
     usage: body["usage"] as Usage,
     cost: body["cost"] as number | null,
     inDoubt: body["inDoubt"] as readonly string[],
-    limits: body["limits"] as RunLimits | undefined,
+    limits: body["limits"] === undefined ? undefined : limitsIn(body["limits"] as JsonObject),
     agents: body["agents"] as readonly AgentAccount[] | undefined,
   };
   return readAgain(result, output);

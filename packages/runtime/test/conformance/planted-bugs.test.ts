@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { RootHandle } from "@ravi/kernel";
+import { HookEvent, NO_HOOKS, type RootHandle } from "@ravi/kernel";
 import {
   assertRuntimeCase,
   type RuntimeHouse,
@@ -132,6 +132,66 @@ const PLANTED: readonly [
     "a message that is sent to nobody",
     "a message to a child or a run that has ended",
     () => changed((runtime) => ({ send: async (...sent) => runtime.send?.(...sent).catch(() => {}) })),
+  ],
+  [
+    "observers who are told of the root alone",
+    "observers are told what each agent",
+    () =>
+      changed((runtime) => ({
+        run: (...asked) => {
+          const handle = runtime.run(...asked);
+          const events = async function* () {
+            for await (const event of handle.events()) if (event.execId === handle.execId) yield event;
+          };
+          return { ...handle, status: handle.status, agentId: handle.agentId, events };
+        },
+      })),
+  ],
+  [
+    "a result that does not say which limit has stopped it",
+    "a result says what its run has used",
+    () =>
+      changed((runtime) => ({
+        run: (...asked) => withResult(runtime.run(...asked), { stoppedBy: undefined }),
+      })),
+  ],
+  [
+    "a result that is twice as dear",
+    "a result says what its run has used",
+    () => changed((runtime) => ({ run: (...asked) => withResult(runtime.run(...asked), { cost: 2 }) })),
+  ],
+  [
+    "a delivery that takes false for nothing",
+    "what is delivered arrives as it is",
+    () =>
+      changed((runtime) => ({
+        deliver: (runId, name, value) => runtime.deliver(runId, name, value === false ? null : value),
+      })),
+  ],
+  [
+    "a close that does not drain",
+    "close with drain waits",
+    () => changed((runtime) => ({ close: () => runtime.close() })),
+  ],
+  [
+    "a cancel of nobody that says nothing",
+    "whoever cancels a run that does not exist",
+    () => changed((runtime) => ({ cancel: (...asked) => runtime.cancel(...asked).catch(() => {}) })),
+  ],
+  [
+    "hooks that nobody tells of tools",
+    "hooks are told of a run",
+    () => {
+      const inner = good();
+      return {
+        ...inner,
+        create: (setup) => {
+          const { hooks = NO_HOOKS } = setup;
+          const has: typeof hooks.has = (event) => event !== HookEvent.TOOL_END && hooks.has(event);
+          return inner.create({ ...setup, hooks: { ...hooks, has } });
+        },
+      };
+    },
   ],
   [
     "a headcount that lets everybody in",

@@ -133,9 +133,10 @@ class PositionalRuntime implements RuntimeUnderTest {
     this.runs.delete(runId);
   }
 
-  async close(): Promise<void> {
+  async close({ drain = false }: Parameters<RuntimeUnderTest["close"]>[0] = {}): Promise<void> {
     if (this.closed.has(this)) return;
     this.closed.add(this);
+    if (drain) await Promise.all([...this.runs.values()].map(({ world, execId }) => world.whenDone(execId)));
     for (const { world } of this.runs.values()) world.kill();
     this.suspend.resolve("closed");
   }

@@ -2,7 +2,7 @@ import { Client, type JsonSchemaValidator } from "@modelcontextprotocol/client";
 import { type AbortSignalLike, isRaviError, ToolError } from "@ravi/kernel";
 import { abortable, type TimerClock } from "@ravi/kernel/loop";
 import { field } from "@ravi/kernel/provider";
-import { whyNot } from "../failure.ts";
+import { statusOf, whyNot } from "../failure.ts";
 import type { McpClient } from "../model.ts";
 import { type Cleaning, cleaning } from "../secrets.ts";
 import type { Link } from "../tools/link.ts";
@@ -156,11 +156,11 @@ export class Connection implements Link {
 
 /** Over HTTP: the server does not know the session any more. The next call begins a new one. */
 function isSessionOver(error: unknown): boolean {
-  // A number is a code of JSON-RPC: then the data are the tool's own words, whatever they look like.
-  if (typeof field(error, "code") !== "string") return false;
-  const data = field(error, "data");
-  const status = field(data, "status");
+  const status = statusOf(error);
   // The protocol asks for 404. Many servers, made after the official examples, say "Bad Request: No valid session ID" or "Server not
   // initialized" instead when they were started again.
-  return status === 404 || (status === 400 && /session|initiali[sz]/i.test(String(field(data, "text"))));
+  return (
+    status === 404 ||
+    (status === 400 && /session|initiali[sz]/i.test(String(field(field(error, "data"), "text"))))
+  );
 }

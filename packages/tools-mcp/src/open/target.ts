@@ -1,6 +1,6 @@
 import type { AuthProvider, Transport } from "@modelcontextprotocol/client";
-import { checkFields, InvalidValueError, type MaybePromise, type TimerHandle } from "@ravi/kernel";
-import { checkRecord, type TimerClock } from "@ravi/kernel/loop";
+import { checkFields, InvalidValueError, type MaybePromise, type TimerHandle, ToolError } from "@ravi/kernel";
+import { checkRecord, messageOf, type TimerClock } from "@ravi/kernel/loop";
 import { checkHeaders, namesOnly } from "@ravi/kernel/provider";
 import { carefulFetch } from "../http/careful-fetch.ts";
 import { HttpTransport } from "../http/http-transport.ts";
@@ -123,15 +123,21 @@ function addressTarget(given: McpAddress): Target {
   return {
     name: url.host,
     secrets: () => secrets,
-    open: (parts) => openAddress(url, headers, authOf(token, addToken), parts),
+    open: (parts) => {
+      const ask = token && (() => asked(token, url.host, parts.clean));
+      return openAddress(url, headers, authOf(ask, addToken), parts);
+    },
   };
 }
 
-function authOf(token: McpAddress["token"], addToken: (text: string) => void): AuthProvider | undefined {
-  if (token === undefined) return undefined;
+function authOf(
+  ask: (() => Promise<unknown>) | undefined,
+  addToken: (text: string) => void,
+): AuthProvider | undefined {
+  if (ask === undefined) return undefined;
   return {
     token: async () => {
-      const text: unknown = await token();
+      const text = await ask();
       if (text === undefined) return undefined;
       if (typeof text !== "string")
         return refuse("server.token()", "another value (not shown)", "a string, or undefined for none");
@@ -139,6 +145,20 @@ function authOf(token: McpAddress["token"], addToken: (text: string) => void): A
       return text;
     },
   };
+}
+
+/** Without a token nothing is sent, so this is no failure of the server. */
+async function asked(
+  token: () => MaybePromise<unknown>,
+  host: string,
+  clean: TransportParts["clean"],
+): Promise<unknown> {
+  try {
+    return await token();
+  } catch (error) {
+    const why = `nothing was sent to the MCP server ${host}: server.token() failed: ${messageOf(error)}`;
+    throw new ToolError({ message: clean(why) });
+  }
 }
 
 function openAddress(

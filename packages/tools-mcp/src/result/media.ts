@@ -1,5 +1,5 @@
 import type { ContentPart } from "@ravi/kernel";
-import { field, isObject, textIn } from "@ravi/kernel/provider";
+import { field, isObject, plainType, textIn } from "@ravi/kernel/provider";
 import { describeLink } from "./describe.ts";
 
 type Part = Exclude<ContentPart, { type: "reasoning" }>;
@@ -33,6 +33,7 @@ export class MediaRoom {
     };
     if (!MEDIA_TYPE.test(mediaType)) return leftOut("its media type is none");
     if (!BASE64.test(data)) return leftOut("it is not base64");
+    if (data === "") return leftOut("it is empty");
     const size = Math.floor((data.length * 3) / 4);
     if (this.bytes + size > this.maxBytes)
       return leftOut(`with its ${size} bytes, the result has more than ${this.maxBytes} bytes of media`);
@@ -55,16 +56,21 @@ function mediaIn(part: unknown): Media | undefined {
   const type = field(part, "type");
   if (type === "image" || type === "audio") {
     const data = textIn(field(part, "data"));
-    return data === undefined ? undefined : { data, mediaType: typeIn(part) };
+    return data === undefined ? undefined : { data: unbroken(data), mediaType: typeIn(part) };
   }
   const resource = field(part, "resource");
   const blob = type === "resource" && isObject(resource) ? textIn(resource["blob"]) : undefined;
   if (blob === undefined) return undefined;
-  return { data: blob, mediaType: typeIn(resource), uri: textIn(field(resource, "uri")) };
+  return { data: unbroken(blob), mediaType: typeIn(resource), uri: textIn(field(resource, "uri")) };
 }
 
 function typeIn(value: unknown): string {
-  return (textIn(field(value, "mimeType")) ?? "application/octet-stream").toLowerCase();
+  return plainType(textIn(field(value, "mimeType")) ?? "application/octet-stream");
+}
+
+/** Many encoders break base64 into lines. */
+function unbroken(base64: string): string {
+  return base64.replaceAll(/[\t\n\r ]/g, "");
 }
 
 /** The last part of an address, as far as it can be the name of a file. */

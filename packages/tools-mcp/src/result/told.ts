@@ -38,12 +38,12 @@ export function problemOf(result: unknown, reading: ResultReading): string {
   const texts = listOf(field(result, "content")).map(
     (part) => textOfPart(part) ?? describeLink(part, reading.clean),
   );
+  const text = reading.clean(texts.join("\n")).trim();
   const structured = field(result, "structuredContent");
-  if (texts.length === 0 && structured !== undefined) {
+  if (text === "" && structured !== undefined) {
     const data = dataOf(structured, reading);
     return typeof data === "string" ? data : JSON.stringify(data);
   }
-  const text = reading.clean(texts.join("\n")).trim();
   return truncateText(
     text === "" ? "the server says that it failed, and not why" : text,
     reading.maxResultChars,

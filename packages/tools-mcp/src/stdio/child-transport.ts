@@ -77,7 +77,8 @@ export class ChildTransport implements Transport {
     child.once("error", (error) => {
       started.reject(error);
       // Without a process there is no exit.
-      if (child.pid === undefined) this.end(`it could not be started: ${error.message}`);
+      if (child.pid === undefined)
+        this.end(`it could not be started: ${error.message}${inFolder(error, cwd)}`);
     });
     child.stdin.on("error", () => this.expectEnd("it has closed its input"));
     child.stdout.on("error", ignore).on("data", (bytes: Uint8Array) => this.read(bytes));
@@ -205,6 +206,12 @@ export class ChildTransport implements Transport {
       // They are all gone already.
     }
   }
+}
+
+/** The platform names the program also where it is the folder that is missing. */
+function inFolder(error: Error, cwd: string | undefined): string {
+  const isMissing = "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR");
+  return isMissing && cwd !== undefined ? ` (the program or its cwd ${cwd} is missing)` : "";
 }
 
 function hasGroups(): boolean {

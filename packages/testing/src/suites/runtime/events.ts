@@ -8,6 +8,35 @@ import { turnsLedger } from "./turns-ledger.ts";
 export const eventCases: readonly RuntimeCase[] = [
   {
     rule: "R21",
+    says: "hooks are told of a run, its model calls and its tools when they begin and when they end",
+    async run({ create }) {
+      const order = [
+        HookEvent.RUN_START,
+        HookEvent.LLM_START,
+        HookEvent.LLM_END,
+        HookEvent.TOOL_START,
+        HookEvent.TOOL_END,
+        HookEvent.RUN_END,
+      ] as const;
+      const { hooks, heard } = listening(...order);
+      const model = scriptedModel(() => ({ text: "ok", usage: { inputTokens: 3, outputTokens: 2 } }));
+      const note = tool("note", () => "noted", { idempotent: true });
+      const clerk = agent("clerk", async (ctx) => {
+        await ctx.llm(model, say("think"));
+        return done(textOf(await ctx.tool(call("note"), note)));
+      });
+      const runtime = await create({ agents: [clerk], hooks });
+      const { result } = runtime.run(clerk, "", { runId: "told-5" });
+      expect((await result).output).toBe("noted");
+      await until(() => heard.at(-1)?.event === HookEvent.RUN_END);
+      expect(heard.map(({ event }) => event)).toEqual(order);
+      for (const { payload } of heard) expect(payload).toMatchObject({ agentId: "clerk", runId: "told-5" });
+      expect(heard[2]?.payload).toMatchObject({ usage: { inputTokens: 3, outputTokens: 2 } });
+      expect(heard[4]?.payload).toMatchObject({ toolName: "note", status: "ok" });
+    },
+  },
+  {
+    rule: "R21",
     says: "who finds out at its next calls that it has lost its slot tells it once, waits, and tells once that it goes on",
     async run({ create, caps }) {
       const { hooks, heard } = listening(HookEvent.PREEMPTED, HookEvent.RESUMED);

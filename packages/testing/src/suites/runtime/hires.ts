@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { Priority, textOf } from "@ravi/kernel";
+import { isRaviError, Priority, textOf } from "@ravi/kernel";
 import { scriptedModel } from "../../scripted-model.ts";
 import {
   agent,
@@ -88,13 +88,17 @@ export const hireCases: readonly RuntimeCase[] = [
     says: "nobody is hired deeper than the tree may grow",
     async run({ create, caps }) {
       const leaf = agent("leaf", async () => done("too deep"));
-      const middle = agent("middle", async (ctx) =>
-        done(outputOf(await ctx.hire({ agent: leaf, input: "" }))),
-      );
+      const middle = agent("middle", async (ctx) => {
+        const outcome = await ctx.hire({ agent: leaf, input: "" });
+        if (outcome.status !== "denied" || !isRaviError(outcome.error, "BUDGET_EXHAUSTED"))
+          return done(outputOf(outcome));
+        const { dimension, used, limit } = outcome.error;
+        return done(`denied: ${dimension} ${used} of ${limit}`);
+      });
       const lead = agent("lead", async (ctx) => done(outputOf(await ctx.hire({ agent: middle, input: "" }))));
       const runtime = await create({ agents: [lead, middle, leaf], headcount: caps.headcount });
       const { output } = await runtime.run(lead, "", { spawnBudget: { maxDepth: 1 } }).result;
-      expect(output).toBe("denied");
+      expect(output).toBe("denied: depth 1 of 1");
     },
   },
   {

@@ -1,5 +1,6 @@
 import { expect } from "vitest";
-import type { RunEvent, StandardSchema } from "@ravi/kernel";
+import { type RunEvent, type StandardSchema, textOf } from "@ravi/kernel";
+import { expectRefused } from "../case.ts";
 import { scriptedModel } from "../../scripted-model.ts";
 import { agent, done, hires, type RuntimeCase, say, until, untilWaiting, word } from "./stage.ts";
 
@@ -240,6 +241,37 @@ export const lifeCases: readonly RuntimeCase[] = [
         "cancelled",
         expect.stringContaining("stop it all"),
       ]);
+    },
+  },
+  {
+    rule: "R9",
+    needs: "checks",
+    says: "whoever cancels a run that does not exist is told so",
+    async run({ create }) {
+      const runtime = await create({ agents: [] });
+      await expectRefused({ code: "INVALID_VALUE", field: "runId" }, () =>
+        runtime.cancel("life-none", "stop"),
+      );
+    },
+  },
+  {
+    rule: "R24",
+    says: "close with drain waits for what is under way",
+    async run({ create }) {
+      const asked = Promise.withResolvers<void>();
+      const answered = Promise.withResolvers<string>();
+      const slow = scriptedModel(() => {
+        asked.resolve();
+        return answered.promise;
+      });
+      const asker = agent("asker", async (ctx) => done(textOf((await ctx.llm(slow, say("slowly"))).message)));
+      const runtime = await create({ agents: [asker] });
+      const { result } = runtime.run(asker, "", { runId: "life-13" });
+      await asked.promise;
+      const closed = runtime.close({ drain: true });
+      answered.resolve("at last");
+      await closed;
+      expect(await result).toMatchObject({ status: "completed", output: "at last" });
     },
   },
   {

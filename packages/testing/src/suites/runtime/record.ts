@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { type AgentEvent, textOf } from "@ravi/kernel";
+import { type Agent, type AgentEvent, type RunEvent, textOf } from "@ravi/kernel";
 import { offered } from "../case.ts";
 import { scriptedModel } from "../../scripted-model.ts";
 import {
@@ -41,75 +41,109 @@ function inShort(event: AgentEvent): string {
   return `${type} ${event.callId} ${event.name} ${textOf(event)} ${event.isError}`;
 }
 
-/** What `recordedEvents` says of a run. */
+/** A lead with a helper that talks, calls tools and thinks aloud, and one that fails. */
+function talkingTree(): { readonly lead: Agent; readonly agents: readonly Agent[] } {
+  const usage = { inputTokens: 1, outputTokens: 2 };
+  const model = scriptedModel(
+    [
+      { text: "Let me look.", reasoning: "hm", toolCalls: [call("price")], usage },
+      { text: "quiet", usage },
+      { text: "It is dear.", usage },
+    ],
+    { chunkSize: 3 },
+  );
+  const price = tool("price", () => "$4", { idempotent: true });
+  const broken = tool("broken", () => Promise.reject(new Error("out of order")), { idempotent: true });
+  const helper = agent("helper", async (ctx) => {
+    await ctx.llm(model, say("look"));
+    await ctx.batch([
+      { kind: "tool", call: call("price"), tool: price },
+      { kind: "tool", call: { ...call("broken"), id: "c2" }, tool: broken },
+    ]);
+    await ctx.llm(model, say("think"), { quiet: true });
+    return done(textOf((await ctx.llm(model, say("say"))).message));
+  });
+  const idle = agent("idle", async () => {
+    throw new TypeError("no");
+  });
+  const lead = agent("lead", async (ctx, inbox) => {
+    const outcomes = await ctx.batch([
+      { kind: "hire", agent: helper, input: `about ${inbox.input}` },
+      { kind: "hire", agent: idle, input: "do nothing" },
+    ]);
+    return done(outcomes.map(outputOf).join(" "));
+  });
+  return { lead, agents: [lead, helper, idle] };
+}
+
+/** What the agents of that tree say and do. Of calls and hand-offs, observers are told by the loop of an agent, and these have none. */
+function saidBy(runId: string, { isOnRecord }: { readonly isOnRecord: boolean }): Record<string, unknown[]> {
+  const onRecord = (...said: unknown[]): unknown[] => (isOnRecord ? said : []);
+  return {
+    [`lead ${runId}`]: [
+      "started cars",
+      ...onRecord("handoff helper about cars", "handoff idle do nothing"),
+      "completed completed It is dear. failed",
+    ],
+    [`idle/2 ${runId}/hire:idle#1`]: ["started do nothing", expect.stringMatching(/^error /)],
+    [`helper/1 ${runId}/hire:helper#1`]: [
+      "started about cars",
+      "reasoning hm",
+      "text Let me look.",
+      "usage 2",
+      ...onRecord(
+        "toolCall c1 price",
+        "toolResult c1 price $4 false",
+        expect.stringMatching(/^toolResult .* broken .*out of order.* true$/s),
+        'progress quietAnswer {"text":"quiet"}',
+      ),
+      "usage 2",
+      "text It is dear.",
+      "usage 2",
+      "completed completed It is dear.",
+    ],
+  };
+}
+
+/** What observers were told, with the pieces of an answer as one. */
+function saidIn(events: readonly RunEvent[]): Record<string, string[]> {
+  const whole: Record<string, AgentEvent[]> = {};
+  for (const { agentId, execId, event } of events) {
+    const own = (whole[`${agentId} ${execId}`] ??= []);
+    const last = own.at(-1);
+    if (event.type === "toolArguments") continue;
+    if ((event.type === "text" || event.type === "reasoning") && last?.type === event.type)
+      own[own.length - 1] = { ...event, delta: last.delta + event.delta };
+    else own.push(event);
+  }
+  return Object.fromEntries(Object.entries(whole).map(([who, own]) => [who, own.map(inShort)]));
+}
+
+/** What observers and `recordedEvents` are told of a run. */
 export const recordCases: readonly RuntimeCase[] = [
+  {
+    rule: "J3",
+    says: "observers are told what each agent of a tree says and does, in its own order and under its own name",
+    async run({ create }) {
+      const { lead, agents } = talkingTree();
+      const runtime = await create({ agents });
+      const handle = runtime.run(lead, "cars", { runId: "told-4" });
+      const events = await Array.fromAsync(handle.events());
+      await handle.result;
+      expect(saidIn(events)).toEqual(saidBy("told-4", { isOnRecord: false }));
+    },
+  },
   {
     rule: "J3",
     needs: "record",
     says: "what a run has said and done can be read afterwards, where nobody knows its agents: whole answers, calls, hires and ends",
     async run({ create }) {
-      const usage = { inputTokens: 1, outputTokens: 2 };
-      const model = scriptedModel(
-        [
-          { text: "Let me look.", reasoning: "hm", toolCalls: [call("price")], usage },
-          { text: "quiet", usage },
-          { text: "It is dear.", usage },
-        ],
-        { chunkSize: 3 },
-      );
-      const price = tool("price", () => "$4", { idempotent: true });
-      const broken = tool("broken", () => Promise.reject(new Error("out of order")), { idempotent: true });
-      const helper = agent("helper", async (ctx) => {
-        await ctx.llm(model, say("look"));
-        await ctx.batch([
-          { kind: "tool", call: call("price"), tool: price },
-          { kind: "tool", call: { ...call("broken"), id: "c2" }, tool: broken },
-        ]);
-        await ctx.llm(model, say("think"), { quiet: true });
-        return done(textOf((await ctx.llm(model, say("say"))).message));
-      });
-      const idle = agent("idle", async () => {
-        throw new TypeError("no");
-      });
-      const lead = agent("lead", async (ctx, inbox) => {
-        const outcomes = await ctx.batch([
-          { kind: "hire", agent: helper, input: `about ${inbox.input}` },
-          { kind: "hire", agent: idle, input: "do nothing" },
-        ]);
-        return done(outcomes.map(outputOf).join(" "));
-      });
-      const runtime = await create({ agents: [lead, helper, idle] });
+      const { lead, agents } = talkingTree();
+      const runtime = await create({ agents });
       const { output, error } = await runtime.run(lead, "cars", { runId: "record-1" }).result;
       expect([output, error]).toEqual(["It is dear. failed", undefined]);
       const other = await create({ agents: [] });
-      const {
-        "helper/1 record-1/hire:helper#1": helped,
-        "idle/2 record-1/hire:idle#1": idled,
-        ...rest
-      } = await recorded(other, "record-1");
-      expect(rest).toEqual({
-        "lead record-1": [
-          "started cars",
-          "handoff helper about cars",
-          "handoff idle do nothing",
-          "completed completed It is dear. failed",
-        ],
-      });
-      expect(idled).toEqual(["started do nothing", expect.stringMatching(/^error /)]);
-      expect(helped).toEqual([
-        "started about cars",
-        "reasoning hm",
-        "text Let me look.",
-        "usage 2",
-        "toolCall c1 price",
-        "toolResult c1 price $4 false",
-        expect.stringMatching(/^toolResult .* broken .*out of order.* true$/s),
-        'progress quietAnswer {"text":"quiet"}',
-        "usage 2",
-        "text It is dear.",
-        "usage 2",
-        "completed completed It is dear.",
-      ]);
+      expect(await recorded(other, "record-1")).toEqual(saidBy("record-1", { isOnRecord: true }));
     },
   },
   {

@@ -111,6 +111,9 @@ export const retryCases: readonly RuntimeCase[] = [
       expect(result.inDoubt ?? []).toEqual([]);
       expect(provider.paid).toEqual(["a1", "a2", "a3"]);
       expect(result.usage).toMatchObject({ inputTokens: 30, outputTokens: 3 });
+      // Of a call that was made again, a report has the newest attempt. Not every runtime makes reports.
+      const report = await second.inspect?.("again-1");
+      expect(report?.calls.map(({ status }) => status) ?? ["ok", "ok", "ok"]).toEqual(["ok", "ok", "ok"]);
       expect(await statusOf(second, "again-1")).toBe("completed");
       expect(await second.resume("again-1", { retryFailed: true }).result).toMatchObject({
         status: "completed",

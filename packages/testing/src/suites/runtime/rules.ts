@@ -5,6 +5,7 @@ import {
   type ErrorKind,
   HookEvent,
   isRaviError,
+  type Meter,
   type Pipeline,
   ProviderError,
   type RestartPolicy,
@@ -12,7 +13,7 @@ import {
 } from "@ravi/kernel";
 import { scriptedModel } from "../../scripted-model.ts";
 import { listening } from "./listening.ts";
-import { agent, done, outputOf, type RuntimeCase, say, tool, word } from "./stage.ts";
+import { agent, done, outputOf, refuseWithoutEnd, type RuntimeCase, say, tool, word } from "./stage.ts";
 
 /** Restarts a crashed execution at once, up to `most` times. */
 function restarts(most: number): RestartPolicy {
@@ -113,6 +114,77 @@ export const ruleCases: readonly RuntimeCase[] = [
         "completed:9 partial:3 denied:0 cancelled:true cancelled:true timedOut:true turns false",
       ]);
       expect(usage.inputTokens).toBeGreaterThanOrEqual(12);
+    },
+  },
+  {
+    rule: "R18",
+    needs: "checks",
+    says: "a result says what its run has used and cost, and which limit has stopped it",
+    async run({ create, caps }) {
+      const model = scriptedModel(() => ({ text: "ok", usage: { inputTokens: 3, outputTokens: 2 } }));
+      const meter: Meter = {
+        estimate: () => ({ inputTokens: 3, maxOutputTokens: 2, price: { usd: 0.25 } }),
+        price: () => ({ usd: 0.25 }),
+      };
+      let calls = 0;
+      const spender = agent("spender", async (ctx) => {
+        for (;;) {
+          await ctx.llm(model, say("more"));
+          refuseWithoutEnd(++calls);
+        }
+      });
+      const runtime = await create({ agents: [spender], ledger: caps.ledger, meter });
+      const result = await runtime.run(spender, "", { executionBudget: { maxTurns: 4 } }).result;
+      expect(result).toMatchObject({
+        status: "partial",
+        stopReason: "budget",
+        stoppedBy: { dimension: "turns", limit: 4 },
+        usage: { inputTokens: 3 * calls, outputTokens: 2 * calls },
+        cost: calls / 4,
+      });
+    },
+  },
+  {
+    rule: "R18",
+    says: "what a call has reserved and not used is free for others while its agent sleeps or waits for a child",
+    async run({ create, caps }) {
+      const model = scriptedModel(() => ({ text: "ok", usage: { inputTokens: 1, outputTokens: 1 } }));
+      const large = { ...say("much may come"), maxOutputTokens: 1_000 } as const;
+      for (const how of ["sleeps", "joins"]) {
+        let isFree = false;
+        const tried = Promise.withResolvers<void>();
+        // What was left of the call is given back a moment later.
+        const patient = agent("patient", async (ctx) => {
+          await ctx.waitFor("go");
+          for (let tries = 0; tries < 50 && !isFree; tries++) {
+            await ctx.sleepUntil((await ctx.now()) + 10);
+            isFree = await ctx.llm(model, large).then(
+              () => true,
+              () => false,
+            );
+          }
+          tried.resolve();
+          return done("");
+        });
+        const resting = Promise.withResolvers<void>();
+        const lead = agent("lead", async (ctx) => {
+          const child = await ctx.spawn(patient, { input: "" });
+          await ctx.llm(model, large);
+          resting.resolve();
+          if (how === "sleeps") await ctx.sleepUntil((await ctx.now()) + 600_000);
+          return done(outputOf(await ctx.join(child)));
+        });
+        const { ledger, headcount, meter } = caps;
+        const runtime = await create({ agents: [lead, patient], ledger, headcount, meter });
+        const runId = `free-${how}`;
+        const handle = runtime.run(lead, "", { runId, executionBudget: { maxTokens: 1_900 } });
+        await resting.promise;
+        await runtime.deliver(runId, "go", true);
+        await tried.promise;
+        expect([how, isFree]).toEqual([how, true]);
+        handle.cancel("that is all");
+        await handle.result;
+      }
     },
   },
   {

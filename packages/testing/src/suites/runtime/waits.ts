@@ -5,6 +5,7 @@ import {
   type JsonValue,
   type PendingWait,
   type Pipeline,
+  textOf,
 } from "@ravi/kernel";
 import { scriptedModel } from "../../scripted-model.ts";
 import {
@@ -59,6 +60,54 @@ async function nap(runtime: RuntimeUnderTest, seconds: number): Promise<number> 
 }
 
 export const waitCases: readonly RuntimeCase[] = [
+  {
+    rule: "R24",
+    says: "what is delivered arrives as it is: false, zero, an empty text and null too",
+    async run({ create }) {
+      const values = [false, 0, "", null, [], {}];
+      const taker = agent("taker", async (ctx) => {
+        const taken: JsonValue[] = [];
+        for (const at of values.keys()) taken.push(await ctx.waitFor(`value ${at}`));
+        return done(JSON.stringify(taken));
+      });
+      const runtime = await create({ agents: [taker] });
+      const handle = runtime.run(taker, "", { runId: "wait-20" });
+      await untilWaiting(handle);
+      for (const [at, value] of values.entries()) await runtime.deliver("wait-20", `value ${at}`, value);
+      expect((await handle.result).output).toBe(JSON.stringify(values));
+    },
+  },
+  {
+    rule: "R24",
+    needs: "layers",
+    says: "the calls of a batch ask in the order of the batch: the first gets the first answer, where all ask under one name",
+    async run({ create }) {
+      const asking: Pipeline<FunctionContext> = {
+        isNoop: false,
+        async admit(context, gate) {
+          const isAllowed = await gate.require("allowed");
+          if (isAllowed !== true) context.result = { content: "no", isError: true };
+        },
+        run: (_context, core) => core(),
+      };
+      const note = tool("note", () => "yes", { idempotent: true });
+      const clerk = agent("clerk", async (ctx) => {
+        const calls = ["a", "b", "c", "d"].map((id) => ({ ...call("note"), id }));
+        const outcomes = await ctx.batch(calls.map((one) => ({ kind: "tool", call: one, tool: note })));
+        return done(
+          outcomes
+            .map((outcome) => ("result" in outcome ? textOf(outcome.result) : outcome.status))
+            .join(" "),
+        );
+      });
+      const runtime = await create({ agents: [clerk], pipelines: { function: asking } });
+      const handle = runtime.run(clerk, "", { runId: "wait-21" });
+      await untilWaiting(handle);
+      for (const isAllowed of [true, false, false, true])
+        await runtime.deliver("wait-21", "allowed", isAllowed);
+      expect((await handle.result).output).toBe("yes no no yes");
+    },
+  },
   {
     rule: "R24",
     says: "what is delivered before anybody waits is kept, in order",
