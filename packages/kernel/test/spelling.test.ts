@@ -33,6 +33,7 @@ test.each(["todos", "x", "", "turns", "names of all kinds"])(
 
 test.each([
   ["system", ["name", "instructions", "input"], "instructions"],
+  ["instructions", ["name", "prompt"], "prompt"],
   ["inputSchema", ["name", "input", "execute"], "input"],
   ["handoffs", ["name", "members"], "members"],
   ["temperature", ["name", "settings"], "settings"],

@@ -24,10 +24,12 @@ export function checkSpelling(
 /** What other libraries call an option, and what it is called here. No spelling leads from one to the other. */
 const ELSEWHERE: readonly (readonly [here: string, ...elsewhere: string[]])[] = [
   ["instructions", "system", "systemPrompt", "prompt"],
+  ["prompt", "instructions", "system", "systemPrompt"],
   ["input", "parameters", "inputSchema"],
   ["execute", "func", "handler"],
   ["output", "outputType", "responseFormat", "schema"],
   ["members", "agents", "subAgents", "handoffs"],
+  ["subAgents", "agents", "members", "handoffs"],
   ["settings", "temperature", "topP", "maxTokens", "maxOutputTokens", "modelSettings"],
   ["maxSteps", "maxTurns", "maxIterations", "recursionLimit", "stopWhen"],
   ["budget", "maxTurns", "maxSteps", "recursionLimit"],
