@@ -208,6 +208,8 @@ describe("options", () => {
       const refusal = refusalOf(() => checkBaseURL("baseURL", url));
       expect(isRaviError(refusal, "INVALID_VALUE")).toBe(true);
       expect(String(refusal)).not.toContain("canary");
+      // Without quotes, which would say that this is the value.
+      expect(String(refusal)).toMatch(/baseURL is \(not shown\); expected a URL /);
     }
     const good = new URL("https://host/v1");
     expect(checkBaseURL("baseURL", good)).toBe(good);

@@ -24,10 +24,25 @@ test("of two names that are near, the nearer one is meant, wherever it stands in
   );
 });
 
-test.each(["prompt", "x", "", "turns", "names of all kinds"])(
+test.each(["todos", "x", "", "turns", "names of all kinds"])(
   "an unknown option %j, which is like none, is refused without a guess",
   (name) => {
     expect(() => checkFields("agent", { [name]: 1 }, KNOWN)).toThrow(/known fields: name, .*, retry$/);
+  },
+);
+
+test.each([
+  ["system", ["name", "instructions", "input"], "instructions"],
+  ["instructions", ["name", "prompt"], "prompt"],
+  ["inputSchema", ["name", "input", "execute"], "input"],
+  ["handoffs", ["name", "members"], "members"],
+  ["temperature", ["name", "settings"], "settings"],
+  ["maxTurns", ["budget", "signal"], "budget"],
+  ["maxTurns", ["budget", "maxSteps"], "maxSteps"],
+])(
+  "an option by the name %s, as other libraries call it, is refused with the name here",
+  (other, known, here) => {
+    expect(() => checkFields("agent", { [other]: 1 }, known)).toThrow(`did you mean ${here}?`);
   },
 );
 

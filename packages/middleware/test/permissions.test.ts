@@ -22,6 +22,21 @@ const decide = async (rules: readonly PermissionRule[], asked = request()): Prom
   (await rulePermissions({ rules }).check(asked)).allow;
 
 describe("J11: permissions by rules", () => {
+  test.each(["openai/qwen3:8b", "openai:qwen3:8b", "openai:*", "openai/*"])(
+    "J11: a model is forbidden by its id, and as an agent is given it: %s",
+    async (target) => {
+      const { check } = rulePermissions({ rules: [{ effect: "deny", target }], otherwise: "allow" });
+      const ask = async (over: Partial<PermissionRequest>): Promise<boolean> =>
+        (await check(request(over))).allow;
+      expect(await ask({ action: "llm", target: "openai/qwen3:8b" })).toBe(false);
+      expect(await ask({ action: "llm", target: "anthropic/qwen3:8b" })).toBe(true);
+      // Only models have two names.
+      expect(await ask({ action: "hire", target: target.includes("/") ? "openai:x" : "openai/x" })).toBe(
+        true,
+      );
+    },
+  );
+
   test.each([
     ["action", "tools"],
     ["action", []],

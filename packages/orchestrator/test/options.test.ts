@@ -29,7 +29,7 @@ describe("a bad option is refused at once, by name", () => {
     [
       "an agent without its config",
       { subAgents: [agent("a")] },
-      /subAgents\[0\]\.id .* no field of that name/,
+      /subAgents\[0\] is an object; expected \{ agent: … \}/,
     ],
     ["a hole", { subAgents: Array(2) }, /subAgents\[0\] is undefined; expected an object/],
     ["no agent", { subAgents: [{ agent: "a" }] }, /subAgents\[0\]\.agent is "a"; expected an agent/],

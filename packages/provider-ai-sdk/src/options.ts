@@ -59,7 +59,7 @@ export function checkOptions(options: AiSdkOptions): Pick<WireLimits, "idleTimeo
   const { secrets = [], systemAnywhere, providerOptions } = options;
   if (!Array.isArray(secrets) || !Array.from<unknown>(secrets).every((each) => typeof each === "string")) {
     const expected = "a list of strings";
-    throw new InvalidValueError({ field: "secrets", value: "another value (not shown)", expected });
+    throw new InvalidValueError({ field: "secrets", value: "(not shown)", expected });
   }
   if (systemAnywhere !== undefined) checkBoolean("systemAnywhere", systemAnywhere);
   if (providerOptions !== undefined)

@@ -146,6 +146,21 @@ describe("R18: prices", () => {
     expect(await known(book, mini, usage)).toMatchObject({ usd: 18, source: "own" });
   });
 
+  test("R18: an own price by the id of a client is not passed over for that of the catalogue", async () => {
+    const usage = { inputTokens: 1_000_000, outputTokens: 0 };
+    const byId = { "openai/gpt-4o-mini": { input: 100, output: 100 } };
+    expect(await known(new PriceBook({ prices: byId }), mini, usage)).toMatchObject({
+      usd: 100,
+      source: "own",
+    });
+    // It may be the name of the model at a provider that sells it on, so it comes last.
+    const both = { ...byId, "gpt-4o-mini": { input: 7, output: 7 } };
+    expect(await known(new PriceBook({ prices: both }), mini, usage)).toMatchObject({
+      usd: 7,
+      source: "own",
+    });
+  });
+
   test("R18: what an own price leaves out is charged as input or output", () => {
     const usage = {
       inputTokens: 1_000_000,

@@ -13,7 +13,7 @@ export function serverUrl(field: string, url: string, example: string): string {
     // `fetch` refuses credentials in a URL, and its error message would show them.
     const expected =
       "a URL without user name and password; send them in the authorization header, with the option headers";
-    throw new InvalidValueError({ field, value: "a URL with credentials (not shown)", expected });
+    throw new InvalidValueError({ field, value: "(not shown)", expected });
   }
   return url.replace(/\/$/, "");
 }

@@ -250,7 +250,14 @@ export type { SdkHandle } from "./run/handle.ts";
 export type { HostOptions, ResumeOptions, ResumeOptionsFor, RunOptions } from "./run/options.ts";
 export { inspect, type RunReport } from "./run/inspect.ts";
 export { cancel, deliver, type OutsideOptions, recordedEvents, runs } from "./run/outside.ts";
-export type { CompletedResult, ResultBase, SdkResult, UnfinishedResult } from "./run/result.ts";
+export type {
+  CompletedResult,
+  PartialResult,
+  ResultBase,
+  SdkResult,
+  StoppedResult,
+  UnfinishedResult,
+} from "./run/result.ts";
 export { resume, run, start, startResume } from "./run/run.ts";
 export type { CallAccount } from "./tree/call-log.ts";
 export type { RunTree, TreeNode } from "./tree/run-tree.ts";

@@ -100,7 +100,9 @@ describe("a run in another process", () => {
     const other = started(ASKING, ["start", journal]);
     await expect.poll(() => runs({ journal }), { timeout: 20_000 }).toMatchObject([{ waitingFor: [{}] }]);
 
-    expect(await ravi("runs")).toMatch(/run-1 +clerk@1 +running .* ago +clerk waits for an approval$/m);
+    expect(await ravi("runs")).toMatch(
+      /run-1 +clerk@1 +running .* ago +clerk waits for an approval \(pay\)$/m,
+    );
     const shown = await ravi("show", "run-1");
     expect(shown).toContain(`process     process ${other.child.pid} on `);
     expect(shown).toMatch(/^ {4}pay \{"usd":12\}$/m);
@@ -191,7 +193,9 @@ describe("a run that waits", () => {
     await expect(ravi("approve", "bill")).rejects.toThrow(/2 begin so, such as bill-[12], bill-[12]/);
     await expect(ravi("approve", "other")).rejects.toThrow(/ravi runs --all lists them/);
     await expect(ravi("approve", "")).rejects.toThrow(/ravi runs --all lists them/);
-    await expect(ravi("approve", "bill-2", "tool:9:9")).rejects.toThrow(/one of approval:bill-2:tool:1:0/);
+    await expect(ravi("approve", "bill-2", "tool:9:9")).rejects.toThrow(
+      /one of approval:bill-2:tool:1:0 \(pay \{"usd":12\}\), or/,
+    );
     expect(await ravi("approve", "bill-2", "tool:1:0")).toContain("clerk of run bill-2 was answered");
     expect((await runs({ journal })).find(({ runId }) => runId === "bill-1")?.waitingFor).toHaveLength(1);
   });

@@ -1,4 +1,4 @@
-import type { Agent } from "@ravi/kernel";
+import type { Agent, AnyRaviError } from "@ravi/kernel";
 import { scriptedModel } from "@ravi/testing";
 import { expect, expectTypeOf, test } from "vitest";
 import * as z from "zod";
@@ -36,6 +36,17 @@ test("the type of `output` is the type of the result", async () => {
     .toEqualTypeOf<{ people: number } | undefined>();
   expectTypeOf(resume<{ people: number }>).returns.resolves.toHaveProperty("structured");
   expect(result.unwrap().structured.people).toBe(7);
+});
+
+test("a run that failed, was cancelled or is suspended has an error, and a completed one has none", async () => {
+  const failed = await run(agent({ name: "broken", model: scriptedModel([new Error("no")]) }), "Hi", {
+    retry: false,
+  });
+  if (failed.status === "completed") expectTypeOf(failed.error).toEqualTypeOf<undefined>();
+  if (failed.status === "partial") expectTypeOf(failed.error).toEqualTypeOf<AnyRaviError | undefined>();
+  if (failed.status === "cancelled" || failed.status === "suspended")
+    expectTypeOf(failed.error).toEqualTypeOf<AnyRaviError>();
+  expect(failed.status === "failed" && failed.error.message).toBe("broken failed: no");
 });
 
 test("without `output` the shape is not known", async () => {

@@ -95,7 +95,7 @@ export function seconds(field: string, value: number): number {
 export function texts(field: string, value: unknown): readonly string[] | undefined {
   if (value === undefined) return undefined;
   if (!Array.isArray(value) || !value.every((each) => typeof each === "string"))
-    throw new InvalidValueError({ field, value: "another value (not shown)", expected: "a list of strings" });
+    throw new InvalidValueError({ field, value: "(not shown)", expected: "a list of strings" });
   return Object.freeze([...(value as readonly string[])]);
 }
 

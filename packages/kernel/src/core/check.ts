@@ -1,6 +1,6 @@
 import { InvalidValueError } from "../errors/errors.ts";
 import { NOT_SHOWN } from "../errors/show.ts";
-import { meantBy } from "./spelling.ts";
+import { calledHere, meantBy } from "./spelling.ts";
 import { type AbortSignalLike, isPromiseLike } from "./types.ts";
 
 /**
@@ -82,7 +82,7 @@ export function checkFields(
     const at = key === known[next] ? next : known.indexOf(key);
     next = at + 1;
     if (at !== -1) continue;
-    const meant = meantBy(key, known);
+    const meant = meantBy(key, known) ?? calledHere(key, known);
     const guess = meant === undefined ? "" : `; did you mean ${meant}?`;
     const expected = `no field of that name; known fields: ${known.join(", ")}${guess}`;
     throw new InvalidValueError({

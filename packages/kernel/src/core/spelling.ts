@@ -21,6 +21,27 @@ export function checkSpelling(
   }
 }
 
+/** What other libraries call an option, and what it is called here. No spelling leads from one to the other. */
+const ELSEWHERE: readonly (readonly [here: string, ...elsewhere: string[]])[] = [
+  ["instructions", "system", "systemPrompt", "prompt"],
+  ["prompt", "instructions", "system", "systemPrompt"],
+  ["input", "parameters", "inputSchema"],
+  ["execute", "func", "handler"],
+  ["output", "outputType", "responseFormat", "schema"],
+  ["members", "agents", "subAgents", "handoffs"],
+  ["subAgents", "agents", "members", "handoffs"],
+  ["settings", "temperature", "topP", "maxTokens", "maxOutputTokens", "modelSettings"],
+  ["maxSteps", "maxTurns", "maxIterations", "recursionLimit", "stopWhen"],
+  ["budget", "maxTurns", "maxSteps", "recursionLimit"],
+  ["signal", "abortSignal"],
+  ["sessionId", "threadId", "conversationId"],
+];
+
+/** The known name of what other libraries call `name`; undefined if nothing known is called so. */
+export function calledHere(name: string, known: readonly string[]): string | undefined {
+  return ELSEWHERE.find(([here, ...elsewhere]) => elsewhere.includes(name) && known.includes(here))?.[0];
+}
+
 /** The known name that `name` may be a misspelling of, the most similar one; undefined if it is unlike all of them. */
 export function meantBy(name: string, known: readonly string[]): string | undefined {
   const lower = name.toLowerCase();

@@ -76,7 +76,7 @@ export function checkClientParts(what: string, options: ClientParts): void {
     const expected = "a non-empty string, null for no key, or undefined to read it from the environment";
     throw new InvalidValueError({
       field: "apiKey",
-      value: apiKey === "" ? "" : "another value (not shown)",
+      value: apiKey === "" ? "" : "(not shown)",
       expected,
     });
   }
@@ -105,11 +105,11 @@ interface UrlParts {
 export function checkBaseURL<U extends UrlParts>(field: string, url: U | undefined): U {
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
     const expected = "a URL that begins with http:// or https://, such as http://127.0.0.1:11434/v1";
-    throw new InvalidValueError({ field, value: "another value (not shown)", expected });
+    throw new InvalidValueError({ field, value: "(not shown)", expected });
   }
   if (url.username !== "" || url.password !== "") {
     const expected = "a URL without user name and password; send them as a header: headers.authorization";
-    throw new InvalidValueError({ field, value: "a URL with credentials (not shown)", expected });
+    throw new InvalidValueError({ field, value: "(not shown)", expected });
   }
   return url;
 }

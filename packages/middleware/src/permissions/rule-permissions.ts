@@ -16,8 +16,8 @@ export interface PermissionRule {
   readonly effect: "allow" | "deny";
   readonly action?: PermissionRequest["action"] | readonly PermissionRequest["action"][] | undefined;
   /**
-   * The tool by its name, the agent to hire by its name or as `name@version`, or the model by its id (`openai/gpt-5-mini`); `*` stands
-   * for any characters.
+   * The tool by its name, the agent to hire by its name or as `name@version`, or the model by its id (`openai/gpt-5-mini`) or as the sdk
+   * names it (`openai:gpt-5-mini`); `*` stands for any characters.
    */
   readonly target?: string | readonly string[] | undefined;
   /** The agent that asks, by name: `researcher`, `team-*`. */
@@ -105,9 +105,13 @@ async function appliesTo(rule: PermissionRule, request: PermissionRequest): Prom
   throw new InvalidValueError({ field: "when", value: answer, expected: "true or false" });
 }
 
-/** An agent is meant by its name, in all versions, or by `name@version`. */
-function isTarget(pattern: string, { target, version }: PermissionRequest): boolean {
-  return matches(pattern, target) || (version !== undefined && matches(pattern, `${target}@${version}`));
+/** An agent is meant by its name, in all versions, or by `name@version`; a model by its id, or as it is given to `agent` of the sdk. */
+function isTarget(pattern: string, { action, target, version }: PermissionRequest): boolean {
+  return (
+    matches(pattern, target) ||
+    (version !== undefined && matches(pattern, `${target}@${version}`)) ||
+    (action === "llm" && matches(pattern, target.replace("/", ":")))
+  );
 }
 
 function isOneOf<T>(allowed: T | readonly T[] | undefined, value: T): boolean {

@@ -1,5 +1,5 @@
 import { type Agent, agentName, checkFields, type DelegateTool, InvalidValueError } from "@ravi/kernel";
-import { checkAgent, delegateTo } from "@ravi/kernel/loop";
+import { checkAgent, delegateTo, isAgent } from "@ravi/kernel/loop";
 import { safeName } from "./names.ts";
 import type { SubAgentConfig } from "../options.ts";
 import { termsOf } from "./terms.ts";
@@ -28,6 +28,13 @@ export function handoffsFor(field: string, subAgents: readonly SubAgentConfig[])
   // `map` would skip the holes of a sparse array.
   return Array.from(subAgents, (config, at) => {
     const path = `${field}[${at}]`;
+    // An agent by itself, as `team` of the sdk takes it. Here its own fields would be refused one by one.
+    if (isAgent(config))
+      throw new InvalidValueError({
+        field: path,
+        value: config,
+        expected: "{ agent: … }, with the agent in it",
+      });
     checkFields(path, config, KNOWN);
     checkAgent(`${path}.agent`, config.agent);
     const {

@@ -17,7 +17,7 @@ export interface ModelPrice {
   readonly reasoning?: number | undefined;
 }
 
-/** Prices by `model` or by `provider:model`; the latter wins. */
+/** Prices by `model` or by `provider:model`; the latter wins. The id of a client, `provider/model`, is found too. */
 export type OwnPrices = Readonly<Record<string, ModelPrice>>;
 
 const FIELDS = ["input", "output", "cachedInput", "cacheWrite", "cacheWrite1h", "reasoning"] as const;
@@ -28,7 +28,10 @@ export function readOwnPrices(prices: OwnPrices): ReadonlyMap<string, Rates> {
 }
 
 export function ownRates(prices: ReadonlyMap<string, Rates>, info: ModelInfo): Rates | undefined {
-  return prices.get(`${info.provider}:${info.model}`) ?? prices.get(info.model);
+  if (prices.size === 0) return undefined;
+  const { provider, model } = info;
+  // Last the id, as errors and permissions have it: under another name the price would be that of the catalogue, without a word.
+  return prices.get(`${provider}:${model}`) ?? prices.get(model) ?? prices.get(`${provider}/${model}`);
 }
 
 function toRates(model: string, price: ModelPrice): Rates {

@@ -6,7 +6,7 @@ import type { Request } from "./perform.ts";
 import { json, oneLine } from "./printable.ts";
 import { table } from "./table.ts";
 import { duration } from "./time.ts";
-import { kindWords } from "./waits.ts";
+import { shortly } from "./waits.ts";
 
 const STATUSES = ["pending", "running", "suspended", "completed", "partial", "failed", "cancelled"] as const;
 const OPEN: readonly RunStatus[] = ["pending", "running", "suspended"];
@@ -53,7 +53,7 @@ function rowOf(
   isLeft: boolean,
   now: number,
 ): string[] {
-  const waits = (waitingFor ?? []).map(({ kind, agentId }) => `${agentId} waits for ${kindWords(kind)}`);
+  const waits = (waitingFor ?? []).map((wait) => `${wait.agentId} waits for ${shortly(wait)}`);
   const why = error === undefined || error.code === "SUSPENDED" ? [] : [errorWords(error)];
   const cancelled =
     cancelReason === undefined ? [] : [cancelWords(cancelReason, status === "running" && !isLeft)];

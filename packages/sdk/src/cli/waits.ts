@@ -1,8 +1,16 @@
 import { InvalidValueError, type PendingWait, type RunSummary } from "@ravi/sdk";
-import { visible } from "./printable.ts";
+import { oneLine, visible } from "./printable.ts";
 
 export function kindWords(kind: PendingWait["kind"]): string {
   return { approval: "an approval", signal: "an answer", timer: "a time", decision: "a decision" }[kind];
+}
+
+/** In a few words: what kind of wait it is and, for a tool call, of which tool. */
+export function shortly({ kind, question }: PendingWait): string {
+  const isCall = typeof question === "object" && question !== null && "tool" in question;
+  return isCall && typeof question["tool"] === "string"
+    ? `${kindWords(kind)} (${question["tool"]})`
+    : kindWords(kind);
 }
 
 /** Whether it is a request for more budget, whose answer is an amount. */
@@ -44,9 +52,13 @@ export function findWait(
     exact.length > 0 ? exact : open.filter((wait) => name === "" || wait.name.endsWith(`:${name}`));
   // Of several waits of one name, the one that has waited longest gets the answer.
   if (found !== undefined && others.every((other) => other.name === found.name)) return { ...found, runId };
+  const named = (wait: PendingWait): string => {
+    const question = questionOf(wait);
+    return question === undefined ? wait.name : `${wait.name} (${oneLine(question)})`;
+  };
   const expected =
     open.length === 0
       ? `a wait of run ${runId}, which is ${status} and waits for no ${kinds.join(" or ")}`
-      : `one of ${open.map((wait) => wait.name).join(", ")}, or the end of one`;
+      : `one of ${open.map(named).join(", ")}, or the end of its name`;
   throw new InvalidValueError({ field: "wait", value: name === "" ? undefined : name, expected });
 }

@@ -67,13 +67,22 @@ export interface CompletedResult<T = unknown> extends ResultBase<T> {
 }
 
 /** The result of a run that was stopped early, failed, was cancelled or is suspended. */
-export interface UnfinishedResult<T = unknown> extends ResultBase<T> {
-  /** `partial`: see `stopReason`. `failed` and `cancelled`: see `error`. `suspended`: `resume` continues it; see `error`. */
-  readonly status: Exclude<RunResult["status"], "completed">;
+export type UnfinishedResult<T = unknown> = PartialResult<T> | StoppedResult<T>;
+
+/** The result of a run that was stopped early: `stopReason` says why. */
+export interface PartialResult<T = unknown> extends ResultBase<T> {
+  readonly status: "partial";
   /** What there was by then, if it had the shape of the agent's `output` schema. */
   readonly structured?: T | undefined;
-  /** Why the run failed, was cancelled or is suspended. */
   readonly error?: AnyRaviError | undefined;
+}
+
+/** The result of a run that failed, was cancelled or is suspended: `error` says why. `resume` continues a suspended one. */
+export interface StoppedResult<T = unknown> extends ResultBase<T> {
+  readonly status: Exclude<RunResult["status"], "completed" | "partial">;
+  /** What there was by then, if it had the shape of the agent's `output` schema. */
+  readonly structured?: T | undefined;
+  readonly error: AnyRaviError;
 }
 
 /** What a result needs beyond what the runtime gives. */
@@ -114,7 +123,7 @@ export function sdkResult<T>(result: RunResult<T>, { agentId, asked, log }: Resu
 }
 
 /** A result that is being made. */
-type Draft<T> = { -readonly [K in keyof SdkResult<T>]?: UnfinishedResult<T>[K] | CompletedResult<T>[K] };
+type Draft<T> = { -readonly [K in keyof SdkResult<T>]?: SdkResult<T>[K] };
 
 function unwrap<T>(result: SdkResult<T>): CompletedResult<T> {
   if (result.status === "completed") return result;

@@ -108,9 +108,9 @@ function addressTarget(given: McpAddress): Target {
   const { url: address, token } = given;
   const url = typeof address === "string" && URL.canParse(address) ? new URL(address) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol))
-    return refuse("server.url", "another value (not shown)", "a URL that begins with http:// or https://");
+    return refuse("server.url", "(not shown)", "a URL that begins with http:// or https://");
   if (token !== undefined && typeof token !== "function")
-    refuse("server.token", "another value (not shown)", "a function that returns the token");
+    refuse("server.token", "(not shown)", "a function that returns the token");
   const headers = { ...given.headers };
   const own = [...secretValues(headers), ...inAddress(url.href)];
   let secrets: readonly string[] = own;
@@ -140,7 +140,7 @@ function authOf(
       const text = await ask();
       if (text === undefined) return undefined;
       if (typeof text !== "string")
-        return refuse("server.token()", "another value (not shown)", "a string, or undefined for none");
+        return refuse("server.token()", "(not shown)", "a string, or undefined for none");
       addToken(text);
       return text;
     },
