@@ -196,7 +196,8 @@ describe("O17: a model that goes round in circles", () => {
         : {
             toolCalls: [
               { name: "add", arguments: { a: 1, b: 1 }, id: "same" },
-              { name: "add", arguments: { a: n, b: 7 }, id: "other" },
+              // A result that is new would start the count anew.
+              ...(n < 5 ? [] : [{ name: "add", arguments: { a: n, b: 7 }, id: "other" }]),
             ],
           },
     );
@@ -209,6 +210,26 @@ describe("O17: a model that goes round in circles", () => {
     });
     expect(other).toEqual({ role: "tool", toolCallId: "other", name: "add", content: "12" });
   });
+
+  test.each(["clean", new Error("2 tests failed")])(
+    "O17: an agent that gets on may hear the same again and again: %s",
+    async (same) => {
+      let asked = 0;
+      const status = anything(() => {
+        asked++;
+        return same;
+      });
+      const model = scriptedModel((_, n) => {
+        if (n === 40) return "done";
+        const call =
+          n % 2 === 0 ? { name: status.name, arguments: {} } : { name: "add", arguments: { a: n, b: 1 } };
+        return { toolCalls: [call] };
+      });
+      const { result } = await run(new ReActAgent({ name: "a", model, tools: [status, add] }));
+      expect(result).toMatchObject({ status: "completed", output: "done" });
+      expect(asked).toBe(20);
+    },
+  );
 
   test("what is blocked stays blocked, and asking on for it ends the loop", async () => {
     let ran = 0;
