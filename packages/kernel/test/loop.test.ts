@@ -160,6 +160,18 @@ describe("parseWith", () => {
     await new Promise((resolve) => setImmediate(resolve));
   });
 
+  test("of a union, the model is told what is wrong with each choice", async () => {
+    const schema = z.object({ at: z.union([z.iso.date(), z.object({ day: z.number() }), z.null()]) });
+    expect(await parseWith(schema, { at: { day: "1" } })).toEqual({
+      ok: false,
+      problem:
+        "at: Invalid input (Invalid input: expected string, received object, or day: Invalid input: expected number, received string, or Invalid input: expected null, received object)",
+    });
+    const long = z.union(Array.from({ length: 40 }, (_, n) => z.literal(`${n}`)) as [z.ZodType, z.ZodType]);
+    const parsed = await parseWith(long, 1);
+    expect(!parsed.ok && parsed.problem.split(", or ")).toHaveLength(5);
+  });
+
   test("lists at most ten problems", async () => {
     const many = await parseWith(
       z.array(z.number()),

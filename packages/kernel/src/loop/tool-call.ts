@@ -12,7 +12,7 @@ import { type JsonSchemaValidator, isStandardSchema } from "../model/schema.ts";
 import type { DelegateTool, Tool } from "../model/tool.ts";
 import { inputOf, unchecked } from "./check-schemas.ts";
 import { lostPart, nameOf } from "./tool-loop/steps/lost-part.ts";
-import { isParsed, type Parsed, parseWith } from "./parse-with.ts";
+import { isParsed, type Parsed, readWith } from "./parse-with.ts";
 
 /** Parses and checks the arguments that a model wrote, within limits. `problem` is an error message for the model. */
 export function readArguments(
@@ -30,7 +30,7 @@ export function readArguments(
   }
   if (validator === undefined && !isStandardSchema(tool.input))
     throw unchecked(inputOf(tool.name), tool.input);
-  const parsed = parseWith(tool.input, json, validator);
+  const parsed = readWith(tool.input, json, validator);
   return isParsed(parsed) ? explain(parsed, tool) : parsed.then((done) => explain(done, tool));
 }
 
