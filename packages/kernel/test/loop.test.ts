@@ -217,6 +217,8 @@ describe("tool calls", () => {
       [Date, "a Function"],
       [Symbol("x"), "a Symbol"],
       [{ toJSON: () => undefined }, "an Object"],
+      [Buffer.from("<html>"), "a Uint8Array"],
+      [new Float32Array([0.5]), "a Float32Array"],
     ] as const)
       expect(toToolResult<unknown>(value)).toEqual({
         content: `error: the tool returned ${name}, which JSON cannot represent; return plain data`,
@@ -234,6 +236,11 @@ describe("tool calls", () => {
     [{ "the answer": Promise.resolve(1) }, "a Promise at the answer"],
     [{ failed: new Error("no such vendor") }, "an Error at failed"],
     [{ toJSON: () => ({ found: /x/ }) }, "a RegExp at found"],
+    [{ status: 200, headers: new Headers({ etag: "1" }) }, "a Headers at headers"],
+    [{ status: 200, body: new Response("text").body }, "a ReadableStream at body"],
+    [{ query: new URLSearchParams("a=1") }, "a URLSearchParams at query"],
+    [{ file: new Blob(["text"]) }, "a Blob at file"],
+    [{ bytes: new ArrayBuffer(8) }, "an ArrayBuffer at bytes"],
   ])("%o would lose a part without a word, so the model is told", (value, part) => {
     expect(toToolResult<unknown>(value)).toEqual({
       content: `error: the tool returned ${part}, which JSON cannot represent; return plain data`,

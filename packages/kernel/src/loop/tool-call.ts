@@ -77,6 +77,8 @@ export function toToolResult<R>(value: R): ToolResult<R> {
   // JSON would turn it into null, which is another answer.
   if (typeof value === "number" && !Number.isFinite(value))
     return { content: String(value), isError: false, value };
+  // A file that was read without an encoding: each byte as a number of its own would be paid for, and help no model.
+  if (ArrayBuffer.isView(value)) return lossOf(nameOf(value));
   try {
     // Of a function and a symbol there is none. As a text, a function would be its source.
     const content: string | undefined = JSON.stringify(value);
@@ -93,8 +95,11 @@ export function toToolResult<R>(value: R): ToolResult<R> {
 function checkParts<R>(value: R, content: string | undefined): ToolResult<R> {
   const lost = content === "{}" && !isPlain(value) ? nameOf(value) : lostPart(value);
   if (content !== undefined && lost === undefined) return { content, isError: false, value };
-  const what = lost ?? nameOf(value);
-  const article = /^[AEIOU]/.test(what) ? "an" : "a";
+  return lossOf(lost ?? nameOf(value));
+}
+
+function lossOf(what: string): ToolResult<never> {
+  const article = /^[AEIO]/.test(what) ? "an" : "a";
   return toolFailure(`the tool returned ${article} ${what}, which JSON cannot represent; return plain data`);
 }
 
