@@ -231,6 +231,19 @@ describe("O17: a model that goes round in circles", () => {
     },
   );
 
+  test("results that differ only in what is cut out are the same: they are compared, and kept, as the model reads them", async () => {
+    let asked = 0;
+    const page = anything(() => `${"x".repeat(5_000)}${++asked}${"x".repeat(5_000)}`, "page");
+    const model = scriptedModel((_, n) => (n === 2 ? "done" : asks("page")));
+    const agent = new ReActAgent({ name: "a", model, tools: [page], maxToolResultChars: 1_000 });
+    const { ctx } = await run(agent);
+    const results = ctx.window().flatMap(({ role, content }) => (role === "tool" ? [String(content)] : []));
+    expect(results[0]).toMatch(/^x+\n\[\.\.\. 9\d{3} characters were cut out here/);
+    expect(results[1]).toBe(
+      `${results[0]}\n[warning: this same call has returned the same result 2 times; calling it again will not help]`,
+    );
+  });
+
   test("what is blocked stays blocked, and asking on for it ends the loop", async () => {
     let ran = 0;
     const status = anything(() => {
