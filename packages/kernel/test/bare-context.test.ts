@@ -197,6 +197,44 @@ describe("what a tool reports in a bare context", () => {
   });
 });
 
+test("a tool that took too long pays for no more calls, and the one under way is aborted", async () => {
+  const due: (() => void)[] = [];
+  const clock = {
+    now: () => 0,
+    setTimer: (callback: () => void) => (due.push(callback), { cancel: () => {} }),
+  };
+  const asked: (boolean | undefined)[] = [];
+  const { promise: abandoned, resolve: end } = Promise.withResolvers<unknown[]>();
+  const model: LLMClient = {
+    id: "m",
+    info: { provider: "test", model: "m" },
+    generate: (_, { signal } = {}) => {
+      asked.push(signal?.aborted);
+      return new Promise((_resolve, reject) =>
+        signal?.addEventListener("abort", () => reject(signal.reason)),
+      );
+    },
+  };
+  const asker = defineTool({
+    name: "asker",
+    description: "",
+    input: z.object({}),
+    timeoutS: 5,
+    async execute(_, { llm }) {
+      const request = { messages: [{ role: "user", content: "go" }] } as const;
+      const first = await llm(model, request).catch((error: unknown) => error);
+      const second = await llm(model, request).catch((error: unknown) => error);
+      end([first, second]);
+    },
+  });
+  const slow = bareContext({ clock }).tool({ id: "c", name: "asker", arguments: "{}" }, asker);
+  while (asked.length === 0) await Promise.resolve();
+  for (const fire of due) fire();
+  expect(await slow).toMatchObject({ isError: true, content: expect.stringContaining("took longer") });
+  expect(await abandoned).toMatchObject([{ code: "CANCELLED" }, { code: "CANCELLED" }]);
+  expect(asked).toEqual([false]);
+});
+
 describe("R10: an answer that was not streamed is told all at once", () => {
   const REQUEST = { messages: [{ role: "user", content: "go" }] } as const;
   const response: ModelResponse = {
