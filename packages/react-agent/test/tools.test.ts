@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type ContentPart, defineTool, type Tool, type ToolMessage } from "@ravi/kernel";
+import { CancellationError, type ContentPart, defineTool, type Tool, type ToolMessage } from "@ravi/kernel";
 import { bareContext } from "@ravi/kernel/loop";
 import { ReActAgent, type ReActAgentOptions } from "@ravi/react-agent";
 import { scriptedModel } from "@ravi/testing";
@@ -58,6 +58,20 @@ describe("calls that go wrong become messages that the model can act on", () => 
       throw new Error("the disk is full");
     });
     expect(await resultOf(broken, "{}")).toMatchObject({ content: "error: the disk is full", isError: true });
+  });
+
+  test("R13: a cancellation of the tool's own is its failure; one of the run ends the run", async () => {
+    const own = new CancellationError({ reason: "the queue was too long" });
+    const waits = anything(() => Promise.reject(own));
+    const told = { content: "error: cancelled: the queue was too long", isError: true };
+    expect(await resultOf(waits, "{}")).toMatchObject(told);
+    const stop = new AbortController();
+    const agent = new ReActAgent({
+      name: "a",
+      model: scriptedModel([asks("stops"), "done"]),
+      tools: [anything(() => (stop.abort("enough"), Promise.reject(own)), "stops")],
+    });
+    await expect(run(agent, "go", { signal: stop.signal })).rejects.toThrow("enough");
   });
 });
 

@@ -4,7 +4,7 @@ import { parseJson } from "../core/json.ts";
 import type { MaybePromise } from "../core/types.ts";
 import { isToolContent } from "../model/tool-content.ts";
 import type { ErrorCode } from "../errors/base.ts";
-import { isRaviError } from "../errors/is.ts";
+import { isCancellation, isRaviError } from "../errors/is.ts";
 import { messageOf } from "../errors/message-of.ts";
 import type { ModelResponse } from "../model/llm.ts";
 import type { ToolCall } from "../model/messages.ts";
@@ -115,9 +115,13 @@ export function toolFailure(problem: string): ToolResult<never> {
   return { content: `error: ${problem}`, isError: true };
 }
 
-/** Turns a tool's failure into a result for the model. An error that stops the run (see `isStop`) is thrown on. */
-export function toolFailureOf(error: unknown): ToolResult<never> {
-  if (isStop(error)) throw error;
+/**
+ * Turns a tool's failure into a result for the model. An error that stops the run (see `isStop`) is thrown on. `checkStopped` throws if the
+ * run was cancelled or is out of time: otherwise a cancellation is one of the tool's own, such as of its wait for a limiter.
+ */
+export function toolFailureOf(error: unknown, checkStopped: () => void): ToolResult<never> {
+  if (isCancellation(error)) checkStopped();
+  else if (isStop(error)) throw error;
   return toolFailure(messageOf(error));
 }
 

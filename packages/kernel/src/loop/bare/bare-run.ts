@@ -157,7 +157,7 @@ export class BareRun implements BareContext {
       if (!parsed.ok) return toolFailure(parsed.problem);
       return await callBareTool(tool, parsed.value, context, this.tree.clock);
     } catch (error) {
-      return toolFailureOf(error);
+      return toolFailureOf(error, () => this.meta.check());
     }
   }
 
