@@ -4,6 +4,7 @@ import {
   type AgentEvent,
   AgentId,
   type AgentResult,
+  CancellationError,
   defineTool,
   executionBudget,
   type JsonValue,
@@ -211,7 +212,7 @@ test("a tool that took too long pays for no more calls, and the one under way is
     generate: (_, { signal } = {}) => {
       asked.push(signal?.aborted);
       return new Promise((_resolve, reject) =>
-        signal?.addEventListener("abort", () => reject(signal.reason)),
+        signal?.addEventListener("abort", () => reject(new CancellationError({ reason: "aborted" }))),
       );
     },
   };
