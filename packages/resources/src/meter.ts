@@ -59,8 +59,8 @@ const CHARACTERS_TOO_LOW = 2.25;
 const LEARNT_MARGIN = 1.05;
 const MAX_FACTOR = 4;
 /**
- * How many tokens more than estimated are taken for a text that the provider adds to each request, such as the instructions for tools (350
- * at Anthropic). As a factor, those of a first short request would multiply all later ones.
+ * Up to so many tokens more than were counted are taken for a text that the provider adds to each request, such as the instructions for tools
+ * (350 at Anthropic). As a factor, those of a first short request would multiply all later ones.
  */
 const MAX_EXTRA = 1_000;
 
@@ -195,10 +195,13 @@ export class ModelMeter implements Meter {
     const known = this.models.get(info);
     const needed = usage.inputTokens * LEARNT_MARGIN;
     const counted = inputTokens - extra;
-    const added = Math.min(MAX_EXTRA, Math.ceil(needed - counted));
-    if (added > known.extra) known.extra = added;
-    const times = (needed - added) / counted;
-    if (times > 1 && factor * times > known.learnt) known.learnt = Math.min(MAX_FACTOR, factor * times);
+    const excess = Math.ceil(needed - counted);
+    if (excess <= MAX_EXTRA) {
+      if (excess > known.extra) known.extra = excess;
+      return;
+    }
+    const learnt = (factor * (needed - extra)) / counted;
+    if (learnt > known.learnt) known.learnt = Math.min(MAX_FACTOR, learnt);
   }
 }
 
