@@ -4,6 +4,7 @@ import {
   type AgentEvent,
   AgentId,
   type AgentResult,
+  CancellationError,
   defineTool,
   executionBudget,
   type JsonValue,
@@ -195,6 +196,44 @@ describe("what a tool reports in a bare context", () => {
     expect(seen.map(({ event }) => event)).toEqual([report(1), report(1), report(2)]);
     expect(seen).toMatchObject([1, 2, 3].map((seq) => ({ seq, agentId: "a" })));
   });
+});
+
+test("a tool that took too long pays for no more calls, and the one under way is aborted", async () => {
+  const due: (() => void)[] = [];
+  const clock = {
+    now: () => 0,
+    setTimer: (callback: () => void) => (due.push(callback), { cancel: () => {} }),
+  };
+  const asked: (boolean | undefined)[] = [];
+  const { promise: abandoned, resolve: end } = Promise.withResolvers<unknown[]>();
+  const model: LLMClient = {
+    id: "m",
+    info: { provider: "test", model: "m" },
+    generate: (_, { signal } = {}) => {
+      asked.push(signal?.aborted);
+      return new Promise((_resolve, reject) =>
+        signal?.addEventListener("abort", () => reject(new CancellationError({ reason: "aborted" }))),
+      );
+    },
+  };
+  const asker = defineTool({
+    name: "asker",
+    description: "",
+    input: z.object({}),
+    timeoutS: 5,
+    async execute(_, { llm }) {
+      const request = { messages: [{ role: "user", content: "go" }] } as const;
+      const first = await llm(model, request).catch((error: unknown) => error);
+      const second = await llm(model, request).catch((error: unknown) => error);
+      end([first, second]);
+    },
+  });
+  const slow = bareContext({ clock }).tool({ id: "c", name: "asker", arguments: "{}" }, asker);
+  while (asked.length === 0) await Promise.resolve();
+  for (const fire of due) fire();
+  expect(await slow).toMatchObject({ isError: true, content: expect.stringContaining("took longer") });
+  expect(await abandoned).toMatchObject([{ code: "CANCELLED" }, { code: "CANCELLED" }]);
+  expect(asked).toEqual([false]);
 });
 
 describe("R10: an answer that was not streamed is told all at once", () => {

@@ -1,11 +1,14 @@
 import {
   AgentId,
   BudgetExhaustedError,
+  CancellationError,
+  InvalidValueError,
   type LLMClient,
   type ModelRequest,
   ProviderError,
   type RunContext,
   Supervision,
+  ToolError,
 } from "@ravi/kernel";
 import { bareContext, land } from "@ravi/kernel/loop";
 import { expect, it } from "vitest";
@@ -83,6 +86,30 @@ it("and where the provider fails in the last turn: the work was done all the sam
     status: "partial",
     output: "so far",
   });
+});
+
+it.each([
+  ["of its own", new TypeError("fetch failed")],
+  ["as a record gives it back", new ToolError({ toolName: "m", message: "fetch failed" })],
+])("R18: and where its client throws an error %s", async (_, error) => {
+  const failing: LLMClient = { ...model, generate: () => Promise.reject(error) };
+  const landed = await land(bareContext(), { ...options, model: failing });
+  expect(landed).toMatchObject({ status: "partial", output: "so far" });
+});
+
+it("but not where it is cancelled, whatever its client throws then", async () => {
+  const ctx = bareContext();
+  const aborted: LLMClient = {
+    ...model,
+    generate: async () => {
+      ctx.meta.cancellation.cancel("enough");
+      throw new DOMException("aborted", "AbortError");
+    },
+  };
+  await expect(land(ctx, { ...options, model: aborted })).rejects.toThrow(CancellationError);
+  const refused = new InvalidValueError({ field: "price", value: "unknown", expected: "a price" });
+  const wrong: LLMClient = { ...model, generate: () => Promise.reject(refused) };
+  await expect(land(bareContext(), { ...options, model: wrong })).rejects.toBe(refused);
 });
 
 it("R18: only what tools have said is shortened, not what the user and the model have", async () => {

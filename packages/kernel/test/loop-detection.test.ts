@@ -82,6 +82,42 @@ describe("O17: loop detection", () => {
     expect(turns(loopDetector(), 4, () => image("data:1")).at(-1)).toBe("warn");
   });
 
+  test("O17: the counts start anew once another call has returned something new", () => {
+    const tests = failed(call("bash", "npm test"));
+    const status = gave(call("status"), "clean");
+    const broken = (n: number): LoopStep => failed(call("search", `{"n":${n}}`));
+    for (const again of [() => tests, () => status, broken]) {
+      const detector = loopDetector();
+      for (let n = 1; n <= 20; n++) {
+        expect(turn(detector, again(n))).toBe("allow");
+        expect(turn(detector, gave(call("edit", `{"line":${n}}`), `edited line ${n}`))).toBe("allow");
+      }
+      // Without news it is a loop, as if it had begun now: what the turn before has told is known.
+      const counts = turns(detector, 9, (n) => again(100 + n));
+      expect(counts).toEqual(turns(loopDetector(), 9, (n) => again(100 + n)));
+    }
+  });
+
+  test("O17: news that come in the same turn count, whatever the order of the calls", () => {
+    for (const order of [1, -1]) {
+      const detector = loopDetector();
+      for (let n = 1; n <= 20; n++) {
+        const steps = [failed(call("bash", "npm test")), gave(call("read", `{"page":${n}}`), `page ${n}`)];
+        expect(steps.every(({ call: made }) => detector.before(made).action === "allow")).toBe(true);
+        const verdicts = detector.after(order === 1 ? steps : steps.toReversed());
+        expect(verdicts.map(({ action }) => action)).toEqual(["allow", "allow"]);
+      }
+    }
+  });
+
+  test("O17: calls that take turns and tell nothing new are a loop", () => {
+    const detector = loopDetector();
+    const seen = turns(detector, 24, (n) =>
+      n % 2 === 0 ? failed(call("edit")) : gave(call("read"), "text"),
+    );
+    expect(seen).toEqual(expect.arrayContaining(["warn", "block", "block halt"]));
+  });
+
   test("a success starts the count of failures anew", () => {
     const detector = loopDetector();
     const flaky = (n: number): LoopStep =>
@@ -121,6 +157,7 @@ describe("O17: loop detection", () => {
     const detector = loopDetector();
     turns(detector, 7, () => failed(call("read")));
     expect(turns(detector, 2, () => failed(call("write")))).toEqual(["allow", "warn"]);
+    turns(detector, 1, () => gave(call("list")));
     turns(detector, 5, () => gave(call("status")));
     expect(turns(detector, 1, () => gave(call("list")))).toEqual(["allow"]);
     expect(turns(detector, 1, () => gave(call("status")))).toEqual(["block"]);
@@ -155,34 +192,37 @@ describe("O17: loop detection", () => {
     expect(LOOP_LIMITS.sameTool).toEqual({ warn: 3, halt: 8 });
   });
 
+  /** Failures bring no news, so they leave the counts of other calls as they are. */
+  const patient = (): LoopDetector => loopDetector({ sameTool: { warn: 10_000, halt: 10_000 } });
+
   test.each([0, 6, 7, 8, 9, 100, 255])(
     "O17: a call is known after %i others, and each of them too",
     (others) => {
-      const detector = loopDetector();
-      for (let n = 0; n < 5; n++) turn(detector, gave(call("read", "first")));
-      for (let n = 0; n < others; n++) turn(detector, gave(call("read", `${n}`)));
+      const detector = patient();
+      for (let n = 0; n < 5; n++) turn(detector, failed(call("read", "first")));
+      for (let n = 0; n < others; n++) turn(detector, failed(call("read", `${n}`)));
       expect(detector.before(call("read", "first")).action).toBe("block");
-      const again = Array.from({ length: others }, (_, n) => detector.after([gave(call("read", `${n}`))]));
+      const again = Array.from({ length: others }, (_, n) => detector.after([failed(call("read", `${n}`))]));
       expect(again.flat().map(({ action }) => action)).toEqual(again.map(() => "warn"));
       expect(detector.before(call("read", "first")).action).toBe("block");
     },
   );
 
   test("old calls are forgotten, so that a long run does not keep them all", () => {
-    const detector = loopDetector();
-    for (let n = 0; n < 5; n++) turn(detector, gave(call("read", "first")));
+    const detector = patient();
+    for (let n = 0; n < 5; n++) turn(detector, failed(call("read", "first")));
     expect(detector.before(call("read", "first")).action).toBe("block");
-    for (let n = 0; n < 300; n++) turn(detector, gave(call("read", `${n}`)));
+    for (let n = 0; n < 300; n++) turn(detector, failed(call("read", `${n}`)));
     expect(detector.before(call("read", "first")).action).toBe("allow");
   });
-});
 
-test("O17: of many calls of one tool the oldest are forgotten first, one by one, and the newest are known", () => {
-  const detector = loopDetector();
-  const make = (n: number): string | undefined =>
-    detector.after([gave(call("t", `{"n":${n}}`), "same")])[0]?.action;
-  for (let n = 0; n < 600; n++) expect(make(n)).toBe("allow");
-  // The last 256 are known, each of them, and the one before is not.
-  for (const n of [599, 500, 400, 344]) expect(make(n)).toBe("warn");
-  expect(make(343)).toBe("allow");
+  test("O17: of many calls of one tool the oldest are forgotten first, one by one, and the newest are known", () => {
+    const detector = patient();
+    const make = (n: number): string | undefined =>
+      detector.after([failed(call("t", `{"n":${n}}`))])[0]?.action;
+    for (let n = 0; n < 600; n++) expect(make(n)).toBe("allow");
+    // The last 256 are known, each of them, and the one before is not.
+    for (const n of [599, 500, 400, 344]) expect(make(n)).toBe("warn");
+    expect(make(343)).toBe("allow");
+  });
 });

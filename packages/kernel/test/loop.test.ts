@@ -160,6 +160,18 @@ describe("parseWith", () => {
     await new Promise((resolve) => setImmediate(resolve));
   });
 
+  test("of a union, the model is told what is wrong with each choice", async () => {
+    const schema = z.object({ at: z.union([z.iso.date(), z.object({ day: z.number() }), z.null()]) });
+    expect(await parseWith(schema, { at: { day: "1" } })).toEqual({
+      ok: false,
+      problem:
+        "at: Invalid input (Invalid input: expected string, received object, or day: Invalid input: expected number, received string, or Invalid input: expected null, received object)",
+    });
+    const long = z.union(Array.from({ length: 40 }, (_, n) => z.literal(`${n}`)));
+    const parsed = await parseWith(long, 1);
+    expect(!parsed.ok && parsed.problem.split(", or ")).toHaveLength(5);
+  });
+
   test("lists at most ten problems", async () => {
     const many = await parseWith(
       z.array(z.number()),
@@ -205,6 +217,8 @@ describe("tool calls", () => {
       [Date, "a Function"],
       [Symbol("x"), "a Symbol"],
       [{ toJSON: () => undefined }, "an Object"],
+      [Buffer.from("<html>"), "a Uint8Array"],
+      [new Float32Array([0.5]), "a Float32Array"],
     ] as const)
       expect(toToolResult<unknown>(value)).toEqual({
         content: `error: the tool returned ${name}, which JSON cannot represent; return plain data`,
@@ -222,6 +236,11 @@ describe("tool calls", () => {
     [{ "the answer": Promise.resolve(1) }, "a Promise at the answer"],
     [{ failed: new Error("no such vendor") }, "an Error at failed"],
     [{ toJSON: () => ({ found: /x/ }) }, "a RegExp at found"],
+    [{ status: 200, headers: new Headers({ etag: "1" }) }, "a Headers at headers"],
+    [{ status: 200, body: new Response("text").body }, "a ReadableStream at body"],
+    [{ query: new URLSearchParams("a=1") }, "a URLSearchParams at query"],
+    [{ file: new Blob(["text"]) }, "a Blob at file"],
+    [{ bytes: new ArrayBuffer(8) }, "an ArrayBuffer at bytes"],
   ])("%o would lose a part without a word, so the model is told", (value, part) => {
     expect(toToolResult<unknown>(value)).toEqual({
       content: `error: the tool returned ${part}, which JSON cannot represent; return plain data`,

@@ -3,6 +3,7 @@ import {
   type Agent,
   AgentId,
   CancellationError,
+  type DelegateTool,
   type HireLeaf,
   type Leaf,
   type LLMClient,
@@ -25,6 +26,7 @@ import {
   toolTurn,
   type TurnContext,
 } from "@ravi/kernel/loop";
+import * as z from "zod";
 
 const call = (name: string, id: string): ToolCall => ({ id, name, arguments: "{}" });
 const asking = (...toolCalls: ToolCall[]): ModelResponse => ({
@@ -230,6 +232,24 @@ describe("a loop that a call ends", () => {
     await toolLoop(plan, ctx, "go", { before: () => ({ content: "known already", isError: false }) });
     expect(ctx.window()[2]).toMatchObject({ role: "tool", content: "known already" });
   });
+});
+
+test("arguments that a hand-off's schema throws at are told to the model, and the others are made", async () => {
+  const fussy: DelegateTool = {
+    ...delegateTo({ id: AgentId("helper"), run: () => expect.unreachable() }),
+    name: "fussy",
+    input: z.object({ at: z.string().transform((text) => new Date(text).toISOString()) }),
+  };
+  const { messages, stop } = await toolTurn(
+    bareContext(free),
+    asking({ id: "1", name: "fussy", arguments: '{"at":"soon"}' }, call("quick", "2")),
+    [fussy, tool("quick", () => "soon")],
+  );
+  expect(messages.map(({ content }) => content)).toEqual([
+    "error: invalid arguments for fussy: Invalid time value",
+    "soon",
+  ]);
+  expect(stop).toBeUndefined();
 });
 
 test("a turn without calls has a list of its own: nobody else sees what is done to it", async () => {

@@ -169,6 +169,15 @@ describe("what models really say", () => {
     expect(result).toEqual({ status: "partial", output: "", stopReason: "steps" });
   });
 
+  test("thoughts alone, which a server has left in the text, are no answer", async () => {
+    const thoughts = "<think>They want a number.</think>\n";
+    const model = scriptedModel([thoughts, "7"]);
+    const agent = new ReActAgent({ name: "a", model });
+    expect((await run(agent)).result).toEqual({ status: "completed", output: "7", stopReason: "done" });
+    const { result } = await run(new ReActAgent({ name: "a", model: scriptedModel([thoughts, thoughts]) }));
+    expect(result).toEqual({ status: "partial", output: "", stopReason: "steps" });
+  });
+
   test("who goes on working after an empty answer may be empty once more", async () => {
     const model = scriptedModel(["", again(1), "", "Here."]);
     const { result } = await run(new ReActAgent({ name: "a", model, tools: [add] }));

@@ -1,5 +1,5 @@
 import { describe, expect, expectTypeOf, test } from "vitest";
-import type { Agent, AgentResult, JsonSchemaValidator } from "@ravi/kernel";
+import type { Agent, AgentResult, JsonSchemaValidator, StandardSchema } from "@ravi/kernel";
 import { ReActAgent } from "@ravi/react-agent";
 import { scriptedModel } from "@ravi/testing";
 import * as z from "zod";
@@ -39,6 +39,31 @@ describe("output", () => {
     const { result } = await run(agent);
     expectTypeOf(result.structured).toEqualTypeOf<{ at: number } | undefined>();
     expect(result.structured).toEqual({ at: 5 });
+  });
+
+  const toDay = (text: string): string => new Date(text).toISOString();
+  const Day = z.object({ at: z.string().transform(toDay) });
+
+  test.each([
+    ["throws", (value: { at: string }) => ({ value: { at: toDay(value.at) } })],
+    ["rejects", async (value: { at: string }) => ({ value: { at: toDay(value.at) } })],
+  ])("a schema that %s tells the model what it has said", async (_, validate) => {
+    const output: StandardSchema<{ at: string }> = {
+      "~standard": { ...Day["~standard"], validate: (value) => validate(value as { at: string }) },
+    };
+    const model = scriptedModel(['{"at":"soon"}', '{"at":"2026-01-02"}']);
+    const { result, ctx } = await run(new ReActAgent({ name: "a", model, output }));
+    expect(result).toMatchObject({ status: "completed", structured: { at: "2026-01-02T00:00:00.000Z" } });
+    const told = ctx.window().flatMap(({ role, content }) => (role === "user" ? [String(content)] : []));
+    expect(told[1]).toMatch(/does not match the required schema: Invalid time value\./);
+  });
+
+  test("a transform that throws takes nothing away from an agent that lands", async () => {
+    const model = scriptedModel([asks("add", { a: 1, b: 2 }), '{"at":"later"}']);
+    const { result } = await run(new ReActAgent({ name: "a", model, output: Day, tools: [add] }), "go", {
+      ctx: withTurns(1, { reserve: true }),
+    });
+    expect(result).toEqual({ status: "partial", output: '{"at":"later"}', stopReason: "budget" });
   });
 
   test.each([

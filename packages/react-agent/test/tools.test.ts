@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type ContentPart, defineTool, type Tool, type ToolMessage } from "@ravi/kernel";
+import { CancellationError, type ContentPart, defineTool, type Tool, type ToolMessage } from "@ravi/kernel";
 import { bareContext } from "@ravi/kernel/loop";
 import { ReActAgent, type ReActAgentOptions } from "@ravi/react-agent";
 import { scriptedModel } from "@ravi/testing";
@@ -58,6 +58,20 @@ describe("calls that go wrong become messages that the model can act on", () => 
       throw new Error("the disk is full");
     });
     expect(await resultOf(broken, "{}")).toMatchObject({ content: "error: the disk is full", isError: true });
+  });
+
+  test("R13: a cancellation of the tool's own is its failure; one of the run ends the run", async () => {
+    const own = new CancellationError({ reason: "the queue was too long" });
+    const waits = anything(() => Promise.reject(own));
+    const told = { content: "error: cancelled: the queue was too long", isError: true };
+    expect(await resultOf(waits, "{}")).toMatchObject(told);
+    const stop = new AbortController();
+    const agent = new ReActAgent({
+      name: "a",
+      model: scriptedModel([asks("stops"), "done"]),
+      tools: [anything(() => (stop.abort("enough"), Promise.reject(own)), "stops")],
+    });
+    await expect(run(agent, "go", { signal: stop.signal })).rejects.toThrow("enough");
   });
 });
 
@@ -196,7 +210,8 @@ describe("O17: a model that goes round in circles", () => {
         : {
             toolCalls: [
               { name: "add", arguments: { a: 1, b: 1 }, id: "same" },
-              { name: "add", arguments: { a: n, b: 7 }, id: "other" },
+              // A result that is new would start the count anew.
+              ...(n < 5 ? [] : [{ name: "add", arguments: { a: n, b: 7 }, id: "other" }]),
             ],
           },
     );
@@ -208,6 +223,39 @@ describe("O17: a model that goes round in circles", () => {
       content: expect.stringMatching(/^error: this same call has returned the same result 5 times/),
     });
     expect(other).toEqual({ role: "tool", toolCallId: "other", name: "add", content: "12" });
+  });
+
+  test.each(["clean", new Error("2 tests failed")])(
+    "O17: an agent that gets on may hear the same again and again: %s",
+    async (same) => {
+      let asked = 0;
+      const status = anything(() => {
+        asked++;
+        return same;
+      });
+      const model = scriptedModel((_, n) => {
+        if (n === 40) return "done";
+        const call =
+          n % 2 === 0 ? { name: status.name, arguments: {} } : { name: "add", arguments: { a: n, b: 1 } };
+        return { toolCalls: [call] };
+      });
+      const { result } = await run(new ReActAgent({ name: "a", model, tools: [status, add] }));
+      expect(result).toMatchObject({ status: "completed", output: "done" });
+      expect(asked).toBe(20);
+    },
+  );
+
+  test("results that differ only in what is cut out are the same: they are compared, and kept, as the model reads them", async () => {
+    let asked = 0;
+    const page = anything(() => `${"x".repeat(5_000)}${++asked}${"x".repeat(5_000)}`, "page");
+    const model = scriptedModel((_, n) => (n === 2 ? "done" : asks("page")));
+    const agent = new ReActAgent({ name: "a", model, tools: [page], maxToolResultChars: 1_000 });
+    const { ctx } = await run(agent);
+    const results = ctx.window().flatMap(({ role, content }) => (role === "tool" ? [String(content)] : []));
+    expect(results[0]).toMatch(/^x+\n\[\.\.\. 9\d{3} characters were cut out here/);
+    expect(results[1]).toBe(
+      `${results[0]}\n[warning: this same call has returned the same result 2 times; calling it again will not help]`,
+    );
   });
 
   test("what is blocked stays blocked, and asking on for it ends the loop", async () => {

@@ -42,6 +42,8 @@ export interface MeterEstimate extends Estimate {
   readonly price: BookPrice;
   /** What the counted input was multiplied by: for the model's vocabulary, or learnt from earlier calls. */
   readonly factor: number;
+  /** What was added to it then, as learnt from earlier calls: a provider may add a text of its own to each request. */
+  readonly extra: number;
 }
 
 /** The longest answer, in tokens, that is assumed if neither the request nor the model limits it. */
@@ -56,6 +58,11 @@ const CHARACTERS_TOO_LOW = 2.25;
 /** The margin on a learnt factor, and the highest factor. */
 const LEARNT_MARGIN = 1.05;
 const MAX_FACTOR = 4;
+/**
+ * Up to so many tokens more than were counted are taken for a text that the provider adds to each request, such as the instructions for tools
+ * (350 at Anthropic). As a factor, those of a first short request would multiply all later ones.
+ */
+const MAX_EXTRA = 1_000;
 
 interface KnownModel {
   readonly provider: string;
@@ -64,6 +71,8 @@ interface KnownModel {
   readonly vocabulary: number;
   /** The factor learnt from its calls. */
   learnt: number;
+  /** The tokens that are added to each of its requests, learnt as well. */
+  extra: number;
 }
 
 /** Estimates tokens and dollars before a call, rather too high than too low, and prices the actual usage after it. */
@@ -114,14 +123,15 @@ export class ModelMeter implements Meter {
    */
   quickEstimate(info: ModelInfo, request: ModelRequest): MaybePromise<MeterEstimate> | undefined {
     const { tokenizer, imageTokens } = this.counting;
-    const { learnt, vocabulary } = this.models.get(info);
-    if (tokenizer !== "auto" || this.loaded !== undefined || this.quick !== undefined || learnt > 1)
+    const { learnt, extra, vocabulary } = this.models.get(info);
+    const isKnown = learnt > 1 || extra > 0;
+    if (tokenizer !== "auto" || this.loaded !== undefined || this.quick !== undefined || isKnown)
       return undefined;
     // A subclass that estimates in another way is not passed over.
     if (this.estimate !== ModelMeter.prototype.estimate) return undefined;
     this.byCharacters ??= new RequestCounter(charactersToTokens, imageTokens);
     const factor = vocabulary * CHARACTERS_TOO_LOW;
-    const made = this.priced(info, request, Math.ceil(this.byCharacters.count(request) * factor), factor);
+    const made = this.priced(info, request, Math.ceil(this.byCharacters.count(request) * factor), factor, 0);
     return (this.quick = isPromiseLike(made) ? made.then((quick) => (this.quick = quick)) : made);
   }
 
@@ -149,7 +159,14 @@ export class ModelMeter implements Meter {
   ): MaybePromise<MeterEstimate> {
     const known = this.models.get(info);
     const factor = loaded.basis === "o200k" ? Math.max(known.vocabulary, known.learnt) : known.learnt;
-    return this.priced(info, request, Math.ceil(loaded.counter.count(request) * factor), factor);
+    const { extra } = known;
+    return this.priced(
+      info,
+      request,
+      Math.ceil(loaded.counter.count(request) * factor) + extra,
+      factor,
+      extra,
+    );
   }
 
   private priced(
@@ -157,30 +174,39 @@ export class ModelMeter implements Meter {
     request: ModelRequest,
     inputTokens: number,
     factor: number,
+    extra: number,
   ): MaybePromise<MeterEstimate> {
     const maxOutputTokens = request.maxOutputTokens ?? info.maxOutputTokens ?? this.defaultMaxOutput;
     const price = this.prices.worstPrice(info, inputTokens, maxOutputTokens);
     return isPromiseLike(price)
-      ? price.then((listed) => ({ inputTokens, maxOutputTokens, price: listed, factor }))
-      : { inputTokens, maxOutputTokens, price, factor };
+      ? price.then((listed) => ({ inputTokens, maxOutputTokens, price: listed, factor, extra }))
+      : { inputTokens, maxOutputTokens, price, factor, extra };
   }
 
   /**
-   * Only raises the factor: a text that needed few tokens says nothing about the next one. It starts from the factor of that
-   * estimate, so that many concurrent calls which exceeded it raise the factor once, not once each. NaN fails the comparisons and
-   * is ignored; otherwise it would spoil every later estimate. Without a usage there is nothing to learn.
+   * Only raises what it knows: a text that needed few tokens says nothing about the next one. It starts from what that estimate was made
+   * with, so that many concurrent calls which exceeded it raise it once, not once each. NaN fails the comparisons and is ignored; otherwise
+   * it would spoil every later estimate. Without a usage there is nothing to learn.
    */
   private learn(info: ModelInfo, usage: Usage, estimate: MeterEstimate): void {
     if (typeof usage !== "object" || usage === null) return;
-    if (estimate.inputTokens <= 0 || usage.inputTokens <= estimate.inputTokens) return;
-    const needed = estimate.factor * (usage.inputTokens / estimate.inputTokens) * LEARNT_MARGIN;
+    const { inputTokens, factor, extra } = estimate;
+    if (inputTokens <= 0 || usage.inputTokens <= inputTokens) return;
     const known = this.models.get(info);
-    if (needed > known.learnt) known.learnt = Math.min(MAX_FACTOR, needed);
+    const needed = usage.inputTokens * LEARNT_MARGIN;
+    const counted = inputTokens - extra;
+    const excess = Math.ceil(needed - counted);
+    if (excess <= MAX_EXTRA) {
+      if (excess > known.extra) known.extra = excess;
+      return;
+    }
+    const learnt = (factor * (needed - extra)) / counted;
+    if (learnt > known.learnt) known.learnt = Math.min(MAX_FACTOR, learnt);
   }
 }
 
 function newModel({ provider, model }: ModelInfo): KnownModel {
-  return { provider, model, vocabulary: O200K.test(model) ? 1 : OTHER_VOCABULARY, learnt: 1 };
+  return { provider, model, vocabulary: O200K.test(model) ? 1 : OTHER_VOCABULARY, learnt: 1, extra: 0 };
 }
 
 /** Checks a method, not the class: another copy of this package has another class. */

@@ -58,7 +58,8 @@ describe("FairPool: calls at once", () => {
   test("a permit with which nothing was sent counts as no request", async () => {
     const clock = virtualClock();
     const pool = new FairPool({ requestsPerMinute: 2, tokensPerMinute: 100, clock });
-    for (let n = 0; n < 3; n++) now(pool.acquire({ tokens: 100 })).release({ tokens: 0, sent: false });
+    for (const none of [{ tokens: 0 }, { tokens: undefined }, {}])
+      now(pool.acquire({ tokens: 100 })).release({ ...none, sent: false });
     for (const sent of [true, undefined]) now(pool.acquire(NORMAL)).release({ sent });
     const third = pool.acquire(NORMAL);
     expect(isPromiseLike(third)).toBe(true);

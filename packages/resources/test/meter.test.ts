@@ -235,7 +235,27 @@ describe("R18: the meter says before a call what it takes at most", () => {
     const estimate = learning.estimate(info, request);
     if ("then" in estimate) throw new Error("nothing had to be loaded");
     void learning.price(info, { inputTokens: 1_000_000, outputTokens: 1 }, estimate);
-    expect(learning.estimate(info, request)).toMatchObject({ inputTokens: 400, factor: 4 });
+    expect(learning.estimate(info, request)).toMatchObject({ inputTokens: 400, factor: 4, extra: 0 });
+  });
+
+  test("R18: what a provider adds to a short request is added to the next one, and does not multiply it", () => {
+    const learning = new ModelMeter({ prices, tokenizer: (text) => text.length });
+    const ask = (length: number) => {
+      const messages = [{ role: "user", content: "x".repeat(length) }] as const;
+      const estimate = learning.estimate(info, { messages });
+      if ("then" in estimate) throw new Error("nothing had to be loaded");
+      return estimate;
+    };
+    const short = ask(20);
+    const frame = short.inputTokens - 20;
+    void learning.price(info, { inputTokens: short.inputTokens + 346, outputTokens: 1 }, short);
+    const extra = Math.ceil((20 + frame + 346) * 1.05) - 20 - frame;
+    expect(ask(20)).toMatchObject({ inputTokens: 20 + frame + extra, factor: 1, extra });
+    const long = ask(50_000);
+    expect(long).toMatchObject({ inputTokens: 50_000 + frame + extra, factor: 1 });
+    // That one takes three times as many, and so will others of its size.
+    void learning.price(info, { inputTokens: 150_000, outputTokens: 1 }, long);
+    expect(ask(50_000)).toMatchObject({ inputTokens: Math.ceil(150_000 * 1.05), extra });
   });
 
   test("R18: nor of a model with the same name that another provider has", () => {

@@ -3,6 +3,7 @@ import {
   type Agent,
   type AgentResult,
   CancellationError,
+  MiddlewareTermination,
   type CallOptions,
   defineTool,
   HookEvent,
@@ -312,6 +313,10 @@ const PROGRAMS: Readonly<Record<string, () => Program>> = {
   },
   "a tool that throws what stops a run": () =>
     looping(model(asking("{}"), echo), [
+      tool(() => rejectedWith(new MiddlewareTermination({ reason: "by a tool" }))),
+    ]),
+  "a tool that throws a cancellation of its own": () =>
+    looping(model(asking("{}"), echo), [
       tool(() => rejectedWith(new CancellationError({ reason: "by a tool" }))),
     ]),
   "a deadline in the middle of a model call": () =>
@@ -378,6 +383,17 @@ describe("and as it should", () => {
     expect(await seen("arguments that are no text")).toMatchObject({
       status: "completed",
       output: expect.stringMatching(/^x; error: invalid arguments for t: .*; x$/),
+    });
+  });
+
+  test("R13: a cancellation of a tool's own, such as of its wait for a limiter, is the tool's failure, and the run goes on", async () => {
+    expect(await seen("a tool that throws a cancellation of its own")).toMatchObject({
+      status: "completed",
+      output: expect.stringContaining("error: cancelled: by a tool"),
+    });
+    expect(await seen("a tool that throws what stops a run")).toMatchObject({
+      status: "failed",
+      code: "MIDDLEWARE_TERMINATION",
     });
   });
 

@@ -64,12 +64,22 @@ async function lastTurn(
     try {
       return textOf((await ctx.llm(model, request, { wrapUp: true })).message);
     } catch (error) {
-      if (isRaviError(error, "PROVIDER_ERROR")) return "";
-      if (!isRaviError(error, "BUDGET_EXHAUSTED")) throw error;
-      if (!isSizable(ctx, error)) return "";
+      if (isRaviError(error, "BUDGET_EXHAUSTED")) {
+        if (!isSizable(ctx, error)) return "";
+      } else {
+        if (!isOfClient(error)) throw error;
+        // A client may have its own error for a call that was aborted.
+        ctx.meta.check();
+        return "";
+      }
     }
   }
   return "";
+}
+
+/** Whether the model's client has failed. It may throw any error, which a record gives back as a `ToolError`. */
+function isOfClient(error: unknown): boolean {
+  return !isRaviError(error) || error.code === "PROVIDER_ERROR" || error.code === "TOOL_ERROR";
 }
 
 /**

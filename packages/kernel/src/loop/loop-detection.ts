@@ -43,7 +43,8 @@ export interface LoopStep {
 
 /**
  * Detects a model that repeats itself. It decides from calls and results only, so a replay decides the same. A model learns from
- * its results only between turns, so the calls of one turn count once.
+ * its results only between turns, so the calls of one turn count once. Whatever is counted starts anew once another call has returned
+ * something new: tests that fail after each of ten edits, or a status that is asked for between them, are no loop.
  */
 export interface LoopDetector {
   /** Whether a call may be made. */
@@ -62,6 +63,8 @@ interface ToolRecord {
   failures: number;
   failedIn: number;
   succeededIn: number;
+  /** The number of news when it last failed. */
+  news: number;
   /** Whether any call of this tool has reached a limit for blocking. Until then no call has to be looked up before it is made. */
   mayBlock: boolean;
   readonly calls: KnownCalls;
@@ -80,6 +83,10 @@ export class CallWatch implements LoopDetector {
   /** The same by name, once there are many: a model may call a hundred thousand that do not exist. */
   private index: Map<string, ToolRecord> | undefined;
   private turn = 0;
+  /** How many successful calls have returned what they had not returned before. */
+  private news = 0;
+  /** The same, up to the turn before this one: what the model knew when it made the calls of this turn. */
+  private known = 0;
 
   constructor(options: LoopLimitsOptions = {}) {
     this.limits = checkLimits(options);
@@ -88,7 +95,7 @@ export class CallWatch implements LoopDetector {
   before(call: ToolCall): LoopVerdict {
     const tool = this.find(call.name);
     const record = tool?.mayBlock === true ? tool.calls.get(call.arguments) : undefined;
-    if (record === undefined) return ALLOW;
+    if (record === undefined || record.news !== this.news) return ALLOW;
     const { sameCall, noProgress } = this.limits;
     if (record.failures >= sameCall.block) {
       const reason = `this same call has failed ${record.failures} times and was not made again; change its arguments or try something else`;
@@ -102,7 +109,7 @@ export class CallWatch implements LoopDetector {
   }
 
   after(turn: readonly LoopStep[]): LoopVerdict[] {
-    this.turn++;
+    this.beginTurn();
     for (const { call, content, isError, blocked } of turn) this.count(call, content, isError, blocked);
     return turn.map(({ call, isError, blocked }) => this.judge(call, isError, blocked));
   }
@@ -116,7 +123,7 @@ export class CallWatch implements LoopDetector {
     results: readonly ToolMessage[],
     blocked: ReadonlySet<ToolCall> | undefined,
   ): readonly LoopVerdict[] | undefined {
-    this.turn++;
+    this.beginTurn();
     let isRemarkable = false;
     // There is one result for each call, whatever happened.
     for (let at = 0; at < calls.length; at++) {
@@ -127,6 +134,11 @@ export class CallWatch implements LoopDetector {
     }
     if (!isRemarkable) return undefined;
     return calls.map((call, at) => this.judge(call, results[at]?.isError, blocked?.has(call)));
+  }
+
+  private beginTurn(): void {
+    this.turn++;
+    this.known = this.news;
   }
 
   /** Counts a call. Returns whether there may be something to say about it. */
@@ -142,7 +154,11 @@ export class CallWatch implements LoopDetector {
     if (blocked === true) return true;
     const record = tool.calls.getOrAdd(call.arguments);
     const isFirst = record.turn !== this.turn;
-    record.turn = this.turn;
+    if (isFirst) {
+      record.turn = this.turn;
+      if (record.news !== this.known) record.failures = record.repeats = 0;
+      record.news = this.known;
+    }
     if (isError === true) {
       if (isFirst) record.failures++;
       record.repeats = 0;
@@ -154,6 +170,9 @@ export class CallWatch implements LoopDetector {
     if (record.content === undefined || !sameValue(record.content, content)) {
       record.content = content;
       record.repeats = 1;
+      // Its own news is no reason to count it anew.
+      record.news = this.known + 1;
+      this.news++;
     } else if (isFirst) {
       record.repeats++;
     }
@@ -168,6 +187,8 @@ export class CallWatch implements LoopDetector {
       tool.failures = 0;
     } else if (tool.failedIn !== this.turn && tool.succeededIn !== this.turn) {
       tool.failedIn = this.turn;
+      if (tool.news !== this.known) tool.failures = 0;
+      tool.news = this.known;
       tool.failures++;
     }
   }
@@ -198,7 +219,15 @@ export class CallWatch implements LoopDetector {
   private toolOf(name: string): ToolRecord {
     let tool = this.find(name);
     if (tool === undefined) {
-      tool = { name, failures: 0, failedIn: 0, succeededIn: 0, mayBlock: false, calls: new KnownCalls() };
+      tool = {
+        name,
+        failures: 0,
+        failedIn: 0,
+        succeededIn: 0,
+        news: 0,
+        mayBlock: false,
+        calls: new KnownCalls(),
+      };
       // The first push onto an empty list would allocate room for seventeen.
       if (this.tools === NONE) this.tools = [tool];
       else this.tools.push(tool);

@@ -1,6 +1,7 @@
 import { quietly } from "../core/quietly.ts";
 import { isPromiseLike, type MaybePromise } from "../core/types.ts";
 import { InvalidValueError } from "../errors/errors.ts";
+import { messageOf } from "../errors/message-of.ts";
 import {
   type JsonSchemaValidator,
   type SchemaIssue,
@@ -40,6 +41,28 @@ export function parseWith<T>(
   return issues.length === 0 ? { ok: true, value: value as T } : { ok: false, problem: describe(issues) };
 }
 
+/**
+ * The same for what a model wrote: a Standard Schema that throws, such as a transform of zod that makes a date of a text which is none, has
+ * found a problem too.
+ */
+export function readWith<T>(
+  schema: SchemaLike<T>,
+  value: unknown,
+  validator?: JsonSchemaValidator | undefined,
+): MaybePromise<Parsed<T>> {
+  if (!isStandardSchema(schema)) return parseWith(schema, value, validator);
+  try {
+    const parsed = parseWith(schema, value);
+    return isParsed(parsed) ? parsed : parsed.then(undefined, unread);
+  } catch (error) {
+    return unread(error);
+  }
+}
+
+function unread(error: unknown): Parsed<never> {
+  return { ok: false, problem: messageOf(error) };
+}
+
 /** Whether it was checked at once. Not `isPromiseLike`, which sees objects of many shapes: that takes 1 % of a bare turn longer. */
 export function isParsed<T>(parsed: MaybePromise<Parsed<T>>): parsed is Parsed<T> {
   return (parsed as Partial<Parsed<T>>).ok !== undefined;
@@ -52,11 +75,30 @@ function toParsed<T>(result: SchemaResult<T>): Parsed<T> {
 }
 
 const MAX_ISSUES = 10;
+const MAX_CHOICES = 5;
 
 function describe(issues: readonly SchemaIssue[]): string {
-  const lines = issues.slice(0, MAX_ISSUES).map((issue) => `${pathOf(issue)}${issue.message}`);
+  const lines = issues
+    .slice(0, MAX_ISSUES)
+    .map((issue) => `${pathOf(issue)}${issue.message}${describeChoices(issue)}`);
   if (issues.length > MAX_ISSUES) lines.push(`and ${issues.length - MAX_ISSUES} more`);
   return lines.join("; ");
+}
+
+/** What is wrong with each choice of a union. Zod says it beside its message, which is only "Invalid input". */
+function describeChoices(issue: SchemaIssue & { readonly errors?: unknown }): string {
+  const { errors } = issue;
+  if (!Array.isArray(errors)) return "";
+  const choices = errors.slice(0, MAX_CHOICES).filter(isIssues).map(firstOf);
+  return choices.length === 0 ? "" : ` (${choices.join(", or ")})`;
+}
+
+function firstOf([first]: readonly SchemaIssue[]): string {
+  return first === undefined ? "" : pathOf(first) + first.message;
+}
+
+function isIssues(list: unknown): list is readonly SchemaIssue[] {
+  return Array.isArray(list) && typeof (list as readonly Partial<SchemaIssue>[])[0]?.message === "string";
 }
 
 function pathOf(issue: SchemaIssue): string {

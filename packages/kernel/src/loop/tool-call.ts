@@ -4,7 +4,7 @@ import { parseJson } from "../core/json.ts";
 import type { MaybePromise } from "../core/types.ts";
 import { isToolContent } from "../model/tool-content.ts";
 import type { ErrorCode } from "../errors/base.ts";
-import { isRaviError } from "../errors/is.ts";
+import { isCancellation, isRaviError } from "../errors/is.ts";
 import { messageOf } from "../errors/message-of.ts";
 import type { ModelResponse } from "../model/llm.ts";
 import type { ToolCall } from "../model/messages.ts";
@@ -12,7 +12,7 @@ import { type JsonSchemaValidator, isStandardSchema } from "../model/schema.ts";
 import type { DelegateTool, Tool } from "../model/tool.ts";
 import { inputOf, unchecked } from "./check-schemas.ts";
 import { lostPart, nameOf } from "./tool-loop/steps/lost-part.ts";
-import { isParsed, type Parsed, parseWith } from "./parse-with.ts";
+import { isParsed, type Parsed, readWith } from "./parse-with.ts";
 
 /** Parses and checks the arguments that a model wrote, within limits. `problem` is an error message for the model. */
 export function readArguments(
@@ -30,7 +30,7 @@ export function readArguments(
   }
   if (validator === undefined && !isStandardSchema(tool.input))
     throw unchecked(inputOf(tool.name), tool.input);
-  const parsed = parseWith(tool.input, json, validator);
+  const parsed = readWith(tool.input, json, validator);
   return isParsed(parsed) ? explain(parsed, tool) : parsed.then((done) => explain(done, tool));
 }
 
@@ -77,6 +77,8 @@ export function toToolResult<R>(value: R): ToolResult<R> {
   // JSON would turn it into null, which is another answer.
   if (typeof value === "number" && !Number.isFinite(value))
     return { content: String(value), isError: false, value };
+  // A file that was read without an encoding: each byte as a number of its own would be paid for, and help no model.
+  if (ArrayBuffer.isView(value)) return lossOf(nameOf(value));
   try {
     // Of a function and a symbol there is none. As a text, a function would be its source.
     const content: string | undefined = JSON.stringify(value);
@@ -93,8 +95,11 @@ export function toToolResult<R>(value: R): ToolResult<R> {
 function checkParts<R>(value: R, content: string | undefined): ToolResult<R> {
   const lost = content === "{}" && !isPlain(value) ? nameOf(value) : lostPart(value);
   if (content !== undefined && lost === undefined) return { content, isError: false, value };
-  const what = lost ?? nameOf(value);
-  const article = /^[AEIOU]/.test(what) ? "an" : "a";
+  return lossOf(lost ?? nameOf(value));
+}
+
+function lossOf(what: string): ToolResult<never> {
+  const article = /^[AEIO]/.test(what) ? "an" : "a";
   return toolFailure(`the tool returned ${article} ${what}, which JSON cannot represent; return plain data`);
 }
 
@@ -110,9 +115,13 @@ export function toolFailure(problem: string): ToolResult<never> {
   return { content: `error: ${problem}`, isError: true };
 }
 
-/** Turns a tool's failure into a result for the model. An error that stops the run (see `isStop`) is thrown on. */
-export function toolFailureOf(error: unknown): ToolResult<never> {
-  if (isStop(error)) throw error;
+/**
+ * Turns a tool's failure into a result for the model. An error that stops the run (see `isStop`) is thrown on. `checkStopped` throws if the
+ * run was cancelled or is out of time: otherwise a cancellation is one of the tool's own, such as of its wait for a limiter.
+ */
+export function toolFailureOf(error: unknown, checkStopped: () => void): ToolResult<never> {
+  if (isCancellation(error)) checkStopped();
+  else if (isStop(error)) throw error;
   return toolFailure(messageOf(error));
 }
 

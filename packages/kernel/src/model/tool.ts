@@ -102,8 +102,8 @@ export interface ToolDefinition<S extends SchemaLike, R, A = InferArgs<S>> {
    */
   readonly timeoutS?: number | undefined;
   /**
-   * Returns what the model is told: a text, data that is told as JSON, or pictures and files (`toolContent`). If JSON would lose an object in it (a Map, a Set, an error), the
-   * model is told that as an error.
+   * Returns what the model is told: a text, data that is told as JSON, or pictures and files (`toolContent`). If it is bytes, or JSON would lose an
+   * object in it (a Map, a stream, an error), the model is told that as an error.
    *
    * A plain JSON Schema has no type to infer: its arguments are a record of `unknown` values, or what you say that they are,
    * `execute: (args: { city: string }) => …`.

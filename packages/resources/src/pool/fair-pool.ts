@@ -225,10 +225,11 @@ class HeldPermit implements Permit {
   release(actual?: Parameters<Permit["release"]>[0]): void {
     const { end } = this;
     this.end = undefined;
-    const tokens = actual?.tokens;
+    const sent = actual?.sent !== false;
+    const tokens = actual?.tokens ?? (sent ? undefined : 0);
     const isWrong = tokens !== undefined && !(Number.isFinite(tokens) && tokens >= 0);
     // Free the slot even if the argument is wrong.
-    end?.(isWrong ? undefined : tokens, actual?.sent !== false);
+    end?.(isWrong ? undefined : tokens, sent);
     if (isWrong)
       throw new InvalidValueError({
         field: "actual.tokens",

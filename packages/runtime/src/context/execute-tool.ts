@@ -22,7 +22,8 @@ function resultLater(exec: Execution, value: PromiseLike<unknown>): Promise<Tool
 }
 
 /** If the run was stopped, the tool was cut off and has not failed: it is not known whether it did its work. */
-function failed({ stopped }: Execution, error: unknown): ToolResult {
+function failed(exec: Execution, error: unknown): ToolResult {
+  const { stopped } = exec;
   if (stopped !== undefined) throw stopped;
-  return toolFailureOf(error);
+  return toolFailureOf(error, () => exec.checkStopped());
 }

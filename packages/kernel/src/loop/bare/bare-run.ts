@@ -25,11 +25,12 @@ import { messageOf } from "../../errors/message-of.ts";
 import type { LLMClient, ModelEvent, ModelRequest, ModelResponse } from "../../model/llm.ts";
 import type { Attachment, ChatMessage, ToolCall } from "../../model/messages.ts";
 import type { JsonSchemaValidator } from "../../model/schema.ts";
-import type { Tool, ToolContext } from "../../model/tool.ts";
+import type { Tool } from "../../model/tool.ts";
 import { addUsage, NO_USAGE, type Usage } from "../../model/usage.ts";
 import type { Supervision } from "../../policy/supervision.ts";
 import type { Hooks } from "../../ports/hooks.ts";
 import type { Remaining } from "../../ports/ledger.ts";
+import { cancellationOf } from "../../run/cancellation.ts";
 import type { RunMeta } from "../../run/run-meta.ts";
 import { ownAttachments } from "../attachments.ts";
 import { answerProblem } from "../answer.ts";
@@ -37,7 +38,7 @@ import { asRavi, type BareChild, refuseBudget, startChild } from "./bare-child.t
 import type { BareContext } from "../bare-context.ts";
 import { type BareInbox, bareInbox } from "../bare-inbox.ts";
 import type { BareSignals } from "./bare-signals.ts";
-import { callBareTool } from "./bare-tool.ts";
+import { type BareToolContext, callBareTool } from "./bare-tool.ts";
 import { sleep, timeLimitOf, waitWithin } from "./bare-wait.ts";
 import { bothHooks } from "../both-hooks.ts";
 import { checkAgent } from "../check-agent.ts";
@@ -144,11 +145,11 @@ export class BareRun implements BareContext {
     validator = this.tree.validator,
   ): Promise<ToolResult<R>> {
     this.meta.check();
-    const context: ToolContext = {
+    const context: BareToolContext = {
       signal: this.signal,
       scope: this.scope,
       idempotencyKey: `${this.execId}:tool#${++this.calls}`,
-      llm: (model, request) => this.callModel(model, request, false),
+      llm: (model, request, signal) => this.callModel(model, request, false, signal),
       progress: (name, data) => this.emit(toolProgress(call.id, name, data)),
     };
     try {
@@ -156,7 +157,7 @@ export class BareRun implements BareContext {
       if (!parsed.ok) return toolFailure(parsed.problem);
       return await callBareTool(tool, parsed.value, context, this.tree.clock);
     } catch (error) {
-      return toolFailureOf(error);
+      return toolFailureOf(error, () => this.meta.check());
     }
   }
 
@@ -286,11 +287,17 @@ export class BareRun implements BareContext {
   }
 
   /** Observers are told the answer only if the agent says it: not what a tool asks, and not a quiet call. */
-  private async callModel(model: LLMClient, request: ModelRequest, isTold: boolean): Promise<ModelResponse> {
+  private async callModel(
+    model: LLMClient,
+    request: ModelRequest,
+    isTold: boolean,
+    signal = this.signal,
+  ): Promise<ModelResponse> {
     this.meta.check();
+    if (signal.aborted) throw cancellationOf(signal);
     const refused = callProblem("", model, request);
     if (refused !== undefined) throw refused;
-    const options = { signal: this.signal, idempotencyKey: `${this.execId}:llm#${++this.calls}` };
+    const options = { signal, idempotencyKey: `${this.execId}:llm#${++this.calls}` };
     const shown = { hasText: false, hasThoughts: false };
     const tell = (event: Delta): void => {
       if (event.type === "text") shown.hasText ||= event.delta !== "";

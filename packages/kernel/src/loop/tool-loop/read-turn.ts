@@ -2,6 +2,7 @@ import type { StopReason } from "../../agent/agent.ts";
 import type { ModelResponse } from "../../model/llm.ts";
 import { type AssistantMessage, textOf } from "../../model/messages.ts";
 import { isCutOff } from "../cut-off.ts";
+import { withoutThoughts } from "../thoughts.ts";
 
 /** What a model's answer means for the loop. */
 export type Turn =
@@ -38,7 +39,7 @@ export function readTurn(response: ModelResponse, hasTools = true): Turn {
   if (calls > 0) return { kind: "nothing", tell: NO_TOOLS };
   if (finishReason === "toolCalls") return { kind: "nothing", tell: LOST_CALL };
   const text = textOf(message);
-  return text.trim() === "" ? { kind: "nothing", tell: EMPTY } : { kind: "answer", text };
+  return withoutThoughts(text).trim() === "" ? { kind: "nothing", tell: EMPTY } : { kind: "answer", text };
 }
 
 /** The message without its calls. */

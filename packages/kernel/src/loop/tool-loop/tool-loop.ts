@@ -21,6 +21,7 @@ import { keepShapes } from "../keep-shapes.ts";
 import { KnownCalls } from "./steps/known-calls.ts";
 import { land, type LandOptions } from "../land.ts";
 import { type ToolTurn, turnAtOnce } from "../tool-turn.ts";
+import { withoutThoughts } from "../thoughts.ts";
 import { truncateText } from "../truncate.ts";
 import { Turn as MadeTurn } from "./steps/turn.ts";
 import type { LoopExtension } from "./extension.ts";
@@ -205,7 +206,8 @@ class Loop<T> {
     const text = textOf(message);
     const isText = text !== "" && text.trim() !== "";
     this.hasWorked = true;
-    if (isText) this.lastText = text;
+    // What cannot be used may be thoughts alone.
+    if (isText && (kind !== "nothing" || withoutThoughts(text).trim() !== "")) this.lastText = text;
     if (kind === "tools") return this.remember(message);
     // Some providers refuse an empty message when it is sent back, and all refuse calls without results.
     return isText ? this.remember(withoutCalls(message)) : undefined;

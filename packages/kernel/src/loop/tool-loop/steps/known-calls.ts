@@ -8,6 +8,8 @@ export interface CallRecord extends Indexed<CallRecord> {
   repeats: number;
   content: ToolMessage["content"] | undefined;
   turn: number;
+  /** The number of news (see `CallWatch`) when it was last made. */
+  news: number;
   /** The record that was added after this one. */
   newer: CallRecord | undefined;
 }
@@ -32,6 +34,7 @@ export class KnownCalls extends TextIndex<CallRecord> {
       repeats: 0,
       content: undefined,
       turn: 0,
+      news: 0,
       newer: undefined,
       hash,
       alike: undefined,

@@ -1,8 +1,11 @@
-/** What JSON turns into `{}`, whatever is in it. An empty object of some class is nothing that is lost. */
-const LOST = /^(?:(?:Weak)?(?:Map|Set)|Promise|Error|RegExp|.*(?:Iterator|Generator))$/;
+/**
+ * What is kept although it has no fields: an empty list, a number in an object, an empty object of some class. JSON turns all else into `{}`,
+ * whatever is in it: a Map, a promise, headers, a stream.
+ */
+const KEPT = /^(?:Object|Arguments|Number|String|Boolean|.*Array)$/;
 
 /**
- * The first part of a value that JSON would lose, with its place: a Map, a Set, a promise, an error. Undefined if there is none. It walks
+ * The first part of a value that JSON would lose, with its place: a Map, a promise, an error, a stream. Undefined if there is none. It walks
  * the value as JSON does, so that what `toJSON` returns counts.
  */
 export function lostPart(value: unknown): string | undefined {
@@ -20,7 +23,7 @@ export function lostPart(value: unknown): string | undefined {
 }
 
 function isLost(part: object): boolean {
-  return Object.keys(part).length === 0 && LOST.test(nameOf(part));
+  return Object.keys(part).length === 0 && !KEPT.test(nameOf(part));
 }
 
 export function nameOf(value: unknown): string {

@@ -1,7 +1,7 @@
 import { type JsonValue, parseJson } from "../../../core/json.ts";
 import { messageOf } from "../../../errors/message-of.ts";
 import type { JsonSchemaValidator, SchemaLike } from "../../../model/schema.ts";
-import { type Parsed, parseWith } from "../../parse-with.ts";
+import { type Parsed, readWith } from "../../parse-with.ts";
 import { withoutThoughts } from "../../thoughts.ts";
 import { unwrapped } from "../answer-shape.ts";
 
@@ -30,11 +30,11 @@ export async function readStructured<T>(text: string, reading: Reading<T>): Prom
     return { ok: false, problem: messageOf(error) };
   }
   const inside = isWrapped ? unwrapped(value) : undefined;
-  const parsed = inside && (await parseWith(schema, inside.value, validator));
+  const parsed = inside && (await readWith(schema, inside.value, validator));
   if (inside !== undefined && parsed?.ok === true)
     return answered(parsed.value, JSON.stringify(inside.value));
   // Not every server enforces the requested shape, so an answer without the wrapper is accepted too.
-  const bare = await parseWith(schema, value, validator);
+  const bare = await readWith(schema, value, validator);
   if (bare.ok) return answered(bare.value, json);
   return parsed?.ok === false ? parsed : bare;
 }

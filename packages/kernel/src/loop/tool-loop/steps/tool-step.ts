@@ -80,9 +80,11 @@ export class ToolSteps<T> implements ToolTurnOptions {
   read(calls: readonly ToolCall[], { messages, stop }: ToolTurn, isCutOff: boolean): ToolStep {
     const { detector, blocked } = this;
     this.blocked = undefined;
-    const judged = isCutOff ? undefined : detector?.afterTurn(calls, messages, blocked);
+    const told = allReadable(messages, this.plan.maxToolResultChars);
+    // It gets what the model reads: it keeps results, and would keep large ones whole.
+    const judged = isCutOff ? undefined : detector?.afterTurn(calls, told, blocked);
     return {
-      messages: allReadable(messages, this.plan.maxToolResultChars, judged),
+      messages: judged === undefined ? told : told.map((message, at) => warned(message, judged[at])),
       stop,
       isLooping: judged?.some(({ action }) => action === "halt") === true,
     };
@@ -97,24 +99,23 @@ export class ToolSteps<T> implements ToolTurnOptions {
 }
 
 /** Returns the same list if nothing changes. */
-function allReadable(
-  messages: readonly ToolMessage[],
-  maxChars: number,
-  judged: readonly LoopVerdict[] | undefined,
-): readonly ToolMessage[] {
+function allReadable(messages: readonly ToolMessage[], maxChars: number): readonly ToolMessage[] {
   let changed: ToolMessage[] | undefined;
   for (let at = 0; at < messages.length; at++) {
     const message = messages[at];
     if (message === undefined) continue;
-    const made = readable(message, maxChars, judged?.[at]);
+    const made = readable(message, maxChars);
     if (made !== message) (changed ??= [...messages])[at] = made;
   }
   return changed ?? messages;
 }
 
-function readable(message: ToolMessage, maxChars: number, verdict?: LoopVerdict | undefined): ToolMessage {
+function readable(message: ToolMessage, maxChars: number): ToolMessage {
   const content = shorten(message.content, maxChars);
-  if (verdict === undefined || verdict.action === "allow")
-    return content === message.content ? message : { ...message, content };
-  return { ...message, content: withNote(content, `\n[warning: ${verdict.reason}]`) };
+  return content === message.content ? message : { ...message, content };
+}
+
+function warned(message: ToolMessage, verdict: LoopVerdict | undefined): ToolMessage {
+  if (verdict === undefined || verdict.action === "allow") return message;
+  return { ...message, content: withNote(message.content, `\n[warning: ${verdict.reason}]`) };
 }
