@@ -10,9 +10,3 @@ export function checkText(field: string, value: unknown): string {
 export function checkOptionalText(field: string, value: unknown): string | undefined {
   return value === undefined ? undefined : checkText(field, value);
 }
-
-/** Accepts a function or undefined. */
-export function checkFunction<F>(field: string, value: F): F {
-  if (value === undefined || typeof value === "function") return value;
-  throw new InvalidValueError({ field, value, expected: "a function" });
-}

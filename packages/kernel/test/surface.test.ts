@@ -122,6 +122,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "checkDecisions",
       "checkDelegateChoices",
       "checkEvent",
+      "checkFunction",
       "checkHireChoices",
       "checkHireSpelling",
       "checkHosted",

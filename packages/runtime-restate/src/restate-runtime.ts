@@ -20,6 +20,7 @@ import {
   asOwn,
   checkAgents,
   checkDecisions,
+  checkFunction,
   type Decisions,
   deliveryId,
   type EventListener,
@@ -223,7 +224,7 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
     resume(runId, asked = {}) {
       checkFields("resume options", asked, RESUME_OPTIONS);
       const { decisions = {}, retryFailed = false, signal, onEvent } = asked;
-      if (onEvent !== undefined && typeof onEvent !== "function") throw notAFunction(onEvent);
+      checkFunction("resume options.onEvent", onEvent);
       const begin = async (): Promise<void> => {
         checkDecisions(decisions);
         if (checkBoolean("resume options.retryFailed", retryFailed)) await roots.retry(runId, ids.uuid());
@@ -289,8 +290,4 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
   checkAgents("runtime options.agents", options.agents ?? []);
   for (const agent of options.agents ?? []) runtime.register(agent);
   return runtime;
-}
-
-function notAFunction(value: unknown): InvalidValueError {
-  return new InvalidValueError({ field: "resume options.onEvent", value, expected: "a function" });
 }

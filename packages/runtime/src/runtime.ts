@@ -27,6 +27,7 @@ import {
 import {
   answerable,
   checkAgents,
+  checkFunction,
   checkMessage,
   checkSendText,
   type Decisions,
@@ -175,16 +176,11 @@ export class Runtime {
    * `retryFailed`.
    */
   resume(runId: string, options: ResumeOptions = {}): RootHandle {
-    const { onEvent } = checkFields("resume options", options, RESUME_OPTIONS);
-    if (onEvent !== undefined && typeof onEvent !== "function")
-      throw new InvalidValueError({
-        field: "resume options.onEvent",
-        value: onEvent,
-        expected: "a function",
-      });
+    checkFields("resume options", options, RESUME_OPTIONS);
+    const { signal, onEvent } = options;
+    checkFunction("resume options.onEvent", onEvent);
     const root = Supervision.root(ROOT_UNKNOWN, { runId });
-    const { signal } = options;
-    return this.launch(root, { signal, onEvent: options.onEvent, runId }, (run, end) =>
+    return this.launch(root, { signal, onEvent, runId }, (run, end) =>
       this.driver.resume(root.runId, options, run, end),
     );
   }

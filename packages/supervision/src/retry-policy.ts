@@ -1,5 +1,5 @@
-import { InvalidValueError, type RestartPolicy, checkFields, checkInteger, systemIds } from "@ravi/kernel";
-import { backoffMs, isFinalFailure } from "@ravi/kernel/loop";
+import { type RestartPolicy, checkFields, checkInteger, systemIds } from "@ravi/kernel";
+import { backoffMs, checkFunction, isFinalFailure } from "@ravi/kernel/loop";
 
 export interface RetryPolicyOptions {
   /** How often one execution is restarted at most. Default: 3. */
@@ -32,11 +32,7 @@ export class RetryPolicy implements RestartPolicy {
     this.baseMs = checkInteger("baseMs", given.baseMs ?? 1000, 0);
     this.maxMs = checkInteger("maxMs", given.maxMs ?? 30_000, 0);
     this.maxTracked = checkInteger("maxTracked", given.maxTracked ?? 10_000, 1);
-    const { random = () => systemIds.random() } = given;
-    if (typeof random !== "function") {
-      throw new InvalidValueError({ field: "random", value: random, expected: "a function" });
-    }
-    this.random = random;
+    this.random = checkFunction("random", given.random) ?? (() => systemIds.random());
   }
 
   /**

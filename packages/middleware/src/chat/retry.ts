@@ -8,9 +8,9 @@ import {
   ErrorKind,
   type Next,
 } from "@ravi/kernel";
-import { backoffMs } from "@ravi/kernel/loop";
+import { backoffMs, checkFunction } from "@ravi/kernel/loop";
 import { reportRetry } from "../common/report.ts";
-import { checkFunction, checkNumber } from "../common/options.ts";
+import { checkNumber } from "../common/options.ts";
 import { sleep } from "../common/timer.ts";
 import type { ChatMiddleware } from "../types.ts";
 
