@@ -486,28 +486,10 @@ const RESUME_OPTIONS = [
   "onEvent",
 ] as const satisfies readonly (keyof ResumeOptions)[];
 
-const OPTIONS: readonly (keyof RuntimeOptions)[] = [
-  "agents",
-  "ambientScope",
-  "journal",
-  "blobs",
-  "headcount",
-  "ledger",
-  "meter",
-  "limiter",
-  "hooks",
-  "pipelines",
-  "history",
-  "compaction",
-  "memory",
-  "permissions",
-  "telemetry",
-  "auditLog",
-  "restart",
-  "validator",
-  "clock",
-  "ids",
-  "logger",
+/** The ports are those that `resolvePorts` reads by their names. */
+const OPTIONS: readonly string[] = [
+  ...(["agents", "ambientScope"] satisfies (keyof RuntimeOptions)[]),
+  ...Object.keys(resolvePorts({})),
 ];
 const isOver = (): true => true;
 /** What is done after it is done in the next tick. */
