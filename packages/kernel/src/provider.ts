@@ -9,6 +9,7 @@ export { checkRequest } from "./provider/check-request.ts";
 export { incomplete, parseAnswer, parseEvent } from "./provider/answer-text.ts";
 export type { PlatformTimers } from "./run/with-timers.ts";
 export { type ProviderCall, type ProviderCallSetup, startCall } from "./provider/call.ts";
+export { variable } from "./provider/environment.ts";
 export {
   type ConnectionFault,
   type FailureContext,
@@ -41,7 +42,7 @@ export {
 } from "./provider/json.ts";
 export { leftOut, unknownLeftOut } from "./provider/left-out.ts";
 export { plainType } from "./provider/media-type.ts";
-export { type KeyPlaces, missingKey } from "./provider/missing-key.ts";
+export { keyInBrowser, type KeyPlaces, missingKey } from "./provider/missing-key.ts";
 export { type Notice, onceEach } from "./provider/notices.ts";
 export {
   checkBaseURL,
