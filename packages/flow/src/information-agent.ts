@@ -10,8 +10,7 @@ import {
   type RunEvent,
   type RunId,
 } from "@ravi/kernel";
-import { agentIdOf, checkPort } from "@ravi/kernel/loop";
-import { checkOptionalText } from "./check.ts";
+import { agentIdOf, checkPort, checkText } from "@ravi/kernel/loop";
 import { Metrics, type RunMetrics } from "./metrics.ts";
 
 const OWNER = "InformationAgent";
@@ -52,9 +51,10 @@ export class InformationAgent implements Agent<RunMetrics> {
   constructor(options: InformationAgentOptions = {}) {
     checkFields(OWNER, options, ["name", "description", "maxRuns"]);
     this.id = agentIdOf(`${OWNER}.name`, options.name ?? "information");
-    this.description =
-      checkOptionalText(`${OWNER}.description`, options.description) ??
-      "Reports what a run has used so far. Its task is the id of that run, or empty for the current run.";
+    const {
+      description = "Reports what a run has used so far. Its task is the id of that run, or empty for the current run.",
+    } = options;
+    this.description = checkText(`${OWNER}.description`, description);
     this.maxRuns = checkInteger(`${OWNER}.maxRuns`, options.maxRuns ?? DEFAULT_RUNS, 1);
   }
 

@@ -20,7 +20,7 @@ export { ownAttachments, userMessage } from "./loop/attachments.ts";
 export { admitRun, type AdmitRunOptions, type AdmittedRun, isUnset } from "./loop/admit-run.ts";
 export { AgentBase, type AgentBaseParts } from "./loop/agent-base.ts";
 export { type AgentParts, checkAgentParts, hasMethod, refusalFor, SETTINGS } from "./loop/agent-parts.ts";
-export { asOwn, checkFunction, checkRecord } from "./core/check.ts";
+export { asOwn, checkFunction, checkRecord, checkText } from "./core/check.ts";
 export { checkMessage } from "./core/plain-json.ts";
 export { type CheckedPorts, checkPort, checkPorts } from "./loop/check-ports.ts";
 export { callProblem } from "./loop/call-problem.ts";

@@ -136,6 +136,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "checkSchemas",
       "checkSendText",
       "checkSpelling",
+      "checkText",
       "checkTools",
       "checkTransform",
       "codeAt",

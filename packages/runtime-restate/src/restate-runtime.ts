@@ -6,7 +6,6 @@ import {
   checkBoolean,
   checkFields,
   type ContextPorts,
-  InvalidValueError,
   type JsonValue,
   NO_HOOKS,
   type RootHandle,
@@ -21,6 +20,7 @@ import {
   checkAgents,
   checkDecisions,
   checkFunction,
+  checkText,
   type Decisions,
   deliveryId,
   type EventListener,
@@ -253,8 +253,7 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
       await roots.send(RunId(runId), sent);
     },
     async cancel(runId, reason) {
-      if (typeof reason !== "string")
-        throw new InvalidValueError({ field: "cancel reason", value: reason, expected: "a string" });
+      checkText("cancel reason", reason);
       await roots.stop(RunId(runId), reason);
     },
     list: () => admin.list(),

@@ -30,6 +30,7 @@ import {
   checkFunction,
   checkMessage,
   checkSendText,
+  checkText,
   type Decisions,
   deliveryId,
   type EventListener,
@@ -235,8 +236,7 @@ export class Runtime {
    */
   async cancel(runId: string, reason: string): Promise<void> {
     const id = RunId(runId);
-    if (typeof reason !== "string")
-      throw new InvalidValueError({ field: "cancel reason", value: reason, expected: "a string" });
+    checkText("cancel reason", reason);
     const { journal } = this.ports;
     if (
       journal !== undefined &&

@@ -7,7 +7,6 @@ import {
   checkFields,
   checkInteger,
   type Clock,
-  InvalidValueError,
   isPromiseLike,
   type LLMClient,
   type ModelEvent,
@@ -16,7 +15,7 @@ import {
   type ModelResponse,
   systemClock,
 } from "@ravi/kernel";
-import { abortable, checkModel, checkPorts, withTimers } from "@ravi/kernel/loop";
+import { abortable, checkModel, checkPorts, checkText, withTimers } from "@ravi/kernel/loop";
 import { DEFAULT_CHUNK_SIZE, deltasOf } from "./answers/deltas.ts";
 import { deltasBefore, errorOfFault, hangsAtOnce } from "./answers/fault.ts";
 import { type Plan, planAnswer } from "./answers/plan.ts";
@@ -82,8 +81,7 @@ export function scriptedModel(script: Script, options: ScriptedModelOptions = {}
   const answerTo = compileScript(script);
   const info: ModelInfo = { provider: "scripted", model: "scripted", ...options.info };
   const { id = `${info.provider}/${info.model}` } = options;
-  if (typeof id !== "string")
-    throw new InvalidValueError({ field: `${OWNER}.id`, value: id, expected: "a string" });
+  checkText(`${OWNER}.id`, id);
   const clock = withTimers(options.clock ?? systemClock, globalThis);
   const chunkSize = checkInteger("chunkSize", options.chunkSize ?? DEFAULT_CHUNK_SIZE, 1);
   const record = checkBoolean(`${OWNER}.record`, options.record ?? true);

@@ -1,4 +1,4 @@
-import { checkInteger, checkRecord } from "../core/check.ts";
+import { checkInteger, checkRecord, checkText } from "../core/check.ts";
 import type { Clock } from "../core/clock.ts";
 import { InvalidValueError } from "../errors/errors.ts";
 import { checkPorts } from "../loop/check-ports.ts";
@@ -53,10 +53,7 @@ export function namesOnly(options: unknown): unknown {
 export function checkHeaders(headers: Readonly<Record<string, unknown>> | undefined): void {
   if (headers === undefined) return;
   const given = checkRecord("headers", headers, 'a plain object of strings, such as { "x-team": "blue" }');
-  for (const [name, value] of Object.entries(given)) {
-    if (typeof value === "string") continue;
-    throw new InvalidValueError({ field: `headers.${name}`, value, expected: "a string" });
-  }
+  for (const [name, value] of Object.entries(given)) checkText(`headers.${name}`, value);
 }
 
 /** The options that the clients of all providers share. */
