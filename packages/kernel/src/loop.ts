@@ -119,7 +119,7 @@ export { estimateTokens } from "./loop/estimate-tokens.ts";
 export { Subscription } from "./loop/subscription.ts";
 export { soundUsage } from "./loop/sound-usage.ts";
 export { LEAST_RESULT_CHARS, shorten, withNote } from "./loop/tool-content.ts";
-export { jsonSchemaOf, toolSpec } from "./loop/tool-spec.ts";
+export { toolSpec } from "./loop/tool-spec.ts";
 export { type AnswerShape, answerShape } from "./loop/tool-loop/answer-shape.ts";
 export { type DelegateOptions, delegateTo } from "./loop/tool-loop/delegate.ts";
 export type { Instructions, LoopOptions, ModelSettings } from "./loop/tool-loop/options.ts";
