@@ -142,3 +142,4 @@ export { type PlatformTimers, type TimerClock, withTimers } from "./run/with-tim
 export { TimeLimit, type TimeLimitOptions } from "./run/time-limit.ts";
 export { abortable } from "./run/abortable.ts";
 export { onAbort } from "./run/on-abort.ts";
+export { sleep } from "./run/sleep.ts";

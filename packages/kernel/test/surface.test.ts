@@ -214,6 +214,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "secretPatterns",
       "secretRemover",
       "shorten",
+      "sleep",
       "soundUsage",
       "spawnTerms",
       "tellHandoff",

@@ -15,12 +15,11 @@ import {
   type ModelResponse,
   systemClock,
 } from "@ravi/kernel";
-import { abortable, checkModel, checkPorts, checkText, withTimers } from "@ravi/kernel/loop";
+import { abortable, checkModel, checkPorts, checkText, sleep, withTimers } from "@ravi/kernel/loop";
 import { DEFAULT_CHUNK_SIZE, deltasOf } from "./answers/deltas.ts";
 import { deltasBefore, errorOfFault, hangsAtOnce } from "./answers/fault.ts";
 import { type Plan, planAnswer } from "./answers/plan.ts";
 import { compileScript, type Script } from "./answers/script.ts";
-import { wait } from "./time.ts";
 
 /** The options of `scriptedModel`. */
 export interface ScriptedModelOptions {
@@ -109,8 +108,8 @@ export function scriptedModel(script: Script, options: ScriptedModelOptions = {}
     if (signal?.aborted === true) throw cancellationOf(signal);
     const answer = answerTo(request, index, index);
     const plan = planAnswer(isPromiseLike(answer) ? await abortable(answer, signal) : answer, request);
-    if (plan.delayMs > 0) await wait(clock, plan.delayMs, signal);
-    if (hangsAtOnce(plan.fault)) await wait(clock, Infinity, signal);
+    if (plan.delayMs > 0) await sleep(clock, plan.delayMs, signal);
+    if (hangsAtOnce(plan.fault)) await sleep(clock, Infinity, signal);
     if (plan.error !== undefined) throw plan.error;
     if (plan.fault?.type === "status" || plan.fault?.type === "malformed") {
       throw errorOfFault(plan.fault, info, clock.now());
@@ -127,11 +126,11 @@ export function scriptedModel(script: Script, options: ScriptedModelOptions = {}
     let left = deltasBefore(plan.fault);
     for (const delta of deltasOf(plan, chunkSize)) {
       if (left-- === 0) break;
-      if (plan.chunkDelayMs > 0) await wait(clock, plan.chunkDelayMs, signal);
+      if (plan.chunkDelayMs > 0) await sleep(clock, plan.chunkDelayMs, signal);
       if (signal?.aborted === true) throw cancellationOf(signal);
       yield delta;
     }
-    if (plan.fault?.type === "hang") await wait(clock, Infinity, signal);
+    if (plan.fault?.type === "hang") await sleep(clock, Infinity, signal);
     if (plan.fault?.type === "cut") throw errorOfFault(plan.fault, info, clock.now());
     if (plan.fault?.type === "unfinished") return;
     if (signal?.aborted === true) throw cancellationOf(signal);
@@ -145,7 +144,7 @@ export function scriptedModel(script: Script, options: ScriptedModelOptions = {}
     async generate(request, call) {
       const index = begin("generate", request, call);
       const plan = await prepare(index, request, call?.signal);
-      if (plan.fault?.type === "hang") await wait(clock, Infinity, call?.signal);
+      if (plan.fault?.type === "hang") await sleep(clock, Infinity, call?.signal);
       else if (plan.fault !== undefined) throw errorOfFault(plan.fault, info, clock.now());
       return responseOf(plan, index);
     },
