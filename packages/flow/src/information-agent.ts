@@ -10,7 +10,7 @@ import {
   type RunEvent,
   type RunId,
 } from "@ravi/kernel";
-import { agentIdOf, checkPort, checkText } from "@ravi/kernel/loop";
+import { agentIdOf, checkPort, checkText, forgetOldest } from "@ravi/kernel/loop";
 import { Metrics, type RunMetrics } from "./metrics.ts";
 
 const OWNER = "InformationAgent";
@@ -70,7 +70,7 @@ export class InformationAgent implements Agent<RunMetrics> {
     }
     const watchedRun = this.runs.get(watched.runId) ?? { metrics: new Metrics(), end: undefined };
     this.runs.set(watched.runId, watchedRun);
-    this.forgetOldest();
+    forgetOldest(this.runs, this.maxRuns);
     return (watchedRun.end ??= this.follow(watched, watchedRun).finally(() => (watchedRun.end = undefined)));
   }
 
@@ -112,11 +112,6 @@ export class InformationAgent implements Agent<RunMetrics> {
       watchedRun.metrics.add(event);
     }
     return watchedRun.metrics.snapshot(watched.runId, true);
-  }
-
-  private forgetOldest(): void {
-    const [oldest] = this.runs.keys();
-    if (oldest !== undefined && this.runs.size > this.maxRuns) this.runs.delete(oldest);
   }
 }
 

@@ -7,6 +7,7 @@ export { agentIdOf, HELPER_PREFIX, hiredId } from "./core/ids.ts";
 export { type Linked, LinkedList } from "./core/linked.ts";
 export { KEY_SHAPES, type KeyShape, secretPatterns, secretRemover } from "./core/secrets.ts";
 export { codeAt } from "./core/code-at.ts";
+export { forgetOldest } from "./core/forget-oldest.ts";
 export { quietly } from "./core/quietly.ts";
 export { checkSpelling } from "./core/spelling.ts";
 export { hasCode } from "./core/has-code.ts";

@@ -147,6 +147,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "engineRunMeta",
       "estimateTokens",
       "exceededIn",
+      "forgetOldest",
       "fullDecisions",
       "guardedHooks",
       "hasCode",

@@ -1,5 +1,5 @@
 import { type RestartPolicy, checkFields, checkInteger, systemIds } from "@ravi/kernel";
-import { backoffMs, checkFunction, isFinalFailure } from "@ravi/kernel/loop";
+import { backoffMs, checkFunction, forgetOldest, isFinalFailure } from "@ravi/kernel/loop";
 
 export interface RetryPolicyOptions {
   /** How often one execution is restarted at most. Default: 3. */
@@ -44,7 +44,7 @@ export class RetryPolicy implements RestartPolicy {
     const count = this.counts.get(execId) ?? 0;
     if (count >= this.maxRetries) return false;
     this.counts.set(execId, count + 1);
-    this.forgetOldest();
+    forgetOldest(this.counts, this.maxTracked);
     return true;
   }
 
@@ -58,10 +58,5 @@ export class RetryPolicy implements RestartPolicy {
   /** Forgets the execution's count. Call it after a success, so that a later crash starts from zero. */
   reset(execId: string): void {
     this.counts.delete(execId);
-  }
-
-  private forgetOldest(): void {
-    const [oldest] = this.counts.keys();
-    if (oldest !== undefined && this.counts.size > this.maxTracked) this.counts.delete(oldest);
   }
 }
