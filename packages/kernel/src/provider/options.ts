@@ -1,7 +1,7 @@
 import { checkInteger, checkRecord, checkText } from "../core/check.ts";
 import type { Clock } from "../core/clock.ts";
 import { InvalidValueError } from "../errors/errors.ts";
-import { checkPorts } from "../loop/check-ports.ts";
+import { checkPort, checkPorts } from "../loop/check-ports.ts";
 import type { Logger } from "../ports/services.ts";
 import { isObject } from "./json.ts";
 
@@ -79,12 +79,7 @@ export function checkClientParts(what: string, options: ClientParts): void {
   }
   if (provider !== undefined && (typeof provider !== "string" || provider === ""))
     throw new InvalidValueError({ field: "provider", value: provider, expected: "a non-empty string" });
-  if (fetch !== undefined && typeof fetch !== "function")
-    throw new InvalidValueError({
-      field: "fetch",
-      value: fetch,
-      expected: "a function like the platform's fetch",
-    });
+  if (fetch !== undefined) checkPort("fetch", fetch, "a function like the platform's fetch");
   checkHeaders(headers);
   checkPorts(what, { clock, logger });
 }
