@@ -1,11 +1,4 @@
-import {
-  type AgentResult,
-  type AgentSession,
-  type Architecture,
-  type DelegateTool,
-  type Inbox,
-  type RunContext,
-} from "@ravi/kernel";
+import type { AgentResult, AgentSession, Architecture, DelegateTool, Inbox, RunContext } from "@ravi/kernel";
 import { AgentBase, checkText, type DelegateOptions, delegateTo } from "@ravi/kernel/loop";
 import { partsFor, type RunParts } from "./dependencies.ts";
 import { drive, type StrategyEvents, driveToEnd, observed } from "./drive.ts";

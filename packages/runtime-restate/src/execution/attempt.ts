@@ -221,18 +221,18 @@ export class Attempt {
 
   /** Sends a message to the root through the journal and awaits its answer. */
   call<N extends MessageName>(name: N, message: Message<N>): RestatePromise<Answer<N>> {
-    return this.ask<Message<N>, Answer<N>>(name, message);
+    return this.ask(name, message);
   }
 
   /** Sends several messages of the same kind as one. They are decided in the given order. */
   callAll<N extends MessageName>(name: N, messages: readonly Message<N>[]): RestatePromise<Answer<N>[]> {
     const said: readonly NamedMessage[] = messages.map((message) => ({ name, message }));
-    return this.ask<{ readonly said: typeof said }, Answer<N>[]>("several", { said });
+    return this.ask("several", { said });
   }
 
-  private ask<M, A>(name: MessageName | "several", parameter: M): RestatePromise<A> {
-    const asked = { ...this.to(name), parameter, inputSerde: json<M>(), outputSerde: json<A>() };
-    return this.answered(this.context.genericCall<M, A>(asked));
+  private ask<A>(name: MessageName | "several", parameter: object): RestatePromise<A> {
+    const asked = { ...this.to(name), parameter, inputSerde: json<object>(), outputSerde: json<A>() };
+    return this.answered(this.context.genericCall<object, A>(asked));
   }
 
   /** An answer that the root gives to a message that was sent without one. Rejects if the run was deleted. */
