@@ -10,7 +10,7 @@ import {
   type RunContext,
   type StopReason,
 } from "@ravi/kernel";
-import { checkSchemas, isStop } from "@ravi/kernel/loop";
+import { checkSchemas, checkText, isStop } from "@ravi/kernel/loop";
 import type { Observer } from "./context/observer.ts";
 import { findingsOf, landSession } from "./landing.ts";
 import { interrupt } from "./session.ts";
@@ -118,9 +118,7 @@ const REASONS: ReadonlySet<string> = new Set<StopReason>([
 ]);
 
 function resultOf({ interrupted, interruptionReason, output, metadata }: AgentSession): AgentResult {
-  const given: unknown = output;
-  if (typeof given !== "string")
-    throw new InvalidValueError({ field: "session.output", value: given, expected: "a string" });
+  checkText("session.output", output);
   // An empty answer is no success, and neither is an unknown reason.
   if (!interrupted && output.trim() !== "") return { status: "completed", output, stopReason: "done" };
   const stopReason =

@@ -7,7 +7,7 @@ import {
   type StopReason,
   textOf,
 } from "@ravi/kernel";
-import { withoutThoughts } from "@ravi/kernel/loop";
+import { checkText, withoutThoughts } from "@ravi/kernel/loop";
 
 export interface FreshSessionOptions {
   /** Any id, such as the `execId` of the run. */
@@ -22,9 +22,7 @@ export interface FreshSessionOptions {
 export function freshSession(options: FreshSessionOptions): AgentSession {
   checkFields("freshSession", options, ["id", "instructions", "messages"]);
   const { id, instructions = "", messages = [] } = options;
-  for (const [name, value] of Object.entries({ id, instructions }))
-    if (typeof value !== "string")
-      throw new InvalidValueError({ field: `freshSession.${name}`, value, expected: "a string" });
+  for (const [name, value] of Object.entries({ id, instructions })) checkText(`freshSession.${name}`, value);
   if (!Array.isArray(messages))
     throw new InvalidValueError({
       field: "freshSession.messages",

@@ -1,13 +1,5 @@
-import {
-  type AgentResult,
-  type AgentSession,
-  type Architecture,
-  type DelegateTool,
-  type Inbox,
-  InvalidValueError,
-  type RunContext,
-} from "@ravi/kernel";
-import { AgentBase, type DelegateOptions, delegateTo } from "@ravi/kernel/loop";
+import type { AgentResult, AgentSession, Architecture, DelegateTool, Inbox, RunContext } from "@ravi/kernel";
+import { AgentBase, checkText, type DelegateOptions, delegateTo } from "@ravi/kernel/loop";
 import { partsFor, type RunParts } from "./dependencies.ts";
 import { drive, type StrategyEvents, driveToEnd, observed } from "./drive.ts";
 import { planStrategy, type StrategyAgentOptions, type StrategyPlan } from "./options.ts";
@@ -60,13 +52,8 @@ export class StrategyAgent extends AgentBase {
   async openSession(ctx: RunContext, input: string): Promise<AgentSession> {
     const { instructions } = this.plan;
     const text: unknown = typeof instructions === "function" ? await instructions(ctx, input) : instructions;
-    if (text !== undefined && typeof text !== "string")
-      throw new InvalidValueError({
-        field: "StrategyAgent.instructions(ctx, input)",
-        value: text,
-        expected: "a string",
-      });
-    return freshSession({ id: ctx.execId, instructions: text });
+    const given = text === undefined ? text : checkText("StrategyAgent.instructions(ctx, input)", text);
+    return freshSession({ id: ctx.execId, instructions: given });
   }
 
   private drive(session: AgentSession, { deps, observer }: RunParts, prompt: string): StrategyEvents {

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { text } from "node:stream/consumers";
 import type { JsonValue, RunReport } from "@ravi/kernel";
+import { tryParse } from "@ravi/kernel/provider";
 import { eventsAnswer, listAnswer, runAnswer } from "./answers.ts";
 import { HttpError } from "./http-error.ts";
 import type { WatchedRuns } from "./watched-runs.ts";
@@ -96,15 +97,7 @@ async function readJson(request: IncomingMessage): Promise<Readonly<Record<strin
     throw new HttpError(415, "the content-type must be application/json");
   if (Number(request.headers["content-length"] ?? Infinity) > MOST_BYTES)
     throw new HttpError(413, `the body must have a content-length of at most ${MOST_BYTES} bytes`);
-  const body: unknown = parsed(await text(request));
+  const body = tryParse(await text(request));
   if (typeof body !== "object" || body === null) throw new HttpError(400, "the body must be a JSON object");
   return body as Readonly<Record<string, unknown>>;
-}
-
-function parsed(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
 }

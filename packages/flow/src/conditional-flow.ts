@@ -1,5 +1,5 @@
-import { checkBoolean, InvalidValueError, type MaybePromise, type RunContext } from "@ravi/kernel";
-import { isStop, type LoopInput, messageOf } from "@ravi/kernel/loop";
+import { checkBoolean, type MaybePromise, type RunContext } from "@ravi/kernel";
+import { checkPort, isStop, type LoopInput, messageOf } from "@ravi/kernel/loop";
 import { Flow, type FlowOptions } from "./flow.ts";
 import { type FlowResult, incomplete, toStepResult } from "./results.ts";
 import { type FlowStep, hireStep, readStep, type Step } from "./steps.ts";
@@ -30,10 +30,7 @@ export class ConditionalFlow extends Flow {
   /** Throws an `InvalidValueError` if an option is wrong. */
   constructor(options: ConditionalFlowOptions) {
     super(OWNER, options, ["if", "whenTrue", "otherwise"]);
-    if (typeof options.if !== "function") {
-      const expected = "a function (input, ctx) that returns true or false";
-      throw new InvalidValueError({ field: `${OWNER}.if`, value: options.if, expected });
-    }
+    checkPort(`${OWNER}.if`, options.if, "a function (input, ctx) that returns true or false");
     this.predicate = options.if;
     this.whenTrue = readStep(`${OWNER}.whenTrue`, options.whenTrue);
     this.otherwise =

@@ -10,8 +10,7 @@ import {
   type RunEvent,
   type RunId,
 } from "@ravi/kernel";
-import { agentIdOf, checkPort } from "@ravi/kernel/loop";
-import { checkOptionalText } from "./check.ts";
+import { agentIdOf, checkPort, checkText, forgetOldest } from "@ravi/kernel/loop";
 import { Metrics, type RunMetrics } from "./metrics.ts";
 
 const OWNER = "InformationAgent";
@@ -52,9 +51,10 @@ export class InformationAgent implements Agent<RunMetrics> {
   constructor(options: InformationAgentOptions = {}) {
     checkFields(OWNER, options, ["name", "description", "maxRuns"]);
     this.id = agentIdOf(`${OWNER}.name`, options.name ?? "information");
-    this.description =
-      checkOptionalText(`${OWNER}.description`, options.description) ??
-      "Reports what a run has used so far. Its task is the id of that run, or empty for the current run.";
+    const {
+      description = "Reports what a run has used so far. Its task is the id of that run, or empty for the current run.",
+    } = options;
+    this.description = checkText(`${OWNER}.description`, description);
     this.maxRuns = checkInteger(`${OWNER}.maxRuns`, options.maxRuns ?? DEFAULT_RUNS, 1);
   }
 
@@ -70,7 +70,7 @@ export class InformationAgent implements Agent<RunMetrics> {
     }
     const watchedRun = this.runs.get(watched.runId) ?? { metrics: new Metrics(), end: undefined };
     this.runs.set(watched.runId, watchedRun);
-    this.forgetOldest();
+    forgetOldest(this.runs, this.maxRuns);
     return (watchedRun.end ??= this.follow(watched, watchedRun).finally(() => (watchedRun.end = undefined)));
   }
 
@@ -112,11 +112,6 @@ export class InformationAgent implements Agent<RunMetrics> {
       watchedRun.metrics.add(event);
     }
     return watchedRun.metrics.snapshot(watched.runId, true);
-  }
-
-  private forgetOldest(): void {
-    const [oldest] = this.runs.keys();
-    if (oldest !== undefined && this.runs.size > this.maxRuns) this.runs.delete(oldest);
   }
 }
 

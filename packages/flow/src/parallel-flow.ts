@@ -1,6 +1,5 @@
 import { InvalidValueError, type MaybePromise, type RunContext } from "@ravi/kernel";
-import { hireAll, type LoopInput } from "@ravi/kernel/loop";
-import { checkText } from "./check.ts";
+import { checkText, hireAll, type LoopInput } from "@ravi/kernel/loop";
 import { Flow, type FlowOptions } from "./flow.ts";
 import { type FlowResult, incomplete, type StepResult, toStepResult } from "./results.ts";
 import { type FlowStep, readSteps, type Step } from "./steps.ts";

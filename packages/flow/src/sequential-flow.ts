@@ -1,6 +1,5 @@
-import { checkFunction, checkText } from "./check.ts";
 import type { HireOutcome, RunContext } from "@ravi/kernel";
-import type { LoopInput } from "@ravi/kernel/loop";
+import { checkFunction, checkText, type LoopInput } from "@ravi/kernel/loop";
 import { Flow, type FlowOptions } from "./flow.ts";
 import { type FlowResult, incomplete, type StepResult, toStepResult } from "./results.ts";
 import { type FlowStep, hireStep, readSteps, type Step } from "./steps.ts";

@@ -15,12 +15,12 @@ import {
   asOwn,
   checkAgent,
   checkHireChoices,
+  checkText,
   hasMethod,
   hireAll,
   isAgent,
   type LoopInput,
 } from "@ravi/kernel/loop";
-import { checkOptionalText, checkText } from "./check.ts";
 
 /** An agent and the terms on which it is hired. */
 export interface FlowStepConfig extends Omit<HireLeaf, "kind" | "input" | "attachments" | "onTimeout"> {
@@ -95,7 +95,7 @@ function readConfig(field: string, config: FlowStepConfig): FlowStepConfig {
   checkFields(field, config, KNOWN);
   const { agent, input, priority, retention, timeoutS } = config;
   checkAgent(`${field}.agent`, agent);
-  checkOptionalText(`${field}.name`, config.name);
+  if (config.name !== undefined) checkText(`${field}.name`, config.name);
   if (input !== undefined && typeof input !== "string" && typeof input !== "function")
     throw new InvalidValueError({
       field: `${field}.input`,

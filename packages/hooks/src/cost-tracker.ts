@@ -9,8 +9,8 @@ import {
   type Meter,
   type Price,
 } from "@ravi/kernel";
-import { checkPort, checkPorts } from "@ravi/kernel/loop";
-import { checkListener, checkSource } from "./common/checks.ts";
+import { checkFunction, checkPort, checkPorts } from "@ravi/kernel/loop";
+import { checkSource } from "./common/checks.ts";
 import { Attachments } from "./common/attachments.ts";
 import { type CostTally, Tally } from "./tally.ts";
 import { type SetTimer, timersOf } from "./common/timers.ts";
@@ -55,7 +55,7 @@ export class CostTracker {
     checkFields("CostTracker options", options, ["meter", "onReport", "logger", "clock"]);
     checkPorts("CostTracker options", { logger: options.logger, clock: options.clock });
     if (options.meter !== undefined) checkPort("CostTracker options.meter", options.meter, ["price"]);
-    checkListener("CostTracker options.onReport", options.onReport);
+    checkFunction("CostTracker options.onReport", options.onReport);
     this.options = options;
     this.setTimer = timersOf(options.clock);
   }

@@ -10,8 +10,7 @@ import {
   systemClock,
   type Telemetry,
 } from "@ravi/kernel";
-import { checkPorts, quietly } from "@ravi/kernel/loop";
-import { checkListener } from "./common/checks.ts";
+import { checkFunction, checkPorts, quietly } from "@ravi/kernel/loop";
 
 /** A finished span. */
 export interface RecordedSpan {
@@ -63,7 +62,7 @@ export class EventRecorder implements Telemetry {
   constructor(options: EventRecorderOptions = {}) {
     checkFields("EventRecorder options", options, ["limit", "onEvent", "clock"]);
     checkPorts("EventRecorder options", { clock: options.clock });
-    checkListener("EventRecorder options.onEvent", options.onEvent);
+    checkFunction("EventRecorder options.onEvent", options.onEvent);
     this.limit = checkInteger("limit", options.limit ?? 10_000, 1);
     this.onEvent = options.onEvent;
     this.clock = options.clock ?? systemClock;

@@ -10,9 +10,8 @@ import {
   type Logger,
   type MaybePromise,
 } from "@ravi/kernel";
-import { checkPorts } from "@ravi/kernel/loop";
+import { checkFunction, checkPorts } from "@ravi/kernel/loop";
 import { Channel } from "./dispatch/channel.ts";
-import { checkListener } from "./common/checks.ts";
 import { guardCallback, type Listener, type Subscription, subscription } from "./dispatch/listener.ts";
 import { ProblemReporter } from "./dispatch/problem-reporter.ts";
 import { Recursion } from "./dispatch/recursion.ts";
@@ -56,7 +55,7 @@ export class HookManager implements Hooks, HookSource {
   constructor(options: HookManagerOptions = {}) {
     checkFields("HookManager options", options, ["timeoutMs", "maxPending", "logger", "onError", "clock"]);
     checkPorts("HookManager options", { logger: options.logger, clock: options.clock });
-    checkListener("HookManager options.onError", options.onError);
+    checkFunction("HookManager options.onError", options.onError);
     const timeoutMs = checkInteger("timeoutMs", options.timeoutMs ?? 5_000, 1);
     if (timeoutMs > LONGEST_TIMEOUT) {
       throw new InvalidValueError({

@@ -6,9 +6,9 @@ export { argumentObject, argumentText } from "./provider/argument-text.ts";
 export { hasField, withoutField } from "./provider/body-fields.ts";
 export { causeChain } from "./provider/causes.ts";
 export { checkRequest } from "./provider/check-request.ts";
-export { incomplete, parseAnswer, parseEvent } from "./provider/answer-text.ts";
 export type { PlatformTimers } from "./run/with-timers.ts";
 export { type ProviderCall, type ProviderCallSetup, startCall } from "./provider/call.ts";
+export { variable } from "./provider/environment.ts";
 export {
   type ConnectionFault,
   type FailureContext,
@@ -41,7 +41,7 @@ export {
 } from "./provider/json.ts";
 export { leftOut, unknownLeftOut } from "./provider/left-out.ts";
 export { plainType } from "./provider/media-type.ts";
-export { type KeyPlaces, missingKey } from "./provider/missing-key.ts";
+export { keyInBrowser, type KeyPlaces, missingKey } from "./provider/missing-key.ts";
 export { type Notice, onceEach } from "./provider/notices.ts";
 export {
   checkBaseURL,
@@ -58,6 +58,5 @@ export { reasonMeantBy } from "./provider/reason-words.ts";
 export { type Refusal, refuseRedirect, shortRefusal } from "./provider/refusal.ts";
 export { headerSecrets, type Scrub, scrubber, urlSecrets } from "./provider/scrub.ts";
 export { type ServerEvent, type ServerEventReader, serverEvents } from "./provider/server-events.ts";
-export { looksStreamed } from "./provider/streamed.ts";
 export { untilAborted } from "./provider/until-aborted.ts";
 export { wellFormedJson } from "./provider/well-formed-json.ts";

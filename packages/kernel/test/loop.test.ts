@@ -29,12 +29,12 @@ import {
   readArguments,
   readStream,
   readTurn,
-  jsonSchemaOf,
   toolSpec,
   toolTurn,
   toToolResult,
   messageOf,
 } from "@ravi/kernel/loop";
+import { jsonSchemaOf } from "../src/loop/tool-spec.ts";
 
 const add = defineTool({
   name: "add",

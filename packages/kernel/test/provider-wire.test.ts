@@ -2,12 +2,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
   headerText,
-  incomplete,
-  looksStreamed,
   lowerCased,
   OversizedAnswer,
-  parseAnswer,
-  parseEvent,
   refuseRedirect,
   retryAfterMs,
   type ServerEvent,
@@ -15,6 +11,8 @@ import {
   shortRefusal,
   UnusableAnswer,
 } from "@ravi/kernel/provider";
+import { incomplete, parseAnswer, parseEvent } from "../src/provider/answer-text.ts";
+import { looksStreamed } from "../src/provider/streamed.ts";
 
 const RUNS = process.env["RAVI_LONG"] ? 20_000 : 300;
 

@@ -2,12 +2,14 @@ import { Anthropic } from "@anthropic-ai/sdk";
 import { InvalidValueError } from "@ravi/kernel";
 import {
   headerSecrets,
+  keyInBrowser,
+  type KeyPlaces,
+  lowerCased,
+  missingKey,
   type Scrub,
   scrubber,
   urlSecrets,
-  lowerCased,
-  type KeyPlaces,
-  missingKey,
+  variable,
 } from "@ravi/kernel/provider";
 import { type AnthropicOptions, readBaseURL } from "./options.ts";
 import { guardedFetch } from "./wire/guarded-fetch.ts";
@@ -34,14 +36,13 @@ const NO_TIMEOUT = 2 ** 31 - 1;
  * found and Anthropic itself is to be called.
  */
 export function connect(options: AnthropicOptions): Connection {
-  const env = environment();
-  const given = options.baseURL ?? setIn(env["ANTHROPIC_BASE_URL"]);
+  const given = options.baseURL ?? variable("ANTHROPIC_BASE_URL");
   const source = options.baseURL === undefined ? "ANTHROPIC_BASE_URL" : "baseURL";
   const url = given === undefined ? undefined : readBaseURL(given, source);
   const headers = lowerCased(options.headers);
   const key =
     options.apiKey === undefined
-      ? (setIn(env["ANTHROPIC_API_KEY"]) ?? setIn(env["ANTHROPIC_AUTH_TOKEN"]))
+      ? (variable("ANTHROPIC_API_KEY") ?? variable("ANTHROPIC_AUTH_TOKEN"))
       : options.apiKey;
   const isAuthorized = "authorization" in headers || "x-api-key" in headers;
   if (key === undefined && url === undefined && !isAuthorized) {
@@ -75,7 +76,7 @@ export function connect(options: AnthropicOptions): Connection {
     ...headerSecrets(options.headers),
     ...urlSecrets(url),
     // The client sends these headers on its own.
-    ...(env["ANTHROPIC_CUSTOM_HEADERS"] ?? "").split(/[\s:]+/),
+    ...(variable("ANTHROPIC_CUSTOM_HEADERS") ?? "").split(/[\s:]+/),
   ]);
   return { client, scrub, isOwn };
 }
@@ -85,10 +86,7 @@ function clientFor(options: ConstructorParameters<typeof Anthropic>[0]): Anthrop
   try {
     return new Anthropic(options);
   } catch (cause) {
-    if (!String(cause).includes("browser")) throw cause;
-    const expected =
-      "none in a browser, where every visitor can read it: let baseURL point to a server of yours that adds the key";
-    throw new InvalidValueError({ field: "apiKey", value: "(hidden)", expected, cause });
+    throw keyInBrowser(cause);
   }
 }
 
@@ -101,16 +99,4 @@ function authorization(key: string | null | undefined, isOwn: boolean): Record<s
 /** Accepts a path with or without `/v1`: servers document both forms. */
 function pathOf(url: URL): string {
   return url.pathname.replace(/\/+$/, "").replace(/\/v1$/, "");
-}
-
-function setIn(text: string | undefined): string | undefined {
-  const trimmed = text?.trim() ?? "";
-  return trimmed === "" ? undefined : trimmed;
-}
-
-/** Empty in a browser, which has no environment. */
-function environment(): Readonly<Record<string, string | undefined>> {
-  const { process: here }: { readonly process?: { readonly env: NodeJS.ProcessEnv } | undefined } =
-    globalThis;
-  return here?.env ?? {};
 }

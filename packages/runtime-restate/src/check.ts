@@ -1,5 +1,5 @@
 import { checkBoolean, checkFields, InvalidValueError } from "@ravi/kernel";
-import { asOwn, checkMessage, checkPorts } from "@ravi/kernel/loop";
+import { asOwn, checkMessage, checkPorts, checkText } from "@ravi/kernel/loop";
 import { checkHeaders } from "@ravi/kernel/provider";
 import { checkSize } from "./sizes.ts";
 import { OPTIONS, type RestateRuntimeOptions } from "./options.ts";
@@ -56,8 +56,7 @@ export function checkOpen(closed: AbortSignal): void {
 
 /** Checks the arguments of `deliver`. What JSON cannot express would be lost or changed on its way to the run. */
 export function checkDelivered(name: unknown, value: unknown): void {
-  if (typeof name !== "string")
-    throw new InvalidValueError({ field: "deliver name", value: name, expected: "a string" });
+  checkText("deliver name", name);
   if (value === undefined)
     throw new InvalidValueError({
       field: "deliver value",

@@ -6,7 +6,6 @@ import {
   checkBoolean,
   checkFields,
   type ContextPorts,
-  InvalidValueError,
   type JsonValue,
   NO_HOOKS,
   type RootHandle,
@@ -20,6 +19,8 @@ import {
   asOwn,
   checkAgents,
   checkDecisions,
+  checkFunction,
+  checkText,
   type Decisions,
   deliveryId,
   type EventListener,
@@ -223,7 +224,7 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
     resume(runId, asked = {}) {
       checkFields("resume options", asked, RESUME_OPTIONS);
       const { decisions = {}, retryFailed = false, signal, onEvent } = asked;
-      if (onEvent !== undefined && typeof onEvent !== "function") throw notAFunction(onEvent);
+      checkFunction("resume options.onEvent", onEvent);
       const begin = async (): Promise<void> => {
         checkDecisions(decisions);
         if (checkBoolean("resume options.retryFailed", retryFailed)) await roots.retry(runId, ids.uuid());
@@ -252,8 +253,7 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
       await roots.send(RunId(runId), sent);
     },
     async cancel(runId, reason) {
-      if (typeof reason !== "string")
-        throw new InvalidValueError({ field: "cancel reason", value: reason, expected: "a string" });
+      checkText("cancel reason", reason);
       await roots.stop(RunId(runId), reason);
     },
     list: () => admin.list(),
@@ -289,8 +289,4 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
   checkAgents("runtime options.agents", options.agents ?? []);
   for (const agent of options.agents ?? []) runtime.register(agent);
   return runtime;
-}
-
-function notAFunction(value: unknown): InvalidValueError {
-  return new InvalidValueError({ field: "resume options.onEvent", value, expected: "a function" });
 }

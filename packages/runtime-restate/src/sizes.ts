@@ -12,6 +12,33 @@ export function bytesOf(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value ?? null));
 }
 
+/** How large a part may be. Its bytes are those of its items, which `sizeOf` gives. */
+interface PartLimits<T> {
+  readonly mostItems: number;
+  readonly mostBytes: number;
+  readonly sizeOf: (item: T) => number;
+}
+
+/** The items in parts that are not too large. An item that is has a part of its own. */
+export function* inParts<T>(
+  items: readonly T[],
+  { mostItems, mostBytes, sizeOf }: PartLimits<T>,
+): Generator<readonly T[]> {
+  let part: T[] = [];
+  let bytes = 0;
+  for (const item of items) {
+    const more = sizeOf(item);
+    if (part.length > 0 && (part.length === mostItems || bytes + more > mostBytes)) {
+      yield part;
+      part = [];
+      bytes = 0;
+    }
+    part.push(item);
+    bytes += more;
+  }
+  if (part.length > 0) yield part;
+}
+
 /** Throws an `InvalidValueError` if the value is too large. */
 export function checkSize(field: string, value: JsonValue): void {
   const bytes = bytesOf(value);

@@ -27,8 +27,10 @@ import {
 import {
   answerable,
   checkAgents,
+  checkFunction,
   checkMessage,
   checkSendText,
+  checkText,
   type Decisions,
   deliveryId,
   type EventListener,
@@ -175,16 +177,11 @@ export class Runtime {
    * `retryFailed`.
    */
   resume(runId: string, options: ResumeOptions = {}): RootHandle {
-    const { onEvent } = checkFields("resume options", options, RESUME_OPTIONS);
-    if (onEvent !== undefined && typeof onEvent !== "function")
-      throw new InvalidValueError({
-        field: "resume options.onEvent",
-        value: onEvent,
-        expected: "a function",
-      });
+    checkFields("resume options", options, RESUME_OPTIONS);
+    const { signal, onEvent } = options;
+    checkFunction("resume options.onEvent", onEvent);
     const root = Supervision.root(ROOT_UNKNOWN, { runId });
-    const { signal } = options;
-    return this.launch(root, { signal, onEvent: options.onEvent, runId }, (run, end) =>
+    return this.launch(root, { signal, onEvent, runId }, (run, end) =>
       this.driver.resume(root.runId, options, run, end),
     );
   }
@@ -239,8 +236,7 @@ export class Runtime {
    */
   async cancel(runId: string, reason: string): Promise<void> {
     const id = RunId(runId);
-    if (typeof reason !== "string")
-      throw new InvalidValueError({ field: "cancel reason", value: reason, expected: "a string" });
+    checkText("cancel reason", reason);
     const { journal } = this.ports;
     if (
       journal !== undefined &&
@@ -490,28 +486,10 @@ const RESUME_OPTIONS = [
   "onEvent",
 ] as const satisfies readonly (keyof ResumeOptions)[];
 
-const OPTIONS: readonly (keyof RuntimeOptions)[] = [
-  "agents",
-  "ambientScope",
-  "journal",
-  "blobs",
-  "headcount",
-  "ledger",
-  "meter",
-  "limiter",
-  "hooks",
-  "pipelines",
-  "history",
-  "compaction",
-  "memory",
-  "permissions",
-  "telemetry",
-  "auditLog",
-  "restart",
-  "validator",
-  "clock",
-  "ids",
-  "logger",
+/** The ports are those that `resolvePorts` reads by their names. */
+const OPTIONS: readonly string[] = [
+  ...(["agents", "ambientScope"] satisfies (keyof RuntimeOptions)[]),
+  ...Object.keys(resolvePorts({})),
 ];
 const isOver = (): true => true;
 /** What is done after it is done in the next tick. */

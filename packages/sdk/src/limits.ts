@@ -1,7 +1,7 @@
 import type { AgentDefaults, ExecutionBudgetOptions, RunLimits } from "@ravi/kernel";
 import { isLedger } from "@ravi/kernel/loop";
 import { checkBudget, checkTree } from "./limits/check.ts";
-import { fromExecutionBudget, wholeBudget, wholeTree } from "./limits/kernel-names.ts";
+import { wholeBudget, wholeTree } from "./limits/kernel-names.ts";
 
 /**
  * What a run, or one agent together with everyone it hires, may spend. `null` removes a limit; an absent field keeps its
@@ -104,14 +104,15 @@ export function limitsFor(
 function budgetFor({ budget, journal }: Parameters<typeof limitsFor>[0], own: OwnLimits): Limits["budget"] {
   if (budget === null) return NO_BUDGET;
   const asked = checkBudget("budget", budget === undefined ? NOTHING : budget);
-  const agents = fromExecutionBudget(literalBudget(own.budget));
+  // A `null` of the agent means that it has no limit of its own; it does not remove a default limit.
+  const { maxCostUsd, maxTokens, maxTurns, maxToolCalls, deadlineS } = literalBudget(own.budget);
   const { usd, tokens, turns, toolCalls, seconds } = DEFAULT_LIMITS.budget;
   return {
-    usd: first(asked.usd, agents.usd, usd),
-    tokens: first(asked.tokens, agents.tokens, tokens),
-    turns: first(asked.turns, agents.turns, turns),
-    toolCalls: first(asked.toolCalls, agents.toolCalls, toolCalls),
-    seconds: first(asked.seconds, agents.seconds, journal === undefined ? seconds : null),
+    usd: first(asked.usd, maxCostUsd ?? undefined, usd),
+    tokens: first(asked.tokens, maxTokens ?? undefined, tokens),
+    turns: first(asked.turns, maxTurns ?? undefined, turns),
+    toolCalls: first(asked.toolCalls, maxToolCalls ?? undefined, toolCalls),
+    seconds: first(asked.seconds, deadlineS ?? undefined, journal === undefined ? seconds : null),
   };
 }
 
@@ -133,7 +134,8 @@ export function isDefaultUsd(
   own: OwnLimits,
 ): boolean {
   if (given.budget === null || given.budget?.usd !== undefined) return false;
-  return fromExecutionBudget(literalBudget(own.budget)).usd === undefined;
+  const { maxCostUsd = null } = literalBudget(own.budget);
+  return maxCostUsd === null;
 }
 
 /** The limits that a run had, as its result reports them; if the result does not, those that were asked for. */
@@ -147,6 +149,6 @@ export function limitsOf(reported: RunLimits | undefined, asked: Limits | undefi
 }
 
 /** A ledger of the user's own enforces its limits itself, so there are none to read from it. */
-function literalBudget(budget: AgentDefaults["executionBudget"]): ExecutionBudgetOptions | undefined {
-  return budget === undefined || isLedger(budget) ? undefined : budget;
+function literalBudget(budget: AgentDefaults["executionBudget"]): ExecutionBudgetOptions {
+  return budget === undefined || isLedger(budget) ? {} : budget;
 }

@@ -1,5 +1,5 @@
-import { InvalidValueError, type RestartPolicy, checkFields, checkInteger, systemIds } from "@ravi/kernel";
-import { backoffMs, isFinalFailure } from "@ravi/kernel/loop";
+import { type RestartPolicy, checkFields, checkInteger, systemIds } from "@ravi/kernel";
+import { backoffMs, checkFunction, forgetOldest, isFinalFailure } from "@ravi/kernel/loop";
 
 export interface RetryPolicyOptions {
   /** How often one execution is restarted at most. Default: 3. */
@@ -32,11 +32,7 @@ export class RetryPolicy implements RestartPolicy {
     this.baseMs = checkInteger("baseMs", given.baseMs ?? 1000, 0);
     this.maxMs = checkInteger("maxMs", given.maxMs ?? 30_000, 0);
     this.maxTracked = checkInteger("maxTracked", given.maxTracked ?? 10_000, 1);
-    const { random = () => systemIds.random() } = given;
-    if (typeof random !== "function") {
-      throw new InvalidValueError({ field: "random", value: random, expected: "a function" });
-    }
-    this.random = random;
+    this.random = checkFunction("random", given.random) ?? (() => systemIds.random());
   }
 
   /**
@@ -48,7 +44,7 @@ export class RetryPolicy implements RestartPolicy {
     const count = this.counts.get(execId) ?? 0;
     if (count >= this.maxRetries) return false;
     this.counts.set(execId, count + 1);
-    this.forgetOldest();
+    forgetOldest(this.counts, this.maxTracked);
     return true;
   }
 
@@ -62,10 +58,5 @@ export class RetryPolicy implements RestartPolicy {
   /** Forgets the execution's count. Call it after a success, so that a later crash starts from zero. */
   reset(execId: string): void {
     this.counts.delete(execId);
-  }
-
-  private forgetOldest(): void {
-    const [oldest] = this.counts.keys();
-    if (oldest !== undefined && this.counts.size > this.maxTracked) this.counts.delete(oldest);
   }
 }

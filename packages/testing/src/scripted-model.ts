@@ -7,7 +7,6 @@ import {
   checkFields,
   checkInteger,
   type Clock,
-  InvalidValueError,
   isPromiseLike,
   type LLMClient,
   type ModelEvent,
@@ -16,12 +15,11 @@ import {
   type ModelResponse,
   systemClock,
 } from "@ravi/kernel";
-import { abortable, checkModel, checkPorts, withTimers } from "@ravi/kernel/loop";
+import { abortable, checkModel, checkPorts, checkText, sleep, withTimers } from "@ravi/kernel/loop";
 import { DEFAULT_CHUNK_SIZE, deltasOf } from "./answers/deltas.ts";
 import { deltasBefore, errorOfFault, hangsAtOnce } from "./answers/fault.ts";
 import { type Plan, planAnswer } from "./answers/plan.ts";
 import { compileScript, type Script } from "./answers/script.ts";
-import { wait } from "./time.ts";
 
 /** The options of `scriptedModel`. */
 export interface ScriptedModelOptions {
@@ -82,8 +80,7 @@ export function scriptedModel(script: Script, options: ScriptedModelOptions = {}
   const answerTo = compileScript(script);
   const info: ModelInfo = { provider: "scripted", model: "scripted", ...options.info };
   const { id = `${info.provider}/${info.model}` } = options;
-  if (typeof id !== "string")
-    throw new InvalidValueError({ field: `${OWNER}.id`, value: id, expected: "a string" });
+  checkText(`${OWNER}.id`, id);
   const clock = withTimers(options.clock ?? systemClock, globalThis);
   const chunkSize = checkInteger("chunkSize", options.chunkSize ?? DEFAULT_CHUNK_SIZE, 1);
   const record = checkBoolean(`${OWNER}.record`, options.record ?? true);
@@ -111,8 +108,8 @@ export function scriptedModel(script: Script, options: ScriptedModelOptions = {}
     if (signal?.aborted === true) throw cancellationOf(signal);
     const answer = answerTo(request, index, index);
     const plan = planAnswer(isPromiseLike(answer) ? await abortable(answer, signal) : answer, request);
-    if (plan.delayMs > 0) await wait(clock, plan.delayMs, signal);
-    if (hangsAtOnce(plan.fault)) await wait(clock, Infinity, signal);
+    if (plan.delayMs > 0) await sleep(clock, plan.delayMs, signal);
+    if (hangsAtOnce(plan.fault)) await sleep(clock, Infinity, signal);
     if (plan.error !== undefined) throw plan.error;
     if (plan.fault?.type === "status" || plan.fault?.type === "malformed") {
       throw errorOfFault(plan.fault, info, clock.now());
@@ -129,11 +126,11 @@ export function scriptedModel(script: Script, options: ScriptedModelOptions = {}
     let left = deltasBefore(plan.fault);
     for (const delta of deltasOf(plan, chunkSize)) {
       if (left-- === 0) break;
-      if (plan.chunkDelayMs > 0) await wait(clock, plan.chunkDelayMs, signal);
+      if (plan.chunkDelayMs > 0) await sleep(clock, plan.chunkDelayMs, signal);
       if (signal?.aborted === true) throw cancellationOf(signal);
       yield delta;
     }
-    if (plan.fault?.type === "hang") await wait(clock, Infinity, signal);
+    if (plan.fault?.type === "hang") await sleep(clock, Infinity, signal);
     if (plan.fault?.type === "cut") throw errorOfFault(plan.fault, info, clock.now());
     if (plan.fault?.type === "unfinished") return;
     if (signal?.aborted === true) throw cancellationOf(signal);
@@ -147,7 +144,7 @@ export function scriptedModel(script: Script, options: ScriptedModelOptions = {}
     async generate(request, call) {
       const index = begin("generate", request, call);
       const plan = await prepare(index, request, call?.signal);
-      if (plan.fault?.type === "hang") await wait(clock, Infinity, call?.signal);
+      if (plan.fault?.type === "hang") await sleep(clock, Infinity, call?.signal);
       else if (plan.fault !== undefined) throw errorOfFault(plan.fault, info, clock.now());
       return responseOf(plan, index);
     },

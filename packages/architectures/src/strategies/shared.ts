@@ -7,7 +7,7 @@ import {
   type JsonValue,
   type LLMClient,
 } from "@ravi/kernel";
-import { checkAgent, checkModel, checkRecord } from "@ravi/kernel/loop";
+import { checkAgent, checkModel, checkRecord, checkText } from "@ravi/kernel/loop";
 
 /** An event that reports a decision of a strategy. */
 export function progress(name: string, data: JsonValue): AgentEvent {
@@ -73,9 +73,7 @@ function checkedPrompt(field: string, prompt: unknown): (about: unknown) => stri
   if (typeof prompt !== "function")
     throw new InvalidValueError({ field, value: prompt, expected: "a function that returns a string" });
   return function (this: unknown, about) {
-    const text: unknown = Reflect.apply(prompt, this, [about]);
-    if (typeof text === "string") return text;
-    throw new InvalidValueError({ field: `${field}()`, value: text, expected: "a string" });
+    return checkText(`${field}()`, Reflect.apply(prompt, this, [about]));
   };
 }
 

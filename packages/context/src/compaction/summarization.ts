@@ -13,6 +13,7 @@ import {
   textOf,
   type UserMessage,
 } from "@ravi/kernel";
+import { checkText } from "@ravi/kernel/loop";
 import { clip } from "./summary/clip.ts";
 import { pinned, type Pins, pinsOf, withSummary } from "./summary/pins.ts";
 import { lastGroupStart, validPrompt } from "./prompt.ts";
@@ -96,12 +97,7 @@ export class Summarization implements CompactionStrategy {
       1,
     );
     const { instructions } = options;
-    if (instructions !== undefined && typeof instructions !== "string")
-      throw new InvalidValueError({
-        field: "Summarization.instructions",
-        value: instructions,
-        expected: "a string",
-      });
+    if (instructions !== undefined) checkText("Summarization.instructions", instructions);
     this.instructions = instructions;
     this.counter = tokenCounter(options.countTokens);
   }

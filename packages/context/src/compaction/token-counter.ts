@@ -1,5 +1,5 @@
 import { type ChatMessage, type CompactionContext, InvalidValueError, type ToolSpec } from "@ravi/kernel";
-import { estimateTokens } from "@ravi/kernel/loop";
+import { checkPort, estimateTokens } from "@ravi/kernel/loop";
 
 /**
  * Returns the tokens of a message. Must always return the same for the same message, because a replay has to get the same window.
@@ -24,10 +24,7 @@ const counters = new WeakMap<CountTokens, TokenCounter>();
 
 /** The counter for a `countTokens` function; one for each function. */
 export function tokenCounter(count: CountTokens = estimateTokens): TokenCounter {
-  if (typeof count !== "function") {
-    const expected = "a function that takes a message and returns its number of tokens";
-    throw new InvalidValueError({ field: "countTokens", value: count, expected });
-  }
+  checkPort("countTokens", count, "a function that takes a message and returns its number of tokens");
   let counter = counters.get(count);
   if (counter === undefined) counters.set(count, (counter = newCounter(count)));
   return counter;

@@ -10,7 +10,7 @@ import {
   type JsonValue,
   textOf,
 } from "@ravi/kernel";
-import { checkPort, hasCode } from "@ravi/kernel/loop";
+import { checkPort, forgetOldest, hasCode } from "@ravi/kernel/loop";
 import {
   appendFlags,
   type HistoryFile,
@@ -343,7 +343,6 @@ class DirectoryHistory implements FileHistory {
 
   private keepState(name: string, state: FileState): void {
     this.states.set(name, state);
-    const [oldest] = this.states.keys();
-    if (this.states.size > MAX_STATES && oldest !== undefined) this.states.delete(oldest);
+    forgetOldest(this.states, MAX_STATES);
   }
 }

@@ -43,6 +43,17 @@ export function checkBoolean(field: string, value: unknown): boolean {
   throw new InvalidValueError({ field, value, expected: "true or false" });
 }
 
+export function checkText(field: string, value: unknown): string {
+  if (typeof value === "string") return value;
+  throw new InvalidValueError({ field, value, expected: "a string" });
+}
+
+/** A function, or undefined. Anything else would never be called, or fail in the middle of a run. */
+export function checkFunction<F>(field: string, value: F): F {
+  if (value === undefined || typeof value === "function") return value;
+  throw new InvalidValueError({ field, value, expected: "a function" });
+}
+
 /** One of the values of an `as const` object such as `Priority`. */
 export function checkOneOf<T>(field: string, value: unknown, allowed: Readonly<Record<string, T>>): T {
   for (const name in allowed) if (allowed[name] === value) return allowed[name] as T;

@@ -1,3 +1,4 @@
+import { checkText } from "../core/check.ts";
 import { RaviError } from "./base.ts";
 import { isOwnField } from "./code.ts";
 import { InvalidValueError } from "./errors.ts";
@@ -29,10 +30,8 @@ function checkShape(data: SerializedError, at: string): void {
   if (typeof data !== "object" || data === null)
     throw new InvalidValueError({ field: at, value: data, expected: "an error as errorToJSON returns it" });
   const { name, message, fields } = data;
-  if (typeof name !== "string")
-    throw new InvalidValueError({ field: `${at}.name`, value: name, expected: "a string" });
-  if (typeof message !== "string")
-    throw new InvalidValueError({ field: `${at}.message`, value: message, expected: "a string" });
+  checkText(`${at}.name`, name);
+  checkText(`${at}.message`, message);
   if (typeof fields !== "object" || fields === null)
     throw new InvalidValueError({ field: `${at}.fields`, value: fields, expected: "an object" });
 }

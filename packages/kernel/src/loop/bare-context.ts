@@ -1,7 +1,7 @@
 import type { Agent } from "../agent/agent.ts";
 import type { RunEvent } from "../agent/events.ts";
 import type { RunContext, WindowOptions } from "../agent/run-context.ts";
-import { checkFields } from "../core/check.ts";
+import { checkFields, checkFunction } from "../core/check.ts";
 import { type Clock, type IdSource, systemClock, systemIds } from "../core/clock.ts";
 import { AgentId } from "../core/ids.ts";
 import type { JsonObject, JsonValue } from "../core/json.ts";
@@ -16,7 +16,7 @@ import { refuseBudget, refuseLayers } from "./bare/bare-child.ts";
 import type { BareInbox } from "./bare-inbox.ts";
 import { BareRun, type BareTree } from "./bare/bare-run.ts";
 import { BareSignals } from "./bare/bare-signals.ts";
-import { checkPort, checkPorts } from "./check-ports.ts";
+import { checkPorts } from "./check-ports.ts";
 import { guardedHooks } from "./guarded-hooks.ts";
 import { ownMetadata } from "./own-metadata.ts";
 
@@ -120,5 +120,5 @@ function checkOptions(options: BareContextOptions): void {
   checkFields(OWNER, options, OPTIONS);
   const { hooks, validator, clock, ids, onEvent } = options;
   checkPorts(OWNER, { hooks, validator, clock, ids });
-  if (onEvent !== undefined) checkPort(`${OWNER}.onEvent`, onEvent, "a function");
+  checkFunction(`${OWNER}.onEvent`, onEvent);
 }

@@ -1,4 +1,4 @@
-import { checkFields, checkInteger, checkOneOf } from "../core/check.ts";
+import { checkFields, checkInteger, checkOneOf, checkText } from "../core/check.ts";
 import { type IdSource, systemIds } from "../core/clock.ts";
 import { AgentId, isAgentId, RunId, SessionId, TopicId } from "../core/ids.ts";
 import type { JsonObject } from "../core/json.ts";
@@ -218,8 +218,8 @@ export const Supervision = Object.freeze({
     const parentId = record["parentId"];
     return new Node({
       agentId: readAgentId("supervision.agentId", record["agentId"]),
-      runId: RunId(readText("supervision.runId", record["runId"])),
-      sessionId: SessionId(readText("supervision.sessionId", record["sessionId"])),
+      runId: RunId(checkText("supervision.runId", record["runId"])),
+      sessionId: SessionId(checkText("supervision.sessionId", record["sessionId"])),
       rootId: readAgentId("supervision.rootId", record["rootId"]),
       parentId: parentId === null ? null : readAgentId("supervision.parentId", parentId),
       depth: checkInteger("supervision.depth", record["depth"], 0),
@@ -254,13 +254,8 @@ function freshId<Id extends string>(ids: IdSource, check: (value: string) => Id)
 }
 
 function readAgentId(field: string, value: unknown): AgentId {
-  const text = readText(field, value);
+  const text = checkText(field, value);
   if (isAgentId(text)) return text;
   const slash = text.indexOf("/");
   return slash === -1 ? AgentId(text) : AgentId(text.slice(0, slash), text.slice(slash + 1));
-}
-
-function readText(field: string, value: unknown): string {
-  if (typeof value === "string") return value;
-  throw new InvalidValueError({ field, value, expected: "a string" });
 }

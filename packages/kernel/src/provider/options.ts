@@ -1,7 +1,7 @@
-import { checkInteger, checkRecord } from "../core/check.ts";
+import { checkInteger, checkRecord, checkText } from "../core/check.ts";
 import type { Clock } from "../core/clock.ts";
 import { InvalidValueError } from "../errors/errors.ts";
-import { checkPorts } from "../loop/check-ports.ts";
+import { checkPort, checkPorts } from "../loop/check-ports.ts";
 import type { Logger } from "../ports/services.ts";
 import { isObject } from "./json.ts";
 
@@ -53,10 +53,7 @@ export function namesOnly(options: unknown): unknown {
 export function checkHeaders(headers: Readonly<Record<string, unknown>> | undefined): void {
   if (headers === undefined) return;
   const given = checkRecord("headers", headers, 'a plain object of strings, such as { "x-team": "blue" }');
-  for (const [name, value] of Object.entries(given)) {
-    if (typeof value === "string") continue;
-    throw new InvalidValueError({ field: `headers.${name}`, value, expected: "a string" });
-  }
+  for (const [name, value] of Object.entries(given)) checkText(`headers.${name}`, value);
 }
 
 /** The options that the clients of all providers share. */
@@ -82,12 +79,7 @@ export function checkClientParts(what: string, options: ClientParts): void {
   }
   if (provider !== undefined && (typeof provider !== "string" || provider === ""))
     throw new InvalidValueError({ field: "provider", value: provider, expected: "a non-empty string" });
-  if (fetch !== undefined && typeof fetch !== "function")
-    throw new InvalidValueError({
-      field: "fetch",
-      value: fetch,
-      expected: "a function like the platform's fetch",
-    });
+  if (fetch !== undefined) checkPort("fetch", fetch, "a function like the platform's fetch");
   checkHeaders(headers);
   checkPorts(what, { clock, logger });
 }

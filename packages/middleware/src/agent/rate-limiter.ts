@@ -1,6 +1,7 @@
 import { type AgentRunContext, checkFields, checkInteger, InvalidValueError } from "@ravi/kernel";
+import { checkFunction } from "@ravi/kernel/loop";
 import { trip } from "../guard.ts";
-import { checkFunction, checkNumber, checkWord } from "../common/options.ts";
+import { checkNumber, checkWord } from "../common/options.ts";
 import type { AgentMiddleware } from "../types.ts";
 import { Turns } from "./turns.ts";
 

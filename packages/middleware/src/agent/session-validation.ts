@@ -6,8 +6,8 @@ import {
   checkInteger,
   isPromiseLike,
 } from "@ravi/kernel";
+import { checkFunction } from "@ravi/kernel/loop";
 import { checkOnError, enforce, type OnGuardError } from "../guard.ts";
-import { checkFunction } from "../common/options.ts";
 import type { AgentMiddleware } from "../types.ts";
 
 export interface SessionValidationOptions {

@@ -7,9 +7,9 @@ import {
   InvalidValueError,
   isRetryableKind,
 } from "@ravi/kernel";
-import { checkModel, quietly } from "@ravi/kernel/loop";
+import { checkFunction, checkModel, quietly } from "@ravi/kernel/loop";
 import { reportRetry } from "../common/report.ts";
-import { checkFunction, checkWords } from "../common/options.ts";
+import { checkWords } from "../common/options.ts";
 import type { ChatMiddleware } from "../types.ts";
 
 export interface FallbackOptions {

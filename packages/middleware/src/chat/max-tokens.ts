@@ -5,9 +5,9 @@ import {
   InvalidValueError,
   type ModelRequest,
 } from "@ravi/kernel";
-import { estimateTokens } from "@ravi/kernel/loop";
+import { checkFunction, estimateTokens } from "@ravi/kernel/loop";
 import { checkOnError, enforce, type OnGuardError, trip } from "../guard.ts";
-import { checkFunction, checkWord } from "../common/options.ts";
+import { checkWord } from "../common/options.ts";
 import type { ChatMiddleware } from "../types.ts";
 
 export interface MaxTokensOptions {

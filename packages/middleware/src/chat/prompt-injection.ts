@@ -1,7 +1,8 @@
 import { type ChatContext, type ChatMessage, checkFields, textOf } from "@ravi/kernel";
+import { checkFunction } from "@ravi/kernel/loop";
 import { checkOnError, enforce, type OnGuardError } from "../guard.ts";
 import { reportTrip } from "../common/report.ts";
-import { checkFunction, checkNumber, checkWord, checkWords } from "../common/options.ts";
+import { checkNumber, checkWord, checkWords } from "../common/options.ts";
 import { injectionScore } from "../text/scan/injection-score.ts";
 import type { ChatMiddleware } from "../types.ts";
 

@@ -8,10 +8,9 @@ import {
   ErrorKind,
   type Next,
 } from "@ravi/kernel";
-import { backoffMs } from "@ravi/kernel/loop";
+import { backoffMs, checkFunction, sleep, withTimers } from "@ravi/kernel/loop";
 import { reportRetry } from "../common/report.ts";
-import { checkFunction, checkNumber } from "../common/options.ts";
-import { sleep } from "../common/timer.ts";
+import { checkNumber } from "../common/options.ts";
 import type { ChatMiddleware } from "../types.ts";
 
 export interface RetryOptions {
@@ -81,7 +80,7 @@ async function inAttempts(
       const waitMs = waitAfter(classifyError(error), attempt, plan);
       if (waitMs === undefined || signal.aborted || isTooLong(context, waitMs)) throw error;
       reportRetry(context, attempt + 1, waitMs, error);
-      await sleep(context.clock, waitMs, signal);
+      await sleep(withTimers(context.clock, globalThis), waitMs, signal);
     }
   }
 }

@@ -6,8 +6,8 @@ import {
   isCancellation,
   ProviderError,
 } from "@ravi/kernel";
-import { quietly, TimeLimit } from "@ravi/kernel/loop";
-import { checkFunction, checkNumber } from "../common/options.ts";
+import { checkFunction, quietly, TimeLimit } from "@ravi/kernel/loop";
+import { checkNumber } from "../common/options.ts";
 import { setTimer } from "../common/timer.ts";
 import type { ChatMiddleware } from "../types.ts";
 

@@ -1,4 +1,5 @@
 import { deepFreeze } from "@ravi/kernel";
+import { forgetOldest } from "@ravi/kernel/loop";
 
 /** A bounded store whose entries expire. Callers pass the time, which may come from a virtual clock. */
 export interface ExpiringCache<V extends object> {
@@ -26,9 +27,8 @@ export function expiringCache<V extends object>(options: {
     },
     set(key, value, now) {
       entries.delete(key);
-      const [oldest] = entries.size >= options.maxEntries ? entries.keys().take(1) : [];
-      if (oldest !== undefined) entries.delete(oldest);
       entries.set(key, { value, expires: now + options.ttlMs });
+      forgetOldest(entries, options.maxEntries);
     },
   };
 }

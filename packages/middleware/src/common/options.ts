@@ -20,11 +20,6 @@ export function checkWord<const W extends string>(field: string, value: unknown,
   });
 }
 
-export function checkFunction(field: string, value: unknown): void {
-  if (value === undefined || typeof value === "function") return;
-  throw new InvalidValueError({ field, value, expected: "a function" });
-}
-
 /** A text, or none. */
 export function checkText(field: string, value: unknown): void {
   if (value === undefined || value === null || typeof value === "string") return;

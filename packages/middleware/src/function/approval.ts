@@ -1,8 +1,8 @@
 import { type FunctionContext, type RunMeta, checkFields, HookEvent } from "@ravi/kernel";
-import { type Approval, quietly, readApproval } from "@ravi/kernel/loop";
+import { type Approval, checkFunction, quietly, readApproval } from "@ravi/kernel/loop";
 import { asJson } from "../common/as-json.ts";
 import { hookBase } from "../common/report.ts";
-import { checkFunction, checkNames } from "../common/options.ts";
+import { checkNames } from "../common/options.ts";
 import type { FunctionMiddleware } from "../types.ts";
 import { toolError } from "./refuse.ts";
 

@@ -7,9 +7,8 @@ import {
   isStandardSchema,
 } from "@ravi/kernel";
 import { tryParse } from "@ravi/kernel/provider";
-import { checkRecord, parseWith } from "@ravi/kernel/loop";
+import { checkFunction, checkRecord, parseWith } from "@ravi/kernel/loop";
 import { checkOnError, type OnGuardError, runCheck } from "../guard.ts";
-import { checkFunction } from "../common/options.ts";
 import type { FunctionMiddleware } from "../types.ts";
 import { checkOnViolation, type OnViolation, refuseCall } from "./refuse.ts";
 

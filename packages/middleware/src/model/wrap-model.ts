@@ -21,12 +21,13 @@ import {
 import {
   answerEvents,
   answerMisfit,
+  checkFunction,
   checkModel,
   checkPorts,
   guardedHooks,
   hasMethod,
 } from "@ravi/kernel/loop";
-import { checkFunction, checkText } from "../common/options.ts";
+import { checkText } from "../common/options.ts";
 import { MiddlewarePipeline } from "../pipeline.ts";
 import { ChatCall } from "./call/chat-call.ts";
 import { eventChannel } from "./call/event-channel.ts";

@@ -7,7 +7,7 @@ import {
   type PermissionRequest,
   type Permissions,
 } from "@ravi/kernel";
-import { messageOf } from "@ravi/kernel/loop";
+import { checkPort, messageOf } from "@ravi/kernel/loop";
 import { checkText, checkWord } from "../common/options.ts";
 import { matches } from "./pattern.ts";
 
@@ -135,12 +135,8 @@ function checkRule(rule: PermissionRule, at: number): PermissionRule {
   const isText = (value: unknown): boolean => typeof value === "string";
   const isName = (value: unknown): boolean => value === null || isText(value);
   const isAction = (value: unknown): boolean => ACTIONS.some((known) => known === value);
-  if (when !== undefined && typeof when !== "function")
-    throw new InvalidValueError({
-      field: `${field}.when`,
-      value: when,
-      expected: "a function that takes the request and returns true or false",
-    });
+  if (when !== undefined)
+    checkPort(`${field}.when`, when, "a function that takes the request and returns true or false");
   checkText(`${field}.reason`, reason);
   return Object.freeze({
     ...rule,

@@ -1,12 +1,14 @@
 import { InvalidValueError } from "@ravi/kernel";
 import {
   headerSecrets,
+  keyInBrowser,
   type KeyPlaces,
   lowerCased,
   missingKey,
   type Scrub,
   scrubber,
   urlSecrets,
+  variable,
 } from "@ravi/kernel/provider";
 import { OpenAI } from "openai";
 import { CHAT } from "../chat/protocol.ts";
@@ -38,13 +40,12 @@ const NO_TIMEOUT = 2 ** 31 - 1;
  * found and OpenAI itself is to be called.
  */
 export function connect(options: OpenAIOptions): Connection {
-  const env = environment();
-  const baseURL = options.baseURL ?? nonEmpty(env["OPENAI_BASE_URL"]);
+  const baseURL = options.baseURL ?? variable("OPENAI_BASE_URL");
   const url =
     baseURL === undefined
       ? undefined
       : readBaseURL(baseURL, options.baseURL === undefined ? "OPENAI_BASE_URL" : "baseURL");
-  const apiKey = options.apiKey === undefined ? nonEmpty(env["OPENAI_API_KEY"]) : options.apiKey;
+  const apiKey = options.apiKey === undefined ? variable("OPENAI_API_KEY") : options.apiKey;
   const authorized = Object.keys(options.headers ?? {}).some((name) =>
     /^(?:authorization|api-key)$/i.test(name),
   );
@@ -77,7 +78,7 @@ export function connect(options: OpenAIOptions): Connection {
       ...headerSecrets(options.headers),
       ...urlSecrets(url),
       // The client sends these headers on its own.
-      ...(env["OPENAI_CUSTOM_HEADERS"] ?? "").split(/[\s:]+/),
+      ...(variable("OPENAI_CUSTOM_HEADERS") ?? "").split(/[\s:]+/),
     ]),
     isCompatible: url !== undefined && !/(?:^|\.)(?:openai\.com|openai\.azure\.com)$/.test(url.hostname),
     protocol: protocolFor(options.api, url),
@@ -89,10 +90,7 @@ function clientFor(options: ConstructorParameters<typeof OpenAI>[0]): OpenAI {
   try {
     return new OpenAI(options);
   } catch (cause) {
-    if (!String(cause).includes("browser")) throw cause;
-    const expected =
-      "none in a browser, where every visitor can read it: let baseURL point to a server of yours that adds the key";
-    throw new InvalidValueError({ field: "apiKey", value: "(hidden)", expected, cause });
+    throw keyInBrowser(cause);
   }
 }
 
@@ -100,16 +98,4 @@ function clientFor(options: ConstructorParameters<typeof OpenAI>[0]): OpenAI {
 function protocolFor(api: OpenAIOptions["api"], url: URL | undefined): Protocol {
   const isOpenAI = url === undefined || /(?:^|\.)openai\.com$/.test(url.hostname);
   return (api ?? (isOpenAI ? "responses" : "chat")) === "responses" ? RESPONSES : CHAT;
-}
-
-function nonEmpty(text: string | undefined): string | undefined {
-  const trimmed = text?.trim();
-  return trimmed === "" ? undefined : trimmed;
-}
-
-/** Empty in a browser, which has no environment. */
-function environment(): Readonly<Record<string, string | undefined>> {
-  const { process: here }: { readonly process?: { readonly env: NodeJS.ProcessEnv } | undefined } =
-    globalThis;
-  return here?.env ?? {};
 }

@@ -221,26 +221,18 @@ export class Attempt {
 
   /** Sends a message to the root through the journal and awaits its answer. */
   call<N extends MessageName>(name: N, message: Message<N>): RestatePromise<Answer<N>> {
-    const serdes = { inputSerde: json<Message<N>>(), outputSerde: json<Answer<N>>() };
-    const asked = { ...this.to(name), parameter: message, ...serdes };
-    const { runId } = this.start.supervision;
-    return this.context
-      .genericCall<Message<N>, Answer<N>>(asked)
-      .map((answer, failure) => answerOf(runId, answer, failure));
+    return this.ask(name, message);
   }
 
   /** Sends several messages of the same kind as one. They are decided in the given order. */
   callAll<N extends MessageName>(name: N, messages: readonly Message<N>[]): RestatePromise<Answer<N>[]> {
-    const said: NamedMessage[] = messages.map((message) => ({ name, message }));
-    const serdes = {
-      inputSerde: json<{ said: readonly NamedMessage[] }>(),
-      outputSerde: json<Answer<N>[]>(),
-    };
-    const asked = { ...this.to("several"), parameter: { said }, ...serdes };
-    const { runId } = this.start.supervision;
-    return this.context
-      .genericCall<{ said: readonly NamedMessage[] }, Answer<N>[]>(asked)
-      .map((answers, failure) => answerOf(runId, answers, failure));
+    const said: readonly NamedMessage[] = messages.map((message) => ({ name, message }));
+    return this.ask("several", { said });
+  }
+
+  private ask<A>(name: MessageName | "several", parameter: object): RestatePromise<A> {
+    const asked = { ...this.to(name), parameter, inputSerde: json<object>(), outputSerde: json<A>() };
+    return this.answered(this.context.genericCall<object, A>(asked));
   }
 
   /** An answer that the root gives to a message that was sent without one. Rejects if the run was deleted. */

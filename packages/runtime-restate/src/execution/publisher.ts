@@ -1,7 +1,7 @@
 import type { Clock, Logger } from "@ravi/kernel";
 import { messageOf, tellLog } from "@ravi/kernel/loop";
 import type { NumberedEvent } from "../topic/log.ts";
-import { bytesOf } from "../sizes.ts";
+import { bytesOf, inParts } from "../sizes.ts";
 
 /**
  * Milliseconds that events wait for more to join them. Each batch is a message to the server, which costs as much as an admission.
@@ -9,8 +9,7 @@ import { bytesOf } from "../sizes.ts";
 const LINGER_MS = 100;
 
 /** The server refuses a message of 32 MiB, which the reports of a tool in a tight loop could reach. See also `storedEvent`. */
-const MOST_EVENTS = 1_000;
-const MOST_BYTES = 8 * 1024 * 1024;
+const MESSAGE = { mostItems: 1_000, mostBytes: 8 * 1024 * 1024, sizeOf };
 
 /** Returns whether the server has them. Must not throw. */
 type Send = (events: readonly NumberedEvent[]) => Promise<boolean>;
@@ -105,7 +104,7 @@ export class Publisher {
     while (this.waiting.length > 0) {
       const waiting = this.waiting.filter(({ more }) => more?.isNeeded() !== false);
       this.waiting = [];
-      for (const message of inMessages(waiting)) {
+      for (const message of inParts(waiting, MESSAGE)) {
         const hasArrived = await this.send(message.map(({ event }) => event));
         if (hasArrived) for (const { more } of message) more?.onSent();
       }
@@ -125,25 +124,8 @@ export class Publisher {
   }
 }
 
-/** The events in messages that the server accepts. A large one may be in a message of its own. */
-function* inMessages(waiting: readonly Waiting[]): Generator<readonly Waiting[]> {
-  let message: Waiting[] = [];
-  let bytes = 0;
-  for (const each of waiting) {
-    const more = sizeOf(each.event);
-    if (message.length > 0 && (message.length === MOST_EVENTS || bytes + more > MOST_BYTES)) {
-      yield message;
-      message = [];
-      bytes = 0;
-    }
-    message.push(each);
-    bytes += more;
-  }
-  if (message.length > 0) yield message;
-}
-
 /** 0 for what cannot be written: `send` reports that. */
-function sizeOf(event: NumberedEvent): number {
+function sizeOf({ event }: { readonly event: NumberedEvent }): number {
   try {
     return bytesOf(event);
   } catch {

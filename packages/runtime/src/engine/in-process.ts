@@ -115,10 +115,6 @@ export class InProcessEngine implements DurableEngine, Recorded, Replaying {
     return recording === undefined ? undefined : new Replay(this, recording);
   }
 
-  run(): Promise<HireOutcome> {
-    return new Promise((resolve, reject) => this.begin(resolve, reject));
-  }
-
   /**
    * Runs the agent to its end, for a caller that makes a promise of its own: one less is 0.3 kB less. The caller then calls `over`.
    * Neither callback may throw. Never throws itself: also what fails before the agent runs is a rejection.
@@ -144,7 +140,7 @@ export class InProcessEngine implements DurableEngine, Recorded, Replaying {
     hostAgent(this, this.tree.ports).start(resolve, reject);
   }
 
-  /** Called when `run` has settled. There is no outcome if it rejected: the run is suspended, or the engine has failed. */
+  /** Called when the agent has come to its end. There is no outcome if `begin` rejected: the run is suspended, or the engine has failed. */
   over(outcome: HireOutcome | undefined): void {
     const { tree, account } = this;
     const { execId } = this.start;

@@ -53,18 +53,3 @@ export function wholeBudget(budget: ExecutionBudget): Limits["budget"] {
   const { maxCostUsd: usd, maxTokens: tokens, maxTurns: turns, maxToolCalls: toolCalls, deadlineS } = budget;
   return { usd, tokens, turns, toolCalls, seconds: deadlineS };
 }
-
-/** The inverse of `toExecutionBudget`. A `null` means that the agent has no limit of its own; it does not remove a default limit. */
-export function fromExecutionBudget(budget: ExecutionBudgetOptions | undefined): Budget {
-  if (budget === undefined) return NONE;
-  const { maxCostUsd, maxTokens, maxTurns, maxToolCalls, deadlineS } = budget;
-  return {
-    usd: maxCostUsd ?? undefined,
-    tokens: maxTokens ?? undefined,
-    turns: maxTurns ?? undefined,
-    toolCalls: maxToolCalls ?? undefined,
-    seconds: deadlineS ?? undefined,
-  };
-}
-
-const NONE: Budget = Object.freeze({});

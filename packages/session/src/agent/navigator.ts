@@ -1,9 +1,9 @@
 import { agentName, InvalidValueError, type RunContext, SessionId } from "@ravi/kernel";
+import { sleep, withTimers } from "@ravi/kernel/loop";
 import { SessionLockedError } from "../errors.ts";
 import { Session, type SessionManager } from "../tree/session.ts";
 import type { ForkOptions } from "../extensions/extension.ts";
 import type { Plan } from "./plan.ts";
-import { pause } from "./pause.ts";
 
 /** File systems may tell time in whole seconds. */
 const MARGIN_MS = 1_000;
@@ -82,7 +82,7 @@ export class Navigator {
       throw error;
     const { sessionId, owner } = error;
     ctx.emit({ type: "progress", name: "sessionLocked", data: { sessionId, owner, waitMs } });
-    await pause(clock, waitMs + MARGIN_MS, ctx.signal);
+    await sleep(withTimers(clock, globalThis), waitMs + MARGIN_MS, ctx.signal);
   }
 
   /** Closes the session after a run unless the user chose it, so that others can open it. */

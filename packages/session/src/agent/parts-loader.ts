@@ -1,4 +1,5 @@
 import type { DelegateTool } from "@ravi/kernel";
+import { forgetOldest } from "@ravi/kernel/loop";
 import { GuardrailChain } from "../guardrails/chain.ts";
 import { inherit } from "../guardrails/load.ts";
 import { PromptBuilder } from "../prompt/builder.ts";
@@ -128,8 +129,7 @@ export class PartsLoader {
     this.lastPrompt = sent.text;
     this.prompts.delete(channel);
     this.prompts.set(channel, sent);
-    const [oldest] = this.prompts.keys();
-    if (this.prompts.size > MAX_CHANNELS && oldest !== undefined) this.prompts.delete(oldest);
+    forgetOldest(this.prompts, MAX_CHANNELS);
   }
 
   /** The prompt that was sent for this channel and session. A caller without a channel gets the most recent one. */

@@ -15,6 +15,7 @@ import {
   bareContext,
   type BareContextOptions,
   checkModel,
+  checkText,
   ownAttachments,
 } from "@ravi/kernel/loop";
 import type { SessionEvent } from "../extensions/events.ts";
@@ -112,8 +113,7 @@ export class SessionAgent extends AgentBase implements ExtensionContext {
     this.gate.assertIdle("invoke");
     checkFields("invoke options", options, ["channel", "signal", "attachments"]);
     const { channel } = options;
-    if (channel !== undefined && typeof channel !== "string")
-      throw new InvalidValueError({ field: "invoke options.channel", value: channel, expected: "a string" });
+    if (channel !== undefined) checkText("invoke options.channel", channel);
     const attachments = ownAttachments("invoke options.attachments", options.attachments);
     checkInput("input", input, attachments);
     const ctx = this.ownContext({
@@ -220,8 +220,7 @@ export class SessionAgent extends AgentBase implements ExtensionContext {
   async fork(entryId: string, options: ForkOptions = {}): Promise<string> {
     const { newSession, note } = checkFields("fork options", options, ["newSession", "note"]);
     if (newSession !== undefined) checkBoolean("fork options.newSession", newSession);
-    if (note !== undefined && typeof note !== "string")
-      throw new InvalidValueError({ field: "fork options.note", value: note, expected: "a string" });
+    if (note !== undefined) checkText("fork options.note", note);
     return this.navigate("fork", () => this.navigator.fork(entryId, options));
   }
 

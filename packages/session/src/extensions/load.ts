@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { checkFields, InvalidValueError } from "@ravi/kernel";
-import { checkPort, checkSpelling } from "@ravi/kernel/loop";
+import { checkFunction, checkSpelling } from "@ravi/kernel/loop";
 import { fieldsOf, isObject } from "@ravi/kernel/provider";
 import { checkEphemeral } from "../prompt/ephemeral.ts";
 import { SESSION_EVENTS } from "./events.ts";
@@ -71,7 +71,7 @@ export function checkExtension(value: unknown, where: string): Extension {
   checkSpelling(where, value, FIELDS);
   const { on, onEvent, ephemeral } = value;
   if (on !== undefined) checkFields(`${where}.on`, on, SESSION_EVENTS);
-  if (onEvent !== undefined) checkPort(`${where}.onEvent`, onEvent, "a function");
+  checkFunction(`${where}.onEvent`, onEvent);
   if (ephemeral !== undefined) checkEphemeral(`${where}.ephemeral`, ephemeral);
   return value;
 }

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { checkBoolean, checkFields } from "@ravi/kernel";
-import { asOwn, checkRecord, refusalFor } from "@ravi/kernel/loop";
+import { asOwn, checkRecord, forgetOldest, refusalFor } from "@ravi/kernel/loop";
 import { assemble, type PromptFacts } from "./assemble.ts";
 import { PROMPT_FIELDS, type PromptOptions } from "./options.ts";
 import { loadResources, memoryStamp, type Resources } from "./resources.ts";
@@ -80,8 +80,7 @@ export class PromptBuilder {
     if (this.resources === undefined) return "";
     const text = assemble(this.options, this.resources, { ...facts, appended });
     this.cached.set(key, text);
-    const [oldest] = this.cached.keys();
-    if (this.cached.size > MAX_CACHED && oldest !== undefined) this.cached.delete(oldest);
+    forgetOldest(this.cached, MAX_CACHED);
     return text;
   }
 

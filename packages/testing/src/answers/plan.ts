@@ -7,6 +7,7 @@ import {
   type ToolCall,
   type Usage,
 } from "@ravi/kernel";
+import { checkText } from "@ravi/kernel/loop";
 import type { Answer, AnswerFault, AnswerParts, ScriptedToolCall } from "./answer.ts";
 import { describeRequest } from "./describe.ts";
 import { checkFault } from "./fault.ts";
@@ -57,8 +58,9 @@ export const FINISH_REASONS = ["stop", "toolCalls", "length", "refused", "filter
 /** Checks an answer and fills in its defaults. Throws an `InvalidValueError` that names the wrong field. */
 export function planAnswer(answer: Answer, request: ModelRequest): Plan {
   const parts = partsOf(answer, request);
-  const text = checkText("answer.text", parts.text);
-  const reasoning = checkText("answer.reasoning", parts.reasoning);
+  const { text: said = "", reasoning: thoughts = "" } = parts;
+  const text = checkText("answer.text", said);
+  const reasoning = checkText("answer.reasoning", thoughts);
   const toolCalls = planToolCalls(parts.toolCalls ?? []);
   return {
     text,
@@ -118,12 +120,6 @@ function planUsage(
     inputTokens: given.inputTokens ?? estimateInputTokens(request),
     outputTokens: given.outputTokens ?? estimateOutputTokens(answer),
   };
-}
-
-function checkText(field: string, value: unknown): string {
-  if (value === undefined) return "";
-  if (typeof value === "string") return value;
-  throw new InvalidValueError({ field, value, expected: "a string" });
 }
 
 function checkFinishReason(value: FinishReason | undefined): FinishReason | undefined {

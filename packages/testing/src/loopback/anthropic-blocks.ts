@@ -1,6 +1,7 @@
 import type { ContentPart, JsonObject, JsonValue, ToolCall } from "@ravi/kernel";
+import { isObject } from "@ravi/kernel/provider";
 import { readOneOf, readOnly, readRequired, wrong } from "./anthropic-fields.ts";
-import { isObject, readBoolean, readList, readObject, readOptional, readString } from "./read-json.ts";
+import { readBoolean, readList, readObject, readOptional, readString } from "./read-json.ts";
 import { isSealed, seal } from "./seal.ts";
 
 /** One block of a message, as far as the kernel has a type for it. */

@@ -1,10 +1,10 @@
 import type { ChatMessage, JsonObject, JsonValue, ModelRequest, ToolSpec } from "@ravi/kernel";
+import { isObject } from "@ravi/kernel/provider";
 import { readParts } from "./anthropic-blocks.ts";
 import { readOneOf, readOnly, readRequired, wrong } from "./anthropic-fields.ts";
 import { messagesOf, readTurns } from "./anthropic-messages.ts";
 import { checkMarks, checkThoughts, checkToolsThere, checkTurns } from "./anthropic-rules.ts";
 import {
-  isObject,
   present,
   readBoolean,
   readList,

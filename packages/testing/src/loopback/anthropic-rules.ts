@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from "@ravi/kernel";
+import { isObject } from "@ravi/kernel/provider";
 import { wrong } from "./anthropic-fields.ts";
 import type { Turn } from "./anthropic-messages.ts";
-import { isObject } from "./read-json.ts";
 
 /** Refuses what the real server refuses in a conversation whose single messages are valid. */
 export function checkTurns(all: readonly Turn[]): void {

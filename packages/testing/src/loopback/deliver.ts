@@ -1,10 +1,9 @@
 import type { ServerResponse } from "node:http";
 import type { AbortSignalLike } from "@ravi/kernel";
-import { abortable } from "@ravi/kernel/loop";
+import { abortable, sleep } from "@ravi/kernel/loop";
 import { deltasOf } from "../answers/deltas.ts";
 import { deltasBefore, hangsAtOnce } from "../answers/fault.ts";
 import type { Plan } from "../answers/plan.ts";
-import { wait } from "../time.ts";
 import type { ServerContext } from "./server-context.ts";
 import { type Refusal, refusalOf } from "./refusal.ts";
 import { frame, SSE_HEADERS } from "./sse.ts";
@@ -26,8 +25,8 @@ const BROKEN_JSON = '{"id":"chatcmpl-';
 /** Sends an answer with its delays and its fault. */
 export async function deliver(response: ServerResponse, delivery: Delivery): Promise<void> {
   const { plan, context, signal } = delivery;
-  if (plan.delayMs > 0) await wait(context.clock, plan.delayMs, signal);
-  if (hangsAtOnce(plan.fault)) await wait(context.clock, Infinity, signal);
+  if (plan.delayMs > 0) await sleep(context.clock, plan.delayMs, signal);
+  if (hangsAtOnce(plan.fault)) await sleep(context.clock, Infinity, signal);
   const refusal = refusalOf(plan);
   if (refusal !== undefined) refuse(response, refusal, context);
   else if (plan.fault?.type === "malformed") sendMalformed(response, delivery, plan.fault);
@@ -46,7 +45,7 @@ async function sendWhole(response: ServerResponse, { plan, wire, context, signal
   switch (plan.fault?.type) {
     case "hang":
       response.writeHead(200, JSON_HEADERS).flushHeaders();
-      return wait(context.clock, Infinity, signal);
+      return sleep(context.clock, Infinity, signal);
     case "cut":
       response.writeHead(200, { ...JSON_HEADERS, "content-length": body.length });
       await write(response, half, signal);
@@ -67,12 +66,12 @@ async function sendStream(response: ServerResponse, delivery: Delivery): Promise
   if (left > 0) await write(response, wire.opening(), signal);
   for (const delta of deltasOf(plan, context.chunkSize)) {
     if (left-- <= 0) break;
-    if (plan.chunkDelayMs > 0) await wait(context.clock, plan.chunkDelayMs, signal);
+    if (plan.chunkDelayMs > 0) await sleep(context.clock, plan.chunkDelayMs, signal);
     await write(response, wire.delta(delta), signal);
   }
   switch (plan.fault?.type) {
     case "hang":
-      return wait(context.clock, Infinity, signal);
+      return sleep(context.clock, Infinity, signal);
     case "cut":
       if (plan.fault.error === undefined) response.destroy();
       else response.end(wire.failure(plan.fault.error));

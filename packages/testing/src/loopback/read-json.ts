@@ -1,14 +1,11 @@
 import type { JsonObject, JsonValue } from "@ravi/kernel";
+import { isObject } from "@ravi/kernel/provider";
 import { RefusedRequest } from "./refusal.ts";
 
 // Functions that read fields of a request's body. If a field is wrong, the request is refused with 400 and the field's path.
 
 export function invalid(param: string, expected: string): RefusedRequest {
   return new RefusedRequest({ status: 400, message: `Invalid '${param}': expected ${expected}`, param });
-}
-
-export function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 export function readObject(value: JsonValue | undefined, param: string): JsonObject {

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from "@ravi/kernel";
-import { isObject } from "./read-json.ts";
+import { isObject } from "@ravi/kernel/provider";
 
 /** An item of the answer, and its index in it. */
 export interface OpenItem {

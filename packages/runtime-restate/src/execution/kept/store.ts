@@ -1,7 +1,7 @@
 import type { ObjectContext, ObjectSharedContext, Context } from "@restatedev/restate-sdk";
 import { json } from "../../json.ts";
 import { EXECUTION } from "../../names.ts";
-import { bytesOf, MOST } from "../../sizes.ts";
+import { bytesOf, inParts, MOST } from "../../sizes.ts";
 import { awaiting, type Steps } from "../steps.ts";
 import type { KeptOperations } from "./operations.ts";
 import type { Kept, Operation } from "./steps.ts";
@@ -10,8 +10,7 @@ import type { Kept, Operation } from "./steps.ts";
 
 const HEAD = "kept";
 const pageName = (page: number): string => `kept:${page}`;
-/** In bytes. An operation that is larger has a page of its own. */
-const PAGE = 1024 * 1024;
+const PAGE = { mostItems: Infinity, mostBytes: 1024 * 1024, sizeOf: bytesOf };
 
 type Head = Omit<Kept, "operations"> & { readonly pages: number };
 type PageMessage = { readonly page: number | null };
@@ -38,7 +37,8 @@ export function* keeping(
 
 function store(context: ObjectContext, { operations, ...head }: Kept): void {
   let pages = 0;
-  for (const page of inPages(operations)) context.set(pageName(pages++), page, json<readonly Operation[]>());
+  for (const page of inParts(operations, PAGE))
+    context.set(pageName(pages++), page, json<readonly Operation[]>());
   context.set(HEAD, { ...head, pages }, json<Head>());
 }
 
@@ -72,20 +72,4 @@ export async function readKept(context: Context, key: string): Promise<Kept | un
     operations.push(...some);
   }
   return { ...head, operations };
-}
-
-function* inPages(operations: readonly Operation[]): Generator<readonly Operation[]> {
-  let page: Operation[] = [];
-  let bytes = 0;
-  for (const operation of operations) {
-    const more = bytesOf(operation);
-    if (page.length > 0 && bytes + more > PAGE) {
-      yield page;
-      page = [];
-      bytes = 0;
-    }
-    page.push(operation);
-    bytes += more;
-  }
-  if (page.length > 0) yield page;
 }

@@ -5,7 +5,7 @@ const PREFIX = "sha256-";
 
 /** The name of a blob is the hash of its content. So the same bytes are stored once, and a read can be verified. */
 export function blobRef(bytes: Uint8Array): string {
-  return PREFIX + hashOf(bytes, "hex");
+  return PREFIX + hashOf(bytes);
 }
 
 /** Throws an `InvalidValueError` if it is no `Uint8Array`. */

@@ -53,10 +53,10 @@ export function nodeZlib(): Modules["node:zlib"] {
   return (zlib ??= nodeModule("node:zlib"));
 }
 
-/** The SHA-256 of bytes, or of a text as UTF-8. Without Node it is computed here, with the same result. */
-export function hashOf(data: string | Uint8Array, encoding: "hex" | "base64url"): string {
+/** The SHA-256 of bytes, or of a text as UTF-8, in hex. Without Node it is computed here, with the same result. */
+export function hashOf(data: string | Uint8Array): string {
   crypto ??= moduleIfAny("node:crypto");
-  return crypto === undefined ? sha256(data, encoding) : crypto.hash("sha256", data, encoding);
+  return crypto === undefined ? sha256(data) : crypto.hash("sha256", data);
 }
 
 /** How many bytes a text has as UTF-8. */

@@ -1,11 +1,10 @@
-/** The SHA-256 of bytes, or of a text as UTF-8. For places without `node:crypto`: the one of a browser does not answer at once. */
-export function sha256(data: string | Uint8Array, encoding: "hex" | "base64url"): string {
+/** The SHA-256 of bytes, or of a text as UTF-8, in hex. For places without `node:crypto`: the one of a browser does not answer at once. */
+export function sha256(data: string | Uint8Array): string {
   const { initial, rounds } = (constants ??= makeConstants());
   const state = initial.slice();
   const blocks = padded(typeof data === "string" ? new TextEncoder().encode(data) : data);
   for (let at = 0; at < blocks.byteLength; at += 64) addBlock(state, blocks, at, rounds);
-  const digits = Array.from(state, (word) => word.toString(16).padStart(8, "0")).join("");
-  return encoding === "hex" ? digits : base64url(digits);
+  return Array.from(state, (word) => word.toString(16).padStart(8, "0")).join("");
 }
 
 /** Followed by a one bit, zeros and the length in bits, up to a whole number of blocks. */
@@ -51,17 +50,6 @@ function made(at: number): number {
 
 function turn(word: number, bits: number): number {
   return (word >>> bits) | (word << (32 - bits));
-}
-
-const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-
-/** Three digits, of four bits each, are two letters. */
-function base64url(digits: string): string {
-  const whole = digits.replace(/.{1,3}/g, (three) => {
-    const bits = parseInt(three.padEnd(3, "0"), 16);
-    return `${ALPHABET[bits >> 6] ?? ""}${ALPHABET[bits & 63] ?? ""}`;
-  });
-  return whole.slice(0, Math.ceil((digits.length * 4) / 6));
 }
 
 interface Constants {
