@@ -82,10 +82,11 @@ export const waitCases: readonly RuntimeCase[] = [
     needs: "layers",
     says: "the calls of a batch ask in the order of the batch: the first gets the first answer, where all ask under one name",
     async run({ create }) {
+      const name = "allowed";
       const asking: Pipeline<FunctionContext> = {
         isNoop: false,
         async admit(context, gate) {
-          const isAllowed = await gate.require("allowed");
+          const isAllowed = await gate.require(name);
           if (isAllowed !== true) context.result = { content: "no", isError: true };
         },
         run: (_context, core) => core(),
@@ -103,8 +104,7 @@ export const waitCases: readonly RuntimeCase[] = [
       const runtime = await create({ agents: [clerk], pipelines: { function: asking } });
       const handle = runtime.run(clerk, "", { runId: "wait-21" });
       await untilWaiting(handle);
-      for (const isAllowed of [true, false, false, true])
-        await runtime.deliver("wait-21", "allowed", isAllowed);
+      for (const isAllowed of [true, false, false, true]) await runtime.deliver("wait-21", name, isAllowed);
       expect((await handle.result).output).toBe("yes no no yes");
     },
   },
