@@ -258,6 +258,15 @@ describe("R18: the meter says before a call what it takes at most", () => {
     expect(ask(50_000)).toMatchObject({ inputTokens: Math.ceil(150_000 * 1.05), extra });
   });
 
+  test("R18: of calls at once, the one to which most was added is what it learns from", () => {
+    const learning = new ModelMeter({ prices, tokenizer: hundred });
+    const estimate = learning.estimate(info, request);
+    if ("then" in estimate) throw new Error("nothing had to be loaded");
+    for (const inputTokens of [300, 150])
+      void learning.price(info, { inputTokens, outputTokens: 1 }, estimate);
+    expect(learning.estimate(info, request)).toMatchObject({ inputTokens: 315, factor: 1, extra: 215 });
+  });
+
   test("R18: nor of a model with the same name that another provider has", () => {
     const learning = new ModelMeter({ prices, tokenizer: hundred });
     const other = { ...info, provider: "other" };
