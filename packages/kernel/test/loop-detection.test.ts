@@ -98,6 +98,15 @@ describe("O17: loop detection", () => {
     }
   });
 
+  test("O17: a call that was blocked may be made again once another has returned something new", () => {
+    for (const again of [failed(call("bash", "npm test")), gave(call("status"), "clean")]) {
+      const detector = loopDetector();
+      expect(turns(detector, 6, () => again).at(-1)).toBe("block");
+      expect(turn(detector, gave(call("edit"), "edited"))).toBe("allow");
+      expect(turn(detector, again)).toBe("allow");
+    }
+  });
+
   test("O17: news that come in the same turn count, whatever the order of the calls", () => {
     for (const order of [1, -1]) {
       const detector = loopDetector();

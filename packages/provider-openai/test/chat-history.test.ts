@@ -434,7 +434,10 @@ test.each([
     const described = { description: "No longer available.", parameters: { type: "object", properties: {} } };
     const tools = [{ type: "function", function: { name: "weather", ...described } }];
     expect(server.bodies.map((body) => body["tools"])).toEqual([undefined, tools, tools]);
-    await expect(model.generate(HELLO)).rejects.toMatchObject({ status: 400 });
+    // Without calls there is nothing to define, so nothing is sent again.
+    for (const each of [model, client(server)])
+      await expect(each.generate(HELLO)).rejects.toMatchObject({ status: 400 });
+    expect(server.bodies).toHaveLength(5);
   },
 );
 

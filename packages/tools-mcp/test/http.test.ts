@@ -376,7 +376,9 @@ describe("a call that was refused before it was looked at was not carried out, a
       'Insufficient scope: required "pay"',
     ],
     [403, {}, "Error POSTing to endpoint: out of cheese (HTTP 403)"],
-    [429, {}, "Error POSTing to endpoint: out of cheese (HTTP 429)"],
+    ...[405, 406, 413, 415, 429].map(
+      (status) => [status, {}, `Error POSTing to endpoint: out of cheese (HTTP ${status})`] as const,
+    ),
     [500, {}, "Error POSTing to endpoint: out of cheese (HTTP 500); the call may have been carried out"],
   ])("%i %j", async (status, headers, said) => {
     const handle = rawHttp(({ response }) => response.writeHead(status, headers).end("out of cheese"));
