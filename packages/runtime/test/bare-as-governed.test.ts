@@ -401,18 +401,18 @@ describe("and as it should", () => {
     "R13: once the time is up it is no failure of the tool, also if no timer says so: with %s",
     async (_name, house) => {
       let now = 0;
-      const seen: unknown[] = [];
+      const outcomes: unknown[] = [];
       const slow = tool(() => {
         now = 6_000;
         return rejectedWith(new CancellationError({ reason: "by a tool" }));
       });
       const run = async (ctx: RunContext): Promise<AgentResult> => {
-        seen.push(...(await ctx.batch([toolLeaf(slow)])));
+        outcomes.push(...(await ctx.batch([toolLeaf(slow)])));
         return done("so what");
       };
       const runtime = new Runtime({ ...house(), clock: { now: () => now } });
       await runtime.run(agent("a", run), "go", { executionBudget: { deadlineS: 5 } }).result;
-      expect(seen).toMatchObject([{ status: "cancelled", error: { code: "DEADLINE_EXCEEDED" } }]);
+      expect(outcomes).toMatchObject([{ status: "cancelled", error: { code: "DEADLINE_EXCEEDED" } }]);
     },
   );
 

@@ -368,17 +368,21 @@ test("T15: a stream is not opened again at once, however often the server ends i
 });
 
 describe("a call that was refused before it was looked at was not carried out, and nothing else is said", () => {
-  test.each([
+  type Case = [status: number, headers: Readonly<Record<string, string>>, said: string];
+  const refused = (status: number): Case => [
+    status,
+    {},
+    `Error POSTing to endpoint: out of cheese (HTTP ${status})`,
+  ];
+
+  test.each<Case>([
     [401, {}, "Unauthorized"],
     [
       403,
       { "www-authenticate": 'Bearer error="insufficient_scope", scope="pay"' },
       'Insufficient scope: required "pay"',
     ],
-    [403, {}, "Error POSTing to endpoint: out of cheese (HTTP 403)"],
-    ...[405, 406, 413, 415, 429].map(
-      (status) => [status, {}, `Error POSTing to endpoint: out of cheese (HTTP ${status})`] as const,
-    ),
+    ...[403, 405, 406, 413, 415, 429].map(refused),
     [500, {}, "Error POSTing to endpoint: out of cheese (HTTP 500); the call may have been carried out"],
   ])("%i %j", async (status, headers, said) => {
     const handle = rawHttp(({ response }) => response.writeHead(status, headers).end("out of cheese"));
