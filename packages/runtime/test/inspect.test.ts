@@ -286,6 +286,36 @@ test("inspect tells which calls may have been made twice, and counts a tool that
   expect(report.calls).toHaveLength(2);
 });
 
+test("T2: a call that a tool makes is in doubt once nobody has the run, and not while it is under way", async () => {
+  const journal = new MemoryJournal();
+  const asked = Promise.withResolvers<void>();
+  const hanging: LLMClient = {
+    id: "m",
+    info: { provider: "p", model: "m" },
+    generate: () => {
+      asked.resolve();
+      return new Promise(() => {});
+    },
+  };
+  const think = defineTool({
+    name: "think",
+    description: "",
+    input: z.object({}),
+    execute: (_, { llm }) => llm(hanging, ask("?")),
+  });
+  const lead = agent("lead", async (ctx) => {
+    await ctx.tool({ id: "0", name: "think", arguments: "{}" }, think);
+    return done("");
+  });
+  const runtime = new Runtime({ journal, ledger: () => new FakeLedger() });
+  onTestFinished(() => runtime.close({ graceMs: 0 }));
+  void runtime.run(lead, "go", { runId: "r" });
+  await asked.promise;
+
+  expect((await inspect(journal)).inDoubt).toEqual([]);
+  expect((await inspect(cut("r", journal.load(RunId("r"))))).inDoubt).toEqual(["r:tool:think#1"]);
+});
+
 test("inspect says of a run that was claimed and has not begun who has it, or that nobody has", async () => {
   const journal = sqlite();
   const { epoch = 0 } = (await journal.claim(RunId("r"), "the night shift", 60_000)) ?? {};
