@@ -87,7 +87,7 @@ const REMEDIES: readonly MessageRemedy[] = [
     effect: "messages of one side in a row are sent as one from now on",
     change: (message, before) =>
       laterSystem(message, before) ?? (follows(message, before) ? [message] : undefined),
-    join: (messages) => messages.reduce<readonly unknown[]>(joined, []),
+    join: joined,
   },
   {
     // Gemini demands a signature of each turn's first call. That is what it takes for calls of other models.
@@ -137,16 +137,25 @@ function follows(message: unknown, before: unknown): boolean {
   return [message, before].every((each) => field(each, "tool_calls") === undefined);
 }
 
-/** The messages with one more, which becomes a part of the last if both are of one side. */
-function joined(messages: readonly unknown[], message: unknown): readonly unknown[] {
-  const last = messages.at(-1);
-  if (!isObject(last) || !isObject(message) || !follows(message, last)) return [...messages, message];
-  const [first, second] = [partsOf(last), partsOf(message)];
-  const content =
-    typeof first === "string" && typeof second === "string"
-      ? `${first}\n\n${second}`
-      : [first, second].flatMap((each) => (typeof each === "string" ? [{ type: "text", text: each }] : each));
-  return [...messages.slice(0, -1), { ...withoutField(last, "name"), content }];
+/** Messages of one side that follow each other become one. */
+function joined(messages: readonly unknown[]): readonly unknown[] {
+  const all: unknown[] = [];
+  for (const message of messages) {
+    const last = all.at(-1);
+    if (!isObject(last) || !isObject(message) || !follows(message, last)) {
+      all.push(message);
+      continue;
+    }
+    const [first, second] = [partsOf(last), partsOf(message)];
+    const content =
+      typeof first === "string" && typeof second === "string"
+        ? `${first}\n\n${second}`
+        : [first, second].flatMap((each) =>
+            typeof each === "string" ? [{ type: "text", text: each }] : each,
+          );
+    all[all.length - 1] = { ...withoutField(last, "name"), content };
+  }
+  return all;
 }
 
 /** With the name of the speaker in the text, since the other may have another one. */
