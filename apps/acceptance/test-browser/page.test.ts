@@ -85,6 +85,20 @@ test("a run is seen while it works: who was hired, what was said, what each has 
   await expect.poll(async () => (await log(page)).join("\n")).toContain("The sky is blue.");
 });
 
+test("the only run is shown at once; of several, one has to be chosen", async () => {
+  const runtime = runtimeWithJournal();
+  const { url } = await opened(runtime);
+  const page = await tab(url);
+  await page.getByText("Choose a run.").waitFor();
+  runtime.run(painter, "Paint");
+  await page.getByRole("region", { name: "painter waits for an answer" }).waitFor();
+
+  runtime.run(painter, "Paint again");
+  const second = await tab(url);
+  await second.getByRole("button", { name: /^painter/ }).nth(1).waitFor();
+  expect(await second.getByText("Choose a run.").count()).toBe(1);
+});
+
 test("what is being typed stays while the run goes on", async () => {
   const runtime = runtimeWithJournal();
   const page = await tab((await opened(runtime)).url);

@@ -78,6 +78,8 @@ async function lookOnce() {
   drawList(runs, { selected: runId, now, choose });
   more.hidden = runs.length === total;
   document.title = `${total} ${total === 1 ? "run" : "runs"}`;
+  // There is nothing to choose from.
+  if (runId === null && total === 1 && runs[0] !== undefined) choose(runs[0].runId);
   if (runId === null) return;
   if (summary === null) throw new Error(`There is no run ${runId}.`);
   // Of a run that works, the time goes on too.
