@@ -157,8 +157,8 @@ export class Runtime {
 
   /**
    * Starts a run. If the run fails, its result says so. `result` rejects only if the run could not be started, if its journal
-   * fails, if it has a journal and its history cannot be saved (then resume it), or if another process has taken it over: then its
-   * outcome is not known here.
+   * fails, if it has a journal and its history cannot be saved, or its session cannot be read or written (then resume it), or if another
+   * process has taken it over: then its outcome is not known here.
    */
   run<T = unknown, A extends Agent<T> = Agent<T>>(
     agent: A,
