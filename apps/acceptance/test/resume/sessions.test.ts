@@ -364,3 +364,67 @@ test("O19: what is stored from outside during a turn does not make a resumed run
   expect(agent.sessionManager.entries().filter(({ kind }) => kind !== "prompt")).toHaveLength(path.length);
   await agent.shutdown();
 });
+
+test.each([false, true])(
+  "O19: what an extension stores after a turn is stored once, also if its run is resumed after that (others have spoken meanwhile: %s)",
+  async (isBuiltOn) => {
+    const journal = new MemoryJournal();
+    const store = new MemorySessionStore();
+    const { promise: isThere, resolve: arrive } = Promise.withResolvers<void>();
+    const make = (dies: boolean): SessionAgent => {
+      const model = scriptedModel(({ messages }) => `Heard ${String(messages.at(-1)?.content)}`);
+      const keep = (name: string) => async (): Promise<void> =>
+        void (await agent.sessionManager.appendCustom(name, "the same"));
+      const settled = async (): Promise<void> => {
+        await keep("settled")();
+        if (dies) arrive();
+        if (dies) await new Promise(() => {});
+      };
+      const on = { agent_end: keep("agent_end"), save_point: keep("save_point"), settled };
+      const agent = new SessionAgent({
+        model,
+        store,
+        sessionId: "s",
+        secrets: [],
+        extensions: [{ name: "notes", on }],
+      });
+      return agent;
+    };
+    const first = make(true);
+    const dying = new Runtime({ journal, agents: [first] });
+    const run = dying.run(first, "Zero?", { runId: "r", sessionId: "s" });
+    await dying.send("r", { followUp: "One?" });
+    await isThere;
+    await dying.close();
+    expect((await run.result).status).toBe("suspended");
+    await first.shutdown();
+    if (isBuiltOn) {
+      const other = new SessionAgent({
+        model: scriptedModel(["Heard."]),
+        store,
+        sessionId: "s",
+        secrets: [],
+      });
+      await other.invoke("Two?");
+      await other.shutdown();
+    }
+    const agent = make(false);
+    const result = await new Runtime({ journal, agents: [agent] }).resume("r").result;
+    expect(result).toMatchObject({ status: "completed", output: "Heard One?" });
+    await agent.close();
+    const opened = await agent.open();
+    const texts = (await opened.messages()).map(({ content }) => content);
+    const others = isBuiltOn ? ["Two?", "Heard."] : [];
+    expect(texts).toEqual(["Zero?", "Heard Zero?", "One?", "Heard One?", ...others]);
+    const customs = opened.entries().filter(({ kind }) => kind === "custom");
+    const names = customs.map(async ({ id }) => Reflect.get(await opened.read(id), "name"));
+    expect(await Promise.all(names)).toEqual([
+      "agent_end",
+      "save_point",
+      "agent_end",
+      "save_point",
+      "settled",
+    ]);
+    await agent.shutdown();
+  },
+);

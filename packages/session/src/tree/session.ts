@@ -179,7 +179,7 @@ export class Session implements SessionManager {
     this.ahead = null;
   }
 
-  /** The end of a turn. What it has passed in a replay is kept until `catchUp`. */
+  /** The end of a turn, and of what extensions do after it. What it has passed in a replay is kept until `catchUp`. */
   endTurn(): void {
     this.numbering = undefined;
   }

@@ -45,8 +45,6 @@ export class Turn {
     } catch (error) {
       await this.afterFailure(error);
       throw error;
-    } finally {
-      session.endTurn();
     }
     const { status, output } = result;
     await this.deps.emit("agent_end", { status: status === "completed" ? status : "partial", output });
