@@ -24,7 +24,8 @@ class FaultyDisk implements SessionFiles {
     const file = await open(...args);
     return {
       stat: () => file.stat(),
-      read: (...at: Parameters<typeof file.read>) => file.read(...at),
+      read: (bytes: Uint8Array, offset: number, length: number, position: number) =>
+        file.read(bytes, offset, length, position),
       write: async (bytes: Uint8Array, offset: number, length: number) => {
         if (--this.left === 0) throw Object.assign(new Error("the disk is full"), { code: "ENOSPC" });
         return file.write(bytes, offset, length);
