@@ -428,3 +428,34 @@ test.each([false, true])(
     await agent.shutdown();
   },
 );
+
+test("O4, O19: what was said after a turn that failed is not hidden when that turn is retried, however often", async () => {
+  const journal = new MemoryJournal();
+  const store = new MemorySessionStore();
+  const make = (isDown: boolean): SessionAgent => {
+    const model = scriptedModel(({ messages }) =>
+      isDown ? new Error("an outage") : `Heard ${String(messages.at(-1)?.content)}`,
+    );
+    return new SessionAgent({ model, store, retry: false, secrets: [] });
+  };
+  const says = async (input: string): Promise<void> => {
+    const { result } = new Runtime().run(make(false), input, { sessionId: "s" });
+    expect(await result).toMatchObject({ status: "completed", output: `Heard ${input}` });
+  };
+  const retry = async (isDown: boolean): Promise<string> => {
+    const runtime = new Runtime({ journal, agents: [make(isDown)] });
+    return (await runtime.resume("r", { retryFailed: true }).result).status;
+  };
+  const failing = new Runtime({ journal }).run(make(true), "Zero?", { runId: "r", sessionId: "s" });
+  expect((await failing.result).status).toBe("failed");
+  await says("One?");
+  expect(await retry(true)).toBe("failed");
+  await says("Two?");
+  expect(await retry(true)).toBe("failed");
+  expect(await retry(false)).toBe("completed");
+  await says("Three?");
+  const reader = new SessionAgent({ model: scriptedModel([]), store, sessionId: "s", secrets: [] });
+  const texts = (await (await reader.open()).messages()).map(({ content }) => content);
+  expect(texts).toEqual(["One?", "Two?", "Zero?", "Three?"].flatMap((said) => [said, `Heard ${said}`]));
+  await reader.shutdown();
+});
