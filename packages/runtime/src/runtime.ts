@@ -47,6 +47,7 @@ import { newStart, type RunOptions } from "./run-start.ts";
 import { holderOf, inspectRun } from "./run/inspect.ts";
 import { pruneRuns } from "./run/prune-runs.ts";
 import { recordedEvents } from "./run/recorded-events.ts";
+import { isWithoutBlobs } from "./journal/entries/with-blobs.ts";
 import { checkItem } from "./journal/parts/posted.ts";
 import { isEnded } from "./journal/retention.ts";
 import { recordedStatus } from "./journal/facts/recorded-status.ts";
@@ -156,8 +157,8 @@ export class Runtime {
 
   /**
    * Starts a run. If the run fails, its result says so. `result` rejects only if the run could not be started, if its journal
-   * fails, if it has a journal and its history cannot be saved (then resume it), or if another process has taken it over: then its
-   * outcome is not known here.
+   * fails, if it has a journal and its history cannot be saved, or its session cannot be read or written (then resume it), or if another
+   * process has taken it over: then its outcome is not known here.
    */
   run<T = unknown, A extends Agent<T> = Agent<T>>(
     agent: A,
@@ -230,8 +231,8 @@ export class Runtime {
   }
 
   /**
-   * Cancels a run for good, wherever it runs. A run that is not running ends now if agents are registered here, else when it is
-   * resumed. Its own agent is not needed for that. Throws an `InvalidValueError` if there is no such run: otherwise a misspelt id would
+   * Cancels a run for good, wherever it runs. A run that is not running ends now if agents are registered here, and the store of its bodies
+   * is here too if it has one, else when it is resumed. Its own agent is not needed for that. Throws an `InvalidValueError` if there is no such run: otherwise a misspelt id would
    * look like a stopped run.
    */
   async cancel(runId: string, reason: string): Promise<void> {
@@ -297,8 +298,8 @@ export class Runtime {
     try {
       await this.resume(id).result;
     } catch (error) {
-      // Another process has the run and reads the post.
-      if (!isRaviError(error, "JOURNAL_LOCKED")) throw error;
+      // Another process has the run and reads the post, or has the store of its bodies and will read it.
+      if (!isRaviError(error, "JOURNAL_LOCKED") && !isWithoutBlobs(error)) throw error;
     }
   }
 

@@ -403,3 +403,19 @@ test("R24: what whoever composes the runtime gives as facts reaches the ledger, 
   expect(() => second.run(lead, "", { facts: { at: new Date(0) } as never })).toThrow(/run options\.facts/);
   expect(() => second.run(lead, "", { facts: "free" as never })).toThrow(/run options\.facts/);
 });
+
+test("R24: that a run's id is taken is told by the field of the error, so that whoever got a request twice resumes it", async () => {
+  const journal = new MemoryJournal();
+  const asker = agent("asker", async (ctx) => done(String(await ctx.waitFor("word"))));
+  const [runtime, other] = [1, 2].map(() => new Runtime({ journal, agents: [asker] }));
+  const taken = { code: "INVALID_VALUE", field: "runId" };
+  const handle = runtime?.run(asker, "", { runId: "request-1" });
+  await until(() => handle?.status === "suspended");
+  expect(() => runtime?.run(asker, "", { runId: "request-1" })).toThrow(expect.objectContaining(taken));
+  const elsewhere = other?.run(asker, "", { runId: "request-1" }).result;
+  await expect(elsewhere).rejects.toMatchObject({ code: "JOURNAL_LOCKED" });
+  await runtime?.deliver("request-1", "word", "on");
+  await handle?.result;
+  await expect(other?.run(asker, "", { runId: "request-1" }).result).rejects.toMatchObject(taken);
+  expect(await other?.resume("request-1").result).toMatchObject({ status: "completed", output: "on" });
+});

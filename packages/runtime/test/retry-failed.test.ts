@@ -567,10 +567,13 @@ describe("a child and a call of one batch that both failed are both made again",
     const lead = both(server, worker);
     const twice: Pipeline<ChatContext> = { isNoop: false, admit() {}, run: (_, core) => core().catch(core) };
     server.isDown = true;
-    const runtime = new Runtime({ journal, pipelines: { chat: twice }, ledger: () => new FakeLedger({}) });
+    const ledger = (): FakeLedger => new FakeLedger({});
+    const runtime = new Runtime({ journal, pipelines: { chat: twice }, ledger });
     expect((await runtime.run(lead, "", { runId: "r" }).result).status).toBe("failed");
     server.isDown = false;
-    expect(await retried(journal, lead, worker)).toMatchObject({ status: "completed", output: "both" });
+    const again = new Runtime({ journal, agents: [lead, worker], ledger });
+    const result = await again.resume("r", { retryFailed: true }).result;
+    expect(result).toMatchObject({ status: "completed", output: "both" });
     expect(server.paid.toSorted()).toEqual(["own", "w1", "w2", "w3"]);
   });
 

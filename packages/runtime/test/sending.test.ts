@@ -12,7 +12,7 @@ import {
 } from "@ravi/kernel";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
 import { virtualClock } from "@ravi/testing";
-import { agent, cut, done } from "./support/helpers.ts";
+import { agent, cut, done, until } from "./support/helpers.ts";
 
 /** Says what it is told, in order, until somebody says "stop". */
 const listener: Agent = {
@@ -308,6 +308,41 @@ test("R24: a run that works without a break hears it before it ends", async () =
   await elsewhere.send("run-1", "mind the gap");
   await elsewhere.deliver("run-1", "go", true);
   expect((await result).output).toBe("mind the gap");
+});
+
+test("R24: a message that came between two questions whether there is one comes there again in a replay", async () => {
+  const journal = new MemoryJournal();
+  const { promise: hasAsked, resolve: ask } = Promise.withResolvers<void>();
+  const { promise: isSent, resolve: send } = Promise.withResolvers<void>();
+  const busy: Agent = {
+    id: AgentId("busy"),
+    async run(ctx, inbox) {
+      const heard: (boolean | undefined)[] = [inbox.hasMail?.()];
+      await ctx.now();
+      for (let n = 0; n < 2; n++) heard.push(inbox.hasMail?.());
+      ask();
+      await isSent;
+      heard.push(inbox.hasMail?.());
+      const message = await inbox.take();
+      heard.push(inbox.hasMail?.());
+      return {
+        status: "completed",
+        output: `${heard.join()} ${await ctx.waitFor("go")} ${message?.content}`,
+        stopReason: "done",
+      };
+    },
+  };
+  const before = new Runtime({ journal, agents: [busy] });
+  const handle = before.run(busy, "work", { runId: "run-1" });
+  await hasAsked;
+  await before.send("run-1", "mind the gap");
+  send();
+  await until(() => handle.status === "suspended");
+  await before.close();
+  await using after = new Runtime({ journal, agents: [busy] });
+  const { result } = after.resume("run-1");
+  await after.deliver("run-1", "go", "on");
+  expect((await result).output).toBe("false,false,false,true,false on mind the gap");
 });
 
 test("R24: a question that was read before a crash is not read again, wherever the crash was", async () => {

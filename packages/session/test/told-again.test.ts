@@ -194,6 +194,97 @@ describe("O19: a turn that is told again", () => {
     expect(session.entries()).toHaveLength(5);
   });
 
+  it("O19: finds what an extension has stored also if it is stored in another order, as after an abort", async () => {
+    const session = await twoTurns();
+    session.numberIds("t3");
+    await session.append(says("four"));
+    for (const name of ["stored", "again"]) await session.appendCustom(name, 1);
+    const { length } = session.entries();
+    session.numberIds("t3");
+    session.returnTo("t2-1");
+    await session.append(says("four"));
+    for (const name of ["again", "new", "stored"]) await session.appendCustom(name, 1);
+    expect(session.entries()).toHaveLength(length + 1);
+  });
+
+  it("O19: does not go astray to what an extension has stored in an attempt that failed", async () => {
+    const session = await twoTurns();
+    session.numberIds("t3");
+    await session.appendCustom("input", 1);
+    session.moveTo("t2-1");
+    await session.appendCustom("agent_end", 1);
+    session.numberIds("t3");
+    await session.appendCustom("input", 1);
+    await session.append(says("four"));
+    session.numberIds("t4");
+    await session.append(says("five"));
+    const before = path(session);
+    session.numberIds("t3");
+    session.returnTo("t2-1");
+    await session.appendCustom("input", 1);
+    await session.append(says("four"));
+    session.endTurn();
+    session.catchUp();
+    expect(path(session)).toEqual(before);
+  });
+
+  it("O4, O19: says again, after what others have said since, what was taken back when it had failed", async () => {
+    const session = await twoTurns();
+    session.numberIds("t3");
+    await session.append(says("four"));
+    session.moveTo(session.beforeTurn());
+    session.numberIds("t4");
+    await session.append(says("five"));
+    for (let telling = 0; telling < 3; telling++) {
+      session.numberIds("t3");
+      session.returnTo(session.beforeTurn("t3-1"));
+      expect(await session.append(says("four"))).toBe("t3-1.2");
+      expect(await session.append(says("six"))).toBe("t3-2");
+      session.endTurn();
+      session.catchUp();
+      expect(path(session).slice(3)).toEqual(["t4-1", "t3-1.2", "t3-2"]);
+    }
+  });
+
+  it("O19: says a second time that it was taken back, if others have taken the session elsewhere since", async () => {
+    const session = await twoTurns();
+    for (const id of ["t3", "t3"]) {
+      session.numberIds(id);
+      session.moveTo("t1-1");
+      await session.writeLeaf();
+      session.numberIds("t4");
+      session.moveTo("t2-1");
+      await session.writeLeaf();
+    }
+    const targets = session.entries().map((head) => Reflect.get(head.entry ?? {}, "target"));
+    expect(targets.slice(3)).toEqual(["t1-1", "t2-1", "t1-1", "t2-1"]);
+  });
+
+  it("O19: knows what others have built on also if it cannot write what comes next", async () => {
+    const log = new MemorySessionStore().open("s");
+    let isFull = false;
+    const refusing = {
+      ...log,
+      read: (head: Parameters<typeof log.read>[0]) => log.read(head),
+      append: (...given: Parameters<typeof log.append>) => {
+        if (isFull) throw new Error("the disk is full");
+        return log.append(...given);
+      },
+      close: () => log.close(),
+    };
+    const session = new Session({ log: refusing, redact: redactor([]), now: () => 1, newId: () => "id" });
+    session.numberIds("t1");
+    await session.append(says("one"));
+    session.numberIds("t2");
+    await session.append(says("two"));
+    session.numberIds("t1");
+    session.returnTo(null);
+    await session.append(says("one"));
+    isFull = true;
+    await expect(session.append(says("three"))).rejects.toThrow("full");
+    expect(session.isBuiltOn).toBe(true);
+  });
+
   it("O19: that says something else writes it under another name, on a branch of its own", async () => {
     const session = await twoTurns();
     expect(await again(session, says("one"), says("other"))).toEqual(["t1-1", "t1-2.2"]);

@@ -364,3 +364,98 @@ test("O19: what is stored from outside during a turn does not make a resumed run
   expect(agent.sessionManager.entries().filter(({ kind }) => kind !== "prompt")).toHaveLength(path.length);
   await agent.shutdown();
 });
+
+test.each([false, true])(
+  "O19: what an extension stores after a turn is stored once, also if its run is resumed after that (others have spoken meanwhile: %s)",
+  async (isBuiltOn) => {
+    const journal = new MemoryJournal();
+    const store = new MemorySessionStore();
+    const { promise: isThere, resolve: arrive } = Promise.withResolvers<void>();
+    const make = (dies: boolean): SessionAgent => {
+      const model = scriptedModel(({ messages }) => `Heard ${String(messages.at(-1)?.content)}`);
+      const keep = (name: string) => async (): Promise<void> =>
+        void (await agent.sessionManager.appendCustom(name, "the same"));
+      const settled = async (): Promise<void> => {
+        await keep("settled")();
+        if (dies) arrive();
+        if (dies) await new Promise(() => {});
+      };
+      const on = { agent_end: keep("agent_end"), save_point: keep("save_point"), settled };
+      const agent = new SessionAgent({
+        model,
+        store,
+        sessionId: "s",
+        secrets: [],
+        extensions: [{ name: "notes", on }],
+      });
+      return agent;
+    };
+    const first = make(true);
+    const dying = new Runtime({ journal, agents: [first] });
+    const run = dying.run(first, "Zero?", { runId: "r", sessionId: "s" });
+    await dying.send("r", { followUp: "One?" });
+    await isThere;
+    await dying.close();
+    expect((await run.result).status).toBe("suspended");
+    await first.shutdown();
+    if (isBuiltOn) {
+      const other = new SessionAgent({
+        model: scriptedModel(["Heard."]),
+        store,
+        sessionId: "s",
+        secrets: [],
+      });
+      await other.invoke("Two?");
+      await other.shutdown();
+    }
+    const agent = make(false);
+    const result = await new Runtime({ journal, agents: [agent] }).resume("r").result;
+    expect(result).toMatchObject({ status: "completed", output: "Heard One?" });
+    await agent.close();
+    const opened = await agent.open();
+    const texts = (await opened.messages()).map(({ content }) => content);
+    const others = isBuiltOn ? ["Two?", "Heard."] : [];
+    expect(texts).toEqual(["Zero?", "Heard Zero?", "One?", "Heard One?", ...others]);
+    const customs = opened.entries().filter(({ kind }) => kind === "custom");
+    const names = customs.map(async ({ id }) => Reflect.get(await opened.read(id), "name"));
+    expect(await Promise.all(names)).toEqual([
+      "agent_end",
+      "save_point",
+      "agent_end",
+      "save_point",
+      "settled",
+    ]);
+    await agent.shutdown();
+  },
+);
+
+test("O4, O19: what was said after a turn that failed is not hidden when that turn is retried, however often", async () => {
+  const journal = new MemoryJournal();
+  const store = new MemorySessionStore();
+  const make = (isDown: boolean): SessionAgent => {
+    const model = scriptedModel(({ messages }) =>
+      isDown ? new Error("an outage") : `Heard ${String(messages.at(-1)?.content)}`,
+    );
+    return new SessionAgent({ model, store, retry: false, secrets: [] });
+  };
+  const says = async (input: string): Promise<void> => {
+    const { result } = new Runtime().run(make(false), input, { sessionId: "s" });
+    expect(await result).toMatchObject({ status: "completed", output: `Heard ${input}` });
+  };
+  const retry = async (isDown: boolean): Promise<string> => {
+    const runtime = new Runtime({ journal, agents: [make(isDown)] });
+    return (await runtime.resume("r", { retryFailed: true }).result).status;
+  };
+  const failing = new Runtime({ journal }).run(make(true), "Zero?", { runId: "r", sessionId: "s" });
+  expect((await failing.result).status).toBe("failed");
+  await says("One?");
+  expect(await retry(true)).toBe("failed");
+  await says("Two?");
+  expect(await retry(true)).toBe("failed");
+  expect(await retry(false)).toBe("completed");
+  await says("Three?");
+  const reader = new SessionAgent({ model: scriptedModel([]), store, sessionId: "s", secrets: [] });
+  const texts = (await (await reader.open()).messages()).map(({ content }) => content);
+  expect(texts).toEqual(["One?", "Two?", "Zero?", "Three?"].flatMap((said) => [said, `Heard ${said}`]));
+  await reader.shutdown();
+});

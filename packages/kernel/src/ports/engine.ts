@@ -180,7 +180,10 @@ export interface DurableEngine {
       readonly attachments?: readonly Attachment[] | undefined;
     },
   ): Promise<Heard>;
-  /** Whether `receive` under that key would give a message. Asking is not recorded. Absent if the engine cannot tell. */
+  /**
+   * Whether `receive` under that key would give a message. Asking is not recorded, but a replay gives the same answers. Absent if the engine
+   * cannot tell.
+   */
   hasMail?(key: string): boolean;
   /** The next message to this execution. Without `wait`, null if there is none. */
   receive(key: string, options: { readonly wait: boolean }): Promise<InboxMessage | null>;

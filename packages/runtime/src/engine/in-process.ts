@@ -74,6 +74,9 @@ export class InProcessEngine implements DurableEngine, Recorded, Replaying {
   private lazyChildren: Children | undefined;
   private readonly seat: Seat | undefined;
   private lazyUnreplayed: UnreplayedSpend | undefined;
+  /** How often the agent has asked in vain whether it has mail, since this entry. */
+  private mailAsks = 0;
+  private askedAfter = 0;
   private disarmDeadline: (() => void) | undefined;
 
   constructor({ tree, start, token, ledger, account }: InProcessOptions) {
@@ -323,16 +326,38 @@ export class InProcessEngine implements DurableEngine, Recorded, Replaying {
     return new InProcessEngine(options);
   }
 
+  /**
+   * Asking is not recorded. But how often it was asked in vain just before a message was read is recorded with that, so that a replay gives
+   * the message to the same question.
+   */
   hasMail(key: string): boolean {
     const { replay } = this;
-    if (replay?.isCatchingUp === true) return replay.isNext(key);
-    return replay?.isRecorded(key) === true || this.tree.hasMail(this.start.execId);
+    if (replay?.isCatchingUp === true) return replay.isNext(key) && this.mailAsks++ >= replay.mailAsks(key);
+    if (replay?.isRecorded(key) === true || this.tree.hasMail(this.start.execId)) return true;
+    this.mailAsks = this.asksInVain + 1;
+    this.askedAfter = this.written;
+    return false;
+  }
+
+  private get asksInVain(): number {
+    return this.askedAfter === this.written ? this.mailAsks : 0;
+  }
+
+  /** How many entries it has written in this process. */
+  private get written(): number {
+    return this.lazyRecorder?.written ?? 0;
   }
 
   async receive(key: string, { wait }: { readonly wait: boolean }): Promise<InboxMessage | null> {
     const { mailbox, recorder } = this;
     const next = (): MaybePromise<JsonValue> => mailbox.take() ?? (wait ? this.nextMessage(mailbox) : null);
-    const message = (await recorder.fact(key, next)) as InboxMessage | null;
+    const asked = this.asksInVain;
+    const message = (await recorder.fact(
+      key,
+      next,
+      asked > 0 ? { asked } : undefined,
+    )) as InboxMessage | null;
+    this.mailAsks = 0;
     if (message !== null) mailbox.markRead(message);
     else if (wait) this.refuseWait(key);
     return message;

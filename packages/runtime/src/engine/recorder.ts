@@ -54,6 +54,8 @@ export class Recorder {
   private readonly journal: RunJournal | undefined;
   /** What is on record already, if the run is a resumed one. */
   readonly replay: Replay | undefined;
+  /** How many entries it has written. */
+  written = 0;
 
   constructor(engine: Recorded, journal: RunJournal | undefined, replay: Replay | undefined) {
     this.engine = engine;
@@ -222,15 +224,15 @@ export class Recorder {
     return this.journal?.isLost === true ? rejected(error) : this.recordFailure(effect, attempt, error);
   }
 
-  /** Calls `make` and records its value; in a replay gives the recorded value. */
-  fact(key: string, make: () => MaybePromise<JsonValue>): MaybePromise<JsonValue> {
+  /** Calls `make` and records its value, with `more` beside it; in a replay gives the recorded value. */
+  fact(key: string, make: () => MaybePromise<JsonValue>, more?: JsonObject): MaybePromise<JsonValue> {
     if (this.journal === undefined) return make();
     const recorded = this.replay?.takeFact(key);
     if (recorded !== undefined) return recorded.body["value"] ?? null;
     this.refuseStopped();
     return andThen(make(), (value) => {
       const { execId: exec, clock } = this;
-      const body = { value };
+      const body = more === undefined ? { value } : { value, ...more };
       const at = clock.now();
       const attempt = this.replay?.nextAttempt(key) ?? 1;
       const written = this.append({ exec, key, attempt, phase: "note", at, body, given: undefined });
@@ -271,6 +273,7 @@ export class Recorder {
   }
 
   private append(entry: JournalEntry): MaybePromise<void> {
+    this.written++;
     return this.journal?.append([entry]);
   }
 }

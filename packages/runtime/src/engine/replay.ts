@@ -79,6 +79,11 @@ export class Replay {
     return this.recording.nextUnread()?.key === key;
   }
 
+  /** How often the agent had asked in vain whether it has mail, between the step before and this message. */
+  mailAsks(key: string): number {
+    return Number(this.recording.steps.get(key)?.end?.body["asked"] ?? 0);
+  }
+
   /** The number of the next attempt at an effect. */
   nextAttempt(key: string): number {
     return this.recording.nextAttempt(key);

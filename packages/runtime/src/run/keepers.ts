@@ -1,4 +1,10 @@
-import { InvalidValueError, type JsonObject, type RunLimits, type Supervision } from "@ravi/kernel";
+import {
+  InvalidValueError,
+  type JsonObject,
+  type RunId,
+  type RunLimits,
+  type Supervision,
+} from "@ravi/kernel";
 import { refuseUnkept, type runLimits } from "@ravi/kernel/loop";
 
 /** Whether a run has a headcount and a ledger. */
@@ -29,15 +35,22 @@ export function keepersOf({ spawnBudget, executionBudget }: RunLimits): Keepers 
   return { isCounted: spawnBudget !== null, isMetered: executionBudget !== null };
 }
 
-/** Throws if nothing here would keep the limits that a recorded run was started with. */
+/**
+ * Throws if nothing here would keep the limits that a recorded run was started with. Its ledger and its headcount may have limits of their
+ * own, so they are missed by a run that has none, too.
+ */
 export function checkKept(
   { runId, executionBudget }: Supervision,
   start: JsonObject,
   { isCounted, isMetered }: Keepers,
 ): void {
   refuseUnkept({ isMetered, isCounted: true }, executionBudget, undefined);
-  // Every tree has some of these limits, so its record says whether they were kept.
-  if (isCounted || !keepersIn(start).isCounted) return;
-  const expected = `a headcount, because run ${runId} was started with one`;
-  throw new InvalidValueError({ field: "runtime options.headcount", value: undefined, expected });
+  const kept = keepersIn(start);
+  if (kept.isMetered && !isMetered) throw missing(runId, "ledger");
+  if (kept.isCounted && !isCounted) throw missing(runId, "headcount");
+}
+
+function missing(runId: RunId, port: "ledger" | "headcount"): InvalidValueError {
+  const expected = `a ${port}, because run ${runId} was started with one`;
+  return new InvalidValueError({ field: `runtime options.${port}`, value: undefined, expected });
 }

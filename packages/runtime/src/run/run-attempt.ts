@@ -110,8 +110,10 @@ export class RunAttempt {
       return this.make(status, outcome.result, outcome.stoppedBy);
     }
     const error = "error" in outcome ? outcome.error : undefined;
-    // Somebody else had what the agent needs. That says nothing about the run, so it is not its result: it can be resumed.
-    if (isRaviError(error, "JOURNAL_LOCKED") && this.engine?.isDurable === true) throw error;
+    // Somebody else had what the agent needs, or its disk did not work. That says nothing about the run, so it is not its result: it can be
+    // resumed.
+    const isOfStore = isRaviError(error, "JOURNAL_LOCKED") || isRaviError(error, "JOURNAL_FAILED");
+    if (isOfStore && this.engine?.isDurable === true) throw error;
     if (error !== undefined && isCrash(error)) this.crash = error;
     return this.make(outcome.status === "cancelled" ? "cancelled" : "failed", NO_OUTPUT, undefined, error);
   }

@@ -146,4 +146,16 @@ describe("a run whose large bodies are in a blob store", () => {
     // Its result is there too.
     await refused();
   });
+
+  test("R24: can be cancelled without the store, and ends when it is resumed with it", async () => {
+    const [journal, blobs] = [new MemoryJournal(), new MemoryBlobs()];
+    const runtime = new Runtime({ journal, blobs });
+    runtime.run(large, "", { runId: RUN });
+    await turns();
+    await runtime.close();
+    await new Runtime({ journal, agents: [large] }).cancel(RUN, "enough");
+    expect(journal.list()).toMatchObject([{ status: "suspended", cancelReason: "enough" }]);
+    const again = new Runtime({ journal, blobs, agents: [large] });
+    expect(await again.resume(RUN).result).toMatchObject({ status: "cancelled" });
+  });
 });

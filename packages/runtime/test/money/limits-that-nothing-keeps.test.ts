@@ -59,6 +59,8 @@ describe("J4: a run that is resumed where nothing keeps its limits", () => {
 
   test.each([
     [{ ledger }, turn, /run\.executionBudget is .*maxTurns.*; expected .* use a runtime with a ledger/],
+    // The ledger may have limits of its own.
+    [{ ledger }, {}, /runtime options\.ledger is .*; expected a ledger, because run r was started/],
     [{ headcount }, {}, /runtime options\.headcount is .*; expected a headcount, because run r was started/],
   ])("J4: it stays as it is, until it is resumed with %o", async (ports, options, why) => {
     const journal = await parked(ports, options);

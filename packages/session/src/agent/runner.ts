@@ -91,6 +91,8 @@ export class Runner {
       throw error;
     } finally {
       this.current = undefined;
+      // Only now: what extensions store after a turn has its numbers too.
+      session.endTurn();
     }
   }
 

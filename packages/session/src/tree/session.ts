@@ -30,8 +30,9 @@ type DraftOf<E> = E extends SessionEntry ? Omit<E, "id" | "parent" | "at"> : nev
 interface Numbering {
   readonly prefix: string;
   next: number;
-  /** The number of the custom entry that was written or found last. */
+  /** The numbers of the custom entries that were written or found: all up to this one, and some beyond. */
   customs: number;
+  readonly beyond: Set<number>;
 }
 
 /** The open session, as extensions and users see it. */
@@ -158,7 +159,8 @@ export class Session implements SessionManager {
 
   /**
    * Writes an entry after the current one and moves there. If an entry with this id exists at the same place with the same
-   * content, nothing is written: a replayed run finds what it wrote before.
+   * content, nothing is written: a replayed run finds what it wrote before. A message that was taken back, because its turn had failed, and
+   * after which others have spoken, is said again after them.
    */
   append(draft: Draft, id: string = this.nextId()): Promise<string> {
     return this.inOrder(() => this.appendNow(draft, id));
@@ -175,11 +177,11 @@ export class Session implements SessionManager {
    * random ids again.
    */
   numberIds(prefix: string | undefined): void {
-    this.numbering = prefix === undefined ? undefined : { prefix, next: 1, customs: 0 };
+    this.numbering = prefix === undefined ? undefined : { prefix, next: 1, customs: 0, beyond: new Set() };
     this.ahead = null;
   }
 
-  /** The end of a turn. What it has passed in a replay is kept until `catchUp`. */
+  /** The end of a turn, and of what extensions do after it. What it has passed in a replay is kept until `catchUp`. */
   endTurn(): void {
     this.numbering = undefined;
   }
@@ -203,6 +205,11 @@ export class Session implements SessionManager {
     return ahead !== null && !ahead.startsWith(own) && this.path(ahead).some(({ id }) => id.startsWith(own));
   }
 
+  /** Where the conversation stood before what the running turn has written, up to that entry. Default: to the current one. */
+  beforeTurn(to: string | null = this.cursor): string | null {
+    return this.path(to).findLast(({ id }) => !id.startsWith(this.own))?.id ?? null;
+  }
+
   /** Goes back to where the turn that is now replayed began. */
   returnTo(id: string | null): void {
     this.ahead = this.cursor;
@@ -223,6 +230,7 @@ export class Session implements SessionManager {
     for (let n = 1; ; n++) {
       const name = storableId(n === 1 ? id : `${id}.${n}`);
       const head = this.tree.get(name);
+      if (head !== undefined && draft.kind === "message" && this.isAhead && !this.isOnTheWay(name)) continue;
       const parent = this.parentOf(draft, head);
       const entry = this.options.redact.entry({
         ...draft,
@@ -231,8 +239,8 @@ export class Session implements SessionManager {
         at: this.options.now(),
       });
       if (head === undefined) {
-        if (draft.kind === "message") this.ahead = null;
         await this.write(entry);
+        if (draft.kind === "message") this.ahead = null;
         return name;
       }
       if (head.parent === parent && (await this.isSame(head, entry))) {
@@ -248,7 +256,10 @@ export class Session implements SessionManager {
    */
   private async appendCustomNow(draft: DraftOf<CustomEntry>, numbering: Numbering): Promise<string> {
     const { redact, now } = this.options;
+    const { beyond } = numbering;
+    // A turn that was stopped may have left some out, so they need not come in the order of their numbers.
     for (let n = numbering.customs + 1; ; n++) {
+      if (beyond.has(n)) continue;
       const id = storableId(`${numbering.prefix}-custom${n}`);
       const head = this.tree.get(id);
       // In a replay, what is new follows what others have added. The replay itself stays where it is.
@@ -261,12 +272,18 @@ export class Session implements SessionManager {
         if (isBehind) this.ahead = id;
       } else if (!(await this.isSame(head, entry))) {
         continue;
-      } else if (this.continuesFromCursor(head.parent)) {
+      } else if (this.continuesFromCursor(head.parent) && this.isOnTheWay(id)) {
         this.moveCursor(entry);
       }
-      numbering.customs = n;
+      beyond.add(n);
+      while (beyond.delete(numbering.customs + 1)) numbering.customs++;
       return id;
     }
+  }
+
+  /** Whether what a replay has not reached yet follows that entry. What is left of an attempt that failed is beside it. */
+  private isOnTheWay(id: string): boolean {
+    return this.ahead === null || this.path(this.ahead).some((entry) => entry.id === id);
   }
 
   /** Whether the conversation goes on behind the cursor, which a replay has not reached yet. */
@@ -320,7 +337,9 @@ export class Session implements SessionManager {
   async writeLeaf(): Promise<void> {
     if (this.ahead !== null && this.ahead === this.tree.leaf && this.continuesFromCursor(this.ahead)) return;
     this.ahead = null;
-    if (this.tree.leaf !== this.cursor) await this.append({ kind: "leaf", target: this.cursor });
+    // Not a number of the turn's: one that was written before may say the same, and others have spoken since.
+    if (this.tree.leaf !== this.cursor)
+      await this.append({ kind: "leaf", target: this.cursor }, this.options.newId());
   }
 
   /** Copies the path to an entry of another session, with its labels, and records the origin. A note adds a branch entry. */

@@ -14,8 +14,6 @@ type Recorded = Pick<PromptEntry, "id" | "text">;
 export class Turn {
   private readonly deps: TurnDeps;
   private engine: Engine | undefined;
-  /** Where the conversation stood before the turn. */
-  private start: string | null = null;
   /** The beginning of the ids of its entries. A replay gives the same again. */
   private prefix = "";
 
@@ -45,8 +43,6 @@ export class Turn {
     } catch (error) {
       await this.afterFailure(error);
       throw error;
-    } finally {
-      session.endTurn();
     }
     const { status, output } = result;
     await this.deps.emit("agent_end", { status: status === "completed" ? status : "partial", output });
@@ -84,12 +80,9 @@ export class Turn {
   /** If this turn is a replay: goes back to where it began, and returns the system prompt that it was first sent with. */
   private async findStart(prefix: string): Promise<Recorded | undefined> {
     const { session } = this.deps;
-    this.start = session.leaf;
     const userId = `${prefix}-u`;
     if (!session.has(userId)) return undefined;
-    const before = session.path(userId).findLast(({ id }) => !id.startsWith(`${prefix}-`));
-    this.start = before?.id ?? null;
-    session.returnTo(this.start);
+    session.returnTo(session.beforeTurn(userId));
     const entry = await session.read(userId);
     if (entry.kind !== "message" || entry.prompt === undefined) return undefined;
     const prompt = await session.read(entry.prompt);
@@ -115,7 +108,7 @@ export class Turn {
     const isStopped = isPaused || ctx.signal.aborted || (await throws(() => ctx.check()));
     const isKept = isStopped || this.engine?.hasWork === true || session.isBuiltOn;
     try {
-      if (!isKept) session.moveTo(this.start);
+      if (!isKept) session.moveTo(session.beforeTurn());
       if (!isStopped) await session.writeLeaf();
     } catch (problem) {
       // The store itself may have failed. The first error is the one to report.

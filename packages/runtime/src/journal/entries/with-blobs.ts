@@ -1,6 +1,7 @@
 import {
   type BlobStore,
   InvalidValueError,
+  isRaviError,
   type Journal,
   type JournalEntry,
   JournalCorruptError,
@@ -95,8 +96,15 @@ export function wholeRecords(runId: RunId, records: readonly JournalRecord[]): r
   const part = records.find(({ body }) => typeof body[REF] === "string");
   if (part === undefined) return records;
   const expected = `the blob store that run ${runId} was recorded with: the body of its entry ${part.seq} is there`;
-  throw new InvalidValueError({ field: "runtime options.blobs", value: undefined, expected });
+  throw new InvalidValueError({ field: BLOBS, value: undefined, expected });
 }
+
+/** Whether it says that a run was read without the store of its bodies. */
+export function isWithoutBlobs(error: unknown): boolean {
+  return isRaviError(error, "INVALID_VALUE") && error.field === BLOBS;
+}
+
+const BLOBS = "runtime options.blobs";
 
 async function inOrder(
   before: Promise<void> | undefined,
