@@ -52,7 +52,7 @@ test.each([
   ["callbacks", ["name", "hooks"], "hooks"],
   ["thread_id", ["sessionId", "userId"], "sessionId"],
   ["resourceId", ["sessionId", "userId"], "userId"],
-  ["tags", ["metadata", "userId"], "metadata"],
+  ["context", ["metadata", "userId"], "metadata"],
 ])(
   "an option by the name %s, as other libraries call it, is refused with the name here",
   (other, known, here) => {

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { TokenBudget } from "@ravi/context";
 import {
   agent,
   cancel,
@@ -46,6 +47,11 @@ const chat = conversation(writer, { id: "ada", journal });
 const { output } = await chat.send("Hello!");
 assert.equal(output, "Hello there.");
 await chat.close();
+
+// Keep a long conversation, or long results of tools, inside the context window.
+const compaction = new TokenBudget({ contextWindow: 128_000 });
+const fitting = await run(writer, "Say hello", { compaction });
+assert.equal(fitting.status, "completed");
 
 // Ask before a tool is called; answer from another process; continue after a deployment.
 let sentMails = 0;

@@ -51,7 +51,7 @@ const ELSEWHERE: readonly (readonly [here: string, ...elsewhere: string[]])[] = 
   ["signal", "abortSignal"],
   ["sessionId", "threadId", "thread_id", "conversationId"],
   ["userId", "resourceId"],
-  ["metadata", "tags"],
+  ["metadata", "tags", "context"],
 ];
 
 /** The known name of what other libraries call `name`; undefined if nothing known is called so. */
