@@ -41,6 +41,7 @@ test.each([
   ["maxTurns", ["budget", "maxSteps"], "maxSteps"],
   ["maxCost", ["budget", "signal"], "budget"],
   ["timeout", ["budget", "signal"], "budget"],
+  ["timeout", ["budget", "askTimeoutS"], "askTimeoutS"],
   ["llm", ["name", "model"], "model"],
   ["outputSchema", ["name", "output"], "output"],
   ["schema", ["name", "input", "execute"], "input"],

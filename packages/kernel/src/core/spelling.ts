@@ -34,6 +34,7 @@ const ELSEWHERE: readonly (readonly [here: string, ...elsewhere: string[]])[] = 
   ["subAgents", "agents", "members", "handoffs", "workers"],
   ["settings", "temperature", "topP", "maxTokens", "maxOutputTokens", "modelSettings"],
   ["maxSteps", "maxTurns", "maxIterations", "recursionLimit", "stopWhen"],
+  ["askTimeoutS", "timeout", "timeoutMs", "timeoutS"],
   [
     "budget",
     "maxTurns",
