@@ -1,5 +1,5 @@
 import type { AgentResult, AgentSession, Architecture, DelegateTool, Inbox, RunContext } from "@ravi/kernel";
-import { AgentBase, checkText, type DelegateOptions, delegateTo } from "@ravi/kernel/loop";
+import { AgentBase, checkHost, checkText, type DelegateOptions, delegateTo } from "@ravi/kernel/loop";
 import { partsFor, type RunParts } from "./dependencies.ts";
 import { drive, type StrategyEvents, driveToEnd, observed } from "./drive.ts";
 import { planStrategy, type StrategyAgentOptions, type StrategyPlan } from "./options.ts";
@@ -23,6 +23,7 @@ export class StrategyAgent extends AgentBase {
   }
 
   async run(ctx: RunContext, inbox: Inbox): Promise<AgentResult> {
+    checkHost(this, inbox);
     return this.continue(await this.openSession(ctx, inbox.input), ctx, inbox);
   }
 

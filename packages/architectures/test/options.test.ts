@@ -93,6 +93,13 @@ test.each<[string, (other: LLMClient) => Architecture, number]>([
   for (const { request } of other.calls) expect(prompts).not.toContain(asked(request));
 });
 
+test("a text in place of a context and an inbox is refused with how an agent is run", async () => {
+  const agent = new StrategyAgent({ name: "careful", model: scriptedModel([]), architecture: new Debate() });
+  await expect(Reflect.apply(agent.run, agent, ["Hello"])).rejects.toThrow(
+    /^careful\.run: inbox is undefined; .* call run\(agent, input\) of @ravi\/sdk/,
+  );
+});
+
 describe("prompts", () => {
   test("one that returns no text, such as an async one, is named, and its question is not asked", async () => {
     const critique = (async () => "Criticise!") as never;

@@ -12,7 +12,14 @@ import {
   spawnBudget,
   type SpawnBudgetOptions,
 } from "@ravi/kernel";
-import { AgentBase, agentIdOf, checkAgentParts, hookBase, type LoopInput } from "@ravi/kernel/loop";
+import {
+  AgentBase,
+  agentIdOf,
+  checkAgentParts,
+  checkHost,
+  hookBase,
+  type LoopInput,
+} from "@ravi/kernel/loop";
 import type { FlowResult, StepResult } from "./results.ts";
 
 /** The options of every flow. */
@@ -59,6 +66,7 @@ export abstract class Flow extends AgentBase<readonly StepResult[]> {
 
   /** Dispatches FLOW_START, runs the branches and dispatches FLOW_END, also if it fails; but not if the run is suspended. */
   async run(ctx: RunContext, inbox: Inbox): Promise<FlowResult> {
+    checkHost(this, inbox);
     const { hooks, meta } = ctx;
     const flow = this.id;
     const started = meta.now();

@@ -81,6 +81,13 @@ describe("a bad option is refused at once, by name", () => {
   });
 });
 
+test("a text in place of a context and an inbox is refused with how a flow is run", async () => {
+  const flow = new SequentialFlow({ name: "tour", steps: [a] });
+  await expect(Reflect.apply(flow.run, flow, ["Hello"])).rejects.toThrow(
+    /^tour\.run: inbox is undefined; .* call run\(agent, input\) of @ravi\/sdk/,
+  );
+});
+
 test("what a runtime reads off it", () => {
   const chat: Pipeline<never> = { isNoop: false, admit: () => {}, run: (_, core) => core() };
   const flow = new ParallelFlow({

@@ -27,7 +27,7 @@ export { type CheckedPorts, checkPort, checkPorts } from "./loop/check-ports.ts"
 export { callProblem } from "./loop/call-problem.ts";
 export { checkEvent } from "./loop/check-event.ts";
 export { checkModel } from "./loop/check-model.ts";
-export { checkAgent, checkAgents, checkHosted, isAgent } from "./loop/check-agent.ts";
+export { checkAgent, checkAgents, checkHost, checkHosted, isAgent } from "./loop/check-agent.ts";
 export { answerDeltas, answerEvents } from "./loop/answer-deltas.ts";
 export { answerMisfit, answerProblem, isContent } from "./loop/answer.ts";
 export { type Backoff, backoffMs } from "./loop/backoff.ts";

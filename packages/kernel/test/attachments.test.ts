@@ -122,6 +122,28 @@ describe("a message to an agent at work", () => {
   });
 });
 
+test.each([
+  "./cat.png",
+  "../cat.png",
+  "/home/ada/cat.png",
+  "~/cat.png",
+  "C:\\cat.png",
+  "\\\\server\\cat.png",
+  "file:///cat.png",
+])("a path of the disk, as %s, is refused with how a file is given", (url) => {
+  const refused =
+    /\[0\]\.url is .* becomes a data: URL: `data:image\/png;base64,\$\{await readFile\(path, "base64"\)\}`$/;
+  expect(() => bareInbox("").send("user", "?", [{ type: "image", url }])).toThrow(refused);
+  expect(() => toolContent([{ type: "file", url, mediaType: "image/png" }])).toThrow(refused);
+});
+
+test.each(["file-abc123", "files/abc-123", "cat.png", "gs://bucket/cat.png", "https://example.com/a.png"])(
+  "%s may be a URL or the id of an uploaded file",
+  (url) => {
+    expect(toolContent([{ type: "image", url }])).toMatchObject({ parts: [{ url }] });
+  },
+);
+
 describe("a hire", () => {
   test("gets what it is given, and nothing else", async () => {
     const agent = seer();

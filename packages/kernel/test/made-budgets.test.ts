@@ -46,3 +46,8 @@ describe("a budget is one that was made and checked", () => {
     expect(executionBudget(heir)).not.toBe(heir);
   });
 });
+
+test("a printed budget says which of the two it is", () => {
+  expect(spawnBudget().constructor.name).toBe("SpawnBudgetValue");
+  expect(executionBudget().constructor.name).toBe("ExecutionBudgetValue");
+});

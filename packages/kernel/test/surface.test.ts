@@ -125,6 +125,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "checkFunction",
       "checkHireChoices",
       "checkHireSpelling",
+      "checkHost",
       "checkHosted",
       "checkInput",
       "checkMessage",

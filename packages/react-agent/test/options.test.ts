@@ -67,6 +67,18 @@ describe("a bad option is refused at once, by name", () => {
     );
   });
 
+  test("a tool whose arguments are no object, with what they are", () => {
+    const shout = defineTool({
+      name: "shout",
+      description: "Shouts.",
+      input: z.string(),
+      execute: (text) => text,
+    });
+    expect(() => make({ tools: [shout] })).toThrow(
+      /^tool shout: input .* an object schema, such as z\.object\(\{ … \}\), .*; this is one of a string$/,
+    );
+  });
+
   test("a tool whose schema has no JSON form", () => {
     const when = defineTool({
       name: "when",
@@ -76,6 +88,15 @@ describe("a bad option is refused at once, by name", () => {
     });
     expect(() => new ReActAgent({ name: "a", model, tools: [when] })).toThrow(/^tool when: input/);
   });
+});
+
+test("a text in place of a context and an inbox is refused with how an agent is run", () => {
+  const agent = make({});
+  for (const args of [["Hello"], []]) {
+    expect(() => Reflect.apply(agent.run, agent, args)).toThrow(
+      /^a\.run: inbox is undefined; expected an inbox: .* call run\(agent, input\) of @ravi\/sdk/,
+    );
+  }
 });
 
 describe("what a runtime reads off it", () => {

@@ -265,7 +265,7 @@ describe("R18: a model without a price under a limit in dollars", () => {
     const error = complaint(() => child.reserve({ tokens: 100, turns: 1 }, { what: "acme:large" }));
     expect(error.message).toContain("the cost of acme:large");
     expect(error.message).toContain("lead has a limit of $5");
-    expect(error.message).toContain('"acme:large": { input: 0.5, output: 1.5 }');
+    expect(error.message).toContain('prices: { "acme:large": { input: 0.5, output: 1.5 } }, an option of');
     expect(root.open).toBe(0);
   });
 

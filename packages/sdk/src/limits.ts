@@ -78,7 +78,7 @@ export interface OwnLimits {
 
 /**
  * The limits of a run. Each one is taken from the call, else from its agent, else from the defaults. `budget: null` removes
- * every limit of the budget.
+ * every limit of the budget. What an agent may spend by its own budget is enforced in any case, so a call can only lower that.
  */
 export function limitsFor(
   given: {

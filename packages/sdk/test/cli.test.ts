@@ -310,6 +310,9 @@ describe("a run that waits", () => {
       /"Bo" is not JSON; send a text with --text/,
     );
     await expect(ravi("deliver", "run-1", "name")).rejects.toThrow(/either JSON or --text/);
+    await expect(ravi("deliver", "run-1", '"Bo"')).rejects.toThrow(
+      /after the wait, whose name ravi show prints$/,
+    );
     await ravi("deliver", "run-1", "name", "--text", "Bo");
     const handle = resume("run-1", { agents: asking, journal });
     await expect.poll(() => runs({ journal })).toMatchObject([{ waitingFor: [{ name: "data" }] }]);

@@ -465,6 +465,11 @@ describe("limits", () => {
     });
   });
 
+  test("a model without a known price is refused under a total in dollars, which the error names", async () => {
+    const { error } = await conversation(speaker(), { total: { usd: 1 }, budget: null }).send("One");
+    expect(error?.message).toMatch(/total\.usd of the conversation$/);
+  });
+
   test("what another process has used is given", async () => {
     const chat = conversation(speaker(), { total: { usd: 1 }, used: { usd: 0.99 }, budget: null, prices });
     const { limits, status } = await chat.send("One");

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { FileHistory, KeywordMemory, TokenBudget } from "@ravi/context";
 import {
   agent,
   cancel,
@@ -46,6 +47,46 @@ const chat = conversation(writer, { id: "ada", journal });
 const { output } = await chat.send("Hello!");
 assert.equal(output, "Hello there.");
 await chat.close();
+
+// Keep a long conversation, or long results of tools, inside the context window.
+const compaction = new TokenBudget({ contextWindow: 128_000 });
+const fitting = await run(writer, "Say hello", { compaction });
+assert.equal(fitting.status, "completed");
+
+// Tell tools for whom they work, and remember users across conversations.
+const history = await FileHistory.open(join(journal, "memory"));
+const memory = new KeywordMemory({ history });
+const remember = tool({
+  name: "remember",
+  description: "Keeps a fact about the user for later conversations.",
+  input: z.object({ fact: z.string() }),
+  idempotent: true,
+  execute: async ({ fact }, { scope, idempotencyKey }) => {
+    await memory.remember(scope, fact, { key: idempotencyKey });
+    return "kept";
+  },
+});
+const recall = tool({
+  name: "recall",
+  description: "Facts about the user from earlier conversations, found by their words.",
+  input: z.object({ about: z.string() }),
+  idempotent: true,
+  execute: async ({ about }, { scope }) => {
+    const found = await memory.recall(scope, about);
+    return found.map((item) => item.text);
+  },
+});
+const hostModel = scriptedModel([
+  { toolCalls: [{ name: "remember", arguments: { fact: "likes green tea" } }] },
+  "Noted.",
+  { toolCalls: [{ name: "recall", arguments: { about: "tea" } }] },
+  "Green tea.",
+]);
+const host = agent({ name: "host", model: hostModel, tools: [remember, recall] });
+await run(host, "I like green tea", { userId: "ada" });
+await run(host, "Which tea do I like?", { userId: "ada" });
+assert.equal(hostModel.calls.at(-1)?.request.messages.at(-1)?.content, '["likes green tea"]');
+await history.close();
 
 // Ask before a tool is called; answer from another process; continue after a deployment.
 let sentMails = 0;

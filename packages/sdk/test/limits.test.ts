@@ -194,6 +194,12 @@ describe("limits", () => {
     });
   });
 
+  test("a run cannot raise or remove what its agent may spend by its own budget", async () => {
+    const own = greeter({ budget: { turns: 1 } });
+    for (const budget of [{ turns: 5 }, { turns: null }, null])
+      expect((await run(own, "Hi", { budget })).limits.budget.turns).toBe(1);
+  });
+
   test("a ledger of the user's own is reserved from in addition", async () => {
     const tracker = new ExecutionTracker({ maxTurns: 1 });
     const clerk = agent({ name: "clerk", model: scriptedModel(() => "Hello."), budget: tracker });

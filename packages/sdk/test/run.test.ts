@@ -13,7 +13,7 @@ import {
 } from "@ravi/kernel";
 import { MemoryHistory } from "@ravi/context";
 import { EventRecorder } from "@ravi/hooks";
-import { fallback, MiddlewarePipeline, retry, timeout } from "@ravi/middleware";
+import { fallback, MiddlewarePipeline, retry, timeout, toolCallValidation } from "@ravi/middleware";
 import { type Answer, scriptedModel, virtualClock } from "@ravi/testing";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
@@ -178,6 +178,16 @@ describe("run", () => {
       expect(result).toMatchObject({ status: "completed", structured: {} });
       expect(heard.calls[1]?.request.messages.at(-1)).toMatchObject({ content: "sunny" });
     }
+  });
+
+  test("a pipeline at the level of another is refused of an agent and of a run: its guards would guard nothing", async () => {
+    const denies = new MiddlewarePipeline([toolCallValidation({ deny: ["pay"] })]);
+    const misplaced: object = { middleware: { chat: denies } };
+    const model = scriptedModel(["Hello."]);
+    expect(() => agent({ name: "greeter", model, ...misplaced })).toThrow(
+      "ReActAgent.middleware.chat is an object; expected a pipeline of the chat level; this one is of the function level",
+    );
+    await expect(run(greeter(), "Hi", misplaced)).rejects.toThrow("pipelines.chat is an object");
   });
 
   test("what is no agent, no text or no known option is refused by name", async () => {

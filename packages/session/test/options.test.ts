@@ -287,3 +287,10 @@ it("O1: what an operation of a session is told is checked, and it is idle afterw
     await expect(attempt()).rejects.toThrow(expect.objectContaining({ code: "INVALID_VALUE", field }));
   expect((await talk.invoke("y")).output).toBe("two");
 });
+
+it("a text in place of a context and an inbox is refused with how a session is run", async () => {
+  const talk = session({ model });
+  await expect(Reflect.apply(talk.run, talk, ["Hello"])).rejects.toThrow(
+    /^session\.run: inbox is undefined; .* call run\(agent, input\) of @ravi\/sdk/,
+  );
+});

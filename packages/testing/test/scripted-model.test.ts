@@ -12,6 +12,17 @@ describe("a script", () => {
     expect(texts).toEqual(["one", "two", ""]);
   });
 
+  test("in sequence: an answer may be a function of the request", async () => {
+    const model = scriptedModel([
+      "one",
+      ({ messages }, call) => `${call}: ${messages.length}`,
+      { text: "three" },
+    ]);
+    const texts = [];
+    for (const question of ["a", "b", "c"]) texts.push((await model.generate(ask(question))).message.content);
+    expect(texts).toEqual(["one", "1: 1", "three"]);
+  });
+
   test("in sequence: calls at once get their answers in the order in which they were made", async () => {
     const model = scriptedModel([{ text: "slow", delayMs: 5 }, "quick"]);
     const answers = await Promise.all([model.generate(ask("a")), model.generate(ask("b"))]);

@@ -23,18 +23,36 @@ export function checkSpelling(
 
 /** What other libraries call an option, and what it is called here. No spelling leads from one to the other. */
 const ELSEWHERE: readonly (readonly [here: string, ...elsewhere: string[]])[] = [
+  ["model", "llm"],
   ["instructions", "system", "systemPrompt", "prompt"],
   ["prompt", "instructions", "system", "systemPrompt"],
-  ["input", "parameters", "inputSchema"],
-  ["execute", "func", "handler"],
-  ["output", "outputType", "responseFormat", "schema"],
-  ["members", "agents", "subAgents", "handoffs"],
-  ["subAgents", "agents", "members", "handoffs"],
+  ["input", "parameters", "inputSchema", "schema", "args"],
+  ["execute", "func", "handler", "run", "invoke"],
+  ["needsApproval", "requireApproval", "requiresApproval"],
+  ["output", "outputType", "outputSchema", "responseFormat", "schema"],
+  ["members", "agents", "subAgents", "handoffs", "workers"],
+  ["subAgents", "agents", "members", "handoffs", "workers"],
   ["settings", "temperature", "topP", "maxTokens", "maxOutputTokens", "modelSettings"],
   ["maxSteps", "maxTurns", "maxIterations", "recursionLimit", "stopWhen"],
-  ["budget", "maxTurns", "maxSteps", "recursionLimit"],
+  ["askTimeoutS", "timeout", "timeoutMs", "timeoutS"],
+  [
+    "budget",
+    "maxTurns",
+    "maxSteps",
+    "recursionLimit",
+    "maxTokens",
+    "maxCostUsd",
+    "maxCost",
+    "timeout",
+    "timeoutMs",
+  ],
+  ["retry", "retries", "maxRetries"],
+  ["onEvent", "onChunk", "onStepFinish"],
+  ["hooks", "callbacks"],
   ["signal", "abortSignal"],
-  ["sessionId", "threadId", "conversationId"],
+  ["sessionId", "threadId", "thread_id", "conversationId"],
+  ["userId", "resourceId"],
+  ["metadata", "tags", "context"],
 ];
 
 /** The known name of what other libraries call `name`; undefined if nothing known is called so. */

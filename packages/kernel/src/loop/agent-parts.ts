@@ -4,7 +4,7 @@ import { checkSettingTypes } from "../model/check-settings.ts";
 import { executionBudget } from "../policy/execution-budget.ts";
 import { isLedger } from "./limits.ts";
 import { loopDetector } from "./loop-detection.ts";
-import { PIPELINE_LEVELS } from "./pipeline-levels.ts";
+import { checkLevels } from "./pipeline-levels.ts";
 import type { LoopOptions, ModelSettings } from "./tool-loop/options.ts";
 
 /** The options that agents of every kind share. */
@@ -46,13 +46,7 @@ export function checkAgentParts(owner: string, parts: AgentParts): void {
     loopDetector(loopDetection);
   }
   if (parts.settings !== undefined) checkSettings(`${owner}.settings`, parts.settings);
-  if (middleware === undefined) return;
-  for (const [level, pipeline] of Object.entries(
-    checkFields(`${owner}.middleware`, middleware, PIPELINE_LEVELS),
-  )) {
-    if (pipeline !== undefined && !hasMethod(pipeline, "run"))
-      wrong(`middleware.${level}`, pipeline, "a Pipeline, such as a MiddlewarePipeline of @ravi/middleware");
-  }
+  if (middleware !== undefined) checkLevels(`${owner}.middleware`, middleware);
 }
 
 export const SETTINGS: readonly (keyof ModelSettings)[] = [

@@ -27,6 +27,14 @@ export function checkAgents(field: string, agents: unknown): void {
   for (const [at, agent] of agents.entries()) checkAgent(`${field}[${at}]`, agent);
 }
 
+/** Refuses `agent.run("Hello")`, which looks as if it ran the agent: what an agent works with is passed to it by a host. */
+export function checkHost({ id }: Pick<Agent, "id">, inbox: object | string | undefined): void {
+  if (inbox !== undefined) return;
+  const expected =
+    "an inbox: a host calls run(ctx, inbox); to run an agent, call run(agent, input) of @ravi/sdk, or runtime.run(agent, input)";
+  throw new InvalidValueError({ field: `${id}.run: inbox`, value: inbox, expected });
+}
+
 /** Checks an agent's hooks and pipelines. It runs for every run and hire, so it allocates nothing if all is well. */
 export function checkHosted(agent: Pick<Agent, "id" | "pipelines" | "hooks">): void {
   const { id, hooks } = agent;

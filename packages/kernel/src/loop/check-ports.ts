@@ -50,6 +50,17 @@ const NEEDS: Needs = {
   logger: ["debug", "info", "warn", "error"],
 };
 
+/** What most users give, so that a path in place of a journal is told what makes one of it. */
+const SUCH_AS: Readonly<Partial<Record<keyof CheckedPorts, string>>> = {
+  journal: 'SqliteJournal.open(".ravi")',
+  meter: "new ModelMeter()",
+  limiter: "new FairPool({ concurrency: 10 })",
+  hooks: "new HookManager()",
+  history: "new MemoryHistory()",
+  compaction: "new TokenBudget()",
+  restart: "new RetryPolicy()",
+};
+
 /** A map, because V8 compiles what reads fields of many names again and again. */
 const NEEDS_BY_NAME: ReadonlyMap<string, FunctionNeed | readonly string[]> = new Map(Object.entries(NEEDS));
 
@@ -62,7 +73,8 @@ export function checkPorts(what: string, ports: CheckedPorts): void {
   for (const name in ports) {
     const value: unknown = ports[name as keyof CheckedPorts];
     const needs = value === undefined ? undefined : NEEDS_BY_NAME.get(name);
-    if (needs !== undefined) checkPort(`${what}.${name}`, value, needs);
+    if (needs !== undefined && !isFit(value, needs))
+      refuse(`${what}.${name}`, value, needs, SUCH_AS[name as keyof CheckedPorts]);
   }
   // A guard at a misspelt level would guard nothing.
   if (ports.pipelines !== undefined) checkLevels(`${what}.pipelines`, ports.pipelines);
@@ -77,10 +89,16 @@ function isFit(value: unknown, needs: FunctionNeed | readonly string[]): boolean
   return typeof needs === "string" ? typeof value === "function" : canServe(value) && hasAll(value, needs);
 }
 
-function refuse(field: string, value: unknown, needs: FunctionNeed | readonly string[]): never {
+function refuse(
+  field: string,
+  value: unknown,
+  needs: FunctionNeed | readonly string[],
+  example?: string,
+): never {
   if (typeof needs === "string") throw new InvalidValueError({ field, value, expected: needs });
   const methods = needs.length === 0 ? "" : ` with the methods ${needs.join(", ")}`;
-  throw new InvalidValueError({ field, value, expected: `an object${methods}` });
+  const suchAs = example === undefined ? "" : `, such as ${example}`;
+  throw new InvalidValueError({ field, value, expected: `an object${methods}${suchAs}` });
 }
 
 /** Not by `Reflect.get`, which takes twice as long. */

@@ -3,7 +3,7 @@ import { checkFields } from "../core/check.ts";
 import { InvalidValueError } from "../errors/errors.ts";
 import type { Pipeline, Pipelines } from "../ports/middleware.ts";
 
-export const PIPELINE_LEVELS: readonly (keyof Pipelines)[] = ["agent", "chat", "function"];
+const PIPELINE_LEVELS: readonly (keyof Pipelines)[] = ["agent", "chat", "function"];
 
 /**
  * Checks an agent's pipelines: a guard at a misspelt level would guard nothing. It runs for every run and hire, so it allocates
@@ -19,10 +19,11 @@ export function checkPipelines({ id, pipelines }: Pick<Agent, "id" | "pipelines"
 export function checkLevels(field: string, pipelines: unknown): void {
   const given = checkFields(field, pipelines, PIPELINE_LEVELS);
   for (const level of PIPELINE_LEVELS) {
-    const value = given[level];
-    if (isRunnable(value as Pipeline<never> | undefined)) continue;
-    const expected =
-      "an object with the methods run and admit, such as a MiddlewarePipeline of @ravi/middleware";
+    const value = given[level] as Partial<Pipeline<never>> | undefined;
+    if (isRunnable(value) && isAt(level, value)) continue;
+    const expected = isRunnable(value)
+      ? `a pipeline of the ${level} level; this one is of the ${value?.level} level, where its layers belong`
+      : "an object with the methods run and admit, such as a MiddlewarePipeline of @ravi/middleware";
     throw new InvalidValueError({ field: `${field}.${level}`, value, expected });
   }
 }
@@ -37,10 +38,15 @@ function areLevels(pipelines: Pipelines): boolean {
   for (const level in pipelines) {
     hasLevels = true;
     if (level !== "agent" && level !== "chat" && level !== "function") return false;
-    if (!isRunnable(pipelines[level])) return false;
+    if (!isRunnable(pipelines[level]) || !isAt(level, pipelines[level])) return false;
   }
   // Null and a promise have no fields either.
   return hasLevels;
+}
+
+/** Whether the pipeline may stand at this level: one that says no level is taken for one of any. */
+function isAt(level: keyof Pipelines, pipeline: Pick<Pipeline<never>, "level"> | undefined): boolean {
+  return pipeline?.level === undefined || pipeline.level === level;
 }
 
 /** A pipeline without layers is never called, so it needs no methods. */

@@ -15,12 +15,12 @@ export function toolSpec(tool: Tool | DelegateTool): ToolSpec {
     checkToolName(tool.name);
     const field = inputOf(tool.name);
     const parameters = jsonSchemaOf(tool.input, field);
-    if (!mayBeObject(parameters))
-      throw new InvalidValueError({
-        field,
-        value: tool.input,
-        expected: "an object schema, because models pass arguments by name",
-      });
+    if (!mayBeObject(parameters)) {
+      const { type } = parameters;
+      const found = typeof type === "string" ? `; this is one of a ${type}` : "";
+      const expected = `an object schema, such as z.object({ … }), because models pass arguments by name${found}`;
+      throw new InvalidValueError({ field, value: tool.input, expected });
+    }
     spec = Object.freeze({ name: tool.name, description: tool.description, parameters });
     specs.set(tool, spec);
   }

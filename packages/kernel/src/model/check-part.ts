@@ -17,6 +17,10 @@ const MEDIA_TYPE = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+*-]{1,127}(?:;[ -~]{0,200})?
 // oxlint-disable-next-line eslint/no-control-regex -- they are what is refused
 const FILE_NAME = /^[^\u0000-\u001f\u007f-\u009f]{0,255}$/u;
 
+/** A path of the disk, absolute or relative: no id of an uploaded file looks like one, and nobody would read it. */
+const PATH = /^(?:file:|\.{0,2}[/\\]|~[/\\]|[a-z]:[/\\])/i;
+const URL_OR_ID = "a data: or https: URL, or the id of a file that was uploaded to the provider";
+
 /**
  * A frozen copy of a part, so that nobody can change later what is on record. Throws an `InvalidValueError` if it is not of one of these
  * types, or if a field is missing, wrong or unknown.
@@ -36,8 +40,13 @@ export function ownPart<T extends GivenPart["type"]>(
   const own = asOwn(part, FIELDS[type]);
   const { text, url, mediaType, name } = own;
   if (type === "text" && typeof text !== "string") refuse(".text", text, "a string");
-  if (type !== "text" && (typeof url !== "string" || url === ""))
-    refuse(".url", url, "a data: or https: URL, or the id of a file that was uploaded to the provider");
+  if (type !== "text" && (typeof url !== "string" || url === "")) refuse(".url", url, URL_OR_ID);
+  if (matches(PATH, url))
+    refuse(
+      ".url",
+      url,
+      `${URL_OR_ID}; a file of the disk becomes a data: URL: \`data:image/png;base64,\${await readFile(path, "base64")}\``,
+    );
   if ((type === "file" || mediaType !== undefined) && !matches(MEDIA_TYPE, mediaType))
     refuse(".mediaType", mediaType, 'a media type, such as "application/pdf"');
   if (name !== undefined && !matches(FILE_NAME, name))

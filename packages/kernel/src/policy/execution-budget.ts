@@ -47,12 +47,15 @@ let defaultBudget: ExecutionBudget | undefined;
  */
 export const executionBudget: ExecutionBudgetFactory = Object.assign(
   (options?: ExecutionBudgetOptions): ExecutionBudget => {
-    if (options === undefined) return (defaultBudget ??= new Budget({}));
-    if (Budget.isOne(options)) return options;
+    if (options === undefined) return (defaultBudget ??= new ExecutionBudgetValue({}));
+    if (ExecutionBudgetValue.isOne(options)) return options;
     refuseLedger(options);
-    return new Budget(readOptions("executionBudget", options, FIELDS));
+    return new ExecutionBudgetValue(readOptions("executionBudget", options, FIELDS));
   },
-  { fromJSON: (json: unknown): ExecutionBudget => new Budget(readRecord("executionBudget", json, FIELDS)) },
+  {
+    fromJSON: (json: unknown): ExecutionBudget =>
+      new ExecutionBudgetValue(readRecord("executionBudget", json, FIELDS)),
+  },
 );
 
 /** Somebody who has a ledger looks for a place for it. That a field of its own is not known would not help. */
@@ -68,7 +71,7 @@ function refuseLedger(options: ExecutionBudgetOptions): void {
 }
 
 /** A class, so that `toJSON` is a method of the prototype: it is not copied, compared or listed. */
-class Budget implements ExecutionBudget {
+class ExecutionBudgetValue implements ExecutionBudget {
   // A private field: no other code can add it to an object or copy it.
   // oxlint-disable-next-line no-unused-private-class-members -- it is asked for by its name alone
   readonly #isChecked = true;
@@ -91,9 +94,9 @@ class Budget implements ExecutionBudget {
    * Whether the value was made by this class, so that it needs no second check and keeps its identity. False for a copy, or an
    * object that inherits from one.
    */
-  static isOne(value: object): value is Budget {
+  static isOne(value: object): value is ExecutionBudgetValue {
     // Most callers pass plain options; for those `instanceof` is answered in compiled code, and the private check is not.
-    return value instanceof Budget && #isChecked in value;
+    return value instanceof ExecutionBudgetValue && #isChecked in value;
   }
 
   toJSON(): JsonObject {

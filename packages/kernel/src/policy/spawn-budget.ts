@@ -45,15 +45,15 @@ let defaultBudget: SpawnBudget | undefined;
  */
 export const spawnBudget: SpawnBudgetFactory = Object.assign(
   (options?: SpawnBudgetOptions): SpawnBudget => {
-    if (options === undefined) return (defaultBudget ??= new Budget({}));
-    if (Budget.isOne(options)) return options;
-    return new Budget(readOptions("spawnBudget", options, FIELDS));
+    if (options === undefined) return (defaultBudget ??= new SpawnBudgetValue({}));
+    if (SpawnBudgetValue.isOne(options)) return options;
+    return new SpawnBudgetValue(readOptions("spawnBudget", options, FIELDS));
   },
-  { fromJSON: (json: unknown): SpawnBudget => new Budget(readRecord("spawnBudget", json, FIELDS)) },
+  { fromJSON: (json: unknown): SpawnBudget => new SpawnBudgetValue(readRecord("spawnBudget", json, FIELDS)) },
 );
 
 /** A class, so that `toJSON` is a method of the prototype: it is not copied, compared or listed. */
-class Budget implements SpawnBudget {
+class SpawnBudgetValue implements SpawnBudget {
   // A private field: no other code can add it to an object or copy it.
   // oxlint-disable-next-line no-unused-private-class-members -- it is asked for by its name alone
   readonly #isChecked = true;
@@ -74,9 +74,9 @@ class Budget implements SpawnBudget {
    * Whether the value was made by this class, so that it needs no second check and keeps its identity. False for a copy, or an
    * object that inherits from one.
    */
-  static isOne(value: object): value is Budget {
+  static isOne(value: object): value is SpawnBudgetValue {
     // Most callers pass plain options; for those `instanceof` is answered in compiled code, and the private check is not.
-    return value instanceof Budget && #isChecked in value;
+    return value instanceof SpawnBudgetValue && #isChecked in value;
   }
 
   toJSON(): JsonObject {

@@ -129,6 +129,8 @@ export interface Pipeline<C> {
   readonly isNoop: boolean;
   /** False if no layer has an `admit`. Default: true. */
   readonly hasAdmits?: boolean | undefined;
+  /** The level that its layers are for. It is refused at any other: a guard that is asked about something else guards nothing. */
+  readonly level?: MiddlewareLevel | undefined;
   /** Runs the `admit` of each layer, from the outside in, until one sets `result`. */
   admit(context: C, gate: Gate): MaybePromise<void>;
   /**

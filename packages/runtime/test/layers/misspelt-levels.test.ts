@@ -40,6 +40,18 @@ test.each([
   expect(() => bareContext({ agent: broken })).toThrow("agent plain: pipelines.chat");
 });
 
+test("R11: so is a pipeline that says that its layers are for another level", async () => {
+  const chat = { ...guard, level: "function" };
+  const expected =
+    "plain: pipelines.chat is an object; expected a pipeline of the chat level; this one is of the function level";
+  const misplaced: Agent = { ...plain, pipelines: { chat } as never };
+  await expect(new Runtime().run(misplaced, "").result).rejects.toThrow(expected);
+  expect(() => bareContext({ agent: misplaced })).toThrow(expected);
+  expect(() => new Runtime({ pipelines: misplaced.pipelines })).toThrow("runtime options.pipelines.chat");
+  const placed: Agent = { ...plain, pipelines: { function: chat } as never };
+  expect(await new Runtime().run(placed, "").result).toMatchObject({ status: "completed" });
+});
+
 test("R11: a guard has only what it is asked for", async () => {
   const chat = { isNoop: false, hasAdmits: false, run: guard.run };
   const guarded: Agent = { ...plain, pipelines: { chat, agent: { isNoop: true } } as never };

@@ -359,3 +359,9 @@ test("J4: a pipeline at a level that there is not is refused, and not left out",
 function fail(message: string): never {
   throw new Error(message);
 }
+
+test("a path in place of a journal is refused with what makes a journal of it", () => {
+  expect(() => new Runtime({ journal: ".ravi" as never })).toThrow(
+    /^runtime options\.journal is "\.ravi"; .*, such as SqliteJournal\.open\("\.ravi"\)$/,
+  );
+});

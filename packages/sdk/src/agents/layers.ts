@@ -80,6 +80,10 @@ class AroundPipeline implements Pipeline<ChatContext> {
     this.inner = inner;
   }
 
+  get level(): MiddlewareLevel | undefined {
+    return this.inner.level;
+  }
+
   get hasAdmits(): boolean | undefined {
     return this.inner.hasAdmits;
   }

@@ -35,7 +35,9 @@ export async function answer(request: Request): Promise<string> {
   const [run = "", name = "", json] = request.words;
   const { text } = request.options;
   if ((json === undefined) === (text === undefined))
-    throw new UsageError("ravi deliver takes either JSON or --text");
+    throw new UsageError(
+      "ravi deliver <run> <wait> takes either JSON or --text after the wait, whose name ravi show prints",
+    );
   const value = text ?? parsed(json ?? "");
   return give(
     request,

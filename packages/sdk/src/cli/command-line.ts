@@ -104,7 +104,7 @@ ${commandLines.join("\n")}
   --help, --version
 
 <run>: the id of a run; for show and log also its beginning, and for answers its first parts, as 21cafce5 of 21cafce5-…
-<wait>: its name, or its last parts, as tool:1:0; may be left out if there is one only.
+<wait>: its name, or its last parts, as tool:1:0; for approve and deny it may be left out if there is one only.
 Exit codes: 0 done, 1 refused or failed, 2 the command line is wrong.`;
 
 export type CommandName = keyof typeof COMMANDS;

@@ -14,6 +14,7 @@ import {
   AgentBase,
   bareContext,
   type BareContextOptions,
+  checkHost,
   checkModel,
   checkText,
   ownAttachments,
@@ -130,6 +131,7 @@ export class SessionAgent extends AgentBase implements ExtensionContext {
 
   /** Runs under a runtime, which calls this method. In your own code, use `invoke`. */
   async run(ctx: RunContext, inbox: Inbox): Promise<AgentResult> {
+    checkHost(this, inbox);
     const isOwn = inbox instanceof OwnInbox;
     return this.gate.exclusively("invoke", "turn", async () => {
       const mailbox = new Mailbox(inbox);

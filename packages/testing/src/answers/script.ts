@@ -16,10 +16,12 @@ export interface ScriptMatcher<Call = number> {
 }
 
 /**
- * A list of answers in the order of the calls; or a list of matchers, of which the first that matches answers (any number of
+ * A list of answers, or of functions that give one, in the order of the calls; or a list of matchers, of which the first that matches answers (any number of
  * times); or a function. A list of both is refused at run time: as a type error, every mistake in an answer would be reported as that.
  */
-export type Script<Call = number> = readonly (Answer | ScriptMatcher<Call>)[] | ScriptFunction<Call>;
+export type Script<Call = number> =
+  | readonly (Answer | ScriptFunction<Call> | ScriptMatcher<Call>)[]
+  | ScriptFunction<Call>;
 
 /** Returns the answer to call number `index`, from 0. Throws an `InvalidValueError` if the script has none. */
 export type CompiledScript<Call> = (request: ModelRequest, index: number, call: Call) => MaybePromise<Answer>;
@@ -36,7 +38,7 @@ export function compileScript<Call>(script: Script<Call>): CompiledScript<Call> 
   }
   // `filter` copies, so changing the list later does not change the answers.
   const matchers = script.filter((item) => isMatcher(item));
-  const answers = script.filter((item): item is Answer => !isMatcher(item));
+  const answers = script.filter((item): item is Given<Call> => !isMatcher(item));
   if (matchers.length === 0) return inSequence(answers);
   if (answers.length === 0) return byMatch(matchers);
   throw new InvalidValueError({
@@ -50,14 +52,16 @@ function isList(script: unknown): boolean {
   return Array.isArray(script);
 }
 
-function isMatcher<Call>(item: Answer | ScriptMatcher<Call>): item is ScriptMatcher<Call> {
+type Given<Call> = ScriptMatcher<Call>["answer"];
+
+function isMatcher<Call>(item: Given<Call> | ScriptMatcher<Call>): item is ScriptMatcher<Call> {
   return typeof item === "object" && item !== null && "when" in item;
 }
 
-function inSequence<Call>(answers: readonly Answer[]): CompiledScript<Call> {
-  return (request, index) => {
+function inSequence<Call>(answers: readonly Given<Call>[]): CompiledScript<Call> {
+  return (request, index, call) => {
     const answer = answers[index];
-    if (answer !== undefined) return answer;
+    if (answer !== undefined) return given(answer, request, call);
     throw unexpected(request, index, `the script has ${answers.length} answers`);
   };
 }
@@ -66,11 +70,15 @@ function byMatch<Call>(matchers: readonly ScriptMatcher<Call>[]): CompiledScript
   return (request, index, call) => {
     const text = lastText(request);
     for (const { when, answer } of matchers) {
-      if (fits(when, request, text)) return typeof answer === "function" ? answer(request, call) : answer;
+      if (fits(when, request, text)) return given(answer, request, call);
     }
     const tried = matchers.map(({ when }) => (typeof when === "function" ? "a function" : String(when)));
     throw unexpected(request, index, `no matcher fits (${tried.join(", ")})`);
   };
+}
+
+function given<Call>(answer: Given<Call>, request: ModelRequest, call: Call): MaybePromise<Answer> {
+  return typeof answer === "function" ? answer(request, call) : answer;
 }
 
 function fits(when: ScriptMatcher["when"], request: ModelRequest, text: string): boolean {

@@ -16,6 +16,7 @@ import type { SchemaLike } from "../../model/schema.ts";
 import { HookEvent } from "../../ports/hooks.ts";
 import { directOf } from "../at-once.ts";
 import { userMessage } from "../attachments.ts";
+import { checkHost } from "../check-agent.ts";
 import { checkSchemas } from "../check-schemas.ts";
 import { keepShapes } from "../keep-shapes.ts";
 import { KnownCalls } from "./steps/known-calls.ts";
@@ -51,6 +52,7 @@ export function toolLoop<T>(
   extension: LoopExtension<NoInfer<T>> = NO_EXTENSION,
 ): Promise<AgentResult<T>> {
   if (typeof given === "string") return new Loop(plan, ctx, undefined, undefined, extension).start(given);
+  checkHost(plan, given);
   const { input, attachments } = given;
   const mail = "take" in given ? new Mail(given) : undefined;
   return new Loop(plan, ctx, mail, attachments, extension).start(input);

@@ -92,7 +92,7 @@ export function unpricedError(account: Account, what: string | undefined): Inval
   return new InvalidValueError({
     field: `the cost of ${what ?? "a model call"}`,
     value: "unknown",
-    expected: `a price${limit}. Give one, in dollars per million tokens (0 is a price): new PriceBook({ prices: { "${what ?? "provider:model"}": { input: 0.5, output: 1.5 } } }), or remove maxCostUsd`,
+    expected: `a price${limit}. Give one, in dollars per million tokens (0 is a price): prices: { "${what ?? "provider:model"}": { input: 0.5, output: 1.5 } }, an option of PriceBook, of ModelMeter and of a run of the sdk; or remove maxCostUsd`,
   });
 }
 

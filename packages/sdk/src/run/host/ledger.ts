@@ -127,7 +127,7 @@ function unpriced(what = "provider:model", cause: unknown): InvalidValueError {
   return new InvalidValueError({
     field: `the price of ${what}`,
     value: "unknown",
-    expected: `a known price, because the run has a limit in dollars: set ${pricesOf(what)} (dollars per million tokens; 0 is allowed), or remove the limit with budget: { usd: null }`,
+    expected: `a known price, because the run has a limit in dollars: set ${pricesOf(what)} (dollars per million tokens; 0 is allowed), or remove the limit where it was set: budget: { usd: null } of the run or the agent, or total.usd of the conversation`,
     cause,
   });
 }
