@@ -40,6 +40,22 @@ describe("T19: publishing", () => {
     },
   );
 
+  test("T19: nothing that is installed comes from git, from a URL or from a folder", () => {
+    for (const { folder, manifest } of packages) {
+      const { dependencies, peerDependencies, optionalDependencies } = manifest;
+      for (const [name, wanted] of Object.entries({
+        ...dependencies,
+        ...peerDependencies,
+        ...optionalDependencies,
+      }))
+        expect(`${folder}: ${name} ${wanted}`).toMatch(/ (?:workspace:\^|catalog:|(?:[\^~]|>=)?\d+(?:\.\d+)*)$/);
+    }
+    const lock = readFileSync(join(root, "pnpm-lock.yaml"), "utf8");
+    const resolutions = [...lock.matchAll(/resolution: (.+)/g)].map((match) => match[1]);
+    expect(resolutions.length).toBeGreaterThan(100);
+    for (const each of resolutions) expect(each).toMatch(/^\{integrity: sha512-[\w+/]+=*\}$/);
+  });
+
   test("T19: all packages share one version, so nobody ends up with two kernels", () => {
     expect(new Set(packages.map(({ manifest }) => manifest.version)).size).toBe(1);
     expect(readFileSync(join(root, ".changeset/config.json"), "utf8")).toContain('"fixed": [["@ravi/*"]]');
@@ -67,6 +83,8 @@ describe("T19: publishing", () => {
       expect(text.match(/id-token: write/g)?.length ?? 0).toBe(file.endsWith("release.yml") ? 1 : 0);
       expect(text).toMatch(/^permissions:\n {2}contents: read$/m);
       expect(text).not.toMatch(/^\s+cache:/m);
+      // Publishing is trusted by where it comes from: a token could be stolen.
+      expect(text).not.toMatch(/NPM_TOKEN|NODE_AUTH_TOKEN|_authToken/);
     },
   );
 

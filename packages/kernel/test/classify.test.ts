@@ -17,6 +17,14 @@ const http = (
   body: { message?: string; code?: string; type?: string; details?: unknown; metadata?: unknown } = {},
 ): unknown => Object.assign(new Error(`${status} ${body.message ?? ""}`), { status, error: body });
 
+class OwnTypeError extends TypeError {
+  override readonly name = "OwnTypeError";
+}
+
+class OwnRangeError extends RangeError {
+  override readonly name = "OwnRangeError";
+}
+
 describe("O6: classifyError", () => {
   test("O6: the kinds, and which of them are worth another try", () => {
     expect(Object.keys(ErrorKind).filter((kind) => isRetryableKind(kind as ErrorKind))).toEqual([
@@ -116,6 +124,8 @@ describe("O6: classifyError", () => {
     ["402", http(402), "BILLING"],
     ["404", http(404, { code: "model_not_found" }), "MODEL_NOT_FOUND"],
     ["413", http(413), "CONTEXT_OVERFLOW"],
+    ["422 overflow", http(422, { code: "context_length_exceeded" }), "CONTEXT_OVERFLOW"],
+    ["a socket time-out in an answer", http(200, { code: "ETIMEDOUT" }), "TIMEOUT"],
     ["400", http(400, { message: "'messages' is required" }), "FORMAT_ERROR"],
     ["422", http(422), "FORMAT_ERROR"],
     ["400 filter", http(400, { code: "content_filter" }), "CONTENT_BLOCKED"],
@@ -445,6 +455,8 @@ describe("O6: classifyError", () => {
       new ReferenceError("x is not defined"),
       new RangeError("stack"),
       new SyntaxError("unexpected"),
+      new OwnTypeError("x is not a function"),
+      new OwnRangeError("stack"),
       new CancellationError({ reason: "user" }),
       new Error("the client failed", { cause: new CancellationError({ reason: "user" }) }),
       new Error("the client failed", { cause: new TypeError("x is not a function") }),

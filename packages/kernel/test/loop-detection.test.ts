@@ -57,6 +57,21 @@ describe("O17: loop detection", () => {
     ]);
   });
 
+  test("a success ends the row of a tool's failures, also one that tells nothing new", () => {
+    const detector = loopDetector();
+    const ok = (): string => turn(detector, gave(call("read", '{"file":"a"}')));
+    const fail = (n: number): string => turn(detector, failed(call("read", `{"n":${n}}`)));
+    expect([ok(), fail(1), fail(2), ok(), fail(3), fail(4)]).toEqual([
+      "allow",
+      "allow",
+      "allow",
+      "warn",
+      "allow",
+      "allow",
+    ]);
+    expect(fail(5), "the third in a row").toBe("warn");
+  });
+
   test("the same call with the same result is warned of at 2 and blocked after 5", () => {
     expect(turns(loopDetector(), 6, () => gave(call("status")))).toEqual([
       "allow",

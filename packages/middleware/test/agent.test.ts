@@ -240,6 +240,7 @@ describe("R27: rateLimiter", () => {
     token.cancel("enough");
     expect(isCancellation((await waiting).error)).toBe(true);
     expect(getEventListeners(token.signal, "abort")).toEqual([]);
+    expect(clock.pending).toBe(0);
     const next = through(layer, { clock });
     await clock.runAll();
     expect((await next).ran).toBe(1);

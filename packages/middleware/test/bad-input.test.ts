@@ -1,18 +1,25 @@
 import { scriptedModel } from "@ravi/testing";
 import { expect, test, vi } from "vitest";
 import {
+  approval,
   cache,
   contentFilter,
   fallback,
   FileAuditLog,
   fileValidator,
   llmJudge,
+  maxTokens,
   MiddlewarePipeline,
+  piiRunRedaction,
+  piiToolRedaction,
   promptInjection,
+  rateLimiter,
   retry,
   schemaValidator,
   sessionValidation,
   timeout,
+  toolCache,
+  toolCallValidation,
   tracing,
   truncateHistory,
   wrapModel,
@@ -49,6 +56,14 @@ test.each<[string, () => unknown]>([
   // A misspelt option would be passed over, and the default would hold.
   ["retry.maxRetry", () => retry(odd({ maxRetry: 1 }))],
   ["retry.random", () => retry({ random: odd(0.5) })],
+  ["timeout.onLate", () => timeout({ onLate: odd("log") })],
+  ["maxTokens.estimate", () => maxTokens({ maxInputTokens: 1, estimate: odd(100) })],
+  ["rateLimiter.key", () => rateLimiter({ key: odd("tenant") })],
+  ["sessionValidation.validate", () => sessionValidation({ validate: odd(true) })],
+  ["approval.when", () => approval({ when: odd(true) })],
+  ["approval.question", () => approval({ question: odd("May it?") })],
+  ["piiRunRedaction.kind", () => piiRunRedaction(odd({ kind: ["email"] }))],
+  ["piiToolRedaction.kind", () => piiToolRedaction(odd({ kind: ["email"] }))],
   ["timeout.ms", () => timeout(odd({ ms: 5 }))],
   ["cache.ttl", () => cache(odd({ ttl: 5 }))],
   ["fallback.model", () => fallback(odd({ models: [model], model }))],
@@ -65,6 +80,20 @@ test.each<[string, () => unknown]>([
   ["wrapModel.clock", () => wrapModel(model, [], { clock: odd({}) })],
 ])("R27: a guard that would guard nothing is refused when it is made: %s", (field, attempt) => {
   expect(attempt).toThrow(expect.objectContaining({ code: "INVALID_VALUE", field }));
+});
+
+test.each<[string, () => { readonly name?: string | undefined }]>([
+  ["cache", () => cache({ maxEntries: 1, ttlMs: 1 })],
+  ["llmJudge", () => llmJudge({ model, criteria: "fair", maxOutputTokens: 1 })],
+  ["maxTokens", () => maxTokens({ maxInputTokens: 1, maxOutputTokens: 1 })],
+  ["rateLimiter", () => rateLimiter({ limit: 1, windowMs: 1, maxWaitMs: 0 })],
+  ["retry", () => retry({ maxRetries: 0, baseMs: 0, capMs: 0, maxRetryAfterMs: 0 })],
+  ["sessionValidation", () => sessionValidation({ maxInputLength: 1 })],
+  ["timeout", () => timeout({ timeoutMs: 1 })],
+  ["toolCache", () => toolCache({ tools: ["search"], maxEntries: 1, ttlMs: 1 })],
+  ["toolCallValidation", () => toolCallValidation({ maxLength: 1, maxDepth: 1, maxValues: 1 })],
+])("R27: the smallest values are values: %s", (name, make) => {
+  expect(make().name).toBe(name);
 });
 
 test.each<[string, () => unknown]>([

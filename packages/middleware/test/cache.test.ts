@@ -282,6 +282,14 @@ describe("R27: toolCache", () => {
     expect(await call({ userId: "bob" })).not.toBe(hers);
   });
 
+  it("R27: keeps as many results as it is told to, and forgets the least used first", async () => {
+    const { call } = setupTool({ maxEntries: 2 });
+    const [one, two, three] = ["1", "2", "3"].map((q) => ({ args: { q } }));
+    for (const about of [one, two, one, three]) await call(about);
+    expect([await call(one), await call(three)]).toEqual(["result 1", "result 3"]);
+    expect(await call(two)).toBe("result 4");
+  });
+
   it("R27: keeps nothing of other tools, of errors, or under arguments that are not plain JSON", async () => {
     const { call } = setupTool();
     for (const [about, isError] of [

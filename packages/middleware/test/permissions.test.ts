@@ -75,6 +75,7 @@ describe("J11: permissions by rules", () => {
     ["other targets", { effect: "allow", target: "file" }, false],
     ["the agent by its name", { effect: "allow", agent: "lead" }, true],
     ["another agent", { effect: "allow", agent: "lea" }, false],
+    ["one of several agents", { effect: "allow", agent: ["editor", "lead"] }, true],
     ["the user", { effect: "allow", user: ["ann", null] }, true],
     ["nobody", { effect: "allow", user: null }, false],
     ["no tenant", { effect: "allow", tenant: null }, true],
@@ -114,6 +115,10 @@ describe("J11: permissions by rules", () => {
     });
     expect(await permissions.check(request())).toEqual({ allow: false, reason: "not today" });
     expect(await permissions.check(request({ target: "files.list" }))).toEqual({ allow: true });
+    expect(await rulePermissions({ rules: [{ effect: "deny" }] }).check(request())).toEqual({
+      allow: false,
+      reason: "a rule forbids tool files.read",
+    });
   });
 
   test.each<[string, PermissionRule["when"]]>([

@@ -243,6 +243,34 @@ describe("R27: what is taken for personal data", () => {
     }
   });
 
+  it("R27: own expressions are for texts, names and numbers of JSON, which stays JSON and is otherwise left as it is", async () => {
+    const own = redactionOf("test", { patterns: [await linearPattern("EMPLOYEE", /\b\d{4}\b/)] });
+    const filter = own.filter(new Map(), true);
+    const clean = (json: string): string => filter.push(json) + filter.end();
+    for (const [json, expected] of [
+      ['{ "id": 1234, "n": [12, true, null] }', { id: "[EMPLOYEE]", n: [12, true, null] }],
+      ['[{"of 1234": {"text": "1234!"}}]', [{ "of [EMPLOYEE]": { text: "[EMPLOYEE]!" } }]],
+      ["1234", "[EMPLOYEE]"],
+    ] as const)
+      expect(JSON.parse(clean(json))).toEqual(expected);
+    for (const json of ['{ "id" : 12345, "n": [ 12, {} ],\n"t":"\\u0041" }', "null", "12.50"])
+      expect(clean(json)).toBe(json);
+    expect(clean("no JSON: 1234, 12")).toBe("no JSON: [EMPLOYEE], 12");
+  });
+
+  it("R27: a text of one's own is found as it is written, also in a word, and in any case only if told so", () => {
+    const found = (pattern: { name: string; text: string; ignoreCase?: boolean }): string =>
+      redactionOf("test", { patterns: [pattern] }).whole("Nora, nora, Noras", new Map());
+    expect(found({ name: "NAME", text: "Nora" })).toBe("[NAME], nora, [NAME]s");
+    expect(found({ name: "NAME", text: "Nora", ignoreCase: true })).toBe("[NAME], [NAME], [NAME]s");
+  });
+
+  it.each([[""], ["x".repeat(1_025)], [5]])("R27: a text of one's own has 1 to 1,024 characters", (text) => {
+    const attempt = (): unknown => piiRedaction({ patterns: [{ name: "X", text: text as string }] });
+    expect(attempt).toThrow(expect.objectContaining({ field: "piiRedaction.patterns[0].text" }));
+    piiRedaction({ patterns: [{ name: "X", text: "x".repeat(1_024) }] });
+  });
+
   it("R27: an escape inside of a secret hides nothing of it, in a stream neither", () => {
     const key = "abcdefgh12345678ijkl";
     for (const [text, expected] of [
@@ -355,6 +383,15 @@ describe("R27: piiRedaction", () => {
       context.result = { status: "completed", output: "hello 10.0.0.1", stopReason: "done" };
     });
     expect(context.result?.output).toBe("hello [IP]");
+  });
+
+  it("R27: a run's input is cleaned also where nobody calls admit", async () => {
+    const context = agentContext({ input: "I am alice@example.com" });
+    const seen: string[] = [];
+    await new MiddlewarePipeline<AgentRunContext>([piiRunRedaction()]).run(context, async () => {
+      seen.push(context.input);
+    });
+    expect(seen).toEqual(["I am [EMAIL]"]);
   });
 
   it("a tool's result is cleaned, and the raw value goes with it", async () => {

@@ -200,6 +200,17 @@ describe("R11: admit", () => {
     expect(log).toEqual(["first", "second"]);
   });
 
+  it("asks nobody behind one that refuses at once", () => {
+    const log: string[] = [];
+    const refuse = (context: ChatContext): void => void (context.result = answer("refused"));
+    const pipeline = new MiddlewarePipeline<ChatContext>([
+      { level: "chat", admit: refuse },
+      { level: "chat", admit: () => void log.push("never") },
+    ]);
+    expect(pipeline.admit(chatContext(), closedGate)).toBeUndefined();
+    expect(log).toEqual([]);
+  });
+
   it("is no promise when no layer gives one", () => {
     expect(new MiddlewarePipeline<ChatContext>([retry()]).admit(chatContext(), closedGate)).toBeUndefined();
   });

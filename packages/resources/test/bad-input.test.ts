@@ -41,6 +41,8 @@ describe("what is misspelt is refused by name, and does not count as nothing", (
     ["no options of a ledger", "options", () => new ExecutionTracker({}, odd(null))],
     ["a scope", "scope", () => new ExecutionTracker({}, { scope: odd(5) })],
     ["a parent", "parent", () => new ExecutionTracker({}, { parent: odd({ maxTokens: 5 }) })],
+    ["no parent", "parent", () => new ExecutionTracker({}, { parent: odd(null) })],
+    ["the name of a parent", "parent", () => new ExecutionTracker({}, { parent: odd("lead") })],
     ["an option of a child", "options.scop", () => lead().child({}, "below", odd({ scop: "x" }))],
     ["money that is consumed", "spend.costUsd", () => lead().consume(odd({ costUsd: 100 }))],
     ["usage that is consumed", "spend.inputTokens", () => lead().consume(odd({ inputTokens: 100 }))],

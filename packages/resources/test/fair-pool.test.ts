@@ -67,6 +67,27 @@ describe("FairPool: calls at once", () => {
     (await third).release();
   });
 
+  test("it gives back the one request that it took, and no other", () => {
+    const pool = new FairPool({ requestsPerMinute: 3, clock: virtualClock() });
+    const [first] = [now(pool.acquire()), now(pool.acquire())];
+    first.release({ sent: false });
+    for (let n = 0; n < 2; n++) now(pool.acquire());
+    expect(isPromiseLike(pool.acquire())).toBe(true);
+  });
+
+  test("the smallest limits are limits, and a call that names no tokens takes none", () => {
+    const limits = { concurrency: 1, requestsPerMinute: 2, tokensPerMinute: 1, agingMs: 0 };
+    const pool = new FairPool({ ...limits, clock: virtualClock() });
+    now(pool.acquire({ tokens: 1 })).release();
+    const second = now(pool.acquire());
+    expect(isPromiseLike(pool.acquire()), "one at once").toBe(true);
+    second.release();
+    expect(pool.waiting, "two a minute").toBe(1);
+    const least = new FairPool({ requestsPerMinute: 1, clock: virtualClock() });
+    now(least.acquire()).release();
+    expect(isPromiseLike(least.acquire())).toBe(true);
+  });
+
   test("without limits nobody waits", () => {
     const pool = new FairPool();
     for (let n = 0; n < 1000; n++) now(pool.acquire(NORMAL));

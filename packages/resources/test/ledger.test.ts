@@ -267,6 +267,9 @@ describe("R18: a model without a price under a limit in dollars", () => {
     expect(error.message).toContain("lead has a limit of $5");
     expect(error.message).toContain('prices: { "acme:large": { input: 0.5, output: 1.5 } }, an option of');
     expect(root.open).toBe(0);
+    const unnamed = complaint(() => child.reserve({ tokens: 100, turns: 1 })).message;
+    expect(unnamed).toContain("the cost of a model call");
+    expect(unnamed).toContain('"provider:model": { input: 0.5, output: 1.5 }');
   });
 
   test.each([{ tokens: 1 }, { turns: 1 }])("R18: %j alone is a call that needs a price", (call) => {
@@ -303,6 +306,12 @@ describe("R18: warnings", () => {
     const root = new ExecutionTracker({ maxTokens: 100 }, { warnAt: 0.5 });
     expect(root.child({ maxTokens: 10 }, "c").charge({ tokens: 5 }).warnings).toMatchObject([{ scope: "c" }]);
     for (const warnAt of [0, -1, 1.1, Number.NaN]) complaint(() => new ExecutionTracker({}, { warnAt }));
+  });
+
+  test("R18: nothing is reported before the threshold is reached, also where it is no whole number", () => {
+    const tracker = new ExecutionTracker({ maxTokens: 7 }, { warnAt: 0.5 });
+    expect(tracker.charge({ tokens: 3 }).warnings).toEqual([]);
+    expect(tracker.charge({ tokens: 1 }).warnings).toMatchObject([{ used: 4, limit: 7 }]);
   });
 
   test("R18: whether it is the same agent's must be true or false, or its snapshot could not be restored", () => {
@@ -422,6 +431,23 @@ describe("T2: what is beyond what a ledger can count is counted as the most that
 });
 
 describe("R18: reserveAll, for a tracker of the user's own beside the run's", () => {
+  test("R18: a ledger is below those that its spend is counted in, and below no other", () => {
+    const root = new ExecutionTracker();
+    const child = root.child({}, "child");
+    const grandchild = child.child({}, "grandchild");
+    // One of another kind may stand before a tracker, and counts for itself.
+    const before: Ledger = {
+      used: root.used,
+      reserve: (estimate) => root.reserve(estimate),
+      charge: (spent) => root.charge(spent),
+      child: (budget, scope) => root.child(budget, scope),
+      remaining: () => root.remaining(),
+      snapshot: () => root.snapshot(),
+    };
+    const others = [root, child, grandchild, before];
+    expect(others.map((one) => child.isBelow(one))).toEqual([true, false, false, false]);
+  });
+
   test("R18: takes from all or from none", () => {
     const run = new ExecutionTracker({ maxTokens: 100 }, { scope: "run", reserve: false });
     const own = new ExecutionTracker({ maxTokens: 50 }, { scope: "own", reserve: false });

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { isPromiseLike, isRaviError, type ReserveOptions, type Spend } from "@ravi/kernel";
 import { ExecutionTracker, type OpenReservation, reserveAll } from "@ravi/resources";
 import { virtualClock } from "@ravi/testing";
@@ -165,6 +165,49 @@ describe("R18: a call that does not fit beside those under way may wait for them
     expect(await outcomes(moved)).toEqual(["granted"]);
   });
 
+  test("R18: who is let through one line is served by the next, in the tick in which there is room in it", async () => {
+    const lead = new ExecutionTracker({ maxTokens: 100 });
+    const [ann, ben] = [lead.child({ maxTokens: 50 }, "ann"), lead.child({}, "ben")];
+    const [anns, bens] = [ann.reserve({ tokens: 50 }), ben.reserve({ tokens: 50 })];
+    const call = new Queued(ann, { tokens: 20 });
+    anns.settle({ tokens: 0 });
+    expect(await outcomes(call)).toEqual(["granted"]);
+    call.cancel();
+
+    const more = [ann.reserve({ tokens: 40 }), ben.reserve({ tokens: 10 })];
+    const moved = new Queued(ann, { tokens: 30 });
+    more[0]?.settle({ tokens: 15 });
+    expect(await outcomes(moved), "ann has 35 left, and the lead 25").toEqual(["waiting"]);
+    bens.settle({ tokens: 40 });
+    expect(await outcomes(moved)).toEqual(["granted"]);
+  });
+
+  test("R18: when its ten minutes are over it has what it asked for, if only somebody before it kept it waiting", async () => {
+    const clock = virtualClock();
+    const lead = new ExecutionTracker({ maxTokens: 100 }, { clock });
+    const [ann, ben] = [lead.child({ maxTokens: 40 }, "ann"), lead.child({}, "ben")];
+    const anns = ann.reserve({ tokens: 25 });
+    const bens = [ben.reserve({ tokens: 30 }), ben.reserve({ tokens: 45 })];
+    const small = new Queued(ann, { tokens: 20 });
+    await clock.advance(1_000);
+    const large = new Queued(ben, { tokens: 60 });
+    // Now the small one stands behind the large one, which came later.
+    anns.settle({ tokens: 15 });
+    bens[1]?.cancel();
+    expect(await outcomes(small, large)).toEqual(["waiting", "waiting"]);
+    await clock.advance(599_000);
+    expect(await outcomes(small, large)).toEqual(["granted", "waiting"]);
+  });
+
+  test("R18: those that have waited have reservations of their own, each with its id", async () => {
+    const tracker = new ExecutionTracker({ maxTokens: 10 });
+    const open = tracker.reserve({ tokens: 10 });
+    const waiting = [3, 4].map(async (tokens) => tracker.reserve({ tokens }, { onFull: "queue" }));
+    open.cancel();
+    const got = await Promise.all(waiting);
+    expect(got.map(({ id }) => tracker.reservation(id)?.reserved.tokens)).toEqual([3, 4]);
+  });
+
   test("R18: a small call of one helper is not held up by another helper that has reached its own limit", async () => {
     const lead = new ExecutionTracker({ maxTokens: 100 });
     const [ann, ben] = [lead.child({ maxTokens: 50 }, "ann"), lead.child({}, "ben")];
@@ -279,10 +322,16 @@ describe("R18: a call that does not fit beside those under way may wait for them
     const tracker = new ExecutionTracker({ maxTokens: 100 }, { clock });
     const open = tracker.reserve({ tokens: 100 });
     const abort = new AbortController();
-    const call = new Queued(tracker, { tokens: 50 }, { signal: abort.signal });
-    expect(clock.pending).toBe(1);
+    const { signal } = abort;
+    const listeners = new Set<unknown>();
+    vi.spyOn(signal, "addEventListener").mockImplementation((_, listener) => void listeners.add(listener));
+    vi.spyOn(signal, "removeEventListener").mockImplementation(
+      (_, listener) => void listeners.delete(listener),
+    );
+    const call = new Queued(tracker, { tokens: 50 }, { signal });
+    expect([clock.pending, listeners.size]).toEqual([1, 1]);
     open.cancel();
-    expect(clock.pending).toBe(0);
+    expect([clock.pending, listeners.size]).toEqual([0, 0]);
     abort.abort();
     expect(await outcomes(call)).toEqual(["granted"]);
   });

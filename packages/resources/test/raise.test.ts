@@ -72,6 +72,20 @@ describe("R18: limits that are raised", () => {
     });
   });
 
+  test("does not warn again where the new threshold is just what is used", () => {
+    const tracker = new ExecutionTracker({ maxTokens: 100 });
+    tracker.charge({ tokens: 88 });
+    tracker.raise({ tokens: 10 });
+    expect(tracker.charge({ tokens: 1 }).warnings).toEqual([]);
+  });
+
+  test("what is not named is not granted", () => {
+    const tracker = new ExecutionTracker({ maxTokens: 1, maxCostUsd: 1, maxTurns: 1, maxToolCalls: 1 });
+    tracker.raise({ turns: 1 });
+    tracker.raise({ tokens: 1 });
+    expect(tracker.remaining()).toEqual({ tokens: 2, cost: 1, turns: 2, toolCalls: 1 });
+  });
+
   test("a limit that is raised beyond what can be counted stays at what can be", () => {
     const tracker = new ExecutionTracker({ maxTokens: 100, maxCostUsd: 0.123_456_789_1, maxTurns: 1 });
     for (let n = 0; n < 2; n++) tracker.raise({ tokens: Number.MAX_SAFE_INTEGER });

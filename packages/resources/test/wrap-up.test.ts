@@ -164,6 +164,17 @@ describe("R18: the reserve for the last turn lies inside the limit", () => {
     large.reserve({ tokens: 5, turns: 1 }).settle({});
   });
 
+  test("R18: of whole numbers, what the largest call may need is rounded up, and half of the limit down", () => {
+    const heldBack = (maxTokens: number, largest: number): number => {
+      const tracker = new ExecutionTracker({ maxTokens });
+      tracker.reserve({ tokens: largest, turns: 1 }).settle({});
+      const { hint } = exhaustion(() => tracker.reserve({ tokens: maxTokens - largest, turns: 1 }));
+      return Number(/(\d+) of it held back/.exec(hint ?? "")?.[1]);
+    };
+    expect(heldBack(100, 5), "of 6.25").toBe(7);
+    expect(heldBack(9, 4), "of 4.5, as 1.25 times the call is more").toBe(4);
+  });
+
   test("R18: what a tool spends says nothing about the size of a last turn", () => {
     const tracker = new ExecutionTracker({ maxTokens: 100 });
     tracker.charge({ tokens: 40, toolCalls: 1 });

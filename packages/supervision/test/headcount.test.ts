@@ -152,6 +152,9 @@ describe("R14: acquire", () => {
     urgent.release();
     await again;
     expect(three.draining).toEqual([]);
+    // It has a slot again and is in the middle of its next step.
+    three.acquire(a, CRITICAL);
+    expect([three.paused, three.draining]).toEqual([[b], [b]]);
   });
 
   test("R15: a queued hire, and a paused agent that was restored, drain nothing", () => {
