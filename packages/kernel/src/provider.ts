@@ -8,6 +8,7 @@ export { causeChain } from "./provider/causes.ts";
 export { checkRequest } from "./provider/check-request.ts";
 export type { PlatformTimers } from "./run/with-timers.ts";
 export { type ProviderCall, type ProviderCallSetup, startCall } from "./provider/call.ts";
+export { correctedKey, MAX_CORRECTIONS } from "./provider/corrected.ts";
 export { variable } from "./provider/environment.ts";
 export {
   type ConnectionFault,

@@ -253,6 +253,7 @@ test("the exports of @ravi/kernel/provider are these", () => {
   expect(Object.keys(provider).toSorted()).toMatchInlineSnapshot(`
     [
       "BrokenConnection",
+      "MAX_CORRECTIONS",
       "OversizedAnswer",
       "RedirectedRequest",
       "UnusableAnswer",
@@ -265,6 +266,7 @@ test("the exports of @ravi/kernel/provider are these", () => {
       "checkClientParts",
       "checkHeaders",
       "checkRequest",
+      "correctedKey",
       "countIn",
       "field",
       "fieldsOf",

@@ -610,10 +610,31 @@ describe("a parameter that the server does not take", () => {
     expect(server.received).toHaveLength(1);
   });
 
-  test("is corrected once for each call, not again and again", async () => {
+  test("each parameter is corrected once, so that a server that never accepts the request is not asked again and again", async () => {
     await using server = await refusing("thinking is not supported, and effort is not supported", 5);
     expect(await failureOf(client(server).generate(effort))).toMatchObject({ kind: "FORMAT_ERROR" });
-    expect(server.received).toHaveLength(2);
+    expect(server.received).toHaveLength(3);
+  });
+
+  test("several are left out one after the other, each with a key of its own", async () => {
+    const request: ModelRequest = { ...HELLO, temperature: 0.5, reasoning: { effort: "low" } };
+    await using server = await byteServer((response, { body }) => {
+      const gone = ["temperature", "output_config", "thinking"].find((name) => name in body);
+      const message = `\`${gone}\` is not supported by this model.`;
+      response.writeHead(gone === undefined ? 200 : 400, { "content-type": "application/json" });
+      const error = JSON.stringify({ type: "error", error: { type: "invalid_request_error", message } });
+      response.end(gone === undefined ? OK : error);
+    });
+    const model = client(server, { apiVersion: "2023-06-01", thinking: "off" });
+    expect((await model.generate(request, { idempotencyKey: "k" })).message.content).toBe("ok");
+    expect(server.received.map(({ headers }) => headers["idempotency-key"])).toEqual([
+      "k",
+      "k:corrected",
+      "k:corrected-2",
+      "k:corrected-3",
+    ]);
+    await model.generate(request);
+    expect(server.received).toHaveLength(5);
   });
 });
 
