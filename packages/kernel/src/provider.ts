@@ -41,6 +41,7 @@ export {
   tryParse,
 } from "./provider/json.ts";
 export { leftOut, unknownLeftOut } from "./provider/left-out.ts";
+export { pairedCalls } from "./provider/paired-calls.ts";
 export { plainType } from "./provider/media-type.ts";
 export { keyInBrowser, type KeyPlaces, missingKey } from "./provider/missing-key.ts";
 export { type Notice, onceEach } from "./provider/notices.ts";

@@ -283,6 +283,7 @@ test("the exports of @ravi/kernel/provider are these", () => {
       "missingKey",
       "namesOnly",
       "onceEach",
+      "pairedCalls",
       "plainId",
       "plainName",
       "plainType",
