@@ -179,6 +179,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "makeAtOnce",
       "makeDirect",
       "makeFolders",
+      "meantBy",
       "messageOf",
       "missed",
       "newRoot",

@@ -560,3 +560,34 @@ test.each(["ledger", "meter"])(
     );
   },
 );
+
+describe("R18: the name of a price that is nearly that of a model", () => {
+  const model = { ...scriptedModel(() => "Hi."), info: { provider: "openai", model: "gpt-5-mini" } };
+  const price = { input: 1, output: 1 };
+  const warnings = async (...names: string[]): Promise<string[]> => {
+    const warned: string[] = [];
+    const none = (): void => {};
+    const warn = (message: string): void => void warned.push(message);
+    const logger = { debug: none, info: none, warn, error: none };
+    const prices = Object.fromEntries(names.map((name) => [name, price]));
+    await run(agent({ name: "a", model }), "Hi", { prices, logger });
+    return warned;
+  };
+
+  test.each(["openai:gpt-5-mni", "gpt-5-mnii", "opnai:gpt-5-mini", "openai/gtp-5-mini"])(
+    "is told of, once, since that model costs what the catalogue says: %s",
+    async (name) => {
+      expect(await warnings(name)).toEqual([
+        `the price of "${name}" is used by no agent of this run; did you mean "openai:gpt-5-mini", which has no price of its own in the option prices?`,
+      ]);
+      expect(await warnings(name)).toEqual([]);
+    },
+  );
+
+  test.each([
+    ["another model", ["openai:gpt-5-nano", "azure:gpt-5-mini", "gpt-5.1-mini", "claude"]],
+    ["a model that has a price", ["gpt-5-mini", "gpt-5-mnii"]],
+  ])("is not told of if it is that of %s", async (_, names) => {
+    expect(await warnings(...names)).toEqual([]);
+  });
+});

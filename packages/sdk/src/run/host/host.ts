@@ -17,6 +17,7 @@ import { around, checkLayers, hasRetry, pipelinesOf } from "../../agents/layers.
 import { hasModule } from "../../node/node-module.ts";
 import { ledgerFor } from "./ledger.ts";
 import { meteringFor } from "./meters.ts";
+import { tellMisspelt } from "./misspelt-prices.ts";
 import type { HostOptions } from "../options.ts";
 
 /** What `launch` has prepared for the runtime. */
@@ -30,6 +31,7 @@ export interface Host {
 /** Builds the runtime of a run from the small packages. This is the one place where they are wired together. */
 export function buildRuntime(options: HostOptions, host: Host): Runtime {
   const { clock, ids, logger } = options;
+  tellMisspelt(options.prices, host.agents, logger);
   return new Runtime({
     agents: host.agents,
     ambientScope: hasModule("node:async_hooks"),
