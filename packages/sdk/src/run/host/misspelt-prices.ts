@@ -1,11 +1,9 @@
 import type { Agent, Logger, ModelInfo } from "@ravi/kernel";
-import { meantBy, tellLog } from "@ravi/kernel/loop";
+import { meantBy } from "@ravi/kernel/loop";
 import { blueprintOf, teamOf } from "../../agents/made/blueprint.ts";
 import type { HostOptions } from "../options.ts";
 import { isSource } from "./meters.ts";
-
-/** What was told already: a server has the same prices in each run. */
-const told = new Set<string>();
+import { tellOnce } from "./tell-once.ts";
 
 /**
  * Warns of a price that belongs to no model of the agents, but whose name is nearly that of one which has no price of its own. That one is
@@ -26,10 +24,10 @@ export function tellMisspelt(
     const meant = unpriced.find((info) => isNearly(name, info));
     if (meant === undefined || models.some((info) => isOf(name, info))) continue;
     const model = `${meant.provider}:${meant.model}`;
-    const message = `the price of ${JSON.stringify(name)} is used by no agent of this run; did you mean ${JSON.stringify(model)}, which has no price of its own in the option prices?`;
-    if (told.has(message)) continue;
-    told.add(message);
-    tellLog(logger ?? console, "warn", message);
+    tellOnce(
+      logger,
+      `the price of ${JSON.stringify(name)} is used by no agent of this run; did you mean ${JSON.stringify(model)}, which has no price of its own in the option prices?`,
+    );
   }
 }
 
