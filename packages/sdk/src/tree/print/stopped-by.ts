@@ -1,5 +1,5 @@
 import type { AgentAccount, RunEvent, StoppedBy } from "@ravi/kernel";
-import { field } from "@ravi/kernel/provider";
+import { fieldsOf } from "@ravi/kernel/provider";
 
 import { KERNEL_NAMES } from "../../limits/kernel-names.ts";
 
@@ -21,12 +21,10 @@ const TREE: ReadonlyMap<string, string> = new Map(
 export function withSdkLimits(told: RunEvent): RunEvent {
   const { event } = told;
   if (event.type !== "progress" || event.name !== "hireDenied") return told;
-  const { data } = event;
-  const error = field(data, "error");
-  if (typeof data !== "object" || data === null || Array.isArray(data) || typeof error !== "string")
-    return told;
+  const { to, error } = fieldsOf(event.data);
+  if (typeof to !== "string" || typeof error !== "string") return told;
   const named = error.replace(/\b(?:max|allow)[A-Z]\w*/g, (name) => TREE.get(name) ?? name);
-  return { ...told, event: { ...event, data: { ...data, error: named } } };
+  return { ...told, event: { ...event, data: { to, error: named } } };
 }
 
 /** The same of all events, for a reader. Without a generator in between: a model's answer is hundreds of them. */
