@@ -461,6 +461,58 @@ describe("an answer of a given shape", () => {
     expect(body).not.toHaveProperty("output_config");
   });
 
+  test.each([
+    ["the same twice", ['{"x":1,"y":"a"}', '{"y":"a", "x":1}'], '{"x":1,"y":"a"}'],
+    ["two that differ", ['{"x":1}', '{"x":2}'], '{"x":1}{"x":2}'],
+  ])(
+    "beside other tools, a model that gives %s is understood, streamed and not",
+    async (_, texts, expected) => {
+      const events = [
+        { type: "message_start", message: {} },
+        ...texts.flatMap((text, index) => [
+          {
+            type: "content_block_start",
+            index,
+            content_block: { type: "tool_use", id: `t${index}`, name: "scores", input: {} },
+          },
+          ...[text.slice(0, 4), text.slice(4)].map((piece) => ({
+            type: "content_block_delta",
+            index,
+            delta: { type: "input_json_delta", partial_json: piece },
+          })),
+          { type: "content_block_stop", index },
+        ]),
+        { type: "message_delta", delta: { stop_reason: "tool_use" } },
+        { type: "message_stop" },
+      ];
+      const whole = {
+        type: "message",
+        content: texts.map((text, at) => ({
+          type: "tool_use",
+          id: `t${at}`,
+          name: "scores",
+          input: JSON.parse(text) as object,
+        })),
+        stop_reason: "tool_use",
+      };
+      await using server = await byteServer((response, { body }) => {
+        const isStreamed = body["stream"] === true;
+        response.writeHead(200, { "content-type": isStreamed ? "text/event-stream" : "application/json" });
+        const said = events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("");
+        response.end(isStreamed ? said : JSON.stringify(whole));
+      });
+      const request: ModelRequest = { ...HELLO, tools: [TOOL], output: { name: "scores", schema: open } };
+      const model = client(server);
+      expect((await model.generate(request)).message).toEqual({ role: "assistant", content: expected });
+      let told = "";
+      for await (const event of model.stream?.(request) ?? []) {
+        if (event.type === "text") told += event.delta;
+        if (event.type === "finish") expect(event.response.message.content).toBe(expected);
+      }
+      expect(told).toBe(expected);
+    },
+  );
+
   test("leaves the other tools free, and does not take one's name", async () => {
     const body = await bodyOf({
       ...HELLO,
