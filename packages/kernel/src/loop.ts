@@ -9,7 +9,7 @@ export { KEY_SHAPES, type KeyShape, secretPatterns, secretRemover } from "./core
 export { codeAt } from "./core/code-at.ts";
 export { forgetOldest } from "./core/forget-oldest.ts";
 export { quietly } from "./core/quietly.ts";
-export { checkSpelling } from "./core/spelling.ts";
+export { checkSpelling, meantBy } from "./core/spelling.ts";
 export { hasCode } from "./core/has-code.ts";
 export { makeFolders } from "./core/make-folders.ts";
 export { tellLog } from "./core/tell-log.ts";

@@ -8,6 +8,7 @@ export { causeChain } from "./provider/causes.ts";
 export { checkRequest } from "./provider/check-request.ts";
 export type { PlatformTimers } from "./run/with-timers.ts";
 export { type ProviderCall, type ProviderCallSetup, startCall } from "./provider/call.ts";
+export { correctedKey, MAX_CORRECTIONS } from "./provider/corrected.ts";
 export { variable } from "./provider/environment.ts";
 export {
   type ConnectionFault,
@@ -40,6 +41,7 @@ export {
   tryParse,
 } from "./provider/json.ts";
 export { leftOut, unknownLeftOut } from "./provider/left-out.ts";
+export { pairedCalls } from "./provider/paired-calls.ts";
 export { plainType } from "./provider/media-type.ts";
 export { keyInBrowser, type KeyPlaces, missingKey } from "./provider/missing-key.ts";
 export { type Notice, onceEach } from "./provider/notices.ts";

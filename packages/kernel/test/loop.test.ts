@@ -134,6 +134,49 @@ describe("parseWith", () => {
     });
   });
 
+  describe("an asynchronous check of zod, which zod itself runs once more than needed", () => {
+    const runs: string[] = [];
+    const known = z.object({
+      name: z.string().refine(async (name) => {
+        runs.push(name);
+        if (name === "eve") throw new Error("the database is down");
+        return name === "ann";
+      }, "nobody of that name"),
+    });
+
+    test.each([
+      ["that rejects", "eve", undefined],
+      ["that passes", "ann", { ok: true, value: { name: "ann" } }],
+      ["that finds a problem", "bob", { ok: false, problem: "name: nobody of that name" }],
+    ])("%s leaves no promise behind that would end the process", async (_what, name, expected) => {
+      const unhandled: unknown[] = [];
+      const note = (error: unknown): void => void unhandled.push(error);
+      process.on("unhandledRejection", note);
+      try {
+        const parsed = Promise.resolve(parseWith(known, { name }));
+        if (expected === undefined) await expect(parsed).rejects.toThrow("the database is down");
+        else expect(await parsed).toEqual(expected);
+        // Node reports what nobody has handled before it calls the next timer.
+        await new Promise((resolve) => setImmediate(resolve));
+      } finally {
+        process.off("unhandledRejection", note);
+      }
+      expect(unhandled).toEqual([]);
+    });
+
+    test("is made once for a value that passes, and a check that is not asynchronous takes no promise", async () => {
+      runs.length = 0;
+      await parseWith(known, { name: "ann" });
+      expect(runs).toEqual(["ann"]);
+
+      let calls = 0;
+      const short = z.string().refine((text) => ++calls > 0 && text.length < 3, "too long");
+      expect(parseWith(short, "ab")).toEqual({ ok: true, value: "ab" });
+      expect(calls).toBe(1);
+      expect(parseWith(short, "abc")).toEqual({ ok: false, problem: "too long" });
+    });
+  });
+
   test("waits for a schema that is asynchronous", async () => {
     const known = z.string().refine(async (name) => name === "ada", "nobody of that name");
     expect(await parseWith(known, "bob")).toEqual({ ok: false, problem: "nobody of that name" });

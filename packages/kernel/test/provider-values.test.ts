@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { isRaviError, type Logger } from "@ravi/kernel";
+import { type ChatMessage, isRaviError, type Logger } from "@ravi/kernel";
 import {
   argumentObject,
   argumentText,
@@ -17,6 +17,7 @@ import {
   listOf,
   namesOnly,
   onceEach,
+  pairedCalls,
   plainId,
   plainName,
   shortId,
@@ -277,5 +278,65 @@ test("what holds beside the alternatives of a tool's schema is merged with them,
       size: { anyOf: [{ type: "number" }, { minimum: 1, type: "number" }] },
     },
     required: ["kind", "size"],
+  });
+});
+
+describe("the calls of a conversation and their results", () => {
+  const user = (content: string): ChatMessage => ({ role: "user", content });
+  const asks = (...ids: string[]): ChatMessage => ({
+    role: "assistant",
+    content: "",
+    toolCalls: ids.map((id) => ({ id, name: "f", arguments: "{}" })),
+  });
+  const result = (toolCallId: string): ChatMessage => ({
+    role: "tool",
+    toolCallId,
+    name: "f",
+    content: "ok",
+  });
+  const none = (toolCallId: string) => ({
+    role: "tool",
+    toolCallId,
+    name: "f",
+    content: expect.stringMatching(/^There is no result/),
+    isError: true,
+  });
+
+  test.each<[string, ChatMessage[]]>([
+    ["several at once", [user("go"), asks("a", "b"), result("b"), result("a"), asks("a"), result("a")]],
+    ["calls that nothing follows", [user("go"), asks("a", "b")]],
+    ["a result without its call", [user("go"), result("a"), asks("b"), result("b"), result("b")]],
+  ])("are left as they are: %s", (_, messages) => {
+    expect(pairedCalls(messages)).toEqual(messages);
+  });
+
+  test.each<[string, ChatMessage[], unknown[]]>([
+    [
+      "a call that was not finished",
+      [user("go"), asks("a", "b"), result("b"), user("on")],
+      [user("go"), asks("a", "b"), result("b"), none("a"), user("on")],
+    ],
+    [
+      "one before the next answer",
+      [asks("a"), asks("b"), result("b")],
+      [asks("a"), none("a"), asks("b"), result("b")],
+    ],
+    [
+      "one whose neighbour was the last",
+      [asks("a", "b"), result("a")],
+      [asks("a", "b"), result("a"), none("b")],
+    ],
+    [
+      "what was said meanwhile",
+      [asks("a", "b"), user("hurry"), result("a"), user("and?"), result("b"), user("on")],
+      [asks("a", "b"), result("a"), result("b"), user("hurry"), user("and?"), user("on")],
+    ],
+    [
+      "an id that is used twice",
+      [asks("a", "a"), result("a"), user("on")],
+      [asks("a", "a"), result("a"), none("a"), user("on")],
+    ],
+  ])("are put in order: %s", (_, messages, expected) => {
+    expect(pairedCalls(messages)).toEqual(expected);
   });
 });

@@ -180,6 +180,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "makeAtOnce",
       "makeDirect",
       "makeFolders",
+      "meantBy",
       "messageOf",
       "missed",
       "newRoot",
@@ -254,6 +255,7 @@ test("the exports of @ravi/kernel/provider are these", () => {
   expect(Object.keys(provider).toSorted()).toMatchInlineSnapshot(`
     [
       "BrokenConnection",
+      "MAX_CORRECTIONS",
       "OversizedAnswer",
       "RedirectedRequest",
       "UnusableAnswer",
@@ -266,6 +268,7 @@ test("the exports of @ravi/kernel/provider are these", () => {
       "checkClientParts",
       "checkHeaders",
       "checkRequest",
+      "correctedKey",
       "countIn",
       "field",
       "fieldsOf",
@@ -282,6 +285,7 @@ test("the exports of @ravi/kernel/provider are these", () => {
       "missingKey",
       "namesOnly",
       "onceEach",
+      "pairedCalls",
       "plainId",
       "plainName",
       "plainType",

@@ -69,6 +69,11 @@ export class MiddlewarePipeline<C extends WithResult> implements Pipeline<C> {
     return this.plan.layers.map(layerName);
   }
 
+  /** The names of the tools that its layers guard. */
+  get tools(): readonly string[] {
+    return this.plan.layers.flatMap((layer) => (typeof layer === "function" ? [] : (layer.tools ?? [])));
+  }
+
   /** Calls each layer's `admit` in order, until one refuses by setting a result. Returns a promise only if a layer does. */
   admit(context: C, gate: Gate): MaybePromise<void> {
     const { admits } = this.plan;

@@ -487,6 +487,26 @@ describe("R27: llmJudge", () => {
       expect(isVerdict(other)).toBe(false);
   });
 
+  it.each([true, false])(
+    "R27: the reasoning in an answer is judged if it is asked for: %s",
+    async (reasoning) => {
+      const { judge, layer } = judged('{"allow": true, "reason": "kind"}', { reasoning });
+      const content = [
+        { type: "reasoning", text: "Bob is " },
+        { type: "text", text: "Hello." },
+        { type: "reasoning", text: "a fool." },
+      ] as const;
+      const model = fakeModel("main", answer("", { message: { role: "assistant", content } }));
+      const context = chatContext({ model });
+      await new MiddlewarePipeline<ChatContext>([layer]).run(context, coreOf(context));
+      const asked = { answer: "Hello.", ...(reasoning && { reasoning: "Bob is a fool." }) };
+      expect(judge.requests[0]?.messages[1]?.content).toBe(JSON.stringify(asked));
+      expect(String(judge.requests[0]?.messages[0]?.content).includes("the reasoning before it")).toBe(
+        reasoning,
+      );
+    },
+  );
+
   it("R27: the calls of tools in an answer are judged with it", async () => {
     const { judge, layer } = judged('{"allow": true, "reason": "kind"}');
     const toolCalls = [{ id: "1", name: "insult", arguments: '{"whom":"Bob"}' }];

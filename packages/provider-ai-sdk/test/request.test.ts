@@ -120,6 +120,28 @@ test("R19: calls of several turns with one id get ids of their own, and so do th
   );
 });
 
+test("R19: a call that was not finished, as after an abort, gets a result that says so", async () => {
+  const model = fixedModel();
+  const toolCalls = ["a", "b"].map((id) => ({ id, name: "t", arguments: "{}" }));
+  const messages: ChatMessage[] = [
+    ...ask("go").messages,
+    { role: "assistant", content: "", toolCalls },
+    { role: "tool", toolCallId: "b", name: "t", content: "done" },
+    ...ask("on").messages,
+  ];
+  await fromAiSdk(model).generate({ messages });
+  expect(model.seen[0]?.prompt.slice(2)).toMatchObject([
+    { role: "tool", content: [{ toolCallId: "b", output: { value: "done" } }] },
+    {
+      role: "tool",
+      content: [
+        { toolCallId: "a", output: { type: "error-text", value: expect.stringMatching(/no result/) } },
+      ],
+    },
+    { role: "user" },
+  ]);
+});
+
 describe("files", () => {
   const file = { type: "file", mediaType: "application/pdf", filename: "a.pdf" };
 

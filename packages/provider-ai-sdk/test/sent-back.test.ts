@@ -122,6 +122,22 @@ describe("R19: what a provider needs back with a text", () => {
     ]);
   });
 
+  test("another model of OpenAI gets it without its place at the server, which belongs to thoughts that it does not get", async () => {
+    const own = (more: object) => ({ openai: { phase: "final_answer", ...more } });
+    const said = [
+      { type: "reasoning", text: "hm", providerMetadata: { openai: { itemId: "rs_1" } } },
+      { type: "text", text: "hi", providerMetadata: own({ itemId: "msg_1" }) },
+    ];
+    const { content, message } = await sentBack({ provider: "openai.responses", ...answer(said) });
+    expect(content).toMatchObject([{ type: "reasoning" }, { providerOptions: own({ itemId: "msg_1" }) }]);
+    const other = { ...fixedModel({ provider: "openai.responses" }), modelId: "large" };
+    await fromAiSdk(other).generate({ messages: [...ask("go").messages, message, ...ask("on").messages] });
+    expect(other.seen[0]?.prompt[1]).toEqual({
+      role: "assistant",
+      content: [{ type: "text", text: "hi", providerOptions: own({}) }],
+    });
+  });
+
   test("a provider that did not make it gets the text alone", async () => {
     const said = [{ type: "text", text: "hi", providerMetadata: { openai: { phase: "final_answer" } } }];
     const { message } = await sentBack({ provider: "openai.responses", ...answer(said) });
@@ -134,6 +150,8 @@ describe("R19: what a provider needs back with a text", () => {
 test.each<[string, object, boolean]>([
   ["signed, as @ai-sdk/anthropic 4.0.102 gives them", { anthropic: { signature: "s" } }, false],
   ["encrypted", { anthropic: { redactedData: "x" } }, false],
+  ["sealed by OpenAI", { openai: { itemId: "rs_1", reasoningEncryptedContent: "x" } }, false],
+  ["kept at OpenAI, which a model that does not reason refuses", { openai: { itemId: "rs_1" } }, false],
   ["of Gemini, which has to get them back", { google: { thoughtSignature: "s" } }, true],
 ])(
   "R19: thoughts that are %s go back to the same model; to another of the provider: %#",

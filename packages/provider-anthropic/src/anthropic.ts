@@ -13,8 +13,10 @@ import {
 import {
   answerReader,
   checkRequest,
+  correctedKey,
   headerSecrets,
   headerText,
+  MAX_CORRECTIONS,
   onceEach,
   type ProviderCall,
   scrubber,
@@ -98,6 +100,25 @@ export function anthropic(model: string, options: AnthropicOptions = {}): LLMCli
     return { ...ready, body: corrected(ready.body, corrections) };
   };
 
+  /** Remembers what the server refuses in a request, for it and all later ones. Throws the refusal on if nothing can be left out. */
+  const learn = (error: unknown, request: ModelRequest, sent: Prepared): void => {
+    const unread = unreadableOf(error);
+    const seals = unread === undefined ? [] : sent[unread].filter((seal) => !readable.has(seal));
+    const correction = correctionOf(error, sent.body);
+    if (seals.length > 0) {
+      remember(unreadable, seals);
+      notice(`${unread} that the server cannot read are left out`);
+    } else if (correction === undefined) {
+      throw error;
+    } else if (correction === "output_config.format" && request.output !== undefined && isUnfitShape(error)) {
+      unfitShapes.add(shapeOf(request));
+      notice("a schema of the answer is asked for by a tool: structured output does not support it");
+    } else {
+      corrections.add(correction);
+      notice(`${correction} is left out: the server does not accept it`);
+    }
+  };
+
   const send = async (
     call: ProviderCall,
     request: ModelRequest,
@@ -121,38 +142,16 @@ export function anthropic(model: string, options: AnthropicOptions = {}): LLMCli
           })
           .asResponse(),
       );
-    const first = prepared(request, isOwn);
-    try {
-      const response = await post(first.body, how.idempotencyKey);
-      remember(readable, first.images);
-      return { response, outputTool: first.outputTool };
-    } catch (error) {
-      if (call.stopped !== undefined) throw error;
-      const correction = correctionOf(error, first.body);
-      const unread = unreadableOf(error);
-      const seals = unread === undefined ? [] : first[unread].filter((seal) => !readable.has(seal));
-      if (seals.length > 0) {
-        remember(unreadable, seals);
-        notice(`${unread} that the server cannot read are left out`);
-      } else if (correction === undefined) {
-        throw error;
-      } else if (
-        correction === "output_config.format" &&
-        request.output !== undefined &&
-        isUnfitShape(error)
-      ) {
-        unfitShapes.add(shapeOf(request));
-        notice("a schema of the answer is asked for by a tool: structured output does not support it");
-      } else {
-        corrections.add(correction);
-        notice(`${correction} is left out: the server does not accept it`);
+    for (let attempt = 0; ; attempt++) {
+      const sent = prepared(request, isOwn);
+      try {
+        const response = await post(sent.body, correctedKey(how.idempotencyKey, attempt));
+        remember(readable, sent.images);
+        return { response, outputTool: sent.outputTool };
+      } catch (error) {
+        if (call.stopped !== undefined || attempt === MAX_CORRECTIONS) throw error;
+        learn(error, request, sent);
       }
-      const second = prepared(request, isOwn);
-      // A different body needs a different idempotency key.
-      const key = how.idempotencyKey === undefined ? undefined : `${how.idempotencyKey}:corrected`;
-      const response = await post(second.body, key);
-      remember(readable, second.images);
-      return { response, outputTool: second.outputTool };
     }
   };
 

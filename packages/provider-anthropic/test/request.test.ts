@@ -461,6 +461,58 @@ describe("an answer of a given shape", () => {
     expect(body).not.toHaveProperty("output_config");
   });
 
+  test.each([
+    ["the same twice", ['{"x":1,"y":"a"}', '{"y":"a", "x":1}'], '{"x":1,"y":"a"}'],
+    ["two that differ", ['{"x":1}', '{"x":2}'], '{"x":1}{"x":2}'],
+  ])(
+    "beside other tools, a model that gives %s is understood, streamed and not",
+    async (_, texts, expected) => {
+      const events = [
+        { type: "message_start", message: {} },
+        ...texts.flatMap((text, index) => [
+          {
+            type: "content_block_start",
+            index,
+            content_block: { type: "tool_use", id: `t${index}`, name: "scores", input: {} },
+          },
+          ...[text.slice(0, 4), text.slice(4)].map((piece) => ({
+            type: "content_block_delta",
+            index,
+            delta: { type: "input_json_delta", partial_json: piece },
+          })),
+          { type: "content_block_stop", index },
+        ]),
+        { type: "message_delta", delta: { stop_reason: "tool_use" } },
+        { type: "message_stop" },
+      ];
+      const whole = {
+        type: "message",
+        content: texts.map((text, at) => ({
+          type: "tool_use",
+          id: `t${at}`,
+          name: "scores",
+          input: JSON.parse(text) as object,
+        })),
+        stop_reason: "tool_use",
+      };
+      await using server = await byteServer((response, { body }) => {
+        const isStreamed = body["stream"] === true;
+        response.writeHead(200, { "content-type": isStreamed ? "text/event-stream" : "application/json" });
+        const said = events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("");
+        response.end(isStreamed ? said : JSON.stringify(whole));
+      });
+      const request: ModelRequest = { ...HELLO, tools: [TOOL], output: { name: "scores", schema: open } };
+      const model = client(server);
+      expect((await model.generate(request)).message).toEqual({ role: "assistant", content: expected });
+      let told = "";
+      for await (const event of model.stream?.(request) ?? []) {
+        if (event.type === "text") told += event.delta;
+        if (event.type === "finish") expect(event.response.message.content).toBe(expected);
+      }
+      expect(told).toBe(expected);
+    },
+  );
+
   test("leaves the other tools free, and does not take one's name", async () => {
     const body = await bodyOf({
       ...HELLO,
@@ -610,10 +662,31 @@ describe("a parameter that the server does not take", () => {
     expect(server.received).toHaveLength(1);
   });
 
-  test("is corrected once for each call, not again and again", async () => {
+  test("each parameter is corrected once, so that a server that never accepts the request is not asked again and again", async () => {
     await using server = await refusing("thinking is not supported, and effort is not supported", 5);
     expect(await failureOf(client(server).generate(effort))).toMatchObject({ kind: "FORMAT_ERROR" });
-    expect(server.received).toHaveLength(2);
+    expect(server.received).toHaveLength(3);
+  });
+
+  test("several are left out one after the other, each with a key of its own", async () => {
+    const request: ModelRequest = { ...HELLO, temperature: 0.5, reasoning: { effort: "low" } };
+    await using server = await byteServer((response, { body }) => {
+      const gone = ["temperature", "output_config", "thinking"].find((name) => name in body);
+      const message = `\`${gone}\` is not supported by this model.`;
+      response.writeHead(gone === undefined ? 200 : 400, { "content-type": "application/json" });
+      const error = JSON.stringify({ type: "error", error: { type: "invalid_request_error", message } });
+      response.end(gone === undefined ? OK : error);
+    });
+    const model = client(server, { apiVersion: "2023-06-01", thinking: "off" });
+    expect((await model.generate(request, { idempotencyKey: "k" })).message.content).toBe("ok");
+    expect(server.received.map(({ headers }) => headers["idempotency-key"])).toEqual([
+      "k",
+      "k:corrected",
+      "k:corrected-2",
+      "k:corrected-3",
+    ]);
+    await model.generate(request);
+    expect(server.received).toHaveLength(5);
   });
 });
 

@@ -1,4 +1,4 @@
-import { type LLMClient, ProviderError, textOf } from "@ravi/kernel";
+import { type ChatMessage, type LLMClient, ProviderError, textOf } from "@ravi/kernel";
 import type { OpenAIOptions } from "@ravi/provider-openai";
 import { loopbackOpenAI } from "@ravi/testing";
 import { OpenAI } from "openai";
@@ -64,6 +64,20 @@ describe.each(["chat", "responses"] as const)("against the loopback server, over
       [11, 7, "k1"],
       [11, 7, undefined],
     ]);
+  });
+
+  test("T10: a conversation in which calls were not finished, as after an abort, goes on", async () => {
+    await using server = await loopbackOpenAI({ script: [{ toolCalls: CALLS }, "Both are cold."] });
+    const model = client(server);
+    const { message } = await model.generate(HELLO);
+    const messages: ChatMessage[] = [
+      ...HELLO.messages,
+      message,
+      { role: "user", content: "hurry" },
+      { role: "tool", toolCallId: "call_b", name: "weather", content: "2 °C" },
+      { role: "user", content: "and?" },
+    ];
+    expect(textOf((await model.generate({ messages })).message)).toBe("Both are cold.");
   });
 
   test("a conversation with a tool goes there and back", async () => {

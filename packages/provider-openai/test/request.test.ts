@@ -558,16 +558,35 @@ describe("a parameter that the server does not take", () => {
     expect(server.bodies).toHaveLength(2 * CALLS + 3);
   });
 
-  test("T10: only one is corrected in a call; the next call knows both", async () => {
+  test("T10: several are corrected one after the other, each with a key of its own, and remembered", async () => {
     await using server = await refusing(["temperature", "max_tokens"], asOpenAI);
     current = server;
-    const model = client(server);
-    expect(await failureOf(model.generate(request))).toMatchObject({ kind: "FORMAT_ERROR", status: 400 });
-    expect(server.bodies).toHaveLength(2);
+    const { logger, said } = listener();
+    const model = client(server, { logger });
+    expect((await model.generate(request, { idempotencyKey: "k" })).message.content).toBe("ok");
+    expect(server.headers.map((headers) => headers["idempotency-key"])).toEqual([
+      "k",
+      "k:corrected",
+      "k:corrected-2",
+    ]);
+    expect(said).toEqual([
+      expect.stringContaining("the server does not accept temperature"),
+      expect.stringContaining("the server does not accept max_tokens"),
+    ]);
     await model.generate(request);
     expect(server.bodies).toHaveLength(4);
-    await model.generate(request);
-    expect(server.bodies).toHaveLength(5);
+    expect(server.bodies[3]).toEqual(server.bodies[2]);
+  });
+
+  test("T10: no more than three are corrected in one call; the next call knows them", async () => {
+    const all = { ...request, topP: 0.5, reasoning: { effort: "low" } } as const;
+    await using server = await refusing(["temperature", "top_p", "reasoning_effort", "max_tokens"], asOpenAI);
+    current = server;
+    const model = client(server);
+    expect(await failureOf(model.generate(all))).toMatchObject({ kind: "FORMAT_ERROR", status: 400 });
+    expect(server.bodies).toHaveLength(4);
+    expect((await model.generate(all)).message.content).toBe("ok");
+    expect(server.bodies).toHaveLength(6);
   });
 
   test("T10: the limit of the answer is never left out, though both of its names are refused", async () => {

@@ -44,6 +44,13 @@ export interface MeterEstimate extends Estimate {
   readonly factor: number;
   /** What was added to it then, as learnt from earlier calls: a provider may add a text of its own to each request. */
   readonly extra: number;
+  /** The counted tokens of images and files, and what they were multiplied by. Absent if there are none. */
+  readonly attached?: Attached | undefined;
+}
+
+interface Attached {
+  readonly tokens: number;
+  readonly factor: number;
 }
 
 /** The longest answer, in tokens, that is assumed if neither the request nor the model limits it. */
@@ -71,6 +78,8 @@ interface KnownModel {
   readonly vocabulary: number;
   /** The factor learnt from its calls. */
   learnt: number;
+  /** The same for images and files, which are counted without looking at them. */
+  learntAttached: number;
   /** The tokens that are added to each of its requests, learnt as well. */
   extra: number;
 }
@@ -123,15 +132,15 @@ export class ModelMeter implements Meter {
    */
   quickEstimate(info: ModelInfo, request: ModelRequest): MaybePromise<MeterEstimate> | undefined {
     const { tokenizer, imageTokens } = this.counting;
-    const { learnt, extra, vocabulary } = this.models.get(info);
-    const isKnown = learnt > 1 || extra > 0;
+    const { learnt, learntAttached, extra, vocabulary } = this.models.get(info);
+    const isKnown = learnt > 1 || learntAttached > 1 || extra > 0;
     if (tokenizer !== "auto" || this.loaded !== undefined || this.quick !== undefined || isKnown)
       return undefined;
     // A subclass that estimates in another way is not passed over.
     if (this.estimate !== ModelMeter.prototype.estimate) return undefined;
     this.byCharacters ??= new RequestCounter(charactersToTokens, imageTokens);
     const factor = vocabulary * CHARACTERS_TOO_LOW;
-    const made = this.priced(info, request, Math.ceil(this.byCharacters.count(request) * factor), factor, 0);
+    const made = this.counted(info, request, this.byCharacters, factor, factor, 0);
     return (this.quick = isPromiseLike(made) ? made.then((quick) => (this.quick = quick)) : made);
   }
 
@@ -157,40 +166,43 @@ export class ModelMeter implements Meter {
     info: ModelInfo,
     request: ModelRequest,
   ): MaybePromise<MeterEstimate> {
-    const known = this.models.get(info);
-    const factor = loaded.basis === "o200k" ? Math.max(known.vocabulary, known.learnt) : known.learnt;
-    const { extra } = known;
-    return this.priced(
-      info,
-      request,
-      Math.ceil(loaded.counter.count(request) * factor) + extra,
-      factor,
-      extra,
-    );
+    const { vocabulary, learnt, learntAttached, extra } = this.models.get(info);
+    const least = loaded.basis === "o200k" ? vocabulary : 1;
+    const factor = Math.max(least, learnt);
+    const attachedFactor = Math.max(least, learntAttached);
+    return this.counted(info, request, loaded.counter, factor, attachedFactor, extra);
   }
 
-  private priced(
+  private counted(
     info: ModelInfo,
     request: ModelRequest,
-    inputTokens: number,
+    counter: RequestCounter,
     factor: number,
+    attachedFactor: number,
     extra: number,
   ): MaybePromise<MeterEstimate> {
+    const all = counter.count(request);
+    const tokens = counter.latestAttached;
+    const inputTokens = Math.ceil(all * factor + tokens * (attachedFactor - factor)) + extra;
     const maxOutputTokens = request.maxOutputTokens ?? info.maxOutputTokens ?? this.defaultMaxOutput;
     const price = this.prices.worstPrice(info, inputTokens, maxOutputTokens);
+    const attached = tokens === 0 ? undefined : { tokens, factor: attachedFactor };
     return isPromiseLike(price)
-      ? price.then((listed) => ({ inputTokens, maxOutputTokens, price: listed, factor, extra }))
-      : { inputTokens, maxOutputTokens, price, factor, extra };
+      ? price.then((listed) =>
+          withAttached({ inputTokens, maxOutputTokens, price: listed, factor, extra }, attached),
+        )
+      : withAttached({ inputTokens, maxOutputTokens, price, factor, extra }, attached);
   }
 
   /**
    * Only raises what it knows: a text that needed few tokens says nothing about the next one. It starts from what that estimate was made
    * with, so that many concurrent calls which exceeded it raise it once, not once each. NaN fails the comparisons and is ignored; otherwise
-   * it would spoil every later estimate. Without a usage there is nothing to learn.
+   * it would spoil every later estimate. Without a usage there is nothing to learn. Of a request with images or files, it is these that took
+   * more: how much they take can only be guessed, and a text is counted.
    */
   private learn(info: ModelInfo, usage: Usage, estimate: MeterEstimate): void {
     if (typeof usage !== "object" || usage === null) return;
-    const { inputTokens, factor, extra } = estimate;
+    const { inputTokens, factor, extra, attached } = estimate;
     if (inputTokens <= 0 || usage.inputTokens <= inputTokens) return;
     const known = this.models.get(info);
     const needed = usage.inputTokens * LEARNT_MARGIN;
@@ -200,13 +212,24 @@ export class ModelMeter implements Meter {
       if (excess > known.extra) known.extra = excess;
       return;
     }
-    const learnt = (factor * (needed - extra)) / counted;
-    if (learnt > known.learnt) known.learnt = Math.min(MAX_FACTOR, learnt);
+    if (attached === undefined) {
+      const learnt = (factor * (needed - extra)) / counted;
+      if (learnt > known.learnt) known.learnt = Math.min(MAX_FACTOR, learnt);
+      return;
+    }
+    const learnt = attached.factor + excess / attached.tokens;
+    if (learnt > known.learntAttached) known.learntAttached = Math.min(MAX_FACTOR, learnt);
   }
 }
 
+/** Most estimates have no such field, so that all of them have the same shape. */
+function withAttached(estimate: MeterEstimate, attached: Attached | undefined): MeterEstimate {
+  return attached === undefined ? estimate : { ...estimate, attached };
+}
+
 function newModel({ provider, model }: ModelInfo): KnownModel {
-  return { provider, model, vocabulary: O200K.test(model) ? 1 : OTHER_VOCABULARY, learnt: 1, extra: 0 };
+  const vocabulary = O200K.test(model) ? 1 : OTHER_VOCABULARY;
+  return { provider, model, vocabulary, learnt: 1, learntAttached: 1, extra: 0 };
 }
 
 /** Checks a method, not the class: another copy of this package has another class. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Meter, ModelInfo, ModelRequest } from "@ravi/kernel";
+import { type ChatMessage, isPromiseLike, type Meter, type ModelInfo, type ModelRequest } from "@ravi/kernel";
 import {
   actualOf,
   DEFAULT_MAX_OUTPUT_TOKENS,
@@ -256,6 +256,32 @@ describe("R18: the meter says before a call what it takes at most", () => {
     // That one takes three times as many, and so will others of its size.
     void learning.price(info, { inputTokens: 150_000, outputTokens: 1 }, long);
     expect(ask(50_000)).toMatchObject({ inputTokens: Math.ceil(150_000 * 1.05), extra });
+  });
+
+  test("R18: of a PDF that takes more, it learns of images and files, and not of texts", () => {
+    const learning = new ModelMeter({ prices, tokenizer: (text) => text.length });
+    const text: ChatMessage = { role: "user", content: "x".repeat(500) };
+    const pdf: ChatMessage = {
+      role: "user",
+      content: [{ type: "file", url: "https://example.org/a.pdf", mediaType: "application/pdf" }],
+    };
+    const ask = (...messages: readonly ChatMessage[]) => {
+      const estimate = learning.estimate(info, { messages });
+      if (isPromiseLike(estimate)) throw new Error("there is nothing to load");
+      return estimate;
+    };
+    const texts = ask(text);
+    const both = ask(text, pdf);
+    const files = 3_000;
+    expect(both).toMatchObject({ attached: { tokens: files, factor: 1 } });
+    void learning.price(info, { inputTokens: both.inputTokens + 5_000, outputTokens: 1 }, both);
+    // The next turn of the conversation has the file too.
+    expect(ask(text, pdf).inputTokens).toBe(Math.ceil((both.inputTokens + 5_000) * 1.05));
+    expect(ask(pdf, text)).toMatchObject({ attached: { tokens: files } });
+    expect(ask(text)).toEqual(texts);
+    void learning.price(info, { inputTokens: 1_000_000, outputTokens: 1 }, both);
+    expect(ask(text, pdf).inputTokens).toBe(both.inputTokens + 3 * files);
+    expect(ask(text)).toEqual(texts);
   });
 
   test("R18: of calls at once, the one to which most was added is what it learns from", () => {

@@ -1,6 +1,7 @@
 import { AgentId, type Ledger, type RunId, Supervision } from "@ravi/kernel";
 import { scriptedModel } from "@ravi/testing";
 import { ExecutionTracker, ModelMeter, PriceBook } from "@ravi/resources";
+import { approval } from "@ravi/middleware";
 import { MemoryJournal } from "@ravi/runtime";
 import { describe, expect, test, vi } from "vitest";
 import * as z from "zod";
@@ -566,3 +567,69 @@ test.each(["ledger", "meter"])(
     );
   },
 );
+
+describe("R18: the name of a price that is nearly that of a model", () => {
+  const model = { ...scriptedModel(() => "Hi."), info: { provider: "openai", model: "gpt-5-mini" } };
+  const price = { input: 1, output: 1 };
+  const warnings = async (...names: string[]): Promise<string[]> => {
+    const warned: string[] = [];
+    const none = (): void => {};
+    const warn = (message: string): void => void warned.push(message);
+    const logger = { debug: none, info: none, warn, error: none };
+    const prices = Object.fromEntries(names.map((name) => [name, price]));
+    await run(agent({ name: "a", model }), "Hi", { prices, logger });
+    return warned;
+  };
+
+  test.each(["openai:gpt-5-mni", "gpt-5-mnii", "opnai:gpt-5-mini", "openai/gtp-5-mini"])(
+    "is told of, once, since that model costs what the catalogue says: %s",
+    async (name) => {
+      expect(await warnings(name)).toEqual([
+        `the price of "${name}" is used by no agent of this run; did you mean "openai:gpt-5-mini", which has no price of its own in the option prices?`,
+      ]);
+      expect(await warnings(name)).toEqual([]);
+    },
+  );
+
+  test.each([
+    ["another model", ["openai:gpt-5-nano", "azure:gpt-5-mini", "gpt-5.1-mini", "claude"]],
+    ["a model that has a price", ["gpt-5-mini", "gpt-5-mnii"]],
+  ])("is not told of if it is that of %s", async (_, names) => {
+    expect(await warnings(...names)).toEqual([]);
+  });
+});
+
+describe("R27: a guard of a tool that no agent has", () => {
+  const named = (name: string) =>
+    tool({ name, description: "d", input: z.object({}), execute: () => "done" });
+  const none = (): void => {};
+  const warnings = async (listed: string, tools: readonly string[], shared: boolean): Promise<string[]> => {
+    const warned: string[] = [];
+    const logger = { debug: none, info: none, warn: (text: string) => void warned.push(text), error: none };
+    const middleware = { function: [approval({ tools: [listed] })] };
+    const worker = agent({
+      name: "worker",
+      model: scriptedModel(() => "Hi."),
+      tools: tools.map(named),
+      ...(!shared && { middleware }),
+    });
+    const lead = team({ name: "lead", model: scriptedModel(() => "Hi."), members: [worker] });
+    await run(lead, "Hi", { logger, budget: { usd: null }, ...(shared && { middleware }) });
+    return warned;
+  };
+
+  test.each([
+    ["sendmail", true],
+    ["send_mial", false],
+  ])("is told of, once, if a tool of nearly that name is not guarded: %s", async (listed, shared) => {
+    expect(await warnings(listed, ["send_mail", "look"], shared)).toEqual([
+      `a layer guards the tool "${listed}", which no agent of this run has; did you mean "send_mail", which no layer guards by its name?`,
+    ]);
+    expect(await warnings(listed, ["send_mail", "look"], shared)).toEqual([]);
+  });
+
+  test("is not told of if the tool is there, or none of nearly that name", async () => {
+    expect(await warnings("set_user", ["set_user", "get_user"], true)).toEqual([]);
+    expect(await warnings("set_user", ["look"], true)).toEqual([]);
+  });
+});

@@ -1,5 +1,5 @@
-import { checkFields, checkInteger, InvalidValueError } from "@ravi/kernel";
-import { LEAST_RESULT_CHARS } from "@ravi/kernel/loop";
+import { checkFields, checkInteger, InvalidValueError, type Logger } from "@ravi/kernel";
+import { checkPort, LEAST_RESULT_CHARS } from "@ravi/kernel/loop";
 import { readManifest } from "./manifest.ts";
 import type { McpManifest, McpToolDefinition } from "./model.ts";
 
@@ -25,6 +25,8 @@ export interface McpToolsOptions {
   readonly secrets?: readonly string[] | undefined;
   /** What errors call the server. Default: the name that it gives itself. */
   readonly name?: string | undefined;
+  /** Gets a warning for each tool that is left out because the server defines it wrongly. Default: the console. */
+  readonly logger?: Logger | undefined;
 }
 
 const TOOLS_OPTIONS = [
@@ -38,6 +40,7 @@ const TOOLS_OPTIONS = [
   "maxMediaBytes",
   "secrets",
   "name",
+  "logger",
 ] as const satisfies readonly (keyof McpToolsOptions)[];
 
 /** The options, checked and with all defaults. */
@@ -52,6 +55,7 @@ export interface ToolOptions {
   readonly maxMediaBytes: number;
   readonly secrets: readonly string[];
   readonly name: string | undefined;
+  readonly logger: Logger;
 }
 
 /** Throws an `InvalidValueError` for what would only fail later, or never: an unknown option, a prefix that no provider accepts. */
@@ -68,6 +72,7 @@ export function toolOptions(
     refuse("needsApproval", needsApproval, "true, false, or a function that gets the definition of a tool");
   if (name !== undefined && (typeof name !== "string" || name === ""))
     refuse("name", name, "a non-empty string");
+  if (given.logger !== undefined) checkPort("logger", given.logger, ["debug", "info", "warn", "error"]);
   return Object.freeze({
     prefix,
     include: texts("include", given.include),
@@ -79,6 +84,7 @@ export function toolOptions(
     maxMediaBytes: checkInteger("maxMediaBytes", given.maxMediaBytes ?? 5 * 1024 * 1024, 0),
     secrets: texts("secrets", given.secrets) ?? [],
     name,
+    logger: given.logger ?? console,
   });
 }
 

@@ -18,8 +18,18 @@ export function select(listed: readonly unknown[], { include, exclude }: Selecti
 }
 
 /** Throws if a name is chosen that no tool has: a misspelt name in `exclude` would leave the tool in. */
-export function checkSelection({ include, exclude }: Selection, ...lists: readonly unknown[]): void {
+export function checkSelection(
+  { include, exclude }: Selection,
+  malformed: ReadonlyMap<string, string>,
+  ...lists: readonly unknown[]
+): void {
   const known = new Set(lists.flatMap((list) => listOf(list)).map((each) => field(each, "name")));
+  const broken = include?.find((name) => malformed.has(name) && !known.has(name));
+  if (broken !== undefined) {
+    const expected = `a tool with a sound definition; the server's is malformed (${malformed.get(broken)})`;
+    throw new InvalidValueError({ field: "include", value: broken, expected });
+  }
+  for (const name of malformed.keys()) known.add(name);
   for (const [option, names] of Object.entries({ include, exclude })) {
     const unknown = names?.find((name) => !known.has(name));
     if (unknown === undefined) continue;

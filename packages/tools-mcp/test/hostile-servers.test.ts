@@ -209,6 +209,35 @@ describe("T15: a server that cannot be opened is an error that says why, and lea
     });
   });
 
+  test("one that defines some of its tools wrongly has the others", async () => {
+    const warned: string[] = [];
+    const none = (): void => {};
+    const logger = { debug: none, info: none, warn: (text: string) => void warned.push(text), error: none };
+    const raw = server("raw", "malformed");
+    await using opened = await openMcp(raw, { logger });
+    expect(opened.tools.map(({ name }) => name)).toEqual(expect.not.arrayContaining(["broken", "odd"]));
+    expect(await told(opened, "echo", { a: 1 })).toBe('{"a":1}');
+    expect(warned).toEqual([
+      'the MCP server "raw": its tool "broken" is left out: the definition is malformed (inputSchema: Invalid input: expected object, received undefined)',
+      'the MCP server "raw": its tool "odd" is left out: the definition is malformed (inputSchema.type: Invalid input: expected "object")',
+    ]);
+    // As if it was gone: what was approved is not called.
+    const approved = { tools: [...opened.manifest.tools, { name: "odd", inputSchema: { type: "object" } }] };
+    await using again = await openMcp(raw, { logger, approved });
+    expect(again.changes).toEqual([{ tool: "odd", changed: ["removed"] }]);
+    expect(await told(again, "odd")).toMatch(/the server no longer has it/);
+    expect(await failureOf(openMcp(raw, { include: ["odd"] }))).toMatchObject({
+      message: expect.stringContaining("the server's is malformed (inputSchema.type: "),
+    });
+    await using without = await openMcp(raw, {
+      exclude: ["odd"],
+      include: ["echo", "odd"],
+      approved,
+      logger,
+    });
+    expect(without.tools.map(({ name }) => name)).toEqual(["echo"]);
+  });
+
   test.each(["mute", "unlisted", "slow"])("one that never answers, or not as a whole: %s", async (mode) => {
     const failure = await failureOf(openMcp(server("raw", mode), { connectTimeoutS: 1 }));
     expect(failure).toMatchObject({

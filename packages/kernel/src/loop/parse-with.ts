@@ -10,6 +10,7 @@ import {
   isStandardSchema,
 } from "../model/schema.ts";
 import { unchecked } from "./check-schemas.ts";
+import { validate } from "./validate.ts";
 
 /** A checked value, or what is wrong with it. */
 export type Parsed<T> =
@@ -26,7 +27,7 @@ export function parseWith<T>(
   validator?: JsonSchemaValidator | undefined,
 ): MaybePromise<Parsed<T>> {
   if (isStandardSchema(schema)) {
-    const result = schema["~standard"].validate(value);
+    const result = validate(schema, value);
     return isPromiseLike(result) ? Promise.resolve(result).then(toParsed) : toParsed(result);
   }
   if (validator === undefined) throw unchecked("schema", schema);

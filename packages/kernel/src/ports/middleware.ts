@@ -33,6 +33,8 @@ export interface Middleware<C> {
   readonly level: MiddlewareLevel;
   /** Shown in messages and traces. Default: the name of its class or function. */
   readonly name?: string | undefined;
+  /** The names of the tools that it guards, if it guards only some: a host can tell whether they are names of tools at all. */
+  readonly tools?: readonly string[] | undefined;
   /**
    * Runs around the call, and not in a replay. Without a call of `next`, the call is not made and `context.result` is its result.
    * Throwing a `MiddlewareTermination` aborts.
@@ -131,6 +133,8 @@ export interface Pipeline<C> {
   readonly hasAdmits?: boolean | undefined;
   /** The level that its layers are for. It is refused at any other: a guard that is asked about something else guards nothing. */
   readonly level?: MiddlewareLevel | undefined;
+  /** The names of the tools that its layers guard. */
+  readonly tools?: readonly string[] | undefined;
   /** Runs the `admit` of each layer, from the outside in, until one sets `result`. */
   admit(context: C, gate: Gate): MaybePromise<void>;
   /**

@@ -9,6 +9,7 @@ import {
 import { checkOnError, enforce, type OnGuardError, trip } from "../guard.ts";
 import { checkWord } from "../common/options.ts";
 import { BlockedError, blockingFilters, firstBlocked, type MakeFilter } from "../text/clean/blocked.ts";
+import { reasoningOf } from "../text/clean/messages.ts";
 import { readJson } from "../text/scan/escapes.ts";
 import type { TextFilter } from "../text/filter.ts";
 import { isLinearPattern, type LinearPattern } from "../text/linear-pattern.ts";
@@ -72,11 +73,6 @@ function textsOf(message: ChatMessage): string[] {
   const calls = message.role === "assistant" ? (message.toolCalls ?? []) : [];
   // Complete arguments are decoded first; if they are not JSON they stay as they are.
   return [textOf(message), reasoningOf(message), ...calls.map((call) => readJson(call.arguments, true).text)];
-}
-
-function reasoningOf({ content }: ChatMessage): string {
-  if (typeof content === "string") return "";
-  return content.flatMap((part) => (part.type === "reasoning" ? [part.text] : [])).join("");
 }
 
 function stoppingStream(context: ChatContext, makeFilter: MakeFilter, onError: OnGuardError): FilterStream {

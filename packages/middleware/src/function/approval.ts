@@ -35,6 +35,7 @@ export function approval(options: ApprovalOptions = {}): FunctionMiddleware {
   return {
     level: "function",
     name: "approval",
+    tools: options.tools,
     admit(context, gate) {
       if (tools !== undefined && !tools.has(context.functionName)) return undefined;
       if (!needsApproval(options.when, context)) return undefined;

@@ -48,10 +48,11 @@ export function toolCallValidation(options: ToolCallValidationOptions = {}): Fun
     maxDepth: checkInteger(`${LAYER}.maxDepth`, options.maxDepth ?? ARGUMENT_LIMITS.maxDepth / 2, 1),
     maxValues: checkInteger(`${LAYER}.maxValues`, options.maxValues ?? 10_000, 1),
   };
-  return callGuard(LAYER, options, ({ functionName, arguments: args }) => {
+  const guard = callGuard(LAYER, options, ({ functionName, arguments: args }) => {
     if (deny.has(functionName) || allow?.has(functionName) === false) return "this tool is not allowed here";
     return sizeProblem(args, limits);
   });
+  return { ...guard, tools: [...deny] };
 }
 
 /** Without recursion, so that deep nesting cannot overflow the stack. Stops at the first limit, which a cycle reaches too. */

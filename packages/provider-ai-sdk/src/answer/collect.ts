@@ -8,7 +8,7 @@ import {
 } from "@ravi/kernel";
 import { field, isObject, listOf, stringOr } from "@ravi/kernel/provider";
 import { base64 } from "../base64.ts";
-import { isCompaction, isSigned, keep, tagOf, textMetadata } from "../request/provider-metadata.ts";
+import { isBound, isCompaction, keep, tagOf, textMetadata } from "../request/provider-metadata.ts";
 import type { AiSdkModel } from "../model.ts";
 import { type Ending, endingOf, finishReasonOf } from "./finish.ts";
 import { assembleToolCalls } from "./tool-calls.ts";
@@ -153,14 +153,12 @@ export function collectAnswer(
 
 /** What a provider needs back with a text is kept in a reasoning part before it; so is a text that is not part of the answer. */
 function partsOf({ type, text, metadata, calls }: Passage, tag: string, modelId: string): ContentPart[] {
-  if (type === "reasoning") {
-    const model = isSigned(metadata) ? modelId : undefined;
-    return [{ type, text, opaque: keep(tag, { metadata, calls, model }) }];
-  }
+  const model = isBound(metadata) ? modelId : undefined;
+  if (type === "reasoning") return [{ type, text, opaque: keep(tag, { metadata, calls, model }) }];
   const said: ContentPart[] = text === "" ? [] : [{ type, text }];
   if (metadata === undefined) return said;
   const isHidden = text === "" || isCompaction(metadata);
-  const opaque = keep(tag, { metadata, calls, of: isHidden ? { text } : "next text" });
+  const opaque = keep(tag, { metadata, calls, model, of: isHidden ? { text } : "next text" });
   return [{ type: "reasoning", text: "", opaque }, ...(isHidden ? [] : said)];
 }
 

@@ -1,7 +1,7 @@
 import type { AssistantMessage, ReasoningPart, ToolCall } from "@ravi/kernel";
 import { type CallIds, leftOut, type Notice, plainName, unknownLeftOut } from "@ravi/kernel/provider";
 import { inputOf } from "./input.ts";
-import { type Kept, keptIn, metadataOptions } from "./provider-metadata.ts";
+import { type Kept, keptIn, metadataOptions, textOptions } from "./provider-metadata.ts";
 import { partsOf, textPart } from "./text.ts";
 
 export interface AssistantTarget {
@@ -27,7 +27,9 @@ export function assistantParts(message: AssistantMessage, target: AssistantTarge
       case "text":
         // Models put blank texts before their calls, which Anthropic refuses to get back.
         if (next !== undefined || part.text.trim() !== "")
-          parts.push(...textPart(part.text).map((text) => ({ ...text, ...metadataOptions(next) })));
+          parts.push(
+            ...textPart(part.text).map((text) => ({ ...text, ...textOptions(next, target.modelId) })),
+          );
         next = undefined;
         break;
       case "reasoning": {
@@ -60,7 +62,7 @@ function keptPart(
   }
   const { of, model = modelId } = kept;
   if (model !== modelId) {
-    notice("reasoning that is signed for another model was left out");
+    notice("reasoning that only another model can read was left out");
     return [];
   }
   return typeof of === "object"

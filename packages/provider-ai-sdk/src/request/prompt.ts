@@ -1,5 +1,12 @@
 import { type ChatMessage, type ContentPart, textOf, type ToolMessage, type UserMessage } from "@ravi/kernel";
-import { type CallIds, callIds, leftOut, plainName, unknownLeftOut } from "@ravi/kernel/provider";
+import {
+  type CallIds,
+  callIds,
+  leftOut,
+  pairedCalls,
+  plainName,
+  unknownLeftOut,
+} from "@ravi/kernel/provider";
 import { assistantParts } from "./assistant.ts";
 import { filePart, type FileTarget, toolFilePart } from "./files.ts";
 import { partsOf, textPart } from "./text.ts";
@@ -26,7 +33,7 @@ export function promptOf(messages: readonly ChatMessage[], target: PromptTarget)
   const prompt: object[] = [];
   const writing: Writing = { ...target, ids: callIds(MAX_ID) };
   let opened = false;
-  for (const message of messages) {
+  for (const message of pairedCalls(messages)) {
     // Anthropic refuses a blank one.
     if (message.role === "system" && message.content.trim() === "") continue;
     const isLateSystem = message.role === "system" && opened && !target.systemAnywhere;

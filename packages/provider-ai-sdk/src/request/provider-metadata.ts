@@ -1,5 +1,5 @@
 import type { ReasoningPart, ToolCall } from "@ravi/kernel";
-import { field, isObject, tryParse } from "@ravi/kernel/provider";
+import { field, isObject, tryParse, withoutField } from "@ravi/kernel/provider";
 
 /** The data of a reasoning part or of a tool call that a provider of the AI SDK needs back with the next turn. */
 export type OpaqueMetadata = NonNullable<(ReasoningPart | ToolCall)["opaque"]>;
@@ -26,10 +26,13 @@ export function keep(tag: string, { metadata, calls, of, model }: Kept): OpaqueM
   return { provider: tag, data: JSON.stringify(data) };
 }
 
-/** Whether it is a thought that is signed or encrypted for its model, as those of Anthropic are: another one would refuse it. */
-export function isSigned(metadata: object | undefined): boolean {
-  return Object.values(metadata ?? {}).some(
-    (own) => typeof (field(own, "signature") ?? field(own, "redactedData")) === "string",
+/** Fields of what is signed or encrypted for its model, or kept for it at the server: another model would refuse it. */
+const BOUND = ["signature", "redactedData", "reasoningEncryptedContent", "itemId"];
+
+/** Whether only the model that made it can read it, as thoughts of Anthropic and of OpenAI. */
+export function isBound(metadata: object | undefined): boolean {
+  return Object.values(metadata ?? {}).some((own) =>
+    BOUND.some((name) => typeof field(own, name) === "string"),
   );
 }
 
@@ -59,6 +62,16 @@ export function keptIn(opaque: OpaqueMetadata | undefined, tag: string): Kept | 
 /** The provider options to send with the part. */
 export function metadataOptions(kept: Kept | undefined): { readonly providerOptions?: object } {
   return kept?.metadata === undefined ? {} : { providerOptions: kept.metadata };
+}
+
+/** The same for a text, which any model can read. Not where the server keeps it: there it belongs to the thoughts before it. */
+export function textOptions(kept: Kept | undefined, modelId: string): { readonly providerOptions?: object } {
+  const { metadata, model = modelId } = kept ?? {};
+  if (metadata === undefined || model === modelId) return metadataOptions(kept);
+  const providerOptions: Record<string, unknown> = {};
+  for (const [name, own] of Object.entries(metadata))
+    providerOptions[name] = isObject(own) ? withoutField(own, "itemId") : own;
+  return { providerOptions };
 }
 
 /**

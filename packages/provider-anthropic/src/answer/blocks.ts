@@ -1,4 +1,4 @@
-import type { ContentPart, ModelEvent, ToolCall } from "@ravi/kernel";
+import { type ContentPart, type ModelEvent, sameValue, type ToolCall } from "@ravi/kernel";
 import { argumentText, type Fields, fieldsOf, textIn, tryParse } from "@ravi/kernel/provider";
 import { opaquePart, placePart } from "../opaque.ts";
 import { type CallDraft, callList } from "./tool-calls.ts";
@@ -23,7 +23,8 @@ export interface BlockSetup {
 }
 
 type Draft =
-  | { readonly kind: "text"; readonly pieces: string[]; readonly input: string }
+  /** `isHeld`: not told before it is whole, since it may only repeat another answer. */
+  | { readonly kind: "text"; readonly pieces: string[]; readonly input: string; readonly isHeld: boolean }
   | { readonly kind: "call"; readonly call: CallDraft }
   /** Blocks that are kept unchanged: thinking, and the blocks of Anthropic's own tools. */
   | { readonly kind: "opaque"; readonly block: Record<string, unknown>; readonly input: string[] };
@@ -41,6 +42,8 @@ export function collectBlocks({ provider, outputTool }: BlockSetup): Blocks {
   const drafts: Draft[] = [];
   const byIndex = new Map<unknown, Draft>();
   const list = callList();
+  /** The pieces of each call of the tool that gives the answer. */
+  const answers: string[][] = [];
 
   const open = (index: unknown, draft: Draft): Draft => {
     drafts.push(draft);
@@ -50,11 +53,15 @@ export function collectBlocks({ provider, outputTool }: BlockSetup): Blocks {
   };
   const begin = (index: unknown, block: Fields): Draft => {
     const { type, input } = block;
-    if (type === "text") return open(index, { kind: "text", pieces: [], input: "" });
+    if (type === "text") return open(index, { kind: "text", pieces: [], input: "", isHeld: false });
     if (type !== "tool_use") return open(index, { kind: "opaque", block: { ...block }, input: [] });
     const name = textIn(block["name"]) ?? "";
     const given = argumentText(input) || "{}";
-    if (name === outputTool) return open(index, { kind: "text", pieces: [], input: given });
+    if (name === outputTool) {
+      const answer: Draft = { kind: "text", pieces: [], input: given, isHeld: answers.length > 0 };
+      answers.push(answer.pieces);
+      return open(index, answer);
+    }
     const call = list.begin({ id: textIn(block["id"]), name, input: given });
     return open(index, { kind: "call", call });
   };
@@ -81,8 +88,10 @@ export function collectBlocks({ provider, outputTool }: BlockSetup): Blocks {
       const draft = implied(index, delta);
       const piece = delta["partial_json"];
       switch (draft.kind) {
-        case "text":
-          return addText(draft.pieces, delta["text"] ?? piece);
+        case "text": {
+          const events = addText(draft.pieces, delta["text"] ?? piece);
+          return draft.isHeld ? [] : events;
+        }
         case "call": {
           const event = typeof piece === "string" ? draft.call.add(piece) : undefined;
           return [...list.opened(), ...(event === undefined ? [] : [event])];
@@ -94,7 +103,11 @@ export function collectBlocks({ provider, outputTool }: BlockSetup): Blocks {
     stop(index) {
       const draft = byIndex.get(index) ?? (index === undefined ? drafts.at(-1) : undefined);
       byIndex.delete(index);
-      if (draft?.kind === "text" && draft.pieces.length === 0) return addText(draft.pieces, draft.input);
+      if (draft?.kind === "text") {
+        const { pieces, isHeld } = draft;
+        const events = pieces.length === 0 ? addText(pieces, draft.input) : [];
+        return isHeld ? releaseAnswer(pieces, answers) : events;
+      }
       const event = draft?.kind === "call" ? draft.call.close() : undefined;
       return event === undefined ? [] : [event];
     },
@@ -103,6 +116,21 @@ export function collectBlocks({ provider, outputTool }: BlockSetup): Blocks {
     parts: () => partsOf(drafts, provider),
     calls: () => list.calls(),
   };
+}
+
+/**
+ * Models that may call several tools at once give their answer twice now and then. One that says the same is dropped, since two are no JSON
+ * together. Of two that differ, both are told: which one is meant, only the model knows.
+ */
+function releaseAnswer(pieces: string[], answers: readonly (readonly string[])[]): readonly ModelEvent[] {
+  const text = pieces.join("");
+  const isRepeated = answers.some((other) => other !== pieces && isSameJson(other.join(""), text));
+  if (isRepeated) pieces.length = 0;
+  return isRepeated || text === "" ? [] : [{ type: "text", delta: text }];
+}
+
+function isSameJson(one: string, other: string): boolean {
+  return one === other || sameValue(tryParse(one) ?? one, tryParse(other) ?? other);
 }
 
 function addText(pieces: string[], value: unknown): readonly ModelEvent[] {

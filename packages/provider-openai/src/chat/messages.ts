@@ -6,7 +6,15 @@ import type {
   ImagePart,
   ToolMessage,
 } from "@ravi/kernel";
-import { leftOut, type Notice, plainName, plainType, shortId, unknownLeftOut } from "@ravi/kernel/provider";
+import {
+  leftOut,
+  type Notice,
+  pairedCalls,
+  plainName,
+  plainType,
+  shortId,
+  unknownLeftOut,
+} from "@ravi/kernel/provider";
 import type {
   ChatCompletionAssistantMessageParam,
   ChatCompletionContentPart,
@@ -25,7 +33,7 @@ type Reader = Pick<Target, "provider" | "isCompatible" | "notice">;
 /** Translates a conversation to Chat Completions. Content that the protocol cannot carry is replaced by a note to the model. */
 export function chatMessages(messages: readonly ChatMessage[], reader: Reader): ChatCompletionMessageParam[] {
   const images = new ToolImages();
-  const translated = messages.flatMap((message) => {
+  const translated = pairedCalls(messages).flatMap((message) => {
     if (losesReasoning(message, reader))
       reader.notice("reasoning of earlier turns is left out: Chat Completions has no field for it");
     if (message.role === "tool") return [toolMessage(message, images, reader.notice)];

@@ -11,6 +11,7 @@ import {
   callIds,
   leftOut,
   type Notice,
+  pairedCalls,
   plainName,
   unknownLeftOut,
 } from "@ravi/kernel/provider";
@@ -31,7 +32,7 @@ export interface InputContext {
  */
 export function inputItems(messages: readonly ChatMessage[], context: InputContext): JsonObject[] {
   const ids = callIds(MAX_ID);
-  return messages.flatMap((message) => {
+  return pairedCalls(messages).flatMap((message) => {
     switch (message.role) {
       case "system":
         return [{ role: "system", content: message.content }];

@@ -1,5 +1,12 @@
 import { classifyError, ErrorKind, type ModelRequest } from "@ravi/kernel";
-import { checkRequest, headerText, type Notice, type ProviderCall } from "@ravi/kernel/provider";
+import {
+  checkRequest,
+  correctedKey,
+  headerText,
+  MAX_CORRECTIONS,
+  type Notice,
+  type ProviderCall,
+} from "@ravi/kernel/provider";
 import { APIError } from "openai";
 import type { Connection } from "./connection.ts";
 import { correct, learn, rejectionOf, type Remedy } from "../failure/corrections.ts";
@@ -39,25 +46,28 @@ export function makeSender({ model, provider, connection, notice }: SenderSetup)
           })
           .asResponse(),
       );
-    const body = correct(protocol.body(request, { model, provider, isCompatible, stream, notice }), learned);
-    try {
-      return await post(body, idempotencyKey);
-    } catch (error) {
-      if (call.stopped !== undefined || !(error instanceof APIError)) throw error;
-      // A prompt that was filtered or is too long was read before it was refused, and Azure charges for that. It must not be sent
-      // again.
-      const { kind } = classifyError(error);
-      if (kind === ErrorKind.CONTENT_BLOCKED || kind === ErrorKind.CONTEXT_OVERFLOW) throw error;
-      const remedy = protocol.remedyFor(rejectionOf(error), body);
-      if (remedy === undefined) throw error;
-      // Others of this client may have been refused meanwhile, too.
-      const known = correct(body, learned);
-      const corrected = correct(known, [remedy]);
-      // If it changes nothing, it is known: what calls at once learn together is remembered once.
-      if (JSON.stringify(known) !== JSON.stringify(corrected)) learn(learned, remedy);
-      notice(`the server does not accept ${remedy.param}: ${remedy.effect}`);
-      // A different body needs a different idempotency key.
-      return post(corrected, idempotencyKey === undefined ? undefined : `${idempotencyKey}:corrected`);
+    let body = correct(protocol.body(request, { model, provider, isCompatible, stream, notice }), learned);
+    const renamed = new Set<string | undefined>();
+    for (let corrections = 0; ; corrections++) {
+      try {
+        return await post(body, correctedKey(idempotencyKey, corrections));
+      } catch (error) {
+        if (call.stopped !== undefined || !(error instanceof APIError)) throw error;
+        // A prompt that was filtered or is too long was read before it was refused, and Azure charges for that. It must not be sent
+        // again.
+        const { kind } = classifyError(error);
+        if (kind === ErrorKind.CONTENT_BLOCKED || kind === ErrorKind.CONTEXT_OVERFLOW) throw error;
+        const remedy = protocol.remedyFor(rejectionOf(error), body);
+        // A new name is not corrected back to the old one.
+        if (remedy === undefined || corrections === MAX_CORRECTIONS || renamed.has(remedy.param)) throw error;
+        renamed.add(remedy.to);
+        // Others of this client may have been refused meanwhile, too.
+        const known = correct(body, learned);
+        body = correct(known, [remedy]);
+        // If it changes nothing, it is known: what calls at once learn together is remembered once.
+        if (JSON.stringify(known) !== JSON.stringify(body)) learn(learned, remedy);
+        notice(`the server does not accept ${remedy.param}: ${remedy.effect}`);
+      }
     }
   };
 }

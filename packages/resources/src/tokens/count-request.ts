@@ -44,6 +44,8 @@ interface Counted {
   length: number;
   last: ChatMessage | undefined;
   tokens: number;
+  /** Those of images and files among them. */
+  attached: number;
 }
 
 /**
@@ -60,7 +62,11 @@ export class RequestCounter {
   private readonly lists = new WeakMap<readonly ChatMessage[], Counted>();
   /** The most recent list: a call is estimated more than once. Only this list is kept alive from here. */
   private latestList: readonly ChatMessage[] | undefined;
-  private latest: Counted = { length: 0, last: undefined, tokens: 0 };
+  private latest: Counted = nothingCounted();
+  /** The tokens of the images and files in messages that were cached. Most conversations have none. */
+  private attachments: WeakMap<ChatMessage, number> | undefined;
+  /** Those of the list that is being counted. */
+  private attached = 0;
   private readonly schemas = new WeakMap<object, number>();
   private latestTools: readonly ToolSpec[] = [];
   private latestToolTokens = 0;
@@ -87,6 +93,11 @@ export class RequestCounter {
     return tokens;
   }
 
+  /** How many tokens of the request that was counted last are those of images and files. */
+  get latestAttached(): number {
+    return this.latest.attached;
+  }
+
   private countList(messages: readonly ChatMessage[]): number {
     const known = this.knownOf(messages);
     const { length } = messages;
@@ -94,6 +105,7 @@ export class RequestCounter {
     const from = grew ? known.length : 0;
     let tokens = grew ? known.tokens : 0;
     if (grew && from === length) return tokens;
+    this.attached = grew ? known.attached : 0;
     const isLong = length > LONG;
     let last: ChatMessage | undefined;
     for (let at = from; at < length; at++) {
@@ -104,20 +116,24 @@ export class RequestCounter {
     known.length = length;
     known.last = last;
     known.tokens = tokens;
+    known.attached = this.attached;
     if (from <= FEW && length > FEW) this.lists.set(messages, known);
     return tokens;
   }
 
   private knownOf(list: readonly ChatMessage[]): Counted {
     if (this.latestList !== list) {
-      this.latest = this.lists.get(list) ?? { length: 0, last: undefined, tokens: 0 };
+      this.latest = this.lists.get(list) ?? nothingCounted();
       this.latestList = list;
     }
     return this.latest;
   }
 
   private recall(message: ChatMessage, keep: boolean): number {
-    return this.messages.get(message) ?? this.countMessage(message, keep);
+    const known = this.messages.get(message);
+    if (known === undefined) return this.countMessage(message, keep);
+    if (this.attachments !== undefined) this.attached += this.attachments.get(message) ?? 0;
+    return known;
   }
 
   private countMessage(message: ChatMessage, keep: boolean): number {
@@ -127,6 +143,7 @@ export class RequestCounter {
         value: message,
         expected: "message objects only",
       });
+    const attachedBefore = this.attached;
     let tokens = MESSAGE_FRAME + this.countContent(message.content);
     if (message.role === "user" && message.name !== undefined) tokens += 1 + this.countText(message.name);
     if (message.role === "tool") tokens += this.countText(message.name) + this.countId(message.toolCallId);
@@ -137,7 +154,11 @@ export class RequestCounter {
         tokens += opaqueTokens(call.opaque);
       }
     }
-    if (keep || tokens > LARGE) this.messages.set(message, tokens);
+    if (keep || tokens > LARGE) {
+      this.messages.set(message, tokens);
+      const attached = this.attached - attachedBefore;
+      if (attached > 0) (this.attachments ??= new WeakMap()).set(message, attached);
+    }
     return tokens;
   }
 
@@ -161,16 +182,23 @@ export class RequestCounter {
       case "text":
         return this.countText(part.text);
       case "image":
-        return this.imageTokens;
+        return this.attach(this.imageTokens);
       case "file":
         // Providers send a file of an image's type as an image.
-        return /^image\//i.test(part.mediaType) ? this.imageTokens : fileTokens(part.url, part.mediaType);
+        return this.attach(
+          /^image\//i.test(part.mediaType) ? this.imageTokens : fileTokens(part.url, part.mediaType),
+        );
       case "reasoning":
         return this.countText(part.text) + opaqueTokens(part.opaque);
       default:
         // A part of a newer kernel: counted as text, so that it is at least not free.
         return this.countText(JSON.stringify(part));
     }
+  }
+
+  private attach(tokens: number): number {
+    this.attached += tokens;
+    return tokens;
   }
 
   private countTools(tools: readonly ToolSpec[]): number {
@@ -207,6 +235,10 @@ export class RequestCounter {
     this.schemas.set(schema, tokens);
     return tokens;
   }
+}
+
+function nothingCounted(): Counted {
+  return { length: 0, last: undefined, tokens: 0, attached: 0 };
 }
 
 function invalidContent(value: unknown): InvalidValueError {

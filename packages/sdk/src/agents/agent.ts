@@ -86,8 +86,15 @@ export function agent<T = unknown>(options: AgentOptions<T> & NeedsOutput<NoInfe
     middleware: pipelinesOf("agent.middleware", middleware),
   });
   const retries = hasRetry(middleware?.chat);
-  const delegates = (rest.tools ?? []).some(isDelegate);
-  rememberBlueprint(made, { model: client, members: [], delegates, retries, closed: closedLoop(options) });
+  const { tools = [] } = rest;
+  rememberBlueprint(made, {
+    model: client,
+    tools: tools.map(({ name }) => name),
+    members: [],
+    delegates: tools.some(isDelegate),
+    retries,
+    closed: closedLoop(options),
+  });
   return made;
 }
 

@@ -126,13 +126,15 @@ export function team<T = unknown>(options: TeamOptions<T> & NeedsOutput<NoInfer<
     retryPolicy: retryPolicy === false ? undefined : (retryPolicy ?? new RetryPolicy()),
     dynamicHiring: hiring,
   });
+  const tools = [...(rest.tools ?? []), ...(hiring?.tools ?? [])];
   rememberBlueprint(made, {
     model: client,
+    tools: tools.map(({ name }) => name),
     helperModel: hiring?.model,
     members: members.map((member) => ("agent" in member ? member.agent : member)),
     retries: hasRetry(middleware?.chat),
     tree,
-    delegates: [...(rest.tools ?? []), ...(hiring?.tools ?? [])].some(isDelegate),
+    delegates: tools.some(isDelegate),
   });
   return made;
 }

@@ -1,5 +1,5 @@
 import type { Tool } from "@ravi/kernel";
-import { checkPort } from "@ravi/kernel/loop";
+import { checkPort, tellLog } from "@ravi/kernel/loop";
 import type { McpChange, McpClient, McpManifest } from "../model.ts";
 import { byToolName, shown } from "../names.ts";
 import { type McpToolsOptions, type ToolOptions, toolOptions } from "../options.ts";
@@ -49,7 +49,9 @@ export async function toolsOver(
   const { prefix, include, exclude, approved } = options;
   const name = options.name ?? client.getServerVersion()?.name ?? "MCP server";
   const server = `the MCP server ${shown(name)}`;
-  const offer = await Offer.of(client, { include, exclude, approved, timeoutS: listTimeoutS });
+  const tell = (text: string): void =>
+    tellLog(options.logger, "warn", link.cleaning.inErrors(`${server}: ${text}`));
+  const offer = await Offer.of(client, { include, exclude, approved, timeoutS: listTimeoutS, tell });
   const tools = Array.from(byToolName(offer.approved.tools, prefix), ([toolName, definition]) =>
     remember(toolOf({ toolName, definition, options, link, offer, server }), definition.name, name),
   );

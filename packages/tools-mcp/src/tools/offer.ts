@@ -1,11 +1,15 @@
-import { type AbortSignalLike, InvalidValueError, ToolError } from "@ravi/kernel";
+import { specTypeSchemas } from "@modelcontextprotocol/client";
+import { type AbortSignalLike, InvalidValueError, isPromiseLike, ToolError } from "@ravi/kernel";
 import { abortable, messageOf } from "@ravi/kernel/loop";
 import { changesBetween, manifestOf } from "../manifest.ts";
 import type { McpChange, McpClient, McpManifest } from "../model.ts";
+import { shown } from "../names.ts";
 import { checkSelection, select, type Selection } from "../select.ts";
 import { isSameState, type ListState, ListWatch } from "./list-watch.ts";
 
 export interface OfferOptions extends Selection {
+  /** Is told of each tool that is left out because its definition is malformed. */
+  readonly tell: (message: string) => void;
   readonly approved: McpManifest | undefined;
   /** For each time that they are listed. */
   readonly timeoutS: number;
@@ -42,10 +46,10 @@ export class Offer {
 
   /** Lists the tools for the first time. Throws an `InvalidValueError` if the selection or a tool that was chosen cannot be used. */
   static async of(client: McpClient, options: OfferOptions): Promise<Offer> {
-    const watch = new ListWatch();
+    const watch = new ListWatch(faultOf);
     const listedAt = watch.state(client);
-    const listed = await listOf(client, options.timeoutS);
-    checkSelection(options, listed, options.approved?.tools);
+    const listed = await listOf(client, watch, options);
+    checkSelection(options, watch.malformed, listed, options.approved?.tools);
     const current = currentOf(client, listed, options);
     const { approved } = options;
     const chosen = approved && manifestOf("approved", select(approved.tools, options), approved.instructions);
@@ -76,7 +80,7 @@ export class Offer {
   private async listAgain(client: McpClient): Promise<void> {
     // From before: a change while the list is being read makes it old again.
     const state = this.watch.state(client);
-    const listed = await listOf(client, this.timeoutS);
+    const listed = await listOf(client, this.watch, this.options);
     try {
       this.current = currentOf(client, listed, this.options);
     } catch (error) {
@@ -93,8 +97,20 @@ function currentOf(client: McpClient, listed: readonly unknown[], selection: Sel
   return manifestOf("the server's list", select(listed, selection), client.getInstructions());
 }
 
+/** By the client's own check of a list, which refuses all of it for one. */
+function faultOf(tool: unknown): string | undefined {
+  const checked = specTypeSchemas.Tool["~standard"].validate(tool);
+  const [issue] = isPromiseLike(checked) ? [] : (checked.issues ?? []);
+  return issue && `${(issue.path ?? []).map(String).join(".")}: ${issue.message}`;
+}
+
 /** All pages, of which the client reads at most 64. */
-async function listOf(client: McpClient, timeoutS: number): Promise<readonly unknown[]> {
+async function listOf(
+  client: McpClient,
+  { malformed }: ListWatch,
+  { timeoutS, tell }: OfferOptions,
+): Promise<readonly unknown[]> {
+  malformed.clear();
   // The client would print that there are none.
   if (client.getServerCapabilities()?.tools === undefined) return [];
   // The time is that of one page; the signal is for all of them.
@@ -102,5 +118,7 @@ async function listOf(client: McpClient, timeoutS: number): Promise<readonly unk
   const timeout = Math.ceil(timeoutS * 1_000);
   const signal = AbortSignal.timeout(timeout);
   const { tools } = await client.listTools(undefined, { timeout, signal, cacheMode: "refresh" });
+  for (const [name, fault] of malformed)
+    tell(`its tool ${shown(name)} is left out: the definition is malformed (${fault})`);
   return tools;
 }

@@ -159,7 +159,8 @@ function definitions(): readonly object[] {
     inputSchema: { type: "object" },
     ...(name === "count" && { annotations: { idempotentHint: true } }),
   }));
-  return mode === "nameless" ? [...known, { description: "?" }] : known;
+  if (mode === "nameless") return [...known, { description: "?" }];
+  return mode === "malformed" ? [{ name: "broken" }, ...known, { name: "odd", inputSchema: {} }] : known;
 }
 
 function answer({ id, method, params = {} }: Asked): void {

@@ -95,3 +95,9 @@ function withOneText(message: AssistantMessage, type: TextType, text: string): A
   );
   return { ...message, content: kept };
 }
+
+/** What the model thought, as one text. */
+export function reasoningOf({ content }: Pick<ChatMessage, "content">): string {
+  if (typeof content === "string") return "";
+  return content.flatMap((part) => (part.type === "reasoning" ? [part.text] : [])).join("");
+}

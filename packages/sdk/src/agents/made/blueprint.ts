@@ -10,6 +10,8 @@ export interface Blueprint {
   readonly model: LLMClient;
   /** The model of the helpers that its own model defines, if that is another one. */
   readonly helperModel?: LLMClient | undefined;
+  /** The names of its tools, and of those of helpers that its own model defines. */
+  readonly tools: readonly string[];
   /** The agents that it may hand work to. */
   readonly members: readonly Agent[];
   /** It, or a helper that it defines, also has delegate tools, which hand work to agents that are not known here. */

@@ -17,6 +17,8 @@ import { around, checkLayers, hasRetry, pipelinesOf } from "../../agents/layers.
 import { hasModule } from "../../node/node-module.ts";
 import { ledgerFor } from "./ledger.ts";
 import { meteringFor } from "./meters.ts";
+import { tellMisspelt } from "./misspelt-prices.ts";
+import { tellUnguarded } from "./unguarded-tools.ts";
 import type { HostOptions } from "../options.ts";
 
 /** What `launch` has prepared for the runtime. */
@@ -30,6 +32,9 @@ export interface Host {
 /** Builds the runtime of a run from the small packages. This is the one place where they are wired together. */
 export function buildRuntime(options: HostOptions, host: Host): Runtime {
   const { clock, ids, logger } = options;
+  const pipelines = pipelinesFor(options, host.agents);
+  tellMisspelt(options.prices, host.agents, logger);
+  tellUnguarded(pipelines, host.agents, logger);
   return new Runtime({
     agents: host.agents,
     ambientScope: hasModule("node:async_hooks"),
@@ -39,7 +44,7 @@ export function buildRuntime(options: HostOptions, host: Host): Runtime {
     meter: meteringFor(options.prices).meter,
     limiter: options.limiter,
     hooks: host.hooks,
-    pipelines: pipelinesFor(options, host.agents),
+    pipelines,
     history: host.history,
     compaction: options.compaction,
     permissions: options.permissions,

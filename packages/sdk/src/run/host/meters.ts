@@ -41,6 +41,6 @@ function metering(book: PriceSource): Metering {
   return { book, meter: new ModelMeter({ prices: book, defaultMaxOutputTokens: MAX_OUTPUT_TOKENS }) };
 }
 
-function isSource(prices: HostOptions["prices"]): prices is PriceSource {
+export function isSource(prices: HostOptions["prices"]): prices is PriceSource {
   return typeof prices?.price === "function";
 }
