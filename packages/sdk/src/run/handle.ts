@@ -9,7 +9,6 @@ import {
   type RunStatus,
 } from "@ravi/kernel";
 import type { DeliverOptions, Runtime, SendOptions } from "@ravi/runtime";
-import { eventsWithSdkLimits } from "../tree/print/stopped-by.ts";
 import type { SdkResult } from "./result.ts";
 
 /** A run that was started. */
@@ -80,7 +79,7 @@ export class ActiveHandle<T> implements SdkHandle<T> {
     // A reader may consume all events and only then await `result`. If it has rejected before that, Node would end the
     // process because of an unhandled rejection.
     this.result.catch(() => {});
-    return eventsWithSdkLimits(this.#run.handle.events());
+    return this.#run.handle.events();
   };
 
   readonly cancel = (reason: string): void => this.#run.handle.cancel(reason);

@@ -3,7 +3,6 @@ import { messageOf, tellLog } from "@ravi/kernel/loop";
 import type { Runtime } from "@ravi/runtime";
 import type { Limits } from "../limits.ts";
 import { CallLog } from "../tree/call-log.ts";
-import { withSdkLimits } from "../tree/print/stopped-by.ts";
 import { ActiveHandle, type SdkHandle } from "./handle.ts";
 import { defaultHistory } from "./host/histories.ts";
 import { buildRuntime } from "./host/host.ts";
@@ -110,7 +109,7 @@ async function forwardEvents(handle: RootHandle, { onEvent, logger }: HostOption
   };
   for await (const event of handle.events()) {
     try {
-      const returned: unknown = onEvent(withSdkLimits(event));
+      const returned: unknown = onEvent(event);
       // An async listener is not awaited, but if it rejects that must not end the process.
       if (isPromiseLike(returned)) Promise.resolve(returned).catch(failedWith);
     } catch (error) {
