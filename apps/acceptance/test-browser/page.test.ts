@@ -95,7 +95,10 @@ test("the only run is shown at once; of several, one has to be chosen", async ()
 
   runtime.run(painter, "Paint again");
   const second = await tab(url);
-  await second.getByRole("button", { name: /^painter/ }).nth(1).waitFor();
+  await second
+    .getByRole("button", { name: /^painter/ })
+    .nth(1)
+    .waitFor();
   expect(await second.getByText("Choose a run.").count()).toBe(1);
 });
 

@@ -48,7 +48,9 @@ describe("T19: publishing", () => {
         ...peerDependencies,
         ...optionalDependencies,
       }))
-        expect(`${folder}: ${name} ${wanted}`).toMatch(/ (?:workspace:\^|catalog:|(?:[\^~]|>=)?\d+(?:\.\d+)*)$/);
+        expect(`${folder}: ${name} ${wanted}`).toMatch(
+          / (?:workspace:\^|catalog:|(?:[\^~]|>=)?\d+(?:\.\d+)*)$/,
+        );
     }
     const lock = readFileSync(join(root, "pnpm-lock.yaml"), "utf8");
     const resolutions = [...lock.matchAll(/resolution: (.+)/g)].map((match) => match[1]);
