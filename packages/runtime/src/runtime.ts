@@ -340,13 +340,14 @@ export class Runtime {
   }
 
   /**
-   * Deletes runs that ended more than `olderThanMs` milliseconds ago. Returns their ids. Throws a `JournalFailedError`, after the others
+   * Deletes runs that ended more than `olderThanMs` milliseconds ago, and are not continued here. Returns their ids. Throws a `JournalFailedError`, after the others
    * were deleted, if one cannot be.
    */
   async prune(options: { readonly olderThanMs: number }): Promise<RunId[]> {
     const { olderThanMs } = checkFields("prune options", options, ["olderThanMs"]);
-    const before = this.ports.clock.now() - checkInteger("prune options.olderThanMs", olderThanMs, 0);
-    return pruneRuns(this.journal(), before);
+    const endedBefore = this.ports.clock.now() - checkInteger("prune options.olderThanMs", olderThanMs, 0);
+    const isLive = (runId: RunId): boolean => this.live.find(runId) !== undefined;
+    return pruneRuns(this.journal(), { endedBefore, isLive });
   }
 
   /**
