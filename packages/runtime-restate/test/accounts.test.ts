@@ -38,6 +38,15 @@ test("R18: an account counts calls, retries and waste by what is recorded", () =
   });
 });
 
+test("R18: of a call that failed, and is made again when its run is retried, all attempts after the first are retries", () => {
+  const used = new UsedAccount();
+  const usage = { inputTokens: 0, outputTokens: 0 };
+  const refused = { usage, costUsd: 0, isWaste: true };
+  used.addFailed([refused, { ...refused, isNested: true }, refused, refused]);
+  used.add([{ usage, costUsd: 0 }], 2);
+  expect(used.total).toMatchObject({ modelCalls: 1, retries: 3 });
+});
+
 test("R18: the tighter limit of agent and caller counts; a ledger of one process and a misspelt option are refused", () => {
   const run = async () => ({ status: "completed", output: "", stopReason: "done" }) as const;
   const ids = { uuid: () => "id", random: () => 0 };

@@ -119,7 +119,8 @@ export interface CloseOptions {
   /**
    * How many milliseconds the model and tool calls under way get to end, before the runs are suspended. Meanwhile no other call begins,
    * but one that waits for a permit of the limiter, or before a retry, counts as under way. A call that is cut off is made again when
-   * its run is resumed, or has to be decided on. Default: 0. Without a journal it has no effect.
+   * its run is resumed, or has to be decided on. A run that has come to its end may keep its history in that time. Default: 0. Without a
+   * journal it has no effect.
    */
   readonly graceMs?: number | undefined;
   /** What the errors of the runs say. */
@@ -340,13 +341,14 @@ export class Runtime {
   }
 
   /**
-   * Deletes runs that ended more than `olderThanMs` milliseconds ago. Returns their ids. Throws a `JournalFailedError`, after the others
+   * Deletes runs that ended more than `olderThanMs` milliseconds ago, and are not continued here. Returns their ids. Throws a `JournalFailedError`, after the others
    * were deleted, if one cannot be.
    */
   async prune(options: { readonly olderThanMs: number }): Promise<RunId[]> {
     const { olderThanMs } = checkFields("prune options", options, ["olderThanMs"]);
-    const before = this.ports.clock.now() - checkInteger("prune options.olderThanMs", olderThanMs, 0);
-    return pruneRuns(this.journal(), before);
+    const endedBefore = this.ports.clock.now() - checkInteger("prune options.olderThanMs", olderThanMs, 0);
+    const isLive = (runId: RunId): boolean => this.live.find(runId) !== undefined;
+    return pruneRuns(this.journal(), { endedBefore, isLive });
   }
 
   /**

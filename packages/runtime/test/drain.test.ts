@@ -3,6 +3,7 @@ import {
   type Agent,
   defineTool,
   type FunctionContext,
+  type HistoryProvider,
   type Journal,
   type JournalEntry,
   type Pipeline,
@@ -143,6 +144,68 @@ describe("close with graceMs", () => {
     answer.resolve("text");
     await closing;
     expect(await result).toMatchObject({ status: "completed", output: "written" });
+    expect(clock.pending).toBe(0);
+  });
+
+  test.each(["when it was closed", "with its last call"])(
+    "gives a run that has ended %s the same time to keep its history",
+    async (when) => {
+      const answer = Promise.withResolvers<string>();
+      const model = scriptedModel(() => answer.promise);
+      const writer = agent("writer", async (ctx) => {
+        await ctx.llm(model, ask("write"));
+        ctx.remember({ role: "assistant", content: "written" });
+        return done("written");
+      });
+      const kept = Promise.withResolvers<void>();
+      let isKeeping = false;
+      const history: HistoryProvider = {
+        load: () => ({ messages: [], head: 0 }),
+        append: () => ((isKeeping = true), kept.promise),
+        clear() {},
+      };
+      const { clock, runtime } = setUp([writer], { history });
+      const before = runtime();
+      const { result } = before.run(writer, "", { runId: "r" });
+      await until(() => model.calls.length === 1);
+      if (when === "when it was closed") {
+        answer.resolve("text");
+        await until(() => isKeeping);
+      }
+      const closing = before.close({ graceMs: 20_000 });
+      answer.resolve("text");
+      await until(() => isKeeping);
+      for (let s = 0; s < 10; s++) {
+        await clock.advance(1_000);
+        await turns();
+      }
+      kept.resolve();
+      await closing;
+      expect(await result).toMatchObject({ status: "completed", output: "written" });
+      expect(clock.pending).toBe(0);
+    },
+  );
+
+  test("cuts off also a history that takes longer", async () => {
+    const writer = agent("writer", async (ctx) => {
+      ctx.remember({ role: "assistant", content: "written" });
+      return done("written");
+    });
+    let isKeeping = false;
+    const history: HistoryProvider = {
+      load: () => ({ messages: [], head: 0 }),
+      append: () => ((isKeeping = true), new Promise(() => {})),
+      clear() {},
+    };
+    const { clock, runtime } = setUp([writer], { history });
+    const before = runtime();
+    const { result } = before.run(writer, "", { runId: "r" });
+    const failed = result.catch((error: unknown) => error);
+    await until(() => isKeeping);
+    const closing = before.close({ graceMs: 20_000 });
+    await clock.advance(22_000);
+    await closing;
+    expect(await failed).toMatchObject({ code: "JOURNAL_FAILED" });
     expect(clock.pending).toBe(0);
   });
 

@@ -677,6 +677,22 @@ describe("keeping house", () => {
     expect(deleting).toHaveBeenCalledTimes(100);
   });
 
+  test("a run that has failed long ago and is just being retried is not pruned", async () => {
+    const clock = virtualClock({ now: 1 });
+    let isDown = true;
+    const flaky = agent("flaky", async () => {
+      if (isDown) throw new Error("an outage");
+      return done("at last");
+    });
+    const runtime = new Runtime({ journal: new MemoryJournal(), clock, agents: [flaky] });
+    for (const runId of ["old", "retried"]) await runtime.run(flaky, "", { runId }).result;
+    await clock.advance(10);
+    isDown = false;
+    const { result } = runtime.resume("retried", { retryFailed: true });
+    expect(await runtime.prune({ olderThanMs: 1 })).toEqual(["old"]);
+    expect(await result).toMatchObject({ status: "completed", output: "at last" });
+  });
+
   test("runs on record are listed, deleted and pruned by age", async () => {
     const journal = new MemoryJournal();
     const clock = virtualClock({ now: 1_000 });

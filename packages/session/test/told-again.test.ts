@@ -280,6 +280,8 @@ describe("O19: a turn that is told again", () => {
     session.numberIds("t1");
     session.returnTo(null);
     await session.append(says("one"));
+    // What an extension stores now comes after what they have said.
+    await session.appendCustom("note", 1);
     isFull = true;
     await expect(session.append(says("three"))).rejects.toThrow("full");
     expect(session.isBuiltOn).toBe(true);

@@ -22,7 +22,10 @@ export interface RunHandle<T = unknown> {
   readonly runId: RunId;
   readonly execId: ExecId;
   readonly agentId: AgentId;
-  /** That of a run is `suspended` also while one of its agents waits for an answer, such as an approval. */
+  /**
+   * That of a run is `suspended` also while one of its agents waits for an answer, such as an approval. That of a child is as of now, and not
+   * on record: an agent that decides by it may decide otherwise when it is resumed. `ctx.join` gives the outcome.
+   */
   readonly status: RunStatus;
   /** Stops it for good: a cancelled run cannot be resumed. Does nothing if it has ended. */
   cancel(reason: string): void;

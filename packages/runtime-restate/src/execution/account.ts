@@ -39,10 +39,12 @@ export class UsedAccount implements Used {
     return { usage, costUsd, modelCalls, toolCalls, retries, wasteUsd: wasteNano / 1e9 };
   }
 
-  /** Adds what a failed call has cost that is made again: it counts as a call then. */
+  /** Adds what a failed call has cost that is made again, and how often it was tried again: it counts as a call then. */
   addFailed(paid: readonly Paid[]): void {
-    for (const { usage, costUsd, toolCalls, isWaste } of paid) {
+    let tries = 0;
+    for (const { usage, costUsd, toolCalls, isWaste, isNested } of paid) {
       if (toolCalls !== undefined) continue;
+      if (isNested !== true && ++tries > 1) this.retries++;
       this.usage = addUsage(this.usage, usage);
       const nano = Math.round((costUsd ?? 0) * 1e9);
       if (costUsd === null) this.unpriced++;

@@ -5,11 +5,12 @@ import { eventLoopTurn, type Stoppable, timer } from "./waiting.ts";
 interface Draining {
   readonly ports: { readonly clock: Clock };
   readonly callsUnderWay: number;
+  readonly isEnding: boolean;
 }
 
 /**
  * Lets the calls of a run that are under way end, so that nobody has to pay for or decide on them again, and none begin, before the run is
- * suspended. It waits for so many milliseconds at most.
+ * suspended. One that has come to its end may do what is left, such as keeping its history. It waits for so many milliseconds at most.
  */
 export class Drain {
   private readonly run: Draining;
@@ -41,6 +42,7 @@ export class Drain {
   /** With the answer of its last call, an agent may have come to its end: then the run completes. */
   private async suspendUnlessBusy(): Promise<void> {
     await eventLoopTurn();
-    if (this.run.callsUnderWay === 0) this.suspend();
+    const { callsUnderWay, isEnding } = this.run;
+    if (callsUnderWay === 0 && !isEnding) this.suspend();
   }
 }

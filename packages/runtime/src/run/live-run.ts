@@ -128,7 +128,7 @@ export class LiveRun implements Linked<LiveRun> {
   /** Suspends the run when the calls that are under way have ended, but after so many milliseconds at most. No other call begins. */
   drain(message: string, graceMs: number): void {
     const { tree } = this;
-    if (tree === undefined || tree.isClosed || tree.isStopping) return this.suspend(message);
+    if (tree === undefined || tree.isClosed || tree.token.isCancelled) return this.suspend(message);
     this.draining = message;
     tree.drain?.close();
     tree.drain = new Drain(tree, graceMs, () => this.suspend(message));

@@ -4,13 +4,20 @@ import { isEnded } from "../journal/retention.ts";
 /** Deletes that run together share a commit, which the disk has to confirm. */
 const TOGETHER = 100;
 
+/** Which runs are deleted. */
+export interface Prunable {
+  readonly endedBefore: number;
+  /** Whether it is continued here, though it has ended. */
+  isLive(runId: RunId): boolean;
+}
+
 /**
  * Deletes the runs that ended before that time, and returns their ids. One that cannot be deleted keeps no other from it: then it throws a
  * `JournalFailedError` at the end.
  */
-export async function pruneRuns(journal: Journal, endedBefore: number): Promise<RunId[]> {
+export async function pruneRuns(journal: Journal, { endedBefore, isLive }: Prunable): Promise<RunId[]> {
   const over = (await journal.list()).filter(
-    ({ status, updatedAt }) => isEnded(status) && updatedAt < endedBefore,
+    ({ runId, status, updatedAt }) => isEnded(status) && updatedAt < endedBefore && !isLive(runId),
   );
   let deleted = 0;
   const failures: Failure[] = [];

@@ -202,7 +202,9 @@ export class Session implements SessionManager {
   /** During a replay: whether others have built on what the turn has written. It cannot be taken back without what they have said. */
   get isBuiltOn(): boolean {
     const { ahead, own } = this;
-    return ahead !== null && !ahead.startsWith(own) && this.path(ahead).some(({ id }) => id.startsWith(own));
+    const path = ahead === null ? [] : this.path(ahead);
+    const first = path.findIndex(({ id }) => id.startsWith(own));
+    return first !== -1 && path.slice(first).some(({ id }) => !id.startsWith(own));
   }
 
   /** Where the conversation stood before what the running turn has written, up to that entry. Default: to the current one. */
