@@ -240,6 +240,17 @@ describe("team", () => {
   });
 });
 
+test.each(["members", "handoffs", "subAgents", "agents"])(
+  "an agent with %s is told that it is a team",
+  (name) => {
+    const model = scriptedModel([]);
+    const lead: object = { name: "lead", model, [name]: [agent({ name: "worker", model })] };
+    expect(() => Reflect.apply(agent, undefined, [lead])).toThrow(
+      `agent.${name} is an array of 1; expected no field of that name; a team hands work to others: team({ name, model, members })`,
+    );
+  },
+);
+
 test.each([
   [
     "agent.budget",
