@@ -103,9 +103,10 @@ export function agent<T = unknown>(options: AgentOptions<T> & NeedsOutput<NoInfe
 const MEMBERS = ["members", "subAgents", "agents", "handoffs"] as const;
 
 function refuseMembers(options: object): void {
-  const name = MEMBERS.find((each) => Object.hasOwn(Object(options), each));
+  const given: Readonly<Record<string, unknown>> = { ...options };
+  const name = MEMBERS.find((each) => given[each] !== undefined);
   if (name === undefined) return;
-  const value: unknown = Reflect.get(options, name);
+  const value = given[name];
   const expected = "no field of that name; a team hands work to others: team({ name, model, members })";
   throw new InvalidValueError({ field: `agent.${name}`, value, expected });
 }
