@@ -37,6 +37,8 @@ test.each<[string, () => unknown]>([
   ["agentContext.tools", () => agentContext({ agentId, history, tools: odd({}) })],
   ["agentContext.alsoSent", () => agentContext({ agentId, history, alsoSent: odd("go") })],
   ["agentContext.llm", () => agentContext({ agentId, history, llm: odd({ generate() {} }) })],
+  ["Summarization.model", () => new Summarization({ model: odd("openai:gpt-5-mini") })],
+  ["Summarization.model.info", () => new Summarization({ model: odd({ generate() {} }) })],
   [
     "Summarization.instructions",
     () => new Summarization({ model: writer, instructions: odd(() => "brief") }),

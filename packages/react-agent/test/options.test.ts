@@ -21,7 +21,11 @@ describe("a bad option is refused at once, by name", () => {
     ["name", { name: "" }, /^ReActAgent\.name is ""/],
     ["no name", { name: undefined }, /^ReActAgent\.name is undefined/],
     ["name with a slash", { name: "a/b" }, /^ReActAgent\.name is "a\/b"; expected a name without '\/'/],
-    ["model", { model: "gpt" }, /ReActAgent\.model is "gpt"; expected an LLMClient/],
+    [
+      "model",
+      { model: "gpt" },
+      /ReActAgent\.model is "gpt"; expected an LLMClient .* model\("openai:gpt-5-mini"\) of @ravi\/sdk$/,
+    ],
     ["instructions", { instructions: 7 }, /ReActAgent\.instructions is 7/],
     ["tools", { tools: add }, /ReActAgent\.tools .* an array of tools/],
     ["one of the tools", { tools: [add, {}] }, /ReActAgent\.tools\[1\]/],

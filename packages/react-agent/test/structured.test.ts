@@ -172,6 +172,28 @@ describe("output", () => {
     },
   );
 
+  test.each([
+    [
+      "an object",
+      z.object({ name: z.string(), people: z.number().optional() }),
+      '{"name":"Bern","people":null}',
+    ],
+    [
+      "a list",
+      z.array(z.object({ name: z.string(), people: z.number().optional() })),
+      '{"value":[{"name":"Bern","people":null}]}',
+    ],
+  ])(
+    "a null for what may be left out counts as left out, in %s, and is not in the output",
+    async (_, output, text) => {
+      const { result } = await run(
+        new ReActAgent<unknown>({ name: "a", model: scriptedModel([text]), output }),
+      );
+      const value = output instanceof z.ZodArray ? [{ name: "Bern" }] : { name: "Bern" };
+      expect(result).toMatchObject({ status: "completed", structured: value, output: JSON.stringify(value) });
+    },
+  );
+
   test("the model is told what was wrong, and may try again", async () => {
     const { agent, model } = agentOf(["Bern, I think", '{"name":"Bern"}', fine]);
     const { result, events } = await run(agent);

@@ -105,6 +105,60 @@ describe("T11: hostile arguments through the agent", () => {
     ["toJSON and then", '{"toJSON":1,"then":2}'],
     ["a then that could be called", '{"then":"x"}'],
   ];
+  describe("a null for what may be left out", () => {
+    const input = z.object({
+      q: z.string(),
+      limit: z.number().optional(),
+      sort: z.enum(["up", "down"]).default("up"),
+      note: z.string().nullable(),
+      pages: z.array(z.object({ from: z.number().optional() })).optional(),
+    });
+    const asked = (
+      args: unknown,
+      schema: typeof input | z.ZodPipe = input,
+    ): Promise<ToolMessage | undefined> =>
+      resultOf(
+        defineTool({
+          name: "find",
+          description: "",
+          input: schema,
+          execute: (given) => JSON.stringify(given),
+        }),
+        JSON.stringify(args),
+      );
+
+    test("counts as left out, at any depth", async () => {
+      const args = { q: "x", limit: null, sort: null, note: null, pages: [{ from: null }, { from: 2 }] };
+      expect(JSON.parse(String((await asked(args))?.content))).toEqual({
+        q: "x",
+        sort: "up",
+        note: null,
+        pages: [{}, { from: 2 }],
+      });
+    });
+
+    test("also of a schema that is asynchronous", async () => {
+      const slow = input.transform(async (given) => given);
+      expect((await asked({ q: "x", limit: null, note: null }, slow))?.content).toBe(
+        '{"q":"x","sort":"up","note":null}',
+      );
+    });
+
+    test("is told where it cannot be left out, as it was written", async () => {
+      expect(await asked({ q: null, limit: null, note: null })).toMatchObject({
+        isError: true,
+        content:
+          "error: invalid arguments for find: q: Invalid input: expected string, received null; limit: Invalid input: expected number, received null",
+      });
+      expect((await asked({ q: "x", limit: null, note: 5 }))?.content).toMatch(
+        /limit: .* received null; note: /,
+      );
+      expect((await asked({ q: "x", note: null, pages: [null] }))?.content).toMatch(
+        /pages\.0: .* received null/,
+      );
+    });
+  });
+
   test.each(harmless)("%s reaches the tool as plain data", async (_, args) => {
     const echo = defineTool({ name: "echo", description: "", input: z.unknown(), execute: (value) => value });
     const message = await resultOf(echo, args);

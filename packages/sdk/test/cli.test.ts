@@ -427,6 +427,14 @@ describe("the log of a run", () => {
     expect(events).toEqual(await recordedEvents("run-1", { journal }));
   });
 
+  test("tells once why a run has failed, though the call and the agent have failed with the same", async () => {
+    const model = scriptedModel([new ProviderError({ kind: "AUTH", message: "wrong key", status: 401 })]);
+    await run(agent({ name: "clerk", model }), "Hi", { journal, runId: "run-1" });
+    const lines = (await log("run-1")).split("\n").filter((line) => line.includes("wrong key"));
+    expect(lines).toEqual(["clerk PROVIDER_ERROR: wrong key"]);
+    expect((await ravi("log", "run-1", "--json")).match(/wrong key/g)).toHaveLength(2);
+  });
+
   test("shortens long texts, and has them in full as JSON", async () => {
     await run(speaker("x".repeat(5_000)), "go", { journal, runId: "run-1" });
     expect(await log("run-1")).toMatch(/says: x{1994}… \(3,006 more characters: --json\)$/m);

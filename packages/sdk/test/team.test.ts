@@ -108,6 +108,8 @@ describe("team", () => {
     const paid = { calls: 0 };
     const make = (isFirst: boolean) => {
       let reads = 0;
+      let reports = 0;
+      const reported = Promise.withResolvers<void>();
       const read = tool({
         name: "read",
         description: "Reads.",
@@ -115,9 +117,13 @@ describe("team", () => {
         idempotent: true,
         execute: () => (isFirst && ++reads === 2 ? new Promise<string>(() => {}) : "read"),
       });
-      const reader = scriptedModel(({ messages }) => {
+      const reader = scriptedModel(async ({ messages }) => {
         paid.calls++;
-        return messages.at(-1)?.role === "tool" ? "Read." : { toolCalls: [{ name: "read", arguments: {} }] };
+        if (messages.at(-1)?.role !== "tool") return { toolCalls: [{ name: "read", arguments: {} }] };
+        // Both readers that can end do so together: what is on record of one when the other answers depends on nobody's speed.
+        if (isFirst && ++reports === 2) reported.resolve();
+        if (isFirst) await reported.promise;
+        return "Read.";
       });
       const toolCalls = [1, 2, 3].map((page) => ({ name: "handoff_reader", arguments: { task: `${page}` } }));
       const model = scriptedModel(({ messages }) => {
@@ -239,6 +245,17 @@ describe("team", () => {
     expect(open.output).toMatch(/tools: \w+/);
   });
 });
+
+test.each(["members", "handoffs", "subAgents", "agents"])(
+  "an agent with %s is told that it is a team",
+  (name) => {
+    const model = scriptedModel([]);
+    const boss: object = { name: "lead", model, [name]: [agent({ name: "worker", model })] };
+    expect(() => Reflect.apply(agent, undefined, [boss])).toThrow(
+      `agent.${name} is an array of 1; expected no field of that name; a team hands work to others: team({ name, model, members })`,
+    );
+  },
+);
 
 test.each([
   [

@@ -8,6 +8,12 @@ import { ask, collect, temporaryFile } from "./helpers.ts";
 
 const RUNS = process.env["RAVI_LONG"] ? 2_000 : 60;
 
+test("a model by its name is no client that could be recorded, and is refused before there is a file", () => {
+  expect(() => record("openai:gpt-5-mini" as never, "cassette.jsonl")).toThrow(
+    /^record: client is "openai:gpt-5-mini"; expected an LLMClient/,
+  );
+});
+
 describe("a cassette", () => {
   test("gives the recorded answers again, streamed and not, without the client", async () => {
     const file = temporaryFile("run.jsonl");

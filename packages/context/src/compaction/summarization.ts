@@ -13,7 +13,7 @@ import {
   textOf,
   type UserMessage,
 } from "@ravi/kernel";
-import { checkText } from "@ravi/kernel/loop";
+import { checkModel, checkText } from "@ravi/kernel/loop";
 import { clip } from "./summary/clip.ts";
 import { pinned, type Pins, pinsOf, withSummary } from "./summary/pins.ts";
 import { lastGroupStart, validPrompt } from "./prompt.ts";
@@ -77,10 +77,7 @@ export class Summarization implements CompactionStrategy {
       "instructions",
       "countTokens",
     ]);
-    if (typeof options.model?.generate !== "function") {
-      const expected = "an LLMClient that writes the summaries";
-      throw new InvalidValueError({ field: "Summarization.model", value: options.model, expected });
-    }
+    checkModel("Summarization.model", options.model);
     this.model = options.model;
     this.keepRecentTokens = checkInteger(
       "Summarization.keepRecentTokens",

@@ -7,14 +7,15 @@ import {
   type SchemaIssue,
   type SchemaLike,
   type SchemaResult,
+  type StandardSchema,
   isStandardSchema,
 } from "../model/schema.ts";
 import { unchecked } from "./check-schemas.ts";
 import { validate } from "./validate.ts";
 
-/** A checked value, or what is wrong with it. */
+/** A checked value, or what is wrong with it. `read` is what was checked, if that is not what was given. */
 export type Parsed<T> =
-  | { readonly ok: true; readonly value: T }
+  | { readonly ok: true; readonly value: T; readonly read?: unknown }
   | { readonly ok: false; readonly problem: string };
 
 /**
@@ -44,7 +45,7 @@ export function parseWith<T>(
 
 /**
  * The same for what a model wrote: a Standard Schema that throws, such as a transform of zod that makes a date of a text which is none, has
- * found a problem too.
+ * found a problem too; and where a schema refuses a null, the field counts as left out, since many models write null for what they leave out.
  */
 export function readWith<T>(
   schema: SchemaLike<T>,
@@ -53,11 +54,55 @@ export function readWith<T>(
 ): MaybePromise<Parsed<T>> {
   if (!isStandardSchema(schema)) return parseWith(schema, value, validator);
   try {
-    const parsed = parseWith(schema, value);
-    return isParsed(parsed) ? parsed : parsed.then(undefined, unread);
+    const result = validate(schema, value);
+    if (!isPromiseLike(result))
+      return result.issues === undefined ? toParsed(result) : orWithoutNulls(schema, value, result);
+    return Promise.resolve(result)
+      .then((done) => orWithoutNulls(schema, value, done))
+      .then(undefined, unread);
   } catch (error) {
     return unread(error);
   }
+}
+
+/** What is wrong is told of the value as it was given. */
+function orWithoutNulls<T>(
+  schema: StandardSchema<unknown, T>,
+  value: unknown,
+  result: SchemaResult<T>,
+): MaybePromise<Parsed<T>> {
+  const read = result.issues === undefined ? undefined : withoutNulls(value, result.issues);
+  if (read === undefined) return toParsed(result);
+  const again = (second: SchemaResult<T>): Parsed<T> =>
+    second.issues === undefined ? { ok: true, value: second.value, read } : toParsed(result);
+  const second = validate(schema, read);
+  return isPromiseLike(second) ? Promise.resolve(second).then(again) : again(second);
+}
+
+/** A copy of a JSON value without the nulls that the issues are about; undefined if one of them is about something else. */
+function withoutNulls(value: unknown, issues: readonly SchemaIssue[]): unknown {
+  if (!issues.every((issue) => parentOfNull(value, issue) !== undefined)) return undefined;
+  const copy: unknown = JSON.parse(JSON.stringify(value));
+  for (const issue of issues) {
+    const key = keysOf(issue).at(-1);
+    const parent = parentOfNull(copy, issue);
+    if (parent !== undefined && key !== undefined) Reflect.deleteProperty(parent, key);
+  }
+  return copy;
+}
+
+/** The object whose field the issue is about, if that field is null. An item of a list cannot be left out. */
+function parentOfNull(value: unknown, issue: SchemaIssue): object | undefined {
+  const keys = keysOf(issue);
+  const last = keys.pop();
+  let at = value;
+  for (const key of keys) at = isObject(at) && Object.hasOwn(at, key) ? Reflect.get(at, key) : undefined;
+  if (last === undefined || !isObject(at) || Array.isArray(at)) return undefined;
+  return Object.hasOwn(at, last) && Reflect.get(at, last) === null ? at : undefined;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
 }
 
 function unread(error: unknown): Parsed<never> {
@@ -102,7 +147,11 @@ function isIssues(list: unknown): list is readonly SchemaIssue[] {
   return Array.isArray(list) && typeof (list as readonly Partial<SchemaIssue>[])[0]?.message === "string";
 }
 
+function keysOf(issue: SchemaIssue): string[] {
+  return (issue.path ?? []).map((part) => String(typeof part === "object" ? part.key : part));
+}
+
 function pathOf(issue: SchemaIssue): string {
-  const keys = (issue.path ?? []).map((part) => String(typeof part === "object" ? part.key : part));
+  const keys = keysOf(issue);
   return keys.length === 0 ? "" : `${keys.join(".")}: `;
 }

@@ -121,8 +121,8 @@ export interface JournalWatch {
 /** Stores what must survive a crash. Only the holder of a run's claim may append to it; each append names the claim's epoch. */
 export interface Journal {
   /**
-   * Takes a run for `ttlMs`, or renews it for the same owner, under the same epoch. Gives null if another owner holds it and its
-   * time has not run out. Every new claim has a higher epoch than all before it, also if the run was deleted in between. Throws an
+   * Takes a run for `ttlMs`, or renews it for the same owner, under the same epoch, also if its time has run out meanwhile and nobody
+   * else has taken it. Gives null if another owner holds it and its time has not run out. Every new claim has a higher epoch than all before it, also if the run was deleted in between. Throws an
    * `InvalidValueError` if the owner is empty or `ttlMs` is not a whole number above 0. If the run is taken from an owner that did not
    * give it back, `lapsedAt` may say until when that one had claimed it, in epoch milliseconds: without it, the time in which no process
    * had the run counts for the time limits of hires.
@@ -185,6 +185,7 @@ export interface Journal {
   summary?(runId: RunId): MaybePromise<RunSummary | undefined>;
   /** Removes a run with its entries and posts, even if it is claimed. */
   delete(runId: RunId): MaybePromise<void>;
+  /** What was appended and posted before this call is still written. Closing twice is closing once. */
   close(): MaybePromise<void>;
 }
 

@@ -75,6 +75,7 @@ const OUTPUT_RETRIES = 2;
  * `output`, the answer has the type of that schema. Throws an `InvalidValueError` if an option is wrong or unknown.
  */
 export function agent<T = unknown>(options: AgentOptions<T> & NeedsOutput<NoInfer<T>>): ReActAgent<T> {
+  refuseMembers(options);
   checkFields("agent", options, AGENT_OPTIONS);
   const { model, models, budget, middleware, ...rest } = asOwn<AgentOptions<T>>(options, AGENT_OPTIONS);
   checkList("agent.tools", rest.tools, "tools");
@@ -96,6 +97,18 @@ export function agent<T = unknown>(options: AgentOptions<T> & NeedsOutput<NoInfe
     closed: closedLoop(options),
   });
   return made;
+}
+
+/** What a team here, and an agent elsewhere, calls those that it hands work to. */
+const MEMBERS = ["members", "subAgents", "agents", "handoffs"] as const;
+
+function refuseMembers(options: object): void {
+  const given: Readonly<Record<string, unknown>> = { ...options };
+  const name = MEMBERS.find((each) => given[each] !== undefined);
+  if (name === undefined) return;
+  const value = given[name];
+  const expected = "no field of that name; a team hands work to others: team({ name, model, members })";
+  throw new InvalidValueError({ field: `agent.${name}`, value, expected });
 }
 
 /** Throws unless `value` is an array or undefined. */

@@ -27,7 +27,10 @@ export async function logRun({ words: [given = ""], journal, options, print }: R
   const { runId } = await findRun(journal, given, "look");
   const write = (event: RunEvent): string => (options.json === true ? json(event, 0) : entryOf(event));
   return lookingAt(journal, async (open) => {
-    const read = (): Promise<readonly RunEvent[]> => new Runtime({ journal: open }).recordedEvents(runId);
+    const read = async (): Promise<readonly RunEvent[]> => {
+      const events = await new Runtime({ journal: open }).recordedEvents(runId);
+      return options.json === true ? events : withoutRepeats(events);
+    };
     if (options.follow !== true) return (await read()).map(write).join("\n");
     let printed = 0;
     for await (const events of growing(open, runId, read)) {
@@ -35,6 +38,20 @@ export async function logRun({ words: [given = ""], journal, options, print }: R
       printed = events.length;
     }
     return "";
+  });
+}
+
+/** A model call that fails is mostly the end of its agent, too, which the record tells with the same words. */
+function withoutRepeats(events: readonly RunEvent[]): readonly RunEvent[] {
+  const latest = new Map<string, RunEvent>();
+  return events.filter((each) => {
+    const before = latest.get(each.execId);
+    latest.set(each.execId, each);
+    return (
+      each.event.type !== "error" ||
+      before?.event.type !== "error" ||
+      wordsOf(each.event) !== wordsOf(before.event)
+    );
   });
 }
 

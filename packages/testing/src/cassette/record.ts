@@ -18,7 +18,7 @@ import {
   type ModelRequest,
   type ModelResponse,
 } from "@ravi/kernel";
-import { messageOf } from "@ravi/kernel/loop";
+import { checkModel, messageOf } from "@ravi/kernel/loop";
 import { type CallLine, type CassetteLine, readCassette } from "./format.ts";
 import { checkRecordOptions, type RecordOptions } from "./options.ts";
 import { redactEvents, redactor } from "./redact.ts";
@@ -29,6 +29,7 @@ import { redactEvents, redactor } from "./redact.ts";
  * file. Throws an `InvalidValueError` if the file has calls of this client already, unless `append` is set.
  */
 export function record(client: LLMClient, file: string, options: RecordOptions = {}): LLMClient {
+  checkModel("record: client", client);
   checkRecordOptions(options);
   const redact = redactor(options.redact ?? []);
   const append = openFile(file, client, options.append ?? false);

@@ -32,10 +32,10 @@ export async function readStructured<T>(text: string, reading: Reading<T>): Prom
   const inside = isWrapped ? unwrapped(value) : undefined;
   const parsed = inside && (await readWith(schema, inside.value, validator));
   if (inside !== undefined && parsed?.ok === true)
-    return answered(parsed.value, JSON.stringify(inside.value));
+    return answered(parsed.value, JSON.stringify(parsed.read ?? inside.value));
   // Not every server enforces the requested shape, so an answer without the wrapper is accepted too.
   const bare = await readWith(schema, value, validator);
-  if (bare.ok) return answered(bare.value, json);
+  if (bare.ok) return answered(bare.value, bare.read === undefined ? json : JSON.stringify(bare.read));
   return parsed?.ok === false ? parsed : bare;
 }
 
