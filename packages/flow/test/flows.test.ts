@@ -7,6 +7,7 @@ import {
   CancellationError,
   DeadlineExceededError,
   type StopReason,
+  SuspendedError,
 } from "@ravi/kernel";
 import { bareContext } from "@ravi/kernel/loop";
 import { ConditionalFlow, ParallelFlow, SequentialFlow } from "@ravi/flow";
@@ -389,6 +390,40 @@ describe("R21: FLOW hooks", () => {
       ["flow_start", { ...base, flow: "f", branches: 2, at: 1_000 }],
       ["flow_end", { ...base, flow: "f", status: "partial", durationMs: 2_000, at: 3_000 }],
     ]);
+  });
+
+  test.each<[string, Parameters<typeof run>[0], number]>([
+    [
+      "a sequence",
+      new SequentialFlow({ name: "f", steps: [says("a", "1"), says("b", "2"), says("c", "3")] }),
+      3,
+    ],
+    ["parallel branches", new ParallelFlow({ name: "f", branches: [says("a", "1"), says("b", "2")] }), 2],
+    ["one condition", new ConditionalFlow({ name: "f", if: () => true, whenTrue: says("a", "1") }), 1],
+    [
+      "two conditions",
+      new ConditionalFlow({ name: "f", if: () => true, whenTrue: says("a", "1"), otherwise: says("b", "2") }),
+      2,
+    ],
+  ])("the beginning of %s tells how many branches it has", async (_, flow, branches) => {
+    const { hooks, heard } = listening();
+    await run(flow, "go", { hooks });
+    expect(heard[0]).toMatchObject(["flow_start", { flow: "f", branches }]);
+  });
+
+  test("a flow whose run is suspended has not ended", async () => {
+    const { hooks, heard } = listening();
+    const suspended = new SuspendedError({ reason: "closed" });
+    const flow = new SequentialFlow({
+      name: "f",
+      steps: [
+        agent("a", async () => {
+          throw suspended;
+        }),
+      ],
+    });
+    await expect(run(flow, "go", { hooks })).rejects.toBe(suspended);
+    expect(heard.map(([event]) => event)).toEqual(["flow_start"]);
   });
 
   test("also where it failed", async () => {

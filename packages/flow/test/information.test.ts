@@ -194,6 +194,7 @@ describe("R26: an information agent", () => {
       },
     };
     const information = new InformationAgent({ name: "books" });
+    expect([information.id, new InformationAgent().id]).toEqual(["books", "information"]);
     const end = information.watch(watched);
     const twice = information.watch(watched);
     await Promise.resolve().then(() => {});

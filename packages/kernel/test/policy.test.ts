@@ -9,6 +9,7 @@ import {
   isRaviError,
   Priority,
   sameValue,
+  RunId,
   SessionId,
   spawnBudget,
   Supervision,
@@ -75,6 +76,16 @@ describe("R2: root and spawnChild", () => {
     expect(one.priority).toBe(Priority.NORMAL);
     expect(one.spawnBudget).toEqual(spawnBudget());
     expect(one.executionBudget).toEqual(executionBudget());
+  });
+
+  test("R2: what is minted comes from the ids that are given, and is an id", () => {
+    let made = 0;
+    const ids = { uuid: () => `made-${++made}`, random: () => 0 };
+    const root = Supervision.root(lead, { ids });
+    expect([root.runId, root.sessionId]).toEqual([RunId("made-1"), SessionId("made-2")]);
+    expect(root.spawnChild({ ids }).agentId).toBe(AgentId("agent", "made-3"));
+    const bad = { uuid: () => "a\nb", random: () => 0 };
+    expect(refusal(() => Supervision.root(lead, { ids: bad })).field).toMatch(/run/i);
   });
 
   test("R2: a child keeps run, session, root and the same spawn budget object", () => {

@@ -58,6 +58,17 @@ describe("R8: RunMeta", () => {
     expect(RunMeta.standalone().runId).not.toBe(meta.runId);
   });
 
+  test("R8: its ids come from the source that it is given, which has to be one", () => {
+    let made = 0;
+    const ids = { uuid: () => `0000000${++made}-1111-4222-8333-444444444444`, random: () => 0.5 };
+    const meta = RunMeta.standalone({ ids });
+    expect(meta.runId).toBe("00000001-1111-4222-8333-444444444444");
+    expect(meta.traceId).toBe("00000002111142228333444444444444");
+    expect(meta.spanId).toMatch(/^0000000311114222/);
+    const odd: object = { uuid: () => "run-1" };
+    expect(() => RunMeta.standalone({ ids: odd as typeof ids })).toThrow(/runMeta\.ids/);
+  });
+
   test("R8: in a tree it takes the run's id from its place", () => {
     const supervision = Supervision.root(AgentId("lead"));
     expect(RunMeta.of({ supervision }).runId).toBe(supervision.runId);

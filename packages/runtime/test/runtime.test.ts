@@ -7,6 +7,7 @@ import {
   CancellationError,
   defineTool,
   type BlobStore,
+  type CompactionStrategy,
   type Journal,
   JournalFailedError,
   type JsonValue,
@@ -156,10 +157,27 @@ describe("R9: cancellation", () => {
   });
   const call = (name: string) => ({ id: "c", name, arguments: "{}" });
   const hanging = scriptedModel(() => ({ fault: { type: "hang" } }));
+  const halting = scriptedModel(() => ({ text: "one two three", fault: { type: "hang", afterDeltas: 1 } }));
+  const risky = defineTool({
+    name: "risky",
+    description: "",
+    input: z.object({}),
+    needsApproval: true,
+    execute: () => "",
+  });
+  const compaction: CompactionStrategy = {
+    async compact(messages, context) {
+      await context?.llm?.(hanging, ask("sum up"));
+      return messages;
+    },
+  };
 
   const waits: Record<string, (ctx: RunContext, inbox: { receive(): Promise<unknown> }) => Promise<unknown>> =
     {
       "a model that never answers": (ctx) => ctx.llm(hanging, ask("x")),
+      "the rest of a streamed answer": (ctx) => ctx.llm(halting, ask("x")),
+      "a compaction that asks a model": async (ctx) => ctx.window(),
+      "an approval": (ctx) => ctx.tool(call("risky"), risky),
       "a tool that hears the signal": (ctx) => ctx.tool(call("idle"), idleTool),
       "a tool that ignores the signal": (ctx) => ctx.tool(call("deaf"), deaf),
       "a child": (ctx) => ctx.hire({ agent: sleeper, input: "" }),
@@ -183,7 +201,7 @@ describe("R9: cancellation", () => {
         await waits[name]?.(ctx, inbox);
         return done("went on");
       });
-      const runtime = new Runtime({ clock });
+      const runtime = new Runtime({ clock, compaction });
       const handle = runtime.run(waiting, "");
       await until(() => handle.status !== "pending");
       await clock.advance(1);

@@ -8,7 +8,7 @@ import {
   ProviderError,
 } from "@ravi/kernel";
 import { estimateTokens } from "@ravi/kernel/loop";
-import { MemorySessionStore } from "@ravi/session";
+import { defineExtension, MemorySessionStore } from "@ravi/session";
 import { scriptedModel } from "@ravi/testing";
 import { expect, it } from "vitest";
 import { problemWith } from "./prompt-check.ts";
@@ -469,6 +469,73 @@ it("O15: an extension alone can compact when it is time", async () => {
   });
   await agent.invoke("x");
   expect(await agent.sessionManager.messages()).toEqual(messages);
+});
+
+it("O15: an extension that does not compact does not keep another from it", async () => {
+  const quiet = defineExtension({ name: "quiet", on: {} });
+  const compacts = defineExtension({
+    name: "compacts",
+    on: { session_before_compact: ({ messages }) => ({ messages: messages.slice(-1) }) },
+  });
+  const usage = { inputTokens: 900_000, outputTokens: 0 };
+  for (const extensions of [
+    [quiet, compacts],
+    [compacts, quiet],
+  ]) {
+    const log: string[] = [];
+    const model = {
+      ...scriptedModel([{ text: "one", usage }]),
+      info: { provider: "p", model: "m", contextWindow: 1_000 },
+    };
+    const agent = session({ model, extensions: [...extensions, recorder(log)] });
+    await agent.invoke("Go");
+    expect(log.some((event) => event.startsWith("session_compact"))).toBe(true);
+  }
+});
+
+it("O7, O12: after a compaction the context has as many tokens as it has left", async () => {
+  const usage = { inputTokens: 5_000, outputTokens: 10 };
+  const agent = session({
+    model: scriptedModel([{ text: "one", usage }]),
+    compaction: { strategy: keepLast(1), auto: false, contextWindow: 100_000 },
+  });
+  await agent.invoke("a ".repeat(2_000));
+  expect(agent.contextUsage().tokens).toBe(5_010);
+  const outcome = await agent.runCompaction();
+  expect(outcome.status).toBe("compacted");
+  expect(agent.contextUsage().tokens).toBe(outcome.status === "compacted" ? outcome.after : undefined);
+});
+
+it("O7: what was added since the last answer counts by an estimate, until the next one", async () => {
+  const seen: [string, number][] = [];
+  const watches = defineExtension({
+    name: "x",
+    on: { message_end: ({ message }, agent) => void seen.push([message.role, agent.contextUsage().tokens]) },
+  });
+  const look = { name: "look", arguments: {}, id: "a" };
+  const model = scriptedModel([
+    { toolCalls: [look], usage: { inputTokens: 100, outputTokens: 10 } },
+    { text: "ok", usage: { inputTokens: 300, outputTokens: 20 } },
+  ]);
+  const content = "seen ".repeat(100);
+  await session({ model, tools: [tool("look", () => content)], extensions: [watches] }).invoke("Go");
+  const result = estimateTokens({ role: "tool", toolCallId: "a", name: "look", content });
+  expect(seen.slice(-3)).toEqual([
+    ["assistant", 110],
+    ["tool", 110 + result],
+    ["assistant", 320],
+  ]);
+});
+
+it.each([
+  ["reserveTokens", -1],
+  ["reserveTokens", 0.5],
+  ["contextWindow", 0],
+])("O12: %s of %d is refused", (field, value) => {
+  const compaction = { strategy: keepLast(1), [field]: value };
+  expect(() => session({ model: scriptedModel([]), compaction })).toThrow(
+    expect.objectContaining({ field: `SessionAgent.compaction.${field}` }),
+  );
 });
 
 it("O12: where the compaction for an overflow fails too, the overflow is the error", async () => {

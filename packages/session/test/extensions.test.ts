@@ -281,6 +281,65 @@ it("O1: the loop's own events reach extensions and observers, streamed text incl
   expect(text).toBe("Hello there, you.");
 });
 
+it("O8: what an extension makes of an event of the loop disturbs nobody, and its errors are collected, the newest hundred", async () => {
+  let told = 0;
+  const extensions = [
+    defineExtension({ name: "quiet", on: {} }),
+    defineExtension({
+      name: "throws",
+      onEvent: ({ type }) => {
+        if (type === "step") throw new Error("sync");
+      },
+    }),
+    defineExtension({
+      name: "rejects",
+      onEvent: async ({ type }) => {
+        if (type === "step") throw new Error("async");
+      },
+    }),
+    defineExtension({ name: "hears", onEvent: () => void told++ }),
+  ];
+  const agent = session({ model: scriptedModel(["Fine."]), extensions });
+  expect((await agent.invoke("Hello")).output).toBe("Fine.");
+  expect(told).toBeGreaterThan(0);
+  expect(agent.errors.map(({ source, event, error }) => [source, event, String(error)])).toEqual([
+    ["throws", "step", "Error: sync"],
+    ["rejects", "step", "Error: async"],
+  ]);
+
+  let heard = 0;
+  const loud = defineExtension({
+    name: "loud",
+    onEvent: () => {
+      throw new Error(`${++heard}`);
+    },
+  });
+  const words = Array.from({ length: 200 }, (_, n) => `word ${n}`).join(" ");
+  const long = session({ model: scriptedModel([words]), extensions: [loud] });
+  await long.reload();
+  const events = long.events();
+  await long.invoke("Go");
+  await events.return?.();
+  expect(heard).toBeGreaterThan(100);
+  expect(long.errors).toHaveLength(100);
+  expect(String(long.errors.at(-1)?.error)).toBe(`Error: ${heard}`);
+});
+
+it("O9: of a result or a list that is wrong in one place nothing is taken", async () => {
+  const extension = defineExtension({
+    name: "x",
+    on: {
+      tool_result: () => ({ content: [{ type: "text", text: "good" }, { type: "text" }] as never }),
+      context: ({ messages }) => ({ messages: [...messages, { role: "nobody", content: "x" } as never] }),
+    },
+  });
+  const model = scriptedModel([{ toolCalls: [call("look", "a")] }, "ok"]);
+  const agent = session({ model, tools: [tool("look", () => "seen")], extensions: [extension] });
+  await agent.invoke("Go");
+  expect(model.calls[1]?.request.messages.at(-1)?.content).toBe("seen");
+  expect(new Set(agent.errors.map(({ event }) => event))).toEqual(new Set(["context", "tool_result"]));
+});
+
 it("O15, O17: extensions and guardrails come from files that the user names, and reload reads them again", async () => {
   const path = await folder();
   const extension = (word: string): string =>

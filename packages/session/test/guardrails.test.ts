@@ -1,6 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { defineExtension, type Guardrail } from "@ravi/session";
+import { defineExtension, type Guardrail, type SessionAgentOptions } from "@ravi/session";
 import { scriptedModel } from "@ravi/testing";
 import { expect, it } from "vitest";
 import { folder, session, tool } from "./support.ts";
@@ -116,6 +116,55 @@ it("O17: of the same name, a file wins over an extension's", async () => {
     guardrails: ["g.mjs"],
   }).invoke("Go");
   expect(model.calls[1]?.request.messages.at(-1)?.content).toBe("error: file");
+});
+
+it("O17: of several guardrails the strictest counts, whichever is asked first", async () => {
+  const says = (action: "warn" | "block" | "halt"): Guardrail => ({
+    name: action,
+    beforeCall: () => ({ action, reason: action }),
+  });
+  for (const pair of [
+    ["warn", "block"],
+    ["block", "warn"],
+  ] as const) {
+    const model = once();
+    await session({ model, tools: [look], guardrails: pair.map(says) }).invoke("Go");
+    expect(model.calls[1]?.request.messages.at(-1)?.content).toBe("error: block");
+  }
+  const halted = session({
+    model: once(),
+    tools: [look],
+    guardrails: (["block", "halt"] as const).map(says),
+  });
+  await expect(halted.invoke("Go")).rejects.toMatchObject({ layer: "halt", reason: "halt" });
+});
+
+it("O17: loop detection can be switched off, and a guardrail of its name takes its place", async () => {
+  const results = async (options: Pick<SessionAgentOptions, "loopDetection" | "guardrails">) => {
+    const model = scriptedModel((request) =>
+      request.messages.length > 7 ? "ok" : { toolCalls: [{ name: "look", arguments: {} }] },
+    );
+    await session({ model, tools: [look], ...options }).invoke("Go");
+    const messages = model.calls.at(-1)?.request.messages ?? [];
+    return messages.filter(({ role }) => role === "tool").map(({ content }) => content);
+  };
+  const own: Guardrail = { name: "loop-detection", afterCall: () => ({ action: "warn", reason: "own" }) };
+  expect((await results({}))[1]).toContain("[warning: this same call has returned the same result 2 times");
+  expect(new Set(await results({ loopDetection: false }))).toEqual(new Set(["seen"]));
+  expect(new Set(await results({ guardrails: [own] }))).toEqual(new Set(["seen\n[warning: own]"]));
+});
+
+it("O17: a guardrail of results alone may have methods of its own", async () => {
+  const guardrail = {
+    name: "g",
+    reason: () => "careful",
+    afterCall() {
+      return { action: "warn" as const, reason: this.reason() };
+    },
+  };
+  const model = once();
+  await session({ model, tools: [look], guardrails: [guardrail] }).invoke("Go");
+  expect(model.calls[1]?.request.messages.at(-1)?.content).toBe("seen\n[warning: careful]");
 });
 
 it("O17: the same failing call is warned about at 2 and blocked after 5", async () => {

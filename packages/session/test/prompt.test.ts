@@ -2,6 +2,7 @@ import { mkdir, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { scriptedModel, virtualClock } from "@ravi/testing";
 import { expect, it } from "vitest";
+import { assemble } from "../src/prompt/assemble.ts";
 import { PromptBuilder } from "../src/prompt/builder.ts";
 import { folder, session, tool } from "./support.ts";
 
@@ -106,6 +107,36 @@ it("O11: a skill whose lines end in blanks, or whose name is left empty, is list
   const prompt = String(model.calls[0]?.request.messages[0]?.content);
   expect(prompt).toContain("<name>baking</name>");
   expect(prompt).toContain("<description>Bread</description>");
+});
+
+it("O11: of skills, those with a description are listed, as a person writes it", async () => {
+  const path = await profile({
+    "skills/a/SKILL.md": "---\nname: \"The Baker\"\ndescription: 'Bread: quickly'\n---\nKnead.",
+    "skills/b/SKILL.md": "description: without the lines around it",
+    "skills/c/SKILL.md": "---\ndescription: without the line after it\n",
+    "skills/d/SKILL.md": "---\nname: d\n---\ndescription: below the lines",
+    "skills/e/SKILL.md": '---\ndescription: "\n---\n',
+    "skills/f/SKILL.md": "---\n indented\ndescription: it's so\n---\n",
+    "skills/g/notes.md": "---\ndescription: no skill\n---\n",
+  });
+  const model = scriptedModel(() => "ok");
+  await session({ model, prompt: { directories: [path] } }).invoke("x");
+  const listed = [...system(model).matchAll(/<name>(.*)<\/name>\s*<description>(.*)<\/description>/g)];
+  expect(listed.map(([, name, description]) => [name, description])).toEqual([
+    ["The Baker", "Bread: quickly"],
+    ["e", '"'],
+    ["f", "it's so"],
+  ]);
+});
+
+it("O11: skills are listed only where one can be read", () => {
+  const skills = [{ name: "baking", description: "Bread", location: "/skills/baking/SKILL.md" }];
+  const files = { system: undefined, soul: undefined, memory: undefined, user: undefined };
+  const facts = { channel: null, date: "1970-01-01", cwd: "/", sessionId: null, appended: "" };
+  const prompt = (...toolNames: string[]): string =>
+    assemble({}, { ...files, knowledge: [], docs: [], skills }, { ...facts, toolNames });
+  const listing = [[], ["look"], ["look", "read"], ["skill", "look"]].map((names) => prompt(...names));
+  expect(listing.map((text) => text.includes("baking"))).toEqual([false, false, true, true]);
 });
 
 it("O11: a skill's body is read by the skill tool, and only what is listed can be read", async () => {
