@@ -5,7 +5,7 @@ import type { ChatCompletionFunctionTool } from "openai/resources/chat/completio
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { openai, type OpenAIOptions } from "@ravi/provider-openai";
-import { client, failureOf, HELLO, listener, rawServer, streamed } from "./support.ts";
+import { chunk, client, DONE, failureOf, HELLO, listener, rawServer, streamed } from "./support.ts";
 
 afterEach(() => vi.unstubAllEnvs());
 
@@ -493,6 +493,86 @@ describe("a parameter that the server does not take", () => {
     });
     expect((await client(server).generate({ ...HELLO, seed: 1 })).message.content).toBe("ok");
     expect(server.bodies.map((body) => "seed" in body)).toEqual([true, false]);
+  });
+
+  test.each<[string, string, unknown]>([
+    ["Ollama", "reasoning_effort", { error: { message: '"llama3.1:8b" does not support thinking' } }],
+    [
+      "Ollama",
+      "reasoning_effort",
+      { error: { message: 'think value "low" is not supported for this model' } },
+    ],
+    [
+      "xAI",
+      "reasoning_effort",
+      {
+        code: "Client specified an invalid argument",
+        error: "Model grok-4-latest does not support parameter reasoningEffort.",
+      },
+    ],
+    [
+      "xAI",
+      "stop",
+      {
+        code: "Client specified an invalid argument",
+        error: "Argument not supported on this model: stop",
+      },
+    ],
+    ["OpenAI", "stop", { error: asOpenAI("stop") }],
+  ])("T10: what %s says of %s is understood", async (_, param, refusal) => {
+    await using server = await rawServer((response, _request, index) => {
+      const isRefused = param in (server.bodies[index] ?? {});
+      response.writeHead(isRefused ? 400 : 200, { "content-type": "application/json" });
+      response.end(JSON.stringify(isRefused ? refusal : { choices: [{ message: { content: "ok" } }] }));
+    });
+    const { logger, said } = listener();
+    const all: ModelRequest = { ...HELLO, reasoning: { effort: "low" }, stop: ["END"], temperature: 0.5 };
+    const model = client(server, { logger });
+    for (let n = 0; n < 2; n++) expect((await model.generate(all)).message.content).toBe("ok");
+    expect(server.bodies.map((body) => param in body)).toEqual([true, false, false]);
+    expect(Object.keys(server.bodies[2] ?? {})).toHaveLength(Object.keys(server.bodies[0] ?? {}).length - 1);
+    expect(said).toEqual([
+      `openai/test-model: the server does not accept ${param}: it is left out from now on`,
+    ]);
+  });
+
+  test("T10: that a model thinks only where nothing else is said costs no effort", async () => {
+    const message = "Thinking mode does not support this tool_choice";
+    await using server = await rawServer((response) => {
+      response
+        .writeHead(400, { "content-type": "application/json" })
+        .end(JSON.stringify({ error: { message } }));
+    });
+    const all: ModelRequest = { ...HELLO, reasoning: { effort: "low" } };
+    expect(await failureOf(client(server).generate(all))).toMatchObject({ kind: "FORMAT_ERROR" });
+    expect(server.bodies).toHaveLength(1);
+  });
+
+  test.each([
+    "parameter.enable_thinking must be set to false for non-streaming calls",
+    "enable thinking can not be support when `stream=False`.",
+    "This model only support stream mode, please enable the stream parameter to access the model. ",
+  ])("T10: a model that can only stream is streamed from then on: %s", async (message) => {
+    await using server = await rawServer((response, _, index) => {
+      const isStreamed = server.bodies[index]?.["stream"] === true;
+      response.writeHead(isStreamed ? 200 : 400, {
+        "content-type": isStreamed ? "text/event-stream" : "application/json",
+      });
+      response.end(
+        isStreamed
+          ? chunk({ content: "ok" }, "stop") + DONE
+          : JSON.stringify({ error: { code: "invalid_parameter_error", message } }),
+      );
+    });
+    const { logger, said } = listener();
+    const model = client(server, { logger });
+    for (let n = 0; n < 2; n++) expect((await model.generate(HELLO)).message.content).toBe("ok");
+    expect((await streamed(model, HELLO)).response.message.content).toBe("ok");
+    expect(server.bodies).toHaveLength(4);
+    expect(server.bodies[2]).toMatchObject({ stream: true, stream_options: { include_usage: true } });
+    expect(said).toEqual([
+      "openai/test-model: the server does not accept model: it can only stream, so its answers are streamed from now on",
+    ]);
   });
 
   test.each([

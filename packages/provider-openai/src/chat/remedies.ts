@@ -21,9 +21,11 @@ import { messageRemedy, sealRemedy } from "./message-remedies.ts";
 const REMEDIES: readonly Remedy[] = [
   rename("max_completion_tokens", "max_tokens"),
   rename("max_tokens", "max_completion_tokens"),
-  ...["temperature", "top_p", "seed", "reasoning_effort", "stream_options", "parallel_tool_calls"].map(
-    (param) => leaveOut(param),
+  ...["temperature", "top_p", "seed", "stop", "stream_options", "parallel_tool_calls"].map((param) =>
+    leaveOut(param),
   ),
+  // In the words of xAI and of Ollama.
+  leaveOut("reasoning_effort", /\breasoningEffort\b|\bsupport thinking\b|\bthink value\b/),
   {
     // Some accounts may not stream the newest models. The answer then comes in one piece.
     param: "stream",
@@ -47,6 +49,7 @@ export function chatRemedy(rejection: Rejection, sent: RequestBody): Remedy | un
     strictRemedy(rejection, sent) ??
     sealRemedy(rejection, sent) ??
     toolsRemedy(rejection, sent) ??
+    streamRemedy(rejection, sent) ??
     imageRemedy(rejection, sent, { list: "messages", without: withoutToolImages }) ??
     messageRemedy(rejection, sent)
   );
@@ -84,6 +87,19 @@ function toolsRemedy({ status, message }: Rejection, sent: RequestBody): Remedy 
     repeats: true,
     effect: "they have calls, so the tools that were called are defined from now on",
     apply: withCalled,
+  };
+}
+
+const STREAM_ONLY = /\bfor non-streaming calls\b|\bonly supports? stream|`stream=false`/i;
+
+/** Models of Alibaba that think can only stream. Not asked for before, since nobody may listen, and some accounts may not stream. */
+function streamRemedy({ status, message }: Rejection, sent: RequestBody): Remedy | undefined {
+  if (status !== 400 || sent["stream"] === true || !STREAM_ONLY.test(message)) return undefined;
+  return {
+    param: "model",
+    repeats: true,
+    effect: "it can only stream, so its answers are streamed from now on",
+    apply: (body) => ({ ...body, stream: true, stream_options: { include_usage: true } }),
   };
 }
 
