@@ -5,6 +5,7 @@ import type { ChatCompletionFunctionTool } from "openai/resources/chat/completio
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { openai, type OpenAIOptions } from "@ravi/provider-openai";
+type Effort = NonNullable<NonNullable<ModelRequest["reasoning"]>["effort"]>;
 import { chunk, client, DONE, failureOf, HELLO, listener, rawServer, streamed } from "./support.ts";
 
 afterEach(() => vi.unstubAllEnvs());
@@ -545,6 +546,85 @@ describe("a parameter that the server does not take", () => {
     });
     const all: ModelRequest = { ...HELLO, reasoning: { effort: "low" } };
     expect(await failureOf(client(server).generate(all))).toMatchObject({ kind: "FORMAT_ERROR" });
+    expect(server.bodies).toHaveLength(1);
+  });
+
+  // The first effort is refused, the second is not.
+  test.each<[string, string, Effort, Effort, Effort | undefined]>([
+    ["Groq", "`reasoning_effort` must be one of `none` or `default`", "low", "none" as Effort, undefined],
+    [
+      "vLLM",
+      "Expected 'reasoning_effort' to be one of: 'high', 'low', 'medium'; found 'minimal'.",
+      "minimal",
+      "high",
+      "low",
+    ],
+    [
+      "Cerebras",
+      "1 validation error for ChatCompletionServerRequest\nreasoning_effort\n Input should be 'low', 'medium' or 'high' [type=enum, input_value='minimal', input_type=str]",
+      "minimal",
+      "medium",
+      "low",
+    ],
+    [
+      "SGLang",
+      "1 validation error:\\n  {'type': 'literal_error', 'loc': ('body', 'reasoning_effort'), 'msg': \"Input should be 'low', 'medium' or 'high'\", 'input': 'minimal'}",
+      "minimal",
+      "high",
+      "low",
+    ],
+    [
+      "Gemini",
+      "Invalid reasoning_effort: minimal.\nValid values are: high, low, medium, none",
+      "minimal",
+      "low",
+      "low",
+    ],
+    [
+      "Gemini",
+      "Thinking level MINIMAL is not supported for this model. Please retry with other thinking level.",
+      "minimal",
+      "low",
+      undefined,
+    ],
+  ])(
+    "T10: %s does not have one effort, and the others stay: %s",
+    async (_, message, refused, other, instead) => {
+      await using server = await rawServer((response, _request, index) => {
+        const isRefused = server.bodies[index]?.["reasoning_effort"] === refused;
+        response.writeHead(isRefused ? 400 : 200, { "content-type": "application/json" });
+        response.end(
+          JSON.stringify(
+            isRefused
+              ? { error: { message, param: message.includes("enum") ? "validation_error" : null } }
+              : { choices: [{ message: { content: "ok" } }] },
+          ),
+        );
+      });
+      const model = client(server);
+      for (const effort of [refused, other, refused])
+        expect((await model.generate({ ...HELLO, reasoning: { effort } })).message.content).toBe("ok");
+      expect(server.bodies.map((body) => body["reasoning_effort"])).toEqual([
+        refused,
+        instead,
+        other,
+        instead,
+      ]);
+    },
+  );
+
+  test.each([
+    "reasoning_effort and service_tier: service_tier must be one of 'auto' or 'default'",
+    "reasoning_effort must be one of 'low' or 'high' for gold accounts",
+    "top_logprobs must be 0 if reasoning_effort is set",
+  ])("T10: a value that is wrong elsewhere costs no effort: %s", async (message) => {
+    await using server = await rawServer((response) => {
+      response
+        .writeHead(400, { "content-type": "application/json" })
+        .end(JSON.stringify({ error: { message } }));
+    });
+    const asked: ModelRequest = { ...HELLO, reasoning: { effort: "low" } };
+    expect(await failureOf(client(server).generate(asked))).toMatchObject({ kind: "FORMAT_ERROR" });
     expect(server.bodies).toHaveLength(1);
   });
 
