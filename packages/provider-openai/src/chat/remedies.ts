@@ -9,6 +9,7 @@ import {
 } from "../failure/corrections.ts";
 import { type EffortPlace, effortRemedy } from "../failure/effort-remedy.ts";
 import { imageRemedy } from "../failure/image-remedy.ts";
+import { keywordRemedy } from "../failure/keyword-remedy.ts";
 import { type SchemaPlaces, schemaRemedy } from "../failure/schema-remedy.ts";
 import type { RequestBody } from "../wire/protocol.ts";
 import { outputInWords } from "../request/output-format.ts";
@@ -47,6 +48,7 @@ export function chatRemedy(rejection: Rejection, sent: RequestBody): Remedy | un
     effortRemedy(rejection, sent, EFFORT) ??
     chooseRemedy(rejection, sent, REMEDIES) ??
     strictRemedy(rejection, sent) ??
+    keywordRemedy(rejection, sent) ??
     sealRemedy(rejection, sent) ??
     toolsRemedy(rejection, sent) ??
     streamRemedy(rejection, sent) ??
