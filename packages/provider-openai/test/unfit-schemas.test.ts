@@ -115,6 +115,62 @@ describe("a keyword that the server does not know", () => {
     expect(JSON.stringify(all)).toContain('"id":{"type":"string","description":"(format: x)"}');
   });
 
+  test.each([
+    "<At path 'properties.any': type is not defined>",
+    "<At path 'properties.both': when using anyOf, type should be defined in anyOf items instead of the parent schema>",
+    "<At path 'properties.ref': conflicting keywords found after $ref expansion: description>",
+  ])("T10: says what Moonshot wants each schema to say: %s", async (details) => {
+    const schema = {
+      type: "object",
+      properties: {
+        any: { description: "Whatever." },
+        both: { type: "object", anyOf: [{ required: ["a"] }, { type: "object", required: ["b"] }] },
+        ref: { $ref: "#/$defs/a", description: "An a." },
+        kind: { enum: ["a", "b"] },
+        list: { type: "array", items: { const: 1 } },
+      },
+      $defs: { a: { type: "string" } },
+    };
+    await using server = await rawServer((response, _, index) => {
+      const text = JSON.stringify(server.bodies[index]);
+      const isRefused = text.includes('"An a."') || text.includes('{"description":"Whatever."}');
+      const message = `Invalid request: tools.function.parameters is not a valid moonshot flavored json schema, details: ${details}`;
+      response.writeHead(isRefused ? 400 : 200, { "content-type": "application/json" });
+      response.end(isRefused ? JSON.stringify({ error: { message } }) : SPOKEN.chat.whole("ok"));
+    });
+    const model = client(server);
+    for (let n = 0; n < 2; n++)
+      await model.generate({ ...HELLO, tools: [{ name: "f", description: "d", parameters: schema }] });
+    expect(server.bodies).toHaveLength(3);
+    expect(server.bodies[2]).toEqual(server.bodies[1]);
+    const [tool] = listOf(server.bodies[1]?.["tools"]);
+    expect(field(field(tool, "function"), "parameters")).toEqual({
+      type: "object",
+      properties: {
+        any: {
+          description: "Whatever.",
+          anyOf: [
+            { type: "string" },
+            { type: "number" },
+            { type: "boolean" },
+            { type: "object" },
+            { type: "null" },
+          ],
+        },
+        both: {
+          anyOf: [
+            { type: "object", required: ["a"] },
+            { type: "object", required: ["b"] },
+          ],
+        },
+        ref: { $ref: "#/$defs/a" },
+        kind: { type: "string", enum: ["a", "b"] },
+        list: { type: "array", items: { type: "number", const: 1 } },
+      },
+      $defs: { a: { type: "string" } },
+    });
+  });
+
   test("T10: is not corrected if the schemas have none of it", async () => {
     await using server = await rawServer((response) => {
       response.writeHead(400, { "content-type": "application/json" });

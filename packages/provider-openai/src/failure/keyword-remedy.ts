@@ -1,4 +1,5 @@
-import { fieldsOf, isObject, listOf, textIn } from "@ravi/kernel/provider";
+import { type Fields, isObject, listOf, textIn } from "@ravi/kernel/provider";
+import { type SchemaChange, withSchemas } from "../request/schema-walk.ts";
 import type { RequestBody } from "../wire/protocol.ts";
 import type { Rejection, Remedy } from "./corrections.ts";
 
@@ -8,17 +9,8 @@ const UNKNOWN =
 /** llama.cpp makes a grammar of the schemas, and says no more than this if one is too large or has a pattern that it cannot read. */
 const GRAMMAR = /failed to parse grammar/i;
 const IN_GRAMMAR = ["pattern", "format", "minLength", "maxLength", "minItems", "maxItems"];
-
-/** By name, whose values are schemas. */
-const NAMED: ReadonlySet<string> = new Set([
-  "properties",
-  "patternProperties",
-  "dependentSchemas",
-  "$defs",
-  "definitions",
-]);
-/** No schemas but examples of what is described. */
-const VALUES: ReadonlySet<string> = new Set(["enum", "const", "default", "examples"]);
+/** Moonshot has a JSON Schema of its own, in which each schema says its type, and says nothing beside a reference. */
+const MOONSHOT = /moonshot flavored json schema/i;
 
 /**
  * What to do if the server does not know a keyword in the schemas of tools or of the answer: it is told in words. What a model writes is checked
@@ -28,46 +20,28 @@ export function keywordRemedy({ status, message }: Rejection, sent: RequestBody)
   if (status !== 400) return undefined;
   const names = new Set(GRAMMAR.test(message) ? IN_GRAMMAR : []);
   for (const [, name = ""] of message.matchAll(UNKNOWN)) names.add(name);
-  const apply = (body: RequestBody): RequestBody => inWords(body, names);
-  if (names.size === 0 || JSON.stringify(apply(sent)) === JSON.stringify(sent)) return undefined;
+  const change: SchemaChange | undefined = MOONSHOT.test(message)
+    ? typed
+    : names.size === 0
+      ? undefined
+      : (schema) => without(schema, names);
+  if (change === undefined || JSON.stringify(withSchemas(sent, change)) === JSON.stringify(sent))
+    return undefined;
+  const what = change === typed ? "what their schemas leave open is written out" : "is told in words";
   return {
     param: sent["tools"] === undefined ? "response_format" : "tools",
     repeats: true,
-    effect: `${[...names].join(", ")} of their schemas is told in words from now on`,
-    apply,
-  };
-}
-
-function inWords(body: RequestBody, names: ReadonlySet<string>): RequestBody {
-  const { tools, response_format: format } = body;
-  const shape = fieldsOf(fieldsOf(format)["json_schema"]);
-  return {
-    ...body,
-    ...(tools !== undefined && {
-      tools: listOf(tools).map((tool) => {
-        const described = fieldsOf(fieldsOf(tool)["function"]);
-        return isObject(tool) && isObject(described["parameters"])
-          ? { ...tool, function: { ...described, parameters: without(described["parameters"], names) } }
-          : tool;
-      }),
-    }),
-    ...(shape["schema"] !== undefined && {
-      response_format: {
-        ...fieldsOf(format),
-        json_schema: { ...shape, schema: without(shape["schema"], names) },
-      },
-    }),
+    effect: `${change === typed ? "" : `${[...names].join(", ")} of their schemas `}${what} from now on`,
+    apply: (body) => withSchemas(body, change),
   };
 }
 
 /** The schema without these keywords. */
-function without(schema: unknown, names: ReadonlySet<string>): unknown {
-  if (Array.isArray(schema)) return schema.map((each) => without(each, names));
-  if (!isObject(schema)) return schema;
+function without(schema: Fields, names: ReadonlySet<string>): Fields {
   const result: Record<string, unknown> = {};
   const words: string[] = [];
   for (const [key, inner] of Object.entries(schema)) {
-    if (!names.has(key)) result[key] = VALUES.has(key) ? inner : below(key, inner, names);
+    if (!names.has(key)) result[key] = inner;
     else if (key === "const") result["enum"] = [inner];
     else if (isBound(key, inner)) words.push(`${key}: ${inner}`);
   }
@@ -83,7 +57,24 @@ function isBound(key: string, value: unknown): value is string | number {
   return !key.startsWith("$") && (typeof value === "string" || typeof value === "number");
 }
 
-function below(key: string, inner: unknown, names: ReadonlySet<string>): unknown {
-  if (!NAMED.has(key) || !isObject(inner)) return without(inner, names);
-  return Object.fromEntries(Object.entries(inner).map(([name, schema]) => [name, without(schema, names)]));
+/** An array would need a type for its items. */
+const ANY = ["string", "number", "boolean", "object", "null"].map((type) => ({ type }));
+
+function typed(schema: Fields): Fields {
+  const { $ref, type, anyOf, ...rest } = schema;
+  if ($ref !== undefined) return { $ref };
+  if (anyOf !== undefined && type !== undefined)
+    return {
+      ...rest,
+      anyOf: listOf(anyOf).map((each) => (isObject(each) && !hasType(each) ? { type, ...each } : each)),
+    };
+  if (hasType(schema)) return schema;
+  const [kind, ...others] = new Set(listOf(schema["enum"] ?? [schema["const"]]).map((value) => typeof value));
+  const isPlain = kind === "string" || kind === "number" || kind === "boolean";
+  return isPlain && others.length === 0 ? { type: kind, ...schema } : { ...schema, anyOf: ANY };
+}
+
+/** Or says elsewhere what it is. */
+function hasType(schema: Fields): boolean {
+  return ["type", "$ref", "anyOf", "oneOf", "allOf"].some((key) => key in schema);
 }
