@@ -550,6 +550,31 @@ describe("a parameter that the server does not take", () => {
     expect(server.bodies).toHaveLength(1);
   });
 
+  test("T10: a tool that is demanded is the only one where none can be named, as in LM Studio", async () => {
+    await using server = await rawServer((response, _request, index) => {
+      const isRefused = typeof server.bodies[index]?.["tool_choice"] === "object";
+      const error = "Invalid tool_choice type: 'object'. Supported string values: none, auto, required";
+      response.writeHead(isRefused ? 400 : 200, { "content-type": "application/json" });
+      response.end(JSON.stringify(isRefused ? { error } : { choices: [{ message: { content: "ok" } }] }));
+    });
+    const model = client(server);
+    const tools = ["f", "g"].map((name) => ({ name, description: "d", parameters: { type: "object" } }));
+    for (let n = 0; n < 2; n++) await model.generate({ ...HELLO, tools, toolChoice: { name: "g" } });
+    await model.generate({ ...HELLO, tools, toolChoice: "auto" });
+    expect(
+      server.bodies.map(({ tools: sentTools, tool_choice: choice }) => [
+        JSON.stringify(sentTools).match(/"name":"."/g)?.length,
+        choice,
+      ]),
+    ).toEqual([
+      [2, { type: "function", function: { name: "g" } }],
+      [1, "required"],
+      [1, "required"],
+      [2, "auto"],
+    ]);
+    expect(JSON.stringify(server.bodies[1]?.["tools"])).toContain('"name":"g"');
+  });
+
   // The first effort is refused, the second is not.
   test.each<[string, string, Effort, Effort, Effort | undefined]>([
     ["Groq", "`reasoning_effort` must be one of `none` or `default`", "low", "medium", undefined],

@@ -51,6 +51,7 @@ export function chatRemedy(rejection: Rejection, sent: RequestBody): Remedy | un
     keywordRemedy(rejection, sent) ??
     sealRemedy(rejection, sent) ??
     toolsRemedy(rejection, sent) ??
+    choiceRemedy(rejection, sent) ??
     streamRemedy(rejection, sent) ??
     imageRemedy(rejection, sent, { list: "messages", without: withoutToolImages }) ??
     messageRemedy(rejection, sent)
@@ -90,6 +91,24 @@ function toolsRemedy({ status, message }: Rejection, sent: RequestBody): Remedy 
     effect: "they have calls, so the tools that were called are defined from now on",
     apply: withCalled,
   };
+}
+
+/** LM Studio knows no tool_choice with a name. That a tool must be called means the same if it is the only one. */
+function choiceRemedy({ status, message }: Rejection, sent: RequestBody): Remedy | undefined {
+  const isRefused = status === 400 && /\btool_choice type: '?object/i.test(message);
+  if (!isRefused || onlyChosen(sent) === sent) return undefined;
+  return {
+    param: "tool_choice",
+    repeats: true,
+    effect: "a tool that is demanded by its name is sent as the only one from now on",
+    apply: onlyChosen,
+  };
+}
+
+function onlyChosen(body: RequestBody): RequestBody {
+  const name = field(field(body["tool_choice"], "function"), "name");
+  const tools = listOf(body["tools"]).filter((tool) => field(field(tool, "function"), "name") === name);
+  return name === undefined || tools.length !== 1 ? body : { ...body, tools, tool_choice: "required" };
 }
 
 const STREAM_ONLY = /\bfor non-streaming calls\b|\bonly supports? stream|`stream=false`/i;
