@@ -60,6 +60,45 @@ describe("O6: classifyError", () => {
       "BILLING",
     ],
     [
+      "400 of Alibaba, whose account is in arrears",
+      http(400, {
+        code: "Arrearage",
+        message: "Access denied, please make sure your account is in good standing.",
+      }),
+      "BILLING",
+    ],
+    [
+      "403 of xAI, whose credits are used up",
+      http(403, {
+        code: "The caller does not have permission to execute the specified operation",
+        message:
+          "Your team has either used all available credits or reached its monthly spending limit. To continue making API requests, please purchase more credits or raise your spending limit.",
+      }),
+      "BILLING",
+    ],
+    [
+      "400 of Alibaba about what a prompt contains",
+      http(400, {
+        code: "data_inspection_failed",
+        message: "Input data may contain inappropriate content.",
+      }),
+      "CONTENT_BLOCKED",
+    ],
+    ["400 of DeepSeek about it", http(400, { message: "Content Exists Risk" }), "CONTENT_BLOCKED"],
+    [
+      "400 of OpenRouter about a model that it has not",
+      http(400, { message: "foo/bar is not a valid model ID" }),
+      "MODEL_NOT_FOUND",
+    ],
+    [
+      "400 of LM Studio about the context",
+      http(400, {
+        message:
+          "Reached context length of 4096 tokens with model (arch: llama) that does not currently support mid-generation context overflow.",
+      }),
+      "CONTEXT_OVERFLOW",
+    ],
+    [
       "Groq's 429, which advertises a page about billing",
       http(429, {
         code: "rate_limit_exceeded",

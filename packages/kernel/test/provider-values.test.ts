@@ -340,3 +340,17 @@ describe("the calls of a conversation and their results", () => {
     expect(pairedCalls(messages)).toEqual(expected);
   });
 });
+
+test.each([
+  [{ type: "object" }, { type: "object", properties: {} }],
+  [{}, { type: "object", properties: {} }],
+  [
+    { type: "object", additionalProperties: { type: "string" } },
+    { type: "object", properties: {}, additionalProperties: { type: "string" } },
+  ],
+])(
+  "a tool's schema says that it has no properties, which OpenAI and LM Studio demand: %j",
+  (schema, expected) => {
+    expect(inputSchema(schema)).toEqual(expected);
+  },
+);

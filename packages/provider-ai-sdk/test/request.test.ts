@@ -15,7 +15,7 @@ describe("R19: the options of a call", () => {
 
   test("hold settings, tools, the shape of the answer and the settings of the provider", async () => {
     const model = fixedModel();
-    const parameters = { type: "object" };
+    const parameters = { type: "object", properties: {} };
     const client = fromAiSdk(model, {
       headers: { "x-team": "blue" },
       providerOptions: { openai: { store: false, user: "ada" }, other: { a: 1 } },

@@ -33,6 +33,7 @@ import {
   corrected,
   type Correction,
   correctionOf,
+  isNotForced,
   isUnfitShape,
   unreadableOf,
 } from "./request/corrections.ts";
@@ -73,6 +74,8 @@ export function anthropic(model: string, options: AnthropicOptions = {}): LLMCli
   });
   const notice = onceEach(options.logger, info);
   const corrections = new Set<Correction>();
+  /** Whether the server lets no tool be demanded, so that the one that gives the answer is only offered. */
+  let refusesForce = false;
   /** The schemas, as JSON, that structured output does not support. */
   const unfitShapes = new Set<string>();
   /** The seals of thoughts and of tools' images that the server could not read. */
@@ -94,6 +97,7 @@ export function anthropic(model: string, options: AnthropicOptions = {}): LLMCli
       maxOutputTokens: limits.maxOutputTokens,
       options: { cache: options.cache, thinking: options.thinking, apiVersion: versionOf(options) },
       refusesFormat,
+      refusesForce,
       unreadable,
       notice,
     });
@@ -108,6 +112,9 @@ export function anthropic(model: string, options: AnthropicOptions = {}): LLMCli
     if (seals.length > 0) {
       remember(unreadable, seals);
       notice(`${unread} that the server cannot read are left out`);
+    } else if (sent.outputTool !== undefined && isNotForced(error, sent.body)) {
+      refusesForce = true;
+      notice("the tool that gives the answer is not demanded: the server does not accept tool_choice");
     } else if (correction === undefined) {
       throw error;
     } else if (correction === "output_config.format" && request.output !== undefined && isUnfitShape(error)) {

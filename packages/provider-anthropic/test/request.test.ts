@@ -1,5 +1,6 @@
 import { defineTool, type Logger, type ModelRequest } from "@ravi/kernel";
 import { toolSpec } from "@ravi/kernel/loop";
+import { fieldsOf } from "@ravi/kernel/provider";
 import { loopbackAnthropic } from "@ravi/testing";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
@@ -512,6 +513,35 @@ describe("an answer of a given shape", () => {
       expect(told).toBe(expected);
     },
   );
+
+  test.each([
+    "deepseek-reasoner does not support this tool_choice",
+    "Thinking mode does not support this tool_choice",
+    "tool_choice 'specified' is incompatible with thinking enabled",
+  ])("is only offered where no tool may be demanded: %s", async (message) => {
+    await using server = await byteServer((response, { body }) => {
+      const choice = fieldsOf(body["tool_choice"])["type"];
+      const isRefused = choice === "tool" || choice === "any";
+      response.writeHead(isRefused ? 400 : 200, { "content-type": "application/json" });
+      const error = { message, type: "invalid_request_error", param: null };
+      response.end(isRefused ? JSON.stringify({ error }) : OK);
+    });
+    const notices: string[] = [];
+    const model = client(server, { logger: listener((notice) => notices.push(notice)) });
+    const request: ModelRequest = { ...HELLO, output: { name: "scores", schema: open } };
+    await model.generate(request);
+    await model.generate({ ...request, tools: [TOOL] });
+    expect(server.received.map(({ body }) => body["tool_choice"])).toMatchObject([
+      { type: "tool", name: "scores" },
+      { type: "auto" },
+      { type: "auto" },
+    ]);
+    expect(server.received[1]?.body).toMatchObject({ tools: [{ name: "scores" }] });
+    expect(notices).toEqual([expect.stringContaining("the tool that gives the answer is not demanded")]);
+    // What the caller demands is not weakened behind its back.
+    const own: ModelRequest = { ...HELLO, tools: [TOOL], toolChoice: "required" };
+    expect(await failureOf(model.generate(own))).toMatchObject({ kind: "FORMAT_ERROR" });
+  });
 
   test("leaves the other tools free, and does not take one's name", async () => {
     const body = await bodyOf({

@@ -489,8 +489,11 @@ describe("a template that takes only some orders of messages", () => {
     expect([sent[1], sent[8]]).toEqual([kind, hurry]);
   });
 
-  test("Gemma's gets the messages of one side as one", async () => {
-    const message = "Conversation roles must alternate user/assistant/user/assistant/...";
+  test.each([
+    "Conversation roles must alternate user/assistant/user/assistant/...",
+    "After the (optional) system message(s), user and assistant roles should be alternating.",
+    "After the (optional) system message(s), user or tool message(s) should alternate with assistant message(s).",
+  ])("Gemma's, and Perplexity's, gets the messages of one side as one: %s", async (message) => {
     const sent = await sentTo(400, message, (roles) =>
       roles.some(
         (role, at) => role === "user" && ["user", "system"].includes(String(roles[at - 1])) && at > 1,

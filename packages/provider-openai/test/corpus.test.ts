@@ -601,6 +601,16 @@ const BROKEN_STREAMS: readonly (readonly [string, string | Buffer, string, strin
     frame({ error: { message: "bad", type: "invalid_request_error" } }),
     "FORMAT_ERROR",
   ],
+  [
+    "an error field, as llama.cpp had it until late in 2025",
+    `error: {"code":400,"message":"the request exceeds the available context size. try increasing it","type":"invalid_request_error"}\n\n${DONE}`,
+    "CONTEXT_OVERFLOW",
+  ],
+  [
+    "an error field after a beginning",
+    `${chunk({ content: "hi" })}error: {"code":500,"message":"boom"}\n\n`,
+    "SERVER_ERROR",
+  ],
   ["an event named error", `event: error\ndata: {"message":"boom","code":"502"}\n\n${DONE}`, "SERVER_ERROR"],
   ["an error as text", frame({ error: "boom" }), "SERVER_ERROR"],
   [

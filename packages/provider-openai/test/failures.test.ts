@@ -1,5 +1,6 @@
 import { inspect } from "node:util";
 import { errorToJSON, isRaviError, type LLMClient, type ProviderError } from "@ravi/kernel";
+import { virtualClock } from "@ravi/testing";
 import { describe, expect, test } from "vitest";
 import { openai as openaiOf, type OpenAIOptions } from "@ravi/provider-openai";
 import {
@@ -122,6 +123,28 @@ describe.each(APIS)("over %s:", (api) => {
       const error = await refusedWith({ status: 429, body: body("Rate limit reached"), headers });
       expect(error).toMatchObject({ kind: "RATE_LIMIT", retryAfterMs: 60_000 });
     });
+
+    test.each([
+      ["1741305600000", 27_000],
+      ["1741305000000", 0],
+      ["soon", undefined],
+    ])(
+      "O6: OpenRouter says only in the error when its limit is whole again: %s",
+      async (reset, retryAfterMs) => {
+        const headers = {
+          "X-RateLimit-Limit": "20",
+          "X-RateLimit-Remaining": "0",
+          "X-RateLimit-Reset": reset,
+        };
+        const said = body("Rate limit exceeded: free-models-per-min. ", { code: 429, metadata: { headers } });
+        await using server = await rawServer(
+          (response) => void response.writeHead(429, { "content-type": "application/json" }).end(said),
+        );
+        const clock = virtualClock({ now: 1_741_305_573_000 });
+        const error = await failureOf(client(server, { clock }).generate(HELLO));
+        expect(error).toMatchObject({ kind: "RATE_LIMIT", retryable: true, retryAfterMs });
+      },
+    );
 
     test("O6: a quota that is used up is not retried", async () => {
       const error = await refusedWith({

@@ -5,7 +5,9 @@ import type { ChatCompletionFunctionTool } from "openai/resources/chat/completio
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { openai, type OpenAIOptions } from "@ravi/provider-openai";
-import { client, failureOf, HELLO, listener, rawServer, streamed } from "./support.ts";
+import { chunk, client, DONE, failureOf, HELLO, listener, rawServer, streamed } from "./support.ts";
+
+type Effort = NonNullable<NonNullable<ModelRequest["reasoning"]>["effort"]>;
 
 afterEach(() => vi.unstubAllEnvs());
 
@@ -493,6 +495,190 @@ describe("a parameter that the server does not take", () => {
     });
     expect((await client(server).generate({ ...HELLO, seed: 1 })).message.content).toBe("ok");
     expect(server.bodies.map((body) => "seed" in body)).toEqual([true, false]);
+  });
+
+  test.each<[string, string, unknown]>([
+    ["Ollama", "reasoning_effort", { error: { message: '"llama3.1:8b" does not support thinking' } }],
+    [
+      "Ollama",
+      "reasoning_effort",
+      { error: { message: 'think value "low" is not supported for this model' } },
+    ],
+    [
+      "xAI",
+      "reasoning_effort",
+      {
+        code: "Client specified an invalid argument",
+        error: "Model grok-4-latest does not support parameter reasoningEffort.",
+      },
+    ],
+    [
+      "xAI",
+      "stop",
+      {
+        code: "Client specified an invalid argument",
+        error: "Argument not supported on this model: stop",
+      },
+    ],
+    ["OpenAI", "stop", { error: asOpenAI("stop") }],
+  ])("T10: what %s says of %s is understood", async (_, param, refusal) => {
+    await using server = await rawServer((response, _request, index) => {
+      const isRefused = param in (server.bodies[index] ?? {});
+      response.writeHead(isRefused ? 400 : 200, { "content-type": "application/json" });
+      response.end(JSON.stringify(isRefused ? refusal : { choices: [{ message: { content: "ok" } }] }));
+    });
+    const { logger, said } = listener();
+    const all: ModelRequest = { ...HELLO, reasoning: { effort: "low" }, stop: ["END"], temperature: 0.5 };
+    const model = client(server, { logger });
+    for (let n = 0; n < 2; n++) expect((await model.generate(all)).message.content).toBe("ok");
+    expect(server.bodies.map((body) => param in body)).toEqual([true, false, false]);
+    expect(Object.keys(server.bodies[2] ?? {})).toHaveLength(Object.keys(server.bodies[0] ?? {}).length - 1);
+    expect(said).toEqual([
+      `openai/test-model: the server does not accept ${param}: it is left out from now on`,
+    ]);
+  });
+
+  test("T10: that a model thinks only where nothing else is said costs no effort", async () => {
+    const message = "Thinking mode does not support this tool_choice";
+    await using server = await rawServer((response) => {
+      response
+        .writeHead(400, { "content-type": "application/json" })
+        .end(JSON.stringify({ error: { message } }));
+    });
+    const all: ModelRequest = { ...HELLO, reasoning: { effort: "low" } };
+    expect(await failureOf(client(server).generate(all))).toMatchObject({ kind: "FORMAT_ERROR" });
+    expect(server.bodies).toHaveLength(1);
+  });
+
+  test("T10: a tool that is demanded is the only one where none can be named, as in LM Studio", async () => {
+    await using server = await rawServer((response, _request, index) => {
+      const isRefused = typeof server.bodies[index]?.["tool_choice"] === "object";
+      const error = "Invalid tool_choice type: 'object'. Supported string values: none, auto, required";
+      response.writeHead(isRefused ? 400 : 200, { "content-type": "application/json" });
+      response.end(JSON.stringify(isRefused ? { error } : { choices: [{ message: { content: "ok" } }] }));
+    });
+    const model = client(server);
+    const tools = ["f", "g"].map((name) => ({ name, description: "d", parameters: { type: "object" } }));
+    for (let n = 0; n < 2; n++) await model.generate({ ...HELLO, tools, toolChoice: { name: "g" } });
+    await model.generate({ ...HELLO, tools, toolChoice: "auto" });
+    expect(
+      server.bodies.map(({ tools: sentTools, tool_choice: choice }) => [
+        JSON.stringify(sentTools).match(/"name":"."/g)?.length,
+        choice,
+      ]),
+    ).toEqual([
+      [2, { type: "function", function: { name: "g" } }],
+      [1, "required"],
+      [1, "required"],
+      [2, "auto"],
+    ]);
+    expect(JSON.stringify(server.bodies[1]?.["tools"])).toContain('"name":"g"');
+  });
+
+  // The first effort is refused, the second is not.
+  test.each<[string, string, Effort, Effort, Effort | undefined]>([
+    ["Groq", "`reasoning_effort` must be one of `none` or `default`", "low", "medium", undefined],
+    [
+      "vLLM",
+      "Expected 'reasoning_effort' to be one of: 'high', 'low', 'medium'; found 'minimal'.",
+      "minimal",
+      "high",
+      "low",
+    ],
+    [
+      "Cerebras",
+      "1 validation error for ChatCompletionServerRequest\nreasoning_effort\n Input should be 'low', 'medium' or 'high' [type=enum, input_value='minimal', input_type=str]",
+      "minimal",
+      "medium",
+      "low",
+    ],
+    [
+      "SGLang",
+      "1 validation error:\\n  {'type': 'literal_error', 'loc': ('body', 'reasoning_effort'), 'msg': \"Input should be 'low', 'medium' or 'high'\", 'input': 'minimal'}",
+      "minimal",
+      "high",
+      "low",
+    ],
+    [
+      "Gemini",
+      "Invalid reasoning_effort: minimal.\nValid values are: high, low, medium, none",
+      "minimal",
+      "low",
+      "low",
+    ],
+    [
+      "Gemini",
+      "Thinking level MINIMAL is not supported for this model. Please retry with other thinking level.",
+      "minimal",
+      "low",
+      undefined,
+    ],
+  ])(
+    "T10: %s does not have one effort, and the others stay: %s",
+    async (_, message, refused, other, instead) => {
+      await using server = await rawServer((response, _request, index) => {
+        const isRefused = server.bodies[index]?.["reasoning_effort"] === refused;
+        response.writeHead(isRefused ? 400 : 200, { "content-type": "application/json" });
+        response.end(
+          JSON.stringify(
+            isRefused
+              ? { error: { message, param: message.includes("enum") ? "validation_error" : null } }
+              : { choices: [{ message: { content: "ok" } }] },
+          ),
+        );
+      });
+      const model = client(server);
+      for (const effort of [refused, other, refused])
+        expect((await model.generate({ ...HELLO, reasoning: { effort } })).message.content).toBe("ok");
+      expect(server.bodies.map((body) => body["reasoning_effort"])).toEqual([
+        refused,
+        instead,
+        other,
+        instead,
+      ]);
+    },
+  );
+
+  test.each([
+    "reasoning_effort and service_tier: service_tier must be one of 'auto' or 'default'",
+    "reasoning_effort must be one of 'low' or 'high' for gold accounts",
+    "top_logprobs must be 0 if reasoning_effort is set",
+  ])("T10: a value that is wrong elsewhere costs no effort: %s", async (message) => {
+    await using server = await rawServer((response) => {
+      response
+        .writeHead(400, { "content-type": "application/json" })
+        .end(JSON.stringify({ error: { message } }));
+    });
+    const asked: ModelRequest = { ...HELLO, reasoning: { effort: "low" } };
+    expect(await failureOf(client(server).generate(asked))).toMatchObject({ kind: "FORMAT_ERROR" });
+    expect(server.bodies).toHaveLength(1);
+  });
+
+  test.each([
+    "parameter.enable_thinking must be set to false for non-streaming calls",
+    "enable thinking can not be support when `stream=False`.",
+    "This model only support stream mode, please enable the stream parameter to access the model. ",
+  ])("T10: a model that can only stream is streamed from then on: %s", async (message) => {
+    await using server = await rawServer((response, _, index) => {
+      const isStreamed = server.bodies[index]?.["stream"] === true;
+      response.writeHead(isStreamed ? 200 : 400, {
+        "content-type": isStreamed ? "text/event-stream" : "application/json",
+      });
+      response.end(
+        isStreamed
+          ? chunk({ content: "ok" }, "stop") + DONE
+          : JSON.stringify({ error: { code: "invalid_parameter_error", message } }),
+      );
+    });
+    const { logger, said } = listener();
+    const model = client(server, { logger });
+    for (let n = 0; n < 2; n++) expect((await model.generate(HELLO)).message.content).toBe("ok");
+    expect((await streamed(model, HELLO)).response.message.content).toBe("ok");
+    expect(server.bodies).toHaveLength(4);
+    expect(server.bodies[2]).toMatchObject({ stream: true, stream_options: { include_usage: true } });
+    expect(said).toEqual([
+      "openai/test-model: the server does not accept model: it can only stream, so its answers are streamed from now on",
+    ]);
   });
 
   test.each([

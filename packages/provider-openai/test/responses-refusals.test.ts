@@ -32,6 +32,11 @@ describe("a parameter that the server does not take", () => {
       left: { reasoning: { summary: "auto" } },
     },
     {
+      param: "reasoning.effort",
+      error: { message: "Model grok-4 does not support parameter reasoningEffort." },
+      left: { reasoning: { summary: "auto" } },
+    },
+    {
       param: "reasoning.summary",
       error: {
         message: "Your organization must be verified to generate reasoning summaries.",

@@ -100,6 +100,7 @@ function kindOf({ status: given, code, message, askedMs }: Facts): ErrorKind | u
   if (BLOCKED.test(code) || (status === 400 && BLOCKED.test(message))) return ErrorKind.CONTENT_BLOCKED;
   if (status === 403 && FLAGGED.test(message)) return ErrorKind.CONTENT_BLOCKED;
   if (status === 400 && WRONG_KEY.test(message)) return ErrorKind.AUTH;
+  if (status === 400 && NO_MODEL.test(message)) return ErrorKind.MODEL_NOT_FOUND;
   // Reported as a bad request, but the cause is malformed output of the model, and a retry may succeed.
   if (isRefused && MISWRITTEN.test(code)) return ErrorKind.SERVER_ERROR;
   if (given === undefined && BLOCKED_IN_STREAM.test(code)) return ErrorKind.CONTENT_BLOCKED;
@@ -160,7 +161,7 @@ const STATUS_OF_CODE: readonly (readonly [RegExp, number])[] = [
 ];
 
 const BILLING =
-  /insufficient_(?:quota|balance)|exceeded_current_quota|spend_limit_reached|billing|credit balance|payment required|exceeded your current quota/i;
+  /insufficient_(?:quota|balance)|exceeded_current_quota|spend_limit_reached|\barrearage\b|billing|credit balance|payment required|exceeded your current quota/i;
 /** Messages of a 429 that mean the same. A link to a page about billing does not: Groq and others put it into every 429. */
 const QUOTA_IS_OUT =
   /(?<!\/)billing|insufficient(?:[_ ](?:quota|balance)| funds| credits?)|spend_limit_reached|credit balance|payment required|exceeded your current quota|credits? (?:are|is) (?:depleted|exhausted)|used all .{0,20}credits|out of credits|spend(?:ing)? (?:limit|cap)/i;
@@ -170,11 +171,11 @@ const LINK = /https?:\/\/\S+/gi;
  * name.
  */
 const MONEY_IS_OUT =
-  /credit balance is too low|reached your .{0,40}usage limit|exceeded your current quota|insufficient (?:funds|credits?|balance)|have any credits/i;
+  /credit balance is too low|reached your .{0,40}usage limit|exceeded your current quota|insufficient (?:funds|credits?|balance)|have any credits|used all (?:available )?credits/i;
 /** MiniMax reports it as its own failure, a 500. */
 const MAY_BE_ABOUT_MONEY: ReadonlySet<number | undefined> = new Set([400, 403, 422, 500]);
 const BLOCKED =
-  /content_?(filter|policy|blocked)|safety(?!_(?:identifier|settings))|moderation_blocked|blocked by .{0,30}content filter|content management policy/i;
+  /content_?(filter|policy|blocked)|content exists risk|data_inspection_failed|safety(?!_(?:identifier|settings))|moderation_blocked|blocked by .{0,30}content filter|content management policy/i;
 /** Messages of a 403 that is about this prompt, and not about the key. */
 const FLAGGED = /requires moderation|input was flagged/i;
 /** Groq's codes for a tool call or a structured answer that the model wrote wrongly. */
@@ -183,12 +184,14 @@ const MISWRITTEN = /\b(?:tool_use_failed|json_validate_failed)\b/;
 const BLOCKED_IN_STREAM = /\binvalid_prompt\b|(?:\b|_)policy(?:\b|_)/;
 /** How Gemini and xAI report a wrong key, as a bad request. */
 const WRONG_KEY = /\bapi key (?:not valid|expired)|\b(?:incorrect|invalid) api key\b/i;
+/** How OpenRouter reports a model that it does not have, as a bad request. */
+const NO_MODEL = /\bis not a valid model id\b/i;
 const PERMANENT = /deactivated|revoked|disabled|suspended|banned|not (?:allowed|permitted|authorized)/i;
 
 /** How some thirty servers say that a prompt is too long. Each pattern is linear: no nested repeats. */
 const OVERFLOW = [
   /context[_ ](?:length|window|size|limit)[_ ]?(?:exceed(?:s|ed)|overflow)/i,
-  /maximum (?:context|prompt|input|model) length/i,
+  /maximum (?:context|prompt|input|model) length|reached context length of/i,
   /exceed(?:s|ed)? (?:the )?(?:model(?:'?s)? )?(?:max(?:imum)? )?(?:context|input token|model token)/i,
   /prompt (?:is )?too long/i,
   /prompt (?:length )?exceeds (?:the )?max/i,

@@ -20,10 +20,12 @@ export function isObjectSchema(schema: JsonSchema): schema is ObjectSchema {
  * own schema.
  */
 export function inputSchema(parameters: JsonSchema): ObjectSchema {
-  if (isObjectSchema(parameters)) return parameters;
+  // OpenAI and LM Studio refuse an object that says nothing of its properties, not even that it has none of its own.
+  if (isObjectSchema(parameters))
+    return parameters["properties"] === undefined ? { ...parameters, properties: {} } : parameters;
   const { anyOf, oneOf, allOf, $ref, not: _, enum: __, const: ___, ...root }: Fields = { ...parameters };
   const isChoice = [anyOf, oneOf, allOf, $ref].some((value) => value !== undefined);
-  if (!isChoice) return { ...root, type: "object" };
+  if (!isChoice) return { properties: {}, ...root, type: "object" };
   const variants = variantsOf(parameters, parameters, 0);
   const properties: Record<string, unknown> = {};
   for (const variant of variants) {

@@ -56,6 +56,11 @@ export function serverEvents(maxLength: number): ServerEventReader {
     const value = colon === -1 ? "" : line.slice(start);
     if (key === "data") (data ??= []).push(value);
     else if (key === "event") name = value;
+    // No field of the standard. llama.cpp wrote errors so until late in 2025, and nothing else came then.
+    else if (key === "error") {
+      name = key;
+      (data ??= []).push(value);
+    }
   };
   const push = (text: string): ServerEvent[] => {
     const events: ServerEvent[] = [];

@@ -1,7 +1,7 @@
 import type { HeaderSource } from "./headers.ts";
 
 /** How an event of a stream may begin. The last is a comment. */
-const BEGINNINGS = ["data:", "event:", "id:", "retry:", ":"];
+const BEGINNINGS = ["data:", "event:", "error:", "id:", "retry:", ":"];
 
 /**
  * Whether an answer is a stream, by its beginning without spaces; undefined if it is too short to say. The content type is often wrong, and

@@ -21,6 +21,8 @@ export interface Target {
   readonly options: Pick<AnthropicOptions, "apiVersion" | "cache" | "thinking">;
   /** Whether the server has refused structured output before. */
   readonly refusesFormat: boolean;
+  /** Whether the server lets no tool be demanded. */
+  readonly refusesForce: boolean;
   /** The seals of thoughts and of tools' images that the server could not read. */
   readonly unreadable: ReadonlySet<string>;
   readonly notice: Notice;
@@ -52,7 +54,7 @@ export function prepare(request: ModelRequest, target: Target): Prepared {
     notice,
   });
   const tools = toolsFor(specs, output, conversation.toolNames);
-  const choice = choiceFor(request, specs, output, tools.length > 0);
+  const choice = choiceFor(request, specs, output, { hasTools: tools.length > 0, ...target });
   const maxTokens = request.maxOutputTokens ?? target.maxOutputTokens;
   const isForced = choice?.type === "any" || choice?.type === "tool";
   const question = { asked: request.reasoning, model: target.known };
@@ -141,10 +143,11 @@ function choiceFor(
   request: ModelRequest,
   specs: readonly ToolSpec[],
   output: OutputPlan | undefined,
-  hasTools: boolean,
+  { hasTools, refusesForce }: { readonly hasTools: boolean; readonly refusesForce: boolean },
 ): ToolChoice | undefined {
   const { toolChoice } = request;
   if (output?.by === "tool") {
+    if (refusesForce) return { type: "auto" };
     // If there are other tools, the model may call one of them or give its answer.
     const isOnly = specs.length === 0 || toolChoice === "none";
     // Two answers, which models give if they may, would not be JSON together.

@@ -27,6 +27,19 @@ const NOT_TAKEN =
 const UNFIT_SHAPE =
   /(?:schema|grammar) is too (?:complex|large)|(?:circular|recursive) (?:ref|schema)|grammar compilation|too many (?:optional )?parameters/i;
 
+/** Servers that always think may not be told to call a tool: DeepSeek's, Kimi's. */
+const NOT_FORCED = /\btool_choice\b/;
+
+/** Whether the refusal is about the demand to call a tool, and not about the tool. The model can still be asked. */
+export function isNotForced(error: unknown, sent: Body): boolean {
+  const { status, error: body } = fieldsOf(error);
+  const { message } = readReport(body);
+  const isMeant =
+    NOT_FORCED.test(message) && (NOT_TAKEN.test(message) || /\bincompatible with\b/.test(message));
+  const wasForced = fieldsOf(sent["tool_choice"])["type"] !== "auto";
+  return error instanceof APIError && status === 400 && isMeant && wasForced;
+}
+
 /** Whether the refusal is about this schema only, and not about structured output. */
 export function isUnfitShape(error: unknown): boolean {
   const { message } = readReport(fieldsOf(error)["error"]);

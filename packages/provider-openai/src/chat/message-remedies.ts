@@ -81,8 +81,9 @@ const REMEDIES: readonly MessageRemedy[] = [
     change: laterSystem,
   },
   {
-    // The templates of Gemma's and of older models of Mistral say this.
-    fits: (words) => /\broles must alternate\b/i.test(words),
+    // The templates of Gemma's and of older models of Mistral say this, and so does Perplexity.
+    fits: (words) =>
+      /\broles (?:must alternate|should be alternating)\b|\bshould alternate with assistant\b/i.test(words),
     statuses: [400, 422, 500],
     effect: "messages of one side in a row are sent as one from now on",
     change: (message, before) =>

@@ -9,6 +9,7 @@ import {
 } from "../failure/corrections.ts";
 import { type EffortPlace, effortRemedy } from "../failure/effort-remedy.ts";
 import { imageRemedy } from "../failure/image-remedy.ts";
+import { keywordRemedy } from "../failure/keyword-remedy.ts";
 import { type SchemaPlaces, schemaRemedy } from "../failure/schema-remedy.ts";
 import type { RequestBody } from "../wire/protocol.ts";
 import { outputInWords } from "../request/output-format.ts";
@@ -21,9 +22,11 @@ import { messageRemedy, sealRemedy } from "./message-remedies.ts";
 const REMEDIES: readonly Remedy[] = [
   rename("max_completion_tokens", "max_tokens"),
   rename("max_tokens", "max_completion_tokens"),
-  ...["temperature", "top_p", "seed", "reasoning_effort", "stream_options", "parallel_tool_calls"].map(
-    (param) => leaveOut(param),
+  ...["temperature", "top_p", "seed", "stop", "stream_options", "parallel_tool_calls"].map((param) =>
+    leaveOut(param),
   ),
+  // In the words of xAI and of Ollama.
+  leaveOut("reasoning_effort", /\breasoningEffort\b|\bsupport thinking\b|\bthink value\b/),
   {
     // Some accounts may not stream the newest models. The answer then comes in one piece.
     param: "stream",
@@ -45,8 +48,11 @@ export function chatRemedy(rejection: Rejection, sent: RequestBody): Remedy | un
     effortRemedy(rejection, sent, EFFORT) ??
     chooseRemedy(rejection, sent, REMEDIES) ??
     strictRemedy(rejection, sent) ??
+    keywordRemedy(rejection, sent) ??
     sealRemedy(rejection, sent) ??
     toolsRemedy(rejection, sent) ??
+    choiceRemedy(rejection, sent) ??
+    streamRemedy(rejection, sent) ??
     imageRemedy(rejection, sent, { list: "messages", without: withoutToolImages }) ??
     messageRemedy(rejection, sent)
   );
@@ -84,6 +90,37 @@ function toolsRemedy({ status, message }: Rejection, sent: RequestBody): Remedy 
     repeats: true,
     effect: "they have calls, so the tools that were called are defined from now on",
     apply: withCalled,
+  };
+}
+
+/** LM Studio knows no tool_choice with a name. That a tool must be called means the same if it is the only one. */
+function choiceRemedy({ status, message }: Rejection, sent: RequestBody): Remedy | undefined {
+  const isRefused = status === 400 && /\btool_choice type: '?object/i.test(message);
+  if (!isRefused || onlyChosen(sent) === sent) return undefined;
+  return {
+    param: "tool_choice",
+    repeats: true,
+    effect: "a tool that is demanded by its name is sent as the only one from now on",
+    apply: onlyChosen,
+  };
+}
+
+function onlyChosen(body: RequestBody): RequestBody {
+  const name = field(field(body["tool_choice"], "function"), "name");
+  const tools = listOf(body["tools"]).filter((tool) => field(field(tool, "function"), "name") === name);
+  return name === undefined || tools.length !== 1 ? body : { ...body, tools, tool_choice: "required" };
+}
+
+const STREAM_ONLY = /\bfor non-streaming calls\b|\bonly supports? stream|`stream=false`/i;
+
+/** Models of Alibaba that think can only stream. Not asked for before, since nobody may listen, and some accounts may not stream. */
+function streamRemedy({ status, message }: Rejection, sent: RequestBody): Remedy | undefined {
+  if (status !== 400 || sent["stream"] === true || !STREAM_ONLY.test(message)) return undefined;
+  return {
+    param: "model",
+    repeats: true,
+    effect: "it can only stream, so its answers are streamed from now on",
+    apply: (body) => ({ ...body, stream: true, stream_options: { include_usage: true } }),
   };
 }
 

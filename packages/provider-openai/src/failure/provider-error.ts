@@ -8,6 +8,7 @@ import {
   transportVerdict,
 } from "@ravi/kernel/provider";
 import { APIConnectionError, APIConnectionTimeoutError, APIError } from "openai";
+import { gatewayResetMs } from "./gateway-reset.ts";
 import { ReportedError } from "./reported-error.ts";
 import { fullMessage } from "./full-message.ts";
 
@@ -26,11 +27,12 @@ export function explain(error: unknown, context: FailureContext): RaviError {
   return providerError(error, judge(error, context), { ...context, headers });
 }
 
-function judge(error: unknown, { api, hasWorked }: FailureContext): FailureVerdict {
+function judge(error: unknown, { api, hasWorked, now }: FailureContext): FailureVerdict {
   const transport = transportVerdict(error, faultOf(error));
   if (transport !== undefined) return transport;
   const said = fullMessage(error);
-  const { kind, retryable, status: told, retryAfterMs } = classifyError(error);
+  const { kind, retryable, status: told, retryAfterMs: asked } = classifyError(error);
+  const retryAfterMs = asked ?? (kind === ErrorKind.RATE_LIMIT ? gatewayResetMs(error, now) : undefined);
   // A gateway writes the status of the server behind it into an answer that has begun. It is no refusal: the work may be charged for.
   const status = error instanceof ReportedError && hasWorked ? undefined : told;
   if (error instanceof ReportedError && kind === ErrorKind.UNKNOWN) {

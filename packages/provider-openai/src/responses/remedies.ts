@@ -11,7 +11,9 @@ import { outputInWords } from "../request/output-format.ts";
  * Parameters that a request can do without. The limit of output tokens is never left out, because the budget reserved that many.
  */
 const REMEDIES: readonly Remedy[] = [
-  ...["temperature", "top_p", "reasoning.summary", "reasoning.effort"].map((param) => leaveOut(param)),
+  ...["temperature", "top_p", "reasoning.summary"].map((param) => leaveOut(param)),
+  // In the words of xAI.
+  leaveOut("reasoning.effort", /\breasoningEffort\b/),
   leaveOut("reasoning", /\breasoning\b/i),
   leaveOut("include", /encrypted[ _]content/i),
   ...["parallel_tool_calls", "text.verbosity", "prompt_cache_key", "store"].map((param) => leaveOut(param)),
